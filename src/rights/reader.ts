@@ -1,58 +1,112 @@
-// Reads the rights of keys: what each may do with the entities of this server.
-import { type Access, type KeyRights, VERBS } from '../model/access.ts'
+// Reads the rights of keys: the list of `--rights`, and rights as addresses.
+import { type Access, type KeyRights, type Right, VERBS, type Verb } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { LruCache } from '../model/lruCache.ts'
-import { allows, type Rights, readRights } from '../model/rights.ts'
-import { wholeView } from '../model/view.ts'
+import { type Action, allows, readRights } from '../model/rights.ts'
+import { accessOf, wholeAccess } from './accesses.ts'
+import { parseRight, RightError } from './grammar.ts'
 
-/** Different texts of rights that are kept read. */
-const TEXTS_MAX = 10_000
+/** Maximum rights that a worker keeps, each with its views. */
+const KEPT_MAX = 10_000
 
+type StoredRights = Pick<KeyRecord, 'rights'> & { readonly addresses?: string | null }
+
+/** Reads stored rights. For the same text it returns the same object, while that is kept. */
 export class RightsReader {
-  private readonly known = new LruCache<KeyRights>(TEXTS_MAX, () => 1)
+  private readonly kept = new LruCache<KeyRights>(2 * KEPT_MAX, () => 1)
+  /** Rights by their lines, so that keys whose texts differ in one right share the views of the others. */
+  private readonly lines = new LruCache<readonly Right[]>(2 * KEPT_MAX, () => 1)
 
   constructor(private readonly entities: readonly Entity[]) {}
 
-  /** Returns the rights of a key; the same object for records whose rights have the same text. */
-  read({ rights: text }: Pick<KeyRecord, 'rights'>): KeyRights {
-    let rights = this.known.get(text)
-    if (rights === undefined) this.known.set(text, (rights = this.readWhole(text)))
-    return rights
+  read({ rights, addresses = null }: StoredRights): KeyRights {
+    const text = addresses ?? rights
+    const key = `${addresses === null ? 'list' : 'addresses'} ${text}`
+    const kept = this.kept.get(key)
+    if (kept) return kept
+    const made = addresses === null ? new WholeRights(rights, this.entities) : this.readAddresses(addresses)
+    this.kept.set(key, made)
+    return made
   }
 
-  private readWhole(text: string): KeyRights {
-    const rights = readRights(text)
-    const accesses = new Map(this.entities.map((entity) => [entity, wholeAccess(entity, rights)]))
-    return {
-      accessTo: (entity) => accesses.get(entity) ?? wholeAccess(entity, rights),
-      text,
-      rights: this.entities.flatMap((entity) =>
-        VERBS.filter((verb) => accesses.get(entity)?.[verb]).map((verb) => ({
-          verb,
-          entity,
-          filters: [],
-          properties: null,
-          becomes: null,
-          text: `${verb} ${entity.plural}`,
-        })),
-      ),
-      fault: null,
-      refusal: (entity, verb) => `The key does not have the right ${entity.plural}:${verb === 'read' ? 'read' : 'write'}.`,
+  private readAddresses(text: string): KeyRights {
+    try {
+      const rights = text.split('\n').flatMap((line) => this.readLine(line))
+      return new NarrowRights(text, rights, null, this.entities)
+    } catch (error) {
+      if (!(error instanceof RightError)) throw error
+      return new NarrowRights(text, [], error.message, this.entities)
     }
+  }
+
+  private readLine(line: string): readonly Right[] {
+    const kept = this.lines.get(line)
+    if (kept) return kept
+    const rights = parseRight(line, this.entities)
+    this.lines.set(line, rights)
+    return rights
   }
 }
 
-function wholeAccess(whole: Entity, rights: Rights): Access {
-  const view = wholeView(whole)
-  const read = allows(rights, whole.plural, 'read') ? view : null
-  if (!allows(rights, whole.plural, 'write')) return { whole, read, create: null, update: null, delete: null }
-  const settable = new Set(whole.properties.filter(({ writable }) => writable))
-  return {
-    whole,
-    read,
-    create: { body: whole, settable, presets: new Map(), guard: null },
-    update: { body: whole, settable, isComplete: true, guard: null },
-    delete: { guard: null },
+/** Rights to whole entities, as `Companies:read,*:write`. */
+class WholeRights implements KeyRights {
+  readonly fault = null
+  readonly text: string
+  private made: readonly Right[] | null = null
+  private readonly allowed: ReturnType<typeof readRights>
+
+  constructor(
+    list: string,
+    private readonly entities: readonly Entity[],
+  ) {
+    this.allowed = readRights(list)
+    this.text = list.replaceAll(',', '\n')
   }
+
+  get rights(): readonly Right[] {
+    this.made ??= this.entities.flatMap((entity) =>
+      VERBS.filter((verb) => allows(this.allowed, entity.plural, actionOf(verb))).map((verb) => wholeRight(entity, verb)),
+    )
+    return this.made
+  }
+
+  accessTo(entity: Entity): Access {
+    return wholeAccess(entity, allows(this.allowed, entity.plural, 'read'), allows(this.allowed, entity.plural, 'write'))
+  }
+
+  refusal({ plural }: Entity, verb: Verb): string {
+    return `The key does not have the right ${plural}:${actionOf(verb)}.`
+  }
+}
+
+function actionOf(verb: Verb): Action {
+  return verb === 'read' ? 'read' : 'write'
+}
+
+function wholeRight(entity: Entity, verb: Verb): Right {
+  return { verb, entity, filters: [], properties: null, becomes: null, text: `${verb} ${entity.plural}` }
+}
+
+/** Rights as addresses, one for each verb and entity. */
+class NarrowRights implements KeyRights {
+  private readonly accesses = new Map<string, Access>()
+
+  constructor(
+    readonly text: string,
+    readonly rights: readonly Right[],
+    readonly fault: string | null,
+    private readonly entities: readonly Entity[],
+  ) {}
+
+  accessTo(entity: Entity): Access {
+    return this.accesses.getOrInsertComputed(entity.name, () => accessOf(entity, this.find, this.entities))
+  }
+
+  refusal({ plural }: Entity, verb: Verb): string {
+    return `The key does not have the right ${verb} ${plural}.`
+  }
+
+  private readonly find = (entity: Entity, verb: Verb) =>
+    this.rights.find((right) => right.entity.name === entity.name && right.verb === verb)
 }

@@ -1,0 +1,138 @@
+// Accesses: what rights let a key read and write.
+import { shapeOf } from '../compile/parts.ts'
+import type { Access, CreateAccess, DeleteAccess, Guard, Right, RowConditions, UpdateAccess, Verb } from '../model/access.ts'
+import type { Entity, Property } from '../model/entity.ts'
+import { memoize } from '../model/memoize.ts'
+import { equality } from '../model/operators.ts'
+import type { Assignments, Filter } from '../model/query.ts'
+import { type View, viewOf, wholeView, withProperties } from '../model/view.ts'
+
+/** The right of a key to one verb; undefined: it has none. */
+export type FindRight = (entity: Entity, verb: Verb) => Right | undefined
+
+/** Properties of an entity that clients write. */
+export const writableOf = memoize(
+  ({ properties }: Entity): ReadonlySet<Property> => new Set(properties.filter((one) => one.writable)),
+)
+
+/** Returns the view of a right to read. With nothing to narrow it is that of the whole entity. */
+export const viewOfRight = memoize(({ entity, filters, properties, text }: Right): View => {
+  const visible = new Set(properties ?? entity.properties)
+  const isWhole = filters.length === 0 && visible.size === entity.properties.length
+  return isWhole ? wholeView(entity) : viewOf(entity, visible, filters, text)
+})
+
+/** Access to the whole entity: to read it, to write it, to do both or nothing. */
+export function wholeAccess(whole: Entity, mayRead: boolean, mayWrite: boolean): Access {
+  return wholeAccesses(whole)[`${mayRead}/${mayWrite}`]
+}
+
+const wholeAccesses = memoize((whole: Entity) => {
+  const settable = writableOf(whole)
+  const body = { body: whole, settable, guard: null }
+  const read = { read: wholeView(whole) }
+  const write = { create: { ...body, presets: new Map() }, update: { ...body, isComplete: true }, delete: { guard: null } }
+  const none = { whole, read: null, create: null, update: null, delete: null }
+  return {
+    'false/false': none,
+    'true/false': { ...none, ...read },
+    'false/true': { ...none, ...write },
+    'true/true': { ...none, ...read, ...write },
+  } satisfies Record<`${boolean}/${boolean}`, Access>
+})
+
+/** Makes the access that the rights of a key give to an entity. `entities`: all, to find those that are referred to. */
+export function accessOf(whole: Entity, find: FindRight, entities: readonly Entity[]): Access {
+  const readRight = find(whole, 'read')
+  const read = readRight ? viewOfRight(readRight) : null
+  const parts: Parts = { whole, read, find, entities }
+  const create = find(whole, 'create')
+  const update = find(whole, 'update')
+  const remove = find(whole, 'delete')
+  return {
+    whole,
+    read,
+    create: create ? createAccess(parts, create) : null,
+    update: update ? updateAccess(parts, update) : null,
+    delete: remove ? deleteAccess(parts, remove) : null,
+  }
+}
+
+interface Parts {
+  readonly whole: Entity
+  readonly read: View | null
+  readonly find: FindRight
+  readonly entities: readonly Entity[]
+}
+
+function createAccess(parts: Parts, right: Right): CreateAccess {
+  const presets = presetsOf(right)
+  const settable = settableOf(right)
+  // A value that only the right can set needs no check.
+  const after = right.filters.filter(({ property, operator }) => operator !== equality || settable.has(property))
+  const guard = guardOf(parts, { before: [], after }, references(parts, settable, right.filters))
+  return { ...bodyOf(parts, right), presets, guard }
+}
+
+function updateAccess(parts: Parts, right: Right): UpdateAccess {
+  const settable = settableOf(right)
+  const after = afterUpdate(right)
+  const guard = guardOf(parts, { before: right.filters, after }, references(parts, settable, after))
+  return { ...bodyOf(parts, right), isComplete: settable.size === writableOf(parts.whole).size, guard }
+}
+
+function deleteAccess(parts: Parts, { filters }: Right): DeleteAccess {
+  // Without filters every row is within reach, whether it may be read or not.
+  return { guard: filters.length === 0 ? null : guardOf(parts, { before: filters, after: [] }, new Map()) }
+}
+
+/** Values that a right to create sets: those of its `=` filters. */
+export function presetsOf({ filters }: Right): Assignments {
+  const preset = filters.filter(({ operator }) => operator === equality)
+  return new Map(preset.map(({ property, value }) => [property, value]))
+}
+
+/** Properties that a right to create or update lets a key set. */
+export function settableOf({ entity, properties }: Right): ReadonlySet<Property> {
+  return properties === null ? writableOf(entity) : new Set(properties)
+}
+
+/** What a row must match after an update: `becomes`, and the filters on other properties that the right lets a key set. */
+export function afterUpdate(right: Right): readonly Filter[] {
+  const becomes = right.becomes ?? []
+  const settable = settableOf(right)
+  const named = new Set(becomes.map(({ property }) => property))
+  return [...becomes, ...right.filters.filter(({ property }) => settable.has(property) && !named.has(property))]
+}
+
+function bodyOf({ whole, read }: Parts, right: Right): Pick<UpdateAccess, 'body' | 'settable'> {
+  const settable = settableOf(right)
+  const body = right.properties === null ? whole : withProperties(whole, settable.union(new Set(read?.properties)))
+  return { body, settable }
+}
+
+/** Filters of the rights to read what is referred to. A reference that the right itself sets (`fixed`) may name any row. */
+function references({ find, entities }: Parts, settable: ReadonlySet<Property>, fixed: readonly Filter[]): Guard['references'] {
+  const filters = new Map<Property, readonly Filter[]>()
+  for (const property of settable) {
+    const referred = property.reference && entities.find(({ name }) => name === property.reference?.entity)
+    const right = referred && find(referred, 'read')
+    if (right && right.filters.length > 0 && !isFixed(property, fixed)) filters.set(property, right.filters)
+  }
+  return filters
+}
+
+/** Returns whether the filters leave the property one value. */
+export function isFixed(property: Property, filters: readonly Filter[]): boolean {
+  return filters.some((filter) => filter.property === property && filter.operator === equality)
+}
+
+/** Makes a guard; null if there is nothing to check. */
+function guardOf({ read }: Parts, admitted: RowConditions, references: Guard['references']): Guard | null {
+  const readable = read?.filters ?? null
+  const conditions = [admitted.before, admitted.after, ...references.values(), readable ?? []]
+  if (conditions.every((filters) => filters.length === 0)) return null
+  const referred = [...references].map(([{ column }, filters]) => ` ${column}:${shapeOf(filters)}`).join('')
+  const shape = `${shapeOf(admitted.before)}>${shapeOf(admitted.after)}|${referred}|${readable ? shapeOf(readable) : '-'}`
+  return { admitted: [admitted], references, readable, shape }
+}

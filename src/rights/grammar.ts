@@ -1,0 +1,109 @@
+// Grammar of rights: a verb and the address of a list, as `read Absences?Status=Approved&fields=Id,Start,End`.
+import { ApiError } from '../errors.ts'
+import { type Right, VERBS, type Verb } from '../model/access.ts'
+import { type Entity, isGroup, type Property } from '../model/entity.ts'
+import { excerpt } from '../model/excerpt.ts'
+import { AGGREGATES, RESERVED_PARAMETERS } from '../model/names.ts'
+import { suggest } from '../model/nearest.ts'
+import type { Filter } from '../model/query.ts'
+import { addFilter, parseFilter } from '../parse/filter.ts'
+import { findMember, listed } from '../parse/names.ts'
+import { parseFields } from '../parse/parameters.ts'
+import { parseQueryString } from '../parse/queryString.ts'
+import { printRight } from './print.ts'
+
+/** A text that is no right of these entities. The message says why, and what to write. */
+export class RightError extends Error {}
+
+/** Maximum length of a right as it is given. */
+const LENGTH_MAX = 4_000
+const WRITE = 'write'
+const FORM = 'a verb and the address of a list, such as read Absences?Status=Approved&fields=Id,Start'
+const RIGHT = /^(\S+)\s+\/?([^\s?]+)(?:\?(.*))?$/s
+const BECOMES = /\s+becomes(?:\s+|$)/
+
+/** Parameters of lists and summaries that would say nothing in a right. */
+const WITHOUT_MEANING = [...RESERVED_PARAMETERS.filter((name) => name !== 'fields'), 'groupBy', ...AGGREGATES]
+
+/** Parses a right as it is typed or stored; `write` is three. @throws RightError that names the faulty part */
+export function parseRight(text: string, entities: readonly Entity[]): Right[] {
+  const trimmed = text.trim()
+  const fail = (message: string): never => {
+    throw new RightError(`"${excerpt(trimmed)}": ${message}`)
+  }
+  if (trimmed.length > LENGTH_MAX) fail(`a right has up to ${LENGTH_MAX} characters.`)
+  try {
+    return parseParts(trimmed, entities, fail)
+  } catch (error) {
+    if (error instanceof ApiError) fail(error.message)
+    throw error
+  }
+}
+
+type Fail = (message: string) => never
+
+function parseParts(text: string, entities: readonly Entity[], fail: Fail): Right[] {
+  const [address = '', after, ...more] = text.split(BECOMES)
+  if (more.length > 0) fail('it has "becomes" twice. In a value, write spaces as %20.')
+  const [, word = '', collection = '', query = ''] = RIGHT.exec(address) ?? fail(`a right is ${FORM}.`)
+  const verbs = verbsOf(word, fail)
+  const entity = entityOf(collection, entities, fail)
+  const { filters, fields } = parseConditions(entity, query, fail)
+  if (after !== undefined && word.toLowerCase() !== 'update') fail('"becomes" stands with update alone.')
+  if (fields !== null && verbs.includes('delete'))
+    fail('a deletion removes whole rows: give create and update with fields, and delete without.')
+  const becomes = after === undefined ? null : parseBecomes(entity, after, fail)
+  return verbs.map((verb) => {
+    const properties = fields === null ? null : propertiesOf(entity, verb, fields, fail)
+    const right = { verb, entity, filters, properties, becomes }
+    return { ...right, text: printRight(right) }
+  })
+}
+
+function verbsOf(word: string, fail: Fail): readonly Verb[] {
+  const lower = word.toLowerCase()
+  if (lower === WRITE) return VERBS.filter((verb) => verb !== 'read')
+  const verb = VERBS.find((one) => one === lower)
+  const known = [...VERBS, WRITE]
+  return verb ? [verb] : fail(`a right begins with ${listed(known, 'or')}.${suggest(word, known)}`)
+}
+
+function entityOf(collection: string, entities: readonly Entity[], fail: Fail): Entity {
+  const found = entities.find(({ plural }) => plural.toLowerCase() === collection.toLowerCase())
+  if (found) return found
+  const plurals = entities.map(({ plural }) => plural)
+  const hint = suggest(collection, plurals) || ` There are ${plurals.join(', ')}.`
+  return fail(`there is no collection "${excerpt(collection)}".${hint}`)
+}
+
+/** Parses the filters, and the text of `fields`; null if there is none. */
+function parseConditions(entity: Entity, query: string, fail: Fail) {
+  const filters: Filter[] = []
+  let fields: string | null = null
+  for (const parameter of parseQueryString(query)) {
+    const { name, value } = parameter
+    const meaningless = WITHOUT_MEANING.find((one) => one.toLowerCase() === name.toLowerCase())
+    if (name.toLowerCase() === 'fields') fields = fields === null ? value : `${fields},${value}`
+    else if (meaningless && !findMember(entity, name))
+      fail(`a right has filters and fields; ${meaningless} has no meaning in it.`)
+    else addFilter(filters, parseFilter(entity, parameter, ['fields']))
+  }
+  return { filters, fields }
+}
+
+function parseBecomes(entity: Entity, query: string, fail: Fail): readonly Filter[] {
+  const { filters, fields } = parseConditions(entity, query, fail)
+  if (fields !== null) fail('fields stands before "becomes".')
+  if (filters.length === 0) fail('"becomes" needs a filter after it, such as becomes Status=Approved.')
+  return filters
+}
+
+/** Properties that the right names, in the entity's order. An object is all its parts, to write those that clients write. */
+function propertiesOf(entity: Entity, verb: Verb, fields: string, fail: Fail): readonly Property[] {
+  const { properties = [] } = parseFields(entity, fields) ?? {}
+  if (verb === 'read') return entity.properties.filter((property) => property === entity.id || properties.includes(property))
+  const named = fields.split(',').flatMap((name) => findMember(entity, name) ?? [])
+  const readOnly = named.find((member) => (isGroup(member) ? member.properties : [member]).every(({ writable }) => !writable))
+  if (readOnly) fail(`${readOnly.name} is read-only, so no right can ${verb} it: leave it out of fields.`)
+  return properties.filter(({ writable }) => writable)
+}
