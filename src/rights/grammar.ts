@@ -18,8 +18,12 @@ export class RightError extends Error {}
 /** Maximum length of a right as it is given. */
 const LENGTH_MAX = 4_000
 const WRITE = 'write'
+/** Methods that people write in place of verbs. */
+const METHODS: Readonly<Record<string, Verb>> = { get: 'read', post: 'create', put: 'update', patch: 'update' }
+/** Matches a right of the other form, `Companies:read`. */
+const LISTED = /^[\w*]+:\w+(?:,[\w*]+:\w+)*$/
 const FORM = 'a verb and the address of a list, such as read Absences?Status=Approved&fields=Id,Start'
-const RIGHT = /^(\S+)\s+\/?([^\s?]+)(?:\?(.*))?$/s
+const RIGHT = /^(\S+)\s+\/?([^\s?&]+)(?:\?(.*))?$/s
 const BECOMES = /\s+becomes(?:\s+|$)/
 
 /** Parameters of lists and summaries that would say nothing in a right. */
@@ -44,6 +48,7 @@ type Fail = (message: string) => never
 
 function parseParts(text: string, entities: readonly Entity[], fail: Fail): Right[] {
   const [address = '', after, ...more] = text.split(BECOMES)
+  if (LISTED.test(text)) fail('rights of this form stand in --rights.')
   if (more.length > 0) fail('it has "becomes" twice. In a value, write spaces as %20.')
   const [, word = '', collection = '', query = ''] = RIGHT.exec(address) ?? fail(`a right is ${FORM}.`)
   const verbs = verbsOf(word, fail)
@@ -64,13 +69,16 @@ function verbsOf(word: string, fail: Fail): readonly Verb[] {
   const lower = word.toLowerCase()
   if (lower === WRITE) return VERBS.filter((verb) => verb !== 'read')
   const verb = VERBS.find((one) => one === lower)
+  if (verb) return [verb]
   const known = [...VERBS, WRITE]
-  return verb ? [verb] : fail(`a right begins with ${listed(known, 'or')}.${suggest(word, known)}`)
+  const method = METHODS[lower]
+  return fail(`a right begins with ${listed(known, 'or')}.${method ? ` For ${word} write ${method}.` : suggest(word, known)}`)
 }
 
 function entityOf(collection: string, entities: readonly Entity[], fail: Fail): Entity {
   const found = entities.find(({ plural }) => plural.toLowerCase() === collection.toLowerCase())
   if (found) return found
+  if (collection === '*') fail('a right names one collection: give one for each, or --rights *:read.')
   const plurals = entities.map(({ plural }) => plural)
   const hint = suggest(collection, plurals) || ` There are ${plurals.join(', ')}.`
   return fail(`there is no collection "${excerpt(collection)}".${hint}`)

@@ -5,6 +5,7 @@ import type { KeyRecord } from '../model/key.ts'
 import { LruCache } from '../model/lruCache.ts'
 import { type Action, allows, readRights } from '../model/rights.ts'
 import { accessOf, wholeAccess } from './accesses.ts'
+import { checkRights } from './checks.ts'
 import { parseRight, RightError } from './grammar.ts'
 
 /** Maximum rights that a worker keeps, each with its views. */
@@ -33,6 +34,7 @@ export class RightsReader {
   private readAddresses(text: string): KeyRights {
     try {
       const rights = text.split('\n').flatMap((line) => this.readLine(line))
+      checkRights(rights, this.entities)
       return new NarrowRights(text, rights, null, this.entities)
     } catch (error) {
       if (!(error instanceof RightError)) throw error

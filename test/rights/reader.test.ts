@@ -1,26 +1,227 @@
 import { describe, expect, test } from 'bun:test'
-import absence from '../../src/entities/absence.ts'
+import type { Entity, Property } from '../../src/model/entity.ts'
+import type { Filter } from '../../src/model/query.ts'
 import { wholeView } from '../../src/model/view.ts'
-import { loadEntities } from '../../src/registry.ts'
 import { RightsReader } from '../../src/rights/reader.ts'
+import { entities } from '../support/entities.ts'
 
-const entities = await loadEntities()
 const reader = new RightsReader(entities)
-const read = (addresses: string) => reader.read({ rights: '', addresses })
+const list = (rights: string) => reader.read({ rights, addresses: null })
+const read = (...rights: string[]) => reader.read({ rights: '', addresses: rights.join('\n') })
+const entity = (plural: string) => entities.find((one) => one.plural === plural) as Entity
+const [absences, companies, employees] = [entity('Absences'), entity('Companies'), entity('Employees')]
+const names = (properties: Iterable<Property> | undefined) => [...(properties ?? [])].map(({ name }) => name)
+const texts = (filters: readonly Filter[] | undefined) =>
+  filters?.map(({ property, operator, value }) => `${property.name}${operator.sign}${value ?? ''}`)
 
-describe('rights to whole entities', () => {
-  test('give whole views, and no guards', () => {
-    const rights = reader.read({ rights: '*:read,Absences:write' })
-    const access = rights.accessTo(absence)
-    expect(access.read).toBe(wholeView(absence))
+describe('rights of --rights', () => {
+  test('give whole views and whole bodies, and no guards', () => {
+    const access = list('*:read,Absences:write').accessTo(absences)
+    expect(access.read).toBe(wholeView(absences))
+    expect(access.create?.body).toBe(absences)
+    expect(access.create).toMatchObject({ guard: null, presets: new Map() })
     expect(access.update).toMatchObject({ isComplete: true, guard: null })
+    expect(access.delete).toEqual({ guard: null })
+  })
+
+  test('a right to write is none to read, and one to read none to write', () => {
+    expect(list('Companies:write').accessTo(companies)).toMatchObject({ read: null, create: {}, update: {}, delete: {} })
+    expect(list('Companies:read').accessTo(companies)).toMatchObject({ create: null, update: null, delete: null })
+    expect(list('Companies:read').accessTo(absences).read).toBeNull()
+  })
+
+  test('are refused as they are written', () => {
+    expect(list('').refusal(companies, 'update')).toBe('The key does not have the right Companies:write.')
+    expect(list('').refusal(companies, 'read')).toBe('The key does not have the right Companies:read.')
+  })
+
+  test('are data as others are', () => {
+    expect(list('*:read,Companies:write').rights.map(({ text }) => text)).toEqual([
+      'read Absences',
+      'read Companies',
+      'create Companies',
+      'update Companies',
+      'delete Companies',
+      'read Employees',
+    ])
+  })
+
+  test('of an entity that no longer exists are no fault', () => {
+    expect(list('Gone:read,Companies:read').fault).toBeNull()
+    expect(list('Gone:read,Companies:read').accessTo(companies).read).toBe(wholeView(companies))
   })
 })
 
-describe('rights as addresses', () => {
-  test('give a view of their filters and properties', () => {
-    const { read: view } = read('read Absences?Status=Approved&fields=Id,Start,Period').accessTo(absence)
-    expect(view?.properties.map(({ name }) => name)).toEqual(['Id', 'Start', 'Period.Prefered', 'Period.Days', 'Period.Hours'])
-    expect(view?.filters.map(({ value }) => value)).toEqual(['Approved'])
+describe('the right to read', () => {
+  test('is a view of its filters and properties', () => {
+    const { read: view } = read('read Absences?Status=Approved&fields=Start,Period.Days').accessTo(absences)
+    expect(names(view?.properties)).toEqual(['Id', 'Start', 'Period.Days'])
+    expect(texts(view?.filters)).toEqual(['Status=Approved'])
+    expect(view?.text).toBe('read Absences?Status=Approved&fields=Id,Start,Period.Days')
+    expect(view?.whole).toBe(absences)
   })
+
+  test('is the whole view if it narrows nothing', () => {
+    expect(read('read Companies').accessTo(companies).read).toBe(wholeView(companies))
+    expect(read('read Companies?fields=Id,Name,Enabled').accessTo(companies).read).toBe(wholeView(companies))
+  })
+
+  test('is the same object for keys of the same text, and its view that of keys with another second right', () => {
+    const text = 'read Absences?Status=Approved'
+    expect(read(text)).toBe(read(text))
+    expect(read(text, 'read Companies')).not.toBe(read(text))
+    expect(read(text, 'read Companies').accessTo(absences).read).toBe(read(text).accessTo(absences).read as never)
+  })
+
+  test('gives nothing else', () => {
+    const rights = read('read Absences')
+    expect(rights.accessTo(absences)).toMatchObject({ create: null, update: null, delete: null })
+    expect(rights.accessTo(companies)).toMatchObject({ read: null, create: null, update: null, delete: null })
+    expect(rights.refusal(companies, 'create')).toBe('The key does not have the right create Companies.')
+  })
+})
+
+describe('the right to create', () => {
+  test('sets the values of its = filters, and has a guard only for what a body can set', () => {
+    const { create } = read('create Absences?Status=New&EmployeeId=7&fields=Reason').accessTo(absences)
+    expect([...(create?.presets ?? [])].map(([{ name }, value]) => [name, value])).toEqual([
+      ['Status', 'New'],
+      ['EmployeeId', '7'],
+    ])
+    expect(names(create?.settable)).toEqual(['Reason'])
+    expect(create?.guard).toBeNull()
+  })
+
+  test('checks what a body can set', () => {
+    const { create } = read('create Absences?Status=New&Reason[begins]=A&fields=Status,Reason,EmployeeId').accessTo(absences)
+    expect(create?.guard?.admitted.map(({ before, after }) => [texts(before), texts(after)])).toEqual([
+      [[], ['Status=New', 'Reason[begins]A']],
+    ])
+    expect(create?.guard?.readable).toBeNull()
+  })
+
+  test('lets bodies name what the key sets or reads', () => {
+    const { create } = read('read Absences?fields=Start', 'create Absences?fields=Reason,Period.Days').accessTo(absences)
+    expect(names(create?.body.properties)).toEqual(['Id', 'Reason', 'Start', 'Period.Days'])
+    expect(names(create?.settable)).toEqual(['Reason', 'Period.Days'])
+  })
+
+  test('without fields lets bodies name all, which are ignored where they are read-only', () => {
+    expect(read('create Absences').accessTo(absences).create?.body).toBe(absences)
+  })
+
+  test('asks whether the key may read the row', () => {
+    const { create } = read('read Companies?Enabled=true', 'create Companies').accessTo(companies)
+    expect(texts(create?.guard?.readable ?? [])).toEqual(['Enabled=true'])
+  })
+})
+
+describe('references', () => {
+  const rights = ['read Absences?fields=Start,End', 'read Employees?CompanyId=5&fields=DisplayName']
+  const referencesOf = (...more: string[]) => {
+    const { create, update } = read(...rights, ...more).accessTo(absences)
+    return [...((create ?? update)?.guard?.references ?? [])].map(([{ name }, filters]) => [name, texts(filters)])
+  }
+
+  test('must be rows that the key may read', () => {
+    expect(referencesOf('create Absences')).toEqual([['EmployeeId', ['CompanyId=5']]])
+    expect(referencesOf('update Absences?fields=EmployeeId')).toEqual([['EmployeeId', ['CompanyId=5']]])
+  })
+
+  test('are exempt where the right itself sets them, or does not let the key set them', () => {
+    expect(referencesOf('create Absences?EmployeeId=7')).toEqual([])
+    expect(referencesOf('update Absences?fields=EmployeeId becomes EmployeeId=7')).toEqual([])
+    expect(referencesOf('update Absences?fields=Reason')).toEqual([])
+  })
+
+  test('are not checked by a right without filters', () => {
+    const { create } = read('read Employees', 'create Absences').accessTo(absences)
+    expect(create?.guard).toBeNull()
+  })
+})
+
+describe('the right to update', () => {
+  const admittedBy = (...rights: string[]) => {
+    const guard = read(...rights).accessTo(employees).update?.guard
+    return guard?.admitted.map(({ before, after }) => ({ before: texts(before), after: texts(after) }))
+  }
+
+  test('checks before, and after what the key may change', () => {
+    expect(admittedBy('update Employees?CompanyId=5&Status=New&fields=Status,WorkPhone')).toEqual([
+      { before: ['CompanyId=5', 'Status=New'], after: ['Status=New'] },
+    ])
+  })
+
+  test('checks after the filters that becomes does not name', () => {
+    expect(admittedBy('update Employees?CompanyId=5&Status=New&fields=CompanyId,Status becomes Status=Current')).toEqual([
+      { before: ['CompanyId=5', 'Status=New'], after: ['Status=Current', 'CompanyId=5'] },
+    ])
+  })
+
+  test('is complete only if the key may set all that clients write', () => {
+    expect(read('update Companies').accessTo(companies).update?.isComplete).toBe(true)
+    expect(read('update Companies?fields=Name,Enabled').accessTo(companies).update?.isComplete).toBe(true)
+    expect(read('update Companies?fields=Name').accessTo(companies).update?.isComplete).toBe(false)
+  })
+
+  test('has a guard where rows are hidden, and none where nothing is', () => {
+    expect(read('read Companies?fields=Name', 'update Companies?fields=Name').accessTo(companies).update?.guard).toBeNull()
+    const guard = read('read Companies?Enabled=true', 'update Companies').accessTo(companies).update?.guard
+    expect(texts(guard?.readable ?? [])).toEqual(['Enabled=true'])
+  })
+})
+
+describe('the right to delete', () => {
+  test('checks before', () => {
+    const { delete: remove } = read('delete Absences?Status=Declined').accessTo(absences)
+    expect(remove?.guard?.admitted.map(({ before, after }) => [texts(before), texts(after)])).toEqual([[['Status=Declined'], []]])
+  })
+
+  test('without filters has no guard', () => {
+    expect(read('read Companies?Enabled=true', 'delete Companies').accessTo(companies).delete).toEqual({ guard: null })
+  })
+})
+
+describe('the shape of a guard', () => {
+  const shapeOf = (...rights: string[]) => read(...rights).accessTo(absences).update?.guard?.shape
+
+  test('is that of guards that differ in values', () => {
+    expect(shapeOf('update Absences?Status=A&fields=Status')).toBe(shapeOf('update Absences?Status=B&fields=Status') as string)
+  })
+
+  test('differs where the SQL does', () => {
+    const readable = 'read Absences?Status=A&fields=Id'
+    const shapes = [
+      shapeOf('update Absences?Status=A&fields=Reason'),
+      shapeOf('update Absences?Status=A&fields=Status'),
+      shapeOf('update Absences?Status=!=A&fields=Reason'),
+      shapeOf('update Absences?Status=&fields=Reason'),
+      shapeOf('update Absences?Status[]=A&fields=Reason'),
+      shapeOf('update Absences?Status[]=A&Status[]=&fields=Reason'),
+      shapeOf('update Absences?Status=A&fields=Reason', readable),
+      shapeOf('update Absences?Status=A&fields=Reason', 'read Absences?fields=Id'),
+      shapeOf('update Absences?Status=A&fields=Reason,EmployeeId', 'read Employees?CompanyId=5'),
+      shapeOf('update Absences?Status=A&fields=Reason,EmployeeId', 'read Employees?CompanyId=!=5'),
+    ]
+    expect(new Set(shapes).size).toBe(shapes.length)
+  })
+})
+
+describe('rights that do not fit the entities', () => {
+  test.each([
+    ['read Absences?Gone=1', 'Absences has no parameter "Gone"'],
+    ['read Companies\nread Planets', 'there is no collection "Planets"'],
+    ['read Companies\nread Companies?Enabled=true', 'there is another right to read Companies'],
+    ['', 'a right is a verb'],
+  ])('%j gives none, and says why', (text, fault) => {
+    const rights = read(text)
+    expect(rights.fault).toContain(fault)
+    expect(rights.rights).toEqual([])
+    for (const one of entities)
+      expect(rights.accessTo(one)).toMatchObject({ read: null, create: null, update: null, delete: null })
+  })
+})
+
+test('What stands in the list of an older server is not read beside addresses', () => {
+  expect(reader.read({ rights: '*:read', addresses: 'read Companies' }).accessTo(absences).read).toBeNull()
 })

@@ -1,0 +1,180 @@
+// Checks of rights when they are given: each must be able to do what it says, and none may tell what the key cannot read.
+import type { Right, Verb } from '../model/access.ts'
+import type { Entity, Property } from '../model/entity.ts'
+import { excerpt } from '../model/excerpt.ts'
+import { JsonNumber, Mismatch } from '../model/kinds.ts'
+import { equality } from '../model/operators.ts'
+import type { Filter } from '../model/query.ts'
+import { listed } from '../parse/names.ts'
+import { afterUpdate, isFixed, presetsOf, settableOf } from './accesses.ts'
+import { parseRight, RightError } from './grammar.ts'
+import { printFilter } from './print.ts'
+
+/** Parses and checks the rights that a key shall have. @throws RightError that names the faulty right */
+export function parseRights(texts: readonly string[], entities: readonly Entity[]): Right[] {
+  const rights = texts.flatMap((text) => parseRight(text, entities))
+  checkRights(rights, entities)
+  return rights
+}
+
+/** Checks all rights of a key together. @throws RightError */
+export function checkRights(rights: readonly Right[], entities: readonly Entity[]): void {
+  const find = (entity: Entity, verb: Verb) => rights.find((right) => right.entity === entity && right.verb === verb)
+  for (const right of rights)
+    if (find(right.entity, right.verb) !== right)
+      fail(right, `there is another right to ${right.verb} ${right.entity.plural}: a key has one for each verb and collection.`)
+  for (const right of rights) {
+    const read = find(right.entity, 'read') ?? null
+    if (right.verb === 'create') checkCreate(right)
+    if (right.verb === 'update') {
+      checkUpdate(right)
+      checkRules(right, read)
+    }
+    if (right.verb === 'create' || right.verb === 'update')
+      checkCopies(
+        right,
+        read,
+        (name) => rights.find(({ entity, verb }) => entity.name === name && verb === 'read') ?? null,
+        entities,
+      )
+  }
+}
+
+function fail({ text }: Right, message: string): never {
+  throw new RightError(`"${excerpt(text)}": ${message}`)
+}
+
+/** Checks that the right can create a row: that it can set what a row needs, and what its own filters ask for. */
+function checkCreate(right: Right) {
+  const { entity, filters } = right
+  const settable = settableOf(right)
+  const presets = presetsOf(right)
+  for (const { property, operator } of filters) {
+    checkWritten(right, property, 'A new row is checked before it is stored')
+    const equal = filters.filter((other) => other.property === property && other.operator === equality)
+    if (equal.length > 1) fail(right, `${property.name}= is given twice, and no row has both values.`)
+    if (operator !== equality && !settable.has(property) && !presets.has(property))
+      fail(right, `no new row has a value of ${property.name}: add it to fields, or set it, as in ${property.name}=<value>.`)
+  }
+  for (const [property, value] of presets) checkPreset(right, property, value)
+  const lacking = entity.required.filter((property) => !settable.has(property) && !presets.has(property))
+  if (lacking.length === 0) return
+  const names = lacking.map(({ name }) => name)
+  fail(right, `a row needs ${listed(names, 'and')}: add it to fields, or set it, as in ${names[0]}=<value>.`)
+}
+
+/** Checks that the value which the right sets may be stored. */
+function checkPreset(right: Right, property: Property, value: string | null) {
+  const { name, kind, required } = property
+  if (value === null) {
+    if (required || !kind.nullable) fail(right, `${name} cannot be empty: it must be ${kind.allowed}.`)
+    return
+  }
+  try {
+    if (kind.name === 'integer' || kind.name === 'decimal') kind.parseJson(new JsonNumber(value))
+    else kind.parseJson(kind.name === 'boolean' ? value === 'true' : value)
+  } catch (error) {
+    if (error instanceof Mismatch) fail(right, `it sets ${name}, which ${error.message}.`)
+    throw error
+  }
+}
+
+/** Checks that the statement of an update can decide what the row must match after it. */
+function checkUpdate(right: Right) {
+  const settable = settableOf(right)
+  for (const { property } of right.becomes ?? []) {
+    checkWritten(right, property, 'A changed row is checked before it is stored')
+    if (!settable.has(property)) fail(right, `"becomes" names ${property.name}, which the right cannot set: add it to fields.`)
+  }
+  for (const { property } of right.filters) {
+    const source = sourcesOf(right.entity, property).find((one) => settable.has(one))
+    if (source === undefined) continue
+    const remedy = `leave ${source.name} out of fields, or ${insteadOf(right.entity, property)}`
+    fail(
+      right,
+      `who changes ${source.name} moves the row out of ${printFilter(right.filters.find((one) => one.property === property) as Filter)}: ${remedy}.`,
+    )
+  }
+}
+
+/** Refuses a condition on what clients do not write: its value is known only when the row is stored. */
+function checkWritten(right: Right, property: Property, reason: string) {
+  if (!property.writable) fail(right, `${reason}, and ${property.name} is read-only: ${insteadOf(right.entity, property)}.`)
+}
+
+/** Properties that clients write, from which a copied or computed property follows. */
+function sourcesOf({ properties }: Entity, property: Property): readonly Property[] {
+  return properties.filter(
+    ({ column, reference }) => reference?.copy?.column === property.column || property.computedFrom.includes(column),
+  )
+}
+
+/** Advice for a filter by a read-only property. */
+function insteadOf(entity: Entity, property: Property): string {
+  const names = sourcesOf(entity, property).map(({ name }) => name)
+  return names.length === 0 ? `leave ${property.name} out` : `filter by ${listed(names, 'or')}`
+}
+
+/**
+ * Checks rules such as that `End` is not before `Start`: who may change one of two values, and cannot read the other, finds it out
+ * by trying.
+ */
+function checkRules(right: Right, read: Right | null) {
+  const settable = settableOf(right)
+  for (const { later, earlier } of right.entity.rules) {
+    if (!settable.has(later) && !settable.has(earlier)) continue
+    const rule = `${later.name} must not be before ${earlier.name}`
+    const pair = `${earlier.name},${later.name}`
+    const hidden = [earlier, later].filter((property) => read === null || !isVisible(read, property))
+    if (hidden.length > 0)
+      fail(
+        right,
+        `${rule}, so who changes one must read both: give a right to read with fields=${pair}, or leave both out of fields.`,
+      )
+    const wider = read?.filters.find((filter) => !right.filters.some((given) => implies(given, filter)))
+    if (wider)
+      fail(
+        right,
+        `${rule}, so who changes one must read the row: add ${printFilter(wider)}, as in the right to read, or leave both out of fields.`,
+      )
+  }
+}
+
+/**
+ * Checks copied properties: who may set a reference, and reads what is copied along it, reads that of every row that exists. So the
+ * key must be able to read it in the other collection, whose rows its right to read narrows.
+ */
+function checkCopies(right: Right, read: Right | null, readOf: (name: string) => Right | null, entities: readonly Entity[]) {
+  if (read === null) return
+  for (const property of settableOf(right)) {
+    const { reference } = property
+    const copy = right.entity.properties.find(({ column }) => column === reference?.copy?.column)
+    if (!reference || !copy || !isVisible(read, copy)) continue
+    const after = right.verb === 'create' ? right.filters : afterUpdate(right)
+    const referred = entities.find(({ name }) => name === reference.entity)
+    const source = referred?.properties.find(({ column }) => column === reference.copy?.source)
+    if (!referred || !source || isFixed(property, after)) continue
+    const readReferred = readOf(referred.name)
+    if (readReferred && isVisible(readReferred, source)) continue
+    const remedy = `give a right to read ${referred.plural} with fields=${source.name}, or leave ${copy.name} out of the right to read`
+    fail(right, `who sets ${property.name} and reads ${copy.name} learns ${source.name} of all ${referred.plural}: ${remedy}.`)
+  }
+}
+
+function isVisible({ properties, entity }: Right, property: Property): boolean {
+  return property === entity.id || properties === null || properties.includes(property)
+}
+
+/** Returns whether each row that matches `given` certainly matches `wanted`. */
+function implies(given: Filter, wanted: Filter): boolean {
+  if (given.property !== wanted.property) return false
+  if (given.operator === wanted.operator && given.value === wanted.value) return true
+  const values = valuesOf(given)
+  const admitted = valuesOf(wanted)
+  return values !== null && admitted !== null && values.every((value) => admitted.includes(value))
+}
+
+/** Values that `=` or `[]` admits; null: another operator. */
+function valuesOf({ operator, value, anyOf }: Filter): readonly (string | null)[] | null {
+  return anyOf ?? (operator === equality ? [value] : null)
+}

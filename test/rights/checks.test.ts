@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'bun:test'
+import { boolean, copied, defineEntity, identity, integer, reference, text } from '../../src/model/entity.ts'
+import { parseRights } from '../../src/rights/checks.ts'
+import { RightError } from '../../src/rights/grammar.ts'
+import { entities } from '../support/entities.ts'
+
+const accepts = (rights: string[]) => expect(() => parseRights(rights, entities)).not.toThrow()
+const refuses = (rights: string[], message: string) => {
+  expect(() => parseRights(rights, entities)).toThrow(RightError)
+  expect(() => parseRights(rights, entities)).toThrow(message)
+}
+
+describe('rights that are accepted', () => {
+  test.each<[string, string[]]>([
+    ['everything', ['read Companies', 'read Employees', 'read Absences', 'write Companies', 'write Employees', 'write Absences']],
+    [
+      'payroll',
+      [
+        'read Absences?Status=Approved&fields=Id,EmployeeId,Start,End,Period',
+        'read Employees?fields=Id,EmployeeNumber,CompanyId,Started,EmploymentEnd',
+      ],
+    ],
+    ['applicants', ['create Employees?Status=New&fields=FirstName,LastName,WorkEmail,JobTitle,CompanyId,Started']],
+    [
+      'a desk that decides',
+      [
+        'read Absences',
+        'update Absences?Status=Requested&fields=Status becomes Status[]=Approved&Status[]=Declined',
+        'read Employees',
+      ],
+    ],
+    ['a read of a copied property', ['read Absences?Employee[begins]=A&fields=Employee']],
+    ['an update by a copied property whose reference it leaves', ['update Employees?Company=Acme&fields=WorkPhone']],
+    ['an update by an id', ['update Employees?Id=7&fields=WorkPhone']],
+    ['a deletion by a copied property', ['delete Employees?Company=Acme']],
+    [
+      'a preset of a number and a date-time',
+      ['create Absences?EmployeeId=7&Start=2024-01-01T00:00:00Z&Period.Days=1.5&fields=Reason'],
+    ],
+    ['a preset without a value', ['create Absences?Reason=&fields=EmployeeId']],
+  ])('%s', (_name, rights) => accepts(rights))
+})
+
+describe('one right for each verb and collection', () => {
+  test.each([
+    [['read Absences', 'read Absences?Status=Approved'], 'there is another right to read Absences'],
+    [['write Absences?Status=A', 'delete Absences'], 'there is another right to delete Absences'],
+  ])('%j is refused', refuses)
+})
+
+describe('a create', () => {
+  test.each([
+    [
+      ['create Employees?Company=Acme'],
+      'A new row is checked before it is stored, and Company is read-only: filter by CompanyId.',
+    ],
+    [['write Employees?Company=Acme'], '"create Employees?Company=Acme": A new row is checked'],
+    [
+      ['create Employees?DisplayName=Ann&fields=FirstName'],
+      'DisplayName is read-only: filter by FirstName, LastName or KnownAs.',
+    ],
+    [['create Employees?Id=5'], 'Id is read-only: leave Id out.'],
+    [['create Absences?Status=A&Status=B'], 'Status= is given twice, and no row has both values.'],
+    [
+      ['create Absences?Start=>=2024-01-01T00:00:00Z&fields=Reason'],
+      'no new row has a value of Start: add it to fields, or set it, as in Start=<value>.',
+    ],
+    [['create Absences?Status[]=A&Status[]=B&fields=Reason'], 'no new row has a value of Status'],
+    [[`create Absences?Reason=${'x'.repeat(101)}`], 'it sets Reason, which must be a text of at most 100 characters.'],
+    [['create Absences?Period.Days=-1'], 'it sets Period.Days, which must be a number of 0 or more'],
+    [['create Companies?Enabled='], 'Enabled'],
+  ])('%j is refused', refuses)
+
+  const note = defineEntity('Note', {
+    id: identity(),
+    title: text({ required: true }),
+    size: integer({ min: 1, max: 9, required: true }),
+    done: boolean(),
+  })
+  const parse = (right: string) => () => parseRights([right], [note])
+
+  test('must be able to set what a row needs, by fields or by its filters', () => {
+    expect(parse('create Notes?fields=Done')).toThrow(
+      'a row needs Title and Size: add it to fields, or set it, as in Title=<value>.',
+    )
+    expect(parse('create Notes?fields=Title')).toThrow('a row needs Size: add it to fields, or set it, as in Size=<value>.')
+    expect(parse('create Notes?Title=&fields=Size')).toThrow(
+      'Title cannot be empty: it must be a text of at most 200 characters.',
+    )
+    expect(parse('create Notes?Size=10&fields=Title')).toThrow('it sets Size, which must be an integer from 1 to 9.')
+    expect(parse('create Notes?Size=9&fields=Title')).not.toThrow()
+    expect(parse('create Notes')).not.toThrow()
+  })
+})
+
+describe('an update', () => {
+  test.each([
+    [
+      ['update Employees?fields=CompanyId becomes Company=Acme'],
+      'A changed row is checked before it is stored, and Company is read-only: filter by CompanyId.',
+    ],
+    [
+      ['update Absences?fields=Reason becomes Status=Approved'],
+      '"becomes" names Status, which the right cannot set: add it to fields.',
+    ],
+    [
+      ['update Employees?Company=Acme'],
+      'who changes CompanyId moves the row out of Company=Acme: leave CompanyId out of fields, or filter by CompanyId.',
+    ],
+    [
+      ['update Employees?DisplayName[begins]=A&fields=LastName'],
+      'who changes LastName moves the row out of DisplayName[begins]=A',
+    ],
+  ])('%j is refused', refuses)
+})
+
+describe('a rule between two values', () => {
+  const rule = 'End must not be before Start'
+  test.each([
+    [['update Absences?fields=End'], `${rule}, so who changes one must read both: give a right to read with fields=Start,End`],
+    [['update Absences'], rule],
+    [['read Absences?fields=End', 'update Absences?fields=End'], rule],
+    [['read Absences?fields=Start', 'update Absences?fields=Start,Reason'], rule],
+    [
+      ['read Absences?Status=Approved', 'update Absences?fields=Start', 'read Employees'],
+      `${rule}, so who changes one must read the row: add Status=Approved, as in the right to read`,
+    ],
+    [['read Absences?Status=A', 'update Absences?Status[]=A&Status[]=B&fields=End', 'read Employees'], 'add Status=A'],
+  ])('%j is refused', refuses)
+
+  test.each<[string[]]>([
+    [['read Absences?fields=Start,End', 'update Absences?fields=End']],
+    [['read Absences?Status=A&fields=Start,End', 'update Absences?Status=A&fields=End']],
+    [['read Absences?Status[]=A&Status[]=B&fields=Start,End', 'update Absences?Status=A&EmployeeId=7&fields=End']],
+    [['update Absences?fields=Reason']],
+    [['create Absences?fields=End']],
+  ])('%j is accepted', accepts)
+})
+
+describe('a copied property', () => {
+  test.each([
+    [
+      ['read Absences', 'create Absences'],
+      'who sets EmployeeId and reads Employee learns DisplayName of all Employees: give a right to read Employees with fields=DisplayName, or leave Employee out of the right to read.',
+    ],
+    [['read Absences', 'create Absences', 'read Employees?fields=FirstName'], 'learns DisplayName of all Employees'],
+    [['read Absences', 'update Absences?fields=EmployeeId'], 'learns DisplayName of all Employees'],
+    [['read Employees?fields=Manager', 'update Employees?fields=ManagerId'], 'learns DisplayName of all Employees'],
+    [['read Employees', 'update Employees?fields=CompanyId'], 'learns Name of all Companies'],
+  ])('%j is refused', refuses)
+
+  test.each<[string[]]>([
+    [['read Absences', 'create Absences', 'read Employees?fields=DisplayName']],
+    [['read Absences', 'create Absences', 'read Employees?CompanyId=5&fields=DisplayName']],
+    [['read Absences?fields=EmployeeId', 'create Absences']],
+    [['read Absences', 'create Absences?EmployeeId=7']],
+    [['read Absences', 'update Absences?fields=Reason']],
+    [['read Employees?fields=Manager,DisplayName', 'update Employees?fields=ManagerId']],
+  ])('%j is accepted', accepts)
+
+  test('is found by the name of its own entity', () => {
+    const box = defineEntity('Box', { id: identity(), label: text() })
+    const item = defineEntity('Item', { id: identity(), boxId: reference('Box'), box: copied('boxId', 'label') })
+    expect(() => parseRights(['read Items', 'create Items'], [box, item])).toThrow('learns Label of all Boxs')
+  })
+})
