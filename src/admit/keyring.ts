@@ -103,7 +103,10 @@ export const BOOTSTRAP_NAME = 'bootstrap'
 
 function bootstrapEntry(text: string, readRights: ReadRights): Entry {
   const hash = hashKey(text).toString('hex')
-  const entry = entryOf({ id: 'bootstrap-1', name: BOOTSTRAP_NAME, hash, rights: '*:read,*:write', limits: null }, readRights)
+  const entry = entryOf(
+    { id: 'bootstrap-1', name: BOOTSTRAP_NAME, hash, rights: '*:read,*:write', addresses: null, limits: null },
+    readRights,
+  )
   // Charged under a name that no key of the database can have.
   return { ...entry, key: { ...entry.key, isStored: false, client: keyClient('\n1') } }
 }

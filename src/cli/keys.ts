@@ -53,7 +53,7 @@ async function create(config: Config, options: Create, command: Command) {
   const plurals = (await loadEntities(config.entitiesDir)).map(({ plural }) => plural)
   const rights = formatRights(orUsage(command, '--rights', () => parseRights(options.rights, plurals)))
   const { key, id, hash } = newKey()
-  await withKeys(config, (store) => store.create({ id, name, hash, rights, limits }), true)
+  await withKeys(config, (store) => store.create({ id, name, hash, rights, addresses: null, limits }), true)
   const made = `Made the key "${name}" (${id}) with the rights ${rights}.\n${KEPT_NOWHERE}\n${key}\n`
   return report(options.json, { name, id, rights, limits, key }, made)
 }

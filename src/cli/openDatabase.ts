@@ -89,8 +89,15 @@ export function orUnusable(error: Error, problem = 'the database cannot be used'
   throw new CommandError(`${problem}: ${error.message || String(error)}${remark}`)
 }
 
+/** PostgreSQL's code for an unknown column. */
+const LACKS_COLUMN = '42703'
+
 /** Throws errors of the driver, which have a code, as errors for people. Others are refusals, or bugs whose stack is needed. */
 export function orFailed(error: Error & { code?: unknown }, problem?: string, remark?: string): never {
+  if (error.code === LACKS_COLUMN)
+    throw new CommandError(
+      'the database is of an earlier version: apply the migrations by roster migrate, or start a server on it',
+    )
   if (typeof error.code === 'string') orUnusable(error, problem, remark)
   throw error
 }

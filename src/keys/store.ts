@@ -10,17 +10,19 @@ import { suggest } from '../model/nearest.ts'
 import { param, type Statement, sql, toStatement } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
 
-const isValid = sql`revoked is null and (expires is null or expires > now())`
+const isValid = sql`revoked is null and (expires is null or expires > now()) and (ends is null or ends > now())`
 
-/** Includes the next expiry, so that the version also differs after a key has expired. */
+/** Includes the next expiry and the next end, so that the version also differs after a key has expired or ended. */
 const selectVersion = toStatement(sql`
   select version || ' ' || coalesce((
     select min(expires) from api_key where revoked is null and expires is not null and expires > now()
+  )::text, '') || ' ' || coalesce((
+    select min(ends) from api_key where revoked is null and ends is not null and ends > now()
   )::text, '') as version
   from api_key_version`)
 
 const selectCurrent = toStatement(
-  sql`select id, name, encode(hash, 'hex') as hash, rights, limits from api_key where ${isValid} order by id`,
+  sql`select id, name, encode(hash, 'hex') as hash, rights, addresses, limits from api_key where ${isValid} order by id`,
 )
 
 /**
@@ -40,28 +42,60 @@ export interface ListedKey {
   readonly id: string
   readonly name: string
   readonly rights: string
+  readonly addresses: string | null
   readonly limits: string | null
   readonly created: string
   readonly lastUsed: string | null
+  /** End of a replaced key. */
   readonly expires: string | null
+  /** End that the operator gave the key. */
+  readonly ends: string | null
   readonly revoked: string | null
   readonly state: 'active' | 'expiring' | 'expired' | 'revoked'
 }
 
-/** Result of a rotation: id and end of the old key (null: it has ended), and the rights and limits of the new one. */
-export interface Rotation extends Pick<KeyRecord, 'rights' | 'limits'> {
+/** What a key may do, and until when. */
+export interface KeyTerms extends Pick<KeyRecord, 'rights' | 'addresses' | 'limits'> {
+  /** UTC, to the second; null: the key has no end. */
+  readonly ends: string | null
+}
+
+/** Result of a rotation: id and end of the old key (null: it has ended), and the terms of the new one, which are the same. */
+export interface Rotation extends KeyTerms {
   readonly id: string
   readonly expires: string | null
+}
+
+/** Changes of keys, at least one; a property that is undefined stays as it is. */
+export interface KeyChanges {
+  readonly rights?: Pick<KeyRecord, 'rights' | 'addresses'> | undefined
+  /** Null: the limits of the settings. */
+  readonly limits?: string | null | undefined
+  /** Time until the end, in ms; null: no end. */
+  readonly lifetimeMs?: number | null | undefined
+}
+
+/** A changed key, with its terms after the change. */
+export interface ChangedKey extends KeyTerms {
+  readonly id: string
 }
 
 export class KeyStore {
   constructor(private readonly sql: postgres.Sql) {}
 
-  /** Creates a key. @throws Refused if the name has a current key already */
-  create(key: KeyRecord): Promise<void> {
+  /**
+   * Creates a key, which ends after `lifetimeMs`; null: it has no end. Returns the end. @throws Refused if the name has a current
+   * key already
+   */
+  create(key: KeyRecord, lifetimeMs: number | null = null): Promise<string | null> {
     return this.change(async (sql) => {
-      const made = await insertKey(sql, key)
-      if (made.count === 0) throw new Refused(`a key named "${key.name}" exists already: rotate it, or revoke it first`)
+      // A key that has ended leaves its name, as a replaced one does.
+      await sql`
+        update api_key set expires = ends
+        where name = ${key.name} and revoked is null and expires is null and ends <= now()`
+      const [made] = await insertKey(sql, key, endAfter(sql, lifetimeMs))
+      if (!made) throw new Refused(`a key named "${key.name}" exists already: rotate it, or revoke it first`)
+      return made.ends
     })
   }
 
@@ -70,9 +104,28 @@ export class KeyStore {
     return this.change(async (sql) => {
       const revoked = await sql`
         update api_key set revoked = now()
-        where name = ${name} and revoked is null and (expires is null or expires > now()) returning id`
+        where name = ${name} and ${validIn(sql)} returning id`
       if (revoked.count === 0) throw await unknownName(sql, name)
       return revoked.map(({ id }) => id)
+    })
+  }
+
+  /** Changes all valid keys of this name. Returns them, the current one first. @throws Refused if there are none */
+  changeTerms(name: string, { rights, limits, lifetimeMs }: KeyChanges): Promise<ChangedKey[]> {
+    return this.change(async (sql) => {
+      const changes = [
+        ...(rights === undefined ? [] : [sql`rights = ${rights.rights}, addresses = ${rights.addresses}`]),
+        ...(limits === undefined ? [] : [sql`limits = ${limits}`]),
+        ...(lifetimeMs === undefined ? [] : [sql`ends = ${endAfter(sql, lifetimeMs)}`]),
+      ]
+      const changed = await sql<ChangedKey[]>`
+        with changed as (
+          update api_key set ${changes.flatMap((change, at) => (at === 0 ? change : [sql`, `, change]))}
+          where name = ${name} and ${validIn(sql)} returning *
+        )
+        select id, ${termsOf(sql)} from changed order by expires nulls first, created desc, id`
+      if (changed.count === 0) throw await unknownName(sql, name)
+      return [...changed]
     })
   }
 
@@ -84,10 +137,12 @@ export class KeyStore {
         update api_key set
           expires = case when ${overlapMs}::bigint > 0 then now() + ${overlapMs}::bigint * interval '1 millisecond' end,
           revoked = case when ${overlapMs}::bigint = 0 then now() end
-        where name = ${name} and revoked is null and expires is null
-        returning id, rights, limits, ${secondsOf(sql, 'expires')} as expires`
+        where name = ${name} and revoked is null and expires is null and (ends is null or ends > now())
+        returning id, ${termsOf(sql)}, ${secondsOf(sql, 'expires')} as expires`
       if (!old) throw await unknownName(sql, name)
-      await insertKey(sql, { ...replacement, name, rights: old.rights, limits: old.limits })
+      const { rights, addresses, limits } = old
+      const ends = sql`(select ends from api_key where id = ${old.id})`
+      await insertKey(sql, { ...replacement, name, rights, addresses, limits }, ends)
       return old
     })
   }
@@ -95,11 +150,11 @@ export class KeyStore {
   list(): Promise<ListedKey[]> {
     return inTime(
       this.sql<ListedKey[]>`
-        select id, name, rights, limits, ${secondsOf(this.sql, 'created')} as created,
+        select id, name, rights, addresses, limits, ${secondsOf(this.sql, 'created')} as created,
           ${secondsOf(this.sql, 'last_used')} as "lastUsed", ${secondsOf(this.sql, 'expires')} as expires,
-          ${secondsOf(this.sql, 'revoked')} as revoked,
-          case when revoked is not null then 'revoked' when expires is null then 'active'
-            when expires > now() then 'expiring' else 'expired' end as state
+          ${secondsOf(this.sql, 'ends')} as ends, ${secondsOf(this.sql, 'revoked')} as revoked,
+          case when revoked is not null then 'revoked' when least(expires, ends) is null then 'active'
+            when least(expires, ends) > now() then 'expiring' else 'expired' end as state
         from api_key order by name, api_key.created desc, id`,
     )
   }
@@ -118,10 +173,27 @@ export class KeyStore {
   }
 }
 
-function insertKey(sql: postgres.TransactionSql, { id, name, hash, rights, limits }: KeyRecord) {
-  return sql`
-    insert into api_key (id, name, hash, rights, limits) values (${id}, ${name}, decode(${hash}, 'hex'), ${rights}, ${limits})
-    on conflict (name) where revoked is null and expires is null do nothing`
+/** Inserts a key with the end `ends`. Returns no row if the name has a current key. */
+function insertKey(sql: postgres.TransactionSql, key: KeyRecord, ends: postgres.PendingQuery<postgres.Row[]>) {
+  const { id, name, hash, rights, addresses, limits } = key
+  return sql<{ ends: string | null }[]>`
+    insert into api_key (id, name, hash, rights, addresses, limits, ends)
+    values (${id}, ${name}, decode(${hash}, 'hex'), ${rights}, ${addresses}, ${limits}, ${ends})
+    on conflict (name) where revoked is null and expires is null do nothing
+    returning ${secondsOf(sql, 'ends')} as ends`
+}
+
+/** SQL of the end of a key that lives for so long; null: it has no end. */
+function endAfter(sql: postgres.ISql, lifetimeMs: number | null) {
+  return lifetimeMs === null ? sql`null` : sql`now() + ${lifetimeMs}::bigint * interval '1 millisecond'`
+}
+
+function termsOf(sql: postgres.ISql) {
+  return sql`rights, addresses, limits, ${secondsOf(sql, 'ends')} as ends`
+}
+
+function validIn(sql: postgres.ISql) {
+  return sql.unsafe(toStatement(isValid).text)
 }
 
 /** Writes a time as SQL, in UTC, to the second. `column`: SQL that is not escaped. */
@@ -139,7 +211,7 @@ function inTime<T>(work: Promise<T>): Promise<T> {
 
 async function unknownName(sql: postgres.TransactionSql, name: string): Promise<Refused> {
   const valid = await sql`
-    select distinct name from api_key where revoked is null and (expires is null or expires > now())`
+    select distinct name from api_key where ${validIn(sql)}`
   const names = valid.map((row) => row.name)
   return new Refused(`there is no valid key named "${name}".${suggest(name, names)}`)
 }
@@ -150,7 +222,7 @@ export function keySource(database: Database): KeySource {
     version: async () => (await database.read(selectVersion))[0]?.[0] ?? '',
     current: async () =>
       (await database.read(selectCurrent)).map(
-        ([id, name, hash, rights, limits]) => ({ id, name, hash, rights, limits }) as KeyRecord,
+        ([id, name, hash, rights, addresses, limits]) => ({ id, name, hash, rights, addresses, limits }) as KeyRecord,
       ),
     // If the database only refuses this statement, or is slow, it may still answer others.
     isAway: (error) => error instanceof ApiError && ['lost', 'notSent'].includes(classify(error.cause)),

@@ -7,8 +7,10 @@ export interface KeyRecord {
   readonly name: string
   /** SHA-256 of the key's text, in hexadecimal. */
   readonly hash: string
-  /** Rights as text of `formatRights`. */
+  /** Rights to whole entities, as text of `formatRights`; '' if the key has addresses. */
   readonly rights: string
+  /** Rights as addresses of lists, in canonical form, one a line; null: the key has `rights`. */
+  readonly addresses: string | null
   /** Rate limits as text of `formatRules`; null: those of the settings. */
   readonly limits: string | null
 }

@@ -11,8 +11,6 @@ import { parseRight, RightError } from './grammar.ts'
 /** Maximum rights that a worker keeps, each with its views. */
 const KEPT_MAX = 10_000
 
-type StoredRights = Pick<KeyRecord, 'rights'> & { readonly addresses?: string | null }
-
 /** Reads stored rights. For the same text it returns the same object, while that is kept. */
 export class RightsReader {
   private readonly kept = new LruCache<KeyRights>(2 * KEPT_MAX, () => 1)
@@ -21,7 +19,7 @@ export class RightsReader {
 
   constructor(private readonly entities: readonly Entity[]) {}
 
-  read({ rights, addresses = null }: StoredRights): KeyRights {
+  read({ rights, addresses }: Pick<KeyRecord, 'rights' | 'addresses'>): KeyRights {
     const text = addresses ?? rights
     const key = `${addresses === null ? 'list' : 'addresses'} ${text}`
     const kept = this.kept.get(key)

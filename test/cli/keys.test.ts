@@ -7,6 +7,7 @@ import { copyCluster } from '../support/cluster.ts'
 import { useDatabase } from '../support/database.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { postmasterOf, run, temporaryFolder } from '../support/process.ts'
+import { createSingleMigrated } from '../support/singleMigrations.ts'
 import { roster, rosterHere } from './roster.ts'
 
 const KEY = /roster_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}/
@@ -26,6 +27,15 @@ describe('keys in an external database', () => {
   })
 
   const hashes = async () => (await sql`select encode(hash, 'hex') as hash from api_key order by created`).map(({ hash }) => hash)
+
+  test('A database that lacks the last migrations is told what to do', async () => {
+    const DATABASE_URL = await createSingleMigrated()
+    settings = { DATABASE_URL }
+    const stderr =
+      'roster: the database is of an earlier version: apply the migrations by roster migrate, or start a server on it\n'
+    for (const words of [['list'], ['create', '--name', 'ci', '--rights', '*:read']])
+      expect(await keys(...words)).toEqual({ code: 1, stdout: '', stderr })
+  })
 
   describe('keys create', () => {
     test('D34: shows the key as the last line of stdout, and nowhere else', async () => {
@@ -114,7 +124,19 @@ describe('keys in an external database', () => {
       await create('ci')
       const [key, ...more] = JSON.parse((await keys('list', '--json')).stdout)
       expect(more).toEqual([])
-      expect(Object.keys(key)).toEqual(['id', 'name', 'rights', 'limits', 'created', 'lastUsed', 'expires', 'revoked', 'state'])
+      expect(Object.keys(key)).toEqual([
+        'id',
+        'name',
+        'rights',
+        'addresses',
+        'limits',
+        'created',
+        'lastUsed',
+        'expires',
+        'ends',
+        'revoked',
+        'state',
+      ])
       expect(key).toMatchObject({ name: 'ci', lastUsed: null, state: 'active' })
     })
 

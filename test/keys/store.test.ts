@@ -24,7 +24,7 @@ afterEach(() => database.end())
 const HOUR_MS = 3_600_000
 
 function recordOf(name: string, text = generateKey()): KeyRecord {
-  return { id: idOf(text), name, hash: hashKey(text).toString('hex'), rights: 'Companies:read', limits: '10/1m' }
+  return { id: idOf(text), name, hash: hashKey(text).toString('hex'), rights: 'Companies:read', addresses: null, limits: '10/1m' }
 }
 
 const statesOf = async () => (await store.list()).map(({ id, name, state }) => ({ id, name, state }))
@@ -110,9 +110,119 @@ describe('rotate', () => {
   })
 })
 
+const addressesOf = (addresses: string) => ({ rights: '', addresses })
+const lineOf = async (name: string) => (await store.list()).find((key) => key.name === name)
+/** Moves the end of all keys of this name into the past, as time does. */
+const endNow = (name: string) => sql`update api_key set ends = now() - interval '1 second' where name = ${name}`
+
+describe('rights as addresses', () => {
+  test('are kept beside an empty list, which servers of earlier versions read', async () => {
+    const key = { ...recordOf('payroll'), ...addressesOf('read Absences?Status=x,*:read') }
+    await store.create(key)
+    expect(await source.current()).toEqual([key])
+    const [row] = await sql`select rights, addresses from api_key`
+    expect(row).toEqual({ rights: '', addresses: 'read Absences?Status=x,*:read' })
+  })
+
+  test('are refused by the table beside a list', async () => {
+    const key = { ...recordOf('payroll'), rights: '*:read', addresses: 'read Absences' }
+    await expect(store.create(key)).rejects.toThrow('api_key_one_form')
+  })
+
+  test('are those of the next key after a rotation', async () => {
+    await store.create({ ...recordOf('payroll'), ...addressesOf('read Absences') })
+    const fresh = recordOf('payroll')
+    expect(await store.rotate('payroll', fresh, 0)).toMatchObject(addressesOf('read Absences'))
+    expect(await source.current()).toEqual([{ ...fresh, ...addressesOf('read Absences') }])
+  })
+})
+
+describe('a key with an end', () => {
+  test('is valid until then', async () => {
+    const key = recordOf('ci')
+    const ends = await store.create(key, HOUR_MS)
+    expect(Math.abs(Date.parse(ends ?? '') - Date.now() - HOUR_MS)).toBeLessThan(60_000)
+    expect(await lineOf('ci')).toMatchObject({ ends, expires: null, state: 'expiring' })
+    expect(await source.current()).toEqual([key])
+    const version = await source.version()
+    await endNow('ci')
+    expect(await source.current()).toEqual([])
+    expect(await lineOf('ci')).toMatchObject({ state: 'expired' })
+    expect(await source.version()).not.toBe(version)
+  })
+
+  test('keeps its name for itself until then, and leaves it afterwards', async () => {
+    await store.create(recordOf('ci'), HOUR_MS)
+    await expect(store.create(recordOf('ci'), HOUR_MS)).rejects.toThrow('a key named "ci" exists already')
+    await endNow('ci')
+    const next = recordOf('ci')
+    expect(await store.create(next)).toBeNull()
+    expect(await source.current()).toEqual([next])
+    expect((await statesOf()).map(({ state }) => state)).toEqual(['active', 'expired'])
+  })
+
+  test('is rotated, and the next one has the same end', async () => {
+    await store.create(recordOf('ci'), HOUR_MS)
+    const [old] = await sql`select ends from api_key`
+    const fresh = recordOf('ci')
+    const { ends, expires } = await store.rotate('ci', fresh, 60_000)
+    expect([ends, expires]).toEqual([expect.any(String), expect.any(String)])
+    const [row] = await sql`select ends from api_key where id = ${fresh.id}`
+    expect(row).toEqual(old as never)
+    expect((await statesOf()).map(({ state }) => state)).toEqual(['expiring', 'expiring'])
+    await endNow('ci')
+    expect(await source.current()).toEqual([])
+  })
+
+  test('is neither rotated, changed nor revoked once it has ended', async () => {
+    await store.create(recordOf('ci'), HOUR_MS)
+    await endNow('ci')
+    const refusal = new Refused('there is no valid key named "ci".')
+    await expect(store.rotate('ci', recordOf('ci'), HOUR_MS)).rejects.toThrow(refusal)
+    await expect(store.changeTerms('ci', { lifetimeMs: null })).rejects.toThrow(refusal)
+    await expect(store.revoke('ci')).rejects.toThrow(refusal)
+  })
+})
+
+describe('changeTerms', () => {
+  test('changes all valid keys of the name, and no other', async () => {
+    const [gone, old, fresh, other] = [recordOf('gone'), recordOf('ci'), recordOf('ci'), recordOf('other')]
+    await store.create(gone)
+    await store.revoke('gone')
+    await store.create(old)
+    await store.create(other)
+    await store.rotate('ci', fresh, HOUR_MS)
+    const changed = await store.changeTerms('ci', { rights: addressesOf('read Absences') })
+    expect(changed.map(({ id }) => id)).toEqual([fresh.id, old.id])
+    expect(changed[0]).toMatchObject({ ...addressesOf('read Absences'), limits: '10/1m', ends: null })
+    const rights = new Map((await source.current()).map(({ id, addresses }) => [id, addresses]))
+    expect(rights).toEqual(
+      new Map([old.id, fresh.id, other.id].sort().map((id) => [id, id === other.id ? null : 'read Absences'])),
+    )
+  })
+
+  test('leaves what is not given', async () => {
+    await store.create({ ...recordOf('ci'), ...addressesOf('read Absences') }, HOUR_MS)
+    await store.changeTerms('ci', { limits: null })
+    expect(await lineOf('ci')).toMatchObject({ ...addressesOf('read Absences'), limits: null, ends: expect.any(String) })
+    await store.changeTerms('ci', { lifetimeMs: null, rights: { rights: '*:read', addresses: null } })
+    expect(await lineOf('ci')).toMatchObject({ rights: '*:read', addresses: null, limits: null, ends: null, state: 'active' })
+  })
+
+  test('is refused for an unknown name, with the nearest', async () => {
+    await store.create(recordOf('payroll'))
+    await expect(store.changeTerms('payrol', { limits: null })).rejects.toThrow('Did you mean payroll?')
+  })
+})
+
 test('the version differs after each change, and is the same while keys are only used', async () => {
   const key = recordOf('ci')
-  const changes = [() => store.create(key), () => store.rotate('ci', recordOf('ci'), HOUR_MS), () => store.revoke('ci')]
+  const changes = [
+    () => store.create(key),
+    () => store.changeTerms('ci', { limits: null }),
+    () => store.rotate('ci', recordOf('ci'), HOUR_MS),
+    () => store.revoke('ci'),
+  ]
   const seen = [await source.version()]
   for (const change of changes) {
     await change()
@@ -120,7 +230,7 @@ test('the version differs after each change, and is the same while keys are only
     await database.read(touchKeys([key.id]))
     expect(await source.version()).toBe(seen.at(-1) as string)
   }
-  expect(new Set(seen).size).toBe(4)
+  expect(new Set(seen).size).toBe(5)
 })
 
 describe('touch', () => {

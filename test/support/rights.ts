@@ -4,7 +4,7 @@ import { RightsReader } from '../../src/rights/reader.ts'
 
 /** The rights of a key that may do everything, as the server reads them. */
 export function wholeRights(entities: readonly Entity[] = []): KeyRights {
-  return new RightsReader(entities).read({ rights: '*:read,*:write' })
+  return new RightsReader(entities).read({ rights: '*:read,*:write', addresses: null })
 }
 
 /** What a key with all rights may do with an entity. */

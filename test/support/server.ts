@@ -74,11 +74,15 @@ export interface TestKey {
   readonly headers: { readonly authorization: string }
 }
 
-/** Makes a key with all rights and a unique name, unless `record` says otherwise. */
+/**
+ * Makes a key with all rights and a unique name, unless `record` says otherwise: `{ rights: '', addresses: 'read Companies' }`
+ * has a right by address.
+ */
 export function makeKey(record: Partial<KeyRecord> = {}): TestKey {
   const text = generateKey()
   const id = idOf(text)
-  const whole = { id, name: id, hash: hashKey(text).toString('hex'), rights: '*:read,*:write', limits: null, ...record }
+  const hash = hashKey(text).toString('hex')
+  const whole = { id, name: id, hash, rights: '*:read,*:write', addresses: null, limits: null, ...record }
   return { text, record: whole, headers: { authorization: `ApiKey ${text}` } }
 }
 
@@ -98,9 +102,9 @@ async function storeKeys(sql: postgres.Sql, keys: readonly KeyRecord[]): Promise
   await sql.begin(async (transaction) => {
     await transaction`update api_key_version set version = version + 1`
     await transaction`delete from api_key`
-    for (const { id, name, hash, rights, limits } of keys)
-      await transaction`insert into api_key (id, name, hash, rights, limits, expires)
-        values (${id}, ${name}, ${Buffer.from(hash, 'hex')}, ${rights}, ${limits}, 'infinity')`
+    for (const { id, name, hash, rights, addresses, limits } of keys)
+      await transaction`insert into api_key (id, name, hash, rights, addresses, limits, expires)
+        values (${id}, ${name}, ${Buffer.from(hash, 'hex')}, ${rights}, ${addresses}, ${limits}, 'infinity')`
   })
 }
 

@@ -1,5 +1,9 @@
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { BASELINE } from '../../src/postgres/baseline.ts'
-import { connect } from './postgres.ts'
+import { migrate } from '../../src/postgres/migrate.ts'
+import { connect, createDatabase, MIGRATIONS } from './postgres.ts'
+import { temporaryFolder } from './process.ts'
 
 /** The migrations of earlier commits, which created what the baseline creates. */
 export const SINGLE_MIGRATIONS = [
@@ -16,11 +20,16 @@ export const SINGLE_MIGRATIONS = [
   '0017_lines_of_row_change.sql',
 ]
 
-/** Makes the database remember the first `count` of the single migrations in place of the baseline. */
-export async function rememberSingleMigrations(url: string, count = SINGLE_MIGRATIONS.length): Promise<void> {
+/** Makes a database that remembers the first `count` of the single migrations in place of the baseline, and has no later one. */
+export async function createSingleMigrated(count = SINGLE_MIGRATIONS.length): Promise<string> {
+  const url = await createDatabase('empty')
+  const { path } = temporaryFolder()
+  copyFileSync(join(MIGRATIONS, BASELINE), join(path, BASELINE))
+  await migrate(url, path)
   const sql = connect(url)
   await sql`delete from migration where file = ${BASELINE}`
   await sql`
     insert into migration (file, checksum)
     select file, 'of ' || file from unnest(${SINGLE_MIGRATIONS.slice(0, count)}::text[]) as file`
+  return url
 }
