@@ -2,7 +2,7 @@
 import { ApiError } from '../errors.ts'
 import { type Entity, type Property, project } from '../model/entity.ts'
 import { JsonNumber, Mismatch } from '../model/kinds.ts'
-import { parsePartial } from '../parse/assignments.ts'
+import { parsePartial, wholeBody } from '../parse/assignments.ts'
 import { isObject, parseJson } from '../parse/body.ts'
 import { VALUES_MAX } from '../parse/filter.ts'
 import { choiceWriter } from '../respond/json.ts'
@@ -68,7 +68,7 @@ function rowsByValue(entity: Entity, matched: Property, rows: readonly FileRow[]
       continue
     }
     try {
-      const values = [...parsePartial(entity, row)]
+      const values = [...parsePartial(entity, wholeBody(entity), row)]
       const texts = new Map(values.map(([property, text]) => [property, text === null ? null : property.kind.printFilter(text)]))
       const value = (matched.writable ? texts.get(matched) : idIn(matched, row)) ?? ''
       const earlier = byValue.get(value)

@@ -28,17 +28,18 @@ export function compileBatchQuery(query: Sql, operands: readonly Operand[]): Bat
 }
 
 /**
- * Compiles a write of several runs. Its arrays are numbered as the operands are; after them comes the API key. `settings` is a
- * condition that is always true; it sets the API key and the lock timeout.
+ * Compiles a write of several runs. Its arrays are numbered as the operands are; after them come the values that all runs `share`,
+ * and the API key. `settings` is a condition that is always true; it sets the API key and the lock timeout.
  */
 export function compileBatchWrite(
   operands: readonly Operand[],
+  shared: readonly Param[],
   keyId: Param,
   compile: (input: BatchInput, settings: Sql) => Sql,
 ): string {
   const params = operands.map(() => param(null))
   const write = compile(batchInput(operands, params), setAuditKeyAndLockTimeout(keyId))
-  return toStatement(write, [...params, keyId]).text
+  return toStatement(write, [...params, ...shared, keyId]).text
 }
 
 /** Unnests one array for each operand into a row for each run. */
@@ -50,9 +51,12 @@ export function batchInput(operands: readonly Operand[], params: readonly Param[
   return { from, arrays }
 }
 
-/** Returns a function that maps an operand to the column of `b` with its value in each run. */
+/** Returns a function that maps an operand to the column of `b` with its value in each run. Other parameters stay. */
 export function columnOf(operands: readonly Operand[]): (param: Param) => Sql {
-  return (param) => sql`b."V${integer(operands.findIndex((operand) => operand.param === param) + 1)}"`
+  return (param) => {
+    const number = operands.findIndex((operand) => operand.param === param) + 1
+    return number === 0 ? sql`${param}` : sql`b."V${integer(number)}"`
+  }
 }
 
 export function commaList(parts: readonly Sql[]): Sql {

@@ -1,32 +1,35 @@
 // Creates one row: by a statement of its own, under an Idempotency-Key, or in a batch.
 import type { Batch, BatchableStatement, WritePlan } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
-import { name, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
+import { join, name, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
 import { columnOf, commaList, compileBatchWrite, type Operand, setAuditKey } from './batch.ts'
+import { admittedConditions, type GuardParts, guardParts, guardShape, guardValues, newValue, readableColumn } from './guard.ts'
 import { claimParams, claimValues, IS_FIRST, underClaim } from './idempotency.ts'
 import { changedProperties, columns, compiledWrite, hasUnique, operandsOf, paramsOf, valuesOfChanged } from './parts.ts'
 import { allFound, assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
 
 /**
- * Compiles the insert of a row. Returns the row and its transaction; no row if a reference names none, a unique value is taken,
- * or the Idempotency-Key is known or in use.
+ * Compiles the insert of a row. Returns the row and its transaction; no row if its guard does not admit it, a reference names none,
+ * a unique value is taken, or the Idempotency-Key is known or in use.
  */
-export function compileCreate(entity: Entity, { values, claim, keyId }: WritePlan): BatchableStatement {
+export function compileCreate(entity: Entity, { values, claim, keyId, guard }: WritePlan): BatchableStatement {
   const changed = changedProperties(entity, values)
-  const { text, batch } = compiledWrite(`create${claim ? ' claim' : ''}`, entity, changed, () => {
+  const { text, batch } = compiledWrite(`create${claim ? ' claim' : ''}${guardShape(guard)}`, entity, changed, () => {
     const operands = operandsOf(changed)
-    const parts = insertParts(entity, changed, operands)
+    const guarded = guardParts(guard, changed)
+    const parts = insertParts(entity, changed, operands, guarded)
     const single = hasUnique(changed) ? skippingTaken(parts) : parts
     const key = param(null)
     if (claim) {
       const claimed = claimParams()
       const write = underClaim(entity, claimed, insertOne(single, sql`${setAuditKey(key)} and ${IS_FIRST}`), 'row')
-      return { text: toStatement(write, [...paramsOf(operands), ...claimed, key]).text, batch: null }
+      return { text: toStatement(write, [...paramsOf(operands), ...claimed, ...guarded.params, key]).text, batch: null }
     }
-    const { text } = toStatement(insertOne(single, setAuditKey(key)), [...paramsOf(operands), key])
-    return { text, batch: insertMany(parts, operands, key) }
+    const { text } = toStatement(insertOne(single, setAuditKey(key)), [...paramsOf(operands), ...guarded.params, key])
+    return { text, batch: insertMany(parts, operands, guarded, key) }
   })
-  return { text, values: [...valuesOfChanged(changed, values), ...claimValues(claim), keyId], batch, claim, keyId }
+  const ofGuard = guardValues(guard, changed)
+  return { text, values: [...valuesOfChanged(changed, values), ...claimValues(claim), ...ofGuard, keyId], batch, claim, keyId }
 }
 
 /** The parts of an insert. `values` reads copied values from a row `b`. `insert` and `returning` take no operands. */
@@ -35,22 +38,35 @@ export interface InsertParts {
   readonly values: Sql
   readonly returning: Sql
   readonly referenced: readonly ReferencedRow[]
-  /** Columns that match a returned row to its run: the references. */
+  /** Conditions on the new values. */
+  readonly admitted: readonly Sql[]
+  /** Columns that match a returned row to its run: those that decide whether it is written. */
   readonly keyColumns: NonNullable<Batch['keyColumns']>
 }
 
 /** Compiles the parts of an insert of a row that sets these properties. */
-export function insertParts(entity: Entity, changed: readonly Property[], operands: readonly Operand[]): InsertParts {
-  const assigned = assignments(changed, operands, ({ alias }) => sql`b.${alias}`)
+export function insertParts(
+  entity: Entity,
+  changed: readonly Property[],
+  operands: readonly Operand[],
+  guard: GuardParts,
+): InsertParts {
+  const assigned = assignments(changed, operands, guard, ({ alias }) => sql`b.${alias}`)
   const targets = commaList(assigned.map(({ column }) => name(column)))
+  const written = newValue(changed, operands, ({ name }) => {
+    throw new Error(`a guard has a condition on ${name}, which no create sets`)
+  })
+  const checked = new Set(guard.admitted.flatMap(({ after }) => after.map(({ filter }) => filter.property)))
   return {
     insert: sql`insert into ${name(entity.table)} (${targets})`,
     values: commaList(assigned.map(({ value }) => value)),
-    returning: sql`returning ${columns(entity)}, xmin::text`,
-    referenced: referencedRows(changed, operands),
-    keyColumns: changed.flatMap((property, value) =>
-      property.reference ? [{ value, column: entity.properties.indexOf(property) }] : [],
-    ),
+    returning: sql`returning ${columns(entity)}, xmin::text${readableColumn(entity, guard, sql``)}`,
+    referenced: referencedRows(changed, operands, guard),
+    admitted: admittedConditions(guard, written, written),
+    keyColumns: changed.flatMap((property, value) => {
+      if (property.reference === null && !checked.has(property)) return []
+      return [{ value, column: entity.properties.indexOf(property), print: property.kind.printFilter }]
+    }),
   }
 }
 
@@ -62,25 +78,30 @@ function skippingTaken(parts: InsertParts): InsertParts {
   return { ...parts, returning: sql`on conflict do nothing ${parts.returning}` }
 }
 
-/** Inserts a row, unless a row that it refers to is missing. `condition`: further condition of the statement. */
-function insertOne({ insert, values, returning, referenced }: InsertParts, condition: Sql): Sql {
-  if (referenced.length === 0) return sql`${insert} select ${values} where ${condition} ${returning}`
+/** Inserts a row, unless it is not admitted, or a row that it refers to is missing. `condition`: that of the statement. */
+function insertOne({ insert, values, returning, referenced, admitted }: InsertParts, condition: Sql): Sql {
+  const conditions = join([condition, ...admitted], sql` and `)
+  if (referenced.length === 0) return sql`${insert} select ${values} where ${conditions} ${returning}`
   // `offset 0` keeps the planner from looking up twice, for the condition and for the value.
   return sql`
     ${insert}
     select ${values}
     from (select ${lookUps(referenced)} offset 0) as b
-    where ${condition} and ${allFound(referenced)}
+    where ${conditions} and ${allFound(referenced)}
     ${returning}`
 }
 
-/** Inserts a row for each run, unless a row that it refers to is missing. Ids are assigned in the order of the runs. */
-function insertMany(parts: InsertParts, operands: readonly Operand[], keyId: Param): Batch {
+/**
+ * Inserts a row for each run, unless it is not admitted, or a row that it refers to is missing. Ids are assigned in the order of
+ * the runs.
+ */
+function insertMany(parts: InsertParts, operands: readonly Operand[], guard: GuardParts, keyId: Param): Batch {
   const { insert, returning, referenced, keyColumns } = parts
   const value = columnOf(operands)
   const values = replaceParams(parts.values, value)
-  const text = compileBatchWrite(operands, keyId, ({ from }, settings) => {
-    const runs = sql`${from} where ${settings}`
+  const admitted = parts.admitted.map((condition) => replaceParams(condition, value))
+  const text = compileBatchWrite(operands, guard.params, keyId, ({ from }, settings) => {
+    const runs = sql`${from} where ${join([settings, ...admitted], sql` and `)}`
     if (referenced.length === 0) return sql`${insert} select ${values} from ${runs} order by b."N" ${returning}`
     return sql`
       ${insert}
@@ -90,7 +111,7 @@ function insertMany(parts: InsertParts, operands: readonly Operand[], keyId: Par
       order by b."N"
       ${returning}`
   })
-  return { text, matchBy: 'position', distinct: null, shared: 1, keyColumns }
+  return { text, matchBy: 'position', distinct: null, shared: guard.params.length + 1, keyColumns }
 }
 
 /** Selects the copied value of each referenced row, under its alias. */

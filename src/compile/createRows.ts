@@ -1,9 +1,12 @@
 // Bulk create: one statement that writes all rows or none.
+
+import type { Guard } from '../model/access.ts'
 import type { BatchableStatement, IdempotencyClaim } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
 import { batchInput, columnOf, commaList, setAuditKey } from './batch.ts'
 import { insertParts, lookUps } from './create.ts'
+import { type GuardParts, guardParts, guardShape, guardValues } from './guard.ts'
 import { claimParams, claimValues, IS_FIRST, underClaim } from './idempotency.ts'
 import { hasUnique, operandsOf, shapeCache, uniqueConditions } from './parts.ts'
 import { allFound } from './references.ts'
@@ -17,28 +20,31 @@ const SERIALIZED_LOCK = 59
 
 /**
  * Compiles a bulk create. `values`: a PostgreSQL array for each property of `writableOf`. Returns the rows in their order; no
- * rows if a reference names none, a unique value is taken, or the key of `claim` is known or in use. The stored answer is an
- * array of rows.
+ * rows if the guard does not admit one, a reference names none, a unique value is taken, or the key of `claim` is known or in use.
+ * The stored answer is an array of rows.
  */
 export function compileCreateRows(
   entity: Entity,
   values: readonly string[],
   claim: IdempotencyClaim | null,
   keyId: string,
+  guard: Guard | null,
 ): BatchableStatement {
-  const shape = `rows${claim ? ' claim' : ''} ${entity.table}`
+  const changed = writableOf(entity)
+  const shape = `rows${claim ? ' claim' : ''} ${entity.table}${guardShape(guard)}`
   const text = textOfShape(shape, () => {
-    const changed = writableOf(entity)
     const params = changed.map(() => param(null))
     const key = param(null)
     const claimed = claim ? claimParams() : null
-    const effect = insertAll(entity, changed, params, key, claimed !== null)
+    const guarded = guardParts(guard, changed)
+    const effect = insertAll(entity, changed, params, guarded, key, claimed !== null)
     const write = claimed
       ? underClaim(entity, claimed, effect, 'rows')
       : sql`with "Effect" ("C1") as (${effect}) select * from "Effect" order by "C1"`
-    return toStatement(write, [...params, ...(claimed ?? []), key]).text
+    return toStatement(write, [...params, ...(claimed ?? []), ...guarded.params, key]).text
   })
-  return { text, values: [...values, ...claimValues(claim), keyId], batch: null, claim, keyId }
+  const allValues = [...values, ...claimValues(claim), ...guardValues(guard, changed), keyId]
+  return { text, values: allValues, batch: null, claim, keyId }
 }
 
 /** Properties that clients write, in the order in which `compileCreateRows` takes their values. */
@@ -50,11 +56,12 @@ function insertAll(
   entity: Entity,
   changed: readonly Property[],
   arrays: readonly Param[],
+  guard: GuardParts,
   keyId: Param,
   isClaimed: boolean,
 ): Sql {
   const operands = operandsOf(changed)
-  const { insert, values, returning, referenced } = insertParts(entity, changed, operands)
+  const { insert, values, returning, referenced, admitted } = insertParts(entity, changed, operands, guard)
   const value = columnOf(operands)
   const { from } = batchInput(operands, arrays)
   // Bulk creates of one table run one after the other, also those of other servers. Otherwise two whose rows share unique values,
@@ -64,8 +71,10 @@ function insertAll(
   const hasLock = isSerialized ? sql`(select "Is" from "Serialized")` : sql`true`
   // A request that only repeats a finished one waits for no lock.
   const isAllowed = isClaimed ? sql`case when ${IS_FIRST} then ${hasLock} else false end` : hasLock
-  // The conditions of each row: the rows that it refers to exist, and its unique values are free. All rows must meet them.
+  // The conditions of each row: the guard admits it, the rows that it refers to exist, and its unique values are free. All rows
+  // must meet them. An aggregate would skip a condition that is neither true nor false.
   const conditions = [
+    ...admitted.map((condition) => sql`(${condition}) is true`),
     ...(referenced.length === 0 ? [] : [allFound(referenced)]),
     ...uniqueConditions(entity, changed, operands, null),
   ]

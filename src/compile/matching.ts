@@ -20,18 +20,23 @@ export interface Matching {
 export function matching(entity: Entity, filters: readonly Filter[], operands: readonly Param[]): Matching {
   const folded = new Map<Property, Sql>()
   let next = 0
-  const conditions = filters.map(({ property, operator, value, anyOf }) => {
-    const column = name(property.column)
+  const conditions = filters.map((filter) => {
+    const { property, operator, value } = filter
     const text = operator.folded && folded.getOrInsertComputed(property, () => sql`"F${integer(folded.size + 1)}"`)
-    const [compared] = value === null ? [] : [operator.compile(text ?? column, operands[next++] as Param)]
-    if (compared && !anyOf?.includes(null)) return compared
-    if (!operator.compileEmpty) throw new Error(`operator ${operator.sign} without a value`)
-    const empty = operator.compileEmpty(column, property.kind.emptyIsNoValue)
-    return compared ? sql`(${compared} or ${empty})` : empty
+    return compileFilter(filter, name(property.column), text, value === null ? null : (operands[next++] as Param))
   })
   const texts = [...folded].map(([{ column }, text]) => foldedOnce(name(column), text))
   const table = name(entity.table)
   return { table, from: join([table, ...texts], sql``), conditions }
+}
+
+/** Compiles the condition of a filter on a value. `folded`: its folded text, for operators that compare that. */
+export function compileFilter({ property, operator, anyOf }: Filter, value: Sql, folded: Sql | null, operand: Param | null): Sql {
+  const compared = operand && operator.compile(folded ?? value, operand)
+  if (compared && !anyOf?.includes(null)) return compared
+  if (!operator.compileEmpty) throw new Error(`operator ${operator.sign} without a value`)
+  const empty = operator.compileEmpty(value, property.kind.emptyIsNoValue)
+  return compared ? sql`(${compared} or ${empty})` : empty
 }
 
 /**

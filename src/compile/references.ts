@@ -2,9 +2,11 @@
 import type { Property } from '../model/entity.ts'
 import { integer, join, name, type Param, type Sql, sql } from '../model/sql.ts'
 import type { Operand } from './batch.ts'
+import { type GuardParts, referredRows } from './guard.ts'
 
 /** A row that a written row refers to. If it is missing, nothing is written. */
 export interface ReferencedRow {
+  /** The table, or those of its rows to which the write may refer. */
   readonly table: Sql
   readonly id: Param
   /** Value that is copied from the row; for a reference without a copy, any value that is not null. */
@@ -14,11 +16,16 @@ export interface ReferencedRow {
 }
 
 /** Rows that the changed references name. */
-export function referencedRows(changed: readonly Property[], operands: readonly Operand[]): ReferencedRow[] {
-  return changed.flatMap(({ reference }, index) => {
+export function referencedRows(
+  changed: readonly Property[],
+  operands: readonly Operand[],
+  { references }: GuardParts,
+): ReferencedRow[] {
+  return changed.flatMap((property, index) => {
+    const { reference } = property
     if (!reference) return []
     return {
-      table: name(reference.table),
+      table: referredRows(reference.table, references.get(property) ?? []),
       id: (operands[index] as Operand).param,
       copied: reference.copy ? name(reference.copy.sourceColumn) : sql`true`,
       alias: sql`"K${integer(index + 1)}"`,
@@ -33,9 +40,10 @@ export function referencedRows(changed: readonly Property[], operands: readonly 
 export function assignments(
   changed: readonly Property[],
   operands: readonly Operand[],
+  guard: GuardParts,
   copiedFrom: (row: ReferencedRow) => Sql,
 ): { readonly column: string; readonly value: Sql }[] {
-  const referenced = referencedRows(changed, operands)
+  const referenced = referencedRows(changed, operands, guard)
   return changed.flatMap(({ column, reference }, index) => {
     const { param } = operands[index] as Operand
     const own = { column, value: sql`${param}` }

@@ -1,4 +1,5 @@
 // Causes of refused writes: statements that look for missing references, taken unique values and broken rules.
+import type { Guard } from '../model/access.ts'
 import type { Entity, Property, Rule } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import {
@@ -14,14 +15,17 @@ import {
   toStatement,
   typeName,
 } from '../model/sql.ts'
+import { type GuardParts, guardParts, referredRows } from './guard.ts'
 
 /**
  * Selects the causes for which a write of one row was refused: columns whose reference names no row, constraints of taken unique
- * values and of broken rules, and `id` if the row does not exist. `id` null: a new row. Returns null if no cause is possible.
+ * values and of broken rules, and `id` if the row does not exist. `id` null: a new row. A row that the `guard` does not let the
+ * write refer to is none. Returns null if no cause is possible.
  */
-export function compileRefusals(entity: Entity, id: string | null, changes: Assignments): Statement | null {
+export function compileRefusals(entity: Entity, id: string | null, changes: Assignments, guard: Guard | null): Statement | null {
   const own = id === null ? null : param(id)
-  const causes = [...changes].flatMap(([property, value]) => causesOf(entity, property, arrayText([value]), own))
+  const guarded = guardParts(guard, [...changes.keys()])
+  const causes = [...changes].flatMap(([property, value]) => causesOf(entity, property, arrayText([value]), own, guarded))
   if (own !== null) {
     causes.push(...entity.rules.flatMap((rule) => broken(entity, rule, own, changes)))
     causes.push(sql`${param('id')}::text where not exists (select from ${name(entity.table)} where id = ${own}::bigint)`)
@@ -38,21 +42,24 @@ export function compileRowRefusals(
   entity: Entity,
   properties: readonly Property[],
   values: readonly string[],
+  guard: Guard | null,
   countMax: number,
 ): Statement | null {
-  const causes = properties.flatMap((property, index) => causesOf(entity, property, values[index] as string, null))
+  const guarded = guardParts(guard, properties)
+  const causes = properties.flatMap((property, index) => causesOf(entity, property, values[index] as string, null, guarded))
   if (causes.length === 0) return null
   const all = unionOf(causes.map((cause) => sql`select b."N", ${cause}`))
   return toStatement(sql`select "N"::text, "Cause" from (${all}) as causes order by causes."N" limit ${integer(countMax)}`)
 }
 
 /** Selects the causes in a property's values, as rows `b`: a reference names no row, or a row other than `own` has the value. */
-function causesOf(entity: Entity, { column, kind, reference, unique }: Property, values: string, own: Param | null): Sql[] {
+function causesOf(entity: Entity, property: Property, values: string, own: Param | null, guard: GuardParts): Sql[] {
+  const { column, kind, reference, unique } = property
   const rows = sql`unnest(${param(values)}::${typeName(kind.columnType)}[]) with ordinality as b(value, "N")`
   const cause = (text: string, condition: Sql) => sql`${param(text)}::text as "Cause" from ${rows} where ${condition}`
   const other = own === null ? sql`` : sql` and t.id <> ${own}::bigint`
-  const missing = (table: string) =>
-    sql`b.value is not null and not exists (select from ${name(table)} as t where t.id = b.value)`
+  const referred = (table: string) => referredRows(table, guard.references.get(property) ?? [], sql`t`)
+  const missing = (table: string) => sql`b.value is not null and not exists (select from ${referred(table)} where t.id = b.value)`
   const taken = sql`exists (select from ${name(entity.table)} as t where t.${name(column)} = b.value${other})`
   return [
     ...(reference === null ? [] : [cause(column, missing(reference.table))]),

@@ -4,6 +4,7 @@ import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import { commaList, setAuditKey } from './batch.ts'
+import { type GuardParts, guardParts, guardShape, guardValues, reachConditions, storedValue } from './guard.ts'
 import { claimParams, claimValues, IS_FIRST, underClaim } from './idempotency.ts'
 import { columns, shapeCache } from './parts.ts'
 import { hasVersion } from './update.ts'
@@ -11,29 +12,30 @@ import { hasVersion } from './update.ts'
 const compiledShape = shapeCache<string>(200)
 
 /**
- * Compiles the deletion of one row. It returns the deleted row and the transaction; no row if a row of `referring` refers to it,
- * or its version is not one of `versions`. The statement locks the row before it looks for references, and looks with a newer
+ * Compiles the deletion of one row. It returns the deleted row and the transaction; no row if its guard does not admit it, a row of
+ * `referring` refers to it, or its version is not one of `versions`. The statement locks the row before it looks for references, and looks with a newer
  * snapshot than its own: a new reference needs a lock on the row, and may have been committed since. `referring` must be the same
  * for all rows of an entity, because the cache does not distinguish it.
  */
 export function compileRemove(
   entity: Entity,
-  { id, versions, claim, keyId }: WritePlan,
+  { id, versions, claim, keyId, guard }: WritePlan,
   referring: readonly ReferringColumn[],
 ): BatchableStatement {
-  const shape = `${entity.table}${versions === null ? '' : ' if'}${claim ? ' claim' : ''}`
+  const shape = `${entity.table}${versions === null ? '' : ' if'}${claim ? ' claim' : ''}${guardShape(guard)}`
   const text = compiledShape(shape, () => {
     const idParam = param(null)
     const versionsParam = versions === null ? null : param(null)
     const key = param(null)
     const before = versionsParam === null ? [idParam] : [versionsParam, idParam]
-    const removal = { entity, referring, id: idParam, versions: versionsParam }
-    if (!claim) return toStatement(removeOne(removal, setAuditKey(key)), [...before, key]).text
+    const guarded = guardParts(guard, null)
+    const removal = { entity, referring, id: idParam, versions: versionsParam, guard: guarded }
+    if (!claim) return toStatement(removeOne(removal, setAuditKey(key)), [...before, ...guarded.params, key]).text
     const claimed = claimParams()
     const write = underClaim(entity, claimed, removeOne(removal, sql`${setAuditKey(key)} and ${IS_FIRST}`), 'nothing')
-    return toStatement(write, [...before, ...claimed, key]).text
+    return toStatement(write, [...before, ...claimed, ...guarded.params, key]).text
   })
-  const values = [...(versions === null ? [] : [versions]), id, ...claimValues(claim), keyId]
+  const values = [...(versions === null ? [] : [versions]), id, ...claimValues(claim), ...guardValues(guard, null), keyId]
   return { text, values, batch: null, claim, keyId }
 }
 
@@ -42,19 +44,21 @@ interface Removal {
   readonly referring: readonly ReferringColumn[]
   readonly id: Param
   readonly versions: Param | null
+  readonly guard: GuardParts
 }
 
 /**
  * Deletes the row if `condition` holds, and returns it as it was. `xmax` is the deleting transaction; `xmin` still is that of the
  * write before.
  */
-function removeOne({ entity, referring, id, versions }: Removal, condition: Sql): Sql {
+function removeOne({ entity, referring, id, versions, guard }: Removal, condition: Sql): Sql {
   const table = name(entity.table)
   const version = versions === null ? sql`` : sql` and ${hasVersion(sql`xmin`, sql`${versions}`)}`
+  const reach = reachConditions(guard, storedValue(sql``)).map((condition) => sql` and ${condition}`)
   const isFree = referring.length === 0 ? sql`` : sql` and own.id <> all (${referredTo(entity, referring)})`
   return sql`
     delete from ${table} as t
-    using (select id from ${table} where id = ${id} and ${condition}${version} for update) as own
+    using (select id from ${table} where id = ${id} and ${condition}${version}${join(reach, sql``)} for update) as own
     where t.id = own.id${isFree}
     returning ${columns(entity, sql`t`)}, t.xmax::text`
 }

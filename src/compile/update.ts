@@ -4,6 +4,18 @@ import { copiedProperties, type ReferringColumn, referringColumns, writableSourc
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, join, name, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
 import { type BatchInput, columnOf, commaList, compileBatchWrite, type Operand, setAuditKey } from './batch.ts'
+import {
+  admittedConditions,
+  type GuardParts,
+  guardParts,
+  guardShape,
+  guardValues,
+  newValue,
+  reachConditions,
+  readableColumn,
+  remainingConditions,
+  storedValue,
+} from './guard.ts'
 import { claimParams, claimValues, IS_FIRST, underClaim } from './idempotency.ts'
 import { changedProperties, columns, compiledWrite, operandsOf, paramsOf, uniqueConditions, valuesOfChanged } from './parts.ts'
 import { assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
@@ -12,18 +24,18 @@ import { assignments, lookUp, type ReferencedRow, referencedRows } from './refer
 export const COPIES_MAX = 1_000
 
 /**
- * Compiles an update of one row and at least one property. Returns the row and the transaction; no row if a reference names none,
- * a unique value is taken, a rule would be broken, or the row has none of the plan's versions. `copying`: columns that copy from
+ * Compiles an update of one row and at least one property. Returns the row and the transaction; no row if its guard does not admit
+ * it, a reference names none, a unique value is taken, a rule would be broken, or the row has none of the plan's versions. `copying`: columns that copy from
  * this row, of which at most `COPIES_MAX` rows each may need a change; null: the update changes no copies.
  */
 export function compileUpdate(
   entity: Entity,
-  { id, values, versions, claim, keyId }: WritePlan,
+  { id, values, versions, claim, keyId, guard }: WritePlan,
   copying: readonly ReferringColumn[] | null = null,
 ): BatchableStatement {
   const changed = changedProperties(entity, values)
   const bounded = copying !== null && copying.length > 0
-  const verb = `update${bounded ? ' few' : ''}${versions === null ? '' : ' if'}${claim ? ' claim' : ''}`
+  const verb = `update${bounded ? ' few' : ''}${versions === null ? '' : ' if'}${claim ? ' claim' : ''}${guardShape(guard)}`
   const compiled = compiledWrite(verb, entity, changed, () => {
     const versionsParam = versions === null ? null : param(null)
     const idParam = param(null)
@@ -32,19 +44,35 @@ export function compileUpdate(
       ...(versionsParam === null ? [] : [{ param: versionsParam, type: 'text' }]),
       { param: idParam, type: entity.id.kind.columnType },
     ]
-    const parts: UpdateParts = { entity, changed, operands, id: idParam, versions: versionsParam, copying: copying ?? [] }
+    const guarded = guardParts(guard, changed)
+    const parts: UpdateParts = {
+      entity,
+      changed,
+      operands,
+      id: idParam,
+      versions: versionsParam,
+      guard: guarded,
+      copying: copying ?? [],
+    }
     const key = param(null)
     if (claim) {
       const claimed = claimParams()
       const write = underClaim(entity, claimed, updateOne(parts, key, IS_FIRST), 'row')
-      return { text: toStatement(write, [...paramsOf(operands), ...claimed, key]).text, batch: null }
+      return { text: toStatement(write, [...paramsOf(operands), ...claimed, ...guarded.params, key]).text, batch: null }
     }
-    const { text } = toStatement(updateOne(parts, key), [...paramsOf(operands), key])
+    const { text } = toStatement(updateOne(parts, key), [...paramsOf(operands), ...guarded.params, key])
     return { text, batch: updateMany(parts, key) }
   })
   return {
     text: compiled.text,
-    values: [...valuesOfChanged(changed, values), ...(versions === null ? [] : [versions]), id, ...claimValues(claim), keyId],
+    values: [
+      ...valuesOfChanged(changed, values),
+      ...(versions === null ? [] : [versions]),
+      id,
+      ...claimValues(claim),
+      ...guardValues(guard, changed),
+      keyId,
+    ],
     // A rename is never batched: it may reach rows that other runs return, and it is not known in advance how many.
     batch: copying === null ? compiled.batch : null,
     claim,
@@ -60,6 +88,7 @@ interface UpdateParts {
   readonly id: Param
   /** PostgreSQL array of the versions that the row may have; null: any. */
   readonly versions: Param | null
+  readonly guard: GuardParts
   readonly copying: readonly ReferringColumn[]
 }
 
@@ -69,12 +98,13 @@ interface UpdateParts {
  * is false, no referenced row is locked.
  */
 function updateOne(parts: UpdateParts, keyId: Param, isAllowed: Sql | null = null): Sql {
-  const { entity, changed, operands, id, versions, copying } = parts
+  const { entity, changed, operands, id, versions, guard, copying } = parts
   const table = name(entity.table)
-  const referenced = referencedRows(changed, operands)
+  const referenced = referencedRows(changed, operands, guard)
+  const stored = storedValue(sql``)
   const lockRow = (row: ReferencedRow) =>
     sql`(${row.id}::bigint is null or (select true from ${row.table} where id = ${row.id} for key share))`
-  const lockAll = lockReachedRows(entity, changed, operands, id)
+  const lockAll = lockRenamedRows(parts)
   const locks = [...(lockAll === null ? [] : [sql`${lockAll} is not null`]), ...referenced.map(lockRow)]
   const conditions = join(
     [
@@ -82,6 +112,7 @@ function updateOne(parts: UpdateParts, keyId: Param, isAllowed: Sql | null = nul
       setAuditKey(keyId),
       ...(isAllowed === null ? locks : [lockedIf(isAllowed, locks)]),
       ...(versions === null ? [] : [hasVersion(sql`xmin`, sql`${versions}`)]),
+      ...admittedConditions(guard, stored, newValue(changed, operands, stored)),
       ...rulesOf(entity, changed, operands, sql``),
       ...uniqueConditions(entity, changed, operands, id),
       ...copying.map((column) => hasFewCopies(column, id)),
@@ -89,10 +120,10 @@ function updateOne(parts: UpdateParts, keyId: Param, isAllowed: Sql | null = nul
     sql` and `,
   )
   return sql`
-    update ${table} as t set ${setsOf(changed, operands, lookUp)}
+    update ${table} as t set ${setsOf(parts, lookUp)}
     from (select id from ${table} where ${conditions} for no key update) as before
     where t.id = before.id
-    ${returningOf(entity)}`
+    ${returningOf(parts)}`
 }
 
 /** Locks in a `case`, so that a write that is not allowed locks nothing. */
@@ -104,16 +135,22 @@ function lockedIf(isAllowed: Sql, locks: readonly Sql[]): Sql {
  * Updates a row for each run, each with another id. A row that fails a condition is not changed. All referenced rows are locked
  * before the updated ones, and both in the order of their ids, as a rename does, so that none deadlock.
  */
-function updateMany({ entity, changed, operands, id, versions }: UpdateParts, keyId: Param): Batch {
+function updateMany(parts: UpdateParts, keyId: Param): Batch {
+  const { entity, changed, operands, id, versions, guard } = parts
   const value = columnOf(operands)
   const table = name(entity.table)
-  const referenced = referencedRows(changed, operands)
-  const rules = [...rulesOf(entity, changed, operands, sql`before.`), ...uniqueConditions(entity, changed, operands, id)]
+  const referenced = referencedRows(changed, operands, guard)
+  const locked = storedValue(sql`before.`)
+  const rules = [
+    ...remainingConditions(guard, locked, newValue(changed, operands, locked)),
+    ...rulesOf(entity, changed, operands, sql`before.`),
+    ...uniqueConditions(entity, changed, operands, id),
+  ]
   const conditionsOfRun = [
     ...referenced.map((row) => sql`(${value(row.id)} is null or ${row.alias}.id is not null)`),
     ...rules.map((rule) => replaceParams(rule, value)),
   ]
-  const text = compileBatchWrite(operands, keyId, ({ from, arrays }: BatchInput, settings) => {
+  const text = compileBatchWrite(operands, guard.params, keyId, ({ from, arrays }: BatchInput, settings) => {
     const arrayOf = (param: Param) => arrays[operands.findIndex((operand) => operand.param === param)] as Sql
     const ids = arrayOf(id)
     const lockReferenced = referenced.map(
@@ -126,12 +163,13 @@ function updateMany({ entity, changed, operands, id, versions }: UpdateParts, ke
       settings,
       ...referenced.map(({ alias }) => sql`(select count(*) from ${alias}) is not null`),
       ...(versions === null ? [] : [hasVersion(sql`own.xmin`, sql`(${arrayOf(versions)})[array_position(${ids}, own.id)]`)]),
+      ...reachConditions(guard, storedValue(sql`own.`)),
     ]
     const joins = referenced.map((row) => sql`left join ${row.alias} on ${row.alias}.id = ${value(row.id)}`)
     return sql`
       ${lockReferenced.length === 0 ? sql`` : sql`with ${commaList(lockReferenced)}`}
       update ${table} as t set ${replaceParams(
-        setsOf(changed, operands, ({ alias }) => sql`${alias}."K"`),
+        setsOf(parts, ({ alias }) => sql`${alias}."K"`),
         value,
       )}
       from ${from}
@@ -140,17 +178,17 @@ function updateMany({ entity, changed, operands, id, versions }: UpdateParts, ke
       ) as before on before.id = ${value(id)}
       ${join(joins, sql` `)}
       where ${join([sql`t.id = before.id`, ...conditionsOfRun], sql` and `)}
-      ${returningOf(entity)}, b."N"`
+      ${returningOf(parts)}, b."N"`
   })
-  return { text, matchBy: 'number', distinct: operands.length - 1, shared: 1 }
+  return { text, matchBy: 'number', distinct: operands.length - 1, shared: guard.params.length + 1 }
 }
 
-function setsOf(changed: readonly Property[], operands: readonly Operand[], copiedFrom: (row: ReferencedRow) => Sql): Sql {
-  return commaList(assignments(changed, operands, copiedFrom).map(({ column, value }) => sql`${name(column)} = ${value}`))
+function setsOf({ changed, operands, guard }: UpdateParts, copiedFrom: (row: ReferencedRow) => Sql): Sql {
+  return commaList(assignments(changed, operands, guard, copiedFrom).map(({ column, value }) => sql`${name(column)} = ${value}`))
 }
 
-function returningOf(entity: Entity): Sql {
-  return sql`returning ${columns(entity, sql`t`)}, t.xmin::text`
+function returningOf({ entity, guard }: UpdateParts): Sql {
+  return sql`returning ${columns(entity, sql`t`)}, t.xmin::text${readableColumn(entity, guard, sql`t.`)}`
 }
 
 /** Condition that a locked row has one of the versions: PostgreSQL checks it again after it has waited for the lock. */
@@ -159,10 +197,10 @@ export function hasVersion(xmin: Sql, versions: Sql): Sql {
 }
 
 /**
- * Locks all rows of the table that a rename changes, ordered by id, so that opposite renames queue instead of deadlocking. Null
- * if no rows of the table copy from each other.
+ * Locks all rows of the table that a rename changes, ordered by id, so that opposite renames queue instead of deadlocking; none if
+ * the row is out of reach. Null if no rows of the table copy from each other.
  */
-function lockReachedRows(entity: Entity, changed: readonly Property[], operands: readonly Operand[], id: Param): Sql | null {
+function lockRenamedRows({ entity, changed, operands, id, guard }: UpdateParts): Sql | null {
   const copying = referringColumns(entity, [entity]).filter(({ isCopying }) => isCopying)
   const sources = copiedProperties(entity, [entity]).flatMap((property) => writableSourcesOf(entity, property))
   if (!changed.some(({ column }) => sources.includes(column))) return null
@@ -172,7 +210,11 @@ function lockReachedRows(entity: Entity, changed: readonly Property[], operands:
   // The row itself, the rows that it refers to, and the rows that refer to it.
   const ids = commaList([id, ...others].map((param) => sql`${param}::bigint`))
   const referring = copying.map(({ column }) => sql` or ${name(column)} = ${id}`)
-  const rows = sql`select from ${name(entity.table)} where id in (${ids})${join(referring, sql``)} order by id for update`
+  const renamed = sql`id in (${ids})${join(referring, sql``)}`
+  const reach = reachConditions(guard, storedValue(sql`own.`))
+  const own = sql`select from ${name(entity.table)} as own where ${join([sql`own.id = ${id}`, ...reach], sql` and `)}`
+  const conditions = reach.length === 0 ? renamed : sql`(${renamed}) and exists (${own})`
+  const rows = sql`select from ${name(entity.table)} where ${conditions} order by id for update`
   return sql`(select count(*) from (${rows}) as locked)`
 }
 

@@ -17,7 +17,7 @@ export interface Access {
 }
 
 /** Properties that a body may name. */
-interface BodyAccess {
+export interface BodyAccess {
   /** The entity with the properties that the key may set or read: others do not exist for it. */
   readonly body: Entity
   /** Writable properties that the key may set. */

@@ -1,4 +1,5 @@
 // Statements between compilation and execution: the batch form of a statement, its idempotency claim, and the plan of a write.
+import type { Guard } from './access.ts'
 import type { Assignments } from './query.ts'
 import type { Statement } from './sql.ts'
 
@@ -14,11 +15,19 @@ export interface Batch {
    */
   readonly matchBy: 'number' | 'position' | 'id'
   /** Columns that match a row to its run, for runs that may return none. Undefined: each run returns a row. */
-  readonly keyColumns?: readonly { readonly value: number; readonly column: number }[] | undefined
+  readonly keyColumns?: readonly KeyColumn[] | undefined
   /** Index of the value that must differ among the runs; null: none. */
   readonly distinct: number | null
   /** Number of last values that are the same in all runs: values of the key's rights, and the API key of a write. Default: 0. */
   readonly shared?: number
+}
+
+/** A value of a run, and the column of its row that has the value. */
+export interface KeyColumn {
+  readonly value: number
+  readonly column: number
+  /** Converts the value to what PostgreSQL prints. */
+  print(text: string): string
 }
 
 /** A statement with its values, several runs of which may be executed as one batch. */
@@ -57,4 +66,6 @@ export interface WritePlan {
   readonly claim: IdempotencyClaim | null
   /** Id of the API key, '' for none. */
   readonly keyId: string
+  /** Conditions of the key's right; null: there is nothing to check. */
+  readonly guard: Guard | null
 }

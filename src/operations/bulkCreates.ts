@@ -3,18 +3,19 @@ import { writableOf } from '../compile/createRows.ts'
 import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
-import { arrayText, type Row } from '../model/sql.ts'
+import { arrayText } from '../model/sql.ts'
 import { yieldEvery } from '../os/time.ts'
 import type { UnparsedRows } from '../parse/body.ts'
 import { formOf, parseIdempotencyKey } from '../parse/headers.ts'
 import { faultOfRow, findRows, parseRows } from '../parse/rows.ts'
 import { writeWritten } from '../respond/json.ts'
 import { NDJSON_TYPE, type Reply, respondJson } from '../respond/reply.ts'
-import { type Idempotency, withReplayed } from './idempotency.ts'
+import type { FaultOf } from './guardRefusals.ts'
+import { type Idempotency, type Written, withReplayed } from './idempotency.ts'
 import { requireList } from './lists.ts'
-import type { FaultOf } from './refusals.ts'
-import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
+import { accessFor, type ResourceParts, type ResourceRequest } from './resourceRequest.ts'
 import type { RowWrites } from './rowWrites.ts'
+import type { WrittenRows } from './writtenRows.ts'
 
 /** Rows, or bytes, that count as one request. Bytes count too, because a body is read whole even if its first row is refused. */
 const ROWS_OF_REQUEST = 100
@@ -27,6 +28,7 @@ export class BulkCreates {
     private readonly entity: Entity,
     private readonly idempotency: Idempotency,
     private readonly writes: RowWrites,
+    private readonly answers: WrittenRows,
     private readonly parts: ResourceParts,
   ) {}
 
@@ -42,20 +44,24 @@ export class BulkCreates {
     const { length } = await found.catch(() => [])
     const requests = Math.ceil(Math.max(Buffer.byteLength(body.text) / BYTES_OF_REQUEST, length / ROWS_OF_REQUEST))
     if (requests > 1 && call.charged) await keysInUse?.chargeMore(call.charged, requests - 1)
-    const rows = await parseRows(entity, await found)
+    const parsed = await parseRows(entity, accessFor(call, 'create'), await found)
+    const rows = parsed.map(({ values }) => values)
     requireDistinct(entity, rows)
     requireList(call.request.headers)
     if (isDry) return this.check(call, rows, faultOfRow)
-    const claim = await idempotency.claimRows(call, rows)
+    const claim = await idempotency.claimRows(
+      call,
+      parsed.map(({ sent }) => sent),
+    )
     const arrays = await this.arraysOf(rows)
     const written = await idempotency.exclusively(claim, () => this.writes.createRows(call, rows, arrays, claim, faultOfRow))
-    return withReplayed(written, await this.created(written.rows, call))
+    return withReplayed(written, await this.created(written, call))
   }
 
   /** Dry run: answers how many rows would be created. It stores no answer, but checks the Idempotency-Key. @throws ApiError */
-  async check({ request }: ResourceRequest, rows: readonly Assignments[], faultOf: FaultOf): Promise<Reply> {
-    parseIdempotencyKey(request)
-    await this.writes.checkRows(rows, faultOf)
+  async check(call: ResourceRequest, rows: readonly Assignments[], faultOf: FaultOf): Promise<Reply> {
+    parseIdempotencyKey(call.request)
+    await this.writes.checkRows(call, rows, faultOf)
     return respondJson(200, `{"rows":${rows.length}}`)
   }
 
@@ -74,13 +80,14 @@ export class BulkCreates {
     return arrays
   }
 
-  /** Makes the answer: an array or NDJSON, with only the ids if the key may not read the entity. */
-  private async created(rows: readonly Row[], { request, access }: ResourceRequest): Promise<Reply> {
+  /** Makes the answer: an array or NDJSON, with only the ids of rows that the key may not read. */
+  private async created(written: Written, { request, access }: ResourceRequest): Promise<Reply> {
+    const views = await this.answers.viewsOf(written, access?.read ?? null)
     const yieldIfDue = yieldEvery()
     const isLines = formOf(request.headers.get('accept')) === 'ndjson'
     let text = ''
-    for (const row of rows) {
-      text += `${text === '' || isLines ? '' : ','}${writeWritten(access?.read ?? null, row)}${isLines ? '\n' : ''}`
+    for (const [index, row] of written.rows.entries()) {
+      text += `${text === '' || isLines ? '' : ','}${writeWritten(views[index] ?? null, row)}${isLines ? '\n' : ''}`
       const yielded = yieldIfDue()
       if (yielded !== null) await yielded
     }

@@ -5,28 +5,42 @@ import { compileDeleteBlockers } from '../compile/remove.ts'
 import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import type { ConstraintViolation } from '../execute/outcomes.ts'
-import type { KeyRights } from '../model/access.ts'
+import type { Guard, KeyRights } from '../model/access.ts'
 import type { WritePlan } from '../model/batch.ts'
 import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity, Property, Rule } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import { arrayText } from '../model/sql.ts'
+import { type FaultOf, GuardRefusals, type Seen } from './guardRefusals.ts'
 import type { ExpectedVersion, RowReads } from './rowReads.ts'
 
 /** A refused write: its plan, and the conditions of its request. */
-export type RefusedWrite =
-  | { readonly verb: 'create'; readonly plan: WritePlan }
-  | RefusedUpdate
-  | RefusedDeletion
-  | { readonly verb: 'createRows'; readonly rows: readonly Assignments[]; readonly faultOf: FaultOf }
+export type RefusedWrite = RefusedCreate | RefusedUpdate | RefusedDeletion | RefusedRows
 
-export interface RefusedUpdate {
+interface Refused {
+  /** Errors name no other properties. */
+  readonly seen: Seen
+}
+
+interface RefusedCreate extends Refused {
+  readonly verb: 'create'
+  readonly plan: WritePlan
+}
+
+export interface RefusedRows extends Refused {
+  readonly verb: 'createRows'
+  readonly rows: readonly Assignments[]
+  readonly guard: Guard | null
+  readonly faultOf: FaultOf
+}
+
+export interface RefusedUpdate extends Refused {
   readonly verb: 'update'
   readonly plan: WritePlan
   readonly expected: ExpectedVersion | null
 }
 
-export interface RefusedDeletion {
+export interface RefusedDeletion extends Refused {
   readonly verb: 'delete'
   readonly plan: WritePlan
   readonly expected: ExpectedVersion | null
@@ -34,13 +48,12 @@ export interface RefusedDeletion {
   readonly rights: KeyRights | null
 }
 
-/** Adds a row's index to a fault; if the body was one object, it returns the fault as it is. */
-export type FaultOf = (index: number, fault: Fault) => Fault
-
 /** Explains the refused writes of one entity. */
 export class Refusals {
   /** Properties that other writes may make invalid: references and unique values. */
   private readonly refusable: readonly Property[]
+  /** Explains what guards do not admit. */
+  readonly guards: GuardRefusals
 
   constructor(
     private readonly entity: Entity,
@@ -51,6 +64,7 @@ export class Refusals {
     this.refusable = entity.properties.filter(
       ({ writable, reference, unique }) => writable && (reference !== null || unique !== null),
     )
+    this.guards = new GuardRefusals(entity, reads, database)
   }
 
   /**
@@ -68,10 +82,28 @@ export class Refusals {
   }
 
   private async causeOf(write: RefusedWrite, violation: ConstraintViolation | null): Promise<ApiError | null> {
-    if (write.verb === 'createRows') return this.explainRows(write.rows, write.faultOf)
-    if (write.verb === 'create') return this.explainValues(write.plan, violation)
-    if (write.expected !== null) await this.reads.findExpected(write.plan.id, write.expected)
-    return write.verb === 'delete' ? this.explainDeletion(write, violation) : this.explainValues(write.plan, violation)
+    if (write.verb === 'createRows') return this.explainRows(write)
+    if (write.verb === 'create') return (await this.explainCreate(write)) ?? this.explainValues(write, violation)
+    const refusal = await this.explainRow(write)
+    if (refusal !== null) return refusal
+    return write.verb === 'delete' ? this.explainDeletion(write, violation) : this.explainValues(write, violation)
+  }
+
+  private async explainCreate(write: RefusedCreate): Promise<ApiError | null> {
+    const { guard, values } = write.plan
+    return guard && this.guards.refusalOfRows([values], guard, write.seen, (_, fault) => fault)
+  }
+
+  /** Returns the error of a row that is not there, has another version, or is not within reach; null if nothing is wrong with it. */
+  private async explainRow(write: RefusedUpdate | RefusedDeletion): Promise<ApiError | null> {
+    const { plan, expected, verb, seen } = write
+    const { id, guard, values } = plan
+    if (guard === null) {
+      if (expected !== null) await this.reads.findExpected(id, expected, (one) => this.reads.find(one))
+      return null
+    }
+    const row = await this.reads.findExpected(id, expected, (one) => this.guards.find(one, guard, values))
+    return this.guards.refusalOfReach(row, guard, seen, verb) ?? this.guards.refusalOfChange(row, guard, seen)
   }
 
   private async explainDeletion(
@@ -88,10 +120,13 @@ export class Refusals {
     return isReferred ? stillReferenced(entity, id, referring, counts ?? [], rights, isWhole) : null
   }
 
-  private async explainValues({ id, values }: WritePlan, violation: ConstraintViolation | null): Promise<ApiError | null> {
+  private async explainValues(
+    { plan: { id, values, guard }, seen }: RefusedCreate | RefusedUpdate,
+    violation: ConstraintViolation | null,
+  ): Promise<ApiError | null> {
     const broken = violation && this.ruleOf(violation.constraint)
     if (broken) return brokenRule(broken)
-    const statement = compileRefusals(this.entity, id === '' ? null : id, values)
+    const statement = compileRefusals(this.entity, id === '' ? null : id, values, guard)
     const causes = statement ? (await this.database.read(statement)).map(([cause]) => cause as string) : []
     if (id !== '' && causes.includes('id')) return this.reads.notFound(id)
     const taken = causes.flatMap((cause) => takenValue(this.entity, cause) ?? [])
@@ -104,20 +139,33 @@ export class Refusals {
     // A trigger may have changed the value, or the other row may be gone.
     const known = violation && takenValue(this.entity, violation.constraint)
     if (faults.length === 0 && known) faults.push(known)
-    return faults.length === 0 ? null : faultsError(faults)
+    return faults.length === 0 ? null : faultsError(faults.map((fault) => this.asSeen(fault, seen)))
   }
 
-  /** Returns an error that names each reference to a missing row, and each unique value that another row has. */
-  private async explainRows(rows: readonly Assignments[], faultOf: FaultOf): Promise<ApiError | null> {
+  /**
+   * Returns an error that names each row that the guard does not admit; else each reference to a missing row, and each unique value
+   * that another row has.
+   */
+  private async explainRows(write: RefusedRows): Promise<ApiError | null> {
+    const { rows, guard, faultOf, seen } = write
+    const refusal = guard && (await this.guards.refusalOfRows(rows, guard, seen, faultOf))
+    if (refusal) return refusal
     const values = this.refusable.map((property) => arrayText(rows.map((row) => row.get(property) ?? null)))
-    const statement = compileRowRefusals(this.entity, this.refusable, values, FAULTS_MAX)
+    const statement = compileRowRefusals(this.entity, this.refusable, values, guard, FAULTS_MAX)
     if (statement === null) return null
     const faults = (await this.database.read(statement)).map(([number, cause]): Fault => {
       const index = Number(number) - 1
       const taken = takenValue(this.entity, cause as string)
-      return faultOf(index, taken ?? missingReference(cause as string, rows[index] as Assignments))
+      return faultOf(index, this.asSeen(taken ?? missingReference(cause as string, rows[index] as Assignments), seen))
     })
     return faults.length === 0 ? null : faultsError(faults)
+  }
+
+  /** Returns the fault without the name of a property that the key does not see: the right has set it. */
+  private asSeen(fault: Fault, seen: Seen): Fault {
+    if (seen === this.entity || seen?.properties.some(({ name }) => name === fault.target)) return fault
+    const message = `What the key’s right sets ${fault.code === 'AlreadyExists' ? 'is not free' : 'names no row'}.`
+    return { code: fault.code, target: 'Body', message }
   }
 
   private ruleOf(name: string): Rule | undefined {
@@ -159,9 +207,15 @@ async function countReferring(
   referring: readonly ReferringColumn[],
   rights: KeyRights | null,
 ): Promise<Counts | null> {
-  const isCounted = referring.some(({ entity }) => rights?.accessTo(entity).read)
+  const isCounted = referring.some((column) => isWhollyReadable(column, rights))
   const [found] = await database.read(compileDeleteBlockers(entity, id, referring, isCounted ? COUNTED_MAX + 1 : 1))
   return found ? referring.map((_, index) => Number(found[index])) : null
+}
+
+/** True if the key may read every row with the column: then the error may count them. */
+function isWhollyReadable({ entity, property }: ReferringColumn, rights: KeyRights | null): boolean {
+  const read = rights?.accessTo(entity).read
+  return read?.filters.length === 0 && read.properties.some(({ name }) => name === property)
 }
 
 /**
@@ -176,7 +230,7 @@ function stillReferenced(
   rights: KeyRights | null,
   isWhole: boolean,
 ): ApiError {
-  const isReadable = ({ entity }: ReferringColumn) => Boolean(rights?.accessTo(entity).read)
+  const isReadable = (column: ReferringColumn) => isWhollyReadable(column, rights)
   const texts = referring.flatMap((column, index) => {
     const count = counts[index] ?? 0
     if (count === 0 || !isReadable(column)) return []

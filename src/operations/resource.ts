@@ -1,25 +1,28 @@
 // The operations on one entity, each as visible steps: parse, plan, execute, respond. Spec 4.1.
+import { ApiError } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
-import { parseComplete } from '../parse/assignments.ts'
+import { parseComplete, parseNewRow } from '../parse/assignments.ts'
 import { readBodies, readBody, UnparsedRows } from '../parse/body.ts'
 import { formOf, parseConditions } from '../parse/headers.ts'
 import { parseDryRun, parseNoParameters, parseRowFields } from '../parse/parameters.ts'
 import { rowWriter, writeWritten } from '../respond/json.ts'
 import { type Reply, respondEmpty, respondRow, respondUnchanged } from '../respond/reply.ts'
 import { BulkCreates } from './bulkCreates.ts'
-import { Idempotency, withReplayed } from './idempotency.ts'
+import { Idempotency, type Written, withReplayed } from './idempotency.ts'
 import { pageList, requireAnyVersion, requireList, unlessHeld } from './lists.ts'
-import { type ResourceParts, type ResourceRequest, viewFor } from './resourceRequest.ts'
+import { accessFor, type ResourceParts, type ResourceRequest, viewFor } from './resourceRequest.ts'
 import { RowReads } from './rowReads.ts'
 import { RowWrites } from './rowWrites.ts'
 import { streamList } from './streams.ts'
 import { pageSummary, streamSummary } from './summaries.ts'
+import { WrittenRows } from './writtenRows.ts'
 
 export class Resource {
   private readonly reads: RowReads
   private readonly idempotency: Idempotency
   private readonly writes: RowWrites
+  private readonly answers: WrittenRows
   private readonly bulkCreates: BulkCreates
 
   constructor(
@@ -30,7 +33,8 @@ export class Resource {
     this.reads = new RowReads(entity, parts.database)
     this.idempotency = new Idempotency(entity, parts.database)
     this.writes = new RowWrites(entity, entities, this.reads, this.idempotency, parts)
-    this.bulkCreates = new BulkCreates(entity, this.idempotency, this.writes, parts)
+    this.answers = new WrittenRows(entity, parts.database)
+    this.bulkCreates = new BulkCreates(entity, this.idempotency, this.writes, this.answers, parts)
   }
 
   summary(call: ResourceRequest): Promise<Reply> {
@@ -56,13 +60,13 @@ export class Resource {
     const isDry = parseDryRun(call.query)
     const body = await readBodies(call.request)
     if (body instanceof UnparsedRows) return this.bulkCreates.create(call, body, isDry)
-    const values = parseComplete(this.entity, body)
+    const { sent, values } = parseNewRow(this.entity, accessFor(call, 'create'), body)
     requireList(call.request.headers)
     if (isDry) return this.bulkCreates.check(call, [values], (_, fault) => fault)
-    const claim = this.idempotency.claim(call, '', values)
+    const claim = this.idempotency.claim(call, '', sent)
     const written = await this.idempotency.exclusively(claim, () => this.writes.create(call, values, claim))
     const [row] = written.rows as [Row]
-    return withReplayed(written, this.respondWritten(201, call, row, `${call.url.replace(/\/$/, '')}/${row[0]}`))
+    return this.respondWritten(201, call, written, row, `${call.url.replace(/\/$/, '')}/${row[0]}`)
   }
 
   async remove(call: ResourceRequest): Promise<Reply> {
@@ -75,13 +79,15 @@ export class Resource {
 
   /** Updates a row. `parse` decides whether the body must have all properties. */
   async update(call: ResourceRequest, parse: typeof parseComplete): Promise<Reply> {
+    const access = accessFor(call, 'update')
+    if (parse === parseComplete && !access.isComplete) throw incompleteRight(this.entity)
     parseNoParameters(call.query)
     const id = this.reads.parseId(call.id)
-    const values = parse(this.entity, await readBody(call.request))
+    const values = parse(this.entity, access, await readBody(call.request))
     const claim = this.idempotency.claim(call, id, values)
     const written = await this.idempotency.exclusively(claim, () => this.writes.update(call, id, values, claim))
     const [row] = written.rows as [Row]
-    return withReplayed(written, this.respondWritten(200, call, this.writes.withOwnCopies(row)))
+    return this.respondWritten(200, call, written, this.writes.withOwnCopies(row))
   }
 
   /** Answers in the form of the `Accept` header. @throws ApiError */
@@ -96,7 +102,21 @@ export class Resource {
     return stream(view, parts, call, form)
   }
 
-  private respondWritten(status: number, { access }: ResourceRequest, row: Row, location?: string): Reply {
-    return respondRow(status, writeWritten(access?.read ?? null, row), this.reads.tagOf(row), location)
+  /** Answers with the row as the key reads it, or with its id. */
+  private async respondWritten(
+    status: number,
+    { access }: ResourceRequest,
+    written: Written,
+    row: Row,
+    location?: string,
+  ): Promise<Reply> {
+    const [view = null] = await this.answers.viewsOf(written, access?.read ?? null)
+    return withReplayed(written, respondRow(status, writeWritten(view, row), this.reads.tagOf(row), location))
   }
+}
+
+/** Error: PUT would clear properties that the key may not set. */
+function incompleteRight({ plural }: Entity): ApiError {
+  const message = `The key has no right to set all properties of ${plural}, which PUT does; change those that it may set by PATCH.`
+  return new ApiError('Forbidden', message)
 }

@@ -63,6 +63,16 @@ export function requireRight(rights: KeyRights, entity: Entity, verb: Verb): Acc
   return access
 }
 
+/** Returns what the key of a request may write. @throws Error if the request was not checked for this right */
+export function accessFor<Write extends 'create' | 'update' | 'delete'>(
+  { access }: ResourceRequest,
+  verb: Write,
+): NonNullable<Access[Write]> {
+  const allowed = access?.[verb]
+  if (!allowed) throw new Error(`a request writes without the right to ${verb}`)
+  return allowed
+}
+
 /** Returns the entity as the key of a request reads it. @throws Error if the request was not checked for this right */
 export function viewFor({ access }: ResourceRequest): View {
   if (!access?.read) throw new Error('a request reads without a right')

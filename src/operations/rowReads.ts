@@ -22,6 +22,9 @@ export interface ExpectedVersion {
   readonly conditions: Conditions
 }
 
+/** Finds a row whose first columns are those of `compileGet`. @throws ApiError NotFound */
+export type FindRow = (id: string) => Promise<Row>
+
 /** Reads rows of one entity. Every write, of any program, gives a row another version. */
 export class RowReads {
   /** Hash of the entity's properties, in every tag: after a change of the declaration, an unchanged row has another response. */
@@ -62,19 +65,20 @@ export class RowReads {
 
   /**
    * Returns the version that a write of row `id` expects; null for any. The statement checks `If-Match`; `If-None-Match` is
-   * checked here, because a row never has the same version twice. @throws ApiError InvalidHeader, NotFound, PreconditionFailed
+   * checked here, because a row never has the same version twice. `find`: finds the row for the key. @throws ApiError
+   * InvalidHeader, NotFound, PreconditionFailed
    */
-  async expectedVersion(headers: Headers, id: string): Promise<ExpectedVersion | null> {
+  async expectedVersion(headers: Headers, id: string, find: FindRow): Promise<ExpectedVersion | null> {
     const conditions = parseConditions(headers)
     if (conditions === null) return null
     const expected = { versions: this.versionsIn(conditions.ifMatch ?? '*'), conditions }
-    if (conditions.ifNoneMatch !== null) await this.findExpected(id, expected)
+    if (conditions.ifNoneMatch !== null) await this.findExpected(id, expected, find)
     return expected
   }
 
   /** Returns a row. @throws ApiError NotFound; PreconditionFailed if it has another version */
-  async findExpected(id: string, expected: ExpectedVersion | null): Promise<Row> {
-    const row = await this.find(id)
+  async findExpected(id: string, expected: ExpectedVersion | null, find: FindRow): Promise<Row> {
+    const row = await find(id)
     if (expected === null) return row
     const { conditions } = expected
     const opaque = this.tagOf(row)

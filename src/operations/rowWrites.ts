@@ -6,15 +6,17 @@ import { compileUpdate } from '../compile/update.ts'
 import type { Database } from '../execute/database.ts'
 import { LONG_WRITE_MS_MAX } from '../execute/limits.ts'
 import { ConstraintViolation } from '../execute/outcomes.ts'
+import type { Guard } from '../model/access.ts'
 import { type BatchableStatement, CLAIM_CONSTRAINT, type IdempotencyClaim, type WritePlan } from '../model/batch.ts'
 import { copiedProperties, type ReferringColumn, referringColumns, selfCopiesOf, writableSourcesOf } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
+import type { FaultOf } from './guardRefusals.ts'
 import { conflict, type Idempotency, type Written } from './idempotency.ts'
-import { type FaultOf, Refusals, type RefusedUpdate, type RefusedWrite } from './refusals.ts'
-import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
-import type { ExpectedVersion, RowReads } from './rowReads.ts'
+import { Refusals, type RefusedRows, type RefusedUpdate, type RefusedWrite } from './refusals.ts'
+import { accessFor, type ResourceParts, type ResourceRequest } from './resourceRequest.ts'
+import type { FindRow, RowReads } from './rowReads.ts'
 
 /** Maximum attempts: the cause of a refusal may have disappeared when it is looked up. */
 const ATTEMPTS_MAX = 3
@@ -49,25 +51,27 @@ export class RowWrites {
   }
 
   /** Creates a row; returns it with the transaction that wrote it. @throws ApiError */
-  create({ key }: ResourceRequest, values: Assignments, claim: IdempotencyClaim | null): Promise<Written> {
-    const plan: WritePlan = { id: '', values, versions: null, claim, keyId: key }
-    return this.write(compileCreate(this.entity, plan), { verb: 'create', plan })
+  create(call: ResourceRequest, values: Assignments, claim: IdempotencyClaim | null): Promise<Written> {
+    const { body, guard } = accessFor(call, 'create')
+    const plan: WritePlan = { id: '', values, versions: null, claim, keyId: call.key, guard }
+    return this.write(compileCreate(this.entity, plan), { verb: 'create', plan, seen: body })
   }
 
   /** Creates all rows, or none. `arrays`: the columns of `rows` as array literals, for `compileCreateRows`. @throws ApiError */
   createRows(
-    { key }: ResourceRequest,
+    call: ResourceRequest,
     rows: readonly Assignments[],
     arrays: readonly string[],
     claim: IdempotencyClaim | null,
     faultOf: FaultOf,
   ): Promise<Written> {
-    return this.write(compileCreateRows(this.entity, arrays, claim, key), { verb: 'createRows', rows, faultOf })
+    const refused = refusedRows(call, rows, faultOf)
+    return this.write(compileCreateRows(this.entity, arrays, claim, call.key, refused.guard), refused)
   }
 
-  /** Checks rows without creating them. @throws ApiError ReferenceNotFound, AlreadyExists */
-  async checkRows(rows: readonly Assignments[], faultOf: FaultOf): Promise<void> {
-    const refusal = await this.refusals.explainRefusal({ verb: 'createRows', rows, faultOf }, null)
+  /** Checks rows without creating them. @throws ApiError Forbidden, ReferenceNotFound, AlreadyExists */
+  async checkRows(call: ResourceRequest, rows: readonly Assignments[], faultOf: FaultOf): Promise<void> {
+    const refusal = await this.refusals.explainRefusal(refusedRows(call, rows, faultOf), null)
     if (refusal !== null) throw refusal
   }
 
@@ -75,10 +79,11 @@ export class RowWrites {
   async update(call: ResourceRequest, id: string, values: Assignments, claim: IdempotencyClaim | null): Promise<Written> {
     const replayed = await this.replayedBeforeConditions(call, claim)
     if (replayed !== null) return replayed
-    const expected = await this.reads.expectedVersion(call.request.headers, id)
-    if (values.size === 0) return this.readUnchanged(id, expected, claim)
-    const plan: WritePlan = { id, values, versions: expected?.versions ?? null, claim, keyId: call.key }
-    const refused: RefusedUpdate = { verb: 'update', plan, expected }
+    const { body, guard } = accessFor(call, 'update')
+    const expected = await this.reads.expectedVersion(call.request.headers, id, this.finder(guard))
+    const plan: WritePlan = { id, values, versions: expected?.versions ?? null, claim, keyId: call.key, guard }
+    const refused: RefusedUpdate = { verb: 'update', plan, expected, seen: body }
+    if (values.size === 0) return this.readUnchanged(refused)
     return this.isRename(values) ? this.rename(call, refused) : this.write(compileUpdate(this.entity, plan), refused)
   }
 
@@ -86,14 +91,22 @@ export class RowWrites {
   async remove(call: ResourceRequest, id: string, claim: IdempotencyClaim | null): Promise<Written> {
     const replayed = await this.replayedBeforeConditions(call, claim)
     if (replayed !== null) return replayed
-    const expected = await this.reads.expectedVersion(call.request.headers, id)
-    const plan: WritePlan = { id, values: NOTHING, versions: expected?.versions ?? null, claim, keyId: call.key }
+    const { guard } = accessFor(call, 'delete')
+    const expected = await this.reads.expectedVersion(call.request.headers, id, this.finder(guard))
+    const plan: WritePlan = { id, values: NOTHING, versions: expected?.versions ?? null, claim, keyId: call.key, guard }
     return this.write(compileRemove(this.entity, plan, this.referring), {
       verb: 'delete',
       plan,
       expected,
       rights: call.rights,
+      seen: call.access?.read ?? null,
     })
+  }
+
+  /** Returns what finds a row that a write may reach, or the key may read. */
+  private finder(guard: Guard | null): FindRow {
+    if (guard === null) return (id) => this.reads.find(id)
+    return (id) => this.refusals.guards.find(id, guard, NOTHING)
   }
 
   /** Adds copies to a row that refers to itself: PostgreSQL updates them after the statement has returned the row. */
@@ -147,11 +160,16 @@ export class RowWrites {
     return this.write(compileUpdate(this.entity, plan), refused, longWrites)
   }
 
-  /** Answers a body without properties: writes nothing, and stores no answer. */
-  private async readUnchanged(id: string, expected: ExpectedVersion | null, claim: IdempotencyClaim | null): Promise<Written> {
+  /** Answers a body without properties: writes nothing, and stores no answer. @throws ApiError if the row is not within reach */
+  private async readUnchanged(refused: RefusedUpdate): Promise<Written> {
+    const { plan, expected, verb, seen } = refused
+    const { id, claim, guard } = plan
     const stored = await this.idempotency.findStored(claim)
     if (stored !== null) return { rows: stored, isReplayed: true }
-    return { rows: [await this.reads.findExpected(id, expected)], isReplayed: false }
+    const row = await this.reads.findExpected(id, expected, this.finder(guard))
+    const refusal = guard && this.refusals.guards.refusalOfReach(row, guard, seen, verb)
+    if (refusal) throw refusal
+    return { rows: [row], isReplayed: false }
   }
 
   /**
@@ -162,6 +180,11 @@ export class RowWrites {
     const stored = await this.idempotency.findStored(claim)
     return stored === null ? null : { rows: stored, isReplayed: true }
   }
+}
+
+function refusedRows(call: ResourceRequest, rows: readonly Assignments[], faultOf: FaultOf): RefusedRows {
+  const { body, guard } = accessFor(call, 'create')
+  return { verb: 'createRows', rows, guard, seen: body, faultOf }
 }
 
 /** Runs a statement that writes. No rows: it was refused, by a constraint if there is a violation. @throws ApiError 503 */

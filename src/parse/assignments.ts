@@ -1,5 +1,6 @@
 // Values of a row from a JSON body: checked against the entity, with every fault reported.
 import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
+import type { BodyAccess, CreateAccess } from '../model/access.ts'
 import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { Mismatch } from '../model/kinds.ts'
@@ -7,32 +8,66 @@ import { memoize } from '../model/memoize.ts'
 import { suggest } from '../model/nearest.ts'
 import type { Assignments } from '../model/query.ts'
 import { isObject, type JsonObject } from './body.ts'
-import { findByName } from './names.ts'
+import { findByName, listed } from './names.ts'
 import { suggestProperty } from './nearestProperty.ts'
 
 type Member = Property | Group
 type Members = readonly Member[]
 
+/** Lets a body set every property that clients write, for an operator, who needs no right. */
+export const wholeBody = memoize((entity: Entity): BodyAccess => {
+  return { body: entity, settable: new Set(entity.properties.filter(({ writable }) => writable)) }
+})
+
+/** Values of every writable property of a new row. */
+export interface NewRow {
+  /** Values that the client sent, and the defaults of the others. An Idempotency-Key stands for these. */
+  readonly sent: Assignments
+  /** Values to write: before the defaults come those that the right sets. */
+  readonly values: Assignments
+}
+
+/** Parses a new row: every writable property, the missing ones with their default. Spec 4.1, rule 1. @throws ApiError */
+export function parseNewRow(entity: Entity, access: CreateAccess, body: JsonObject): NewRow {
+  const { presets } = access
+  const faults: Fault[] = []
+  const given = parseBody(entity, access, body, faults)
+  const sent = new Map([...defaultsOf(entity), ...given])
+  const values = presets.size === 0 ? sent : new Map([...defaultsOf(entity), ...presets, ...given])
+  return { sent, values: checked(entity, values, faults) }
+}
+
 /**
- * Parses a complete row: every writable property, the missing ones with the default of their kind. Spec 4.1, rules 1 and 2.
+ * Parses a complete row: every writable property, the missing ones with the default of their kind. Spec 4.1, rule 2.
  * @throws ApiError
  */
-export function parseComplete(entity: Entity, body: JsonObject): Assignments {
-  const defaults = entity.properties.filter((property) => property.writable)
-  return parseAssignments(entity, body, new Map(defaults.map((property) => [property, property.kind.default])))
+export function parseComplete(entity: Entity, access: BodyAccess, body: JsonObject): Assignments {
+  const faults: Fault[] = []
+  const given = parseBody(entity, access, body, faults)
+  return checked(entity, new Map([...defaultsOf(entity), ...given]), faults)
 }
 
 /** Parses the properties that the body has; an object is merged part by part. Spec 4.1, rule 3. @throws ApiError */
-export function parsePartial(entity: Entity, body: JsonObject): Assignments {
-  return parseAssignments(entity, body, new Map())
+export function parsePartial(entity: Entity, access: BodyAccess, body: JsonObject): Assignments {
+  const faults: Fault[] = []
+  return checked(entity, parseBody(entity, access, body, faults), faults)
 }
 
-/** Parses the values of a body into `assignments`. @throws ApiError that lists every fault of the body */
-function parseAssignments(entity: Entity, body: JsonObject, assignments: Map<Property, string | null>): Assignments {
-  const faults: Fault[] = []
-  parseObject(entity.name, '', entity.members, body, { assignments, faults })
+const defaultsOf = memoize(({ properties }: Entity): readonly (readonly [Property, string | null])[] =>
+  properties.flatMap((property) => (property.writable ? [[property, property.kind.default] as const] : [])),
+)
+
+/** Parses the values that a body has. @throws ApiError if it has as many faults as an error lists */
+function parseBody(entity: Entity, { body: known, settable }: BodyAccess, body: JsonObject, faults: Fault[]): Assignments {
+  const assignments = new Map<Property, string | null>()
+  parseObject(entity.name, '', known.members, body, { settable, assignments, faults })
   // Required properties are not checked: they may be in the rest of the body, which was not parsed.
   if (faults.length >= FAULTS_MAX) throw faultsError(faults)
+  return assignments
+}
+
+/** Checks values against each other. @throws ApiError that lists every fault of the body */
+function checked(entity: Entity, assignments: Assignments, faults: Fault[]): Assignments {
   for (const { later, earlier } of entity.rules) {
     const laterText = assignments.get(later)
     const earlierText = assignments.get(earlier)
@@ -52,6 +87,7 @@ function isLacking({ kind }: Property, value: string | null | undefined): boolea
 }
 
 interface Reading {
+  readonly settable: ReadonlySet<Property>
   readonly assignments: Map<Property, string | null>
   readonly faults: Fault[]
 }
@@ -92,20 +128,36 @@ function hintFor(key: string, members: Members): string {
 }
 
 function parseGroup(group: Group, value: unknown, into: Reading) {
-  if (value === null)
-    for (const part of group.properties.filter(({ writable }) => writable)) into.assignments.set(part, part.kind.default)
+  if (value === null) clearGroup(group, into)
   else if (isObject(value)) parseObject(group.name, `${group.name}.`, group.properties, value, into)
   else into.faults.push(valueFault(group.name, 'must be an object, or null'))
 }
 
-function parseProperty(property: Property, value: unknown, { assignments, faults }: Reading) {
-  const { kind, required } = property
+/** Clears the parts of an object. Parts that the key cannot see do not exist for it, so they stay. */
+function clearGroup({ name, properties }: Group, { settable, assignments, faults }: Reading) {
+  const parts = properties.filter(({ writable }) => writable)
+  const kept = parts.filter((part) => !settable.has(part)).map((part) => part.name)
+  if (kept.length === 0) for (const part of parts) assignments.set(part, part.kind.default)
+  else faults.push(forbidden(name, `clear ${name}: that would set ${listed(kept, 'and')}`))
+}
+
+function parseProperty(property: Property, value: unknown, { settable, assignments, faults }: Reading) {
+  const { kind, required, name } = property
+  if (!settable.has(property)) {
+    faults.push(forbidden(name, `set ${name}`))
+    return
+  }
   try {
     assignments.set(property, value === null && (kind.nullable || required) ? null : kind.parseJson(value))
   } catch (error) {
     if (!(error instanceof Mismatch)) throw error
-    faults.push(valueFault(property.name, error.message))
+    faults.push(valueFault(name, error.message))
   }
+}
+
+/** Fault: the key may read the property, and has no right to set it. */
+function forbidden(target: string, action: string): Fault {
+  return { code: 'Forbidden', target, message: `The key has no right to ${action}.` }
 }
 
 const memberFinder = memoize((members: Members) => {

@@ -1,9 +1,9 @@
 // Bodies of several rows: counts the rows, so that they can be charged, before it parses them. D59
 import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
+import type { CreateAccess } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
-import type { Assignments } from '../model/query.ts'
 import { yieldEvery } from '../os/time.ts'
-import { parseComplete } from './assignments.ts'
+import { type NewRow, parseNewRow } from './assignments.ts'
 import { BODY_BYTES_MAX, checkComplexity, elementEnd, invalidJson, isObject, parseOrThrow, type UnparsedRows } from './body.ts'
 
 /** Maximum rows of a body; error messages contain the number, too. */
@@ -58,15 +58,15 @@ function invalidRows(message: string): ApiError {
  * Parses the rows of a body. The target of a fault has the index of its row: `[3].Title`. D59 @throws ApiError with the faults of
  * all rows
  */
-export async function parseRows(entity: Entity, rows: readonly string[]): Promise<Assignments[]> {
+export async function parseRows(entity: Entity, access: CreateAccess, rows: readonly string[]): Promise<NewRow[]> {
   const turn = yieldEvery()
-  const parsed: Assignments[] = []
+  const parsed: NewRow[] = []
   const faults: Fault[] = []
   for (let index = 0; index < rows.length && faults.length < FAULTS_MAX; index++) {
     const target = `[${index}]`
     const value = parseOrThrow(rows[index] as string, target)
     try {
-      if (isObject(value)) parsed.push(parseComplete(entity, value))
+      if (isObject(value)) parsed.push(parseNewRow(entity, access, value))
       else faults.push({ code: 'InvalidValue', target, message: `${target} must be an object.` })
     } catch (error) {
       if (!(error instanceof ApiError)) throw error

@@ -6,7 +6,7 @@ import { inTransaction, withConnection } from '../../src/execute/connect.ts'
 import { Database } from '../../src/execute/database.ts'
 import { endConnections } from '../../src/execute/pool.ts'
 import { seriesOf } from '../../src/metrics/counts.ts'
-import { parseComplete } from '../../src/parse/assignments.ts'
+import { parseComplete, wholeBody } from '../../src/parse/assignments.ts'
 import { useDatabase } from '../support/database.ts'
 import { until } from '../support/process.ts'
 
@@ -16,7 +16,14 @@ beforeEach(async () => {
 })
 
 const create = (name: string) =>
-  compileCreate(company, { id: '', values: parseComplete(company, { Name: name }), versions: null, claim: null, keyId: '' })
+  compileCreate(company, {
+    id: '',
+    values: parseComplete(company, wholeBody(company), { Name: name }),
+    versions: null,
+    claim: null,
+    keyId: '',
+    guard: null,
+  })
 const unavailable = { status: 'rejected', reason: { code: 'ServiceUnavailable', headers: { 'Retry-After': '1' } } }
 /** A write that had been sent. */
 const unknown = { status: 'rejected', reason: { code: 'OutcomeUnknown', headers: {} } }

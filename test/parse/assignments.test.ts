@@ -3,7 +3,7 @@ import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import { computed, defineEntity, type Entity, group, identity, text } from '../../src/model/entity.ts'
 import { JsonNumber } from '../../src/model/kinds.ts'
-import { parsePartial } from '../../src/parse/assignments.ts'
+import { parsePartial, wholeBody } from '../../src/parse/assignments.ts'
 import { refusalOf } from '../support/refusal.ts'
 
 // What bodies mean is in test/api/bodies.test.ts, test/api/operations.test.ts and test/api/resources.test.ts; here is the rest.
@@ -11,7 +11,7 @@ import { refusalOf } from '../support/refusal.ts'
 type Body = Record<string, unknown>
 const ONE = new JsonNumber('1')
 
-const fault = (entity: Entity, body: Body) => refusalOf(() => parsePartial(entity, body))
+const fault = (entity: Entity, body: Body) => refusalOf(() => parsePartial(entity, wholeBody(entity), body))
 
 describe('faults', () => {
   test.each([
@@ -39,5 +39,7 @@ describe('faults', () => {
 test('an object that is null sets only its writable parts to null', () => {
   const size = group({ net: text(), label: computed(['size_net']) })
   const thing = defineEntity('Thing', { id: identity(), size })
-  expect([...parsePartial(thing, { Size: null })].map(([{ name }, value]) => [name, value])).toEqual([['Size.Net', null]])
+  expect([...parsePartial(thing, wholeBody(thing), { Size: null })].map(([{ name }, value]) => [name, value])).toEqual([
+    ['Size.Net', null],
+  ])
 })

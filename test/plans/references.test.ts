@@ -30,7 +30,7 @@ test.each([1, 1_001])('rows that refer to an employee are counted by the index, 
 })
 
 test('a deletion finds rows that refer to the employee by the index', async () => {
-  const plan = { id: '2', values: new Map(), versions: null, claim: null, keyId: 'key' }
+  const plan = { id: '2', values: new Map(), versions: null, claim: null, keyId: 'key', guard: null }
   const { text } = compileRemove(employee, plan, referring)
   const [, looked = ''] = /found_now\('([^']*)'/.exec(text) ?? []
   const found = await planOf(looked.replace('$1', "'{2,3}'::bigint[]"), [])

@@ -1,0 +1,120 @@
+// Comparisons of rows with a guard: which conditions a refused write failed, and whether an answer may show a row.
+import type { Guard } from '../model/access.ts'
+import type { Entity, Property } from '../model/entity.ts'
+import type { Assignments, Filter } from '../model/query.ts'
+import {
+  arrayText,
+  integer,
+  join,
+  name,
+  param,
+  type Row,
+  replaceParams,
+  type Sql,
+  type Statement,
+  sql,
+  toStatement,
+} from '../model/sql.ts'
+import { batchInput, columnOf, commaList, type Operand } from './batch.ts'
+import {
+  admittedConditions,
+  bindFilters,
+  conditionsOf,
+  type GuardParts,
+  guardParts,
+  newValue,
+  storedValue,
+  typedValue,
+  type ValueOf,
+} from './guard.ts'
+import { columns } from './parts.ts'
+
+/** A filter of a guard: in which of its pairs, and on the row before the write or after it. */
+export interface GuardCondition {
+  readonly pair: number
+  readonly time: 'before' | 'after'
+  readonly filter: Filter
+}
+
+/** Conditions of a guard, in the order in which `compileComparison` and `compileRowComparisons` select whether they hold. */
+export function guardConditions({ admitted }: Guard): GuardCondition[] {
+  return admitted.flatMap(({ before, after }, pair) => [
+    ...before.map((filter): GuardCondition => ({ pair, time: 'before', filter })),
+    ...after.map((filter): GuardCondition => ({ pair, time: 'after', filter })),
+  ])
+}
+
+/**
+ * Compares a row with a guard. Returns the row, its version, whether the key may read it, and whether each condition of the guard
+ * holds, all of them `t` or `f`; no row if it does not exist. `changes`: what the write would set.
+ */
+export function compileComparison(entity: Entity, id: string, guard: Guard, changes: Assignments): Statement {
+  const guarded = guardParts(guard, [...changes.keys()])
+  const stored = storedValue(sql`t.`)
+  const written: ValueOf = (property) =>
+    changes.has(property) ? typedValue(property, sql`${param(changes.get(property) ?? null)}`) : stored(property)
+  const readable = guard.readable === null ? sql`false` : allTrue(conditionsOf(guarded.readable, stored))
+  const compared = [sql`t.xmin::text`, readable, ...comparisons(guarded, stored, written)]
+  return toStatement(
+    sql`select ${columns(entity, sql`t`)}, ${commaList(compared)} from ${name(entity.table)} as t where t.id = ${param(id)}`,
+  )
+}
+
+/**
+ * Compares new rows with a guard. Returns for the first `countMax` that it does not admit the number, from 1, and whether each
+ * condition holds. `values`: a PostgreSQL array for each of `properties`, which the guard's conditions name.
+ */
+export function compileRowComparisons(
+  properties: readonly Property[],
+  values: readonly string[],
+  guard: Guard,
+  countMax: number,
+): Statement {
+  const guarded = guardParts(guard, [])
+  const operands = properties.map(({ kind }) => ({ param: param(null), type: kind.columnType }))
+  const { from } = batchInput(operands, values.map(param))
+  const written = newValue(properties, operands, ({ name }) => {
+    throw new Error(`a new row has no ${name}`)
+  })
+  const value = columnOf(operands)
+  const isAdmitted = allTrue(admittedConditions(guarded, written, written))
+  const compared = commaList(comparisons(guarded, written, written))
+  return toStatement(
+    replaceParams(
+      sql`select b."N"::text, ${compared} from ${from} where not ${isAdmitted} order by b."N" limit ${integer(countMax)}`,
+      value,
+    ),
+  )
+}
+
+function comparisons({ admitted }: GuardParts, stored: ValueOf, written: ValueOf): Sql[] {
+  return admitted
+    .flatMap(({ before, after }) => [...conditionsOf(before, stored), ...conditionsOf(after, written)])
+    .map((condition) => sql`(${condition}) is true`)
+}
+
+/** Condition that all hold: true or false, and never null. */
+function allTrue(conditions: readonly Sql[]): Sql {
+  return conditions.length === 0 ? sql`true` : sql`((${join(conditions, sql` and `)}) is true)`
+}
+
+/**
+ * Selects which of these rows the key may read: their numbers, from 1, of rows that match the filters as they are stored now, and
+ * matched them as they were. `rows`: the rows as they were, with the columns of the entity.
+ */
+export function compileReadable(entity: Entity, filters: readonly Filter[], rows: readonly Row[]): Statement {
+  const properties = [entity.id, ...new Set(filters.map(({ property }) => property))]
+  const operands = properties.map(({ kind }) => ({ param: param(null), type: kind.columnType }))
+  const arrays = properties.map((property) => {
+    const index = entity.properties.indexOf(property)
+    return param(arrayText(rows.map((row) => row[index] ?? null)))
+  })
+  const { from } = batchInput(operands, arrays)
+  const was = newValue(properties, operands, storedValue(sql``))
+  const conditions = bindFilters(filters)
+  const id = (operands[0] as Operand).param
+  const isNow = join([sql`t.id = ${id}`, ...conditionsOf(conditions, storedValue(sql`t.`))], sql` and `)
+  const now = sql`exists (select from ${name(entity.table)} as t where ${isNow})`
+  const matched = join([now, ...conditionsOf(conditions, was)], sql` and `)
+  return toStatement(replaceParams(sql`select b."N"::text from ${from} where ${matched}`, columnOf(operands)))
+}

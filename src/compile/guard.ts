@@ -1,0 +1,161 @@
+// Guards of writes: what the row must match before and after, which rows it may refer to, and whether the answer may show it.
+import type { Guard } from '../model/access.ts'
+import { selfCopiesOf } from '../model/copies.ts'
+import type { Entity, Property } from '../model/entity.ts'
+import { foldSql } from '../model/fold.ts'
+import { isText } from '../model/kinds.ts'
+import type { Filter } from '../model/query.ts'
+import { join, name, type Param, param, type Sql, sql, typeName } from '../model/sql.ts'
+import type { Operand } from './batch.ts'
+import { compileFilter } from './matching.ts'
+import { valuesOf } from './parts.ts'
+
+/** Value of a property in SQL: a column of a row, or what a write sets. */
+export type ValueOf = (property: Property) => Sql
+
+/** A filter, and the parameter of its value; null: it has no value. */
+export interface Condition {
+  readonly filter: Filter
+  readonly operand: Param | null
+}
+
+/** Parts of a guard in one statement, with their parameters. */
+export interface GuardParts {
+  readonly admitted: readonly { readonly before: readonly Condition[]; readonly after: readonly Condition[] }[]
+  /** Conditions of the rows that changed references name. */
+  readonly references: ReadonlyMap<Property, readonly Condition[]>
+  /** Conditions under which the answer is the row; none if that is known without the row. */
+  readonly readable: readonly Condition[]
+  /** The parameters, in the order of `guardValues`. */
+  readonly params: readonly Param[]
+}
+
+/** Parts of no guard: nothing is checked. */
+const UNGUARDED: GuardParts = { admitted: [{ before: [], after: [] }], references: new Map(), readable: [], params: [] }
+
+/** Returns the parts of a guard that a statement has. `changed`: properties that are set; null: the row is deleted. */
+export function guardParts(guard: Guard | null, changed: readonly Property[] | null): GuardParts {
+  if (guard === null) return UNGUARDED
+  const params: Param[] = []
+  const bind = (filters: readonly Filter[]) => {
+    const conditions = bindFilters(filters)
+    params.push(...conditions.flatMap(({ operand }) => operand ?? []))
+    return conditions
+  }
+  return {
+    admitted: guard.admitted.map(({ before, after }) => ({ before: bind(before), after: bind(after) })),
+    references: new Map(restrictedReferences(guard, changed).map(([property, filters]) => [property, bind(filters)])),
+    readable: changed === null ? [] : bind(guard.readable ?? []),
+    params,
+  }
+}
+
+/** Returns the filters with parameters of their values. */
+export function bindFilters(filters: readonly Filter[]): Condition[] {
+  return filters.map((filter) => ({ filter, operand: filter.value === null ? null : param(filter.value) }))
+}
+
+/** Returns the values of a guard that a statement takes. */
+export function guardValues(guard: Guard | null, changed: readonly Property[] | null): string[] {
+  if (guard === null) return []
+  return [
+    ...guard.admitted.flatMap(({ before, after }) => [...valuesOf(before), ...valuesOf(after)]),
+    ...restrictedReferences(guard, changed).flatMap(([, filters]) => valuesOf(filters)),
+    ...(changed === null ? [] : valuesOf(guard.readable ?? [])),
+  ]
+}
+
+/** Returns the name of a guard within the keys of caches of statements. */
+export function guardShape(guard: Guard | null): string {
+  return guard === null ? '' : ` guard ${guard.shape}`
+}
+
+/** Changed references that may name some rows only, with the filters of these rows. */
+function restrictedReferences({ references }: Guard, changed: readonly Property[] | null): [Property, readonly Filter[]][] {
+  return (changed ?? []).flatMap((property): [Property, readonly Filter[]][] => {
+    const filters = references.get(property)
+    return filters ? [[property, filters]] : []
+  })
+}
+
+/** Values of a stored row. `prefix`: name of the row and a point, or nothing. */
+export function storedValue(prefix: Sql): ValueOf {
+  return ({ column }) => sql`${prefix}${name(column)}`
+}
+
+/** Values after a write: those that it sets, else those that are `stored`. */
+export function newValue(changed: readonly Property[], operands: readonly Operand[], stored: ValueOf): ValueOf {
+  return (property) => {
+    const at = changed.indexOf(property)
+    return at < 0 ? stored(property) : typedValue(property, sql`${(operands[at] as Operand).param}`)
+  }
+}
+
+/** Gives a value the type of its property, and a text the collation of its column, which decides what is less. */
+export function typedValue({ kind }: Property, value: Sql): Sql {
+  const typed = sql`${value}::${typeName(kind.columnType)}`
+  return isText(kind.name) ? sql`(${typed} collate "und-x-icu")` : typed
+}
+
+/** Conditions that a row is within reach: it matches what the guard requires before. */
+export function reachConditions({ admitted }: GuardParts, stored: ValueOf): Sql[] {
+  return anyOf(admitted.map(({ before }) => conditionsOf(before, stored)))
+}
+
+/** Conditions that a row matches both parts of a pair: `stored` before the write and `written` after it. */
+export function admittedConditions({ admitted }: GuardParts, stored: ValueOf, written: ValueOf): Sql[] {
+  return anyOf(admitted.map(({ before, after }) => [...conditionsOf(before, stored), ...conditionsOf(after, written)]))
+}
+
+/** Conditions that a row which is within reach is admitted, too. */
+export function remainingConditions(parts: GuardParts, stored: ValueOf, written: ValueOf): Sql[] {
+  const [first, ...others] = parts.admitted
+  return first && others.length === 0 ? conditionsOf(first.after, written) : admittedConditions(parts, stored, written)
+}
+
+/** A column behind the transaction of a written row: whether the key may read the row. Nothing if that is known without it. */
+export function readableColumn(entity: Entity, { readable }: GuardParts, prefix: Sql): Sql {
+  if (readable.length === 0) return sql``
+  const conditions = conditionsOf(readable, returnedValue(entity, prefix))
+  return sql`, case when ${join(conditions, sql` and `)} then 't' else 'f' end`
+}
+
+/** The table that a reference names, or those of its rows that match the conditions. `alias`: another name of it. */
+export function referredRows(table: string, conditions: readonly Condition[], alias: Sql | null = null): Sql {
+  if (conditions.length === 0) return alias === null ? name(table) : sql`${name(table)} as ${alias}`
+  const matched = join(conditionsOf(conditions, storedValue(sql``)), sql` and `)
+  return sql`(select * from ${name(table)} where ${matched}) as ${alias ?? name(table)}`
+}
+
+/** Compiles a condition on a value. */
+export function compileCondition({ filter, operand }: Condition, value: ValueOf): Sql {
+  const compared = value(filter.property)
+  return compileFilter(filter, compared, filter.operator.folded === null ? null : foldSql(compared), operand)
+}
+
+export function conditionsOf(conditions: readonly Condition[], value: ValueOf): Sql[] {
+  return conditions.map((condition) => compileCondition(condition, value))
+}
+
+/** Joins alternatives. Nothing is left to check if one has no condition; without alternatives no row matches. */
+function anyOf(alternatives: readonly Sql[][]): Sql[] {
+  const [first, ...others] = alternatives
+  if (!first) return [sql`false`]
+  if (alternatives.some((conditions) => conditions.length === 0)) return []
+  if (others.length === 0) return first
+  const joined = alternatives.map((conditions) => sql`(${join(conditions, sql` and `)})`)
+  return [sql`(${join(joined, sql` or `)})`]
+}
+
+/** Values of a row as it will be: PostgreSQL updates copies within the row itself after the statement has returned it. */
+function returnedValue(entity: Entity, prefix: Sql): ValueOf {
+  const stored = storedValue(prefix)
+  const propertyAt = (index: number) => entity.properties[index] as Property
+  const copies = new Map(selfCopiesOf(entity).map((indexes) => [propertyAt(indexes.copy), indexes]))
+  return (property) => {
+    const copy = copies.get(property)
+    if (!copy) return stored(property)
+    const isOwn = sql`${stored(propertyAt(copy.reference))} = ${stored(entity.id)}`
+    return sql`case when ${isOwn} then ${stored(propertyAt(copy.source))} else ${stored(property)} end`
+  }
+}

@@ -1,0 +1,134 @@
+// Refusals by a guard: which rows a write may reach, and what it would have to write instead. A message names only properties that
+// the key may read or set.
+import { compileComparison, compileRowComparisons, type GuardCondition, guardConditions } from '../compile/comparisons.ts'
+import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
+import type { Database } from '../execute/database.ts'
+import type { Guard } from '../model/access.ts'
+import type { Entity, Property } from '../model/entity.ts'
+import type { Assignments, Filter } from '../model/query.ts'
+import { arrayText, type Row } from '../model/sql.ts'
+import { listed } from '../parse/names.ts'
+import type { RowReads } from './rowReads.ts'
+
+/** Adds a row's index to a fault; if the body was one object, it returns the fault as it is. */
+export type FaultOf = (index: number, fault: Fault) => Fault
+
+/** The entity with the properties that the key may read or set; null: it sees none. */
+export type Seen = Entity | null
+
+/** Explains writes of one entity that a guard does not admit. */
+export class GuardRefusals {
+  constructor(
+    private readonly entity: Entity,
+    private readonly reads: RowReads,
+    private readonly database: Database,
+  ) {}
+
+  /**
+   * Finds a row that the key may read or write, in the form of `compileComparison`. `changes`: what the write sets. @throws ApiError
+   * NotFound
+   */
+  async find(id: string, guard: Guard, changes: Assignments): Promise<Row> {
+    const [row] = await this.database.read(compileComparison(this.entity, id, guard, changes))
+    if (!row || !(this.isReadable(row) || this.isWithinReach(row, guard))) throw this.reads.notFound(id)
+    return row
+  }
+
+  /** Error of a write to a row that is not within reach; null if it is. `row`: from `find`. */
+  refusalOfReach(row: Row, guard: Guard, seen: Seen, verb: 'update' | 'delete'): ApiError | null {
+    if (this.isWithinReach(row, guard)) return null
+    const { name, plural } = this.entity
+    const rule = `The key may ${verb} ${plural} with`
+    const failed = this.failedFilters(row, guard, seen, 'before')
+    const faults = failed.map((filter) => forbidden(filter.property, `${rule} ${textOf(filter)}.`))
+    if (faults.length > 0) return faultsError(faults)
+    return new ApiError('Forbidden', `The key’s right to ${verb} ${plural} is not for ${name} ${row[0]}.`)
+  }
+
+  /** Error of an update after which the row would leave what the right admits; null if it would not. `row`: from `find`. */
+  refusalOfChange(row: Row, guard: Guard, seen: Seen): ApiError | null {
+    if (this.isAdmitted(this.holding(row), guard)) return null
+    const faults = this.failedFilters(row, guard, seen, 'after').map(afterFault)
+    if (faults.length > 0) return faultsError(faults)
+    return new ApiError('Forbidden', `The key’s right to update ${this.entity.plural} does not admit this change.`)
+  }
+
+  /** Error of new rows that the guard does not admit; null if it admits all. */
+  async refusalOfRows(rows: readonly Assignments[], guard: Guard, seen: Seen, faultOf: FaultOf): Promise<ApiError | null> {
+    const conditions = guardConditions(guard)
+    const properties = [...new Set(conditions.map(({ filter }) => filter.property))]
+    if (properties.length === 0) return null
+    const values = properties.map((property) => arrayText(rows.map((row) => row.get(property) ?? null)))
+    const refused = await this.database.read(compileRowComparisons(properties, values, guard, FAULTS_MAX))
+    const faults = refused.flatMap(([number, ...holds]) => {
+      const failed = failedOf(conditions, holds, seen, 'after')
+      const message = `The key’s right to create ${this.entity.plural} does not admit this row.`
+      const unnamed: Fault = { code: 'Forbidden', target: 'Body', message }
+      return (failed.length > 0 ? failed.map(afterFault) : [unnamed]).map((fault) => faultOf(Number(number) - 1, fault))
+    })
+    return faults.length === 0 ? null : faultsError(faults.slice(0, FAULTS_MAX))
+  }
+
+  private isReadable(row: Row): boolean {
+    return row[this.entity.properties.length + 1] === 't'
+  }
+
+  /** Whether each condition of the guard holds, in their order. */
+  private holding(row: Row): Row {
+    return row.slice(this.entity.properties.length + 2)
+  }
+
+  private isWithinReach(row: Row, guard: Guard): boolean {
+    const holds = this.holding(row)
+    const conditions = guardConditions(guard)
+    return guard.admitted.some((_, pair) =>
+      conditions.every((condition, index) => condition.pair !== pair || condition.time === 'after' || holds[index] === 't'),
+    )
+  }
+
+  private isAdmitted(holds: Row, guard: Guard): boolean {
+    const conditions = guardConditions(guard)
+    return guard.admitted.some((_, pair) =>
+      conditions.every((condition, index) => condition.pair !== pair || holds[index] === 't'),
+    )
+  }
+
+  private failedFilters(row: Row, guard: Guard, seen: Seen, time: GuardCondition['time']): Filter[] {
+    return failedOf(guardConditions(guard), this.holding(row), seen, time)
+  }
+}
+
+/** Conditions that do not hold, of properties that the key sees. Those of several pairs are alternatives, and none of them is named. */
+function failedOf(conditions: readonly GuardCondition[], holds: Row, seen: Seen, time: GuardCondition['time']): Filter[] {
+  if (conditions.some(({ pair }) => pair > 0)) return []
+  return conditions.flatMap((condition, index) =>
+    condition.time === time && holds[index] !== 't' && seen?.properties.includes(condition.filter.property)
+      ? [condition.filter]
+      : [],
+  )
+}
+
+function forbidden({ name }: Property, message: string): Fault {
+  return { code: 'Forbidden', target: name, message }
+}
+
+/** Fault of a value that a row may not have after the write. */
+function afterFault(filter: Filter): Fault {
+  const { property, operator, value, anyOf } = filter
+  const values = anyOf ?? (operator.sign === '=' ? [value] : null)
+  const allowed =
+    values === null
+      ? `match ${textOf(filter)}`
+      : `be ${listed(
+          values.map((one) => one ?? 'empty'),
+          'or',
+        )}`
+  return forbidden(property, `The key’s right lets ${property.name} only ${allowed}.`)
+}
+
+/** A filter as a client writes it. */
+function textOf({ property: { name }, operator: { sign, isAny }, value, anyOf }: Filter): string {
+  if (isAny) return (anyOf ?? []).map((one) => `${name}${sign}=${one ?? ''}`).join('&')
+  if (sign.startsWith('[')) return `${name}${sign}=${value ?? ''}`
+  return `${name}=${sign === '=' ? '' : sign}${value ?? ''}`
+}
