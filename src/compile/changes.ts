@@ -2,6 +2,7 @@
 import type { FeedPosition } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { arrayText, integer, join, name, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
+import type { View } from '../model/view.ts'
 import { printedText } from './parts.ts'
 
 /** Columns of both statements: state of the feed, then an event, whose columns are null if there is none. */
@@ -37,23 +38,44 @@ export function isAfter(after: FeedPosition | null): Sql {
   return sql`(position, number) > ${position}`
 }
 
-/** Reads up to `countMax` events of these entities after a position, in their order. */
-export function compileChanges(entities: readonly Entity[], after: FeedPosition | null, countMax: number): Statement {
+/** True if a view hides properties, so that some updates have nothing to tell it. */
+export function hidesProperties(view: View): boolean {
+  return view.properties.length < view.whole.properties.length
+}
+
+/** Names of the columns that a view shows, as an array of PostgreSQL. */
+function shownColumns({ properties }: View): string {
+  return arrayText(properties.map(({ column }) => column))
+}
+
+/**
+ * Condition to append: an update without a name that the view shows is no event. Only the statement can leave it out, because a
+ * page with fewer events than were asked for would tell how many are hidden.
+ */
+export function andShown(view: View): Sql {
+  return hidesProperties(view) ? sql` and (action <> 'u' or changed && ${param(shownColumns(view))}::text[])` : sql``
+}
+
+/** Reads up to `countMax` events that these views show after a position, in their order. */
+export function compileChanges(views: readonly View[], after: FeedPosition | null, countMax: number): Statement {
   const limit = param(String(countMax))
   const isLater = isAfter(after)
   // Each entity has its own scan of the index, so that a rare entity's events are not searched for among all others.
-  const piece = ({ table }: Entity) =>
-    sql`(select * from entity_change where entity = ${word(table)} and ${isLater} and position < ${SETTLED} order by position, number limit ${limit}::int)`
+  const piece = (view: View) =>
+    sql`(select * from entity_change where entity = ${word(view.table)} and ${isLater} and position < ${SETTLED}${andShown(view)} order by position, number limit ${limit}::int)`
   return linesOf(
-    sql`select * from (${join(entities.map(piece), sql` union all `)}) as piece order by position, number limit ${limit}::int`,
+    sql`select * from (${join(views.map(piece), sql` union all `)}) as piece order by position, number limit ${limit}::int`,
   )
 }
 
-/** Reads up to `countMax` events of one row after a position. Each was committed before the next one could be written. */
-export function compileHistory(entity: Entity, id: string, after: FeedPosition | null, countMax: number): Statement {
-  const own = sql`entity = ${word(entity.table)} and id = ${param(id)}`
+/**
+ * Reads up to `countMax` events of one row that a view shows after a position. Each was committed before the next one could be
+ * written.
+ */
+export function compileHistory(view: View, id: string, after: FeedPosition | null, countMax: number): Statement {
+  const own = sql`entity = ${word(view.table)} and id = ${param(id)}`
   return linesOf(
-    sql`select * from entity_change where ${own} and ${isAfter(after)} order by number limit ${param(String(countMax))}::int`,
+    sql`select * from entity_change where ${own} and ${isAfter(after)}${andShown(view)} order by number limit ${param(String(countMax))}::int`,
   )
 }
 
@@ -68,6 +90,36 @@ export function compileNewest(entities: readonly Entity[]): Statement {
   const newest = ({ table }: Entity) =>
     sql`(select entity, position::text, number::text from entity_change as line where entity = ${word(table)} and position < ${SETTLED} order by line.position desc, line.number desc limit 1)`
   return toStatement(join(entities.map(newest), sql` union all `))
+}
+
+/** A view that hides properties, and a position after which its events are looked for. */
+export interface Watch {
+  readonly view: View
+  readonly after: FeedPosition
+}
+
+/**
+ * Reads for each watch the last event after its position that its view shows. Columns: the index of the watch from 0, position
+ * and number. The text is the same for all watches.
+ */
+export function compileNewestShown(watches: readonly Watch[]): Statement {
+  const array = (value: (watch: Watch) => string) => param(arrayText(watches.map(value)))
+  const asked = join(
+    [
+      sql`${array(({ view }) => view.table)}::text[]`,
+      sql`${array(({ view }) => shownColumns(view))}::text[]`,
+      sql`${array(({ after }) => after.position)}::bigint[]`,
+      sql`${array(({ after }) => after.number)}::bigint[]`,
+    ],
+    sql`, `,
+  )
+  const watch = sql`unnest(${asked}) with ordinality as watch (entity, names, position, number, ordinal)`
+  const isShown = sql`line.action <> 'u' or line.changed && watch.names::text[]`
+  const isLater = sql`(line.position, line.number) > (watch.position, watch.number) and line.position < ${SETTLED}`
+  const newest = sql`select line.position, line.number from entity_change as line where line.entity = watch.entity and ${isLater} and (${isShown}) order by line.position desc, line.number desc limit 1`
+  return toStatement(
+    sql`select (watch.ordinal - 1)::text, newest.position::text, newest.number::text from ${watch} cross join lateral (${newest}) as newest`,
+  )
 }
 
 /** Reads rows of several entities by their ids. Columns: the index of the entity in `wanted`, its properties, then nulls. */

@@ -4,6 +4,7 @@ import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { type ChangesToken, readToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
+import { type View, wholeView } from '../model/view.ts'
 import type { Changes, ChangeWaits } from '../operations/changes.ts'
 import { withDeadline } from '../os/time.ts'
 import { type ChangeEvent, eventOf, eventText, instantOf } from '../respond/changes.ts'
@@ -42,7 +43,7 @@ export class HookRun {
   private queue: { readonly line: ChangeEvent; isDelivered: boolean }[] = []
   private savedMs: number
   private hasEnded = false
-  private readonly entities: readonly Entity[]
+  private readonly views: readonly View[]
   private readonly ending = new AbortController()
   private readonly signal = this.ending.signal
   /** Rejects when the connection to the database is lost. */
@@ -54,7 +55,7 @@ export class HookRun {
   ) {
     this.queueEnd = hook.checkpoint
     this.savedMs = parts.nowMs()
-    this.entities = entitiesOf(hook.events, parts.entities)
+    this.views = entitiesOf(hook.events, parts.entities).map(wholeView)
     this.ended = this.run()
   }
 
@@ -71,7 +72,7 @@ export class HookRun {
   }
 
   private async run(): Promise<void> {
-    while (!this.hasEnded && !this.signal.aborted && this.entities.length > 0) {
+    while (!this.hasEnded && !this.signal.aborted && this.views.length > 0) {
       if (this.queue.length === 0) await this.fillQueue()
       else if (await this.pauseToAttempt()) await this.deliverBatch()
     }
@@ -83,7 +84,7 @@ export class HookRun {
   private async fillQueue() {
     const { changes, waits, log } = this.parts
     try {
-      const { lines, end, more } = await changes.pageAfter(this.entities, this.queueEnd, {
+      const { lines, end, more } = await changes.pageAfter(this.views, this.queueEnd, {
         pageSize: PAGE_EVENTS,
         hasRows: false,
       })
@@ -96,7 +97,7 @@ export class HookRun {
       if (this.parts.nowMs() - this.savedMs > IDLE_SAVE_MS) await this.save(null)
       if (!more)
         await waits.wait({
-          entities: this.entities,
+          views: this.views,
           after: end,
           untilMs: performance.now() + WAIT_MS,
           signal: this.signal,

@@ -133,7 +133,7 @@ export class HookSender {
     const { entities, options } = this
     const { log, allowed, backOff = BACK_OFF, nowMs = Date.now } = options
     const waits = new ChangeWaits(entities, session, { isDraining: () => session.lost.aborted })
-    const changes = new Changes(entities, session)
+    const changes = new Changes(session)
     const delivery = { timeoutMs: TIMEOUT_MS, ...options.delivery, allowed }
     return {
       entities,

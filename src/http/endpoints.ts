@@ -2,8 +2,8 @@
 import { describeApi } from '../describe/openApi.ts'
 import type { PageJson } from '../describe/successes.ts'
 import { ApiError } from '../errors.ts'
-import type { Entity } from '../model/entity.ts'
 import type { Rule } from '../model/limits.ts'
+import type { View } from '../model/view.ts'
 import { ChangeFeed, type FeedParts } from '../operations/changeFeed.ts'
 import { BODIES, ConcurrencyLimit, STREAMS, SUMMARIES } from '../operations/concurrencyLimit.ts'
 import { Resource } from '../operations/resource.ts'
@@ -63,7 +63,7 @@ export function createRouter(parts: EndpointParts): Router {
     streamLimit: new ConcurrencyLimit(STREAMS),
     summaryLimit: new ConcurrencyLimit(SUMMARIES),
     bodyLimit: new ConcurrencyLimit(BODIES),
-    changesToken: (entity: Entity) => changes.tokenNow(entity),
+    changesToken: (view: View) => changes.tokenNow(view),
   }
   router.add('Changes', { GET: (call) => changes.list(call) })
   for (const entity of entities) {

@@ -5,6 +5,7 @@ import type { KeyRights } from '../model/access.ts'
 import { type ChangesToken, writeToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
+import type { View } from '../model/view.ts'
 import { type ChangesQuery, parseChanges } from '../parse/changes.ts'
 import { formOf } from '../parse/headers.ts'
 import { parseId } from '../parse/parameters.ts'
@@ -13,7 +14,7 @@ import type { Reply } from '../respond/reply.ts'
 import { streamHeaders } from '../respond/stream.ts'
 import { Changes, type ChangesPage, ChangeWaits } from './changes.ts'
 import { ConcurrencyLimit, FOLLOWERS } from './concurrencyLimit.ts'
-import { type ResourceParts, type ResourceRequest, requireRight } from './resourceRequest.ts'
+import { type ResourceParts, type ResourceRequest, requireRight, viewFor } from './resourceRequest.ts'
 import { replyStreamed } from './streams.ts'
 
 /** Seconds that a connection may stay silent after its request has waited. */
@@ -43,7 +44,7 @@ export class ChangeFeed {
 
   constructor(private readonly parts: FeedParts) {
     const { entities, database } = parts
-    this.changes = new Changes(entities, database)
+    this.changes = new Changes(database)
     this.waits = new ChangeWaits(entities, database, { isDraining: () => parts.isDraining() })
   }
 
@@ -56,12 +57,12 @@ export class ChangeFeed {
     this.requireKept()
     const isStream = formOf(request.headers.get('accept')) === 'ndjson'
     const query = parseChanges(call.query, all, isStream)
-    let entities = this.entitiesFor(call.rights as KeyRights, query)
+    let views = this.viewsFor(call.rights as KeyRights, query)
     const parts: FollowParts = {
-      readAfter: (after) => this.changes.pageAfter(entities, after, query),
-      wait: (after, untilMs) => this.waits.wait({ entities, after, untilMs, signal: request.signal, key }),
+      readAfter: (after) => this.changes.pageAfter(views, after, query),
+      wait: (after, untilMs) => this.waits.wait({ views, after, untilMs, signal: request.signal, key }),
       recheckKey: async (isCharged) => {
-        if (keys) entities = this.entitiesFor(await (isCharged ? keys.charge(request) : keys.rightsOf(request)), query)
+        if (keys) views = this.viewsFor(await (isCharged ? keys.charge(request) : keys.rightsOf(request)), query)
       },
       isOver: () => request.signal.aborted || isDraining(),
     }
@@ -83,24 +84,25 @@ export class ChangeFeed {
     }
   }
 
-  /** Returns the end of an entity's feed; null if no changes are kept. D73 */
-  async tokenNow(entity: Entity): Promise<string | null> {
-    if (!this.parts.changes) return null
-    const { end } = await this.changes.pageAfter([entity], 'now', { pageSize: 1, hasRows: false })
+  /** Returns the end of the feed for readers of a view; null if no changes are kept, or the view has no changes. D73 */
+  async tokenNow(view: View): Promise<string | null> {
+    if (!this.parts.changes || !isFed(view)) return null
+    const { end } = await this.changes.pageAfter([view], 'now', { pageSize: 1, hasRows: false })
     return writeToken(end)
   }
 
   /** Returns the events of one row, which may be deleted. @throws ApiError NotFound if there is neither a row nor an event */
   async history(entity: Entity, call: ResourceRequest): Promise<Reply> {
+    const view = requireFed(viewFor(call))
     const { hasValues } = this.requireKept()
     const query = parseChanges(call.query, null)
     const id = parseId(call.id)
     const absent = new ApiError('NotFound', `There is no ${entity.name} with id ${id ?? excerpt(call.id)}, and no change of one.`)
     if (id === null) throw absent
     const { after } = query
-    const { lines, more, end } = await this.changes.historyAfter(entity, id, after, query)
+    const { lines, more, end } = await this.changes.historyAfter(view, id, after, query)
     const hasEvent = async () =>
-      after === 'now' && (await this.changes.historyAfter(entity, id, null, { ...query, pageSize: 1 })).lines.length > 0
+      after === 'now' && (await this.changes.historyAfter(view, id, null, { ...query, pageSize: 1 })).lines.length > 0
     const isKnown = lines.length > 0 || (after !== null && after !== 'now')
     if (!isKnown && !(await hasEvent()) && (await this.parts.database.read(compileGet(entity, id))).length === 0) throw absent
     const next = lines.at(-1)?.token ?? (after === null ? null : writeToken(after === 'now' ? end : after))
@@ -112,13 +114,27 @@ export class ChangeFeed {
     throw new ApiError('NotFound', 'This server keeps no changes: its setting CHANGES_DAYS is 0.')
   }
 
-  /** Returns the requested entities, by default all that the key may read. @throws ApiError Forbidden */
-  private entitiesFor(rights: KeyRights, { entities }: ChangesQuery): readonly Entity[] {
-    for (const entity of entities ?? []) requireRight(rights, entity, 'read')
-    const readable = entities ?? this.parts.entities.filter((entity) => rights.accessTo(entity).read !== null)
+  /** Returns the requested entities as the key sees them, by default all whose changes it may read. @throws ApiError Forbidden */
+  private viewsFor(rights: KeyRights, { entities }: ChangesQuery): readonly View[] {
+    if (entities !== null) return entities.map((entity) => requireFed(requireRight(rights, entity, 'read').read as View))
+    const readable = this.parts.entities.flatMap((entity) => rights.accessTo(entity).read ?? [])
     if (readable.length === 0) throw new ApiError('Forbidden', 'The key does not have the right to read any entity.')
-    return readable
+    const views = readable.filter(isFed)
+    if (views.length > 0) return views
+    throw new ApiError('Forbidden', 'The key may not read changes, because each of its rights to read has filters.')
   }
+}
+
+/** True if the changes of an entity may be told. A row may match filters at one time only, so with them none are. */
+function isFed({ filters }: View): boolean {
+  return filters.length === 0
+}
+
+/** @throws ApiError Forbidden if changes of the entity may not be told */
+function requireFed(view: View): View {
+  if (isFed(view)) return view
+  const message = `The key may not read changes of ${view.plural}, because its right to read them has filters.`
+  throw new ApiError('Forbidden', message)
 }
 
 interface FollowParts {
@@ -136,6 +152,7 @@ export async function* followTexts(first: ChangesPage, parts: FollowParts): Asyn
   const { heartbeatMs = HEARTBEAT_MS } = parts
   let paidEvents = CHARGED_EVENTS
   let isCatchingUp = true
+  let heartbeatAtMs = 0
   let page = first
   for (;;) {
     const { lines, more, end } = page
@@ -144,13 +161,19 @@ export async function* followTexts(first: ChangesPage, parts: FollowParts): Asyn
       paidEvents += CHARGED_EVENTS
     }
     paidEvents -= lines.length
-    if (lines.length > 0) yield lines.map((line) => `${eventText(line, false)}\n`).join('')
+    if (lines.length > 0) {
+      yield lines.map((line) => `${eventText(line, false)}\n`).join('')
+      heartbeatAtMs = performance.now() + heartbeatMs
+    }
     if (!more) {
-      // A line without an event: the token of the end of the page.
-      if (isCatchingUp || lines.length === 0) yield `{"next":"${writeToken(end)}"}\n`
+      // By the clock, since one for each page without events would tell when a hidden property has changed.
+      if (isCatchingUp || performance.now() >= heartbeatAtMs) {
+        yield `{"next":"${writeToken(end)}"}\n`
+        heartbeatAtMs = performance.now() + heartbeatMs
+      }
       isCatchingUp = false
       // No wait is possible if too many requests wait already, so the feed is polled.
-      if (!(await waitForEvent(end, performance.now() + heartbeatMs, parts))) await Bun.sleep(KEY_CHECK_MS)
+      if (!(await waitForEvent(end, heartbeatAtMs, parts))) await Bun.sleep(KEY_CHECK_MS)
     }
     if (parts.isOver()) return
     await parts.recheckKey(false)

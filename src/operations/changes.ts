@@ -1,10 +1,20 @@
 // Reads of the change feed: pages of events after a token, and one poll of the database for all waiting requests.
-import { CHANGE_COLUMNS, compileChanges, compileHistory, compileNewest, compileRows } from '../compile/changes.ts'
+import {
+  CHANGE_COLUMNS,
+  compileChanges,
+  compileHistory,
+  compileNewest,
+  compileNewestShown,
+  compileRows,
+  hidesProperties,
+  type Watch,
+} from '../compile/changes.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { type ChangesToken, comparePositions, type FeedPosition, writeToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Row, Statement } from '../model/sql.ts'
+import type { View } from '../model/view.ts'
 import type { ChangesQuery } from '../parse/changes.ts'
 import type { ChangeEvent } from '../respond/changes.ts'
 
@@ -26,33 +36,35 @@ export interface ChangesPage {
 
 /** Reads the events that triggers have recorded. D57 */
 export class Changes {
-  constructor(
-    private readonly entities: readonly Entity[],
-    private readonly database: Pick<Database, 'read'>,
-  ) {}
+  constructor(private readonly database: Pick<Database, 'read'>) {}
 
   /**
-   * Returns events of entities after a token; null: from the start of the feed; `now`: no events, only its end. @throws ApiError
-   * TokenExpired
+   * Returns events that these views show after a token; null: from the start of the feed; `now`: no events, only its end. @throws
+   * ApiError TokenExpired
    */
-  pageAfter(entities: readonly Entity[], after: After, query: PageQuery): Promise<ChangesPage> {
-    return this.read((place) => compileChanges(entities, place, query.pageSize + 1), after, query)
+  pageAfter(views: readonly View[], after: After, query: PageQuery): Promise<ChangesPage> {
+    return this.read(views, (place) => compileChanges(views, place, query.pageSize + 1), after, query)
   }
 
   /** Returns events of one row, which may be deleted. @throws ApiError TokenExpired */
-  historyAfter(entity: Entity, id: string, after: After, query: PageQuery): Promise<ChangesPage> {
-    return this.read((place) => compileHistory(entity, id, place, query.pageSize + 1), after, query)
+  historyAfter(view: View, id: string, after: After, query: PageQuery): Promise<ChangesPage> {
+    return this.read([view], (place) => compileHistory(view, id, place, query.pageSize + 1), after, query)
   }
 
-  private async read(compile: (after: FeedPosition | null) => Statement, after: After, query: PageQuery): Promise<ChangesPage> {
+  private async read(
+    views: readonly View[],
+    compile: (after: FeedPosition | null) => Statement,
+    after: After,
+    query: PageQuery,
+  ): Promise<ChangesPage> {
     const { pageSize, hasRows } = query
     const rows = (await this.database.read(compile(after === 'now' ? FEED_END : after))).map(named)
     const [first] = rows as [Found]
     if (after !== null && after !== 'now') requireKept(after, first)
     const found = rows.filter(({ position }) => position !== null)
     const page = found.slice(0, pageSize)
-    const entityOf = (name: string) => this.entities.find(({ table }) => table === name) as Entity
-    const plain = page.map((row) => ({ ...row, token: writeToken(row), entity: entityOf(row.entity) }))
+    const viewOf = (name: string) => views.find(({ table }) => table === name) as View
+    const plain = page.map((row) => ({ ...row, token: writeToken(row), entity: viewOf(row.entity) }))
     const lines = hasRows && plain.length > 0 ? await this.withRows(plain) : plain
     const more = found.length > pageSize
     // All events before `settled` were read. A history also has later ones; transactions in progress may still add events before
@@ -65,7 +77,7 @@ export class Changes {
   /** Adds the current rows, which are at least as new as the events, because those were read first. */
   private async withRows(lines: readonly ChangeEvent[]): Promise<ChangeEvent[]> {
     const wantedRows = [...Map.groupBy(lines, ({ entity }) => entity)].map(
-      ([entity, lines]) => [entity, [...new Set(lines.map(({ id }) => id))]] as const,
+      ([{ whole }, lines]) => [whole, [...new Set(lines.map(({ id }) => id))]] as const,
     )
     const found = new Map<string, Row>()
     for (const [index, ...values] of await this.database.read(compileRows(wantedRows)))
@@ -86,23 +98,39 @@ function requireKept(token: ChangesToken, { run, begun, deletedPosition, deleted
   throw new ApiError('TokenExpired', message, { target: 'after' })
 }
 
-/** A request that waits for a change of some entities after a position. */
+/** A request that waits for an event of some views after a position. */
 interface Wait {
-  readonly entities: readonly Entity[]
+  readonly views: readonly View[]
   readonly after: FeedPosition
   readonly untilMs: number
   readonly signal: AbortSignal
   readonly key: string
 }
 
+/** A waiting request, and by view a position up to which no event is for it. */
+interface Waiter {
+  readonly key: string
+  readonly seen: Map<View, FeedPosition>
+}
+
+/** The newest events at one poll. */
+interface Newest {
+  /** Position of the last event of each entity, by its table. */
+  readonly byTable: ReadonlyMap<string, FeedPosition>
+  /** By view that hides properties, the last event after `from` that it shows; null: there is none. */
+  readonly byView: ReadonlyMap<View, { readonly from: FeedPosition; readonly position: FeedPosition | null }>
+}
+
+const NOTHING_NEW: Newest = { byTable: new Map(), byView: new Map() }
+
 /** Maximum waiting requests, in total and per key; further ones are answered at once, and poll. */
 const LIMITS = { waitersMax: 500, waitersOfKeyMax: 100 }
 const POLL_MS = 100
 
-/** Waiting requests of this process. One statement polls the database for all of them. */
+/** Waiting requests of this process. One poll of the database serves all of them. */
 export class ChangeWaits {
-  private readonly waiters = new Set<Wait>()
-  private polling: Promise<readonly Row[]> | null = null
+  private readonly waiters = new Set<Waiter>()
+  private polling: Promise<Newest> | null = null
 
   constructor(
     private readonly entities: readonly Entity[],
@@ -111,32 +139,80 @@ export class ChangeWaits {
   ) {}
 
   /** Waits for an event after `after`. False if time is over, the client has left, or too many requests wait. */
-  async wait(wait: Wait): Promise<boolean> {
-    const { entities, after, untilMs, signal, key } = wait
+  async wait({ views, after, untilMs, signal, key }: Wait): Promise<boolean> {
     const { isDraining, waitersMax, waitersOfKeyMax } = { ...LIMITS, ...this.options }
     let ofKey = 0
     for (const waiter of this.waiters) if (waiter.key === key) ofKey++
     if (this.waiters.size >= waitersMax || ofKey >= waitersOfKeyMax) return false
-    this.waiters.add(wait)
+    const waiter = { key, seen: new Map(views.map((view) => [view, after])) }
+    this.waiters.add(waiter)
     try {
-      while (performance.now() < untilMs && !signal.aborted && !isDraining())
-        for (const [table, position, number] of await this.poll()) {
-          const newest = { position: position as string, number: number as string }
-          if (entities.some((entity) => entity.table === table) && comparePositions(newest, after) > 0) return true
-        }
+      while (performance.now() < untilMs && !signal.aborted && !isDraining()) {
+        const newest = await this.poll()
+        if (views.some((view) => hasEventFor(waiter, view, newest))) return true
+      }
       return false
     } finally {
-      this.waiters.delete(wait)
+      this.waiters.delete(waiter)
     }
   }
 
-  /** Reads the positions of the newest events, once for all waiting requests. */
-  private poll(): Promise<readonly Row[]> {
+  /** Reads the newest events, once for all waiting requests. */
+  private poll(): Promise<Newest> {
     this.polling ??= Bun.sleep(POLL_MS)
-      .then(() => this.database.read(compileNewest(this.entities)))
+      .then(() => this.readNewest())
       // If the database is unreachable, waiting requests get the error with their next read.
-      .catch(() => [])
+      .catch(() => NOTHING_NEW)
       .finally(() => (this.polling = null))
     return this.polling
   }
+
+  private async readNewest(): Promise<Newest> {
+    const byTable = new Map<string, FeedPosition>()
+    for (const [table, position, number] of await this.database.read(compileNewest(this.entities)))
+      byTable.set(table as string, { position: position as string, number: number as string })
+    const watches = this.watchesFor(byTable)
+    if (watches.length === 0) return { byTable, byView: new Map() }
+    const byView = new Map(
+      watches.map(({ view, after }) => [view, { from: after, position: null as FeedPosition | null }] as const),
+    )
+    for (const [index, position, number] of await this.database.read(compileNewestShown(watches))) {
+      const { view, after } = watches[Number(index)] as Watch
+      byView.set(view, { from: after, position: { position: position as string, number: number as string } })
+    }
+    return { byTable, byView }
+  }
+
+  /** Returns the views that hide properties and may have an event, each from where the waiting requests have looked up to. */
+  private watchesFor(newest: Newest['byTable']): Watch[] {
+    const from = new Map<View, FeedPosition>()
+    for (const { seen } of this.waiters)
+      for (const [view, position] of seen) {
+        if (!hidesProperties(view) || !isLater(newest.get(view.table), position)) continue
+        const earliest = from.get(view)
+        if (earliest === undefined || comparePositions(position, earliest) < 0) from.set(view, position)
+      }
+    return [...from].map(([view, after]) => ({ view, after }))
+  }
+}
+
+/**
+ * Returns whether a view has an event that its request has not seen. If those up to the newest event are hidden, notes that, so that
+ * no later poll looks at them again.
+ */
+function hasEventFor({ seen }: Waiter, view: View, { byTable, byView }: Newest): boolean {
+  const after = seen.get(view) as FeedPosition
+  const newest = byTable.get(view.table)
+  if (!isLater(newest, after)) return false
+  if (!hidesProperties(view)) return true
+  const found = byView.get(view)
+  // A request that came during the poll was not asked for, and waits for the next one.
+  if (found === undefined || comparePositions(found.from, after) > 0) return false
+  if (isLater(found.position, after)) return true
+  seen.set(view, newest)
+  return false
+}
+
+function isLater(newest: FeedPosition | null | undefined, after: FeedPosition): newest is FeedPosition {
+  return newest != null && comparePositions(newest, after) > 0
 }

@@ -91,8 +91,8 @@ export interface ResourceParts {
   readonly streamLimit: ConcurrencyLimit
   readonly summaryLimit: ConcurrencyLimit
   readonly bodyLimit: ConcurrencyLimit
-  /** Returns the current end of an entity's feed; undefined or null if no changes are kept. */
-  readonly changesToken?: (entity: Entity) => Promise<string | null>
+  /** Returns the end of the feed for readers of a view; undefined or null if no changes are kept, or the view has none. */
+  readonly changesToken?: (view: View) => Promise<string | null>
   /** Null: every list is read from the database. */
   readonly memory: TableCopies | null
 }

@@ -1,14 +1,14 @@
 // JSON of the change feed: events, and pages of them.
-import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
-import { wholeView } from '../model/view.ts'
+import type { View } from '../model/view.ts'
 import { jsonOf, rowWriter } from './json.ts'
 import { respondJson, type TextReply } from './reply.ts'
 
 /** A change event as the database stores it. */
 export interface ChangeEvent {
   readonly token: string
-  readonly entity: Entity
+  /** The entity as the reader of the event sees it. */
+  readonly entity: View
   readonly id: string
   readonly action: string
   /** Time of the write as PostgreSQL prints it. */
@@ -52,13 +52,13 @@ export function eventText(event: ChangeEvent, hasValues: boolean): string {
   const changed = changedProperties(event)
   const head = `"token":"${token}","entity":"${entity.plural}","id":${id},"action":"${ACTIONS[action]}","at":"${instantOf(event)}"`
   const names = changed.map(({ property }) => JSON.stringify(property.name))
-  const row = event.row === undefined ? '' : `,"row":${event.row === null ? 'null' : rowWriter(wholeView(entity))(event.row)}`
+  const row = event.row === undefined ? '' : `,"row":${event.row === null ? 'null' : rowWriter(entity)(event.row)}`
   const text = `${head},"key":${JSON.stringify(key)},"changed":[${names.join()}]${row}`
   if (!hasValues) return `{${text}}`
   return `{${text},"before":${valuesText(changed, before)},"after":${valuesText(changed, after)}}`
 }
 
-/** Properties that have changed, each with its index among the event's values. Columns without a property are left out. */
+/** Visible properties that have changed, each with its index among the event's values; columns without a property are left out. */
 function changedProperties({ entity, changed }: ChangeEvent) {
   const names: string[] = JSON.parse(changed)
   if (names.length === 0) return []

@@ -157,6 +157,22 @@ test('a stream without events sends a token again and again', async () => {
   expect(new Set(said).size).toBe(4)
 })
 
+test('a page without events is no heartbeat of a stream before its time', async () => {
+  const end = { run: 'ffffffffffff', position: '1', number: '0' }
+  let reads = 0
+  const texts = followTexts(
+    { lines: [], more: false, end },
+    {
+      readAfter: async () => ({ lines: [], more: false, end: { ...end, position: String(++reads + 1) } }),
+      wait: async () => true,
+      recheckKey: async () => undefined,
+      isOver: () => reads === 100,
+      heartbeatMs: 3_600_000,
+    },
+  )
+  expect(await Array.fromAsync(texts)).toHaveLength(1)
+})
+
 test('a stream ends without an error when the server stops', async () => {
   const own = await startServer()
   const response = await fetch(`${own.url}/Changes?after=now`, {

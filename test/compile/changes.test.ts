@@ -1,8 +1,15 @@
 import { expect, test } from 'bun:test'
-import { CHANGE_COLUMNS, compileChanges, compileHistory, compileNewest } from '../../src/compile/changes.ts'
+import { CHANGE_COLUMNS, compileChanges, compileHistory, compileNewest, compileNewestShown } from '../../src/compile/changes.ts'
 import company from '../../src/entities/company.ts'
+import employee from '../../src/entities/employee.ts'
 import { compileWaiting } from '../../src/hooks/store.ts'
+import { viewOf, wholeView } from '../../src/model/view.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
+
+const all = wholeView(company)
+/** A view of employees that shows these properties. */
+const employees = (...names: string[]) =>
+  viewOf(employee, new Set(employee.properties.filter(({ name }) => names.includes(name))), [], `read ${names}`)
 
 test('the first page begins after the deleted events, whether they are still there or not', async () => {
   const sql = connect(await createDatabase())
@@ -10,7 +17,7 @@ test('the first page begins after the deleted events, whether they are still the
     insert into entity_change (position, entity, id, action, key, changed)
     select n, 'company', 1, 'u', 'k', '{}' from generate_series(1, 9) as n`
   await sql`update change_feed set deleted_position = 6, deleted_number = 1000`
-  for (const { text, values } of [compileChanges([company], null, 2), compileHistory(company, '1', null, 2)]) {
+  for (const { text, values } of [compileChanges([all], null, 2), compileHistory(all, '1', null, 2)]) {
     const rows = await sql.unsafe(text, values as string[]).values()
     expect(rows.map((row) => row[CHANGE_COLUMNS.indexOf('position')])).toEqual(['7', '8'])
   }
@@ -27,4 +34,71 @@ test('positions are ordered as numbers, not by their digits', async () => {
   const first = compileWaiting(['*'], [company], { position: '8', number: '999' }, 2)
   const rows = await sql.unsafe(first?.text ?? '', first?.values as string[]).values()
   expect(rows.map(([position]) => position)).toEqual(['9', '10'])
+})
+
+const STATE =
+  'select l.run, l.deleted_position::text, l.deleted_number::text, pg_snapshot_xmin(pg_current_snapshot())::text, pg_snapshot_xmax(pg_current_snapshot())::text'
+const EVENT =
+  "position::text, number::text, entity, id::text, action::text, date_trunc('second', at)::text, key, to_json(changed)::text, to_json(before)::text, to_json(after)::text"
+const page = (events: string) =>
+  `${STATE}, ${EVENT} from change_feed as l left join lateral (${events}) as line on true order by line.position, line.number`
+const eventsOf = (table: string, after: string, shown: string, limit: string) =>
+  `(select * from entity_change where entity = '${table}' and (position, number) > ${after} and position < pg_snapshot_xmin(pg_current_snapshot())::text::bigint${shown} order by position, number limit ${limit}::int)`
+
+test('views that show all properties compile to the statements without a condition on names', () => {
+  const start = '(l.deleted_position, l.deleted_number)'
+  const both = compileChanges([all, wholeView(employee)], null, 51)
+  const pieces = ['company', 'employee'].map((table) => eventsOf(table, start, '', '$1')).join(' union all ')
+  expect(both).toEqual({
+    text: page(`select * from (${pieces}) as piece order by position, number limit $1::int`),
+    values: ['51'],
+  })
+  const history = compileHistory(all, '7', { position: '3', number: '4' }, 51)
+  expect(history).toEqual({
+    text: page(
+      "select * from entity_change where entity = 'company' and id = $1 and (position, number) > ($2::bigint, $3::bigint) order by number limit $4::int",
+    ),
+    values: ['7', '3', '4', '51'],
+  })
+  const named = viewOf(company, new Set(company.properties), [], 'read Companies?fields=Id,Name,Enabled')
+  expect(compileHistory(named, '7', { position: '3', number: '4' }, 51)).toEqual(history)
+})
+
+test('a view that hides properties compiles to a condition whose names are a value, so that all such views share a text', () => {
+  const shown = " and (action <> 'u' or changed && $4::text[])"
+  const after = { position: '3', number: '4' }
+  const text = (names: string) => compileChanges([employees(...names.split(' '))], after, 51).text
+  expect(text('Title')).toBe(text('JobTitle WorkEmail'))
+  expect(compileChanges([employees('Id', 'JobTitle', 'WorkEmail')], after, 51)).toEqual({
+    text: page(
+      `select * from (${eventsOf('employee', '($1::bigint, $2::bigint)', shown.replace('$4', '$3'), '$4')}) as piece order by position, number limit $4::int`,
+    ),
+    values: ['3', '4', '{"id","work_email","job_title"}', '51'],
+  })
+  expect(compileHistory(employees('Title'), '7', after, 51)).toEqual({
+    text: page(
+      `select * from entity_change where entity = 'employee' and id = $1 and (position, number) > ($2::bigint, $3::bigint)${shown} order by number limit $5::int`,
+    ),
+    values: ['7', '3', '4', '{"id","title"}', '51'],
+  })
+})
+
+test('the newest event that a view shows is found for each watch, after its own position', async () => {
+  const sql = connect(await createDatabase())
+  await sql`
+    insert into entity_change (position, entity, id, action, key, changed) values
+      (5, 'employee', 1, 'c', 'k', '{}'), (6, 'employee', 1, 'u', 'k', '{title}'), (7, 'company', 1, 'u', 'k', '{name}'),
+      (8, 'employee', 1, 'u', 'k', '{first_name,display_name,display_name_key}'), (9, 'employee', 1, 'u', 'k', '{location}')`
+  const found = async (after: string, ...names: string[]) => {
+    const watches = [employees('Department'), employees(...names)].map((view) => ({
+      view,
+      after: { position: after, number: '9' },
+    }))
+    const { text, values } = compileNewestShown(watches)
+    return (await sql.unsafe(text, values as string[]).values()).map(([index, position]) => `${index} ${position}`)
+  }
+  expect(await found('4', 'Title')).toEqual(['0 5', '1 6'])
+  expect(await found('5', 'Title', 'Type')).toEqual(['1 6'])
+  expect(await found('6', 'Title')).toEqual([])
+  expect(await found('6', 'DisplayName', 'Title')).toEqual(['1 8'])
 })

@@ -1,15 +1,20 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import type { Database } from '../../src/execute/database.ts'
+import type { Statement } from '../../src/model/sql.ts'
+import { type View, viewOf, wholeView } from '../../src/model/view.ts'
 import { ChangeWaits } from '../../src/operations/changes.ts'
 import { useDatabase } from '../support/database.ts'
+import { until } from '../support/process.ts'
+import { untilSettled } from '../support/settled.ts'
 
 const ENTITIES = [company, absence]
 const START = { position: '0', number: '0' }
 const HOUR_MS = 3_600_000
 
-const database = useDatabase().poolOf()
+const server = useDatabase()
+const database = server.poolOf()
 
 const waitsOf = (options: Partial<ConstructorParameters<typeof ChangeWaits>[2]> = {}) =>
   new ChangeWaits(ENTITIES, database, { isDraining: () => false, ...options })
@@ -17,7 +22,7 @@ const never = new AbortController().signal
 const behind = { position: '9'.repeat(18), number: '0' }
 /** Waits an hour for a change of either entity that never comes. */
 const forNothing = () => ({
-  ...{ entities: ENTITIES, after: behind, untilMs: performance.now() + HOUR_MS, signal: never, key: 'k' },
+  ...{ views: ENTITIES.map(wholeView), after: behind, untilMs: performance.now() + HOUR_MS, signal: never, key: 'k' },
 })
 
 test('a wait ends if the client leaves, too many wait, or the server stops', async () => {
@@ -54,4 +59,61 @@ test('an unreachable database ends no wait', async () => {
   const away = { read: () => Promise.reject(new Error('away')) } as unknown as Database
   const lost = new ChangeWaits(ENTITIES, away, { isDraining: () => false })
   expect(await lost.wait({ ...forNothing(), after: START, untilMs: performance.now() + 300 })).toBe(false)
+})
+
+describe('a wait for a view that hides properties', () => {
+  const { sql } = server
+  const entity = company
+  const named = viewOf(
+    company,
+    new Set(company.properties.filter(({ name }) => name === 'Name')),
+    [],
+    'read Companies?fields=Id,Name',
+  )
+  const write = async (changed: string, action = 'u') => {
+    await sql`
+      insert into entity_change (position, entity, id, action, key, changed)
+      values (change_position(), ${entity.table}, 1, ${action}, 'k', ${changed})`
+    await untilSettled(sql)
+  }
+  const settled = async () => (await sql`select pg_snapshot_xmin(pg_current_snapshot())::text as position`)[0]?.position as string
+
+  test('is not ended by updates of hidden properties, which no later poll reads again', async () => {
+    await write('{enabled}')
+    const asked: string[] = []
+    const counted = {
+      read: (statement: Statement) => {
+        if (statement.text.includes('unnest')) asked.push(statement.values[2] as string)
+        return database.read(statement)
+      },
+    } as Database
+    const waits = new ChangeWaits([company], counted, { isDraining: () => false })
+    const after = { position: '0', number: '0' }
+    const wait = (views: readonly View[]) =>
+      waits.wait({ views, after, untilMs: performance.now() + HOUR_MS, signal: never, key: 'k' })
+    const [first, whole] = [wait([named]), wait([wholeView(company)])]
+    expect(await whole).toBe(true)
+    await until(() => asked.length === 1)
+    const position = await settled()
+    await write('{enabled,name_key}')
+    await until(() => asked.length === 2)
+    expect(BigInt(asked[1]?.replace(/\D/g, '') ?? 0)).toBeLessThanOrEqual(BigInt(position))
+    expect(asked[1]).not.toBe(asked[0])
+    await Bun.sleep(300)
+    expect(asked).toHaveLength(2)
+    await write('{enabled,name}')
+    expect(await first).toBe(true)
+  })
+
+  test.each([
+    ['{}', 'c'],
+    ['{}', 'd'],
+    ['{name}', 'u'],
+  ])('is ended by %s of %s', async (changed, action) => {
+    const waits = waitsOf()
+    const after = { position: await settled(), number: '0' }
+    const waiting = waits.wait({ views: [named], after, untilMs: performance.now() + HOUR_MS, signal: never, key: 'k' })
+    await write(changed, action)
+    expect(await waiting).toBe(true)
+  })
 })
