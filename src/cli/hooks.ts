@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts'
 import { AddressRefused, addressFor, readHookUrl } from '../hooks/address.ts'
 import { makeSecret } from '../hooks/delivery.ts'
 import { parseEvents } from '../hooks/events.ts'
+import { parseHookRights, requireSameEntities } from '../hooks/rights.ts'
 import { type ListedHook, WAITING_MAX } from '../hooks/store.ts'
 import { parseTargets } from '../model/networks.ts'
 import { loadEntities } from '../registry.ts'
@@ -12,11 +13,11 @@ import { report, reportAll } from './output.ts'
 import { addCommand, CommandError, collect, orUsage, parserOf } from './run.ts'
 
 type Common = { json?: true }
-type Add = Common & { url: URL; entity: readonly string[] }
+type Add = Common & { url: URL; entity?: readonly string[]; right?: readonly string[] }
 
 const URL_FLAGS = '--url <address>'
 const ENTITY_FLAGS = '--entity <events>'
-const REQUIRED = [URL_FLAGS, ENTITY_FLAGS]
+const RIGHT_FLAGS = '--right <right>'
 const EXAMPLE = '--url https://receiver.example.com/roster --entity Employees:update'
 const CHANGES = [
   ['remove', 'Post no more, and forget the hook.', 'Removed'],
@@ -26,9 +27,12 @@ const SHOWN_ONCE = 'This is the only time that the secret is shown: the receiver
 
 export function hooksCommand(readSettings: () => Config): Command {
   const hooks = new Command('hooks').description('Have what changes posted to addresses, as signed webhooks.')
-  addCommand(hooks, 'add', 'Post what changes from now on, and show the secret this once, as the last line.', EXAMPLE, REQUIRED)
+  addCommand(hooks, 'add', 'Post what changes from now on, and show the secret this once, as the last line.', EXAMPLE, [
+    URL_FLAGS,
+  ])
     .option(URL_FLAGS, 'where to: https://receiver.example.com/path', parserOf(readHookUrl))
     .option(ENTITY_FLAGS, 'Employees:update,delete, or Employees, or *; may be given several times', collect)
+    .option(RIGHT_FLAGS, "'read Employees?fields=Id,JobTitle': show no other properties; one for each entity", collect)
     .action((options: Add, command) => add(readSettings(), options, command))
   addCommand(hooks, 'list', 'List all hooks: address, events, state, last answer, how many changes wait.', '').action(
     async ({ json }: Common) =>
@@ -52,24 +56,37 @@ export function hooksCommand(readSettings: () => Config): Command {
   return hooks
 }
 
-async function add(config: Config, { url, entity, json }: Add, command: Command) {
-  const plurals = (await loadEntities(config.entitiesDir)).map(({ plural }) => plural)
-  const events = orUsage(command, '--entity', () => parseEvents(entity, plurals))
+async function add(config: Config, { url, entity, right, json }: Add, command: Command) {
+  const entities = await loadEntities(config.entitiesDir)
+  if (entity === undefined && right === undefined) command.error(`error: required option '${ENTITY_FLAGS}' not specified`)
+  const rights = right === undefined ? null : orUsage(command, '--right', () => parseHookRights(right, entities))
+  const events = orUsage(command, '--entity', () => {
+    const texts = entity ?? rights?.map((one) => one.entity.plural) ?? []
+    const parsed = parseEvents(
+      texts,
+      entities.map(({ plural }) => plural),
+    )
+    if (rights) requireSameEntities(parsed, rights, entities)
+    return parsed
+  })
   await addressFor(url, parseTargets(config.hooksAllow)).catch((error) => {
     throw error instanceof AddressRefused ? new CommandError(`${url.host}: ${error.message}`) : error
   })
   const secret = makeSecret()
-  const id = await withHooks(config, (store) => store.add({ url: url.href, secret, events }), true)
-  const made = `Made the hook ${id} for ${events.join(', ')}.\n${SHOWN_ONCE}\n${secret}\n`
-  return report(json, { id, url: url.href, events, secret }, made)
+  const texts = rights?.map(({ text }) => text) ?? null
+  const hook = { url: url.href, secret, events, rights: texts?.join('\n') ?? null }
+  const id = await withHooks(config, (store) => store.add(hook), true)
+  const shown = texts === null ? '' : ` It shows what a key may see with the rights ${texts.join('; ')}.`
+  const made = `Made the hook ${id} for ${events.join(', ')}.${shown}\n${SHOWN_ONCE}\n${secret}\n`
+  return report(json, { id, url: url.href, events, rights: texts, secret }, made)
 }
 
-const HEADS = ['ID', 'ADDRESS', 'EVENTS', 'STATE', 'LAST ANSWER', 'WAITING']
+const HEADS = ['ID', 'ADDRESS', 'EVENTS', 'STATE', 'LAST ANSWER', 'WAITING', 'RIGHTS']
 
-function cellsOf({ id, url, events, lastStatus, lastAttempt, waiting, ...rest }: ListedHook): string[] {
+function cellsOf({ id, url, events, rights, lastStatus, lastAttempt, waiting, ...rest }: ListedHook): string[] {
   const answer = lastAttempt === null ? 'none yet' : `${lastStatus} (${lastAttempt})`
   const count = waiting === WAITING_MAX ? `${waiting} or more` : String(waiting ?? '?')
-  return [id, shownUrl(url), briefly(events), stateOf(rest), answer, count]
+  return [id, shownUrl(url), briefly(events), stateOf(rest), answer, count, rights?.join('; ') ?? '']
 }
 
 function stateOf({ state, since, reason, nextAttempt }: Pick<ListedHook, 'state' | 'since' | 'reason' | 'nextAttempt'>) {

@@ -9,6 +9,7 @@ import { excerpt } from '../model/excerpt.ts'
 import { appliedMigrations, type Migration, migrationFolders, pendingOf, readMigrations } from '../postgres/migrate.ts'
 import { OWN_TABLES } from '../registry.ts'
 import { advice, clockOff, type Finding, fault, LACKS_RIGHT, ok, PAGE, refusalOf } from './finding.ts'
+import { examineHooks } from './hooks.ts'
 
 const VERSION_MIN = 14
 const VERSION_MAX = 18
@@ -41,7 +42,8 @@ export async function examineDatabase(url: string, setting: string, config: Conf
       const rights = await examineRights(sql, entities)
       const isAsked = rights.state !== 'fault' && config.changesDays > 0
       const held = isAsked ? [await examineHeldChanges(sql, entities)] : []
-      return [...common, rights, await examineIndexes(sql, entities), ...held]
+      const hooks = isAsked ? await examineHooks(sql, entities) : []
+      return [...common, rights, await examineIndexes(sql, entities), ...held, ...hooks]
     })
   } catch (error) {
     return [fault('database', refusalOf(error, setting))]

@@ -4,12 +4,14 @@ import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { type ChangesToken, readToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
-import { type View, wholeView } from '../model/view.ts'
+import type { View } from '../model/view.ts'
 import type { Changes, ChangeWaits } from '../operations/changes.ts'
 import { withDeadline } from '../os/time.ts'
 import { type ChangeEvent, eventOf, eventText, instantOf } from '../respond/changes.ts'
+import { RightError } from '../rights/grammar.ts'
 import type { Message, Outcome } from './delivery.ts'
-import { entitiesOf, wantsEvent } from './events.ts'
+import { wantsEvent } from './events.ts'
+import { viewsOf } from './rights.ts'
 import type { Hook, Session } from './session.ts'
 
 export interface RunParts {
@@ -43,7 +45,7 @@ export class HookRun {
   private queue: { readonly line: ChangeEvent; isDelivered: boolean }[] = []
   private savedMs: number
   private hasEnded = false
-  private readonly views: readonly View[]
+  private views: readonly View[] = []
   private readonly ending = new AbortController()
   private readonly signal = this.ending.signal
   /** Rejects when the connection to the database is lost. */
@@ -55,7 +57,6 @@ export class HookRun {
   ) {
     this.queueEnd = hook.checkpoint
     this.savedMs = parts.nowMs()
-    this.views = entitiesOf(hook.events, parts.entities).map(wholeView)
     this.ended = this.run()
   }
 
@@ -72,12 +73,24 @@ export class HookRun {
   }
 
   private async run(): Promise<void> {
+    await this.readViews()
     while (!this.hasEnded && !this.signal.aborted && this.views.length > 0) {
       if (this.queue.length === 0) await this.fillQueue()
       else if (await this.pauseToAttempt()) await this.deliverBatch()
     }
     // The next sender continues from here, without reading again the events that this hook does not want.
     if (!this.hasEnded && this.queue.length === 0) await withDeadline(this.save(null), LAST_SAVE_MS_MAX, () => undefined)
+  }
+
+  /** Reads what the hook shows. Without all of its rights it is parked, because it must never show more than they say. */
+  private async readViews() {
+    try {
+      this.views = viewsOf(this.hook, this.parts.entities)
+    } catch (error) {
+      if (!(error instanceof RightError)) throw error
+      this.parts.log.error('a hook is parked: its rights do not fit the entities', { ...this.fields(), reason: error.message })
+      await this.park(`its rights do not fit the entities: ${error.message}`)
+    }
   }
 
   /** Reads a page into the queue, or waits for a change. */

@@ -5,13 +5,13 @@ import { parametersOf } from '../execute/driver.ts'
 import type { ChangesToken } from '../model/changesToken.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
+import type { Subscription } from './rights.ts'
 
 /** An active hook as stored, with its position in the feed; times in ms since 1970. */
-export interface Hook {
+export interface Hook extends Subscription {
   readonly id: string
   readonly url: string
   readonly secret: string
-  readonly events: readonly string[]
   /** Changes whenever an operator changes the hook. */
   readonly revision: string
   checkpoint: ChangesToken
@@ -93,7 +93,7 @@ export class Session {
   hooks(): Promise<Hook[]> {
     return this.run(
       (sql) => sql<Hook[]>`
-        select id, url, secret, to_json(events) as events, revision::text, attempts,
+        select id, url, secret, to_json(coalesce(events_by_rights, events)) as events, rights, revision::text, attempts,
           json_build_object('run', run, 'position', position::text, 'number', number::text) as checkpoint,
           (extract(epoch from failing_since) * 1000)::float8 as "failingSinceMs",
           (extract(epoch from next_attempt) * 1000)::float8 as "nextAttemptMs"

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type postgres from 'postgres'
 import { commaList } from '../compile/batch.ts'
-import { isAfter, SETTLED } from '../compile/changes.ts'
+import { andShown, isAfter, SETTLED } from '../compile/changes.ts'
 import { Refused } from '../errors.ts'
 import { parametersOf } from '../execute/driver.ts'
 import { KeyStore, secondsOf } from '../keys/store.ts'
@@ -10,21 +10,31 @@ import type { FeedPosition } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
 import { integer, join, type Statement, sql, toStatement, word } from '../model/sql.ts'
+import type { View } from '../model/view.ts'
 import { ACTIONS, wantsEvent } from './events.ts'
+import { type Subscription, viewsOf } from './rights.ts'
 
 /** A hook in a list; times in UTC, to the second. */
-export interface ListedHook {
+export interface ListedHook extends Pick<Subscription, 'events'> {
   readonly id: string
   readonly url: string
-  readonly events: readonly string[]
+  /** Rights to read; null: the hook shows all. */
+  readonly rights: readonly string[] | null
   readonly state: 'active' | 'failing' | 'paused' | 'parked'
   readonly since: string
   readonly reason: string | null
   readonly lastStatus: string | null
   readonly lastAttempt: string | null
   readonly nextAttempt: string | null
-  /** Number of changes that are not delivered yet, at most `WAITING_MAX`; null if counting took too long. */
+  /** Number of changes that are not delivered yet, at most `WAITING_MAX`; null if they could not be counted. */
   readonly waiting: number | null
+}
+
+interface NewHook {
+  readonly url: string
+  readonly secret: string
+  readonly events: readonly string[]
+  readonly rights?: string | null
 }
 
 /** Maximum hooks: each has requests in flight, and reads the feed from its own position. */
@@ -43,14 +53,16 @@ export class HookStore {
   }
 
   /** Adds a hook for all changes from now on. Returns its id. @throws Refused if there are too many hooks */
-  add(hook: { readonly url: string; readonly secret: string; readonly events: readonly string[] }): Promise<string> {
+  add({ url, secret, events, rights = null }: NewHook): Promise<string> {
     return this.keys.transact(async (sql) => {
       const id = randomBytes(5).toString('hex')
       // Names of events have no character that must be escaped.
-      const events = `{${hook.events.map((event) => `"${event}"`).join()}}`
+      const list = `{${events.map((event) => `"${event}"`).join()}}`
       const added = await sql`
-        insert into hook (id, url, secret, events, run, position, number)
-        select ${id}, ${hook.url}, ${hook.secret}, ${events}::text[], run,
+        insert into hook (id, url, secret, rights, events, events_by_rights, run, position, number)
+        select ${id}, ${url}, ${secret}, ${rights},
+          case when ${rights}::text is null then ${list}::text[] else '{}' end,
+          case when ${rights}::text is not null then ${list}::text[] end, run,
           pg_snapshot_xmin(pg_current_snapshot())::text::bigint, 0
         from change_feed where (select count(*) from hook) < ${HOOKS_MAX}`
       if (added.count === 0) throw new Refused(`there are ${HOOKS_MAX} hooks, the most that there may be: remove one`)
@@ -90,9 +102,10 @@ export class HookStore {
           or position > pg_snapshot_xmax(pg_current_snapshot())::text::bigint)`
       if (isSkipping) {
         const [hook] = await sql`
-          select to_json(events) as events, position::text, number::text from hook where id = ${id}`
-        const { events, ...place } = hook as Pick<ListedHook, 'events'> & FeedPosition
-        const [first] = await this.positionsOfWaiting(sql, events, place, 1)
+          select to_json(coalesce(events_by_rights, events)) as events, rights, position::text, number::text
+          from hook where id = ${id}`
+        const { events, rights, ...place } = hook as Subscription & FeedPosition
+        const [first] = await this.positionsOfWaiting(sql, { events, rights }, place, 1)
         if (first) await sql`update hook set position = ${first.position}, number = ${first.number} where id = ${id}`
       }
       return moved.count > 0
@@ -100,8 +113,9 @@ export class HookStore {
   }
 
   async list(): Promise<ListedHook[]> {
-    const rows = await this.sql<(Omit<ListedHook, 'waiting'> & FeedPosition)[]>`
-      select id, url, to_json(events) as events, position::text, number::text, reason, last_status as "lastStatus",
+    const rows = await this.sql<(Omit<ListedHook, 'waiting' | 'rights'> & Subscription & FeedPosition)[]>`
+      select id, url, to_json(coalesce(events_by_rights, events)) as events, rights, position::text, number::text, reason,
+        last_status as "lastStatus",
         case when state = 'active' and failing_since is not null then 'failing' else state end as state,
         ${secondsOf(this.sql, "case when state = 'active' then coalesce(failing_since, since) else since end")} as since,
         ${secondsOf(this.sql, 'last_attempt')} as "lastAttempt",
@@ -109,15 +123,15 @@ export class HookStore {
       from hook order by hook.created, id`
     const listed: ListedHook[] = []
     for (const { position, number, ...hook } of rows) {
-      const waiting = await this.positionsOfWaiting(this.sql, hook.events, { position, number }, WAITING_MAX).catch(() => null)
-      listed.push({ ...hook, waiting: waiting?.length ?? null })
+      const waiting = await this.positionsOfWaiting(this.sql, hook, { position, number }, WAITING_MAX).catch(() => null)
+      listed.push({ ...hook, rights: hook.rights?.split('\n') ?? null, waiting: waiting?.length ?? null })
     }
     return listed
   }
 
-  /** Reads the positions of the first `max` changes that wait for a hook. */
-  private async positionsOfWaiting(sql: postgres.ISql, events: readonly string[], after: FeedPosition, max: number) {
-    const statement = compileWaiting(events, this.entities, after, max)
+  /** Reads the positions of the first `max` changes that wait for a hook. @throws RightError if its rights do not fit */
+  private async positionsOfWaiting(sql: postgres.ISql, hook: Subscription, after: FeedPosition, max: number) {
+    const statement = compileWaiting(hook.events, viewsOf(hook, this.entities), after, max)
     return statement === null ? [] : sql.unsafe<FeedPosition[]>(statement.text, parametersOf(statement), { prepare: false })
   }
 
@@ -130,22 +144,23 @@ export class HookStore {
 }
 
 /**
- * Compiles a read of the first `max` positions after `after` whose changes the hook wants; null if none of its entities exists.
+ * Compiles a read of the first `max` positions after `after` whose changes the hook wants; null if it shows no entity.
  */
 export function compileWaiting(
   events: readonly string[],
-  entities: readonly Entity[],
+  views: readonly View[],
   after: FeedPosition,
   max: number,
 ): Statement | null {
   const isLater = isAfter(after)
   const limit = sql`order by position, number limit ${integer(max)}`
-  const pieces = entities.flatMap(({ plural, table }) => {
+  const pieces = views.flatMap((view) => {
+    const { plural, table } = view
     const actions = ACTIONS.filter((action) => wantsEvent(events, `${plural}:${action}`))
     if (actions.length === 0) return []
     const letters = commaList(actions.map((action) => word(action[0] as string)))
     return [
-      sql`(select position, number from entity_change where entity = ${word(table)} and action in (${letters}) and ${isLater} and position < ${SETTLED} ${limit})`,
+      sql`(select position, number from entity_change where entity = ${word(table)} and action in (${letters}) and ${isLater} and position < ${SETTLED}${andShown(view)} ${limit})`,
     ]
   })
   if (pieces.length === 0) return null

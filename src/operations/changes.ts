@@ -197,8 +197,8 @@ export class ChangeWaits {
 }
 
 /**
- * Returns whether a view has an event that its request has not seen. If those up to the newest event are hidden, notes that, so that
- * no later poll looks at them again.
+ * Returns whether a view has an event that its request has not seen. If those up to the newest event are hidden, notes that, so
+ * that no later poll looks at them again.
  */
 function hasEventFor({ seen }: Waiter, view: View, { byTable, byView }: Newest): boolean {
   const after = seen.get(view) as FeedPosition

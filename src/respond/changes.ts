@@ -58,7 +58,7 @@ export function eventText(event: ChangeEvent, hasValues: boolean): string {
   return `{${text},"before":${valuesText(changed, before)},"after":${valuesText(changed, after)}}`
 }
 
-/** Visible properties that have changed, each with its index among the event's values; columns without a property are left out. */
+/** Visible properties that have changed, each with its index among the event's values. Other columns are left out. */
 function changedProperties({ entity, changed }: ChangeEvent) {
   const names: string[] = JSON.parse(changed)
   if (names.length === 0) return []

@@ -51,6 +51,38 @@ test.each([
   expect(await add(...words)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(why) })
 })
 
+test('a hook with rights is added, listed and stored so that a server without rights would post none of its events', async () => {
+  const right = 'read employees?fields=JobTitle,id'
+  const made = await add('--right', right, '--right', 'read Companies', '--json')
+  expect(made).toMatchObject({ code: 0, stderr: '' })
+  const { id, events, rights } = JSON.parse(made.stdout)
+  expect(rights).toEqual(['read Employees?fields=Id,JobTitle', 'read Companies'])
+  const all = ['Companies', 'Employees'].flatMap((plural) =>
+    ['create', 'delete', 'update'].map((action) => `${plural}:${action}`),
+  )
+  expect(events).toEqual(all)
+  expect((await hooks(['list'])).stdout).toContain('read Employees?fields=Id,JobTitle; read Companies')
+  expect(JSON.parse((await hooks(['list', '--json'])).stdout)).toMatchObject([{ id, events: all, rights, waiting: 0 }])
+  expect(await sql`select to_json(events) as events from hook where id = ${id}`).toMatchObject([{ events: [] }])
+  expect((await add('--entity', 'Employees:update', '--right', right)).stdout).toContain(
+    'rights read Employees?fields=Id,JobTitle.',
+  )
+  expect((await add('--entity', '*', '--right', right)).code).toBe(0)
+  await sql`delete from hook`
+})
+
+test.each([
+  [['--right', 'read Employees?Status=New'], 'the right of a hook has no filters'],
+  [['--right', 'update Employees?fields=Title'], 'a hook reads, and cannot update'],
+  [['--right', 'write Employees'], 'a hook reads, and cannot create'],
+  [['--right', 'read Employees?fields=Titel'], 'Title'],
+  [['--right', 'read Employees', '--right', 'read Employees?fields=Id'], 'there is another right'],
+  [['--right', 'read Employees', '--entity', 'Absences'], "add --right 'read Absences'"],
+  [['--right', 'read Employees', '--right', 'read Absences', '--entity', 'Absences'], 'names no event of Employees'],
+])('rights that a hook cannot have are refused: %j', async (words, why) => {
+  expect(await add(...words)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(why) })
+})
+
 test.each([
   ['http://8.8.8.8/', 'http:// is refused'],
   ['https://127.0.0.1/', '127.0.0.1 is a private address'],

@@ -31,7 +31,7 @@ test('positions are ordered as numbers, not by their digits', async () => {
   const newest = compileNewest([company])
   const [last] = await sql.unsafe(newest.text, newest.values as string[]).values()
   expect(last?.[1]).toBe('101')
-  const first = compileWaiting(['*'], [company], { position: '8', number: '999' }, 2)
+  const first = compileWaiting(['*'], [all], { position: '8', number: '999' }, 2)
   const rows = await sql.unsafe(first?.text ?? '', first?.values as string[]).values()
   expect(rows.map(([position]) => position)).toEqual(['9', '10'])
 })

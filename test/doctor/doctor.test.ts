@@ -5,6 +5,7 @@ import { readConfig } from '../../src/config/config.ts'
 import { isLocal } from '../../src/doctor/database.ts'
 import { examine } from '../../src/doctor/doctor.ts'
 import { clockOff } from '../../src/doctor/finding.ts'
+import { HookStore } from '../../src/hooks/store.ts'
 import { lockPort } from '../../src/os/folder.ts'
 import { loadEntities, OWN_TABLES } from '../../src/registry.ts'
 import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
@@ -54,6 +55,22 @@ test('doctor prints OK in each line, and creates nothing, if all is well', async
     expect(checks).toContain(check)
   for (const check of ['rights', 'writes', 'connections', 'encoding', 'database clock', 'tls']) expect(checks).toContain(check)
   expect(await Bun.file(join(folder, 'data')).exists()).toBe(false)
+})
+
+test('it names hooks whose rights do not fit the entities, and has no line if no hook has rights', async () => {
+  const url = await createDatabase()
+  const sql = connect(url)
+  const webhooks = async () => (await findingsOf({ DATABASE_URL: url })).filter(({ check }) => check === 'webhooks')
+  expect(await webhooks()).toEqual([])
+  const store = new HookStore(sql, await loadEntities())
+  const hook = { url: 'https://example.com/', secret: 'secret', events: ['*'] }
+  await store.add({ ...hook, rights: 'read Companies?fields=Id,Name' })
+  expect(await webhooks()).toEqual([{ check: 'webhooks', state: 'ok', text: 'the rights of all hooks fit the entities' }])
+  const id = await store.add({ ...hook, rights: 'read Companies?fields=Id,Gone' })
+  await expectFault(
+    { DATABASE_URL: url },
+    new RegExp(`^webhooks: the hook ${id} posts nothing: .*Gone.*add one whose rights fit$`),
+  )
 })
 
 test('it asks for no right that docs/operations/databases.md does not grant', async () => {

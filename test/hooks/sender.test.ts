@@ -295,6 +295,58 @@ test('a sender without hooks has no connection, and checks for hooks when it is 
   await until(() => receiver.deliveries.length === 1)
 })
 
+test('a hook with rights posts visible properties, and no update of others; whole hooks get all', async () => {
+  const [receiver, whole] = [receive(), receive()]
+  const events = parseEvents(['*'], ['Companies'])
+  const rights = 'read Companies?fields=Id,Enabled'
+  const id = await store.add({ url: receiver.url, secret: makeSecret(), events, rights })
+  await add(whole.url, '*')
+  const first = await company('Seen')
+  await rename(first, 'Hidden')
+  expect((await store.list()).map(({ waiting }) => waiting)).toEqual([1, 2])
+  send()
+  await server.patch(`/Companies/${first}`, { Name: 'Struck', Enabled: true })
+  await server.post('/Employees', { FirstName: 'Ada' })
+  await server.remove(`/Companies/${first}`)
+  await until(() => receiver.deliveries.length === 3 && whole.deliveries.length === 5)
+  const changedIn = ({ deliveries }: Receiver) => deliveries.map(({ body }) => `${body.type} ${body.data.changed}`)
+  expect(changedIn(receiver)).toEqual(['Companies.create ', 'Companies.update Enabled', 'Companies.delete '])
+  expect(changedIn(whole).filter((line) => line.startsWith('Companies'))).toHaveLength(4)
+  expect(changedIn(whole)).toContain('Companies.update Name,Enabled')
+  await until(async () => (await listed(id))?.waiting === 0)
+})
+
+test('--skip of a hook with rights skips the first change that the hook shows', async () => {
+  const rights = 'read Companies?fields=Id,Enabled'
+  const hook = await store.add({ url: 'https://example.com/', secret: makeSecret(), events: ['Companies:update'], rights })
+  const id = await company('Skipped')
+  await rename(id, 'Hidden')
+  for (const Enabled of [true, false]) await server.patch(`/Companies/${id}`, { Enabled })
+  await untilSettled(sql)
+  expect((await listed(hook))?.waiting).toBe(2)
+  await store.resume(hook, true)
+  expect((await listed(hook))?.waiting).toBe(1)
+})
+
+test.each(['read Companies?fields=Id,Gone', 'read Companies?Enabled=true', 'read Shops'])(
+  'a hook whose rights do not fit the entities is parked and logged, and posts nothing: %s',
+  async (rights) => {
+    const receiver = receive()
+    const id = await store.add({ url: receiver.url, secret: makeSecret(), events: ['*'], rights })
+    await company('Kept back')
+    send()
+    await until(async () => (await listed(id))?.state === 'parked')
+    expect(await listed(id)).toMatchObject({ reason: expect.stringContaining('rights do not fit'), waiting: null })
+    expect(lines).toContain('a hook is parked: its rights do not fit the entities')
+    await store.resume(id, false)
+    await until(() => lines.filter((line) => line.includes('do not fit')).length === 2)
+    expect(receiver.deliveries).toEqual([])
+    await sql`update hook set rights = 'read Companies?fields=Id,Enabled'`
+    await store.resume(id, false)
+    await until(() => receiver.deliveries.length === 1)
+  },
+)
+
 test('the number of hooks is limited', async () => {
   for (let index = 0; index < 50; index++) await add('https://example.com/', '*')
   expect(add('https://example.com/', '*')).rejects.toThrow(/there are 50 hooks/)
