@@ -1,0 +1,81 @@
+import { joinPostgres, leavePostgres, startPostgres } from '../support/postgres.ts'
+import { type PairsFindings, provePairs } from '../support/rightsPairs.ts'
+
+interface Options {
+  readonly seed: number
+  /** Pairs of answers to compare, at least. */
+  readonly pairs: number
+  /** Number of the key to begin with, as a line of an earlier run names it. */
+  readonly from?: number
+  /** Keys to try; default: as many as the pairs need. */
+  readonly keys?: number
+}
+
+export interface RightsProof {
+  /** Differences, each with the rights and the request; there must be none. */
+  readonly differences: readonly string[]
+  readonly pairs: number
+  readonly rights: number
+  readonly refused: number
+  readonly hiddenCells: number
+  /** Share of answers that are 200, and those of each channel by status. */
+  readonly answered: number
+  readonly channels: Record<string, Record<string, number>>
+  readonly seconds: number
+}
+
+/** Settings of the servers in turn: with lists from memory, with all from PostgreSQL, and with values in histories. */
+export const SETTINGS = [{}, { MEMORY_MB: '0' }, { CHANGES_VALUES: 'on' }, { MEMORY_MB: '0', CHANGES_VALUES: 'on' }]
+/** Keys that two servers try before others take their place. */
+const KEYS = 25
+const READS = 96
+const WRITES = 60
+
+/** Compares the answers of pairs of servers, two pairs at a time, until there are enough. */
+export async function proveRights({ seed, pairs, from = 0, keys = Number.POSITIVE_INFINITY }: Options): Promise<RightsProof> {
+  const postgres = await startPostgres(40 + (seed % 20))
+  joinPostgres(postgres.url)
+  const all: PairsFindings = { differences: [], pairs: 0, rights: new Set(), refused: 0, hiddenCells: 0, channels: {} }
+  const startMs = performance.now()
+  let next = 0
+  const lane = async () => {
+    while (all.pairs < pairs && next < keys && all.differences.length === 0) {
+      const first = from + next
+      const count = Math.min(KEYS, keys - next)
+      next += count
+      const environment = SETTINGS[Math.floor(first / KEYS) % SETTINGS.length] as Record<string, string>
+      add(all, await provePairs({ seed, from: first, keys: count, reads: READS, writes: WRITES, environment }))
+    }
+  }
+  try {
+    await Promise.all([lane(), lane()])
+  } finally {
+    await leavePostgres()
+    await postgres.stop()
+  }
+  const { differences, rights, refused, hiddenCells, channels } = all
+  const statuses = Object.values(channels).flatMap((counts) => Object.entries(counts))
+  const of200 = statuses.reduce((sum, [status, count]) => sum + (status === '200' ? count : 0), 0)
+  return {
+    differences,
+    pairs: all.pairs,
+    rights: rights.size,
+    refused,
+    hiddenCells,
+    answered: Math.round((100 * of200) / all.pairs) / 100,
+    channels,
+    seconds: Math.round((performance.now() - startMs) / 100) / 10,
+  }
+}
+
+function add(all: PairsFindings, found: PairsFindings): void {
+  all.differences.push(...found.differences)
+  all.pairs += found.pairs
+  all.refused += found.refused
+  all.hiddenCells += found.hiddenCells
+  for (const text of found.rights) all.rights.add(text)
+  for (const [channel, counts] of Object.entries(found.channels)) {
+    const sums = (all.channels[channel] ??= {})
+    for (const [status, count] of Object.entries(counts)) sums[status] = (sums[status] ?? 0) + count
+  }
+}

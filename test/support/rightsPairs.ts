@@ -1,0 +1,333 @@
+// Noninterference (Goguen and Meseguer, 1982): what a key may not see must not change what it sees. Two servers have databases that
+// differ in hidden cells and hidden rows alone; every answer of theirs to the key must be equal to the byte.
+import type { Entity } from '../../src/model/entity.ts'
+import type { KeyRecord } from '../../src/model/key.ts'
+import { entities as declared } from './entities.ts'
+import { connect, createDatabase } from './postgres.ts'
+import { Random } from './random.ts'
+import { linkedTarget, type PairAnswer, type PairRequest, PUBLIC_URL, Side, showRequest } from './rightsPairsAnswers.ts'
+import { WriteOracle } from './rightsPairsOracle.ts'
+import { ReadsDraw, type Seen, seenBy } from './rightsPairsReads.ts'
+import { keyOf, type RandomKey, randomKey, twinOf } from './rightsPairsRights.ts'
+import { fill, randomRows } from './rightsPairsRows.ts'
+import { type HiddenWrite, Secrets } from './rightsPairsSecrets.ts'
+import { mayWrite, WritesDraw } from './rightsPairsWrites.ts'
+import { KEY, makeKey, openServer, type TestKey } from './server.ts'
+
+export interface PairsOptions {
+  readonly seed: number
+  /** Keys to try, each with rights and rows of its own. */
+  readonly keys: number
+  /** Number of the key to begin with, as a difference names it. */
+  readonly from?: number
+  readonly reads: number
+  readonly writes: number
+  /** Settings of both servers. */
+  readonly environment?: Readonly<Record<string, string>>
+  /** True: keys of whole entities and equal databases, to see that the test itself raises no alarm. */
+  readonly isWhole?: boolean
+}
+
+export interface PairsFindings {
+  readonly differences: string[]
+  pairs: number
+  /** Different texts of rights. */
+  readonly rights: Set<string>
+  /** Keys whose rights the server refuses. */
+  refused: number
+  /** Cells in which the two databases may differ. */
+  hiddenCells: number
+  /** Number of answers by channel and status. */
+  readonly channels: Record<string, Record<string, number>>
+}
+
+/** Requests that are sent at once. */
+const AT_ONCE = 8
+const DIFFERENCES_MAX = 5
+/** Share of hidden writes that reach only one of the databases, in percent. */
+const ONE_SIDED = 40
+/** An id that no row has, for writes beside those of the key. */
+const NO_ROW = 9_990
+
+/** Tries keys one after the other on two servers. */
+export async function provePairs(options: PairsOptions): Promise<PairsFindings> {
+  const findings: PairsFindings = { differences: [], pairs: 0, rights: new Set(), refused: 0, hiddenCells: 0, channels: {} }
+  const [left, right] = await Promise.all([openSide(options), openSide(options)])
+  try {
+    for (let number = options.from ?? 0; number < (options.from ?? 0) + options.keys; number++) {
+      if (findings.differences.length >= DIFFERENCES_MAX) break
+      const random = new Random(options.seed ^ Math.imul(number + 1, 0x9e3779b1))
+      await new Trial(left, right, random, `key ${number} of seed ${options.seed}`, options, findings).run()
+      // Rows are replaced for each key, and no other process cleans up behind them.
+      if (number % 50 === 49) await Promise.all([left, right].map(({ server }) => server.sql`vacuum`))
+    }
+  } finally {
+    await Promise.all([left.server.stop(), right.server.stop()])
+  }
+  return findings
+}
+
+async function openSide({ environment = {} }: PairsOptions): Promise<Side> {
+  const databaseUrl = await createDatabase()
+  const sql = connect(databaseUrl)
+  // Cursors of both are signed alike.
+  await sql`update cursor_secret set secret = 'the secret of both servers'`
+  const own = { PUBLIC_URL, RATE_LIMITS: '1000000/6d', RATE_LIMIT_CLIENTS: '4', LOG_LEVEL: 'error', ...environment }
+  return new Side(await openServer({ databaseUrl, environment: own, hasForeignRows: true }))
+}
+
+/** One key on two servers. */
+class Trial {
+  private key: RandomKey = keyOf([])
+  private twin: RandomKey | null = null
+  private subject: TestKey = makeKey()
+  private other: TestKey = makeKey()
+  private secrets: Secrets | null = null
+  private readonly entities: readonly Entity[] = declared
+
+  constructor(
+    private readonly left: Side,
+    private readonly right: Side,
+    private readonly random: Random,
+    private readonly name: string,
+    private readonly options: PairsOptions,
+    private readonly findings: PairsFindings,
+  ) {}
+
+  async run(): Promise<void> {
+    await this.begin()
+    const secrets = this.secrets as Secrets
+    const seen = seenBy(this.key, secrets)
+    await this.checkVisible('at the start')
+    const reads = await this.readAll(seen)
+    await this.checkCharges()
+    await this.writeHidden(secrets)
+    await this.readAgain(reads)
+    if (mayWrite(this.key)) await this.writeAll(seen, secrets)
+    await this.checkVisible('at the end')
+    await this.checkCharges()
+  }
+
+  private get sides(): readonly [Side, Side] {
+    return [this.left, this.right]
+  }
+
+  private rows: ReturnType<typeof randomRows> = new Map()
+
+  private async begin(): Promise<void> {
+    const { random, entities } = this
+    this.rows = randomRows(random, entities)
+    this.key = this.options.isWhole ? wholeKey(entities) : randomKey(random, entities)
+    this.twin = this.options.isWhole ? null : twinOf(random, this.key, entities)
+    this.secrets = new Secrets(this.rows, this.key)
+    const [one, other] = [this.secrets.variant(random), this.secrets.variant(random)]
+    this.subject = makeKey({ name: 'subject', ...recordOf(this.key) })
+    this.other = makeKey({ name: 'other', ...recordOf(this.twin ?? this.key) })
+    const records = [this.subject.record, this.other.record]
+    for (const side of this.sides) side.reset()
+    await Promise.all([fill(this.left.server.sql, one), fill(this.right.server.sql, other)])
+    await Promise.all(this.sides.map(({ server }) => server.replaceKeys(records)))
+    this.findings.rights.add(this.key.text)
+    this.findings.hiddenCells += this.secrets.hiddenCells
+  }
+
+  /** What the key may see must be the same in both databases, as a whole key reads it, and the key must see just that. */
+  private async checkVisible(moment: string): Promise<void> {
+    for (const { entity, filters, fields, verbs, text } of this.key.rights) {
+      if (!verbs.includes('read')) continue
+      const address = text.slice(text.indexOf(' ') + 1)
+      const chosen = fields === null ? [] : [`fields=${['Id', ...fields.map(({ name }) => name)]}`]
+      const parameters = address.split('?')[1]?.split('&').filter((one) => !one.startsWith('fields=')) ?? []
+      const target = `/${entity.plural}?${[...parameters, ...chosen].join('&')}`
+      const [one, other] = await Promise.all(this.sides.map((side) => side.readWhole(target)))
+      if (one !== other) this.report(`what the key may read differs ${moment}`, `GET ${target}`, one as string, other as string)
+      const request: PairRequest = { channel: 'ndjson', method: 'GET', target: `/${entity.plural}`, headers: { accept: 'application/x-ndjson' }, body: null }
+      const [own] = await this.ask(request)
+      if (own.body !== one) this.report(`the key does not get what its address has ${moment} (${filters.length} filters)`, showRequest(request), own.body, one as string)
+    }
+  }
+
+  private async readAll(seen: readonly Seen[]): Promise<Map<PairRequest, PairAnswer>> {
+    const draw = new ReadsDraw(this.random, this.rows, seen)
+    const answers = new Map<PairRequest, PairAnswer>()
+    for (let left = this.options.reads; left > 0; left -= AT_ONCE) {
+      const requests = Array.from({ length: Math.min(AT_ONCE, left) }, () => draw.next())
+      // Others may have been answered before, or not.
+      if (this.random.chance(50)) await Promise.all(requests.map((request) => this.askOthers(request)))
+      const alone = await Promise.all(requests.map((request) => this.ask(request)))
+      await Promise.all(requests.map((request, index) => this.askTogether(request, alone[index]?.[0] as PairAnswer)))
+      for (const [index, request] of requests.entries()) answers.set(request, alone[index]?.[0] as PairAnswer)
+      await Promise.all(requests.map((request, index) => this.follow(request, alone[index]?.[0] as PairAnswer)))
+    }
+    return answers
+  }
+
+  /** Follows the links of a page, and asks again with its tag. */
+  private async follow(request: PairRequest, page: PairAnswer): Promise<void> {
+    const tag = page.headers.get('etag')
+    if (tag?.startsWith('W/') && this.random.chance(15))
+      await this.ask({ ...request, channel: 'not modified', headers: { ...request.headers, 'if-none-match': tag } })
+    let target = linkedTarget(page, 'next')
+    for (let pages = 1 + this.random.below(3); target !== null && pages > 0; pages--) {
+      const [next] = await this.ask({ ...request, channel: 'list, linked', target })
+      const back = this.random.chance(30) ? linkedTarget(next, 'prev') : null
+      target = back ?? linkedTarget(next, 'next')
+    }
+  }
+
+  private askOthers(request: PairRequest): Promise<unknown> {
+    const keys = [KEY, this.other.text]
+    return Promise.all(this.sides.flatMap((side) => keys.map((key) => side.ask(request, `ApiKey ${key}`, false))))
+  }
+
+  /** Asks again, at the same moment as keys that see other things. */
+  private async askTogether(request: PairRequest, alone: PairAnswer): Promise<void> {
+    const first = this.askOthers(request)
+    const [one] = await this.ask(request)
+    await first
+    if (!hasSymbols(request) && one.text !== alone.text)
+      this.report('an answer differs beside other keys', showRequest(request), alone.text, one.text)
+  }
+
+  /** The key must be charged for what it gets, not for what is hidden. */
+  private async checkCharges(): Promise<void> {
+    const request: PairRequest = { channel: 'charges', method: 'GET', target: '/Nowhere', headers: {}, body: null }
+    const [one, other] = await this.ask(request)
+    if (this.sides.some(({ hasRepeated }) => hasRepeated)) return
+    const difference = Number(one.remaining) - Number(other.remaining)
+    this.chargesBefore ??= difference
+    if (difference !== this.chargesBefore) this.report('the charges differ', showRequest(request), String(one.remaining), String(other.remaining))
+  }
+
+  /** Difference of the requests left at the first check: former keys of the name may have been charged unequally. */
+  private chargesBefore: number | null = null
+
+  /** Writes hidden cells past the API, differently in the two databases, or in one alone. */
+  private async writeHidden(secrets: Secrets): Promise<void> {
+    const writes = this.sides.map(() => (this.random.chance(ONE_SIDED) ? [] : secrets.hiddenWrites(this.random, 6)))
+    await Promise.all(this.sides.map(({ server }, index) => applyHidden(server.sql, writes[index] as HiddenWrite[])))
+  }
+
+  private async readAgain(reads: ReadonlyMap<PairRequest, PairAnswer>): Promise<void> {
+    const chosen = [...reads].filter(() => this.random.chance(30))
+    await Promise.all(
+      chosen.map(async ([request, before]) => {
+        const [now] = await this.ask(request)
+        if (!hasSymbols(request) && now.text !== before.text)
+          this.report('an answer differs after a hidden write', showRequest(request), before.text, now.text)
+      }),
+    )
+  }
+
+  private async writeAll(seen: readonly Seen[], secrets: Secrets): Promise<void> {
+    const { random } = this
+    const reads = new ReadsDraw(random, this.rows, seen)
+    const writes = new WritesDraw(random, this.rows, this.key, secrets)
+    const oracle = new WriteOracle(this.left.server.sql, this.key, this.entities)
+    for (let left = this.options.writes; left > 0; left--) {
+      if (random.chance(15)) await this.writeTogether(writes.several(4), oracle)
+      else await this.write(writes.next(), oracle)
+      if (random.chance(35)) await this.ask(reads.next())
+      if (random.chance(5)) await this.writeHidden(secrets)
+    }
+  }
+
+  private async write(request: PairRequest, oracle: WriteOracle): Promise<void> {
+    const before = await oracle.before(request)
+    const [answer] = await this.ask(request)
+    for (const fault of await oracle.faultsOf(request, answer, before)) this.report(fault, showRequest(request), String(before), answer.text)
+  }
+
+  /** Writes different rows at once, beside another key whose rights differ in values. */
+  private async writeTogether(requests: readonly PairRequest[], oracle: WriteOracle): Promise<void> {
+    const before = await Promise.all(requests.map((request) => oracle.before(request)))
+    const besides = this.sides.flatMap((side) =>
+      requests.map((request, index) => {
+        const target = request.target.replace(/\d+$/, String(NO_ROW + index))
+        return side.ask({ ...request, target }, `ApiKey ${this.other.text}`, false)
+      }),
+    )
+    const answers = await Promise.all(requests.map((request) => this.ask(request)))
+    await Promise.all(besides)
+    for (const [index, request] of requests.entries()) {
+      const [answer] = answers[index] as [PairAnswer, PairAnswer]
+      const faults = await oracle.faultsOf(request, answer, before[index] ?? null)
+      for (const fault of faults) this.report(fault, showRequest(request), String(before[index]), answer.text)
+    }
+  }
+
+  /** Sends a request to both servers, and compares their answers. */
+  private async ask(request: PairRequest): Promise<[PairAnswer, PairAnswer]> {
+    const authorization = `ApiKey ${this.subject.text}`
+    const [one, other] = await Promise.all([this.left.ask(request, authorization), this.right.ask(request, authorization)])
+    this.findings.pairs++
+    const counts = (this.findings.channels[request.channel] ??= {})
+    counts[one.status] = (counts[one.status] ?? 0) + 1
+    if (one.text !== other.text) this.report('two answers differ', showRequest(request), one.text, other.text)
+    else if (one.status >= 500) this.report(`the answer is ${one.status}`, showRequest(request), one.text, '')
+    const named = hiddenNameIn(this.key, this.entities, request, one)
+    if (named !== null) this.report(`the answer names ${named}, which is hidden`, showRequest(request), one.text, '')
+    return [one, other]
+  }
+
+  private report(what: string, request: string, one: string, other: string): void {
+    const { left, right } = excerptsOf(one, other)
+    const rights = this.key.text.replaceAll('\n', '\n    ')
+    this.findings.differences.push(`${this.name}: ${what}\n  rights\n    ${rights}\n  ${request}\n  one:   ${left}\n  other: ${right}`)
+  }
+}
+
+/** Returns both texts from a little before they begin to differ. */
+function excerptsOf(one: string, other: string): { readonly left: string; readonly right: string } {
+  let at = 0
+  while (at < one.length && one[at] === other[at]) at++
+  const show = (text: string) => JSON.stringify(text.slice(Math.max(0, at - 120), at + 300))
+  return { left: show(one), right: show(other) }
+}
+
+function recordOf({ text }: RandomKey): Partial<KeyRecord> {
+  return text.startsWith('*:') ? { rights: text } : ({ rights: '', addresses: text } as Partial<KeyRecord>)
+}
+
+/** Returns a key of the old form, which sees everything. */
+function wholeKey(entities: readonly Entity[]): RandomKey {
+  const rights = entities.flatMap((entity) =>
+    (['read', 'create', 'update', 'delete'] as const).map((verb) => ({
+      verbs: [verb],
+      entity,
+      filters: [],
+      fields: null,
+      becomes: null,
+      text: `${verb} ${entity.plural}`,
+    })),
+  )
+  return { rights, text: '*:read,*:write' }
+}
+
+function hasSymbols({ target, headers }: PairRequest): boolean {
+  return target.includes('{') || Object.values(headers).some((value) => value.includes('{'))
+}
+
+async function applyHidden(sql: Side['server']['sql'], writes: readonly HiddenWrite[]): Promise<void> {
+  for (const { entity, id, property, value } of writes) {
+    const stored = value ?? property.kind.default
+    await sql`update ${sql(entity.table)} set ${sql(property.column)} = ${stored} where id = ${id}`
+  }
+}
+
+/** Returns a name of a property that the key does not know, if the answer has it although the request does not; else null. */
+function hiddenNameIn({ rights, text }: RandomKey, entities: readonly Entity[], request: PairRequest, answer: PairAnswer): string | null {
+  if (text.startsWith('*:') || /^\/rights/i.test(request.target)) return null
+  const known = new Set(rights.flatMap(({ entity, fields, verbs }) => (verbs.includes('delete') ? [] : (fields ?? entity.properties)).map(({ name }) => name)))
+  const asked = `${request.target} ${request.body ?? ''}`.toLowerCase()
+  for (const { properties } of entities)
+    for (const { name, path } of properties) {
+      const last = path.at(-1) as string
+      // Names of one word are words of messages, too.
+      const isWord = !/[a-z][A-Z]/.test(last)
+      if (known.has(name) || asked.includes(last.toLowerCase().slice(0, -1))) continue
+      const pattern = isWord ? `"${last}":` : `\\b(${last}|${last.charAt(0).toUpperCase()}${last.slice(1)})\\b`
+      if (new RegExp(pattern).test(answer.body)) return name
+    }
+  return null
+}

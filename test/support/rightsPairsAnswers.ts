@@ -1,0 +1,132 @@
+// Answers to a key by two servers, without what may differ: times, versions of rows, tokens of the change feed.
+import { KEY, type TestServer } from './server.ts'
+
+/** A request; `{tag:/Employees/3}`, `{next}`, `{first}` and `{cursor}` in it stand for what the server itself has answered before. */
+export interface PairRequest {
+  /** What could tell of hidden data, for the counts. */
+  readonly channel: string
+  readonly method: string
+  readonly target: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+}
+
+export interface PairAnswer {
+  readonly status: number
+  /** Headers and body as they are compared. */
+  readonly text: string
+  readonly body: string
+  readonly headers: Headers
+  /** Requests left, by the only header about limits that no clock is part of. */
+  readonly remaining: string | null
+}
+
+/** Address in links of both servers. */
+export const PUBLIC_URL = 'http://roster.test'
+
+/** Headers that depend on the time. */
+const OF_TIME = new Set(['date', 'ratelimit', 'x-ratelimit-reset', 'x-ratelimit-remaining'])
+const WEAK = 'W/'
+const TOKENS = /"(token|next)":"[\w-]+"/g
+const TIMES = /"at":"[^"]+"/g
+const TAGS = /\\"[0-9a-z]+-[0-9a-z]+\\"/g
+const ATTEMPTS_MAX = 20
+
+/** One of the two servers, with what it has answered that later requests may name. */
+export class Side {
+  private readonly tags = new Map<string, string>()
+  private readonly tokens = { next: 'now', first: 'now' }
+  private foreignCursor = 'x'
+  /** True if a request was repeated, so that counts of requests differ. */
+  hasRepeated = false
+
+  constructor(readonly server: TestServer) {}
+
+  /** Forgets what former rows have answered. */
+  reset(): void {
+    this.tags.clear()
+    this.tokens.next = 'now'
+    this.tokens.first = 'now'
+    this.hasRepeated = false
+  }
+
+  /** Sends a request, and again while the server is too busy for it. */
+  async ask(request: PairRequest, authorization: string, isSubject = true): Promise<PairAnswer> {
+    for (let attempt = 1; ; attempt++) {
+      const answer = await this.askOnce(request, authorization, isSubject)
+      if (answer.status !== 503 || attempt === ATTEMPTS_MAX) return answer
+      this.hasRepeated = true
+      await Bun.sleep(20 * attempt)
+    }
+  }
+
+  /** Returns rows as a whole key reads them at this address, as NDJSON. */
+  async readWhole(target: string): Promise<string> {
+    const headers = { authorization: `ApiKey ${KEY}`, accept: 'application/x-ndjson' }
+    const answer = await fetch(this.server.url + target, { headers })
+    if (answer.status !== 200) throw new Error(`GET ${target} is ${answer.status} to a whole key: ${await answer.text()}`)
+    return answer.text()
+  }
+
+  private async askOnce(request: PairRequest, authorization: string, isSubject: boolean): Promise<PairAnswer> {
+    const { method, target, body } = request
+    const headers: Record<string, string> = { 'accept-encoding': 'identity', 'x-request-id': 'pair', authorization }
+    for (const [name, value] of Object.entries(request.headers)) headers[name] = this.resolved(value)
+    if (body !== null && !('content-type' in headers)) headers['content-type'] = 'application/json'
+    const answer = await fetch(this.server.url + this.resolved(target), { method, headers, body, redirect: 'manual' })
+    const text = await answer.text()
+    if (isSubject) this.note(request, answer.headers, text)
+    else this.noteForeign(answer.headers)
+    return normal(answer, text)
+  }
+
+  private resolved(text: string): string {
+    if (!text.includes('{')) return text
+    return text
+      .replace(/\{tag:([^}]+)\}/g, (_, path: string) => this.tags.get(path) ?? '"0-0"')
+      .replace('{next}', this.tokens.next)
+      .replace('{first}', this.tokens.first)
+      .replace('{cursor}', this.foreignCursor)
+  }
+
+  private note({ method, target }: PairRequest, headers: Headers, text: string): void {
+    const tag = headers.get('etag')
+    if (tag !== null && !tag.startsWith(WEAK)) {
+      const path = method === 'POST' ? new URL(headers.get('location') ?? PUBLIC_URL).pathname : target.replace(/\?.*/, '')
+      this.tags.set(path, tag)
+    }
+    if (!/\/Changes/i.test(target)) return
+    this.tokens.next = /"next":"([\w-]+)"/.exec(text)?.[1] ?? this.tokens.next
+    this.tokens.first = /"token":"([\w-]+)"/.exec(text)?.[1] ?? this.tokens.first
+  }
+
+  private noteForeign(headers: Headers): void {
+    this.foreignCursor = /[?&]cursor=([\w-]+)/.exec(headers.get('link') ?? '')?.[1] ?? this.foreignCursor
+  }
+}
+
+function normal({ status, headers }: Response, text: string): PairAnswer {
+  const body = text.replace(TOKENS, '"$1":"<token>"').replace(TIMES, '"at":"<time>"').replace(TAGS, '<tag>')
+  const lines: string[] = []
+  for (const [name, value] of headers) {
+    if (OF_TIME.has(name)) continue
+    // A token or a tag may be longer than the other server's.
+    if (name === 'content-length' && body !== text) continue
+    if (name === 'x-changes-after') lines.push(`${name}: <token>`)
+    else lines.push(name === 'etag' && !value.startsWith(WEAK) ? `${name}: <tag>` : `${name}: ${value}`)
+  }
+  const remaining = headers.get('x-ratelimit-remaining')
+  return { status, headers, body, remaining, text: [`${status}`, ...lines.sort(), '', body].join('\n') }
+}
+
+/** Returns the target of the page that a link of this relation leads to. */
+export function linkedTarget({ headers }: PairAnswer, relation: 'next' | 'prev'): string | null {
+  const link = new RegExp(`<([^>]*)>; rel="${relation}"`).exec(headers.get('link') ?? '')?.[1]
+  return link === undefined ? null : link.slice(PUBLIC_URL.length)
+}
+
+/** Shows a request as one line. */
+export function showRequest({ method, target, headers, body }: PairRequest): string {
+  const more = Object.entries(headers).map(([name, value]) => ` -H '${name}: ${value}'`)
+  return `${method} ${target}${more.join('')}${body === null ? '' : ` -d '${body}'`}`
+}

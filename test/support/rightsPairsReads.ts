@@ -1,0 +1,244 @@
+// Random reads of a key: mostly of what it may read, with values of its rows, and some of what is hidden from it.
+import { type Entity, isGroup, type Property } from '../../src/model/entity.ts'
+import { operators } from '../../src/model/operators.ts'
+import type { Random } from './random.ts'
+import type { PairRequest } from './rightsPairsAnswers.ts'
+import { type RandomKey, type RandomRight, typed } from './rightsPairsRights.ts'
+import { idMaxOf, NEXT_ID, randomValue, type Rows, valueIn } from './rightsPairsRows.ts'
+import type { Secrets } from './rightsPairsSecrets.ts'
+
+/** An entity as the key reads it. */
+export interface Seen {
+  readonly entity: Entity
+  readonly right: RandomRight
+  readonly properties: readonly Property[]
+  readonly hidden: readonly Property[]
+  readonly ids: readonly number[]
+}
+
+/** Returns the entities that the key may read. */
+export function seenBy({ rights }: RandomKey, secrets: Secrets): Seen[] {
+  return rights
+    .filter(({ verbs }) => verbs.includes('read'))
+    .map((right) => {
+      const { entity, fields } = right
+      const properties = entity.properties.filter((one) => one === entity.id || fields === null || fields.includes(one))
+      const hidden = entity.properties.filter((one) => !properties.includes(one))
+      return { entity, right, properties, hidden, ids: secrets.readable(entity) }
+    })
+}
+
+type Headers = Record<string, string>
+
+export class ReadsDraw {
+  private readonly entities: readonly Entity[]
+
+  constructor(
+    private readonly random: Random,
+    private readonly rows: Rows,
+    private readonly seen: readonly Seen[],
+  ) {
+    this.entities = [...rows.keys()]
+  }
+
+  /** Draws a read; of an entity that the key may read, if there is one. */
+  next(): PairRequest {
+    const { random, seen } = this
+    if (seen.length === 0 || random.chance(3)) return this.unseen()
+    const one = random.pick(seen)
+    const kind = random.below(100)
+    if (kind < 30) return this.list(one)
+    if (kind < 44) return this.row(one)
+    if (kind < 60) return this.summary(one)
+    if (kind < 72) return this.stream(one)
+    if (kind < 80) return this.changes(one)
+    if (kind < 85) return this.history(one)
+    if (kind < 95 && one.hidden.length > 0) return this.named(one, random.pick(one.hidden).name, 'hidden name')
+    if (kind < 97) return this.named(one, random.pick(['Nmae', 'Xqzw', 'id_', 'Period.Xq', 'Statu']), 'misspelled name')
+    return this.other(one)
+  }
+
+  private list(one: Seen): PairRequest {
+    const { random } = this
+    const parameters = this.filters(one)
+    const channel = parameters.length > 0 ? 'list, filtered' : 'list'
+    if (random.chance(60)) parameters.push(`sort=${this.sorts(one)}`)
+    if (random.chance(60)) parameters.push(`PageSize=${random.pick([5, 5, 7, 20, 50])}`)
+    if (random.chance(15)) parameters.push(`page=${1 + random.below(4)}`)
+    if (random.chance(20)) parameters.push(`fields=${this.fields(one)}`)
+    if (random.chance(4)) return this.get('list, foreign cursor', one, [...parameters, 'cursor={cursor}'])
+    return this.get(channel, one, parameters, {}, random.chance(8) ? 'HEAD' : 'GET')
+  }
+
+  private row({ entity, ids }: Seen): PairRequest {
+    const { random } = this
+    const id = ids.length > 0 && random.chance(75) ? random.pick(ids) : this.anyId(entity)
+    const path = `/${this.spelt(entity.plural)}/${id}`
+    const one = this.seen.find((seen) => seen.entity === entity) as Seen
+    const query = random.chance(25) ? `?fields=${this.fields(one)}` : ''
+    const headers: Headers = {}
+    if (random.chance(20)) headers[random.pick(['if-none-match', 'if-match'])] = random.pick([`{tag:/${entity.plural}/${id}}`, '*', '"0-0"'])
+    return this.request('row', random.chance(10) ? 'HEAD' : 'GET', path + query, headers)
+  }
+
+  private summary(one: Seen): PairRequest {
+    const { random } = this
+    const parameters = random.chance(40) ? this.filters(one) : []
+    const keys = this.someOf(one.properties.filter(({ path }) => path[0] !== 'count'), random.pick([0, 1, 1, 2, 3]))
+    const groups = keys.map((property) =>
+      ['instant', 'date'].includes(property.kind.name) && random.chance(60)
+        ? `${random.pick(['year', 'quarter', 'month', 'week', 'day'])}(${property.name})`
+        : property.name,
+    )
+    if (groups.length > 0) parameters.push(`groupBy=${groups}`)
+    const isNumber = ({ kind, reference, name }: Property) =>
+      (kind.name === 'decimal' || kind.name === 'integer') && reference === null && name !== 'Id'
+    for (const aggregate of ['sum', 'average', 'minimum', 'maximum']) {
+      const fit = one.properties.filter((property) => (/sum|average/.test(aggregate) ? isNumber(property) : property.kind.ordered))
+      if (fit.length > 0 && random.chance(45)) parameters.push(`${aggregate}=${this.someOf(fit, 2).map(({ name }) => name)}`)
+    }
+    if (random.chance(40)) parameters.push(`sort=${random.pick(['-count', 'count', ...groups, ...groups.map((group) => `-${group}`)])}`)
+    const kind = random.below(10)
+    if (kind < 2) return this.get('summary, csv', one, parameters, { accept: 'text/csv' }, 'GET', '/Summary')
+    if (kind < 3) return this.get('summary, ndjson', one, parameters, { accept: 'application/x-ndjson' }, 'GET', '/Summary')
+    if (random.chance(40)) parameters.push(`PageSize=${random.pick([5, 10, 1_000])}`)
+    return this.get('summary', one, parameters, {}, random.chance(5) ? 'HEAD' : 'GET', '/Summary')
+  }
+
+  private stream(one: Seen): PairRequest {
+    const { random } = this
+    const parameters = random.chance(60) ? this.filters(one) : []
+    if (random.chance(50)) parameters.push(`sort=${this.sorts(one)}`)
+    if (random.chance(30)) parameters.push(`fields=${this.fields(one)}`)
+    if (random.chance(50)) return this.get('ndjson', one, parameters, { accept: 'application/x-ndjson' })
+    if (random.chance(40)) parameters.push(random.pick(['bom=1', 'excel=1', 'locale=de', 'locale=en']))
+    return this.get('csv', one, parameters, { accept: 'text/csv' })
+  }
+
+  private changes(one: Seen): PairRequest {
+    const { random } = this
+    const isFiltered = ({ right }: Seen) => right.filters.length > 0
+    const open = this.seen.filter((seen) => !isFiltered(seen))
+    const aimed = open.length > 0 && random.chance(85) ? random.pick(open) : one
+    const parameters: string[] = []
+    if (random.chance(75)) parameters.push(`entity=${aimed.entity.plural}`)
+    if (random.chance(50)) parameters.push(`after=${random.pick(['{next}', '{first}', '{first}', 'now'])}`)
+    if (random.chance(50)) parameters.push(`PageSize=${random.pick([1, 2, 5, 50, 500])}`)
+    if (random.chance(40)) parameters.push('rows=current')
+    return this.request('changes', 'GET', `/Changes${questionMark(parameters)}`, {})
+  }
+
+  private history(one: Seen): PairRequest {
+    const { random } = this
+    const open = this.seen.filter(({ right }) => right.filters.length === 0)
+    const { entity, ids } = open.length > 0 && random.chance(85) ? random.pick(open) : one
+    const id = ids.length > 0 && random.chance(80) ? random.pick(ids) : this.anyId(entity)
+    const parameters = random.chance(30) ? [`PageSize=${random.pick([1, 2, 5])}`] : []
+    return this.request('history', 'GET', `/${entity.plural}/${id}/Changes${questionMark(parameters)}`, {})
+  }
+
+  /** Names a property that the key does not see, or that there is not, in any parameter and spelling. */
+  private named(one: Seen, name: string, channel: string): PairRequest {
+    const { random } = this
+    const spelt = random.pick([name, name, name.toLowerCase(), name.toUpperCase(), name.replace('.', '[').replace(/(\[.*)/, '$1]'), `${name}[]`, `${name}.Id`, name.slice(0, -1)])
+    const value = random.pick(['Ada', '>0', '!=', '', 'true', '2024-01-31T09:00:00Z'])
+    const parameter = random.pick([
+      `${spelt}=${encodeURIComponent(value)}`,
+      `sort=${random.pick(['', '-'])}${spelt}`,
+      `fields=Id,${spelt}`,
+      `${name}[contains]=e`,
+    ])
+    if (random.chance(25)) {
+      const aggregate = random.pick(['groupBy', 'sum', 'minimum', 'maximum', 'average', 'sort'])
+      return this.get(channel, one, [`${aggregate}=${spelt}`], {}, 'GET', '/Summary')
+    }
+    if (random.chance(15) && one.ids.length > 0)
+      return this.request(channel, 'GET', `/${one.entity.plural}/${random.pick(one.ids)}?fields=${spelt}`, {})
+    const accept = random.pick(['application/json', 'text/csv', 'application/x-ndjson'])
+    return this.get(channel, one, [...(random.chance(30) ? this.filters(one) : []), parameter], { accept })
+  }
+
+  private other(one: Seen): PairRequest {
+    const { random } = this
+    const path = `/${one.entity.plural}`
+    return random.pick([
+      this.request('options', 'OPTIONS', random.pick([path, `${path}/${this.anyId(one.entity)}`]), {}),
+      this.request('document', 'GET', '/openapi.json', {}),
+      this.request('rights', 'GET', '/Rights', {}),
+      this.request('not found', 'GET', random.pick([`${path}/x`, `${path}/0`, `${path}/1/2`, `/Compnies`]), {}),
+      this.get('several faults', one, ['page=x', 'PageSize=x', 'sort=x', `${one.entity.id.name}=x`]),
+      this.get('html', one, ['sort=x'], { accept: 'text/html' }),
+    ])
+  }
+
+  /** A read of an entity to which the key has no right, or of any. */
+  private unseen(): PairRequest {
+    const { random } = this
+    const entity = random.pick(this.entities)
+    const path = `/${entity.plural}`
+    const target = random.pick([path, `${path}/${this.anyId(entity)}`, `${path}/Summary`, `/Changes?entity=${entity.plural}`, '/Changes', `${path}/1/Changes`])
+    return this.request('any entity', random.chance(10) ? 'HEAD' : 'GET', target, {})
+  }
+
+  private filters(one: Seen): string[] {
+    return Array.from({ length: this.random.pick([0, 1, 1, 1, 2, 2, 3]) }, () => this.filter(one)).flat()
+  }
+
+  /** Draws a condition, mostly with a value of a row that the key reads. */
+  private filter(one: Seen): string[] {
+    const { random } = this
+    // Conditions on what the right itself compares are the most likely to be mixed up with it.
+    const compared = one.right.filters.map(({ property }) => property).filter((property) => one.properties.includes(property))
+    const property = compared.length > 0 && random.chance(40) ? random.pick(compared) : random.pick(one.properties)
+    const fit = operators.filter(({ serves }) => serves(property.kind))
+    const { sign, isAny, folded } = random.chance(25) ? (fit.find((one) => one.isAny) ?? random.pick(fit)) : random.pick(fit)
+    const operand = () => encodeURIComponent(typed(property, this.value(one, property)))
+    if (folded) return [`${property.name}${sign}=${encodeURIComponent(Array.from(this.value(one, property)).slice(0, 2).join('') || 'a')}`]
+    if (isAny) return Array.from({ length: random.pick([1, 2, 3]) }, () => `${this.spelt(property.name)}${sign}=${operand()}`)
+    return [`${this.spelt(property.name)}=${encodeURIComponent(sign)}${operand()}`]
+  }
+
+  private value({ entity, ids, right }: Seen, property: Property): string {
+    const { random } = this
+    const compared = right.filters.filter((one) => one.property === property)
+    if (compared.length > 0 && random.chance(30)) return random.pick(random.pick(compared).values) || 'a'
+    const seen = ids.length > 0 && random.chance(85) ? valueIn(this.rows, entity, random.pick(ids), property) : null
+    return seen ?? (randomValue(random, property, 30) || 'a')
+  }
+
+  private sorts(one: Seen): string {
+    return this.someOf(one.properties, this.random.pick([1, 1, 2, 3]))
+      .map(({ name }) => this.random.pick(['', '-', '%2B']) + this.spelt(name))
+      .join()
+  }
+
+  private fields({ properties, entity }: Seen): string {
+    const names = this.someOf(properties, 3).map(({ name }) => name)
+    const group = entity.members.find((member) => isGroup(member) && member.properties.some((part) => properties.includes(part)))
+    return [...names, ...(group && this.random.chance(30) ? [group.name] : [])].join()
+  }
+
+  private someOf<T>(items: readonly T[], count: number): T[] {
+    return [...new Set(Array.from({ length: count }, () => this.random.pick(items)))]
+  }
+
+  private anyId(entity: Entity): number {
+    return this.random.chance(95) ? 1 + this.random.below(idMaxOf(entity, this.entities)) : this.random.pick([NEXT_ID, 9_999, 0])
+  }
+
+  private spelt(name: string): string {
+    return this.random.chance(92) ? name : this.random.pick([name.toLowerCase(), name.toUpperCase()])
+  }
+
+  private get(channel: string, { entity }: Seen, parameters: readonly string[], headers: Headers = {}, method = 'GET', path = ''): PairRequest {
+    return this.request(channel, method, `/${this.spelt(entity.plural)}${path}${questionMark(parameters)}`, headers)
+  }
+
+  private request(channel: string, method: string, target: string, headers: Headers): PairRequest {
+    return { channel, method, target, headers, body: null }
+  }
+}
+
+function questionMark(parameters: readonly string[]): string {
+  return parameters.length === 0 ? '' : `?${parameters.join('&')}`
+}

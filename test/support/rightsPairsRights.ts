@@ -1,0 +1,231 @@
+// Random rights in the grammar of `keys create --right`, as text and as data. The data is what the test goes by, so that a fault
+// in how the server reads the text is found, too.
+import type { Verb } from '../../src/model/access.ts'
+import { type Entity, isGroup, type Property } from '../../src/model/entity.ts'
+import { operators } from '../../src/model/operators.ts'
+import type { Random } from './random.ts'
+import { idMaxOf, randomValue, sourcesOf, targetOf } from './rightsPairsRows.ts'
+
+/** A condition of a right. */
+export interface Condition {
+  readonly property: Property
+  /** Sign of the operator; in brackets it stands behind the name. */
+  readonly sign: string
+  /** Values as PostgreSQL prints them; '' is "no value". Several only with `[]`. */
+  readonly values: readonly string[]
+}
+
+export interface RandomRight {
+  readonly verbs: readonly Verb[]
+  readonly entity: Entity
+  readonly filters: readonly Condition[]
+  /** Null: all. The id is not named where it goes without saying. */
+  readonly fields: readonly Property[] | null
+  readonly becomes: readonly Condition[] | null
+  readonly text: string
+}
+
+/** The rights of a key, or those of the old form, which are whole entities. */
+export interface RandomKey {
+  readonly rights: readonly RandomRight[]
+  /** The rights, one a line. */
+  readonly text: string
+}
+
+const WRITES: readonly Verb[] = ['create', 'update', 'delete']
+
+/** Kinds of keys; most may read, since a key that reads nothing learns little. */
+const KINDS = ['reader', 'reader', 'reader', 'desk', 'desk', 'desk', 'editor', 'editor', 'blind', 'mixed'] as const
+
+/** Draws a key of one to several rights. `kind`: what it is for. */
+export function randomKey(random: Random, entities: readonly Entity[], kind: (typeof KINDS)[number] = random.pick(KINDS)): RandomKey {
+  const draw = new RightsDraw(random, entities)
+  const main = random.pick(entities)
+  const others = entities.filter((entity) => entity !== main && random.chance(40))
+  const rights: RandomRight[] = []
+  if (kind !== 'blind') {
+    rights.push(draw.read(main))
+    for (const other of others) rights.push(draw.read(other))
+  }
+  if (kind === 'desk') rights.push(draw.update(main, rights))
+  if (kind === 'editor' || kind === 'blind')
+    for (const verb of WRITES) if (random.chance(60)) rights.push(draw.write(verb, main, rights))
+  if (kind === 'mixed')
+    for (const entity of entities)
+      for (const verb of WRITES) if (random.chance(40)) rights.push(draw.write(verb, entity, rights))
+  if (rights.length === 0) rights.push(draw.write('create', main, rights))
+  return keyOf(rights)
+}
+
+export function keyOf(rights: readonly RandomRight[]): RandomKey {
+  return { rights, text: rights.map(({ text }) => text).join('\n') }
+}
+
+/** Returns a key whose rights differ from those of this one in values alone, as of two partners; null if it has no value. */
+export function twinOf(random: Random, key: RandomKey, entities: readonly Entity[]): RandomKey | null {
+  let differs = false
+  const other = ({ property, sign, values }: Condition): Condition => {
+    const target = property.reference ? targetOf(property, entities) : null
+    const drawn = values.map((value) => {
+      if (value === '' || property.kind.name === 'boolean') return value
+      const drawn = random.chance(80) ? operandOf(random, property, target ? idMaxOf(target, entities) : 60) : value
+      return sign === '[begins]' || sign === '[contains]' ? partOf(random, drawn) : drawn
+    })
+    differs ||= String(drawn) !== String(values)
+    return { property, sign, values: drawn }
+  }
+  const rights = key.rights.map((right) => {
+    const filters = right.filters.map(other)
+    return right.becomes === null ? rightOf({ ...right, filters }) : rightOf({ ...right, filters, becomes: right.becomes.map(other) })
+  })
+  return differs ? keyOf(rights) : null
+}
+
+class RightsDraw {
+  constructor(
+    private readonly random: Random,
+    private readonly entities: readonly Entity[],
+  ) {}
+
+  read(entity: Entity): RandomRight {
+    const filters = this.random.chance(65) ? this.filters(entity, 1 + this.random.below(2), entity.properties) : []
+    const fields = this.random.chance(75) || filters.length === 0 ? this.some(entity.properties, 45) : null
+    return rightOf({ verbs: ['read'], entity, filters, fields, becomes: null })
+  }
+
+  write(verb: Verb, entity: Entity, rights: readonly RandomRight[]): RandomRight {
+    if (verb === 'create') return this.create(entity, rights)
+    if (verb === 'update') return this.update(entity, rights)
+    const filters = this.random.chance(60) ? this.filters(entity, 1, entity.properties) : []
+    return rightOf({ verbs: ['delete'], entity, filters, fields: null, becomes: null })
+  }
+
+  /** Filters of a create are over what clients write, and most set a value. */
+  private create(entity: Entity, rights: readonly RandomRight[]): RandomRight {
+    const writable = entity.properties.filter((property) => property.writable)
+    const filters = this.random.chance(60) ? this.filters(entity, 1, writable, ['=', '=', '[]']) : []
+    const fields = this.settable(entity, rights, entity.required)
+    return rightOf({ verbs: ['create'], entity, filters, fields, becomes: null })
+  }
+
+  update(entity: Entity, rights: readonly RandomRight[]): RandomRight {
+    const writable = entity.properties.filter((property) => property.writable)
+    const fields = this.settable(entity, rights, [])
+    if (this.random.chance(35))
+      return rightOf({ verbs: ['update'], entity, filters: this.random.chance(50) ? this.filters(entity, 1, writable) : [], fields, becomes: null })
+    // `Status=Requested becomes Status[]=Approved&Status[]=Declined`, of a property that may be set.
+    const settable = (fields ?? writable).filter(({ kind }) => kind.name !== 'decimal')
+    const property = this.random.pick(settable.length > 0 ? settable : writable)
+    const filters = this.random.chance(80) ? [this.condition(property, ['=', '[]', '!='])] : this.filters(entity, 1, writable)
+    const becomes = [this.condition(property, ['=', '[]', '[]', '!='])]
+    if (this.random.chance(20)) becomes.push(...this.filters(entity, 1, writable.filter((one) => one !== property)))
+    return rightOf({ verbs: ['update'], entity, filters, fields, becomes })
+  }
+
+  /**
+   * Draws the properties that may be set; null: all. Leaves out one side of a rule whose sides the key does not read, and a
+   * reference whose copied value it reads in one entity and not in the other: such a right is refused.
+   */
+  private settable(entity: Entity, rights: readonly RandomRight[], needed: readonly Property[]): readonly Property[] | null {
+    const writable = entity.properties.filter((property) => property.writable)
+    const chosen = this.random.chance(30) ? writable : (this.some(writable, 50) ?? writable)
+    const read = rights.find((right) => right.entity === entity && right.verbs.includes('read'))
+    const isRead = (property: Property) => read !== undefined && (read.fields === null || read.fields.includes(property))
+    const isUnsafe = (property: Property) => {
+      const rule = entity.rules.find(({ later, earlier }) => later === property || earlier === property)
+      if (rule && !(isRead(rule.later) && isRead(rule.earlier))) return true
+      if (property.reference === null) return false
+      const copied = entity.properties.find((one) => sourcesOf(entity, one, this.entities).through?.reference === property)
+      if (!copied || !isRead(copied)) return false
+      const target = targetOf(property, this.entities)
+      const source = sourcesOf(entity, copied, this.entities).through?.property as Property
+      const readTarget = rights.find((right) => right.entity === target && right.verbs.includes('read'))
+      return !readTarget || !(readTarget.fields === null || readTarget.fields.includes(source))
+    }
+    const safe = chosen.filter((property) => !isUnsafe(property))
+    const all = new Set([...safe, ...needed])
+    if (all.size === writable.length && this.random.chance(80)) return null
+    return all.size === 0 ? [this.random.pick(writable.filter((property) => !isUnsafe(property)))] : [...all]
+  }
+
+  private some(properties: readonly Property[], percent: number): readonly Property[] | null {
+    const chosen = properties.filter(() => this.random.chance(percent))
+    return chosen.length === 0 ? [this.random.pick(properties)] : chosen
+  }
+
+  private filters(entity: Entity, count: number, properties: readonly Property[], signs?: readonly string[]): Condition[] {
+    const chosen = new Set(Array.from({ length: count }, () => this.random.pick(properties)))
+    // Conditions of few rows and of many: with decimals and dates alone most rights would admit next to nothing.
+    return [...chosen].map((property) => this.condition(property, signs ?? signsFor(property)))
+      .filter(({ property }) => entity.properties.includes(property))
+  }
+
+  private condition(property: Property, signs: readonly string[]): Condition {
+    const served = operators.filter(({ serves }) => serves(property.kind)).map(({ sign }) => sign)
+    const sign = this.random.pick(signs.filter((one) => served.includes(one)))
+    const target = property.reference ? targetOf(property, this.entities) : null
+    const idMax = target ? idMaxOf(target, this.entities) : 60
+    const draw = () => operandOf(this.random, property, idMax)
+    if (sign === '[]') return { property, sign, values: [...new Set([draw(), draw(), ...this.random.times(3, draw)])] }
+    if (sign === '[begins]' || sign === '[contains]') return { property, sign, values: [partOf(this.random, draw())] }
+    const mayBeEmpty = (sign === '=' || sign === '!=') && property.kind.nullable && this.random.chance(15)
+    return { property, sign, values: [mayBeEmpty ? '' : draw()] }
+  }
+}
+
+/** Signs of operators, those that admit many rows more often. */
+function signsFor({ kind, name }: Property): readonly string[] {
+  if (name === 'Id') return ['[]', '>', '<=', '!=']
+  if (kind.name === 'boolean') return ['=', '!=']
+  if (kind.name === 'text') return ['=', '[]', '!=', '!=', '[begins]', '[contains]', '<', '>=']
+  return ['=', '[]', '!=', '!=', '<', '<=', '>', '>=']
+}
+
+function operandOf(random: Random, property: Property, idMax: number): string {
+  return randomValue(random, property, idMax) || 'Ada'
+}
+
+/** Draws a part of a text that has more than accents. */
+function partOf(random: Random, text: string): string {
+  const characters = Array.from(text)
+  const part = characters.slice(0, 1 + random.below(3)).join('')
+  return /[a-z0-9]/i.test(part) ? part : 'o'
+}
+
+/** Writes the right as one would type it. */
+function rightOf(right: Omit<RandomRight, 'text'>): RandomRight {
+  const { verbs, entity, filters, fields, becomes } = right
+  const [verb] = verbs as [Verb]
+  const parameters = [...filters.flatMap(parametersOf), ...(fields === null ? [] : [`fields=${namesOf(entity, fields)}`])]
+  const address = parameters.length === 0 ? entity.plural : `${entity.plural}?${parameters.join('&')}`
+  const after = becomes === null ? '' : ` becomes ${becomes.flatMap(parametersOf).join('&')}`
+  return { ...right, text: `${verb} ${address}${after}` }
+}
+
+/** Names the properties; an object that is there with all its parts by its own name. */
+function namesOf({ members }: Entity, fields: readonly Property[]): string {
+  return members
+    .flatMap((member) => {
+      if (!isGroup(member)) return fields.includes(member) ? [member.name] : []
+      const parts = member.properties.filter((part) => fields.includes(part))
+      return parts.length === member.properties.length ? [member.name] : parts.map(({ name }) => name)
+    })
+    .join()
+}
+
+/** Returns the parameters of a condition, as in the query string of a list. */
+export function parametersOf({ property, sign, values }: Condition): string[] {
+  const operands = values.map((value) => encodeURIComponent(typed(property, value)))
+  if (sign.startsWith('[')) return operands.map((operand) => `${property.name}${sign}=${operand}`)
+  // A value that begins with an operator needs another in front.
+  const needsSign = sign !== '=' || /^[=<>!]/.test(values[0] ?? '')
+  return operands.map((operand) => `${property.name}=${needsSign ? encodeURIComponent(sign) : ''}${operand}`)
+}
+
+/** Returns the value as clients write it. */
+export function typed({ kind }: Property, printed: string): string {
+  if (printed === '') return ''
+  if (kind.name === 'instant') return `${printed.slice(0, 10)}T${printed.slice(11, 19)}Z`
+  if (kind.name === 'boolean') return printed === 't' ? 'true' : 'false'
+  return printed
+}

@@ -1,0 +1,191 @@
+// Rows of a database as a test knows them: values of every property as PostgreSQL prints them, drawn from small pools, so that
+// filters, groups and references meet.
+import type postgres from 'postgres'
+import type { Entity, Property } from '../../src/model/entity.ts'
+import type { Random } from './random.ts'
+
+/** Values of the writable properties of a row, as PostgreSQL prints them. */
+export type Cells = ReadonlyMap<Property, string | null>
+
+/** Rows by entity and id. */
+export type Rows = ReadonlyMap<Entity, ReadonlyMap<number, Cells>>
+
+const TEXTS = ['Ada', 'Zoë', 'zoe', 'Ann-Marie', 'e f', 'é', 'ß', '10', '9', '<b>', "O'Neil", 'a%b', '']
+const INSTANTS = ['2024-01-31 09:00:00+00', '2024-02-29 00:00:00+00', '2025-07-01 12:30:00+00', '1999-12-31 23:59:59+00']
+const DATES = ['2024-01-31', '2024-02-29', '2025-07-01', '1999-12-31']
+const DECIMALS = ['0.00000000', '0.50000000', '1.00000000', '2.50000000', '10.00000000', '1234567.12345678']
+
+/** Ids are drawn up to here; about one in eight has no row. */
+export const ID_MAX = { few: 9, some: 28, many: 64 }
+/** The first id that a create gets. */
+export const NEXT_ID = 1_000
+
+/** Returns the greatest id of an entity's rows: few of those that are referred to alone, many of those that refer. */
+export function idMaxOf(entity: Entity, entities: readonly Entity[]): number {
+  const refersToOthers = entity.properties.some(({ reference }) => reference && reference.entity !== entity.name)
+  const isReferredTo = entities.some(({ properties }) => properties.some(({ reference }) => reference?.entity === entity.name))
+  if (!refersToOthers) return ID_MAX.few
+  return isReferredTo ? ID_MAX.some : ID_MAX.many
+}
+
+/** Draws a value of the property, null too if it may have none. */
+export function randomCell(random: Random, property: Property, idMax: number): string | null {
+  if (property.kind.nullable && !property.required && random.chance(15)) return null
+  return randomValue(random, property, idMax)
+}
+
+/** Draws a value of the property from a pool of few. */
+export function randomValue(random: Random, property: Property, idMax: number): string {
+  const { kind, examples, reference } = property
+  if (reference) return String(1 + random.below(idMax))
+  if (kind.name === 'integer') return String(1 + random.below(idMax))
+  if (kind.name === 'boolean') return random.pick(['t', 'f'])
+  if (kind.name === 'instant') return random.pick(INSTANTS)
+  if (kind.name === 'date') return random.pick(DATES)
+  if (kind.name === 'decimal') return random.pick(DECIMALS)
+  if (kind.name === 'oneOf') return random.pick(kind.values ?? [])
+  if (examples.length > 0 && random.chance(80)) return random.pick(examples)
+  // Two words of a property are in no other one, so that answers tell where a value comes from.
+  return random.pick([...TEXTS, `${property.column} one`, `${property.column} two`])
+}
+
+/** Returns the entity that the reference leads to. */
+export function targetOf({ reference }: Property, entities: readonly Entity[]): Entity {
+  return entities.find(({ name }) => name === reference?.entity) as Entity
+}
+
+/** Orders entities so that each stands behind those that it refers to. */
+export function inOrderOfReferences(entities: readonly Entity[]): Entity[] {
+  const ordered: Entity[] = []
+  const refersTo = (entity: Entity) =>
+    entity.properties.flatMap((property) => (property.reference ? [targetOf(property, entities)] : []))
+  while (ordered.length < entities.length) {
+    const next = entities.find(
+      (entity) => !ordered.includes(entity) && refersTo(entity).every((one) => one === entity || ordered.includes(one)),
+    )
+    if (!next) throw new Error('entities refer to each other in a circle')
+    ordered.push(next)
+  }
+  return ordered
+}
+
+/** Draws rows of all entities. */
+export function randomRows(random: Random, entities: readonly Entity[]): Map<Entity, Map<number, Map<Property, string | null>>> {
+  const rows = new Map<Entity, Map<number, Map<Property, string | null>>>()
+  for (const entity of entities) {
+    const own = new Map<number, Map<Property, string | null>>()
+    for (let id = 1; id <= idMaxOf(entity, entities); id++) if (!random.chance(12)) own.set(id, new Map())
+    rows.set(entity, own)
+  }
+  for (const [entity, own] of rows)
+    for (const cells of own.values()) {
+      for (const property of entity.properties) {
+        if (!property.writable) continue
+        const target = property.reference ? targetOf(property, entities) : entity
+        const value = randomCell(random, property, idMaxOf(target, entities))
+        const isMissing = property.reference && value !== null && !rows.get(target)?.has(Number(value))
+        cells.set(property, isMissing ? null : value)
+      }
+      keepRules(entity, cells)
+    }
+  return rows
+}
+
+/** Clears the later value where a rule between two would be broken. */
+export function keepRules({ rules }: Entity, cells: Map<Property, string | null>): void {
+  for (const { later, earlier } of rules) {
+    const [end, start] = [cells.get(later) ?? null, cells.get(earlier) ?? null]
+    if (end !== null && start !== null && end < start) cells.set(later, null)
+  }
+}
+
+/** Returns the properties of a row that decide the value of this one: in the row itself, and in a row that it refers to. */
+export interface Sources {
+  readonly own: readonly Property[]
+  readonly through: { readonly reference: Property; readonly target: Entity; readonly property: Property } | null
+}
+
+export function sourcesOf(entity: Entity, property: Property, entities: readonly Entity[]): Sources {
+  if (property.writable || property === entity.id) return { own: [property], through: null }
+  if (property.computedFrom.length > 0)
+    return { own: entity.properties.filter(({ column }) => property.computedFrom.includes(column)), through: null }
+  const reference = entity.properties.find((one) => one.reference?.copy?.column === property.column) as Property
+  const target = targetOf(reference, entities)
+  const source = target.properties.find(({ column }) => column === reference.reference?.copy?.source) as Property
+  return { own: [reference], through: { reference, target, property: source } }
+}
+
+/** Returns the value of any property of a row, also of one that the database computes or copies. */
+export function valueIn(rows: Rows, entity: Entity, id: number, property: Property): string | null {
+  if (property === entity.id) return String(id)
+  const cells = rows.get(entity)?.get(id)
+  if (!cells) return null
+  if (property.writable) return cells.get(property) ?? null
+  const { own, through } = sourcesOf(entity, property, [...rows.keys()])
+  if (!through) return computed(property, own.map((one) => cells.get(one) ?? null))
+  const referred = cells.get(through.reference) ?? null
+  return referred === null ? null : valueIn(rows, through.target, Number(referred), through.property)
+}
+
+/** Computes a text: by spaces, or as `display_name` of the migrations. */
+function computed({ computedBy }: Property, values: readonly (string | null)[]): string | null {
+  const [first, second, ...rest] = values.map((value) => value || null)
+  const parts = computedBy === null ? values.map((value) => value || null) : [first ?? second ?? null, ...rest]
+  return parts.filter((part) => part !== null).join(' ') || null
+}
+
+/** Returns the properties of a row, in the order of the entity, as a statement would. */
+export function rowOf(rows: Rows, entity: Entity, id: number): (string | null)[] {
+  return entity.properties.map((property) => valueIn(rows, entity, id, property))
+}
+
+/** Replaces everything in the database by these rows, so that all that follows, ids and events too, is the same for equal rows. */
+export async function fill(sql: postgres.Sql, rows: Rows): Promise<void> {
+  const entities = inOrderOfReferences([...rows.keys()])
+  await sql.begin(async (transaction) => {
+    for (const { table } of entities.toReversed()) await transaction`delete from ${transaction(table)}`
+    await transaction`delete from entity_change`
+    await transaction`delete from idempotency_key`
+    for (const entity of entities) await insert(transaction, entity, rows)
+    for (const { table } of entities)
+      await transaction`select setval(pg_get_serial_sequence(${table}, 'id'), ${NEXT_ID}, false)`
+  })
+}
+
+async function insert(sql: postgres.TransactionSql, entity: Entity, rows: Rows): Promise<void> {
+  const own = rows.get(entity) ?? new Map<number, Cells>()
+  const plain = entity.properties.filter(({ writable, reference }) => writable && reference === null)
+  const texts = [...own].map(([id, cells]) => ({ id, ...jsonOf(cells, plain) }))
+  const names = plain.map(({ column }) => `"${column}"`)
+  const types = plain.map(({ column, kind }) => `"${column}" ${kind.columnType}`)
+  await sql.unsafe(
+    `insert into "${entity.table}" (${['id', ...names]}) overriding system value
+     select ${['id', ...names]} from jsonb_to_recordset($1::text::jsonb) as r (${['id bigint', ...types]})`,
+    [JSON.stringify(texts)] as never,
+  )
+  for (const reference of entity.properties.filter((property) => property.reference)) {
+    const pairs = [...own].map(([id, cells]) => ({ id, target: cells.get(reference) ?? null }))
+    await refer(sql, entity, reference, pairs)
+  }
+}
+
+/** Sets a reference of several rows, with the value that it copies. */
+export async function refer(
+  sql: postgres.ISql,
+  { table }: Entity,
+  { column, reference }: Property,
+  pairs: readonly { readonly id: number; readonly target: string | null }[],
+): Promise<void> {
+  const copy = reference?.copy
+  const alsoKey = copy ? `, "${copy.keyColumn}" = s."${copy.sourceColumn}"` : ''
+  await sql.unsafe(
+    `update "${table}" as t set "${column}" = r.target${alsoKey}
+     from jsonb_to_recordset($1::text::jsonb) as r (id bigint, target bigint)
+     join "${reference?.table}" as s on s.id = r.target where t.id = r.id`,
+    [JSON.stringify(pairs)] as never,
+  )
+}
+
+function jsonOf(cells: Cells, properties: readonly Property[]): Record<string, string | null> {
+  return Object.fromEntries(properties.map((property) => [property.column, cells.get(property) ?? property.kind.default]))
+}

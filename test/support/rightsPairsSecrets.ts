@@ -1,0 +1,272 @@
+// What a key must not learn: the cells and rows in which two databases may differ, although every answer to the key is the same.
+import type { Verb } from '../../src/model/access.ts'
+import type { Entity, Property } from '../../src/model/entity.ts'
+import type { Row } from '../../src/model/sql.ts'
+import { parseFilter } from '../../src/parse/filter.ts'
+import { compilePredicate } from './predicate.ts'
+import type { Random } from './random.ts'
+import { type Condition, parametersOf, type RandomKey, type RandomRight } from './rightsPairsRights.ts'
+import { idMaxOf, keepRules, type Rows, randomCell, randomValue, rowOf, sourcesOf, targetOf } from './rightsPairsRows.ts'
+
+type MutableRows = Map<Entity, Map<number, Map<Property, string | null>>>
+
+/** Values of hidden cells, to be written past the key's back. */
+export interface HiddenWrite {
+  readonly entity: Entity
+  readonly id: number
+  readonly property: Property
+  readonly value: string | null
+}
+
+/** What two databases must have in common for a key. */
+export class Secrets {
+  readonly entities: readonly Entity[]
+  /** True if the key may write, so that more is fixed: what its rights compare, and whether a deletion is refused. */
+  private readonly mayWrite: boolean
+  private readonly fixedColumns = new Map<Entity, Set<Property>>()
+  private readonly fixedCells = new Map<Entity, Map<number, Set<Property>>>()
+  private readonly fixedRows = new Map<Entity, Set<number>>()
+  /** Rows that hidden references may lead to, where that a row is referred to must stay as it is. */
+  private readonly allowedTargets = new Map<Property, ReadonlySet<number>>()
+  private readonly reads = new Map<Entity, readonly RandomRight[]>()
+  /** Rows of each entity that the key may read now, and those that it could read after a write. */
+  private readonly exposed = new Map<Entity, number[]>()
+
+  constructor(
+    private readonly rows: Rows,
+    private readonly key: RandomKey,
+  ) {
+    this.entities = [...rows.keys()]
+    this.mayWrite = key.rights.some(({ verbs }) => verbs.some((verb) => verb !== 'read'))
+    for (const entity of this.entities) {
+      this.fixedColumns.set(entity, new Set())
+      this.fixedCells.set(entity, new Map())
+      this.fixedRows.set(entity, new Set())
+      this.reads.set(entity, this.rightsTo(entity, 'read'))
+    }
+    for (const entity of this.entities) this.fixComparedColumns(entity)
+    for (const entity of this.entities) this.fixRows(entity)
+    for (const entity of this.entities) this.fixVisibleCells(entity)
+    for (const entity of this.entities) this.fixReferrers(entity)
+    this.fixReferredRows()
+  }
+
+  /** Returns the ids of the rows that a right to read admits, as far as the test can tell. */
+  readable(entity: Entity): number[] {
+    const [right] = this.reads.get(entity) as [RandomRight?]
+    return right === undefined ? [] : this.idsOf(entity).filter((id) => this.admits(right, id) === true)
+  }
+
+  /** Returns the ids of the rows within reach of a right to write, as far as the test can tell. */
+  reached(right: RandomRight): number[] {
+    return this.idsOf(right.entity).filter((id) => this.admits(right, id) === true)
+  }
+
+  /** Returns other rows, which differ from the given ones in hidden cells and rows alone. */
+  variant(random: Random): MutableRows {
+    const varied: MutableRows = new Map()
+    for (const entity of this.entities) {
+      const own = new Map<number, Map<Property, string | null>>()
+      const fixed = this.fixedRows.get(entity) as Set<number>
+      for (const [id, cells] of this.rows.get(entity) ?? [])
+        if (fixed.has(id) || !random.chance(25)) own.set(id, new Map(cells))
+      varied.set(entity, own)
+    }
+    for (const [entity, own] of varied) for (const [id, cells] of own) this.vary(random, varied, entity, id, cells)
+    return varied
+  }
+
+  /** Draws values of hidden cells that the key's rights do not compare. */
+  hiddenWrites(random: Random, countMax: number): HiddenWrite[] {
+    const writes: HiddenWrite[] = []
+    for (let left = 4 * countMax; left > 0 && writes.length < countMax; left--) {
+      const entity = random.pick(this.entities)
+      const id = random.pick(this.idsOf(entity))
+      const inRules = new Set(entity.rules.flatMap(({ later, earlier }) => [later, earlier]))
+      const hidden = this.hiddenProperties(entity, id).filter((one) => !this.isCompared(entity, one) && !inRules.has(one))
+      if (hidden.length === 0 || writes.some((one) => one.entity === entity && one.id === id)) continue
+      const property = random.pick(hidden)
+      if (property.reference) continue
+      writes.push({ entity, id, property, value: randomCell(random, property, 60) })
+    }
+    return writes
+  }
+
+  /** Number of cells in which databases may differ. */
+  get hiddenCells(): number {
+    let count = 0
+    for (const entity of this.entities)
+      for (const id of this.idsOf(entity)) count += this.hiddenProperties(entity, id).length
+    return count
+  }
+
+  private rightsTo(entity: Entity, verb: Verb): readonly RandomRight[] {
+    return this.key.rights.filter((right) => right.entity === entity && right.verbs.includes(verb))
+  }
+
+  private idsOf(entity: Entity): number[] {
+    return [...(this.rows.get(entity)?.keys() ?? [])]
+  }
+
+  private matches(rows: Rows, entity: Entity, id: number, conditions: readonly Condition[]): boolean | null {
+    return rowMatches(entity, rowOf(rows, entity, id), conditions)
+  }
+
+  private admits({ entity, filters }: RandomRight, id: number): boolean | null {
+    return this.matches(this.rows, entity, id, filters)
+  }
+
+  /** Fixes columns that rights compare: all if the key may write, else those that rows copy, compute, refer by, or order as texts. */
+  private fixComparedColumns(entity: Entity): void {
+    for (const right of this.key.rights.filter((one) => one.entity === entity))
+      for (const condition of [...right.filters, ...(right.becomes ?? [])]) {
+        const { property } = condition
+        const isPlain = property.writable && property.reference === null && testOf(entity, condition) !== null
+        if (this.mayWrite || !isPlain) this.fixColumn(entity, property)
+      }
+    // A write may learn whether a unique value is taken.
+    if (this.mayWrite) for (const property of entity.properties) if (property.unique !== null) this.fixColumn(entity, property)
+  }
+
+  private fixColumn(entity: Entity, property: Property): void {
+    const { own, through } = sourcesOf(entity, property, this.entities)
+    for (const one of own) this.fixedColumns.get(entity)?.add(one)
+    if (through) this.fixColumn(through.target, through.property)
+  }
+
+  /** Fixes which rows exist, where the key could learn it. */
+  private fixRows(entity: Entity): void {
+    const [read] = this.reads.get(entity) as [RandomRight?]
+    const reach = [...this.rightsTo(entity, 'update'), ...this.rightsTo(entity, 'delete')]
+    const isCopied = read?.filters.some(({ property }) => !property.writable && property !== entity.id) ?? false
+    const isUnique = this.mayWrite && entity.properties.some(({ unique }) => unique !== null)
+    const exposed: number[] = []
+    for (const id of this.idsOf(entity)) {
+      const isRead = read !== undefined && this.admits(read, id) !== false
+      const isReached = reach.some((right) => this.admits(right, id) !== false)
+      if (read && (isRead || isReached || (this.mayWrite && isCopied))) exposed.push(id)
+      const isKnown = isRead || isReached || read === undefined || read.filters.length === 0 || isUnique
+      if (isKnown || (this.mayWrite && isCopied)) this.fixedRows.get(entity)?.add(id)
+    }
+    this.exposed.set(entity, exposed)
+  }
+
+  private fixVisibleCells(entity: Entity): void {
+    const [read] = this.reads.get(entity) as [RandomRight?]
+    if (!read) return
+    for (const id of this.exposed.get(entity) ?? [])
+      for (const property of read.fields ?? entity.properties) this.fixCell(entity, id, property)
+  }
+
+  private fixCell(entity: Entity, id: number, property: Property): void {
+    const cells = this.fixedCells.get(entity) as Map<number, Set<Property>>
+    const fixed = cells.get(id) ?? new Set()
+    cells.set(id, fixed)
+    const { own, through } = sourcesOf(entity, property, this.entities)
+    for (const one of own) fixed.add(one)
+    const referred = through && this.rows.get(entity)?.get(id)?.get(through.reference)
+    if (through && referred) this.fixCell(through.target, Number(referred), through.property)
+  }
+
+  /** A deletion tells whether other rows refer to the row, and neither which nor how many. */
+  private fixReferrers(target: Entity): void {
+    if (this.rightsTo(target, 'delete').length === 0) return
+    for (const entity of this.entities)
+      for (const property of entity.properties) {
+        if (!property.reference || targetOf(property, this.entities) !== target) continue
+        const mayChange = ['update', 'delete'].some((verb) => this.rightsTo(entity, verb as Verb).length > 0)
+        const kept = new Set<number>()
+        for (const [id, cells] of this.rows.get(entity) ?? []) {
+          const referred = cells.get(property) ?? null
+          if (referred === null || (!mayChange && kept.has(Number(referred)) && !this.isFixed(entity, id, property))) continue
+          kept.add(Number(referred))
+          this.fixCell(entity, id, property)
+          this.fixedRows.get(entity)?.add(id)
+        }
+        if (mayChange) this.fixedColumns.get(entity)?.add(property)
+        this.allowedTargets.set(property, kept)
+      }
+  }
+
+  private fixReferredRows(): void {
+    for (const entity of this.entities)
+      for (const [id, cells] of this.rows.get(entity) ?? [])
+        for (const [property, value] of cells)
+          if (property.reference && value !== null && this.isFixed(entity, id, property))
+            this.fixedRows.get(targetOf(property, this.entities))?.add(Number(value))
+  }
+
+  private isFixed(entity: Entity, id: number, property: Property): boolean {
+    return this.fixedColumns.get(entity)?.has(property) === true || this.fixedCells.get(entity)?.get(id)?.has(property) === true
+  }
+
+  private hiddenProperties(entity: Entity, id: number): Property[] {
+    return entity.properties.filter((property) => property.writable && !this.isFixed(entity, id, property))
+  }
+
+  private isCompared(entity: Entity, property: Property): boolean {
+    return this.key.rights.some((right) =>
+      right.entity === entity && [...right.filters, ...(right.becomes ?? [])].some((one) => one.property === property))
+  }
+
+  /** Changes hidden cells of a row, so that every right to read admits it as before. */
+  private vary(random: Random, varied: MutableRows, entity: Entity, id: number, cells: Map<Property, string | null>): void {
+    const before = new Map(cells)
+    const hidden = new Set(this.hiddenProperties(entity, id))
+    for (const property of hidden) {
+      const target = property.reference ? targetOf(property, this.entities) : entity
+      if (property.reference) {
+        const allowed = this.allowedTargets.get(property)
+        const drawn = random.chance(40) ? randomValue(random, property, idMaxOf(target, this.entities)) : cells.get(property) ?? null
+        const isThere = drawn !== null && varied.get(target)?.has(Number(drawn)) && (allowed?.has(Number(drawn)) ?? true)
+        cells.set(property, isThere ? drawn : null)
+      } else if (random.chance(50)) cells.set(property, randomCell(random, property, 60))
+      // Longer than others and in no pool: it shows wherever it gets to.
+      if (property.kind.name === 'text' && random.chance(15)) cells.set(property, `secret ${random.below(1_000_000)}`)
+    }
+    const undo = (properties: Iterable<Property>) => {
+      for (const property of properties) cells.set(property, before.get(property) ?? null)
+    }
+    const isSame = () =>
+      (this.reads.get(entity) ?? []).every(
+        ({ filters }) =>
+          this.matches(varied, entity, id, filters) === this.matches(this.rows, entity, id, filters) ||
+          !filters.some(({ property }) => property.writable),
+      )
+    if (!isSame()) undo((this.reads.get(entity) ?? []).flatMap(({ filters }) => filters.map((one) => one.property)).filter((one) => one.writable))
+    const ruled = new Map(cells)
+    keepRules(entity, ruled)
+    const isBroken = [...ruled].some(([property, value]) => cells.get(property) !== value)
+    if (isBroken) undo(entity.rules.flatMap(({ later, earlier }) => [later, earlier]))
+    if (!isSame()) undo(before.keys())
+  }
+}
+
+/** Returns whether a row, its properties in the entity's order, matches all conditions; null if only PostgreSQL can tell. */
+export function rowMatches(entity: Entity, row: Row, conditions: readonly Condition[]): boolean | null {
+  let isCertain = true
+  for (const condition of conditions) {
+    const test = testOf(entity, condition)
+    if (test === null) isCertain = false
+    else if (!test(row)) return false
+  }
+  return isCertain ? true : null
+}
+
+const tests = new WeakMap<Condition, { test: ReturnType<typeof compilePredicate> }>()
+
+/** Returns the test of a condition; null if only PostgreSQL can decide, as for the order of texts. */
+function testOf(entity: Entity, condition: Condition): ReturnType<typeof compilePredicate> {
+  let known = tests.get(condition)
+  if (!known) {
+    const parsed = parametersOf(condition).map((parameter) => {
+      const [name = '', ...rest] = parameter.split('=')
+      return parseFilter(entity, { name, value: decodeURIComponent(rest.join('=')), raw: '' })
+    })
+    const ways = parsed.map((filter) => compilePredicate(entity, [filter]))
+    const isKnown = ways.every((way) => way !== null)
+    known = { test: isKnown ? (row) => ways.some((way) => way?.(row)) : null }
+    tests.set(condition, known)
+  }
+  return known.test
+}

@@ -1,0 +1,194 @@
+// Random writes of a key: mostly of rows that it reaches, with values that its rights admit.
+import type { Verb } from '../../src/model/access.ts'
+import { type Entity, isGroup, type Property } from '../../src/model/entity.ts'
+import type { Random } from './random.ts'
+import type { PairRequest } from './rightsPairsAnswers.ts'
+import { type Condition, type RandomKey, type RandomRight, typed } from './rightsPairsRights.ts'
+import { idMaxOf, NEXT_ID, randomCell, type Rows, targetOf } from './rightsPairsRows.ts'
+import type { Secrets } from './rightsPairsSecrets.ts'
+
+type Headers = Record<string, string>
+
+export class WritesDraw {
+  private readonly entities: readonly Entity[]
+  private readonly repeatable: PairRequest[] = []
+  private onces = 0
+
+  constructor(
+    private readonly random: Random,
+    private readonly rows: Rows,
+    private readonly key: RandomKey,
+    private readonly secrets: Secrets,
+  ) {
+    this.entities = [...rows.keys()]
+  }
+
+  /** Draws a write, mostly one to which the key has a right. */
+  next(): PairRequest {
+    const { random, key } = this
+    if (this.repeatable.length > 0 && random.chance(12)) return this.repetition()
+    const rights = key.rights.filter(({ verbs }) => !verbs.includes('read'))
+    if (rights.length === 0 || random.chance(6)) return this.any()
+    const right = random.pick(rights)
+    const [verb] = right.verbs
+    const request = verb === 'create' ? this.create(right) : verb === 'update' ? this.update(right) : this.remove(right)
+    return random.chance(25) ? this.once(request) : request
+  }
+
+  /** Draws updates of different rows, none of which changes what others copy, so that their order does not matter. */
+  several(count: number): PairRequest[] {
+    const rights = this.key.rights.filter(({ verbs }) => verbs.includes('update'))
+    if (rights.length === 0) return []
+    const right = this.random.pick(rights)
+    const copied = new Set(
+      this.entities.flatMap(({ properties }) => properties).flatMap(({ reference }) => (reference?.copy ? [reference.copy.source] : [])),
+    )
+    const isCopied = (property: Property) =>
+      right.entity.properties.some(({ column, computedFrom }) => copied.has(column) && (computedFrom.includes(property.column) || column === property.column))
+    const fit = this.settable(right).filter((property) => !isCopied(property) && property.reference === null)
+    if (fit.length === 0) return []
+    const ids = new Set(Array.from({ length: count }, () => this.idFor(right)))
+    const chosen = this.someOf(fit, 2)
+    return [...ids].map((id) => this.request('update, at once', 'PATCH', `/${right.entity.plural}/${id}`, {}, this.body(right, chosen)))
+  }
+
+  private create(right: RandomRight): PairRequest {
+    const { random } = this
+    const path = `/${right.entity.plural}`
+    const dryRun = random.chance(15) ? '?dryRun=1' : ''
+    const row = () => this.body(right, this.settable(right).filter((one) => one.required || random.chance(55)))
+    if (random.chance(70)) return this.request(dryRun ? 'dry run' : 'create', 'POST', path + dryRun, this.conditions(null), row())
+    const rows = [row(), ...random.times(3, row)]
+    const channel = dryRun ? 'dry run' : 'create, several'
+    if (random.chance(60)) return this.request(channel, 'POST', path + dryRun, {}, `[${rows}]`)
+    const headers: Headers = { 'content-type': 'application/x-ndjson' }
+    if (random.chance(50)) headers.accept = 'application/x-ndjson'
+    return this.request(channel, 'POST', path + dryRun, headers, rows.join('\n'))
+  }
+
+  private update(right: RandomRight): PairRequest {
+    const { random } = this
+    const path = `/${right.entity.plural}/${this.idFor(right)}`
+    const settable = this.settable(right)
+    if (random.chance(15)) return this.request('replace', 'PUT', path, this.conditions(path), this.body(right, settable))
+    const count = random.chance(8) ? 0 : 1 + random.below(3)
+    const compared = (right.becomes ?? []).map(({ property }) => property).filter((one) => settable.includes(one))
+    const chosen = new Set([...this.someOf(settable, count), ...(count > 0 && random.chance(70) ? compared : [])])
+    return this.request('update', 'PATCH', path, this.conditions(path), this.body(right, [...chosen]))
+  }
+
+  private remove(right: RandomRight): PairRequest {
+    const path = `/${right.entity.plural}/${this.idFor(right)}`
+    return this.request('delete', 'DELETE', path, this.conditions(path), null)
+  }
+
+  /** Sends the same with an `Idempotency-Key`, and maybe again later. */
+  private once(request: PairRequest): PairRequest {
+    const headers = { ...request.headers, 'idempotency-key': `"once ${++this.onces}"` }
+    const once = { ...request, headers, channel: `${request.channel}, once` }
+    this.repeatable.push({ ...once, channel: 'replay' })
+    return once
+  }
+
+  private repetition(): PairRequest {
+    const repeated = this.random.pick(this.repeatable)
+    if (this.random.chance(80) || repeated.body === null) return repeated
+    return { ...repeated, body: this.random.pick(['{}', repeated.body.replace(/[a-z](?=")/, 'q')]) }
+  }
+
+  /** A write to which the key may have no right, with a property that it may not know. */
+  private any(): PairRequest {
+    const { random } = this
+    const entity = random.pick(this.entities)
+    const writable = entity.properties.filter((property) => property.writable)
+    const right: RandomRight = { verbs: ['update'], entity, filters: [], fields: null, becomes: null, text: '' }
+    const method = random.pick(['POST', 'PUT', 'PATCH', 'DELETE'])
+    const path = `/${entity.plural}${method === 'POST' ? '' : `/${this.anyId(entity)}`}`
+    return this.request('any write', method, path, {}, method === 'DELETE' ? null : this.body(right, this.someOf(writable, 2)))
+  }
+
+  private settable({ entity, fields }: RandomRight): readonly Property[] {
+    return (fields ?? entity.properties).filter((property) => property.writable)
+  }
+
+  /** Draws a row within the reach of the right, or any. */
+  private idFor(right: RandomRight): number {
+    const reached = this.secrets.reached(right)
+    if (reached.length > 0 && this.random.chance(75)) return this.random.pick(reached)
+    const readable = this.secrets.readable(right.entity)
+    return readable.length > 0 && this.random.chance(50) ? this.random.pick(readable) : this.anyId(right.entity)
+  }
+
+  private anyId(entity: Entity): number {
+    return this.random.chance(85) ? 1 + this.random.below(idMaxOf(entity, this.entities)) : NEXT_ID + this.random.below(4)
+  }
+
+  private conditions(path: string | null): Headers {
+    const { random } = this
+    if (path === null) return random.chance(95) ? {} : { [random.pick(['if-match', 'if-none-match'])]: '*' }
+    if (!random.chance(30)) return {}
+    return { [random.chance(80) ? 'if-match' : 'if-none-match']: random.pick([`{tag:${path}}`, `{tag:${path}}`, '*', '"0-0"']) }
+  }
+
+  /** Writes a body with these properties, sometimes with another one, in any case of names. */
+  private body(right: RandomRight, chosen: readonly Property[]): string {
+    const { random } = this
+    const { entity } = right
+    const properties = new Set(chosen)
+    if (random.chance(8)) properties.add(random.pick(entity.properties))
+    const members = entity.members.flatMap((member) => {
+      const texts = (isGroup(member) ? member.properties : [member])
+        .filter((property) => properties.has(property))
+        .map((property) => `${JSON.stringify(this.spelt(property.path.at(-1) as string))}:${this.value(right, property)}`)
+      if (!isGroup(member)) return texts
+      if (texts.length === 0) return []
+      return [`${JSON.stringify(member.key)}:${random.chance(90) ? `{${texts}}` : 'null'}`]
+    })
+    return `{${members}}`
+  }
+
+  /** Draws a value as JSON, mostly one that the right admits after the write. */
+  private value(right: RandomRight, property: Property): string {
+    const { random } = this
+    const after = right.becomes?.filter((one) => one.property === property) ?? []
+    const compared = after.length > 0 ? after : right.filters.filter((one) => one.property === property)
+    if (compared.length > 0 && random.chance(75)) return jsonOf(property, admittedBy(random, random.pick(compared)))
+    const target = property.reference ? targetOf(property, this.entities) : null
+    if (target && random.chance(70)) {
+      const readable = this.secrets.readable(target)
+      if (readable.length > 0) return String(random.pick(readable))
+    }
+    return jsonOf(property, randomCell(random, property, target ? idMaxOf(target, this.entities) : 60))
+  }
+
+  private someOf<T>(items: readonly T[], count: number): T[] {
+    return items.length === 0 ? [] : [...new Set(Array.from({ length: count }, () => this.random.pick(items)))]
+  }
+
+  private spelt(name: string): string {
+    const pascal = name.charAt(0).toUpperCase() + name.slice(1)
+    return this.random.pick([name, pascal, pascal, pascal.toLowerCase()])
+  }
+
+  private request(channel: string, method: string, target: string, headers: Headers, body: string | null): PairRequest {
+    return { channel, method, target, headers, body }
+  }
+}
+
+/** Returns a value of the condition; of one that excludes or orders any value is as good. */
+function admittedBy(random: Random, { values }: Condition): string | null {
+  return random.pick(values) || null
+}
+
+function jsonOf(property: Property, value: string | null): string {
+  const { kind } = property
+  if (value === null) return kind.name === 'boolean' ? 'false' : 'null'
+  const isBare = ['decimal', 'integer', 'boolean'].includes(kind.name)
+  return isBare ? typed(property, value) : JSON.stringify(typed(property, value))
+}
+
+/** Returns whether the key may write anything. */
+export function mayWrite({ rights }: RandomKey): boolean {
+  const writes: readonly Verb[] = ['create', 'update', 'delete']
+  return rights.some(({ verbs }) => verbs.some((verb) => writes.includes(verb)))
+}
