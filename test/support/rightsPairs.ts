@@ -154,7 +154,7 @@ class Trial {
       const requests = Array.from({ length: Math.min(AT_ONCE, left) }, () => draw.next())
       // Others may have been answered before, or not.
       if (this.random.chance(50)) await Promise.all(requests.map((request) => this.askOthers(request)))
-      const alone = await Promise.all(requests.map((request) => this.ask(request)))
+      const alone = await this.askAtOnce(requests)
       await Promise.all(requests.map((request, index) => this.askTogether(request, alone[index]?.[0] as PairAnswer)))
       for (const [index, request] of requests.entries()) answers.set(request, alone[index]?.[0] as PairAnswer)
       await Promise.all(requests.map((request, index) => this.follow(request, alone[index]?.[0] as PairAnswer)))
@@ -166,10 +166,10 @@ class Trial {
   private async follow(request: PairRequest, page: PairAnswer): Promise<void> {
     const tag = page.headers.get('etag')
     if (tag?.startsWith('W/') && this.random.chance(15))
-      await this.ask({ ...request, channel: 'not modified', headers: { ...request.headers, 'if-none-match': tag } })
+      await this.compare({ ...request, channel: 'not modified', headers: { ...request.headers, 'if-none-match': tag } })
     let target = linkedTarget(page, 'next')
     for (let pages = 1 + this.random.below(3); target !== null && pages > 0; pages--) {
-      const [next] = await this.ask({ ...request, channel: 'list, linked', target })
+      const [next] = await this.compare({ ...request, channel: 'list, linked', target })
       const back = this.random.chance(30) ? linkedTarget(next, 'prev') : null
       target = back ?? linkedTarget(next, 'next')
     }
@@ -177,14 +177,14 @@ class Trial {
 
   private askOthers(request: PairRequest): Promise<unknown> {
     const keys = [KEY, this.other.text]
-    return Promise.all(this.sides.flatMap((side) => keys.map((key) => side.ask(request, `ApiKey ${key}`, false))))
+    return Promise.all(this.sides.flatMap((side) => keys.map((key) => side.ask(request, `ApiKey ${key}`))))
   }
 
   /** Asks again, at the same moment as keys that see other things. */
   private async askTogether(request: PairRequest, alone: PairAnswer): Promise<void> {
-    const first = this.askOthers(request)
-    const [one] = await this.ask(request)
-    await first
+    const others = this.askOthers(request)
+    const [one] = await this.compare(request)
+    await others
     if (!hasSymbols(request) && one.text !== alone.text)
       this.report('an answer differs beside other keys', showRequest(request), alone.text, one.text)
   }
@@ -212,7 +212,7 @@ class Trial {
     const chosen = [...reads].filter(() => this.random.chance(30))
     await Promise.all(
       chosen.map(async ([request, before]) => {
-        const [now] = await this.ask(request)
+        const [now] = await this.compare(request)
         if (!hasSymbols(request) && now.text !== before.text)
           this.report('an answer differs after a hidden write', showRequest(request), before.text, now.text)
       }),
@@ -244,10 +244,10 @@ class Trial {
     const besides = this.sides.flatMap((side) =>
       requests.map((request, index) => {
         const target = request.target.replace(/\d+$/, String(NO_ROW + index))
-        return side.ask({ ...request, target }, `ApiKey ${this.other.text}`, false)
+        return side.ask({ ...request, target }, `ApiKey ${this.other.text}`)
       }),
     )
-    const answers = await Promise.all(requests.map((request) => this.ask(request)))
+    const answers = await this.askAtOnce(requests)
     await Promise.all(besides)
     for (const [index, request] of requests.entries()) {
       const [answer] = answers[index] as [PairAnswer, PairAnswer]
@@ -256,8 +256,21 @@ class Trial {
     }
   }
 
-  /** Sends a request to both servers, and compares their answers. */
+  /** Sends a request to both servers, compares their answers, and keeps tags and tokens for later requests. */
   private async ask(request: PairRequest): Promise<[PairAnswer, PairAnswer]> {
+    const [answers] = await this.askAtOnce([request])
+    return answers as [PairAnswer, PairAnswer]
+  }
+
+  /** As `ask`, for several requests; what they answer is kept in their order. */
+  private async askAtOnce(requests: readonly PairRequest[]): Promise<[PairAnswer, PairAnswer][]> {
+    const answers = await Promise.all(requests.map((request) => this.compare(request)))
+    for (const [index, request] of requests.entries())
+      for (const [place, side] of this.sides.entries()) side.note(request, answers[index]?.[place] as PairAnswer)
+    return answers
+  }
+
+  private async compare(request: PairRequest): Promise<[PairAnswer, PairAnswer]> {
     const authorization = `ApiKey ${this.subject.text}`
     const [one, other] = await Promise.all([this.left.ask(request, authorization), this.right.ask(request, authorization)])
     this.findings.pairs++

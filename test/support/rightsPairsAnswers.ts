@@ -16,6 +16,8 @@ export interface PairAnswer {
   /** Headers and body as they are compared. */
   readonly text: string
   readonly body: string
+  /** The body as it was sent. */
+  readonly sent: string
   readonly headers: Headers
   /** Requests left, by the only header about limits that no clock is part of. */
   readonly remaining: string | null
@@ -36,7 +38,6 @@ const ATTEMPTS_MAX = 20
 export class Side {
   private readonly tags = new Map<string, string>()
   private readonly tokens = { next: 'now', first: 'now' }
-  private foreignCursor = 'x'
   /** True if a request was repeated, so that counts of requests differ. */
   hasRepeated = false
 
@@ -51,9 +52,9 @@ export class Side {
   }
 
   /** Sends a request, and again while the server is too busy for it. */
-  async ask(request: PairRequest, authorization: string, isSubject = true): Promise<PairAnswer> {
+  async ask(request: PairRequest, authorization: string): Promise<PairAnswer> {
     for (let attempt = 1; ; attempt++) {
-      const answer = await this.askOnce(request, authorization, isSubject)
+      const answer = await this.askOnce(request, authorization)
       if (answer.status !== 503 || attempt === ATTEMPTS_MAX) return answer
       this.hasRepeated = true
       await Bun.sleep(20 * attempt)
@@ -68,16 +69,14 @@ export class Side {
     return answer.text()
   }
 
-  private async askOnce(request: PairRequest, authorization: string, isSubject: boolean): Promise<PairAnswer> {
+  private async askOnce(request: PairRequest, authorization: string): Promise<PairAnswer> {
     const { method, target, body } = request
     const headers: Record<string, string> = { 'accept-encoding': 'identity', 'x-request-id': 'pair', authorization }
     for (const [name, value] of Object.entries(request.headers)) headers[name] = this.resolved(value)
     if (body !== null && !('content-type' in headers)) headers['content-type'] = 'application/json'
-    const answer = await fetch(this.server.url + this.resolved(target), { method, headers, body, redirect: 'manual' })
-    const text = await answer.text()
-    if (isSubject) this.note(request, answer.headers, text)
-    else this.noteForeign(answer.headers)
-    return normal(answer, text)
+    const resolved = this.resolved(target).replace('{cursor}', target.includes('{cursor}') ? await this.foreignCursor(target) : '')
+    const answer = await fetch(this.server.url + resolved, { method, headers, body, redirect: 'manual' })
+    return normal(answer, await answer.text())
   }
 
   private resolved(text: string): string {
@@ -86,10 +85,18 @@ export class Side {
       .replace(/\{tag:([^}]+)\}/g, (_, path: string) => this.tags.get(path) ?? '"0-0"')
       .replace('{next}', this.tokens.next)
       .replace('{first}', this.tokens.first)
-      .replace('{cursor}', this.foreignCursor)
   }
 
-  private note({ method, target }: PairRequest, headers: Headers, text: string): void {
+  /** Returns the cursor that a whole key gets with the same list. */
+  private async foreignCursor(target: string): Promise<string> {
+    const path = target.replace(/[?&]cursor=\{cursor\}/, '')
+    const answer = await fetch(this.server.url + path, { headers: { authorization: `ApiKey ${KEY}` } })
+    await answer.text()
+    return /[?&]cursor=([\w-]+)/.exec(answer.headers.get('link') ?? '')?.[1] ?? 'x'
+  }
+
+  /** Keeps the tags and tokens of an answer, for later requests. */
+  note({ method, target }: PairRequest, { headers, sent: text }: PairAnswer): void {
     const tag = headers.get('etag')
     if (tag !== null && !tag.startsWith(WEAK)) {
       const path = method === 'POST' ? new URL(headers.get('location') ?? PUBLIC_URL).pathname : target.replace(/\?.*/, '')
@@ -98,10 +105,6 @@ export class Side {
     if (!/\/Changes/i.test(target)) return
     this.tokens.next = /"next":"([\w-]+)"/.exec(text)?.[1] ?? this.tokens.next
     this.tokens.first = /"token":"([\w-]+)"/.exec(text)?.[1] ?? this.tokens.first
-  }
-
-  private noteForeign(headers: Headers): void {
-    this.foreignCursor = /[?&]cursor=([\w-]+)/.exec(headers.get('link') ?? '')?.[1] ?? this.foreignCursor
   }
 }
 
@@ -116,7 +119,7 @@ function normal({ status, headers }: Response, text: string): PairAnswer {
     else lines.push(name === 'etag' && !value.startsWith(WEAK) ? `${name}: <tag>` : `${name}: ${value}`)
   }
   const remaining = headers.get('x-ratelimit-remaining')
-  return { status, headers, body, remaining, text: [`${status}`, ...lines.sort(), '', body].join('\n') }
+  return { status, headers, body, sent: text, remaining, text: [`${status}`, ...lines.sort(), '', body].join('\n') }
 }
 
 /** Returns the target of the page that a link of this relation leads to. */
