@@ -6,9 +6,9 @@ interface Options {
   /** Pairs of answers to compare, at least. */
   readonly pairs: number
   /** Number of the key to begin with, as a line of an earlier run names it. */
-  readonly from?: number
+  readonly from?: number | undefined
   /** Keys to try; default: as many as the pairs need. */
-  readonly keys?: number
+  readonly keys?: number | undefined
 }
 
 export interface RightsProof {

@@ -17,6 +17,7 @@ import { ask, watch } from './http.ts'
 import { proveImports } from './imports.ts'
 import { proveWindow } from './limiterOracle.ts'
 import { proveLists } from './lists.ts'
+import { proveRights } from './rights.ts'
 import { proveSoak } from './soak.ts'
 
 const UNLIMITED = '100000/1s'
@@ -165,10 +166,20 @@ const imports: Record<string, Proof> = {
     withServer({ RATE_LIMITS: UNLIMITED }, async (server) => same(await proveImports({ seed, server, key: KEY, kills: 30 }))),
 }
 
+/** What a key may not see must not change what it sees: two databases that differ in it alone give the same answers. */
+const rights: Record<string, Proof> = {
+  'answers to random rights': async (seed) => {
+    const { channels, ...found } = await proveRights({ seed, pairs: options.pairs, from: options.key, keys: options.keys })
+    for (const [channel, counts] of Object.entries(channels).toSorted())
+      console.log(`      ${channel}: ${JSON.stringify(counts)}`)
+    return same(found)
+  },
+}
+
 /** A soak: the CRUD mix for some seconds, while workers, connections and PostgreSQL are killed, cut and frozen. */
 const soakOf = (seconds: number): Record<string, Proof> => ({ soak: async (seed) => same(await proveSoak({ seed, seconds })) })
 
-const groups = { limiter, lists, tests, fairness, hostile, changes, imports }
+const groups = { limiter, lists, tests, fairness, hostile, changes, imports, rights }
 const options = new Command('prove')
   .description('Proves what the server promises, for as long as you like.')
   .option('--minutes <n>', 'how long', parseMinutes, 1)
@@ -177,6 +188,9 @@ const options = new Command('prove')
   .option('--requests <n>', 'how many requests the hostile client sends', parseCount, 1_000_000)
   .option('--from <n>', 'the attempt of a seed that it begins with, as a line of an earlier run says', parseCount, 0)
   .option('--lists <n>', 'in each proof of lists, at least so many lists beside writes', parseCount, 0)
+  .option('--pairs <n>', 'how many pairs of answers to keys of random rights are compared', parseCount, 10_000)
+  .option('--key <n>', 'the key of a seed that it begins with, as a difference says', parseNumber, 0)
+  .option('--keys <n>', 'how many keys it tries at most', parseCount)
   .option('--seed <n>', 'what the first round of random numbers begins with, as a line of an earlier run says', parseCount)
   .parse()
   .opts<{
@@ -186,6 +200,9 @@ const options = new Command('prove')
     requests: number
     from: number
     lists: number
+    pairs: number
+    key: number
+    keys?: number
     seed?: number
   }>()
 const { minutes, only } = options
@@ -292,6 +309,10 @@ function parseDuration(text: string): number {
   const seconds = Number(number) * ({ s: 1, m: 60, h: 3_600 }[unit] ?? 0)
   if (seconds < 20) throw new InvalidArgumentError('It must be a number and s, m or h, 20s or more.')
   return seconds
+}
+
+function parseNumber(text: string): number {
+  return text === '0' ? 0 : parseCount(text)
 }
 
 function parseCount(text: string): number {

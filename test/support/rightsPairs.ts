@@ -2,6 +2,8 @@
 // differ in hidden cells and hidden rows alone; every answer of theirs to the key must be equal to the byte.
 import type { Entity } from '../../src/model/entity.ts'
 import type { KeyRecord } from '../../src/model/key.ts'
+import { parseRights } from '../../src/rights/checks.ts'
+import { RightError } from '../../src/rights/grammar.ts'
 import { entities as declared } from './entities.ts'
 import { connect, createDatabase } from './postgres.ts'
 import { Random } from './random.ts'
@@ -117,8 +119,9 @@ class Trial {
   private async begin(): Promise<void> {
     const { random, entities } = this
     this.rows = randomRows(random, entities)
-    this.key = this.options.isWhole ? wholeKey(entities) : randomKey(random, entities)
+    this.key = this.options.isWhole ? wholeKey(entities) : this.accepted(() => randomKey(random, entities))
     this.twin = this.options.isWhole ? null : twinOf(random, this.key, entities)
+    if (this.twin && !isAccepted(this.twin, entities)) this.twin = null
     this.secrets = new Secrets(this.rows, this.key)
     const [one, other] = [this.secrets.variant(random), this.secrets.variant(random)]
     this.subject = makeKey({ name: 'subject', ...recordOf(this.key) })
@@ -131,19 +134,44 @@ class Trial {
     this.findings.hiddenCells += this.secrets.hiddenCells
   }
 
+  /** Draws keys until the server takes one. */
+  private accepted(draw: () => RandomKey): RandomKey {
+    for (;;) {
+      const key = draw()
+      if (isAccepted(key, this.entities)) return key
+      this.findings.refused++
+    }
+  }
+
   /** What the key may see must be the same in both databases, as a whole key reads it, and the key must see just that. */
   private async checkVisible(moment: string): Promise<void> {
     for (const { entity, filters, fields, verbs, text } of this.key.rights) {
       if (!verbs.includes('read')) continue
       const address = text.slice(text.indexOf(' ') + 1)
       const chosen = fields === null ? [] : [`fields=${['Id', ...fields.map(({ name }) => name)]}`]
-      const parameters = address.split('?')[1]?.split('&').filter((one) => !one.startsWith('fields=')) ?? []
+      const parameters =
+        address
+          .split('?')[1]
+          ?.split('&')
+          .filter((one) => !one.startsWith('fields=')) ?? []
       const target = `/${entity.plural}?${[...parameters, ...chosen].join('&')}`
       const [one, other] = await Promise.all(this.sides.map((side) => side.readWhole(target)))
       if (one !== other) this.report(`what the key may read differs ${moment}`, `GET ${target}`, one as string, other as string)
-      const request: PairRequest = { channel: 'ndjson', method: 'GET', target: `/${entity.plural}`, headers: { accept: 'application/x-ndjson' }, body: null }
+      const request: PairRequest = {
+        channel: 'ndjson',
+        method: 'GET',
+        target: `/${entity.plural}`,
+        headers: { accept: 'application/x-ndjson' },
+        body: null,
+      }
       const [own] = await this.ask(request)
-      if (own.body !== one) this.report(`the key does not get what its address has ${moment} (${filters.length} filters)`, showRequest(request), own.body, one as string)
+      if (own.body !== one)
+        this.report(
+          `the key does not get what its address has ${moment} (${filters.length} filters)`,
+          showRequest(request),
+          own.body,
+          one as string,
+        )
     }
   }
 
@@ -196,7 +224,8 @@ class Trial {
     if (this.sides.some(({ hasRepeated }) => hasRepeated)) return
     const difference = Number(one.remaining) - Number(other.remaining)
     this.chargesBefore ??= difference
-    if (difference !== this.chargesBefore) this.report('the charges differ', showRequest(request), String(one.remaining), String(other.remaining))
+    if (difference !== this.chargesBefore)
+      this.report('the charges differ', showRequest(request), String(one.remaining), String(other.remaining))
   }
 
   /** Difference of the requests left at the first check: former keys of the name may have been charged unequally. */
@@ -222,7 +251,7 @@ class Trial {
   private async writeAll(seen: readonly Seen[], secrets: Secrets): Promise<void> {
     const { random } = this
     const reads = new ReadsDraw(random, this.rows, seen)
-    const writes = new WritesDraw(random, this.rows, this.key, secrets)
+    const writes = new WritesDraw(random, this.key, secrets)
     const oracle = new WriteOracle(this.left.server.sql, this.key, this.entities)
     for (let left = this.options.writes; left > 0; left--) {
       if (random.chance(15)) await this.writeTogether(writes.several(4), oracle)
@@ -235,7 +264,8 @@ class Trial {
   private async write(request: PairRequest, oracle: WriteOracle): Promise<void> {
     const before = await oracle.before(request)
     const [answer] = await this.ask(request)
-    for (const fault of await oracle.faultsOf(request, answer, before)) this.report(fault, showRequest(request), String(before), answer.text)
+    for (const fault of await oracle.faultsOf(request, answer, before))
+      this.report(fault, showRequest(request), String(before), answer.text)
   }
 
   /** Writes different rows at once, beside another key whose rights differ in values. */
@@ -286,7 +316,20 @@ class Trial {
   private report(what: string, request: string, one: string, other: string): void {
     const { left, right } = excerptsOf(one, other)
     const rights = this.key.text.replaceAll('\n', '\n    ')
-    this.findings.differences.push(`${this.name}: ${what}\n  rights\n    ${rights}\n  ${request}\n  one:   ${left}\n  other: ${right}`)
+    this.findings.differences.push(
+      `${this.name}: ${what}\n  rights\n    ${rights}\n  ${request}\n  one:   ${left}\n  other: ${right}`,
+    )
+  }
+}
+
+/** Returns whether a key may be given these rights. */
+function isAccepted({ text }: RandomKey, entities: readonly Entity[]): boolean {
+  try {
+    parseRights(text.split('\n'), entities)
+    return true
+  } catch (error) {
+    if (error instanceof RightError) return false
+    throw error
   }
 }
 
@@ -299,7 +342,9 @@ function excerptsOf(one: string, other: string): { readonly left: string; readon
 }
 
 function recordOf({ text }: RandomKey): Partial<KeyRecord> {
-  return text.startsWith('*:') ? { rights: text } : ({ rights: '', addresses: text } as Partial<KeyRecord>)
+  if (text.startsWith('*:')) return { rights: text }
+  const rights = parseRights(text.split('\n'), declared)
+  return { rights: '', addresses: rights.map((right) => right.text).join('\n') } as Partial<KeyRecord>
 }
 
 /** Returns a key of the old form, which sees everything. */
@@ -329,9 +374,18 @@ async function applyHidden(sql: Side['server']['sql'], writes: readonly HiddenWr
 }
 
 /** Returns a name of a property that the key does not know, if the answer has it although the request does not; else null. */
-function hiddenNameIn({ rights, text }: RandomKey, entities: readonly Entity[], request: PairRequest, answer: PairAnswer): string | null {
+function hiddenNameIn(
+  { rights, text }: RandomKey,
+  entities: readonly Entity[],
+  request: PairRequest,
+  answer: PairAnswer,
+): string | null {
   if (text.startsWith('*:') || /^\/rights/i.test(request.target)) return null
-  const known = new Set(rights.flatMap(({ entity, fields, verbs }) => (verbs.includes('delete') ? [] : (fields ?? entity.properties)).map(({ name }) => name)))
+  const known = new Set(
+    rights.flatMap(({ entity, fields, verbs }) =>
+      (verbs.includes('delete') ? [] : (fields ?? entity.properties)).map(({ name }) => name),
+    ),
+  )
   const asked = `${request.target} ${request.body ?? ''}`.toLowerCase()
   for (const { properties } of entities)
     for (const { name, path } of properties) {

@@ -74,7 +74,10 @@ export class Side {
     const headers: Record<string, string> = { 'accept-encoding': 'identity', 'x-request-id': 'pair', authorization }
     for (const [name, value] of Object.entries(request.headers)) headers[name] = this.resolved(value)
     if (body !== null && !('content-type' in headers)) headers['content-type'] = 'application/json'
-    const resolved = this.resolved(target).replace('{cursor}', target.includes('{cursor}') ? await this.foreignCursor(target) : '')
+    const resolved = this.resolved(target).replace(
+      '{cursor}',
+      target.includes('{cursor}') ? await this.foreignCursor(target) : '',
+    )
     const answer = await fetch(this.server.url + resolved, { method, headers, body, redirect: 'manual' })
     return normal(answer, await answer.text())
   }

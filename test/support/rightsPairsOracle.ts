@@ -41,11 +41,13 @@ export class WriteOracle {
     const verb = VERBS[request.method] as Verb
     const right = this.key.rights.find((one) => one.entity === aim.entity && one.verbs.includes(verb))
     const isDone = answer.status < 300
-    if (isDone && right === undefined) return [`a key without the right to ${verb} ${aim.entity.plural} was answered ${answer.status}`]
+    if (isDone && right === undefined)
+      return [`a key without the right to ${verb} ${aim.entity.plural} was answered ${answer.status}`]
     const isReplay = answer.headers.has('idempotency-replayed')
     if (verb === 'create') return isDone && right && !isReplay ? this.faultsOfCreate(right, answer) : []
     const after = await readRow(this.sql, aim.entity, aim.id as number)
-    if (!isDone || isReplay) return String(before) === String(after) ? [] : [`the row has changed, although the answer is ${answer.status}`]
+    if (!isDone || isReplay)
+      return String(before) === String(after) ? [] : [`the row has changed, although the answer is ${answer.status}`]
     return this.faultsOfChange(right as RandomRight, before, after)
   }
 
@@ -90,7 +92,9 @@ export class WriteOracle {
     const read = this.key.rights.find((one) => one.entity === target && one.verbs.includes('read'))
     if (!read || read.filters.length === 0) return []
     const row = await readRow(this.sql, target, Number(id))
-    return row && rowMatches(target, row, read.filters) === false ? [`${property.name} names a row that the key may not read`] : []
+    return row && rowMatches(target, row, read.filters) === false
+      ? [`${property.name} names a row that the key may not read`]
+      : []
   }
 
   /** Returns the row that the request is about; id null: a new one. Null: not a write of rows. */

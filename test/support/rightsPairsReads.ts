@@ -4,7 +4,7 @@ import { operators } from '../../src/model/operators.ts'
 import type { Random } from './random.ts'
 import type { PairRequest } from './rightsPairsAnswers.ts'
 import { type RandomKey, type RandomRight, typed } from './rightsPairsRights.ts'
-import { idMaxOf, NEXT_ID, randomValue, type Rows, valueIn } from './rightsPairsRows.ts'
+import { idMaxOf, NEXT_ID, type Rows, randomValue, valueIn } from './rightsPairsRows.ts'
 import type { Secrets } from './rightsPairsSecrets.ts'
 
 /** An entity as the key reads it. */
@@ -77,14 +77,18 @@ export class ReadsDraw {
     const one = this.seen.find((seen) => seen.entity === entity) as Seen
     const query = random.chance(25) ? `?fields=${this.fields(one)}` : ''
     const headers: Headers = {}
-    if (random.chance(20)) headers[random.pick(['if-none-match', 'if-match'])] = random.pick([`{tag:/${entity.plural}/${id}}`, '*', '"0-0"'])
+    if (random.chance(20))
+      headers[random.pick(['if-none-match', 'if-match'])] = random.pick([`{tag:/${entity.plural}/${id}}`, '*', '"0-0"'])
     return this.request('row', random.chance(10) ? 'HEAD' : 'GET', path + query, headers)
   }
 
   private summary(one: Seen): PairRequest {
     const { random } = this
     const parameters = random.chance(40) ? this.filters(one) : []
-    const keys = this.someOf(one.properties.filter(({ path }) => path[0] !== 'count'), random.pick([0, 1, 1, 2, 3]))
+    const keys = this.someOf(
+      one.properties.filter(({ path }) => path[0] !== 'count'),
+      random.pick([0, 1, 1, 2, 3]),
+    )
     const groups = keys.map((property) =>
       ['instant', 'date'].includes(property.kind.name) && random.chance(60)
         ? `${random.pick(['year', 'quarter', 'month', 'week', 'day'])}(${property.name})`
@@ -94,10 +98,13 @@ export class ReadsDraw {
     const isNumber = ({ kind, reference, name }: Property) =>
       (kind.name === 'decimal' || kind.name === 'integer') && reference === null && name !== 'Id'
     for (const aggregate of ['sum', 'average', 'minimum', 'maximum']) {
-      const fit = one.properties.filter((property) => (/sum|average/.test(aggregate) ? isNumber(property) : property.kind.ordered))
+      const fit = one.properties.filter((property) =>
+        /sum|average/.test(aggregate) ? isNumber(property) : property.kind.ordered,
+      )
       if (fit.length > 0 && random.chance(45)) parameters.push(`${aggregate}=${this.someOf(fit, 2).map(({ name }) => name)}`)
     }
-    if (random.chance(40)) parameters.push(`sort=${random.pick(['-count', 'count', ...groups, ...groups.map((group) => `-${group}`)])}`)
+    if (random.chance(40))
+      parameters.push(`sort=${random.pick(['-count', 'count', ...groups, ...groups.map((group) => `-${group}`)])}`)
     const kind = random.below(10)
     if (kind < 2) return this.get('summary, csv', one, parameters, { accept: 'text/csv' }, 'GET', '/Summary')
     if (kind < 3) return this.get('summary, ndjson', one, parameters, { accept: 'application/x-ndjson' }, 'GET', '/Summary')
@@ -140,7 +147,16 @@ export class ReadsDraw {
   /** Names a property that the key does not see, or that there is not, in any parameter and spelling. */
   private named(one: Seen, name: string, channel: string): PairRequest {
     const { random } = this
-    const spelt = random.pick([name, name, name.toLowerCase(), name.toUpperCase(), name.replace('.', '[').replace(/(\[.*)/, '$1]'), `${name}[]`, `${name}.Id`, name.slice(0, -1)])
+    const spelt = random.pick([
+      name,
+      name,
+      name.toLowerCase(),
+      name.toUpperCase(),
+      name.replace('.', '[').replace(/(\[.*)/, '$1]'),
+      `${name}[]`,
+      `${name}.Id`,
+      name.slice(0, -1),
+    ])
     const value = random.pick(['Ada', '>0', '!=', '', 'true', '2024-01-31T09:00:00Z'])
     const parameter = random.pick([
       `${spelt}=${encodeURIComponent(value)}`,
@@ -176,7 +192,14 @@ export class ReadsDraw {
     const { random } = this
     const entity = random.pick(this.entities)
     const path = `/${entity.plural}`
-    const target = random.pick([path, `${path}/${this.anyId(entity)}`, `${path}/Summary`, `/Changes?entity=${entity.plural}`, '/Changes', `${path}/1/Changes`])
+    const target = random.pick([
+      path,
+      `${path}/${this.anyId(entity)}`,
+      `${path}/Summary`,
+      `/Changes?entity=${entity.plural}`,
+      '/Changes',
+      `${path}/1/Changes`,
+    ])
     return this.request('any entity', random.chance(10) ? 'HEAD' : 'GET', target, {})
   }
 
@@ -193,7 +216,8 @@ export class ReadsDraw {
     const fit = operators.filter(({ serves }) => serves(property.kind))
     const { sign, isAny, folded } = random.chance(25) ? (fit.find((one) => one.isAny) ?? random.pick(fit)) : random.pick(fit)
     const operand = () => encodeURIComponent(typed(property, this.value(one, property)))
-    if (folded) return [`${property.name}${sign}=${encodeURIComponent(Array.from(this.value(one, property)).slice(0, 2).join('') || 'a')}`]
+    if (folded)
+      return [`${property.name}${sign}=${encodeURIComponent(Array.from(this.value(one, property)).slice(0, 2).join('') || 'a')}`]
     if (isAny) return Array.from({ length: random.pick([1, 2, 3]) }, () => `${this.spelt(property.name)}${sign}=${operand()}`)
     return [`${this.spelt(property.name)}=${encodeURIComponent(sign)}${operand()}`]
   }
@@ -230,7 +254,14 @@ export class ReadsDraw {
     return this.random.chance(92) ? name : this.random.pick([name.toLowerCase(), name.toUpperCase()])
   }
 
-  private get(channel: string, { entity }: Seen, parameters: readonly string[], headers: Headers = {}, method = 'GET', path = ''): PairRequest {
+  private get(
+    channel: string,
+    { entity }: Seen,
+    parameters: readonly string[],
+    headers: Headers = {},
+    method = 'GET',
+    path = '',
+  ): PairRequest {
     return this.request(channel, method, `/${this.spelt(entity.plural)}${path}${questionMark(parameters)}`, headers)
   }
 

@@ -38,7 +38,11 @@ const WRITES: readonly Verb[] = ['create', 'update', 'delete']
 const KINDS = ['reader', 'reader', 'reader', 'desk', 'desk', 'desk', 'editor', 'editor', 'blind', 'mixed'] as const
 
 /** Draws a key of one to several rights. `kind`: what it is for. */
-export function randomKey(random: Random, entities: readonly Entity[], kind: (typeof KINDS)[number] = random.pick(KINDS)): RandomKey {
+export function randomKey(
+  random: Random,
+  entities: readonly Entity[],
+  kind: (typeof KINDS)[number] = random.pick(KINDS),
+): RandomKey {
   const draw = new RightsDraw(random, entities)
   const main = random.pick(entities)
   const others = entities.filter((entity) => entity !== main && random.chance(40))
@@ -51,8 +55,7 @@ export function randomKey(random: Random, entities: readonly Entity[], kind: (ty
   if (kind === 'editor' || kind === 'blind')
     for (const verb of WRITES) if (random.chance(60)) rights.push(draw.write(verb, main, rights))
   if (kind === 'mixed')
-    for (const entity of entities)
-      for (const verb of WRITES) if (random.chance(40)) rights.push(draw.write(verb, entity, rights))
+    for (const entity of entities) for (const verb of WRITES) if (random.chance(40)) rights.push(draw.write(verb, entity, rights))
   if (rights.length === 0) rights.push(draw.write('create', main, rights))
   return keyOf(rights)
 }
@@ -76,7 +79,9 @@ export function twinOf(random: Random, key: RandomKey, entities: readonly Entity
   }
   const rights = key.rights.map((right) => {
     const filters = right.filters.map(other)
-    return right.becomes === null ? rightOf({ ...right, filters }) : rightOf({ ...right, filters, becomes: right.becomes.map(other) })
+    return right.becomes === null
+      ? rightOf({ ...right, filters })
+      : rightOf({ ...right, filters, becomes: right.becomes.map(other) })
   })
   return differs ? keyOf(rights) : null
 }
@@ -112,13 +117,28 @@ class RightsDraw {
     const writable = entity.properties.filter((property) => property.writable)
     const fields = this.settable(entity, rights, [])
     if (this.random.chance(35))
-      return rightOf({ verbs: ['update'], entity, filters: this.random.chance(50) ? this.filters(entity, 1, writable) : [], fields, becomes: null })
+      return rightOf({
+        verbs: ['update'],
+        entity,
+        filters: this.random.chance(50) ? this.filters(entity, 1, writable) : [],
+        fields,
+        becomes: null,
+      })
     // `Status=Requested becomes Status[]=Approved&Status[]=Declined`, of a property that may be set.
     const settable = (fields ?? writable).filter(({ kind }) => kind.name !== 'decimal')
     const property = this.random.pick(settable.length > 0 ? settable : writable)
-    const filters = this.random.chance(80) ? [this.condition(property, ['=', '[]', '!='])] : this.filters(entity, 1, writable)
-    const becomes = [this.condition(property, ['=', '[]', '[]', '!='])]
-    if (this.random.chance(20)) becomes.push(...this.filters(entity, 1, writable.filter((one) => one !== property)))
+    const filters = this.random.chance(80)
+      ? [this.condition(entity, property, ['=', '[]', '!='])]
+      : this.filters(entity, 1, writable)
+    const becomes = [this.condition(entity, property, ['=', '[]', '[]', '!='])]
+    if (this.random.chance(20))
+      becomes.push(
+        ...this.filters(
+          entity,
+          1,
+          writable.filter((one) => one !== property),
+        ),
+      )
     return rightOf({ verbs: ['update'], entity, filters, fields, becomes })
   }
 
@@ -156,16 +176,14 @@ class RightsDraw {
   private filters(entity: Entity, count: number, properties: readonly Property[], signs?: readonly string[]): Condition[] {
     const chosen = new Set(Array.from({ length: count }, () => this.random.pick(properties)))
     // Conditions of few rows and of many: with decimals and dates alone most rights would admit next to nothing.
-    return [...chosen].map((property) => this.condition(property, signs ?? signsFor(property)))
-      .filter(({ property }) => entity.properties.includes(property))
+    return [...chosen].map((property) => this.condition(entity, property, signs ?? signsFor(property)))
   }
 
-  private condition(property: Property, signs: readonly string[]): Condition {
+  private condition(entity: Entity, property: Property, signs: readonly string[]): Condition {
     const served = operators.filter(({ serves }) => serves(property.kind)).map(({ sign }) => sign)
     const sign = this.random.pick(signs.filter((one) => served.includes(one)))
-    const target = property.reference ? targetOf(property, this.entities) : null
-    const idMax = target ? idMaxOf(target, this.entities) : 60
-    const draw = () => operandOf(this.random, property, idMax)
+    const target = property.reference ? targetOf(property, this.entities) : entity
+    const draw = () => operandOf(this.random, property, idMaxOf(target, this.entities))
     if (sign === '[]') return { property, sign, values: [...new Set([draw(), draw(), ...this.random.times(3, draw)])] }
     if (sign === '[begins]' || sign === '[contains]') return { property, sign, values: [partOf(this.random, draw())] }
     const mayBeEmpty = (sign === '=' || sign === '!=') && property.kind.nullable && this.random.chance(15)

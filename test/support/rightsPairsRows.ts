@@ -122,7 +122,11 @@ export function valueIn(rows: Rows, entity: Entity, id: number, property: Proper
   if (!cells) return null
   if (property.writable) return cells.get(property) ?? null
   const { own, through } = sourcesOf(entity, property, [...rows.keys()])
-  if (!through) return computed(property, own.map((one) => cells.get(one) ?? null))
+  if (!through)
+    return computed(
+      property,
+      own.map((one) => cells.get(one) ?? null),
+    )
   const referred = cells.get(through.reference) ?? null
   return referred === null ? null : valueIn(rows, through.target, Number(referred), through.property)
 }
@@ -147,8 +151,7 @@ export async function fill(sql: postgres.Sql, rows: Rows): Promise<void> {
     await transaction`delete from entity_change`
     await transaction`delete from idempotency_key`
     for (const entity of entities) await insert(transaction, entity, rows)
-    for (const { table } of entities)
-      await transaction`select setval(pg_get_serial_sequence(${table}, 'id'), ${NEXT_ID}, false)`
+    for (const { table } of entities) await transaction`select setval(pg_get_serial_sequence(${table}, 'id'), ${NEXT_ID}, false)`
   })
 }
 

@@ -68,8 +68,7 @@ export class Secrets {
     for (const entity of this.entities) {
       const own = new Map<number, Map<Property, string | null>>()
       const fixed = this.fixedRows.get(entity) as Set<number>
-      for (const [id, cells] of this.rows.get(entity) ?? [])
-        if (fixed.has(id) || !random.chance(25)) own.set(id, new Map(cells))
+      for (const [id, cells] of this.rows.get(entity) ?? []) if (fixed.has(id) || !random.chance(25)) own.set(id, new Map(cells))
       varied.set(entity, own)
     }
     for (const [entity, own] of varied) for (const [id, cells] of own) this.vary(random, varied, entity, id, cells)
@@ -95,8 +94,7 @@ export class Secrets {
   /** Number of cells in which databases may differ. */
   get hiddenCells(): number {
     let count = 0
-    for (const entity of this.entities)
-      for (const id of this.idsOf(entity)) count += this.hiddenProperties(entity, id).length
+    for (const entity of this.entities) for (const id of this.idsOf(entity)) count += this.hiddenProperties(entity, id).length
     return count
   }
 
@@ -205,8 +203,9 @@ export class Secrets {
   }
 
   private isCompared(entity: Entity, property: Property): boolean {
-    return this.key.rights.some((right) =>
-      right.entity === entity && [...right.filters, ...(right.becomes ?? [])].some((one) => one.property === property))
+    return this.key.rights.some(
+      (right) => right.entity === entity && [...right.filters, ...(right.becomes ?? [])].some((one) => one.property === property),
+    )
   }
 
   /** Changes hidden cells of a row, so that every right to read admits it as before. */
@@ -217,7 +216,9 @@ export class Secrets {
       const target = property.reference ? targetOf(property, this.entities) : entity
       if (property.reference) {
         const allowed = this.allowedTargets.get(property)
-        const drawn = random.chance(40) ? randomValue(random, property, idMaxOf(target, this.entities)) : cells.get(property) ?? null
+        const drawn = random.chance(40)
+          ? randomValue(random, property, idMaxOf(target, this.entities))
+          : (cells.get(property) ?? null)
         const isThere = drawn !== null && varied.get(target)?.has(Number(drawn)) && (allowed?.has(Number(drawn)) ?? true)
         cells.set(property, isThere ? drawn : null)
       } else if (random.chance(50)) cells.set(property, randomCell(random, property, 60))
@@ -233,7 +234,10 @@ export class Secrets {
           this.matches(varied, entity, id, filters) === this.matches(this.rows, entity, id, filters) ||
           !filters.some(({ property }) => property.writable),
       )
-    if (!isSame()) undo((this.reads.get(entity) ?? []).flatMap(({ filters }) => filters.map((one) => one.property)).filter((one) => one.writable))
+    if (!isSame())
+      undo(
+        (this.reads.get(entity) ?? []).flatMap(({ filters }) => filters.map((one) => one.property)).filter((one) => one.writable),
+      )
     const ruled = new Map(cells)
     keepRules(entity, ruled)
     const isBroken = [...ruled].some(([property, value]) => cells.get(property) !== value)

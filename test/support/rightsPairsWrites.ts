@@ -4,7 +4,7 @@ import { type Entity, isGroup, type Property } from '../../src/model/entity.ts'
 import type { Random } from './random.ts'
 import type { PairRequest } from './rightsPairsAnswers.ts'
 import { type Condition, type RandomKey, type RandomRight, typed } from './rightsPairsRights.ts'
-import { idMaxOf, NEXT_ID, randomCell, type Rows, targetOf } from './rightsPairsRows.ts'
+import { idMaxOf, NEXT_ID, type Rows, randomCell, targetOf } from './rightsPairsRows.ts'
 import type { Secrets } from './rightsPairsSecrets.ts'
 
 type Headers = Record<string, string>
@@ -16,11 +16,10 @@ export class WritesDraw {
 
   constructor(
     private readonly random: Random,
-    private readonly rows: Rows,
     private readonly key: RandomKey,
     private readonly secrets: Secrets,
   ) {
-    this.entities = [...rows.keys()]
+    this.entities = secrets.entities
   }
 
   /** Draws a write, mostly one to which the key has a right. */
@@ -41,22 +40,33 @@ export class WritesDraw {
     if (rights.length === 0) return []
     const right = this.random.pick(rights)
     const copied = new Set(
-      this.entities.flatMap(({ properties }) => properties).flatMap(({ reference }) => (reference?.copy ? [reference.copy.source] : [])),
+      this.entities
+        .flatMap(({ properties }) => properties)
+        .flatMap(({ reference }) => (reference?.copy ? [reference.copy.source] : [])),
     )
     const isCopied = (property: Property) =>
-      right.entity.properties.some(({ column, computedFrom }) => copied.has(column) && (computedFrom.includes(property.column) || column === property.column))
+      right.entity.properties.some(
+        ({ column, computedFrom }) =>
+          copied.has(column) && (computedFrom.includes(property.column) || column === property.column),
+      )
     const fit = this.settable(right).filter((property) => !isCopied(property) && property.reference === null)
     if (fit.length === 0) return []
     const ids = new Set(Array.from({ length: count }, () => this.idFor(right)))
     const chosen = this.someOf(fit, 2)
-    return [...ids].map((id) => this.request('update, at once', 'PATCH', `/${right.entity.plural}/${id}`, {}, this.body(right, chosen)))
+    return [...ids].map((id) =>
+      this.request('update, at once', 'PATCH', `/${right.entity.plural}/${id}`, {}, this.body(right, chosen)),
+    )
   }
 
   private create(right: RandomRight): PairRequest {
     const { random } = this
     const path = `/${right.entity.plural}`
     const dryRun = random.chance(15) ? '?dryRun=1' : ''
-    const row = () => this.body(right, this.settable(right).filter((one) => one.required || random.chance(55)))
+    const row = () =>
+      this.body(
+        right,
+        this.settable(right).filter((one) => one.required || random.chance(55)),
+      )
     if (random.chance(70)) return this.request(dryRun ? 'dry run' : 'create', 'POST', path + dryRun, this.conditions(null), row())
     const rows = [row(), ...random.times(3, row)]
     const channel = dryRun ? 'dry run' : 'create, several'
