@@ -155,7 +155,7 @@ class Trial {
           ?.split('&')
           .filter((one) => !one.startsWith('fields=')) ?? []
       const target = `/${entity.plural}?${[...parameters, ...chosen].join('&')}`
-      const [one, other] = await Promise.all(this.sides.map((side) => side.readWhole(target)))
+      const [one, other] = await Promise.all(this.sides.map(async (side) => withoutEmpty(await side.readWhole(target))))
       if (one !== other) this.report(`what the key may read differs ${moment}`, `GET ${target}`, one as string, other as string)
       const request: PairRequest = {
         channel: 'ndjson',
@@ -234,15 +234,16 @@ class Trial {
   /** Writes hidden cells past the API, differently in the two databases, or in one alone. */
   private async writeHidden(secrets: Secrets): Promise<void> {
     const writes = this.sides.map(() => (this.random.chance(ONE_SIDED) ? [] : secrets.hiddenWrites(this.random, 6)))
+    for (const side of this.sides) side.forgetTags()
     await Promise.all(this.sides.map(({ server }, index) => applyHidden(server.sql, writes[index] as HiddenWrite[])))
   }
 
   private async readAgain(reads: ReadonlyMap<PairRequest, PairAnswer>): Promise<void> {
-    const chosen = [...reads].filter(() => this.random.chance(30))
+    const chosen = [...reads].filter(([request]) => !hasSymbols(request) && this.random.chance(30))
     await Promise.all(
       chosen.map(async ([request, before]) => {
         const [now] = await this.compare(request)
-        if (!hasSymbols(request) && now.text !== before.text)
+        if (now.text !== before.text)
           this.report('an answer differs after a hidden write', showRequest(request), before.text, now.text)
       }),
     )
@@ -333,6 +334,11 @@ function isAccepted({ text }: RandomKey, entities: readonly Entity[]): boolean {
   }
 }
 
+/** An object is null for the key if none of its visible parts has a value; for a whole key, hidden ones count, too. */
+function withoutEmpty(rows: string): string {
+  return rows.replace(/\{(?:"\w+":null,?)+\}/g, 'null')
+}
+
 /** Returns both texts from a little before they begin to differ. */
 function excerptsOf(one: string, other: string): { readonly left: string; readonly right: string } {
   let at = 0
@@ -392,7 +398,7 @@ function hiddenNameIn(
       const last = path.at(-1) as string
       // Names of one word are words of messages, too.
       const isWord = !/[a-z][A-Z]/.test(last)
-      if (known.has(name) || asked.includes(last.toLowerCase().slice(0, -1))) continue
+      if (name === 'Id' || known.has(name) || asked.includes(last.toLowerCase().slice(0, -1))) continue
       const pattern = isWord ? `"${last}":` : `\\b(${last}|${last.charAt(0).toUpperCase()}${last.slice(1)})\\b`
       if (new RegExp(pattern).test(answer.body)) return name
     }

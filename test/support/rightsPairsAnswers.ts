@@ -98,8 +98,16 @@ export class Side {
     return /[?&]cursor=([\w-]+)/.exec(answer.headers.get('link') ?? '')?.[1] ?? 'x'
   }
 
+  /** Forgets versions of rows: a hidden value may have changed them in one database alone. */
+  forgetTags(): void {
+    this.tags.clear()
+  }
+
   /** Keeps the tags and tokens of an answer, for later requests. */
-  note({ method, target }: PairRequest, { headers, sent: text }: PairAnswer): void {
+  note({ method, target }: PairRequest, { status, headers, sent: text }: PairAnswer): void {
+    // A write may change the versions of rows that copy from it, by a reference that the key does not see.
+    if (method !== 'GET' && method !== 'HEAD' && status < 300) this.tags.clear()
+    if (headers.has('idempotency-replayed')) return
     const tag = headers.get('etag')
     if (tag !== null && !tag.startsWith(WEAK)) {
       const path = method === 'POST' ? new URL(headers.get('location') ?? PUBLIC_URL).pathname : target.replace(/\?.*/, '')

@@ -107,8 +107,10 @@ export interface Sources {
 
 export function sourcesOf(entity: Entity, property: Property, entities: readonly Entity[]): Sources {
   if (property.writable || property === entity.id) return { own: [property], through: null }
-  if (property.computedFrom.length > 0)
-    return { own: entity.properties.filter(({ column }) => property.computedFrom.includes(column)), through: null }
+  if (property.computedFrom.length > 0) {
+    const own = property.computedFrom.map((column) => entity.properties.find((one) => one.column === column) as Property)
+    return { own, through: null }
+  }
   const reference = entity.properties.find((one) => one.reference?.copy?.column === property.column) as Property
   const target = targetOf(reference, entities)
   const source = target.properties.find(({ column }) => column === reference.reference?.copy?.source) as Property

@@ -4,7 +4,7 @@ import { type Entity, isGroup, type Property } from '../../src/model/entity.ts'
 import type { Random } from './random.ts'
 import type { PairRequest } from './rightsPairsAnswers.ts'
 import { type Condition, type RandomKey, type RandomRight, typed } from './rightsPairsRights.ts'
-import { idMaxOf, NEXT_ID, type Rows, randomCell, targetOf } from './rightsPairsRows.ts'
+import { idMaxOf, NEXT_ID, randomCell, targetOf } from './rightsPairsRows.ts'
 import type { Secrets } from './rightsPairsSecrets.ts'
 
 type Headers = Record<string, string>
