@@ -34,10 +34,11 @@ export function compileGet(entity: Entity, id: string, filters: readonly Filter[
 function compileFiltered(entity: Entity, filters: readonly Filter[], shared: number): Compiled {
   const id = param(null)
   const operands = Array.from({ length: shared }, () => param(null))
-  const { from, conditions } = matching(entity, filters, operands)
+  const { table, from, conditions } = matching(entity, filters, operands)
   const textWith = (ids: Sql) => {
     const all = join([sql`id = ${ids}`, ...conditions], sql` and `)
-    return toStatement(sql`select ${columns(entity)}, xmin::text as "X" from ${from} where ${all}`, [id, ...operands]).text
+    const read = sql`select ${columns(entity)}, ${table}.xmin::text as "X" from ${from} where ${all}`
+    return toStatement(read, [id, ...operands]).text
   }
   const ids = sql`any (${id}::${typeName(entity.id.kind.columnType)}[])`
   return { text: textWith(sql`${id}`), batch: { text: textWith(ids), matchBy: 'id', distinct: null, shared } }
