@@ -1,37 +1,60 @@
-// `roster keys`: creates, lists, revokes and rotates API keys. It shows a key once; the database gets only the hash.
+// `roster keys`: creates, changes, lists, revokes, rotates and tries API keys. It shows a key once; the database gets only the hash.
 import { Command, Option } from 'commander'
 import { generateKey, hashKey, idOf } from '../admit/apiKey.ts'
 import { BOOTSTRAP_NAME } from '../admit/keyring.ts'
 import type { Config } from '../config/config.ts'
-import type { ListedKey } from '../keys/store.ts'
+import type { KeyTerms } from '../keys/store.ts'
+import type { KeyRecord } from '../model/key.ts'
 import { formatRules, parseRules, UNIT_MS } from '../model/limits.ts'
 import { formatRights, parseRights } from '../model/rights.ts'
 import { loadEntities } from '../registry.ts'
+import { parseRights as parseAddresses } from '../rights/checks.ts'
+import { listKeys } from './listKeys.ts'
 import { withKeys } from './openDatabase.ts'
-import { report, reportAll } from './output.ts'
-import { addCommand, CommandError, orUsage, parserOf } from './run.ts'
+import { report } from './output.ts'
+import { addCommand, CommandError, collect, orUsage, parserOf } from './run.ts'
 
 type Common = { name: string; json?: true }
-type Create = Common & { rights: string; limits?: string }
+type RightsOptions = { rights?: string; right?: readonly string[] }
+type Create = Common & RightsOptions & { limits?: string; expires?: number }
+type Change = Create
 type Rotate = Common & { overlap: number }
+type Try = RightsOptions & { name?: string; json?: true }
 
 const NAMED = '--name <name>'
 const RIGHTS = '--rights <list>'
+const RIGHT = '--right <right>'
+const RIGHTS_MEANING = 'what it may do: <entity or *>:<read or write>, comma-separated'
+const RIGHT_MEANING =
+  "a verb and the address of a list: 'read Absences?Status=Approved&fields=Id,Start'; may be given several times"
+const EITHER = `(${RIGHTS} | ${RIGHT}...)`
 const CREATE = '--name ci --rights Companies:read,Absences:write --limits 100/1m'
+const CHANGE = "--name payroll --right 'read Absences?Status=Approved' --expires 90d"
 const ROTATE = '--name ci --overlap 1h'
+const TRY = "--name payroll 'GET /Absences?sort=-Start'"
 const KEPT_NOWHERE = 'This is the only time that the key is shown; only its hash is kept.'
 
 export function keysCommand(readSettings: () => Config): Command {
-  const keys = new Command('keys').description('Make, list, revoke and rotate the keys that clients call the API with.')
+  const keys = new Command('keys').description('Make, change, list, revoke and rotate the keys that clients call the API with.')
 
   const named = [NAMED, 'the name of the key', parseName] as const
-  addCommand(keys, 'create', 'Make a key, and show it this once, as the last line.', CREATE, [NAMED, RIGHTS])
+  addCommand(keys, 'create', 'Make a key, and show it this once, as the last line.', CREATE, [NAMED])
+    .usage(`${NAMED} ${EITHER} [options]`)
     .option(NAMED, 'what to call it: 1 to 100 printable characters', parseName)
-    .option(RIGHTS, 'what it may do: <entity or *>:<read or write>, comma-separated')
+    .option(RIGHTS, RIGHTS_MEANING)
+    .option(RIGHT, RIGHT_MEANING, collect)
     .option('--limits <list>', "requests per period, instead of the server's: 750/1m,2500/15m", parseLimits)
+    .option('--expires <time>', 'when it ends by itself: in 14d, 12h or 30m; up to 3650d', parseLifetime)
     .action((options: Create, command) => create(readSettings(), options, command))
+  addCommand(keys, 'change', 'Change all valid keys of a name, within a second on every server.', CHANGE, [NAMED])
+    .option(...named)
+    .option(RIGHTS, 'what they may do from now on, as keys create has it')
+    .option(RIGHT, 'a right that they have from now on, instead of all before; may be given several times', collect)
+    .option('--limits <list>', "other limits, or default: the server's", parseLimitsOrDefault)
+    .option('--expires <time>', 'when they end by themselves: in 14d, 12h or 30m, or never', parseLifetime)
+    .action((options: Change, command) => change(readSettings(), options, command))
   addCommand(keys, 'list', 'List all keys: name, id, rights, limits, when created and last used, state.', '').action(
-    async ({ json }: Common) => reportAll(json, await withKeys(readSettings(), (store) => store.list()), 'keys', HEADS, cellsOf),
+    ({ json }: Common) => listKeys(readSettings(), json),
   )
   addCommand(keys, 'revoke', 'End a key: within a second no server accepts it.', '--name ci', [NAMED])
     .option(...named)
@@ -43,33 +66,97 @@ export function keysCommand(readSettings: () => Config): Command {
     .option(...named)
     .addOption(new Option('--overlap <time>', OVERLAP_MEANING).argParser(parseOverlap).default(parseOverlap('24h'), '24h'))
     .action((options: Rotate) => rotate(readSettings(), options))
+  addCommand(keys, 'try', 'Show what a request is answered by the rights of a key, or by rights that no key has yet.', TRY)
+    .usage(`(${NAMED} | ${RIGHTS} | ${RIGHT}...) [options] <request>`)
+    .argument('<request>', "the request: 'GET /Absences?sort=-Start'")
+    .option(NAMED, 'the key whose rights hold', parseName)
+    .option(RIGHTS, 'rights in place of those of a key')
+    .option(RIGHT, 'a right in place of those of a key; may be given several times', collect)
+    .action((request: string, options: Try, command) => tryRequest(readSettings(), request, options, command))
   return keys
 }
 
+type StoredRights = Pick<KeyRecord, 'rights' | 'addresses'>
+
+/** Parses and checks the rights of `--rights` or `--right`; null: neither is given. Both end the command. */
+async function readRights(
+  { entitiesDir }: Config,
+  { rights, right }: RightsOptions,
+  command: Command,
+): Promise<StoredRights | null> {
+  if (rights !== undefined && right !== undefined) command.error(`error: give ${RIGHTS} or ${RIGHT}, not both`)
+  if (rights === undefined && right === undefined) return null
+  const entities = await loadEntities(entitiesDir)
+  if (right !== undefined) {
+    const addresses = orUsage(command, '--right', () => parseAddresses(right, entities))
+    return { rights: '', addresses: addresses.map(({ text }) => text).join('\n') }
+  }
+  const plurals = entities.map(({ plural }) => plural)
+  return { rights: formatRights(orUsage(command, '--rights', () => parseRights(rights as string, plurals))), addresses: null }
+}
+
 async function create(config: Config, options: Create, command: Command) {
-  const { name, limits = null } = options
+  const { name, limits = null, expires = NEVER } = options
   // The two keys would share their Idempotency-Keys.
   if (name === BOOTSTRAP_NAME) throw new CommandError(`${name} is the name of the key of BOOTSTRAP_API_KEY: choose another`)
-  const plurals = (await loadEntities(config.entitiesDir)).map(({ plural }) => plural)
-  const rights = formatRights(orUsage(command, '--rights', () => parseRights(options.rights, plurals)))
+  const rights = await readRights(config, options, command)
+  if (rights === null) return command.error(`error: required option '${RIGHTS}' or '${RIGHT}' not specified`)
   const { key, id, hash } = newKey()
-  await withKeys(config, (store) => store.create({ id, name, hash, rights, addresses: null, limits }), true)
-  const made = `Made the key "${name}" (${id}) with the rights ${rights}.\n${KEPT_NOWHERE}\n${key}\n`
-  return report(options.json, { name, id, rights, limits, key }, made)
+  const ends = await withKeys(config, (store) => store.create({ id, name, hash, ...rights, limits }, lifetimeOf(expires)), true)
+  const terms = { ...rights, limits, ends }
+  return report(
+    options.json,
+    { name, id, ...dataOf(terms), key },
+    `Made the key "${name}" (${id})${inWords(terms)}${KEPT_NOWHERE}\n${key}\n`,
+  )
+}
+
+async function change(config: Config, options: Change, command: Command) {
+  const { name, json } = options
+  const limits = options.limits === DEFAULT ? null : options.limits
+  const lifetimeMs = options.expires === undefined ? undefined : lifetimeOf(options.expires)
+  const rights = (await readRights(config, options, command)) ?? undefined
+  if (rights === undefined && limits === undefined && lifetimeMs === undefined)
+    return command.error(`error: nothing to change: give ${RIGHT}, ${RIGHTS}, --limits or --expires`)
+  const changed = await withKeys(config, (store) => store.changeTerms(name, { rights, limits, lifetimeMs }))
+  const data = { name, changed: changed.map(({ id, ...terms }) => ({ id, ...dataOf(terms) })) }
+  return report(json, data, changed.map((key) => `Changed "${name}" (${key.id})${inWords(key)}`).join(''))
 }
 
 async function rotate(config: Config, { name, overlap, json }: Rotate) {
   const { key, id, hash } = newKey()
   const old = await withKeys(config, (store) => store.rotate(name, { id, hash }, overlap))
-  const { rights, limits, ...replaced } = old
+  const { rights, addresses, limits, ends, ...replaced } = old
   const until = old.expires ? `is valid until ${old.expires}` : 'is revoked'
   const rotated = `Rotated "${name}": the new key is ${id}; the old one (${old.id}) ${until}.\n${KEPT_NOWHERE}\n${key}\n`
-  return report(json, { name, id, rights, limits, replaced, key }, rotated)
+  return report(json, { name, id, ...dataOf({ rights, addresses, limits, ends }), replaced, key }, rotated)
+}
+
+async function tryRequest(config: Config, request: string, options: Try, command: Command) {
+  const { name, json } = options
+  const given = await readRights(config, options, command)
+  if ((name === undefined) === (given === null)) return command.error(`error: give either ${NAMED}, or ${RIGHT} or ${RIGHTS}`)
+  // Imported here, since the handlers of requests would make other commands start more slowly.
+  const { tryAs } = await import('./tryKey.ts')
+  return tryAs(config, request, name ?? (given as StoredRights), json)
 }
 
 function newKey() {
   const key = generateKey()
   return { key, id: idOf(key), hash: hashKey(key).toString('hex') }
+}
+
+/** Terms of a key for `--json`: its addresses are a list. */
+function dataOf({ rights, addresses, limits, ends }: KeyTerms) {
+  return { rights, addresses: addresses?.split('\n') ?? null, limits, ends }
+}
+
+/** Terms of a key as the end of a sentence; rights by address have lines of their own. */
+function inWords({ rights, addresses, limits, ends }: KeyTerms): string {
+  const until = ends === null ? '' : `, valid until ${ends},`
+  const own = limits === null ? '' : ` and the limits ${limits}`
+  if (addresses === null) return `${until} with the rights ${rights}${own}.\n`
+  return `${until} with these rights${own}:\n${addresses.replace(/^/gm, '  ')}\n`
 }
 
 /** Refuses control and invisible characters, and changes of the direction of text: no two names may look the same. */
@@ -82,21 +169,39 @@ const parseName = parserOf((text) => {
   return name
 })
 
-const parseLimits = parserOf((text) => formatRules(parseRules(text)))
+// Commander makes an empty text of null, so options have other values for none.
+const NEVER = Number.POSITIVE_INFINITY
+const DEFAULT = 'default'
+
+function lifetimeOf(expires: number): number | null {
+  return expires === NEVER ? null : expires
+}
+
+const rulesOf = (text: string) => formatRules(parseRules(text))
+const parseLimits = parserOf(rulesOf)
+const parseLimitsOrDefault = parserOf((text) => (text === DEFAULT ? text : rulesOf(text)))
 
 const OVERLAP_MEANING = 'how long the old one stays valid: 24h, 30m, 0; up to 30d'
 const OVERLAP_MS_MAX = 30 * (UNIT_MS.d as number)
 
 const parseOverlap = parserOf((text) => {
-  const [, count, unit] = /^(?:0|([1-9]\d{0,6})([smhd]))$/.exec(text) ?? [null, '', '']
-  const overlapMs = text === '0' ? 0 : Number(count) * (UNIT_MS[unit as string] ?? Number.NaN)
+  const overlapMs = text === '0' ? 0 : durationMs(text)
   if (!(overlapMs <= OVERLAP_MS_MAX)) throw new Error('An overlap is 0, or like 24h (s, m, h, d), up to 30d.')
   return overlapMs
 })
 
-const HEADS = ['NAME', 'ID', 'RIGHTS', 'LIMITS', 'CREATED', 'LAST USED', 'STATE']
+const LIFETIME_MS_MAX = 3_650 * (UNIT_MS.d as number)
 
-function cellsOf({ name, id, rights, limits, created, lastUsed, state, expires, revoked }: ListedKey): string[] {
-  const end = [state === 'expiring' ? 'expires' : state, revoked ?? expires].filter(Boolean).join(' ')
-  return [name, id, rights, limits ?? 'default', created, lastUsed ?? 'never', end]
+/** Parses the time until a key ends by itself. */
+const parseLifetime = parserOf((text) => {
+  if (text === 'never') return NEVER
+  const lifetimeMs = durationMs(text)
+  if (!(lifetimeMs <= LIFETIME_MS_MAX)) throw new Error('It is a time like 14d (s, m, h, d), up to 3650d, or never.')
+  return lifetimeMs
+})
+
+/** Milliseconds of `24h`; NaN for another text. */
+function durationMs(text: string): number {
+  const [, count, unit] = /^([1-9]\d{0,6})([smhd])$/.exec(text) ?? []
+  return Number(count) * (UNIT_MS[unit ?? ''] ?? Number.NaN)
 }

@@ -13,9 +13,9 @@ import { CommandError } from './run.ts'
 /** Maximum time a command waits for a server that is starting: a first start creates the cluster, which takes seconds. */
 const START_MS_MAX = 30_000
 
-/** Calls `work` with the keys of the database that the settings name. @throws CommandError */
-export function withKeys<T>(config: Config, work: (store: KeyStore) => Promise<T>, mayMigrate = false): Promise<T> {
-  return withTable(config, 'api_key_version', (sql) => work(new KeyStore(sql)), mayMigrate)
+/** Calls `work` with the keys of the database that the settings name, and its address. @throws CommandError */
+export function withKeys<T>(config: Config, work: (store: KeyStore, url: string) => Promise<T>, mayMigrate = false): Promise<T> {
+  return withTable(config, 'api_key_version', (sql, url) => work(new KeyStore(sql), url), mayMigrate)
 }
 
 /** Calls `work` with the hooks of the database that the settings name. @throws CommandError */
@@ -31,12 +31,12 @@ export async function withHooks<T>(config: Config, work: (store: HookStore) => P
 async function withTable<T>(
   config: Config,
   table: string,
-  work: (sql: postgres.Sql) => Promise<T>,
+  work: (sql: postgres.Sql, url: string) => Promise<T>,
   mayMigrate: boolean,
 ): Promise<T> {
   await using database = await openDatabase(config).catch(orUnusable)
   await requireTable(database.url, table, config, mayMigrate).catch(orUnusable)
-  return await withConnection(database.url, work).catch(orFailed)
+  return await withConnection(database.url, (sql) => work(sql, database.url)).catch(orFailed)
 }
 
 type OpenDatabase = AsyncDisposable & { readonly url: string }

@@ -147,6 +147,22 @@ export class KeyStore {
     })
   }
 
+  /** Returns the rights of the current key of this name. @throws Refused if there is none */
+  async rightsOf(name: string): Promise<Pick<KeyRecord, 'rights' | 'addresses'>> {
+    const { sql } = this
+    const [found] = await inTime(
+      sql<Pick<KeyRecord, 'rights' | 'addresses'>[]>`
+        select rights, addresses from api_key where name = ${name} and ${validIn(sql)} order by expires nulls first limit 1`,
+    )
+    if (!found) throw await unknownName(sql, name)
+    return found
+  }
+
+  /** Returns the keys that are valid now. */
+  valid(): Promise<KeyRecord[]> {
+    return inTime(this.sql.unsafe<KeyRecord[]>(selectCurrent.text))
+  }
+
   list(): Promise<ListedKey[]> {
     return inTime(
       this.sql<ListedKey[]>`
@@ -209,7 +225,7 @@ function inTime<T>(work: Promise<T>): Promise<T> {
   })
 }
 
-async function unknownName(sql: postgres.TransactionSql, name: string): Promise<Refused> {
+async function unknownName(sql: postgres.ISql, name: string): Promise<Refused> {
   const valid = await sql`
     select distinct name from api_key where ${validIn(sql)}`
   const names = valid.map((row) => row.name)

@@ -4,11 +4,13 @@ import { errorOf } from '../errors.ts'
 import { withConnection } from '../execute/connect.ts'
 import { parametersOf } from '../execute/driver.ts'
 import { isAway } from '../execute/outcomes.ts'
-import { readCursorSecret } from '../keys/store.ts'
+import { KeyStore, readCursorSecret } from '../keys/store.ts'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
+import type { KeyRecord } from '../model/key.ts'
 import { checkChanges, loadSample, migrate, migrationFolders } from '../postgres/migrate.ts'
 import { warnOfSuperuser } from '../postgres/rights.ts'
+import { findMisfits } from '../rights/misfits.ts'
 import { requireTables } from './requireTables.ts'
 import { orDatabaseError, requireTls } from './startError.ts'
 
@@ -46,5 +48,15 @@ async function prepare(url: string, { config, log, entities, isEmbedded }: Openi
   await withConnection(url, (sql) =>
     requireTables(entities, { read: (statement) => sql.unsafe(statement.text, parametersOf(statement)).values() as never }),
   ).catch(orDatabaseError)
+  await withConnection(url, (sql) => new KeyStore(sql).valid()).then(
+    (keys) => warnOfMisfits(keys, entities, log),
+    orDatabaseError,
+  )
   return secret
+}
+
+/** Names the keys whose rights do not fit the entities. The reason has values of the right, which the log must not have. */
+function warnOfMisfits(keys: readonly KeyRecord[], entities: readonly Entity[], log: Log) {
+  for (const { key } of findMisfits(keys, entities))
+    log.warn('the rights of a key do not fit the entities: it has none', { key: key.id })
 }

@@ -56,7 +56,7 @@ describe('keys in an external database', () => {
     test('--json prints one value, with the key', async () => {
       const { code, stdout } = await create('ci', '--json')
       const value = JSON.parse(stdout)
-      expect(Object.keys(value)).toEqual(['name', 'id', 'rights', 'limits', 'key'])
+      expect(Object.keys(value)).toEqual(['name', 'id', 'rights', 'addresses', 'limits', 'ends', 'key'])
       expect(value).toMatchObject({ name: 'ci', id: idOf(value.key), rights: 'Companies:read', limits: null })
       expect(await hashes()).toEqual([hashKey(value.key).toString('hex')])
       expect(code).toBe(0)
@@ -74,7 +74,7 @@ describe('keys in an external database', () => {
 
     test.each([
       [['--rights', '*:read'], "error: required option '--name <name>' not specified"],
-      [['--name', 'ci'], "error: required option '--rights <list>' not specified"],
+      [['--name', 'ci'], "error: required option '--rights <list>' or '--right <right>' not specified"],
       [['--name', 'ci', '--rights', 'Compnies:read'], 'names no entity. Did you mean Companies?'],
       [['--name', 'ci', '--rights', '*:read', '--limits', '9/1y'], '"9/1y" is not a limit like 750/1m'],
       ...['a\u0007', 'a\u202eb', '', ' ci', 'n'.repeat(101)].map(
@@ -136,6 +136,7 @@ describe('keys in an external database', () => {
         'ends',
         'revoked',
         'state',
+        'fault',
       ])
       expect(key).toMatchObject({ name: 'ci', lastUsed: null, state: 'active' })
     })
@@ -182,7 +183,7 @@ describe('keys in an external database', () => {
       const old = lastLine((await create('ci')).stdout)
       const { stdout } = await keys('rotate', '--name', 'ci', '--overlap', '0', '--json')
       const value = JSON.parse(stdout)
-      expect(Object.keys(value)).toEqual(['name', 'id', 'rights', 'limits', 'replaced', 'key'])
+      expect(Object.keys(value)).toEqual(['name', 'id', 'rights', 'addresses', 'limits', 'ends', 'replaced', 'key'])
       expect(value).toMatchObject({ id: idOf(value.key), replaced: { id: idOf(old), expires: null } })
     })
 
@@ -195,7 +196,7 @@ describe('keys in an external database', () => {
 
   test('the help lists the commands, each with an example and the option --json', async () => {
     const { stdout: all } = await keys('--help')
-    for (const command of ['create', 'list', 'revoke', 'rotate']) {
+    for (const command of ['create', 'change', 'list', 'revoke', 'rotate', 'try']) {
       expect(all).toContain(`  ${command} [options]`)
       const { code, stdout } = await keys(command, '--help')
       expect([code, stdout]).toEqual([0, expect.stringContaining(`npm run --silent roster -- keys ${command}`)])

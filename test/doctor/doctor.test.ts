@@ -268,6 +268,12 @@ describe('findings about the database', () => {
       /^indexes: missing or not valid: create index on "company" \("enabled", id\)$/,
     ],
     [
+      'a key whose rights do not fit the entities',
+      `insert into api_key (id, name, hash, rights, addresses)
+        values ('0123456789', 'payroll', sha256('x'), '', 'read Absences?Gone=1'), ('0123456780', 'ci', sha256('y'), 'Gone:read', null)`,
+      /^keys: "payroll" \(0123456789\) has no rights, for one does not fit: "read Absences\?Gone=1": Absences has no parameter "Gone"\..* Give other rights by roster keys change$/,
+    ],
+    [
       'a read-only database',
       `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`,
       /^writes: default_transaction_read_only is on: writes are refused; set it off for the role or the database$/,

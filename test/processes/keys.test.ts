@@ -42,6 +42,20 @@ describe('keys that are created while the server runs', () => {
     expect(await statuses(key, '/Companies/999999')).toEqual([404])
   })
 
+  test('a changed key has its new rights on every worker within a second', async () => {
+    const key = await createKey('changed', 'Companies:read')
+    expect([await statuses(key), await statuses(key, '/Employees')]).toEqual([[200], [403]])
+    await keys('change', '--name', 'changed', '--right', 'read Employees?fields=Id')
+    await until(() => isEverywhere(key, 403))
+    expect(await statuses(key, '/Employees')).toEqual([200])
+  })
+
+  test('a key with an end is refused by every worker once it has ended', async () => {
+    const key = await createKey('short-lived', '*:read', '--expires', '3s')
+    expect(await statuses(key)).toEqual([200])
+    await until(() => isEverywhere(key, 401))
+  })
+
   test('a revoked key is refused by every worker within a second, like an unknown one. D34', async () => {
     const key = await createKey('short', '*:read')
     expect(await statuses(key)).toEqual([200])
@@ -136,4 +150,20 @@ test('keys are not in the log, in the database, in a command line or in an envir
   const processes = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid))
   const shown = processes.map((pid) => ['cmdline', 'environ'].map((file) => readOrEmpty(`/proc/${pid}/${file}`)).join())
   for (const text of [rows, served.server.output(), ...shown]) expect(text.includes(secret)).toBe(false)
+})
+
+test('A start names the keys whose rights do not fit the entities; such a key has no rights', async () => {
+  const url = await createDatabase()
+  const { text, record } = makeKey({ rights: '', addresses: 'read Companies\nread Absences?Gone=1' })
+  const [fitting, fits] = [makeKey({ rights: '', addresses: 'read Companies' }), makeKey({ rights: 'Gone:read,Companies:read' })]
+  for (const key of [record, fitting.record, fits.record]) await new KeyStore(connect(url)).create(key)
+  const { url: own, server } = await startProcess({ ...SETTINGS, DATABASE_URL: url })
+  const lines = server
+    .output()
+    .split('\n')
+    .filter((line) => line.includes('the rights of a key do not fit the entities: it has none'))
+  expect(lines).toEqual([expect.stringContaining(record.id)])
+  expect(await statusesOf(`${own}/Companies`, text)).toEqual([403])
+  for (const key of [fitting, fits]) expect(await statusesOf(`${own}/Companies`, key.text)).toEqual([200])
+  await server.stop()
 })

@@ -1,0 +1,138 @@
+// `roster keys try`: answers a request by the rights of a key, with the handlers of the server, in this process.
+import type { Config } from '../config/config.ts'
+import { ApiError } from '../errors.ts'
+import { Database } from '../execute/database.ts'
+import { ListReads } from '../execute/listReads.ts'
+import { createRouter } from '../http/endpoints.ts'
+import type { Router } from '../http/router.ts'
+import { readCursorSecret } from '../keys/store.ts'
+import type { KeyRights, Right } from '../model/access.ts'
+import { Cursors } from '../model/cursor.ts'
+import type { Entity } from '../model/entity.ts'
+import type { KeyRecord } from '../model/key.ts'
+import { suggest } from '../model/nearest.ts'
+import { requireRight } from '../operations/resourceRequest.ts'
+import { UnparsedRows } from '../parse/body.ts'
+import { findRows } from '../parse/rows.ts'
+import { loadEntities } from '../registry.ts'
+import { respondError } from '../respond/error.ts'
+import { isStreamed } from '../respond/reply.ts'
+import { printFilter } from '../rights/print.ts'
+import { RightsReader } from '../rights/reader.ts'
+import { withKeys } from './openDatabase.ts'
+import { print } from './output.ts'
+import { CommandError } from './run.ts'
+
+type StoredRights = Pick<KeyRecord, 'rights' | 'addresses'>
+type Target = ReturnType<typeof readRequest>
+type Located = ReturnType<typeof locate>
+
+/** An answer: its status, its total if it is a list, and its JSON. */
+interface Answer {
+  readonly status: number
+  readonly total: number | null
+  readonly body: string
+  /** Null: the request was answered. */
+  readonly error: ApiError | null
+}
+
+/** Prints the answer to a request, and the right that decides about it. `as`: the name of a key, or rights. @throws CommandError */
+export async function tryAs(config: Config, text: string, as: string | StoredRights, json?: true): Promise<void> {
+  const target = readRequest(text)
+  const entities = await loadEntities(config.entitiesDir)
+  await withKeys(config, async (store, url) => {
+    const rights = new RightsReader(entities).read(typeof as === 'string' ? await store.rightsOf(as) : as)
+    if (rights.fault !== null)
+      throw new CommandError(`the rights do not fit the entities, so none of them holds: ${rights.fault}`)
+    const database = new Database({ url, poolSize: 2, prepare: false })
+    try {
+      const router = routerOf(config, entities, database, await readCursorSecret(url))
+      const location = locate(router, target.path)
+      const answer = await answerTo(location, target, rights)
+      const { entity } = location
+      const right = rights.rights.find((one) => one.verb === 'read' && one.entity === entity) ?? null
+      await print(json ? dataOf(answer, right) : await textOf(answer, right))
+    } finally {
+      await database.end()
+    }
+  })
+}
+
+/** Reads `GET /Absences?sort=-Start`; GET may be left out. @throws CommandError for another method */
+function readRequest(text: string) {
+  const [, method = 'GET', address = ''] = /^(?:([a-z]+)\s+)?(\S.*)$/is.exec(text.trim()) ?? []
+  if (method.toUpperCase() !== 'GET')
+    throw new CommandError(`${method} may change rows: try a GET, and writes with a key on a server with a copy of the data`)
+  const [path = '', ...query] = address.split('?')
+  return { path: path.startsWith('/') ? path : `/${path}`, query: query.join('?') }
+}
+
+/** Makes the endpoints of a server that has no memory and charges nobody. */
+function routerOf(config: Config, entities: readonly Entity[], database: Database, cursorSecret: string): Router {
+  const { changesDays, changesValues, rateLimits, rateLimitsAnonymous, publicUrl } = config
+  return createRouter({
+    entities,
+    database,
+    listReads: new ListReads({ sharedPool: database, listPool: database, connections: 1, mayCancel: false }),
+    longWrites: null,
+    cursors: new Cursors(cursorSecret),
+    memory: null,
+    changes: changesDays === 0 ? null : { hasValues: changesValues },
+    migrationFiles: [],
+    limits: { ofKeys: rateLimits, anonymous: rateLimitsAnonymous },
+    baseUrl: () => publicUrl ?? '',
+    isDraining: () => false,
+    isWaiting: () => false,
+  })
+}
+
+/** Finds the handler of a path that needs a key. @throws CommandError if there is none */
+function locate(router: Router, path: string) {
+  const location = router.find(path)
+  const get = location?.endpoint.methods.GET
+  if (location && get && !location.endpoint.isOpen) return { get, entity: location.endpoint.entity, id: location.id }
+  const hint = suggest(path.split('/')[1] ?? '', router.names)
+  throw new CommandError(`there is nothing at ${path} that rights decide about.${hint}`)
+}
+
+async function answerTo({ get, entity, id }: Located, { path, query }: Target, rights: KeyRights): Promise<Answer> {
+  try {
+    const access = entity === null ? null : requireRight(rights, entity, 'read')
+    const request = new Request('http://localhost/')
+    const call = { request, url: path, query, id, access, rights, key: '', keyName: '' }
+    const { status, headers, body } = await get(call)
+    if (body === null || isStreamed(body)) throw new Error('a GET for JSON has another answer')
+    const total = headers['X-Total-Count']
+    const text = typeof body === 'string' ? body : Buffer.from(body).toString()
+    return { status, total: total === undefined ? null : Number(total), body: text, error: null }
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const { status, body } = respondError(error, '')
+    return { status, total: null, body, error }
+  }
+}
+
+/** The result as a line of JSON, with the body as the key gets it. */
+function dataOf({ status, total, body }: Answer, right: Right | null): string {
+  const facts = { right: right?.text ?? null, filters: filtersOf(right), properties: propertiesOf(right), status, total }
+  return `${JSON.stringify(facts).slice(0, -1)},"body":${body}}\n`
+}
+
+async function textOf({ status, total, body, error }: Answer, right: Right | null): Promise<string> {
+  const about = [
+    ...(right === null ? [] : [`right: ${right.text}`, `filters: ${filtersOf(right).join('&') || 'none'}`]),
+    ...(right === null ? [] : [`properties: ${propertiesOf(right)?.join(', ') ?? 'all'}`]),
+  ]
+  if (error !== null) about.push(`answer: ${status} ${error.code}: ${error.message}`)
+  else if (total === null) about.push(`answer: ${status}`, body)
+  else about.push(`total: ${total}`, ...(body === '[]' ? [] : await findRows(new UnparsedRows(body, 'array'))))
+  return `${about.join('\n')}\n`
+}
+
+function filtersOf(right: Right | null): string[] {
+  return (right?.filters ?? []).map(printFilter)
+}
+
+function propertiesOf(right: Right | null): string[] | null {
+  return right?.properties?.map(({ name }) => name) ?? null
+}

@@ -1,0 +1,229 @@
+// Keys with rights by row and property, on the command line.
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { idOf } from '../../src/admit/apiKey.ts'
+import { useDatabase } from '../support/database.ts'
+import { rosterHere } from './roster.ts'
+
+const { url: DATABASE_URL, sql } = useDatabase()
+const keys = (...words: string[]) => rosterHere(['keys', ...words], { DATABASE_URL })
+const create = (name: string, ...more: string[]) => keys('create', '--name', name, ...more)
+const lastLine = (text: string) => text.trimEnd().split('\n').at(-1) ?? ''
+const stored = async () =>
+  (await sql`select name, rights, addresses, limits from api_key order by created`).map((row) => ({ ...row }))
+const PAYROLL = 'read Absences?Status=Approved&fields=Id,EmployeeId,Start,End'
+
+beforeEach(async () => {
+  await sql`delete from api_key`
+})
+
+describe('keys create --right', () => {
+  test('stores rights in canonical form, and shows them', async () => {
+    const made = await create(
+      'payroll',
+      '--right',
+      'read absences?status=Approved&fields=employeeid,start,end',
+      '--right',
+      'Write Companies',
+    )
+    const id = idOf(lastLine(made.stdout))
+    const lines = [PAYROLL, 'create Companies', 'update Companies', 'delete Companies']
+    expect(made).toMatchObject({ code: 0, stderr: '' })
+    expect(made.stdout).toStartWith(
+      `Made the key "payroll" (${id}) with these rights:\n${lines.map((line) => `  ${line}\n`).join('')}This is`,
+    )
+    expect(await stored()).toEqual([{ name: 'payroll', rights: '', addresses: lines.join('\n'), limits: null }])
+  })
+
+  test('--json has the rights as a list', async () => {
+    const { stdout } = await create('payroll', '--right', PAYROLL, '--right', 'read Companies', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({ rights: '', addresses: [PAYROLL, 'read Companies'], ends: null })
+  })
+
+  test('--expires gives the key an end', async () => {
+    const { stdout } = await create('payroll', '--rights', '*:read', '--expires', '14d')
+    expect(stdout).toMatch(
+      /^Made the key "payroll" \(\w{10}\), valid until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ, with the rights \*:read\.\n/,
+    )
+    const [row] = await sql`select ends - created as lifetime from api_key`
+    expect(row?.lifetime).toMatch(/^14 days|^336:0\d/)
+  })
+
+  test('--expires never gives it none', async () => {
+    expect(await create('payroll', '--rights', '*:read', '--expires', 'never')).toMatchObject({ code: 0, stderr: '' })
+    expect((await sql`select ends from api_key`).map(({ ends }) => ends)).toEqual([null])
+  })
+
+  test.each([
+    [['--right', PAYROLL, '--rights', '*:read'], 'error: give --rights <list> or --right <right>, not both'],
+    [
+      ['--right', 'read Absences?Statsu=x'],
+      `error: option '--right' is invalid. "read Absences?Statsu=x": Absences has no parameter "Statsu". Did you mean Status?`,
+    ],
+    [['--right', 'read Absnces'], 'there is no collection "Absnces". Did you mean Absences?'],
+    [['--right', 'raed Absences'], 'a right begins with read, create, update, delete or write. Did you mean read?'],
+    [['--right', 'read Absences', '--right', 'read Absences?Status=A'], 'there is another right to read Absences'],
+    [['--right', 'update Absences?fields=End'], 'End must not be before Start, so who changes one must read both'],
+    [['--right', 'Absences:read'], 'rights of this form stand in --rights.'],
+    ...['14', '0d', '3651d', 'tomorrow', '1y'].map(
+      (time) =>
+        [['--right', PAYROLL, '--expires', time], 'It is a time like 14d (s, m, h, d), up to 3650d, or never.'] as [
+          string[],
+          string,
+        ],
+    ),
+  ])('%j is wrong usage', async (words, message) => {
+    expect(await create('ci', ...words)).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(message) })
+    expect(await stored()).toEqual([])
+  })
+})
+
+describe('keys change', () => {
+  test('changes the rights of all valid keys of the name', async () => {
+    await create('payroll', '--rights', '*:read', '--limits', '9/1m')
+    await keys('rotate', '--name', 'payroll')
+    const changed = await keys('change', '--name', 'payroll', '--right', 'read companies')
+    const lines = Array<string>(2).fill(
+      'Changed "payroll" \\(\\w{10}\\) with these rights and the limits 9/1m:\\n  read Companies\\n',
+    )
+    expect(changed).toEqual({ code: 0, stdout: expect.stringMatching(new RegExp(`^${lines.join('')}$`)), stderr: '' })
+    const row = { name: 'payroll', rights: '', addresses: 'read Companies', limits: '9/1m' }
+    expect(await stored()).toEqual([row, row])
+  })
+
+  test('changes back to rights of a list, to the limits of the server, and to no end', async () => {
+    await create('payroll', '--right', PAYROLL, '--limits', '9/1m', '--expires', '1d')
+    const { stdout, stderr } = await keys(
+      'change',
+      '--name',
+      'payroll',
+      '--rights',
+      '*:read',
+      '--limits',
+      'default',
+      '--expires',
+      'never',
+      '--json',
+    )
+    expect(stderr).toBe('')
+    expect(JSON.parse(stdout)).toEqual({
+      name: 'payroll',
+      changed: [{ id: expect.any(String), rights: '*:read', addresses: null, limits: null, ends: null }],
+    })
+    expect(await stored()).toEqual([{ name: 'payroll', rights: '*:read', addresses: null, limits: null }])
+  })
+
+  test.each([
+    [['--name', 'payroll'], 2, 'error: nothing to change: give --right <right>, --rights <list>, --limits or --expires'],
+    [['--right', PAYROLL], 2, "error: required option '--name <name>' not specified"],
+    [['--name', 'payroll', '--right', 'read Absences?fields=Strat'], 2, 'Did you mean Start?'],
+    [['--name', 'payrol', '--expires', '1d'], 1, 'roster: there is no valid key named "payrol". Did you mean payroll?'],
+  ])('%j is refused, and changes nothing', async (words, code, message) => {
+    await create('payroll', '--right', PAYROLL)
+    const before = await stored()
+    expect(await keys('change', ...words)).toEqual({ code, stdout: '', stderr: expect.stringContaining(message) })
+    expect(await stored()).toEqual(before)
+  })
+})
+
+describe('keys list', () => {
+  test('has the rights of a key below its line', async () => {
+    await create('ci', '--rights', 'Companies:read,Absences:write')
+    await create('payroll', '--right', PAYROLL, '--right', 'read Companies', '--expires', '2d')
+    const { stdout } = await keys('list')
+    expect(stdout).toMatch(
+      new RegExp(
+        `^NAME .*\\nci +\\w{10}  Companies:read,Absences:write  .*active\\n` +
+          `payroll +\\w{10}  2 rights: +default .* expires \\S+Z\\n  ${PAYROLL.replace('?', '\\?')}\\n  read Companies\\n$`,
+      ),
+    )
+  })
+
+  test('names the right that does not fit the entities', async () => {
+    await create('payroll', '--right', PAYROLL, '--right', 'read Companies')
+    await sql`update api_key set addresses = 'read Companies' || chr(10) || 'read Absences?Gone=1'`
+    const fault = '"read Absences?Gone=1": Absences has no parameter "Gone".'
+    expect((await keys('list')).stdout).toContain(`\n  read Absences?Gone=1\n  None of them holds: ${fault}`)
+    const [key] = JSON.parse((await keys('list', '--json')).stdout)
+    expect(key).toMatchObject({ addresses: ['read Companies', 'read Absences?Gone=1'], fault: expect.stringContaining(fault) })
+  })
+})
+
+describe('keys try', () => {
+  beforeEach(async () => {
+    await sql`truncate company, employee, absence restart identity`
+    await sql`insert into employee (known_as) values ('Ann'), ('Bo')`
+    await sql`
+      insert into absence (employee_id, employee_key, status, reason, period_days)
+      select n, k.display_name_key, case n when 1 then 'Approved' else 'Requested' end, 'Flu', 1.5
+      from generate_series(1, 2) as n join employee as k on k.id = n`
+  })
+
+  test('shows the filters and properties that hold, the total, and the rows as the key gets them', async () => {
+    await create('payroll', '--right', 'read Absences?Status=Approved&fields=Id,EmployeeId,Period.Days')
+    expect(await keys('try', '--name', 'payroll', 'GET /Absences?sort=-Id')).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: [
+        'right: read Absences?Status=Approved&fields=Id,EmployeeId,Period.Days',
+        'filters: Status=Approved',
+        'properties: Id, EmployeeId, Period.Days',
+        'total: 1',
+        '{"id":1,"employeeId":1,"period":{"days":1.50000000}}\n',
+      ].join('\n'),
+    })
+  })
+
+  test('--json has the body as the key gets it', async () => {
+    await create('payroll', '--right', 'read Absences?Status=Approved&fields=Id,Period.Days')
+    const { stdout } = await keys('try', '--name', 'payroll', '/Absences', '--json')
+    expect(stdout).toEndWith('"status":200,"total":1,"body":[{"id":1,"period":{"days":1.50000000}}]}\n')
+    expect(JSON.parse(stdout)).toMatchObject({ filters: ['Status=Approved'], properties: ['Id', 'Period.Days'] })
+  })
+
+  test('tries rights that no key has yet', async () => {
+    const { stdout } = await keys('try', '--right', 'read Absences', 'GET /Absences/2?fields=Reason')
+    expect(stdout).toBe('right: read Absences\nfilters: none\nproperties: all\nanswer: 200\n{"reason":"Flu"}\n')
+    expect((await keys('try', '--rights', 'Absences:read', '/absences?PageSize=5')).stdout).toContain('\ntotal: 2\n{"id":1,')
+    expect(await stored()).toEqual([])
+  })
+
+  test('answers by id and with a summary', async () => {
+    const narrow = ['--right', 'read Absences?Status=Approved&fields=Id,Status']
+    expect((await keys('try', ...narrow, '/Absences/1')).stdout).toEndWith('answer: 200\n{"id":1,"status":"Approved"}\n')
+    expect((await keys('try', ...narrow, '/Absences/2')).stdout).toContain('\nanswer: 404 NotFound: ')
+    expect((await keys('try', ...narrow, '/Absences/Summary?groupBy=Status')).stdout).toContain('{"status":"Approved"')
+  })
+
+  test('shows an error as the key gets it', async () => {
+    const narrow = ['--right', 'read Absences?fields=Id,Status']
+    expect((await keys('try', ...narrow, '/Absences?Reason=Flu')).stdout).toContain(
+      '\nanswer: 400 UnknownParameter: Absences has no parameter "Reason"',
+    )
+    expect((await keys('try', ...narrow, '/Companies')).stdout).toBe(
+      'answer: 403 Forbidden: The key does not have the right read Companies.\n',
+    )
+  })
+
+  test.each([
+    [['--right', 'read Absences', 'DELETE /Absences/1'], 1, 'DELETE may change rows'],
+    [
+      ['--right', 'read Absences', '/Absnces'],
+      1,
+      'there is nothing at /Absnces that rights decide about. Did you mean absences?',
+    ],
+    [['--right', 'read Absences', '/docs'], 1, 'there is nothing at /docs that rights decide about.'],
+    [['--name', 'payrol', '/Absences'], 1, 'there is no valid key named "payrol".'],
+    [['/Absences'], 2, 'error: give either --name <name>, or --right <right> or --rights <list>'],
+    [['--name', 'a', '--right', 'read Absences', '/Absences'], 2, 'error: give either --name <name>, or --right <right>'],
+    [['--name', 'a'], 2, "error: missing required argument 'request'"],
+  ])('%j is refused', async (words, code, message) => {
+    expect(await keys('try', ...words)).toEqual({ code, stdout: '', stderr: expect.stringContaining(message) })
+  })
+
+  test('says that rights do not fit the entities', async () => {
+    await create('payroll', '--right', 'read Absences')
+    await sql`update api_key set addresses = 'read Absences?Gone=1'`
+    const stderr = expect.stringContaining('the rights do not fit the entities, so none of them holds: "read Absences?Gone=1"')
+    expect(await keys('try', '--name', 'payroll', '/Absences')).toEqual({ code: 1, stdout: '', stderr })
+  })
+})
