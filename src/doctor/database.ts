@@ -3,15 +3,14 @@ import type postgres from 'postgres'
 import { type Config, isPooled, LOOPBACK } from '../config/config.ts'
 import { errorOf } from '../errors.ts'
 import { withConnection } from '../execute/connect.ts'
-import { KeyStore } from '../keys/store.ts'
 import { readDatabaseUrl } from '../model/databaseUrl.ts'
 import type { Entity } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { appliedMigrations, type Migration, migrationFolders, pendingOf, readMigrations } from '../postgres/migrate.ts'
 import { OWN_TABLES } from '../registry.ts'
-import { findMisfits } from '../rights/misfits.ts'
 import { advice, clockOff, type Finding, fault, LACKS_RIGHT, ok, PAGE, refusalOf } from './finding.ts'
 import { examineHooks } from './hooks.ts'
+import { examineKeys } from './keys.ts'
 
 const VERSION_MIN = 14
 const VERSION_MAX = 18
@@ -45,7 +44,7 @@ export async function examineDatabase(url: string, setting: string, config: Conf
       const isAsked = rights.state !== 'fault' && config.changesDays > 0
       const held = isAsked ? [await examineHeldChanges(sql, entities)] : []
       const hooks = isAsked ? await examineHooks(sql, entities) : []
-      const keys = rights.state === 'fault' ? [] : [await examineKeys(sql, entities)]
+      const keys = rights.state === 'fault' ? [] : await examineKeys(sql, entities)
       return [...common, rights, ...keys, await examineIndexes(sql, entities), ...held, ...hooks]
     })
   } catch (error) {
@@ -178,14 +177,6 @@ async function examineRights(sql: postgres.Sql, entities: readonly Entity[]): Pr
     .map(([table, own]) => `${own.map(({ right }) => right).join(', ')} on ${table}`)
     .join('; ')
   return fault('rights', `the role lacks ${grants}: grant that ${PAGE}`)
-}
-
-/** Finds keys whose rights do not fit the entities. */
-async function examineKeys(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding> {
-  const misfits = findMisfits(await new KeyStore(sql).valid(), entities)
-  if (misfits.length === 0) return ok('keys', 'their rights fit the entities')
-  const named = misfits.map(({ key: { name, id }, fault }) => `"${name}" (${id}) has no rights, for one does not fit: ${fault}`)
-  return fault('keys', `${named.join('; ')} Give other rights by roster keys change`)
 }
 
 async function examineIndexes(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding> {

@@ -271,7 +271,7 @@ describe('findings about the database', () => {
       'a key whose rights do not fit the entities',
       `insert into api_key (id, name, hash, rights, addresses)
         values ('0123456789', 'payroll', sha256('x'), '', 'read Absences?Gone=1'), ('0123456780', 'ci', sha256('y'), 'Gone:read', null)`,
-      /^keys: "payroll" \(0123456789\) has no rights, for one does not fit: "read Absences\?Gone=1": Absences has no parameter "Gone"\..* Give other rights by roster keys change$/,
+      /^keys: "payroll" \(0123456789\) has no rights: "read Absences\?Gone=1": Absences has no parameter "Gone"\..* Give it others by roster keys change$/,
     ],
     [
       'a read-only database',
