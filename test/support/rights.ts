@@ -1,6 +1,7 @@
 import type { Access, KeyRights } from '../../src/model/access.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import { RightsReader } from '../../src/rights/reader.ts'
+import { makeKey, type TestKey } from './server.ts'
 
 /** The rights of a key that may do everything, as the server reads them. */
 export function wholeRights(entities: readonly Entity[] = []): KeyRights {
@@ -10,4 +11,9 @@ export function wholeRights(entities: readonly Entity[] = []): KeyRights {
 /** What a key with all rights may do with an entity. */
 export function wholeAccess(entity: Entity): Access {
   return wholeRights([entity]).accessTo(entity)
+}
+
+/** Makes a key with rights as an operator types them: `read Absences?Status=Approved`. */
+export function keyWith(...rights: string[]): TestKey {
+  return makeKey({ rights: '', addresses: rights.join('\n') })
 }
