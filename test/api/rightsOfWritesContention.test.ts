@@ -1,0 +1,245 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import type postgres from 'postgres'
+import { COPIES_MAX } from '../../src/compile/update.ts'
+import { outcomeOf } from '../support/cases.ts'
+import { connect } from '../support/postgres.ts'
+import { until } from '../support/process.ts'
+import { keyWith } from '../support/rights.ts'
+import { createRow, createRows } from '../support/rows.ts'
+import type { Answer, TestKey } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
+
+// A row is compared with the right once more when its lock is there: another transaction had it, and moved the row or not.
+
+const READ_OWN = 'read Employees?CompanyId=1'
+const WRITE = ['update Employees?CompanyId=1', 'delete Employees?CompanyId=1'] as const
+const [narrow, wide, blind] = [
+  keyWith(READ_OWN, ...WRITE),
+  keyWith('read Employees', ...WRITE),
+  keyWith('update Employees?CompanyId=1&fields=JobTitle'),
+]
+const [ofOne, ofTwo] = [1, 2].map((company) =>
+  keyWith(
+    `read Employees?CompanyId=${company}&fields=Id,JobTitle`,
+    `update Employees?CompanyId=${company}&fields=JobTitle`,
+    `create Employees?CompanyId=${company}&fields=JobTitle,CompanyId`,
+  ),
+) as [TestKey, TestKey]
+const clerk = keyWith(
+  READ_OWN,
+  'read Absences',
+  'create Absences?fields=EmployeeId,Status',
+  'update Absences?fields=EmployeeId,Status',
+)
+const namer = keyWith('read Companies', 'update Companies?Enabled=true&fields=Name')
+
+const keys = [narrow, wide, blind, ofOne, ofTwo, clerk, namer]
+const server = useServer({ keys: keys.map(({ record }) => record), hasForeignRows: true })
+let other: postgres.Sql
+beforeAll(() => {
+  other = connect(server.databaseUrl)
+})
+beforeEach(async () => {
+  await server.sql`truncate company, employee, absence restart identity cascade`
+  await createRows(server, '/Companies', [{ Name: 'One', Enabled: true }, { Name: 'Two' }])
+})
+
+const send = (key: TestKey, method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+  server.send(method, path, body, { ...key.headers, ...headers })
+
+const waiting = async () =>
+  (await server.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`).count
+
+const ROLLBACK = new Error('rolled back')
+
+/** Asks while another connection has done its work, and holds its locks until the requests wait for them. */
+async function beside<T>(
+  { commits }: { commits: boolean },
+  work: (sql: postgres.TransactionSql) => Promise<unknown>,
+  ask: () => Promise<T>,
+): Promise<T> {
+  let asked: Promise<T> | undefined
+  await other
+    .begin(async (transaction) => {
+      await work(transaction)
+      asked = ask()
+      await until(async () => (await waiting()) > 0)
+      if (!commits) throw ROLLBACK
+    })
+    .catch((error) => {
+      if (error !== ROLLBACK) throw error
+    })
+  return asked as Promise<T>
+}
+
+/** Moves an employee to a company, as another program may. */
+const moveTo = (id: number, company: number) => (sql: postgres.TransactionSql) =>
+  sql`update employee set company_id = ${company}, company_key = (select name_key from company where id = ${company}) where id = ${id}`
+
+const stored = async (id: number) =>
+  (await server.sql`select job_title, first_name, company_id::int from employee where id = ${id}`).map((row) => ({ ...row }))
+
+/** The forms of statements that write a row: method, body and headers. */
+const WRITES: [form: string, method: string, body: object | undefined, headers: Record<string, string>, good: number][] = [
+  ['PATCH', 'PATCH', { JobTitle: 'mine' }, {}, 200],
+  ['PATCH of any version', 'PATCH', { JobTitle: 'mine' }, { 'if-match': '*' }, 200],
+  ['PATCH under a key', 'PATCH', { JobTitle: 'mine' }, { 'idempotency-key': 'KEY' }, 200],
+  ['PATCH of a reference', 'PATCH', { JobTitle: 'mine', CompanyId: 1 }, {}, 200],
+  ['PATCH of a name that others copy', 'PATCH', { JobTitle: 'mine', FirstName: 'Ann' }, {}, 200],
+  ['PATCH of a name under a key', 'PATCH', { JobTitle: 'mine', FirstName: 'Ann' }, { 'idempotency-key': 'KEY' }, 200],
+  ['PUT', 'PUT', { JobTitle: 'mine', CompanyId: 1 }, {}, 200],
+  ['DELETE', 'DELETE', undefined, {}, 204],
+  ['DELETE under a key', 'DELETE', undefined, { 'idempotency-key': 'KEY' }, 204],
+]
+
+describe.each(WRITES)('%s', (_, method, body, template, good) => {
+  const headersOf = () =>
+    Object.fromEntries(Object.entries(template).map(([name, value]) => [name, value === 'KEY' ? crypto.randomUUID() : value]))
+  const done = { job_title: 'mine', company_id: 1 }
+
+  test.each([true, false])('waits for a transaction that moves the row out of reach; that commits: %p', async (commits) => {
+    for (const [key, refusal] of [
+      [narrow, '404 NotFound Api'],
+      [wide, '403 Forbidden CompanyId'],
+    ] as const) {
+      const { id } = await createRow(server, '/Employees', { CompanyId: 1, JobTitle: 'before', FirstName: 'before' })
+      await createRow(server, '/Employees', { CompanyId: 1, ManagerId: id })
+      if (method === 'DELETE') await server.sql`update employee set manager_id = null, manager_key = null`
+      const answer = await beside({ commits }, moveTo(id, 2), () => send(key, method, `/Employees/${id}`, body, headersOf()))
+      expect(outcomeOf(answer)).toBe(commits ? refusal : String(good))
+      const now = await stored(id)
+      if (commits) expect(now).toEqual([{ job_title: 'before', first_name: 'before', company_id: 2 }])
+      else expect(now).toEqual(method === 'DELETE' ? [] : [expect.objectContaining(done)])
+    }
+  })
+
+  test('does not wait for a transaction that moves the row into reach, and is admitted once that has ended', async () => {
+    const { id } = await createRow(server, '/Employees', { CompanyId: 2, JobTitle: 'before' })
+    const path = `/Employees/${id}`
+    await other.begin(async (transaction) => {
+      await moveTo(id, 1)(transaction)
+      expect(outcomeOf(await send(narrow, method, path, body, headersOf()))).toBe('404 NotFound Api')
+      expect(outcomeOf(await send(wide, method, path, body, headersOf()))).toBe('403 Forbidden CompanyId')
+    })
+    expect((await send(narrow, method, path, body, headersOf())).status).toBe(good)
+  })
+})
+
+test('a key that may not read the row gets the same error for one that left while it waited as for one that is not there', async () => {
+  const { id } = await createRow(server, '/Employees', { CompanyId: 1 })
+  const left = await beside({ commits: true }, moveTo(id, 2), () => send(blind, 'PATCH', `/Employees/${id}`, { JobTitle: 'x' }))
+  const missing = await send(blind, 'PATCH', '/Employees/999', { JobTitle: 'x' })
+  expect(left.text.replace(`id ${id}`, 'id 999')).toBe(missing.text)
+})
+
+test('a rename of a row that is out of reach locks no rows that copy from it', async () => {
+  const { id } = await createRow(server, '/Employees', { CompanyId: 2, FirstName: 'before' })
+  const { id: copying } = await createRow(server, '/Employees', { CompanyId: 2, ManagerId: id })
+  await other.begin(async (transaction) => {
+    await transaction`select from employee where id = ${copying} for update`
+    expect(outcomeOf(await send(wide, 'PATCH', `/Employees/${id}`, { FirstName: 'x' }))).toBe('403 Forbidden CompanyId')
+  })
+})
+
+test.each([true, false])(
+  'a long rename waits for a transaction that moves the row out of reach; that commits: %p',
+  async (commits) => {
+    await server.sql`insert into employee (company_id, company_key) select 1, '=One' from generate_series(1, ${COPIES_MAX + 1})`
+    const disable = (sql: postgres.TransactionSql) => sql`update company set enabled = false where id = 1`
+    const answer = await beside({ commits }, disable, () => send(namer, 'PATCH', '/Companies/1', { Name: 'mine' }))
+    expect(outcomeOf(answer)).toBe(commits ? '403 Forbidden Enabled' : '200')
+    const [row] =
+      await server.sql`select name, (select count(*)::int from employee where company = 'mine') as copies from company where id = 1`
+    expect(row).toEqual(commits ? { name: 'One', copies: 0 } : { name: 'mine', copies: COPIES_MAX + 1 })
+  },
+)
+
+describe('updates at once', () => {
+  test('are done or refused one by one, while another transaction moves a part of their rows out of reach', async () => {
+    const rows = await createRows(server, '/Employees', Array(12).fill({ CompanyId: 1, JobTitle: 'before' }))
+    const ids = rows.map(({ id }) => id as number)
+    const moved = ids.filter((id) => id % 3 === 0)
+    const answers = await beside(
+      { commits: true },
+      async (sql) => {
+        for (const id of moved) await moveTo(id, 2)(sql)
+      },
+      () => Promise.all(ids.map((id) => send(narrow, 'PATCH', `/Employees/${id}`, { JobTitle: `mine ${id}` }))),
+    )
+    expect(answers.map(outcomeOf)).toEqual(ids.map((id) => (moved.includes(id) ? '404 NotFound Api' : '200')))
+    for (const [index, { body }] of answers.entries())
+      if (!moved.includes(ids[index] as number)) expect(body).toMatchObject({ id: ids[index], jobTitle: `mine ${ids[index]}` })
+    const titles = await server.sql`select id::int, job_title from employee order by id`
+    expect(titles.map(({ job_title }) => job_title)).toEqual(ids.map((id) => (moved.includes(id) ? 'before' : `mine ${id}`)))
+  })
+
+  test('of two keys whose rights differ in a value reach the rows of their own right', async () => {
+    const rows = await createRows(
+      server,
+      '/Employees',
+      Array.from({ length: 16 }, (_, index) => ({ CompanyId: 1 + (index % 2), JobTitle: 'before' })),
+    )
+    const tries = rows.flatMap(({ id, companyId }) => [
+      { id, key: ofOne, isOwn: companyId === 1 },
+      { id, key: ofTwo, isOwn: companyId === 2 },
+    ])
+    const title = ({ id, key }: (typeof tries)[number]) => `${key === ofOne ? 'one' : 'two'} ${id}`
+    const answers = await Promise.all(
+      tries.map((one) => send(one.key, 'PATCH', `/Employees/${one.id}`, { JobTitle: title(one) })),
+    )
+    expect(answers.map(outcomeOf)).toEqual(tries.map(({ isOwn }) => (isOwn ? '200' : '404 NotFound Api')))
+    for (const [index, one] of tries.entries())
+      if (one.isOwn) expect(answers[index]?.body).toEqual({ id: one.id, jobTitle: title(one) })
+    const [shared] = await server.sql`select count(distinct xmin::text)::int as statements, count(*)::int as rows from employee`
+    expect(shared?.statements).toBeLessThan(shared?.rows)
+  })
+})
+
+describe('creates at once', () => {
+  test('get the row of their own, or the refusal', async () => {
+    const bodies = Array.from({ length: 24 }, (_, index) => ({
+      JobTitle: `title ${index}`,
+      ...(index % 3 === 0 ? {} : { CompanyId: index % 3 }),
+    }))
+    const answers = await Promise.all(
+      bodies.flatMap((body) => [ofOne, ofTwo].map((key) => send(key, 'POST', '/Employees', body))),
+    )
+    const expected = bodies.flatMap((body) =>
+      [1, 2].map((company) => ('CompanyId' in body && body.CompanyId !== company ? null : { ...body, company })),
+    )
+    expect(answers.map(({ status, body }) => (status === 201 ? body.jobTitle : outcomeOf({ status, body } as Answer)))).toEqual(
+      expected.map((row) => row?.JobTitle ?? '403 Forbidden CompanyId'),
+    )
+    for (const [index, { body }] of answers.entries()) {
+      const row = expected[index]
+      if (!row) continue
+      const [found] = await server.sql`select job_title, company_id::int from employee where id = ${body.id}`
+      expect({ ...found }).toEqual({ job_title: row.JobTitle, company_id: row.company })
+    }
+    expect((await server.sql`select from employee`).count).toBe(expected.filter(Boolean).length)
+  })
+})
+
+describe('a reference to a row that another transaction moves out of what the key reads', () => {
+  const FORMS: [form: string, method: string, body: (id: number) => unknown][] = [
+    ['a create', 'POST', (id) => ({ EmployeeId: id })],
+    ['several rows', 'POST', (id) => [{ Status: 'x' }, { EmployeeId: id }]],
+    ['an update', 'PATCH', (id) => ({ EmployeeId: id })],
+  ]
+  test.each(FORMS.flatMap(([form, method, body]) => [[form, method, body, true] as const, [form, method, body, false] as const]))(
+    'with its name, for which %s waits: %s',
+    async (_, method, body, commits) => {
+      const { id } = await createRow(server, '/Employees', { CompanyId: 1, FirstName: 'before' })
+      const { id: absence } = await createRow(server, '/Absences', {})
+      const rename = async (sql: postgres.TransactionSql) => {
+        await moveTo(id, 2)(sql)
+        await sql`update employee set first_name = 'after' where id = ${id}`
+      }
+      const path = method === 'POST' ? '/Absences' : `/Absences/${absence}`
+      const answer = await beside({ commits }, rename, () => send(clerk, method, path, body(id)))
+      const target = Array.isArray(body(id)) ? '[1].EmployeeId' : 'EmployeeId'
+      expect(outcomeOf(answer)).toBe(commits ? `409 ReferenceNotFound ${target}` : method === 'POST' ? '201' : '200')
+      expect((await server.sql`select from absence where employee_id is not null`).count).toBe(commits ? 0 : 1)
+    },
+  )
+})
