@@ -370,3 +370,34 @@ describe('several rows', () => {
     },
   )
 })
+
+describe('a deletion of a row that others refer to', () => {
+  const DELETE = 'delete Companies'
+  const REFUSED = 'Company 1 was not deleted: other rows refer to it'
+  test.each([
+    ['counts rows of a collection that the key reads', ['read Employees'], `${REFUSED}: 2 of Employees (CompanyId=1).`],
+    ['does not count rows if the key reads some of them', ['read Employees?CompanyId=1'], `${REFUSED}.`],
+    ['does not count rows if the key reads none', [], `${REFUSED}.`],
+    ['does not name a property that the key does not read', ['read Employees?fields=FirstName'], `${REFUSED}.`],
+  ])('%s: %j', async (_, rights, message) => {
+    const key = keyWith(DELETE, ...rights)
+    await server.replaceKeys([...Object.values(KEYS), key].map(({ record }) => record))
+    const answer = await server.send('DELETE', '/Companies/1', undefined, key.headers)
+    expect([outcomeOf(answer), answer.body.Error.Message]).toEqual(['409 StillReferenced Api', message])
+  })
+})
+
+test('a reference that the right sets is named in no error if the key does not see it', async () => {
+  const key = keyWith('create Employees?CompanyId=9&fields=FirstName')
+  await server.replaceKeys([...Object.values(KEYS), key].map(({ record }) => record))
+  for (const [body, path] of [
+    [{}, '/Employees'],
+    [[{}], '/Employees'],
+    [{}, '/Employees?dryRun=1'],
+  ] as const) {
+    const answer = await server.send('POST', path, body, key.headers)
+    const target = Array.isArray(body) ? '[0].Body' : 'Body'
+    expect(outcomeOf(answer)).toBe(`409 ReferenceNotFound ${target}`)
+    expect(answer.text).not.toContain('CompanyId')
+  }
+})
