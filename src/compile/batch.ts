@@ -28,8 +28,8 @@ export function compileBatchQuery(query: Sql, operands: readonly Operand[]): Bat
 }
 
 /**
- * Compiles a write of several runs. Its arrays are numbered as the operands are; after them come the values that all runs `share`,
- * and the API key. `settings` is a condition that is always true; it sets the API key and the lock timeout.
+ * Compiles a write of several runs. Its arrays are numbered as the operands are; after them come the values that all runs
+ * `share`, and the API key. `settings` is a condition that is always true; it sets the API key and the lock timeout.
  */
 export function compileBatchWrite(
   operands: readonly Operand[],

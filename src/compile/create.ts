@@ -9,8 +9,8 @@ import { changedProperties, columns, compiledWrite, hasUnique, operandsOf, param
 import { allFound, assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
 
 /**
- * Compiles the insert of a row. Returns the row and its transaction; no row if its guard does not admit it, a reference names none,
- * a unique value is taken, or the Idempotency-Key is known or in use.
+ * Compiles the insert of a row. Returns the row and its transaction; no row if its guard does not admit it, a reference names
+ * none, a unique value is taken, or the Idempotency-Key is known or in use.
  */
 export function compileCreate(entity: Entity, { values, claim, keyId, guard }: WritePlan): BatchableStatement {
   const changed = changedProperties(entity, values)

@@ -20,8 +20,8 @@ const SERIALIZED_LOCK = 59
 
 /**
  * Compiles a bulk create. `values`: a PostgreSQL array for each property of `writableOf`. Returns the rows in their order; no
- * rows if the guard does not admit one, a reference names none, a unique value is taken, or the key of `claim` is known or in use.
- * The stored answer is an array of rows.
+ * rows if the guard does not admit one, a reference names none, a unique value is taken, or the key of `claim` is known or in
+ * use. The stored answer is an array of rows.
  */
 export function compileCreateRows(
   entity: Entity,

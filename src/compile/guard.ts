@@ -128,7 +128,7 @@ export function referredRows(table: string, conditions: readonly Condition[], al
 }
 
 /** Compiles a condition on a value. */
-export function compileCondition({ filter, operand }: Condition, value: ValueOf): Sql {
+function compileCondition({ filter, operand }: Condition, value: ValueOf): Sql {
   const compared = value(filter.property)
   return compileFilter(filter, compared, filter.operator.folded === null ? null : foldSql(compared), operand)
 }

@@ -12,10 +12,10 @@ import { hasVersion } from './update.ts'
 const compiledShape = shapeCache<string>(200)
 
 /**
- * Compiles the deletion of one row. It returns the deleted row and the transaction; no row if its guard does not admit it, a row of
- * `referring` refers to it, or its version is not one of `versions`. The statement locks the row before it looks for references, and looks with a newer
- * snapshot than its own: a new reference needs a lock on the row, and may have been committed since. `referring` must be the same
- * for all rows of an entity, because the cache does not distinguish it.
+ * Compiles the deletion of one row. It returns the deleted row and the transaction; no row if its guard does not admit it, a
+ * row of `referring` refers to it, or its version is not one of `versions`. The statement locks the row before it looks for
+ * references, and looks with a newer snapshot than its own: a new reference needs a lock on the row, and may have been
+ * committed since. `referring` must be the same for all rows of an entity, because the cache does not distinguish it.
  */
 export function compileRemove(
   entity: Entity,

@@ -24,9 +24,10 @@ import { assignments, lookUp, type ReferencedRow, referencedRows } from './refer
 export const COPIES_MAX = 1_000
 
 /**
- * Compiles an update of one row and at least one property. Returns the row and the transaction; no row if its guard does not admit
- * it, a reference names none, a unique value is taken, a rule would be broken, or the row has none of the plan's versions. `copying`: columns that copy from
- * this row, of which at most `COPIES_MAX` rows each may need a change; null: the update changes no copies.
+ * Compiles an update of one row and at least one property. Returns the row and the transaction; no row if its guard does not
+ * admit it, a reference names none, a unique value is taken, a rule would be broken, or the row has none of the plan's
+ * versions. `copying`: columns that copy from this row, of which at most `COPIES_MAX` rows each may need a change; null: the
+ * update changes no copies.
  */
 export function compileUpdate(
   entity: Entity,
@@ -197,8 +198,8 @@ export function hasVersion(xmin: Sql, versions: Sql): Sql {
 }
 
 /**
- * Locks all rows of the table that a rename changes, ordered by id, so that opposite renames queue instead of deadlocking; none if
- * the row is out of reach. Null if no rows of the table copy from each other.
+ * Locks all rows of the table that a rename changes, ordered by id, so that opposite renames queue instead of deadlocking;
+ * none if the row is out of reach. Null if no rows of the table copy from each other.
  */
 function lockRenamedRows({ entity, changed, operands, id, guard }: UpdateParts): Sql | null {
   const copying = referringColumns(entity, [entity]).filter(({ isCopying }) => isCopying)

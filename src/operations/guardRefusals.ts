@@ -1,5 +1,5 @@
-// Refusals by a guard: which rows a write may reach, and what it would have to write instead. A message names only properties that
-// the key may read or set.
+// Refusals by a guard: which rows a write may reach, and what it would have to write instead. A message names only properties
+// that the key may read or set.
 import { compileComparison, compileRowComparisons, type GuardCondition, guardConditions } from '../compile/comparisons.ts'
 import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
@@ -25,8 +25,8 @@ export class GuardRefusals {
   ) {}
 
   /**
-   * Finds a row that the key may read or write, in the form of `compileComparison`. `changes`: what the write sets. @throws ApiError
-   * NotFound
+   * Finds a row that the key may read or write, in the form of `compileComparison`. `changes`: what the write sets. @throws
+   * ApiError NotFound
    */
   async find(id: string, guard: Guard, changes: Assignments): Promise<Row> {
     const [row] = await this.database.read(compileComparison(this.entity, id, guard, changes))
@@ -38,7 +38,7 @@ export class GuardRefusals {
   refusalOfReach(row: Row, guard: Guard, seen: Seen, verb: 'update' | 'delete'): ApiError | null {
     if (this.isWithinReach(row, guard)) return null
     const { name, plural } = this.entity
-    const rule = `The key may ${verb} ${plural} with`
+    const rule = `The key may only ${verb} ${plural} with`
     const failed = this.failedFilters(row, guard, seen, 'before')
     const faults = failed.map((filter) => forbidden(filter.property, `${rule} ${textOf(filter)}.`))
     if (faults.length > 0) return faultsError(faults)
@@ -73,7 +73,7 @@ export class GuardRefusals {
     return row[this.entity.properties.length + 1] === 't'
   }
 
-  /** Whether each condition of the guard holds, in their order. */
+  /** Returns for each condition of the guard whether it holds. */
   private holding(row: Row): Row {
     return row.slice(this.entity.properties.length + 2)
   }
@@ -98,7 +98,10 @@ export class GuardRefusals {
   }
 }
 
-/** Conditions that do not hold, of properties that the key sees. Those of several pairs are alternatives, and none of them is named. */
+/**
+ * Conditions that do not hold, of properties that the key sees. Those of several pairs are alternatives, and none of them is
+ * named.
+ */
 function failedOf(conditions: readonly GuardCondition[], holds: Row, seen: Seen, time: GuardCondition['time']): Filter[] {
   if (conditions.some(({ pair }) => pair > 0)) return []
   return conditions.flatMap((condition, index) =>
@@ -115,15 +118,10 @@ function forbidden({ name }: Property, message: string): Fault {
 /** Fault of a value that a row may not have after the write. */
 function afterFault(filter: Filter): Fault {
   const { property, operator, value, anyOf } = filter
-  const values = anyOf ?? (operator.sign === '=' ? [value] : null)
-  const allowed =
-    values === null
-      ? `match ${textOf(filter)}`
-      : `be ${listed(
-          values.map((one) => one ?? 'empty'),
-          'or',
-        )}`
-  return forbidden(property, `The key’s right lets ${property.name} only ${allowed}.`)
+  const values = anyOf ?? (operator.sign === '=' ? [value] : [])
+  const names = values.map((one) => one ?? 'empty')
+  const rule = names.length === 0 ? `match ${textOf(filter)}` : `be ${listed(names, 'or')}`
+  return forbidden(property, `After the write, ${property.name} must ${rule}: the key has no right to another value.`)
 }
 
 /** A filter as a client writes it. */

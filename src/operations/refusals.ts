@@ -94,7 +94,10 @@ export class Refusals {
     return guard && this.guards.refusalOfRows([values], guard, write.seen, (_, fault) => fault)
   }
 
-  /** Returns the error of a row that is not there, has another version, or is not within reach; null if nothing is wrong with it. */
+  /**
+   * Returns the error of a row that is not there, has another version, or is not within reach; null if nothing is wrong with
+   * it.
+   */
   private async explainRow(write: RefusedUpdate | RefusedDeletion): Promise<ApiError | null> {
     const { plan, expected, verb, seen } = write
     const { id, guard, values } = plan
@@ -143,8 +146,8 @@ export class Refusals {
   }
 
   /**
-   * Returns an error that names each row that the guard does not admit; else each reference to a missing row, and each unique value
-   * that another row has.
+   * Returns an error that names each row that the guard does not admit; else each reference to a missing row, and each unique
+   * value that another row has.
    */
   private async explainRows(write: RefusedRows): Promise<ApiError | null> {
     const { rows, guard, faultOf, seen } = write

@@ -12,7 +12,9 @@ export class WrittenRows {
     private readonly database: Database,
   ) {}
 
-  /** Returns how the answer shows each row; null: by its id alone. `view`: the present view of the key; null: it reads nothing. */
+  /**
+   * Returns how the answer shows each row; null: by its id alone. `view`: the present view of the key; null: it reads nothing.
+   */
   async viewsOf(written: Written, view: View | null): Promise<(View | null)[]> {
     const { rows, isReplayed } = written
     if (view === null || view.filters.length === 0) return rows.map(() => view)

@@ -238,9 +238,19 @@ describe('messages', () => {
       'The key has no right to set all properties of Absences, which PUT does; change those that it may set by PATCH.',
     ],
     ['desk', 'PATCH /Absences/1', { Reason: 'x' }, 'The key has no right to set Reason.'],
-    ['desk', 'PATCH /Absences/2', { Status: 'Declined' }, 'The key may update Absences with Status=Requested.'],
-    ['desk', 'PATCH /Absences/1', { Status: 'x' }, 'The key’s right lets Status only be Approved or Declined.'],
-    ['partner', 'POST /Employees', { CompanyId: 2 }, 'The key’s right lets CompanyId only be 1.'],
+    ['desk', 'PATCH /Absences/2', { Status: 'Declined' }, 'The key may only update Absences with Status=Requested.'],
+    [
+      'desk',
+      'PATCH /Absences/1',
+      { Status: 'x' },
+      'After the write, Status must be Approved or Declined: the key has no right to another value.',
+    ],
+    [
+      'partner',
+      'POST /Employees',
+      { CompanyId: 2 },
+      'After the write, CompanyId must be 1: the key has no right to another value.',
+    ],
     ['partner', 'PATCH /Employees/1', { JobTitel: 'x' }, 'Employee has no property "JobTitel".'],
     [
       'parts',
