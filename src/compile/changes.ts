@@ -32,10 +32,11 @@ export const SETTLED = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint
 
 /** Condition that an event is after a position. Null: after the deleted events, some of which may still be there for a moment. */
 export function isAfter(after: FeedPosition | null): Sql {
-  const position = after
-    ? sql`(${param(after.position)}::bigint, ${param(after.number)}::bigint)`
-    : sql`(l.deleted_position, l.deleted_number)`
-  return sql`(position, number) > ${position}`
+  return sql`(position, number) > ${after ? positionOf(after) : sql`(l.deleted_position, l.deleted_number)`}`
+}
+
+function positionOf({ position, number }: FeedPosition): Sql {
+  return sql`(${param(position)}::bigint, ${param(number)}::bigint)`
 }
 
 /** True if a view hides properties, so that some updates have nothing to tell it. */
@@ -56,15 +57,37 @@ export function andShown(view: View): Sql {
   return hidesProperties(view) ? sql` and (action <> 'u' or changed && ${param(shownColumns(view))}::text[])` : sql``
 }
 
-/** Reads up to `countMax` events that these views show after a position, in their order. */
-export function compileChanges(views: readonly View[], after: FeedPosition | null, countMax: number): Statement {
+/**
+ * Reads up to `countMax` events that these views show after a position, in their order; `last`: none after this position. Null: up to
+ * the end.
+ */
+export function compileChanges(
+  views: readonly View[],
+  after: FeedPosition | null,
+  countMax: number,
+  last: FeedPosition | null = null,
+): Statement {
   const limit = param(String(countMax))
   const isLater = isAfter(after)
+  const andNotBeyond = last === null ? sql`` : sql` and (position, number) <= ${positionOf(last)}`
   // Each entity has its own scan of the index, so that a rare entity's events are not searched for among all others.
   const piece = (view: View) =>
-    sql`(select * from entity_change where entity = ${word(view.table)} and ${isLater} and position < ${SETTLED}${andShown(view)} order by position, number limit ${limit}::int)`
+    sql`(select * from entity_change where entity = ${word(view.table)} and ${isLater} and position < ${SETTLED}${andNotBeyond}${andShown(view)} order by position, number limit ${limit}::int)`
   return linesOf(
     sql`select * from (${join(views.map(piece), sql` union all `)}) as piece order by position, number limit ${limit}::int`,
+  )
+}
+
+/**
+ * Reads the position up to which a statement may read, so that it reads at most `countMax` events that a view may hide. No row: up to
+ * the end.
+ */
+export function compileReach(views: readonly View[], after: FeedPosition | null, countMax: number): Statement {
+  const piece = ({ table }: View) =>
+    sql`(select position, number from entity_change where entity = ${word(table)} and ${isAfter(after)} and position < ${SETTLED} order by position, number offset ${integer(countMax)} limit 1)`
+  const pieces = join(views.filter(hidesProperties).map(piece), sql` union all `)
+  return toStatement(
+    sql`select piece.position::text, piece.number::text from change_feed as l cross join lateral (${pieces}) as piece order by piece.position, piece.number limit 1`,
   )
 }
 
@@ -99,10 +122,10 @@ export interface Watch {
 }
 
 /**
- * Reads for each watch the last event after its position that its view shows. Columns: the index of the watch from 0, position
- * and number. The text is the same for all watches.
+ * Reads for each watch the last event that its view shows of the next `countMax` after its position; if there are more, the first of
+ * those, which it may show. Columns: the index of the watch from 0, position and number. The text is the same for all watches.
  */
-export function compileNewestShown(watches: readonly Watch[]): Statement {
+export function compileNewestShown(watches: readonly Watch[], countMax: number): Statement {
   const array = (value: (watch: Watch) => string) => param(arrayText(watches.map(value)))
   const asked = join(
     [
@@ -114,9 +137,11 @@ export function compileNewestShown(watches: readonly Watch[]): Statement {
     sql`, `,
   )
   const watch = sql`unnest(${asked}) with ordinality as watch (entity, names, position, number, ordinal)`
-  const isShown = sql`line.action <> 'u' or line.changed && watch.names::text[]`
-  const isLater = sql`(line.position, line.number) > (watch.position, watch.number) and line.position < ${SETTLED}`
-  const newest = sql`select line.position, line.number from entity_change as line where line.entity = watch.entity and ${isLater} and (${isShown}) order by line.position desc, line.number desc limit 1`
+  const count = integer(countMax)
+  const later = sql`from entity_change as line where line.entity = watch.entity and (line.position, line.number) > (watch.position, watch.number) and line.position < ${SETTLED} order by line.position, line.number`
+  const shown = sql`select position, number from (select position, number, action, changed ${later} limit ${count}) as next where action <> 'u' or changed && watch.names::text[]`
+  const beyond = sql`(select position, number ${later} offset ${count} limit 1)`
+  const newest = sql`select * from (${shown} union all ${beyond}) as found order by position desc, number desc limit 1`
   return toStatement(
     sql`select (watch.ordinal - 1)::text, newest.position::text, newest.number::text from ${watch} cross join lateral (${newest}) as newest`,
   )

@@ -76,7 +76,7 @@ export class ChangeFeed {
     let { after } = query
     for (;;) {
       const { lines, more, end } = await parts.readAfter(after)
-      const isDue = lines.length > 0 || performance.now() >= untilMs || parts.isOver()
+      const isDue = lines.length > 0 || more || performance.now() >= untilMs || parts.isOver()
       if (isDue || !(await waitForEvent(end, untilMs, parts))) return respondChanges(lines, writeToken(end), more, false)
       // The key may have been revoked, or have lost rights, during the wait.
       await parts.recheckKey(false)

@@ -5,13 +5,14 @@ import {
   compileHistory,
   compileNewest,
   compileNewestShown,
+  compileReach,
   compileRows,
   hidesProperties,
   type Watch,
 } from '../compile/changes.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
-import { type ChangesToken, comparePositions, type FeedPosition, writeToken } from '../model/changesToken.ts'
+import { type ChangesToken, comparePositions, type FeedPosition, readToken, writeToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import type { View } from '../model/view.ts'
@@ -23,6 +24,13 @@ const named = (row: Row) => Object.fromEntries(CHANGE_COLUMNS.map((column, index
 
 /** End of the feed: a position after all events. */
 const FEED_END: FeedPosition = { position: '9223372036854775807', number: '0' }
+
+/** Maximum events of an entity that one statement reads to find those that a view shows. */
+const SCANNED_MAX = 20_000
+/** The same for a view in a poll, which also reads for others. */
+const SCANNED_IN_POLL_MAX = 1_000
+/** Time after which a page ends although it is not full, because so many events are hidden. */
+const PAGE_MS_MAX = 3_000
 
 type After = ChangesQuery['after']
 type PageQuery = Pick<ChangesQuery, 'pageSize' | 'hasRows'>
@@ -42,13 +50,34 @@ export class Changes {
    * Returns events that these views show after a token; null: from the start of the feed; `now`: no events, only its end. @throws
    * ApiError TokenExpired
    */
-  pageAfter(views: readonly View[], after: After, query: PageQuery): Promise<ChangesPage> {
-    return this.read(views, (place) => compileChanges(views, place, query.pageSize + 1), after, query)
+  async pageAfter(views: readonly View[], after: After, query: PageQuery): Promise<ChangesPage> {
+    const mayHide = after !== 'now' && views.some(hidesProperties)
+    const untilMs = performance.now() + PAGE_MS_MAX
+    const lines: ChangeEvent[] = []
+    for (let place = after; ; ) {
+      const last = mayHide ? await this.reachOf(views, place as Exclude<After, 'now'>) : null
+      const pageSize = query.pageSize - lines.length
+      const compile = (start: FeedPosition | null) => compileChanges(views, start, pageSize + 1, last)
+      const page = await this.read(views, compile, place, { ...query, pageSize })
+      lines.push(...page.lines)
+      // With `more` the end is the last event, which is that of an earlier stretch if this one was read for `more` alone.
+      if (page.more) return { lines, more: true, end: readToken(lines.at(-1)?.token ?? '') as ChangesToken }
+      if (last === null) return { ...page, lines }
+      // A page that is not full goes on, because it would tell how many events are hidden.
+      place = { run: page.end.run, ...last }
+      if (performance.now() > untilMs) return { lines, more: true, end: place }
+    }
   }
 
   /** Returns events of one row, which may be deleted. @throws ApiError TokenExpired */
   historyAfter(view: View, id: string, after: After, query: PageQuery): Promise<ChangesPage> {
     return this.read([view], (place) => compileHistory(view, id, place, query.pageSize + 1), after, query)
+  }
+
+  /** Returns the position up to which one statement may read, so that it takes no longer than it may; null: up to the end. */
+  private async reachOf(views: readonly View[], after: FeedPosition | null): Promise<FeedPosition | null> {
+    const [row] = await this.database.read(compileReach(views, after, SCANNED_MAX))
+    return row ? { position: row[0] as string, number: row[1] as string } : null
   }
 
   private async read(
@@ -70,7 +99,7 @@ export class Changes {
     // All events before `settled` were read. A history also has later ones; transactions in progress may still add events before
     // these.
     const { run, settled } = first
-    const { position, number } = more ? (page.at(-1) as Found) : { position: settled, number: '0' }
+    const { position, number } = (more && page.at(-1)) || { position: settled, number: '0' }
     return { lines, more, end: { run, position, number } }
   }
 
@@ -176,7 +205,7 @@ export class ChangeWaits {
     const byView = new Map(
       watches.map(({ view, after }) => [view, { from: after, position: null as FeedPosition | null }] as const),
     )
-    for (const [index, position, number] of await this.database.read(compileNewestShown(watches))) {
+    for (const [index, position, number] of await this.database.read(compileNewestShown(watches, SCANNED_IN_POLL_MAX))) {
       const { view, after } = watches[Number(index)] as Watch
       byView.set(view, { from: after, position: { position: position as string, number: number as string } })
     }

@@ -77,6 +77,27 @@ describe('GET /Changes with a right that has fields', () => {
     expect([rest.changes, rest.more]).toEqual([[whole.changes[3]], false])
   })
 
+  test('has full pages behind any number of hidden updates, and never ends at one', async () => {
+    const after = await now()
+    // Visible updates have the ids 1 to 4; two are before 20,000 hidden ones, one is within 40,000 more, and one is the last.
+    await server.sql`
+      insert into entity_change (position, entity, id, action, key, changed)
+      select change_position(), 'employee', case n when 1 then 1 when 2 then 2 when 30000 then 3 when 60004 then 4 else 5 end, 'u', 'k',
+        case when n in (1, 2, 30000, 60004) then '{job_title}'::text[] else '{work_phone}' end
+      from generate_series(1, 60004) as n`
+    const page = async (from: string, size: number) => {
+      const { body } = await get(jobs, `/Changes?entity=Employees,Companies&after=${from}&PageSize=${size}`)
+      return { ...body, ids: body.changes.map(({ id }: Json) => id) }
+    }
+    expect(await page(after, 4)).toMatchObject({ ids: [1, 2, 3, 4], more: false })
+    for (const size of [1, 2, 3]) {
+      const { ids, more, next, changes } = await page(after, size)
+      expect([ids, more, next]).toEqual([[1, 2, 3].slice(0, size), true, changes[size - 1].token])
+      expect(await page(next, 4)).toMatchObject({ ids: [2, 3, 4].slice(size - 1), more: false })
+    }
+    await server.sql`delete from entity_change where key = 'k'`
+  })
+
   test('has current rows as the key reads them', async () => {
     const after = await now()
     const id = await employee({ FirstName: 'Ada', JobTitle: 'Analyst', WorkEmail: 'ada@example.com' })

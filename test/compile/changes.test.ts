@@ -1,9 +1,16 @@
 import { expect, test } from 'bun:test'
-import { CHANGE_COLUMNS, compileChanges, compileHistory, compileNewest, compileNewestShown } from '../../src/compile/changes.ts'
+import {
+  CHANGE_COLUMNS,
+  compileChanges,
+  compileHistory,
+  compileNewest,
+  compileNewestShown,
+  compileReach,
+} from '../../src/compile/changes.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import { compileWaiting } from '../../src/hooks/store.ts'
-import { viewOf, wholeView } from '../../src/model/view.ts'
+import { type View, viewOf, wholeView } from '../../src/model/view.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 const all = wholeView(company)
@@ -94,11 +101,33 @@ test('the newest event that a view shows is found for each watch, after its own 
       view,
       after: { position: after, number: '9' },
     }))
-    const { text, values } = compileNewestShown(watches)
+    const { text, values } = compileNewestShown(watches, 100)
     return (await sql.unsafe(text, values as string[]).values()).map(([index, position]) => `${index} ${position}`)
   }
   expect(await found('4', 'Title')).toEqual(['0 5', '1 6'])
   expect(await found('5', 'Title', 'Type')).toEqual(['1 6'])
   expect(await found('6', 'Title')).toEqual([])
   expect(await found('6', 'DisplayName', 'Title')).toEqual(['1 8'])
+  // Beyond the events that a poll reads there may be one for each.
+  const watches = [employees('Title'), employees('Type')].map((view) => ({ view, after: { position: '4', number: '0' } }))
+  const { text, values } = compileNewestShown(watches, 2)
+  expect((await sql.unsafe(text, values as string[]).values()).map(([, position]) => position)).toEqual(['8', '8'])
+})
+
+test('a statement reads up to the last of the events that it may read, in the order of all views that hide some', async () => {
+  const sql = connect(await createDatabase())
+  await sql`
+    insert into entity_change (position, entity, id, action, key, changed)
+    select 5 + n / 3, 'employee', n, 'u', 'k', '{title}' from generate_series(1, 9) as n`
+  const reach = async (countMax: number, after: string | null, ...views: View[]) => {
+    const { text, values } = compileReach(views, after === null ? null : { position: after, number: '0' }, countMax)
+    return (await sql.unsafe(text, values as string[]).values()).map((row) => row.join(' '))
+  }
+  expect(await reach(3, null, employees('Type'))).toEqual(['6 4'])
+  expect(await reach(3, '6', all, employees('Type'))).toEqual(['7 6'])
+  expect(await reach(8, null, employees('Type'))).toEqual(['8 9'])
+  expect(await reach(9, null, employees('Type'))).toEqual([])
+  const upTo = compileChanges([employees('Title')], null, 9, { position: '6', number: '4' })
+  const rows = await sql.unsafe(upTo.text, upTo.values as string[]).values()
+  expect(rows.map((row) => row[CHANGE_COLUMNS.indexOf('id')])).toEqual(['1', '2', '3', '4'])
 })
