@@ -30,6 +30,8 @@ export const SETTINGS = [{}, { MEMORY_MB: '0' }, { CHANGES_VALUES: 'on' }, { MEM
 const KEYS = 25
 const READS = 96
 const WRITES = 60
+/** Each how many keys servers with fewer properties are started, and the change feed is followed. */
+const TURNS = { shadowEvery: 12, followEvery: 5 }
 
 /** Compares the answers of pairs of servers, two pairs at a time, until there are enough. */
 export async function proveRights({ seed, pairs, from = 0, keys = Number.POSITIVE_INFINITY }: Options): Promise<RightsProof> {
@@ -44,7 +46,7 @@ export async function proveRights({ seed, pairs, from = 0, keys = Number.POSITIV
       const count = Math.min(KEYS, keys - next)
       next += count
       const environment = SETTINGS[Math.floor(first / KEYS) % SETTINGS.length] as Record<string, string>
-      add(all, await provePairs({ seed, from: first, keys: count, reads: READS, writes: WRITES, environment }))
+      add(all, await provePairs({ seed, from: first, keys: count, reads: READS, writes: WRITES, environment, ...TURNS }))
     }
   }
   try {

@@ -8,11 +8,13 @@ import { entities as declared } from './entities.ts'
 import { connect, createDatabase } from './postgres.ts'
 import { Random } from './random.ts'
 import { linkedTarget, type PairAnswer, type PairRequest, PUBLIC_URL, Side, showRequest } from './rightsPairsAnswers.ts'
+import { FollowedChanges, longPoll, silence } from './rightsPairsFollow.ts'
 import { WriteOracle } from './rightsPairsOracle.ts'
 import { ReadsDraw, type Seen, seenBy } from './rightsPairsReads.ts'
-import { keyOf, type RandomKey, randomKey, twinOf } from './rightsPairsRights.ts'
+import { keyOf, type RandomKey, type RandomRight, randomKey, twinOf } from './rightsPairsRights.ts'
 import { fill, randomRows } from './rightsPairsRows.ts'
 import { type HiddenWrite, Secrets } from './rightsPairsSecrets.ts'
+import { canStandAlone, openShadow, withoutCursors } from './rightsPairsShadow.ts'
 import { mayWrite, WritesDraw } from './rightsPairsWrites.ts'
 import { KEY, makeKey, openServer, type TestKey } from './server.ts'
 
@@ -26,6 +28,10 @@ export interface PairsOptions {
   readonly writes: number
   /** Settings of both servers. */
   readonly environment?: Readonly<Record<string, string>>
+  /** Each how many keys one reads some properties alone, and is compared with a whole key where there are no others; 0: none. */
+  readonly shadowEvery?: number
+  /** Each how many keys the change feed is followed; 0: for none. */
+  readonly followEvery?: number
   /** True: keys of whole entities and equal databases, to see that the test itself raises no alarm. */
   readonly isWhole?: boolean
 }
@@ -48,6 +54,10 @@ const AT_ONCE = 8
 const DIFFERENCES_MAX = 5
 /** Share of hidden writes that reach only one of the databases, in percent. */
 const ONE_SIDED = 40
+/** Settings of the servers, with limits that no run reaches, in one period so that each request counts. */
+const SETTINGS = { PUBLIC_URL, RATE_LIMITS: '1000000/6d', RATE_LIMIT_CLIENTS: '4', LOG_LEVEL: 'error' }
+/** Channels whose answers are about one entity alone. */
+const OF_ONE_ENTITY = /^(list|csv|ndjson|summary|hidden|misspelled|several|html)|^row$/
 /** An id that no row has, for writes beside those of the key. */
 const NO_ROW = 9_990
 
@@ -59,7 +69,7 @@ export async function provePairs(options: PairsOptions): Promise<PairsFindings> 
     for (let number = options.from ?? 0; number < (options.from ?? 0) + options.keys; number++) {
       if (findings.differences.length >= DIFFERENCES_MAX) break
       const random = new Random(options.seed ^ Math.imul(number + 1, 0x9e3779b1))
-      await new Trial(left, right, random, `key ${number} of seed ${options.seed}`, options, findings).run()
+      await new Trial(left, right, random, number, options, findings).run()
       // Rows are replaced for each key, and no other process cleans up behind them.
       if (number % 50 === 49) await Promise.all([left, right].map(({ server }) => server.sql`vacuum`))
     }
@@ -74,8 +84,7 @@ async function openSide({ environment = {} }: PairsOptions): Promise<Side> {
   const sql = connect(databaseUrl)
   // Cursors of both are signed alike.
   await sql`update cursor_secret set secret = 'the secret of both servers'`
-  const own = { PUBLIC_URL, RATE_LIMITS: '1000000/6d', RATE_LIMIT_CLIENTS: '4', LOG_LEVEL: 'error', ...environment }
-  return new Side(await openServer({ databaseUrl, environment: own, hasForeignRows: true }))
+  return new Side(await openServer({ databaseUrl, environment: { ...SETTINGS, ...environment }, hasForeignRows: true }))
 }
 
 /** One key on two servers. */
@@ -91,7 +100,7 @@ class Trial {
     private readonly left: Side,
     private readonly right: Side,
     private readonly random: Random,
-    private readonly name: string,
+    private readonly number: number,
     private readonly options: PairsOptions,
     private readonly findings: PairsFindings,
   ) {}
@@ -103,6 +112,8 @@ class Trial {
     await this.checkVisible('at the start')
     const reads = await this.readAll(seen)
     await this.checkCharges()
+    if (this.isShadowed) await this.compareShadow(seen)
+    if (isTurn(this.number, this.options.followEvery)) await this.follow(seen, secrets)
     await this.writeHidden(secrets)
     await this.readAgain(reads)
     if (mayWrite(this.key)) await this.writeAll(seen, secrets)
@@ -116,10 +127,14 @@ class Trial {
 
   private rows: ReturnType<typeof randomRows> = new Map()
 
+  private get isShadowed(): boolean {
+    return isTurn(this.number, this.options.shadowEvery)
+  }
+
   private async begin(): Promise<void> {
     const { random, entities } = this
     this.rows = randomRows(random, entities)
-    this.key = this.options.isWhole ? wholeKey(entities) : this.accepted(() => randomKey(random, entities))
+    this.key = this.options.isWhole ? wholeKey(entities) : this.accepted(() => this.draw())
     this.twin = this.options.isWhole ? null : twinOf(random, this.key, entities)
     if (this.twin && !isAccepted(this.twin, entities)) this.twin = null
     this.secrets = new Secrets(this.rows, this.key)
@@ -132,6 +147,15 @@ class Trial {
     await Promise.all(this.sides.map(({ server }) => server.replaceKeys(records)))
     this.findings.rights.add(this.key.text)
     this.findings.hiddenCells += this.secrets.hiddenCells
+  }
+
+  private draw(): RandomKey {
+    if (!this.isShadowed) return randomKey(this.random, this.entities)
+    for (;;) {
+      const key = randomKey(this.random, this.entities, 'narrow')
+      const [{ entity, fields }] = key.rights as [RandomRight]
+      if (canStandAlone(entity, [entity.id, ...(fields ?? entity.properties)])) return key
+    }
   }
 
   /** Draws keys until the server takes one. */
@@ -185,13 +209,13 @@ class Trial {
       const alone = await this.askAtOnce(requests)
       await Promise.all(requests.map((request, index) => this.askTogether(request, alone[index]?.[0] as PairAnswer)))
       for (const [index, request] of requests.entries()) answers.set(request, alone[index]?.[0] as PairAnswer)
-      await Promise.all(requests.map((request, index) => this.follow(request, alone[index]?.[0] as PairAnswer)))
+      await Promise.all(requests.map((request, index) => this.followLinks(request, alone[index]?.[0] as PairAnswer)))
     }
     return answers
   }
 
   /** Follows the links of a page, and asks again with its tag. */
-  private async follow(request: PairRequest, page: PairAnswer): Promise<void> {
+  private async followLinks(request: PairRequest, page: PairAnswer): Promise<void> {
     const tag = page.headers.get('etag')
     if (tag?.startsWith('W/') && this.random.chance(15))
       await this.compare({ ...request, channel: 'not modified', headers: { ...request.headers, 'if-none-match': tag } })
@@ -201,6 +225,66 @@ class Trial {
       const back = this.random.chance(30) ? linkedTarget(next, 'prev') : null
       target = back ?? linkedTarget(next, 'next')
     }
+  }
+
+  /** Sends reads to a server that knows no other properties than those that the key reads, with a whole key. */
+  private async compareShadow(seen: readonly Seen[]): Promise<void> {
+    const [one] = seen as [Seen]
+    const { entity, properties } = one
+    const { databaseUrl } = this.left.server
+    const { url, close } = await openShadow(entity, properties, databaseUrl, { ...SETTINGS, ...this.options.environment })
+    const shadow = new Side({ ...this.left.server, url })
+    try {
+      const draw = new ReadsDraw(this.random, this.rows, seen)
+      for (let left = this.options.reads; left > 0; left--) {
+        const request = draw.next()
+        if (!OF_ONE_ENTITY.test(request.channel) || hasSymbols(request)) continue
+        const [[own], whole] = await Promise.all([this.compare(request), shadow.ask(request, `ApiKey ${KEY}`)])
+        this.findings.pairs++
+        const [text, other] = [withoutCursors(own), withoutCursors(whole)]
+        if (text !== other)
+          this.report('a view is answered unlike an entity without other properties', showRequest(request), text, other)
+      }
+    } finally {
+      await close()
+    }
+  }
+
+  /** Follows the change feed while hidden values change, then visible ones, then the rights. */
+  private async follow(seen: readonly Seen[], secrets: Secrets): Promise<void> {
+    const open = seen.filter(({ right, ids }) => right.filters.length === 0 && ids.length > 0)
+    if (open.length === 0) return
+    const { entity, properties, ids } = this.random.pick(open)
+    const authorization = `ApiKey ${this.subject.text}`
+    const poll = this.compare(longPoll(entity.plural))
+    const streams = await Promise.all(this.sides.map((side) => FollowedChanges.open(side, entity.plural, authorization)))
+    await Promise.all(streams.map((stream) => stream.until(/\n/)))
+    const hidden = secrets.hiddenWrites(this.random, 6).filter((write) => write.entity === entity)
+    await applyHidden(this.left.server.sql, hidden)
+    await silence()
+    await poll
+    const id = this.random.pick(ids)
+    const shown = properties.find(({ kind, writable }) => writable && kind.name === 'text')
+    if (shown) {
+      const write = { entity, id, property: shown, value: `seen by ${this.number}` }
+      await Promise.all(this.sides.map(({ server }) => applyHidden(server.sql, [write])))
+      await Promise.all(streams.map((stream) => stream.until(new RegExp(`"changed":\\[[^\\]]*"${shown.name}"`))))
+    }
+    // From now on the key reads one row, so it may not follow the feed any more.
+    const narrow = { ...this.subject.record, ...recordOf({ rights: [], text: `read ${entity.plural}?Id=${id}` }) }
+    await Promise.all(this.sides.map(({ server }) => server.replaceKeys([narrow, this.other.record])))
+    await applyHidden(
+      this.left.server.sql,
+      hidden.map((write) => ({ ...write, value: null })),
+    )
+    await Promise.all(streams.map((stream) => stream.untilEnd()))
+    await Promise.all(this.sides.map(({ server }) => server.replaceKeys([this.subject.record, this.other.record])))
+    for (const side of this.sides) side.forgetTags()
+    const [one, other] = streams.map(({ status, lines }) => `${status}\n${lines}`) as [string, string]
+    this.findings.pairs++
+    if (one !== other) this.report('followed changes differ', `GET /Changes?after=now&entity=${entity.plural}`, one, other)
+    if (!one.includes('"Forbidden"'))
+      this.report('a stream of changes outlives its right', `GET /Changes?entity=${entity.plural}`, one, '')
   }
 
   private askOthers(request: PairRequest): Promise<unknown> {
@@ -318,7 +402,7 @@ class Trial {
     const { left, right } = excerptsOf(one, other)
     const rights = this.key.text.replaceAll('\n', '\n    ')
     this.findings.differences.push(
-      `${this.name}: ${what}\n  rights\n    ${rights}\n  ${request}\n  one:   ${left}\n  other: ${right}`,
+      `key ${this.number} of seed ${this.options.seed}: ${what}\n  rights\n    ${rights}\n  ${request}\n  one:   ${left}\n  other: ${right}`,
     )
   }
 }
@@ -366,6 +450,11 @@ function wholeKey(entities: readonly Entity[]): RandomKey {
     })),
   )
   return { rights, text: '*:read,*:write' }
+}
+
+/** Returns whether it is the turn of the key with this number. */
+function isTurn(number: number, every = 0): boolean {
+  return every > 0 && number % every === every - 1
 }
 
 function hasSymbols({ target, headers }: PairRequest): boolean {

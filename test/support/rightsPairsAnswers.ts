@@ -119,8 +119,13 @@ export class Side {
   }
 }
 
+/** Returns a body without tokens, times of changes, and versions. */
+export function normalBody(text: string): string {
+  return text.replace(TOKENS, '"$1":"<token>"').replace(TIMES, '"at":"<time>"').replace(TAGS, '<tag>')
+}
+
 function normal({ status, headers }: Response, text: string): PairAnswer {
-  const body = text.replace(TOKENS, '"$1":"<token>"').replace(TIMES, '"at":"<time>"').replace(TAGS, '<tag>')
+  const body = normalBody(text)
   const lines: string[] = []
   for (const [name, value] of headers) {
     if (OF_TIME.has(name)) continue

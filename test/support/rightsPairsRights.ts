@@ -34,17 +34,16 @@ export interface RandomKey {
 
 const WRITES: readonly Verb[] = ['create', 'update', 'delete']
 
+type Kind = (typeof KINDS)[number] | 'narrow'
+
 /** Kinds of keys; most may read, since a key that reads nothing learns little. */
 const KINDS = ['reader', 'reader', 'reader', 'desk', 'desk', 'desk', 'editor', 'editor', 'blind', 'mixed'] as const
 
 /** Draws a key of one to several rights. `kind`: what it is for. */
-export function randomKey(
-  random: Random,
-  entities: readonly Entity[],
-  kind: (typeof KINDS)[number] = random.pick(KINDS),
-): RandomKey {
+export function randomKey(random: Random, entities: readonly Entity[], kind: Kind = random.pick(KINDS)): RandomKey {
   const draw = new RightsDraw(random, entities)
   const main = random.pick(entities)
+  if (kind === 'narrow') return keyOf([draw.readSome(main)])
   const others = entities.filter((entity) => entity !== main && random.chance(40))
   const rights: RandomRight[] = []
   if (kind !== 'blind') {
@@ -96,6 +95,11 @@ class RightsDraw {
     const filters = this.random.chance(65) ? this.filters(entity, 1 + this.random.below(2), entity.properties) : []
     const fields = this.random.chance(75) || filters.length === 0 ? this.some(entity.properties, 45) : null
     return rightOf({ verbs: ['read'], entity, filters, fields, becomes: null })
+  }
+
+  /** A right to read all rows, and some of their properties. */
+  readSome(entity: Entity): RandomRight {
+    return rightOf({ verbs: ['read'], entity, filters: [], fields: this.some(entity.properties, 55), becomes: null })
   }
 
   write(verb: Verb, entity: Entity, rights: readonly RandomRight[]): RandomRight {
