@@ -77,7 +77,7 @@ export const OWN_TABLES: Readonly<Record<string, string>> = {
 }
 
 /** The server's own paths. */
-const OWN_PATHS: readonly string[] = ['changes', 'docs', 'errors', 'explore', 'livez', 'readyz']
+const OWN_PATHS: readonly string[] = ['changes', 'docs', 'errors', 'explore', 'livez', 'readyz', 'rights']
 
 /** Checks declarations against each other. @throws DeclarationError that names the entity */
 function checkTogether(entities: readonly Entity[]) {

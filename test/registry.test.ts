@@ -7,6 +7,7 @@ import { NAME_ENDS, RESERVED_TYPES } from '../src/model/names.ts'
 import { loadEntities, OWN_TABLES } from '../src/registry.ts'
 import { connect, createDatabase } from './support/postgres.ts'
 import { temporaryFolder } from './support/process.ts'
+import { wholeAccess } from './support/rights.ts'
 import type { Json } from './support/server.ts'
 
 let folder: string
@@ -104,19 +105,25 @@ test('entities whose schemas, types or operations would have one name stop the s
   await expect(declareBoth('', '', 'RoomGroup')).rejects.toThrow('cannot both have the type RoomGroup')
   await expect(declareBoth('', '', 'RoomFilter')).rejects.toThrow('cannot both have the type RoomFilter')
   await expect(declareBoth('', '', 'RoomChange')).rejects.toThrow('cannot both have the type RoomChange')
-  for (const name of ['Fault', 'History', 'ChangeAction', 'Past', 'Error'])
+  for (const name of ['Fault', 'History', 'ChangeAction', 'Past', 'Error', 'KeyRight'])
     await expect(declareBoth('', '', name)).rejects.toThrow('the API has a type')
 })
 
 test('a path of the server, and nothing to write, stop the start, by name', async () => {
   await expect(declareBoth('a: text()', 'a: text()', 'Doc')).rejects.toThrow('Doc cannot have the path /Docs')
+  await expect(declareBoth('a: text()', 'a: text()', 'Right')).rejects.toThrow('Right cannot have the path /Rights')
   await expect(declareBoth('a: text()', '')).rejects.toThrow('Desk needs a property that clients write')
 })
 
 test('all other schemas of the API are names that no entity may have', async () => {
   const entities = await loadEntities()
   const limits = parseRules('750/1m')
-  const document = describeApi(entities, { baseUrl: 'http://localhost', limits, anonymousLimits: limits })
+  const document = describeApi(entities.map(wholeAccess), {
+    baseUrl: 'http://localhost',
+    limits,
+    anonymousLimits: limits,
+    documentNeedsKey: false,
+  })
   const own = new Set(entities.flatMap(({ name }) => NAME_ENDS.map((end) => name + end)))
   const others = Object.keys((document as Json).components.schemas).filter((name) => !own.has(name))
   expect(others.length).toBeGreaterThan(10)

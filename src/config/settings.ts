@@ -111,6 +111,12 @@ export const settings = {
     meaning: 'Origins of web pages that may call the API (CORS), separated by commas, or * for all.',
     check: parseOrigins,
   },
+  DOCUMENT_NEEDS_KEY: {
+    ...oneOf('0', '1'),
+    default: '0',
+    meaning: 'Whether /openapi.json, /docs and / describe the resources to requests with a key only: 0 or 1.',
+    read: (text: string) => text === '1',
+  },
   WORKERS: {
     ...integer(1, 256),
     default: null,

@@ -1,15 +1,18 @@
 // OpenAPI document: assembles its paths and components from the other modules of this folder.
 import { version } from '../../package.json'
-import type { Entity } from '../model/entity.ts'
+import type { Access } from '../model/access.ts'
 import { formatRules, type Rule } from '../model/limits.ts'
+import { hasEvents, shownView } from './accesses.ts'
 import { changesParameters, changesSchemas, listChangesParameters } from './changes.ts'
+import { referredFrom } from './components.ts'
 import { conditionSchemas } from './conditions.ts'
 import { ErrorAnswers, errorExampleValues, errorSchemas } from './errorAnswers.ts'
 import { describeResource, gettingStarted } from './guide.ts'
 import { headerSchemas } from './headers.ts'
 import { type Operation, operationsOf } from './operations.ts'
 import { fieldSchema, fieldsParameter, inPath, listParameters, sharedParameters, sortSchema } from './parameters.ts'
-import { completeSchema, rowSchema, writeSchema, writtenSchema } from './rows.ts'
+import { rightsSchemas } from './rights.ts'
+import { bodiesOf, rowSchema, writtenSchema } from './rows.ts'
 import { type Part, parameterRefs, type Schema, schemaRef } from './schema.ts'
 import { successesOf } from './successes.ts'
 import { groupSchema, summaryParameters } from './summary.ts'
@@ -21,32 +24,39 @@ export interface ServerFacts {
   /** Limits of a key without its own, and of requests without a key. */
   readonly limits: readonly Rule[]
   readonly anonymousLimits: readonly Rule[]
+  /** True if the document itself needs a key. */
+  readonly documentNeedsKey: boolean
 }
 
 export type OpenApi = ReturnType<typeof describeApi>
 
 const PAGES_TAG = 'Server'
 const CHANGES_TAG = 'Changes'
+const RIGHTS_TAG = 'Rights'
 
-/** Returns the OpenAPI 3.1 document. It depends only on the entities, the operators, the errors and these facts. */
-export function describeApi(entities: readonly Entity[], facts: ServerFacts) {
+/**
+ * Returns the OpenAPI 3.1 document for a key with these accesses: what the key may do, and nothing else. It depends only on them,
+ * the operators, the errors and these facts.
+ */
+export function describeApi(accesses: readonly Access[], facts: ServerFacts) {
   const errors = new ErrorAnswers()
-  const operations = operationsOf(entities)
-  const paths = pathsOf(operations, errors, entities)
+  const operations = operationsOf(accesses, facts.documentNeedsKey)
+  const views = accesses.flatMap(({ read }) => read ?? [])
+  const paths = pathsOf(operations, errors, accesses)
   return {
     openapi: '3.1.1',
     info: {
       title: 'Roster',
       version,
       summary: 'An HTTP API for people data: filtered, sorted, paged lists with exact totals, and full CRUD.',
-      description: `${gettingStarted(entities, facts.baseUrl)}\n\n${describeServer(facts)}`,
+      description: `${gettingStarted(views, facts.baseUrl)}\n\n${describeServer(facts)}`,
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: facts.baseUrl }],
     security: [{ ApiKey: [] }],
     tags: [
-      ...entities.map((entity) => ({ name: entity.plural, description: describeResource(entity) })),
-      { name: CHANGES_TAG, description: 'What has changed in all resources, in order and without gaps.' },
+      ...tagsOf(accesses),
+      { name: RIGHTS_TAG, description: 'What the key may do.' },
       { name: PAGES_TAG, description: 'What the server answers of itself, without a key.' },
     ],
     paths,
@@ -59,13 +69,29 @@ export function describeApi(entities: readonly Entity[], facts: ServerFacts) {
           description: 'The word `ApiKey`, a space, and the key: `ApiKey roster_…`',
         },
       },
-      schemas: schemasOf(entities),
-      parameters: { ...sharedParameters, ...changesParameters },
-      headers: headerSchemas(facts.limits, facts.baseUrl),
-      responses: errors.components,
-      examples: errorExampleValues(operations, facts.baseUrl),
+      ...referredFrom(
+        {
+          schemas: schemasOf(accesses),
+          parameters: { ...sharedParameters, ...changesParameters },
+          headers: headerSchemas(facts.limits, facts.baseUrl),
+          responses: errors.components,
+          examples: errorExampleValues(operations, facts.baseUrl),
+        },
+        paths,
+      ),
     },
   }
+}
+
+/** Returns a tag for each resource to which the key has a right, with examples if it may read, and one for the change feed. */
+function tagsOf(accesses: readonly Access[]): Part[] {
+  const resources = accesses.flatMap((access) => {
+    const { whole, read, create, update } = access
+    if (read) return [{ name: whole.plural, description: describeResource(read) }]
+    return create || update || access.delete ? [{ name: whole.plural, description: 'The key may not read these rows.' }] : []
+  })
+  const changes = { name: CHANGES_TAG, description: 'What has changed in all resources, in order and without gaps.' }
+  return [...resources, ...(accesses.some(hasEvents) ? [changes] : [])]
 }
 
 function describeServer({ limits, anonymousLimits }: ServerFacts): string {
@@ -77,10 +103,10 @@ function describeServer({ limits, anonymousLimits }: ServerFacts): string {
   ].join('\n\n')
 }
 
-function pathsOf(operations: readonly Operation[], errors: ErrorAnswers, entities: readonly Entity[]): Record<string, Part> {
+function pathsOf(operations: readonly Operation[], errors: ErrorAnswers, accesses: readonly Access[]): Record<string, Part> {
   const byPath = Map.groupBy(operations, ({ path }) => path)
   const paths = [...byPath].map(([path, ofPath]) => {
-    const own = ofPath.map((operation) => [operation.method.toLowerCase(), operationSchema(operation, errors, entities)])
+    const own = ofPath.map((operation) => [operation.method.toLowerCase(), operationSchema(operation, errors, accesses)])
     return [path, { parameters: pathParameters(path), ...Object.fromEntries(own) }]
   })
   return Object.fromEntries(paths)
@@ -92,26 +118,29 @@ function pathParameters(path: string): Part[] {
   return [...own, ...parameterRefs('RequestId')]
 }
 
-function operationSchema(operation: Operation, errors: ErrorAnswers, entities: readonly Entity[]): Part {
-  const { operationId, summary, description, success, entity } = operation
-  const isOpen = entity === null && success !== 'changes'
+function operationSchema(operation: Operation, errors: ErrorAnswers, accesses: readonly Access[]): Part {
+  const { operationId, summary, description, isOpen } = operation
   const responses = { ...successesOf(operation), ...errors.of(operation) }
-  const parameters = parametersOf(operation, '304' in responses, entities)
-  const tag = entity?.plural ?? (isOpen ? PAGES_TAG : CHANGES_TAG)
+  const parameters = parametersOf(operation, '304' in responses, accesses)
   return {
     operationId,
     summary,
     description,
-    tags: [tag],
+    tags: [tagOf(operation)],
     ...(isOpen && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
-    ...(entity && ['created', 'updated'].includes(success) ? { requestBody: bodyOf(entity, operation.method) } : {}),
+    ...(operation.body === null ? {} : { requestBody: requestBody(operation.body, operation.method) }),
     responses,
   }
 }
 
-function parametersOf({ entity, success, method }: Operation, isConditional: boolean, entities: readonly Entity[]): Part[] {
-  if (success === 'changes') return listChangesParameters(entities)
+function tagOf({ entity, success }: Operation): string {
+  if (entity) return entity.plural
+  return success === 'changes' ? CHANGES_TAG : success === 'rights' ? RIGHTS_TAG : PAGES_TAG
+}
+
+function parametersOf({ entity, success, method }: Operation, isConditional: boolean, accesses: readonly Access[]): Part[] {
+  if (success === 'changes') return listChangesParameters(accesses.filter(hasEvents).map(({ whole }) => whole))
   if (success === 'history') return parameterRefs('ChangesAfter', 'ChangesPageSize')
   if (entity === null) return isConditional ? parameterRefs('PageIfNoneMatch') : []
   if (method !== 'GET') return parameterRefs(...(method === 'POST' ? [] : ['IfMatch']), 'IdempotencyKey')
@@ -120,23 +149,26 @@ function parametersOf({ entity, success, method }: Operation, isConditional: boo
 }
 
 /** Request body of one row. Arrays of rows have no schema: with "a row or an array", generated clients send both wrongly. D59 */
-function bodyOf(entity: Entity, method: Operation['method']): Part {
+function requestBody(schema: string, method: Operation['method']): Part {
   const rows = method === 'POST' ? ' An array of 1 to 1,000 of them, of up to 2 MiB, is taken too.' : ''
   const description = `One JSON object in UTF-8, not compressed, of up to 1 MiB; \`application/<any>+json\` is taken too.${rows}`
-  const name = `${entity.name}${method !== 'PATCH' && entity.required.length > 0 ? 'Complete' : 'Write'}`
-  return { required: true, description, content: { 'application/json': { schema: schemaRef(name) } } }
+  return { required: true, description, content: { 'application/json': { schema: schemaRef(schema) } } }
 }
 
-function schemasOf(entities: readonly Entity[]): Record<string, Schema> {
-  const kinds = entities.flatMap(({ properties }) => properties.map(({ kind }) => kind))
-  const own = entities.map((entity) => ({
-    [entity.name]: rowSchema(entity),
-    [`${entity.name}Written`]: writtenSchema(entity),
-    [`${entity.name}Write`]: writeSchema(entity),
-    ...(entity.required.length > 0 && { [`${entity.name}Complete`]: completeSchema(entity) }),
-    [`${entity.name}Sort`]: sortSchema(entity),
-    [`${entity.name}Field`]: fieldSchema(entity),
-    [`${entity.name}Group`]: groupSchema(entity),
-  }))
-  return Object.assign({}, ...own, changesSchemas(entities), conditionSchemas(kinds), errorSchemas)
+function schemasOf(accesses: readonly Access[]): Record<string, Schema> {
+  const kinds = accesses.flatMap(({ read }) => (read?.properties ?? []).map(({ kind }) => kind))
+  const own = accesses.map((access) => {
+    const { name } = access.whole
+    const entity = shownView(access)
+    return {
+      [name]: rowSchema(entity),
+      [`${name}Written`]: writtenSchema(entity),
+      ...bodiesOf(access).schemas,
+      [`${name}Sort`]: sortSchema(entity),
+      [`${name}Field`]: fieldSchema(entity),
+      [`${name}Group`]: groupSchema(entity),
+    }
+  })
+  const changes = changesSchemas(accesses.filter(hasEvents).map(({ whole }) => whole))
+  return Object.assign({}, ...own, changes, rightsSchemas, conditionSchemas(kinds), errorSchemas)
 }

@@ -1,7 +1,11 @@
 // Operations of the API: method, path, texts, and the errors that each may answer. http/endpoints.ts routes them.
 import type { ErrorCode } from '../errors.ts'
-import type { Entity } from '../model/entity.ts'
+import type { Access } from '../model/access.ts'
+import type { Property } from '../model/entity.ts'
 import { snakeCase, withArticle } from '../model/names.ts'
+import type { View } from '../model/view.ts'
+import { hasEvents, shownView } from './accesses.ts'
+import { bodiesOf } from './rows.ts'
 
 /** A method at a path. HEAD and OPTIONS are no operations, because HTTP defines them. */
 export interface Operation {
@@ -15,13 +19,17 @@ export interface Operation {
   readonly codes: readonly ErrorCode[]
   /** Response on success. */
   readonly success: Success
-  /** Null for the change feed, and for the server's own pages, which need no key. */
-  readonly entity: Entity | null
+  /** The entity as the key reads it; null for the change feed, the rights of a key, and the server's own pages. */
+  readonly entity: View | null
+  /** Name of the schema of its request body; null: it has none. */
+  readonly body: string | null
+  /** True if no key is needed. */
+  readonly isOpen: boolean
   /** True if its requests count against no rate limit. */
   readonly isUnlimited: boolean
 }
 
-type Success = 'list' | 'summary' | 'row' | 'created' | 'updated' | 'deleted' | 'changes' | 'history' | PageName
+type Success = 'list' | 'summary' | 'row' | 'created' | 'updated' | 'deleted' | 'changes' | 'history' | 'rights' | PageName
 /** Pages of the server that the document describes. */
 export type PageName = 'root' | 'live' | 'ready' | 'document' | 'errors' | 'error' | 'docs' | 'explore'
 
@@ -66,18 +74,15 @@ const WITH_BODY = [
 /** Errors of several rows in one request. D59 */
 const OF_ROWS = ['InvalidRows', 'InvalidDryRun'] as const
 
-/** Returns the operations on an entity. Spec 4.1 */
-function operationsOn(entity: Entity): Operation[] {
-  const { name, plural, properties } = entity
+/** Returns the operations on an entity to which the key has a right. Spec 4.1 */
+function operationsOn(access: Access): Operation[] {
+  const { read, create, update } = access
+  const { name, plural } = access.whole
   const one = withArticle(wordsOf(name))
   const many = wordsOf(plural)
+  const { names: bodies } = bodiesOf(access)
   const list = `/${plural}`
   const row = `/${plural}/{id}`
-  const written: ErrorCode[] = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...WITH_BODY, ...REPEATABLE]
-  if (properties.some(({ unique }) => unique !== null)) written.push('AlreadyExists')
-  if (properties.some(({ reference }) => reference !== null)) written.push('ReferenceNotFound')
-  // Triggers and foreign keys of tables without an entity can refuse any deletion.
-  const removed: ErrorCode[] = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...REPEATABLE, 'NotFound', 'Conflict', 'StillReferenced']
   const on = (
     method: Operation['method'],
     path: string,
@@ -91,21 +96,47 @@ function operationsOn(entity: Entity): Operation[] {
     summary,
     description,
     success,
-    entity,
+    entity: shownView(access),
+    body: bodies[method] ?? null,
+    isOpen: false,
     isUnlimited: false,
     codes: [...codes, ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE, ...(method === 'GET' ? [] : WRITES)],
   })
+  const created = writtenCodes([...(create?.settable ?? []), ...(create?.presets.keys() ?? [])])
+  const updated = [...writtenCodes([...(update?.settable ?? [])]), 'NotFound'] as const
+  const operations: readonly (readonly [isAllowed: boolean, operation: Operation])[] = [
+    [
+      read !== null,
+      on('GET', list, 'list', [`list${plural}`, `List ${many}`, LIST], [...PAGED, 'InvalidCursor', 'InvalidFields']),
+    ],
+    [create !== null, on('POST', list, 'created', [`create${name}`, `Create ${one}`, CREATE], [...created, ...OF_ROWS])],
+    [read !== null, on('GET', `${list}/Summary`, 'summary', [`summarize${plural}`, `Summarize ${many}`, SUMMARY], SUMMARIZED)],
+    [read !== null, on('GET', row, 'row', [`get${name}`, `Get ${one}`, GET], READ)],
+    [update?.isComplete === true, on('PUT', row, 'updated', [`replace${name}`, `Replace ${one}`, REPLACE], updated)],
+    [update !== null, on('PATCH', row, 'updated', [`update${name}`, `Update ${one}`, UPDATE], updated)],
+    [access.delete !== null, on('DELETE', row, 'deleted', [`delete${name}`, `Delete ${one}`, DELETE], REMOVED)],
+    [
+      hasEvents(access),
+      on('GET', `${row}/Changes`, 'history', [`list${name}Changes`, `List the changes of ${one}`, HISTORY], CHANGED),
+    ],
+  ]
+  return operations.flatMap(([isAllowed, operation]) => (isAllowed ? operation : []))
+}
+
+/** Errors of a write that sets some of these properties. */
+function writtenCodes(properties: readonly Property[]): ErrorCode[] {
   return [
-    on('GET', list, 'list', [`list${plural}`, `List ${many}`, LIST], [...PAGED, 'InvalidCursor', 'InvalidFields']),
-    on('POST', list, 'created', [`create${name}`, `Create ${one}`, CREATE], [...written, ...OF_ROWS]),
-    on('GET', `${list}/Summary`, 'summary', [`summarize${plural}`, `Summarize ${many}`, SUMMARY], SUMMARIZED),
-    on('GET', row, 'row', [`get${name}`, `Get ${one}`, GET], READ),
-    on('PUT', row, 'updated', [`replace${name}`, `Replace ${one}`, REPLACE], [...written, 'NotFound']),
-    on('PATCH', row, 'updated', [`update${name}`, `Update ${one}`, UPDATE], [...written, 'NotFound']),
-    on('DELETE', row, 'deleted', [`delete${name}`, `Delete ${one}`, DELETE], removed),
-    on('GET', `${row}/Changes`, 'history', [`list${name}Changes`, `List the changes of ${one}`, HISTORY], CHANGED),
+    ...WITHOUT_PARAMETERS,
+    ...CONDITIONAL,
+    ...WITH_BODY,
+    ...REPEATABLE,
+    ...(properties.some(({ unique }) => unique !== null) ? (['AlreadyExists'] as const) : []),
+    ...(properties.some(({ reference }) => reference !== null) ? (['ReferenceNotFound'] as const) : []),
   ]
 }
+
+/** Errors of deletions. Triggers and foreign keys of tables without an entity can refuse any of them. */
+const REMOVED = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...REPEATABLE, 'NotFound', 'Conflict', 'StillReferenced'] as const
 
 /** Errors of pages of changes. */
 const CHANGED = [...WITHOUT_PARAMETERS, 'InvalidPageSize', 'InvalidToken', 'TokenExpired', 'NotFound'] as const
@@ -117,10 +148,28 @@ const changesOperation: Operation = {
   success: 'changes',
   summary: 'List what has changed',
   entity: null,
+  body: null,
+  isOpen: false,
   isUnlimited: false,
   description:
     'A page of what was created, changed and deleted, each line behind all that are given before it; `next` leads on, and may wait for the next line. As NDJSON (`Accept: application/x-ndjson`) all of them, one a line, and then those that come, until the client leaves: now and then a line with `next` alone, the token behind all before; at the end a line with `Error`, where the server has ended it.',
   codes: [...CHANGED, 'InvalidFilter', 'InvalidWait', 'InvalidForm', ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE],
+}
+
+/** The rights of the key itself. D80 */
+const rightsOperation: Operation = {
+  operationId: 'listRights',
+  method: 'GET',
+  path: '/Rights',
+  success: 'rights',
+  summary: 'List the rights of the key',
+  entity: null,
+  body: null,
+  isOpen: false,
+  isUnlimited: false,
+  description:
+    'What the key may do, one right for each verb and resource, as text and as data: the rows by their filters, the properties that are seen or set, and what a changed row may become.',
+  codes: [...WITHOUT_PARAMETERS, ...EVERYWHERE, 'Unauthorized', 'RateLimitExceeded', 'ServiceUnavailable'],
 }
 
 const LIST =
@@ -134,12 +183,14 @@ const REPLACE = 'Sets every property; those that are left out become null, boole
 const UPDATE = 'Sets the properties that the body names, and no other; an object is merged part by part.'
 const HISTORY = 'Who has changed the row, by key, when, and which properties; also of a row that was deleted.'
 const ERROR = 'What it means, why it comes, what to do, an example.'
+const DOCUMENT =
+  'With a key, the document has what this key may do and nothing else; a key that is sent must be valid. It can be asked for again by its ETag.'
 const DELETE = 'Deletes the row for ever. A row that others refer to stays.'
 
 /** Operations of the server's own pages, which need no key. */
 const pageOperations: readonly Operation[] = [
   page('/', 'root', ['describeServer', 'What the server is', 'Its name, its version, and the addresses of its resources.']),
-  page('/openapi.json', 'document', ['describeApi', 'This document', 'It can be asked for again by its ETag.']),
+  page('/openapi.json', 'document', ['describeApi', 'This document', DOCUMENT], ['Unauthorized', 'ServiceUnavailable']),
   page('/explore', 'explore', ['getExplorer', 'A page to look at the data', 'Tables and summaries in a browser, with a key.']),
   page('/docs', 'docs', ['getDocs', 'This document for people', 'A page in which every operation can be tried.']),
   page('/errors', 'errors', ['listErrors', 'All error codes', 'What each means, why it comes, and what to do.']),
@@ -163,13 +214,18 @@ function page(
     description,
     success,
     entity: null,
+    body: null,
+    isOpen: true,
     isUnlimited,
     codes: [...codes, ...EVERYWHERE, ...(isUnlimited ? [] : ['RateLimitExceeded' as const])],
   }
 }
 
-export function operationsOf(entities: readonly Entity[]): Operation[] {
-  return [...entities.flatMap(operationsOn), changesOperation, ...pageOperations]
+/** Returns the operations of a key with these accesses. `documentNeedsKey`: so does the document itself. */
+export function operationsOf(accesses: readonly Access[], documentNeedsKey: boolean): Operation[] {
+  const changes = accesses.some(hasEvents) ? [changesOperation] : []
+  const pages = pageOperations.map((page) => (page.success === 'document' ? { ...page, isOpen: !documentNeedsKey } : page))
+  return [...accesses.flatMap(operationsOn), ...changes, rightsOperation, ...pages]
 }
 
 /** Returns a name as words: `AbsenceType` becomes `absence type`. */

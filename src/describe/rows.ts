@@ -1,5 +1,6 @@
 // Rows in the OpenAPI document: schemas of responses and of request bodies, from the declaration of an entity.
 import { type TObject, type TProperties, Type } from '@sinclair/typebox'
+import type { Access } from '../model/access.ts'
 import { DECIMAL_DIGITS } from '../model/decimal.ts'
 import { type Entity, type Group, isGroup, keyOf, type Property, project } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
@@ -75,18 +76,41 @@ function valueSchema({ schema, nullable, values }: Kind): Schema {
   return { ...orNull(own), ...(values ? { enum: [...values, null] } : {}) }
 }
 
-/** Schema of a request body: writable properties, spelled as in responses. Spec 4.1; D7, D8 */
-export function writeSchema(entity: Entity): Schema {
-  const written = entity.properties.filter(({ writable }) => writable)
-  const rules = entity.rules.map(({ later, earlier }) => ` \`${keyOf(later)}\` is not before \`${keyOf(earlier)}\`.`)
-  const description = `No property is required${entity.required.length > 0 ? ' in a PATCH' : ''}. Names match in any case; the read-only properties of an answer may stand here too, and are ignored.${rules.join('')}`
-  return { ...objectOf(project(entity, new Set(written)).members, writtenValue, optionalObject), description }
+interface Bodies {
+  /** Names of the schemas by the method of the write. */
+  readonly names: { readonly [Method in 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE']?: string }
+  readonly schemas: Readonly<Record<string, Schema>>
 }
 
-/** Schema of the body of a create or a complete update, which require some properties. D65 */
-export function completeSchema(entity: Entity): Schema {
-  const description = 'What is left out gets its default; required properties have none.'
-  return { ...writeSchema(entity), description, required: entity.required.map(keyOf) }
+/** Returns the schemas of the request bodies that the key may send. A create has its own, unless an update has an equal one. */
+export function bodiesOf({ whole, create, update }: Access): Bodies {
+  const names: { PATCH?: string; PUT?: string; POST?: string } = {}
+  const schemas: Record<string, Schema> = {}
+  const share = (method: keyof typeof names, schema: Schema) => {
+    const wanted = `${whole.name}${schema.required ? 'Complete' : 'Write'}`
+    const isOther = wanted in schemas && !Bun.deepEquals(schemas[wanted], schema)
+    names[method] = isOther ? `${whole.name}Create` : wanted
+    schemas[names[method]] ??= schema
+  }
+  if (update) share('PATCH', writeSchema(update.body, update.settable, []))
+  if (update?.isComplete) share('PUT', writeSchema(update.body, update.settable, whole.required))
+  if (create) {
+    const required = whole.required.filter((property) => create.settable.has(property) && !create.presets.has(property))
+    share('POST', writeSchema(create.body, create.settable, required))
+  }
+  return { names, schemas }
+}
+
+/** Schema of a request body: properties that the key may set, spelled as in responses. Spec 4.1; D7, D8, D65 */
+function writeSchema(entity: Entity, settable: ReadonlySet<Property>, required: readonly Property[]): Schema {
+  const rules = entity.rules.map(({ later, earlier }) => ` \`${keyOf(later)}\` is not before \`${keyOf(earlier)}\`.`)
+  const schema = objectOf(project(entity, settable).members, writtenValue, optionalObject)
+  if (required.length > 0) {
+    const description = 'What is left out gets its default; required properties have none.'
+    return { ...schema, description, required: required.map(keyOf) }
+  }
+  const description = `No property is required${entity.required.length > 0 ? ' in a PATCH' : ''}. Names match in any case; the read-only properties of an answer may stand here too, and are ignored.${rules.join('')}`
+  return { ...schema, description }
 }
 
 /** Returns the greatest double below the limit: generators for Go accept no number as `exclusiveMaximum`. */

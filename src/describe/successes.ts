@@ -2,6 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { ErrorCode } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
+import type { View } from '../model/view.ts'
 import { LIST_PAGES, SUMMARY_PAGES } from '../parse/parameters.ts'
 import type { errorSchemas } from './errorAnswers.ts'
 import { headersOf } from './headers.ts'
@@ -15,7 +16,8 @@ const LISTED = { 'X-Total-Count': 'X-Total-Count', ETag: 'ListVersion' }
 /** Headers of pages; streams lack them. */
 const OF_PAGES = { 'X-Total-Count': 'PageTotal', ETag: 'PageVersion' }
 const COMPRESSED = { 'Content-Encoding': 'Content-Encoding', Vary: 'Vary' }
-const OF_STREAMS = { 'Content-Disposition': 'Content-Disposition', 'X-Changes-After': 'X-Changes-After', ...COMPRESSED }
+const DOWNLOADED = { 'Content-Disposition': 'Content-Disposition' }
+const TOKEN = { 'X-Changes-After': 'X-Changes-After' }
 const LINKS = { Location: 'PageLinks', Link: 'Link' }
 /** Headers of a write's response. */
 const WRITTEN = { 'Idempotency-Replayed': 'Idempotency-Replayed' }
@@ -32,9 +34,9 @@ export function successesOf({ success, entity, isUnlimited }: Operation): Record
   })
   switch (success) {
     case 'list':
-      return listed('row', row((entity as Entity).name), LIST_PAGES.max, answer)
+      return listed('row', entity as View, LIST_PAGES.max, answer)
     case 'summary':
-      return listed('group', row(`${(entity as Entity).name}Group`), SUMMARY_PAGES.max, answer)
+      return listed('group', entity as View, SUMMARY_PAGES.max, answer)
     case 'row':
       return {
         200: answer('The row.', VERSION, json(row((entity as Entity).name))),
@@ -53,17 +55,22 @@ export function successesOf({ success, entity, isUnlimited }: Operation): Record
       return { 200: answer('A page of changes.', COMPRESSED, json(row('Changes'))) }
     case 'history':
       return { 200: answer('A page of the row’s changes.', {}, json(row('History'))) }
+    case 'rights':
+      return { 200: answer('The rights of the key.', {}, json(Type.Array(row('KeyRight')))) }
     default:
       return pageSuccesses(success, answer)
   }
 }
 
 /** Responses with pages and streams of rows, or of groups. */
-function listed(one: 'row' | 'group', items: Schema, maxItems: number, answer: AnswerOf): Record<string, Part> {
+function listed(one: 'row' | 'group', { name, filters }: View, maxItems: number, answer: AnswerOf): Record<string, Part> {
+  const items = row(one === 'row' ? name : `${name}Group`)
   const pages = one === 'row' ? 'A page, and links to others' : 'A page of groups'
   const csv = Type.String({ description: `Every ${one}, below a line with the names. RFC 4180.` })
   const content = { ...json(Type.Array(items, { maxItems })), 'text/csv': { schema: csv } }
-  const headers = { ...OF_PAGES, ...LINKS, ...OF_STREAMS }
+  // The change feed has no events of rows that enter and leave a view.
+  const token = filters.length === 0 ? TOKEN : {}
+  const headers = { ...OF_PAGES, ...LINKS, ...DOWNLOADED, ...token, ...COMPRESSED }
   return {
     200: answer(`${pages}; or every ${one}, without total, tag and links.`, headers, content),
     304: answer(`The page that the client has: ${one}s, total and links are the same.`, LISTED),

@@ -9,7 +9,15 @@ import { requireRight } from '../operations/resourceRequest.ts'
 import { faultPage } from '../pages/errorPages.ts'
 import { respondError } from '../respond/error.ts'
 import { isStreamed, type Reply, respondEmpty, type Streamed, type TextReply } from '../respond/reply.ts'
-import { bearerTextOf, databaseIsAway, keyChecks, rateLimitExceeded, unauthorized, unconfirmed } from './authentication.ts'
+import {
+  bearerTextOf,
+  databaseIsAway,
+  keyChecks,
+  needsNoKey,
+  rateLimitExceeded,
+  unauthorized,
+  unconfirmed,
+} from './authentication.ts'
 import { type AddCors, isPreflight, respondPreflight } from './cors.ts'
 import { addRest, addRoute, checkElysia, createElysia, type Failed } from './elysia.ts'
 import { createRouter, type EndpointParts } from './endpoints.ts'
@@ -80,7 +88,9 @@ async function respond(
   const hasClient = server === null || address !== ''
   // Without a limit a client could try any number of keys, so unlimited endpoints do not look at them.
   const asked =
-    isUnlimited || !hasClient ? UNLIMITED : parts.admission.admit(bearerTextOf(request), address, location?.endpoint.isOpen)
+    isUnlimited || !hasClient
+      ? UNLIMITED
+      : parts.admission.admit(bearerTextOf(request), address, needsNoKey(location?.endpoint, request))
   const { key, isConfirmed, rateLimit } = asked instanceof Promise ? await asked : asked
   const call = { request, server, requestId, startMs, address, target, location, key, isConfirmed, rateLimit }
   let reply: Reply
@@ -109,7 +119,7 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
   if (parts.addCors !== null && isPreflight(request)) return respondPreflight()
   if (target.fault) throw target.fault
   if (method === 'OPTIONS' && location) return respondEmpty({ Allow: location.endpoint.allow })
-  if (!location?.endpoint.isOpen) {
+  if (!needsNoKey(location?.endpoint, request, key !== null)) {
     const isWaiting = parts.isWaiting()
     if (isWaiting && (key !== null || request.headers.has('authorization'))) throw databaseIsAway()
     if (!isConfirmed) throw unconfirmed()

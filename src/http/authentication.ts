@@ -7,6 +7,7 @@ import { ApiError } from '../errors.ts'
 import { retryLater } from '../execute/outcomes.ts'
 import type { KeysInUse } from '../operations/resourceRequest.ts'
 import { bearerOf } from './elysia.ts'
+import type { Endpoint } from './router.ts'
 
 /** Reads the key of `Authorization: ApiKey <key>`; undefined if the header is missing or not well formed. Spec 5, rule 1 */
 export function bearerTextOf({ headers }: Request): string | undefined {
@@ -14,6 +15,15 @@ export function bearerTextOf({ headers }: Request): string | undefined {
   if (header === null) return undefined
   const authorization = canonicalAuthorization(header)
   return authorization === null ? undefined : bearerOf(authorization)
+}
+
+/** Matches the header of a request that means to send a key, well formed or not. */
+const MEANS_KEY = /^\s*ApiKey\b/i
+
+/** Returns whether a request to this endpoint is answered without a valid key. `hasKey`: its key is known already. */
+export function needsNoKey(endpoint: Endpoint | undefined, { headers }: Request, hasKey = false): boolean {
+  if (!endpoint?.isOpen) return false
+  return !endpoint.checksKey || !(hasKey || MEANS_KEY.test(headers.get('authorization') ?? ''))
 }
 
 /** Authentication schemes that people try by mistake. */

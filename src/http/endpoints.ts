@@ -1,7 +1,7 @@
 // The endpoints: every path that the server answers, with its methods and handlers; the probes livez and readyz.
-import { describeApi } from '../describe/openApi.ts'
 import type { PageJson } from '../describe/successes.ts'
 import { ApiError } from '../errors.ts'
+import type { KeyRights } from '../model/access.ts'
 import type { Rule } from '../model/limits.ts'
 import type { View } from '../model/view.ts'
 import { ChangeFeed, type FeedParts } from '../operations/changeFeed.ts'
@@ -10,16 +10,20 @@ import { Resource } from '../operations/resource.ts'
 import type { ResourceParts, ResourceRequest } from '../operations/resourceRequest.ts'
 import { createPages } from '../pages/pages.ts'
 import { parseComplete, parsePartial } from '../parse/assignments.ts'
+import { parseNoParameters } from '../parse/parameters.ts'
 import { createReadiness } from '../postgres/readiness.ts'
-import { JSON_TYPE, type Reply, respondJson } from '../respond/reply.ts'
-import { StoredBody } from '../respond/storedBody.ts'
+import { type Reply, respondJson } from '../respond/reply.ts'
+import { respondRights } from '../respond/rights.ts'
 import { databaseIsAway } from './authentication.ts'
+import { Documents } from './document.ts'
 import { type Endpoint, Router } from './router.ts'
 
 export interface EndpointParts extends Omit<ResourceParts, 'streamLimit' | 'summaryLimit' | 'bodyLimit'>, FeedParts {
   readonly migrationFiles: readonly string[]
   /** The limits that the OpenAPI description names. */
   readonly limits: { readonly ofKeys: readonly Rule[]; readonly anonymous: readonly Rule[] }
+  /** True if requests without a key get no description of the entities. */
+  readonly documentNeedsKey: boolean
   /** Base address of links, without a slash at the end. */
   baseUrl(): string
   /** True until the database has been reached for the first time; until then no key is known. */
@@ -29,13 +33,14 @@ export interface EndpointParts extends Omit<ResourceParts, 'streamLimit' | 'summ
 const LIVE = JSON.stringify({ status: 'live' } satisfies PageJson['live'])
 const READY = JSON.stringify({ status: 'ready' } satisfies PageJson['ready'])
 
-/** Creates the router: pages, probes, /Changes, and four paths for each entity. @throws Error if two paths are the same */
+/** Creates the router: pages, /Rights, /Changes, and four paths for each entity. @throws Error if two paths are the same */
 export function createRouter(parts: EndpointParts): Router {
-  const { entities, database, migrationFiles, limits, baseUrl, isDraining, isWaiting } = parts
+  const { entities, database, migrationFiles, limits, documentNeedsKey, baseUrl, isDraining, isWaiting } = parts
   const router = new Router()
   const open = (path: string, GET: (call: ResourceRequest) => Promise<Reply> | Reply, options: Partial<Endpoint> = {}) =>
     router.add(path, { GET }, { isOpen: true, ...options })
-  for (const [path, page] of Object.entries(createPages(entities, baseUrl))) {
+  const shown = documentNeedsKey ? [] : entities
+  for (const [path, page] of Object.entries(createPages(shown, baseUrl))) {
     const get = ({ request: { headers }, url, id }: ResourceRequest) => page({ headers, path: url.slice(baseUrl().length), id })
     open(path.replace(/\{\w+\}$/, '*'), get, { route: `/${path}` })
   }
@@ -48,15 +53,14 @@ export function createRouter(parts: EndpointParts): Router {
     throw new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
   }
   open('readyz', readiness, { isUnlimited: true })
-  // The document is made at the first request, since the address that it names is known only once the server listens.
-  let described: StoredBody | null = null
-  open('openapi.json', ({ request: { headers } }) => {
-    const facts = { baseUrl: baseUrl(), limits: limits.ofKeys, anonymousLimits: limits.anonymous }
-    // A client that keeps the document asks each time whether it has changed; the ETag saves sending it again.
-    const stored = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-cache' }
-    described ??= new StoredBody(JSON.stringify(describeApi(entities, facts)), stored)
-    return described.reply(headers)
-  })
+  const documents = new Documents(entities, () => ({
+    baseUrl: baseUrl(),
+    limits: limits.ofKeys,
+    anonymousLimits: limits.anonymous,
+    documentNeedsKey,
+  }))
+  router.add('openapi.json', { GET: (call) => documents.reply(call) }, { isOpen: !documentNeedsKey, checksKey: true })
+  router.add('Rights', { GET: listRights })
   const changes = new ChangeFeed(parts)
   const shared = {
     ...parts,
@@ -81,4 +85,12 @@ export function createRouter(parts: EndpointParts): Router {
     add('/*/Changes', { GET: (call) => changes.history(entity, call) })
   }
   return router
+}
+
+/** Returns the rights of the key itself. D80 @throws ApiError Forbidden if they do not fit the entities any more */
+function listRights({ query, rights }: ResourceRequest): Reply {
+  parseNoParameters(query)
+  const { fault, rights: own } = rights as KeyRights
+  if (fault !== null) throw new ApiError('Forbidden', `The key has no rights any more: ${fault}`)
+  return respondRights(own)
 }

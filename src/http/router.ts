@@ -14,6 +14,8 @@ export interface Endpoint {
   /** True if requests need no key. */
   readonly isOpen: boolean
   readonly isUnlimited: boolean
+  /** True if a key that a request sends must be valid, although none is needed. */
+  readonly checksKey: boolean
   /** The entity to which a key needs a right; null: it needs none. */
   readonly entity: Entity | null
 }
@@ -46,10 +48,10 @@ const ROW_ID = /^\d+$/
 /** Makes an endpoint of the handlers of its methods; where there is GET, HEAD is allowed, too. D19 */
 export function defineEndpoint(
   methods: Endpoint['methods'],
-  { isOpen = false, isUnlimited = false, entity = null, route = '' }: Partial<Endpoint> = {},
+  { isOpen = false, isUnlimited = false, checksKey = false, entity = null, route = '' }: Partial<Endpoint> = {},
 ): Endpoint {
   const names = Object.keys(methods).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-  return { methods, allow: [...names, 'OPTIONS'].join(', '), isOpen, isUnlimited, entity, route }
+  return { methods, allow: [...names, 'OPTIONS'].join(', '), isOpen, isUnlimited, checksKey, entity, route }
 }
 
 /** Finds the paths that Elysia does not match: in another case, with a slash at the end, or with a method they do not have. */

@@ -7,11 +7,11 @@ export const RESERVED_PARAMETERS = ['sort', 'PageSize', 'page', 'cursor', 'field
 export const AGGREGATES = ['sum', 'average', 'minimum', 'maximum'] as const
 
 /** Suffixes of an entity's name in schemas of the OpenAPI document, types of the client, and operations. */
-export const NAME_ENDS = ['', 'Change', 'Complete', 'Field', 'Filter', 'Group', 'Kinds', 'Sort', 'Write', 'Written']
+export const NAME_ENDS = ['', 'Change', 'Complete', 'Create', 'Field', 'Filter', 'Group', 'Kinds', 'Sort', 'Write', 'Written']
 
 /** Names of schemas that belong to no entity. */
 export const RESERVED_TYPES =
-  /^(?:(?:Past)?Changes?|ChangeAction|History|(?:Boolean|Date|Decimal|Instant|Integer|Text)(?:Condition|Value)|TextPart|Error(?:Code|Details|Message|Reference|Target)?|Fault)$/
+  /^(?:(?:Past)?Changes?|ChangeAction|History|(?:Boolean|Date|Decimal|Instant|Integer|Text)(?:Condition|Value)|TextPart|KeyRight(?:Filter)?|Error(?:Code|Details|Message|Reference|Target)?|Fault)$/
 
 /** Converts `employeeNumber` to `employee_number`: columns and tables. */
 export function snakeCase(name: string): string {

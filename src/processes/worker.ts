@@ -189,6 +189,7 @@ export class Worker {
       changes: config.changesDays === 0 ? null : { hasValues: config.changesValues },
       migrationFiles: context.migrationFiles,
       limits: { ofKeys: config.rateLimits, anonymous: config.rateLimitsAnonymous },
+      documentNeedsKey: config.documentNeedsKey,
       log: context.log,
       baseUrl: () => config.publicUrl ?? this.url,
       isDraining: () => this.isDraining,

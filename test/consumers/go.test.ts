@@ -6,6 +6,7 @@ import { parseRules } from '../../src/model/limits.ts'
 import { entities } from '../support/entities.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { leaveOut, temporaryFolder } from '../support/process.ts'
+import { wholeAccess } from '../support/rights.ts'
 import { KEY, type TestServer } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 import { findGo, GO_MODULE } from './go.ts'
@@ -38,9 +39,9 @@ else
     server = useServer(async () => ({ databaseUrl: await createSampleDatabase() }))
     beforeAll(async () => {
       const limits = parseRules('750/1m')
-      const facts = { baseUrl: 'https://api.example.org', limits, anonymousLimits: limits }
+      const facts = { baseUrl: 'https://api.example.org', limits, anonymousLimits: limits, documentNeedsKey: false }
       cpSync(GO_MODULE, folder.path, { recursive: true })
-      writeFileSync(join(folder.path, 'openapi.json'), JSON.stringify(describeApi(entities, facts)))
+      writeFileSync(join(folder.path, 'openapi.json'), JSON.stringify(describeApi(entities.map(wholeAccess), facts)))
     })
 
     test.each(GENERATORS)(

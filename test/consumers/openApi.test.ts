@@ -7,6 +7,7 @@ import { pythonPrograms } from '../python/environment.ts'
 import { entities } from '../support/entities.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { leaveOut, temporaryFolder } from '../support/process.ts'
+import { wholeAccess } from '../support/rights.ts'
 import { KEY, type TestServer } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 import { CONSUMERS, consumerProgram, hasConsumers, WITHOUT_CONSUMERS } from './consumers.ts'
@@ -79,8 +80,8 @@ if (hasConsumers())
     server = useServer(async () => ({ databaseUrl: await createSampleDatabase() }))
     beforeAll(async () => {
       const limits = parseRules('750/1m')
-      const facts = { baseUrl: 'https://api.example.org', limits, anonymousLimits: limits }
-      writeFileSync(file('openapi.json'), JSON.stringify(describeApi(entities, facts)))
+      const facts = { baseUrl: 'https://api.example.org', limits, anonymousLimits: limits, documentNeedsKey: false }
+      writeFileSync(file('openapi.json'), JSON.stringify(describeApi(entities.map(wholeAccess), facts)))
       writeFileSync(file('redocly.yaml'), REDOCLY)
       writeFileSync(file('package.json'), '{"type":"module"}')
       writeFileSync(file('tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.ts'] }))

@@ -7,14 +7,16 @@ import { errorTable } from '../../src/errors.ts'
 import { defineEntity, identity, text } from '../../src/model/entity.ts'
 import { parseRules } from '../../src/model/limits.ts'
 import { entities } from '../support/entities.ts'
+import { wholeAccess } from '../support/rights.ts'
 import type { Json } from '../support/server.ts'
 
 const facts = {
   baseUrl: 'https://api.example.com/people',
   limits: parseRules('750/1m,25000/12h'),
   anonymousLimits: parseRules('60/1m'),
+  documentNeedsKey: false,
 }
-const document = JSON.parse(JSON.stringify(describeApi(entities, facts))) as Json
+const document = JSON.parse(JSON.stringify(describeApi(entities.map(wholeAccess), facts))) as Json
 
 const ajv = new Ajv({ strict: false, validateSchema: false })
 addFormats(ajv)

@@ -14,7 +14,7 @@ import { defineEntity, identity } from '../../src/model/entity.ts'
 import { entities } from '../support/entities.ts'
 import { quietLog } from '../support/quietLog.ts'
 import { sendRaw } from '../support/raw.ts'
-import { wholeRights } from '../support/rights.ts'
+import { wholeAccess, wholeRights } from '../support/rights.ts'
 import { createRow } from '../support/rows.ts'
 import { KEY, tablesFor } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
@@ -36,6 +36,7 @@ function partsOf() {
     addCors: null,
     migrationFiles: [],
     limits: { ofKeys: config.rateLimits, anonymous: config.rateLimitsAnonymous },
+    documentNeedsKey: false,
     admission: new Admission(
       new Keyring(KEY, () => wholeRights(entities)),
       new Limiters(config, tablesFor(config, []), null),
@@ -52,8 +53,8 @@ function partsOf() {
 const appOf = () => createApp(partsOf())
 
 test('app.routes has the operations of the OpenAPI document', () => {
-  const facts = { baseUrl: '', limits: config.rateLimits, anonymousLimits: config.rateLimitsAnonymous }
-  const described = Object.entries(describeApi(entities, facts).paths).flatMap(([path, item]) =>
+  const facts = { baseUrl: '', limits: config.rateLimits, anonymousLimits: config.rateLimitsAnonymous, documentNeedsKey: false }
+  const described = Object.entries(describeApi(entities.map(wholeAccess), facts).paths).flatMap(([path, item]) =>
     Object.keys(item).flatMap((method) =>
       method === 'parameters' ? [] : [`${method.toUpperCase()} ${path.replace(/\{\w+\}/, ':id')}`],
     ),
@@ -67,7 +68,7 @@ test('app.routes has the operations of the OpenAPI document', () => {
 })
 
 test('two entities with one path stop the start, as does an entity with the path of a page', () => {
-  for (const plural of ['COMPANIES', 'Livez', 'Errors']) {
+  for (const plural of ['COMPANIES', 'Livez', 'Errors', 'Rights']) {
     const firm = defineEntity('Firm', { id: identity() }, { plural })
     const start = () => createApp({ ...partsOf(), entities: [...entities, firm] })
     expect(start).toThrow(`two entities or pages claim /${plural.toLowerCase()}`)

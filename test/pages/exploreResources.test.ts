@@ -4,6 +4,7 @@ import { decimal, defineEntity, type Entity, group, identity, integer, reference
 import { isQuantity, resourcesOf } from '../../src/pages/explore/resources.ts'
 import { takesAggregate } from '../../src/parse/summary.ts'
 import { entities } from '../support/entities.ts'
+import { wholeAccess } from '../support/rights.ts'
 
 const team = defineEntity('Team', { id: identity(), name: text() })
 const shift = defineEntity('Shift', {
@@ -18,7 +19,9 @@ test.each<[string, readonly Entity[]]>([
   ['companies, employees and absences', entities],
   ['entities with references and an id within an object', [team, shift]],
 ])('/explore adds up the properties that sum accepts, and no ids: of %s', (_, all) => {
-  const resources = resourcesOf(describeApi(all, { baseUrl: 'http://localhost', limits: [], anonymousLimits: [] }))
+  const resources = resourcesOf(
+    describeApi(all.map(wholeAccess), { baseUrl: 'http://localhost', limits: [], anonymousLimits: [], documentNeedsKey: false }),
+  )
   const summed = ({ properties }: Entity) => properties.filter((property) => takesAggregate(property, 'sum'))
   expect(resources.map(({ entity, properties }) => [entity, properties.filter(isQuantity).map(({ name }) => name)])).toEqual(
     all.map((entity) => [entity.name, summed(entity).map(({ name }) => name)]),

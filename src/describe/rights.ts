@@ -1,0 +1,36 @@
+// The rights of a key in the OpenAPI document, as `GET /Rights` answers them.
+import { Type } from '@sinclair/typebox'
+import { VERBS } from '../model/access.ts'
+import { operators } from '../model/operators.ts'
+import { objectSchema, oneOf, orNull, schemaRef } from './schema.ts'
+
+const filterSchema = objectSchema({
+  property: Type.String({ description: 'The name of the property, as in parameters.' }),
+  operator: oneOf(operators.map(({ sign }) => sign)),
+  value: Type.Optional(orNull(Type.String({ description: 'The operand; null: no value.' }))),
+  values: Type.Optional(Type.Array(orNull(Type.String()), { description: 'The operands of `[]`; null: no value.' })),
+})
+
+const filters = (description: string) => Type.Array(schemaRef('KeyRightFilter'), { description })
+
+const rightSchema = objectSchema(
+  {
+    text: Type.String({ description: 'The right as operators write it: a verb, and the address of a list.' }),
+    collection: Type.String({ description: 'The name of the resource in paths.' }),
+    verb: oneOf(VERBS),
+    properties: Type.Unsafe({
+      type: ['array', 'null'],
+      items: { type: 'string' },
+      description: 'The names of the properties that are seen or set; null: all.',
+    }),
+    filters: filters('Conditions that a row must match: to be read, before it is changed or deleted, and after it is created.'),
+    becomes: Type.Unsafe({
+      type: ['array', 'null'],
+      items: schemaRef('KeyRightFilter'),
+      description: 'Conditions that a row must match after it is changed; null: those of `filters`.',
+    }),
+  },
+  { description: 'One right of a key.' },
+)
+
+export const rightsSchemas = { KeyRight: rightSchema, KeyRightFilter: filterSchema }

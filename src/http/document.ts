@@ -1,0 +1,49 @@
+// The OpenAPI document of a request: what its key may do; without a key, what a key with all rights may do.
+import { describeApi, type ServerFacts } from '../describe/openApi.ts'
+import type { KeyRights } from '../model/access.ts'
+import type { Entity } from '../model/entity.ts'
+import { LruCache } from '../model/lruCache.ts'
+import type { ResourceRequest } from '../operations/resourceRequest.ts'
+import { JSON_TYPE, type Reply } from '../respond/reply.ts'
+import { StoredBody } from '../respond/storedBody.ts'
+import { RightsReader } from '../rights/reader.ts'
+
+/** Maximum documents of keys that a worker keeps; each has some 250 KB. Another one is made in milliseconds. */
+const DOCUMENTS_MAX = 16
+
+/** A client that keeps a document asks each time whether it has changed. The ETag saves sending it again. */
+const CACHE_CONTROL = 'no-cache'
+
+export class Documents {
+  private open: StoredBody | null = null
+  /** Documents of keys by the text of their rights. */
+  private readonly ofKeys = new LruCache<StoredBody>(DOCUMENTS_MAX, () => 1)
+
+  /** `factsOf` is called when a document is made, since the server knows its address only once it listens. */
+  constructor(
+    private readonly entities: readonly Entity[],
+    private readonly factsOf: () => ServerFacts,
+  ) {}
+
+  reply({ request: { headers }, rights }: ResourceRequest): Reply {
+    return this.documentFor(rights).reply(headers)
+  }
+
+  private documentFor(rights: KeyRights | null): StoredBody {
+    if (rights === null) {
+      const all = new RightsReader(this.entities).read({ rights: '*:read,*:write' })
+      return (this.open ??= this.make(all, CACHE_CONTROL))
+    }
+    const kept = this.ofKeys.get(rights.text)
+    if (kept) return kept
+    const made = this.make(rights, `private, ${CACHE_CONTROL}`)
+    this.ofKeys.set(rights.text, made)
+    return made
+  }
+
+  private make(rights: KeyRights, cacheControl: string): StoredBody {
+    const accesses = this.entities.map((entity) => rights.accessTo(entity))
+    const document = JSON.stringify(describeApi(accesses, this.factsOf()))
+    return new StoredBody(document, { 'Content-Type': JSON_TYPE, 'Cache-Control': cacheControl, Vary: 'Authorization' })
+  }
+}

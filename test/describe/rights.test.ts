@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'bun:test'
+import { describeApi } from '../../src/describe/openApi.ts'
+import { defineEntity, identity, oneOf, reference, text } from '../../src/model/entity.ts'
+import { parseRules } from '../../src/model/limits.ts'
+import { RightsReader } from '../../src/rights/reader.ts'
+import { entities } from '../support/entities.ts'
+import { wholeAccess } from '../support/rights.ts'
+import type { Json } from '../support/server.ts'
+
+const limits = parseRules('750/1m')
+const facts = { baseUrl: 'https://api.example.com', limits, anonymousLimits: limits, documentNeedsKey: false }
+
+/** The document of a key with these rights, as a client reads it. */
+function documentOf(rights: readonly string[], of = entities): Json {
+  const read = new RightsReader(of).read({ rights: '', addresses: rights.join('\n') })
+  expect(read.fault).toBeNull()
+  const accesses = of.map((entity) => read.accessTo(entity))
+  return JSON.parse(JSON.stringify(describeApi(accesses, facts)))
+}
+
+/** `GET /Absences` and the like, without the pages of the server. */
+function operationsIn({ paths }: Json): string[] {
+  return Object.entries<Json>(paths).flatMap(([path, item]) =>
+    Object.entries<Json>(item).flatMap(([method, { tags }]) =>
+      method === 'parameters' || tags[0] === 'Server' ? [] : `${method.toUpperCase()} ${path}`,
+    ),
+  )
+}
+
+const PAYROLL = [
+  'read Absences?Status=Approved&fields=Id,EmployeeId,Start,End,Period',
+  'read Employees?fields=Id,EmployeeNumber,CompanyId,Started,EmploymentEnd',
+]
+
+describe('the document of a key', () => {
+  test('has only the operations whose verbs the key has', () => {
+    expect(operationsIn(documentOf(PAYROLL))).toEqual([
+      ...['GET /Absences', 'GET /Absences/Summary', 'GET /Absences/{id}'],
+      ...['GET /Employees', 'GET /Employees/Summary', 'GET /Employees/{id}', 'GET /Employees/{id}/Changes'],
+      ...['GET /Changes', 'GET /Rights'],
+    ])
+    expect(operationsIn(documentOf(['create Companies', 'delete Companies']))).toEqual([
+      ...['POST /Companies', 'DELETE /Companies/{id}', 'GET /Rights'],
+    ])
+    expect(operationsIn(documentOf(['update Companies', 'read Absences?Id=1']))).toEqual([
+      ...['GET /Absences', 'GET /Absences/Summary', 'GET /Absences/{id}'],
+      ...['PUT /Companies/{id}', 'PATCH /Companies/{id}', 'GET /Rights'],
+    ])
+    expect(operationsIn(documentOf(['update Companies?fields=Name']))).toEqual(['PATCH /Companies/{id}', 'GET /Rights'])
+  })
+
+  test('names no hidden property: not as a filter, sort, group, column, example or hint', () => {
+    const { paths, components, info, tags } = documentOf(PAYROLL)
+    const own = JSON.stringify([paths['/Absences'], paths['/Employees'], info, tags])
+    const ofRows = Object.entries(components.schemas).filter(([name]) => /^(?:Absence|Employee)/.test(name))
+    const text = own + JSON.stringify(ofRows)
+    for (const hidden of ['Reason', 'Status', 'FirstName', 'DisplayName', 'WorkEmail', 'ManagerId', 'Enabled'])
+      expect([hidden, new RegExp(`\\b${hidden}\\b`, 'i').test(text)]).toEqual([hidden, false])
+    expect(Object.keys(components.schemas.Absence.properties)).toEqual(['id', 'employeeId', 'start', 'end', 'period'])
+    expect(components.schemas.EmployeeField.enum).toEqual(['Id', 'EmployeeNumber', 'CompanyId', 'Started', 'EmploymentEnd'])
+    const row = components.schemas.Employee.examples[0]
+    expect(Object.keys(row)).toEqual(['id', 'employeeNumber', 'companyId', 'started', 'employmentEnd'])
+  })
+
+  test('has the visible parts of an object, and not the object if all are hidden', () => {
+    const partly = documentOf(['read Absences?fields=Id,Period.Hours']).components.schemas.Absence.properties
+    expect(Object.keys(partly.period.properties)).toEqual(['hours'])
+    expect(Object.keys(documentOf(['read Absences?fields=Start']).components.schemas.Absence.properties)).toEqual(['id', 'start'])
+  })
+
+  test('has in its feed the entities whose rights to read have no filters', () => {
+    const { paths, components } = documentOf(PAYROLL)
+    const { parameters } = paths['/Changes'].get
+    expect(parameters.find(({ name }: Json) => name === 'entity').schema.items.enum).toEqual(['Employees'])
+    expect(components.schemas.Change.oneOf).toEqual([{ $ref: '#/components/schemas/EmployeeChange' }])
+  })
+
+  test('lets a list with row filters have no token of the feed', () => {
+    const headersOf = (plural: string) => Object.keys(documentOf(PAYROLL).paths[`/${plural}`].get.responses[200].headers)
+    expect([headersOf('Absences'), headersOf('Employees')].map((names) => names.includes('X-Changes-After'))).toEqual([
+      false,
+      true,
+    ])
+  })
+
+  test('answers a write with what the key reads, or with the id alone', () => {
+    const seen = documentOf(['read Companies?fields=Name', 'update Companies?fields=Enabled']).components.schemas
+    expect(Object.keys(seen.CompanyWritten.properties)).toEqual(['id', 'name'])
+    const blind = documentOf(['create Companies']).components.schemas
+    expect(Object.keys(blind.CompanyWritten.properties)).toEqual(['id'])
+    expect(Object.keys(blind)).not.toContain('Company')
+  })
+
+  test('has request bodies with only the properties that the key may set', () => {
+    const { paths, components } = documentOf([
+      'create Employees?Status=New&fields=FirstName,LastName,CompanyId',
+      'update Employees?fields=WorkPhone,WorkMobile',
+    ])
+    const bodyOf = ({ requestBody }: Json) => requestBody.content['application/json'].schema.$ref.split('/').at(-1)
+    const { post } = paths['/Employees']
+    const { patch } = paths['/Employees/{id}']
+    expect([bodyOf(post), bodyOf(patch)]).toEqual(['EmployeeCreate', 'EmployeeWrite'])
+    const propertiesOf = (name: string) => Object.keys(components.schemas[name].properties)
+    expect(propertiesOf('EmployeeCreate')).toEqual(['firstName', 'lastName', 'companyId'])
+    expect(propertiesOf('EmployeeWrite')).toEqual(['workPhone', 'workMobile'])
+  })
+
+  test('says of an own entity what a create requires, without what the right itself sets', () => {
+    const ticket = defineEntity('Ticket', {
+      id: identity(),
+      title: text({ required: true }),
+      state: oneOf(['Open', 'Closed'], { required: true }),
+      employeeId: reference('Employee', { required: true }),
+      note: text(),
+    })
+    const all = [...entities, ticket]
+    const required = (...rights: string[]) => {
+      const { schemas } = documentOf(rights, all).components
+      return Object.entries<Json>(schemas).flatMap(([name, schema]) =>
+        /^Ticket(?:Write|Complete|Create)$/.test(name) ? [[name, schema.required]] : [],
+      )
+    }
+    const whole = ['TicketComplete', ['title', 'state', 'employeeId']]
+    expect(required('create Tickets')).toEqual([whole])
+    expect(required('create Tickets?State=Open&fields=Title,EmployeeId,Note')).toEqual([
+      ['TicketComplete', ['title', 'employeeId']],
+    ])
+    expect(required('update Tickets', 'create Tickets?State=Open')).toEqual([
+      ...[['TicketWrite', undefined], whole],
+      ['TicketCreate', ['title', 'employeeId']],
+    ])
+  })
+
+  test('has exactly the components that it refers to', () => {
+    for (const rights of [PAYROLL, ['create Companies'], ['update Absences?fields=Status'], ['delete Employees']]) {
+      const document = documentOf(rights)
+      const refs = new Set(JSON.stringify(document).match(/(?<="\$ref":")[^"]+/g))
+      const { securitySchemes: _, ...sections } = document.components
+      const names = Object.entries<Json>(sections).flatMap(([section, named]) =>
+        Object.keys(named).map((name) => `#/components/${section}/${name}`),
+      )
+      expect(names.filter((name) => !refs.has(name))).toEqual([])
+      expect([...refs].filter((ref) => !names.includes(ref))).toEqual([])
+    }
+  })
+
+  test('is that of a key with all rights if its rights narrow nothing', () => {
+    const rights = entities.flatMap(({ plural }) => [`read ${plural}`, `write ${plural}`])
+    const written = rights.flatMap((right) =>
+      right.startsWith('write') ? ['create', 'update', 'delete'].map((verb) => right.replace('write', verb)) : right,
+    )
+    const whole = describeApi(entities.map(wholeAccess), facts)
+    expect(JSON.stringify(documentOf(written))).toBe(JSON.stringify(whole))
+  })
+
+  test('of a key without any right has the pages of the server, and how to ask for its rights', () => {
+    const none = describeApi(
+      entities.map((whole) => ({ whole, read: null, create: null, update: null, delete: null })),
+      facts,
+    )
+    expect(operationsIn(JSON.parse(JSON.stringify(none)))).toEqual(['GET /Rights'])
+  })
+})
