@@ -169,7 +169,7 @@ const rightsOperation: Operation = {
   isUnlimited: false,
   description:
     'What the key may do, one right for each verb and resource, as text and as data: the rows by their filters, the properties that are seen or set, and what a changed row may become.',
-  codes: [...WITHOUT_PARAMETERS, ...EVERYWHERE, 'Unauthorized', 'RateLimitExceeded', 'ServiceUnavailable'],
+  codes: [...WITHOUT_PARAMETERS, ...EVERYWHERE, ...BEHIND_KEYS, 'ServiceUnavailable'],
 }
 
 const LIST =

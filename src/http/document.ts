@@ -31,7 +31,7 @@ export class Documents {
 
   private documentFor(rights: KeyRights | null): StoredBody {
     if (rights === null) {
-      const all = new RightsReader(this.entities).read({ rights: '*:read,*:write' })
+      const all = new RightsReader(this.entities).read({ rights: '*:read,*:write', addresses: null })
       return (this.open ??= this.make(all, CACHE_CONTROL))
     }
     const kept = this.ofKeys.get(rights.text)

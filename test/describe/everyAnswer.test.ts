@@ -18,6 +18,8 @@ const operations = operationsOf(entities.map(wholeAccess), false)
 const checked = await conformance()
 const reader = makeKey({ name: 'reader', rights: '*:read' })
 const writer = makeKey({ name: 'writer', rights: '*:write' })
+/** Its right names a property that there is no longer. */
+const outdated = makeKey({ name: 'outdated', rights: '', addresses: 'read Absences?Colour=Red' })
 const limited = makeKey({ name: 'limited', limits: '1/1m' })
 const TABLES_READ = [...entities.map(({ table }) => table), 'entity_change']
 const TABLES = entities.map(({ table }) => table)
@@ -26,9 +28,9 @@ const READINESS_MS = 1_100
 /** Then a busy machine has had its chance, and the tables are as they were for the tests behind. */
 const GROUPS_MS_MAX = 240_000
 
-const keys = [reader, writer, limited].map(({ record }) => record)
+const keys = [reader, writer, outdated, limited].map(({ record }) => record)
 // What a table is read for is provoked by what stands in its way; slow lists and summaries of all tables run at the same time.
-const environment = { MEMORY_MB: '0', DATABASE_POOL: '20', RATE_LIMIT_CLIENTS: '5' }
+const environment = { MEMORY_MB: '0', DATABASE_POOL: '20', RATE_LIMIT_CLIENTS: '6' }
 const log = { debug() {}, info() {}, warn() {}, error() {}, async flush() {}, isEnabled: () => false }
 const server = useServer(async () => ({ databaseUrl: await createSampleDatabase(), keys, environment, log }))
 /** The server's database, in sessions with such a setting. */
@@ -119,9 +121,10 @@ const changes: Partial<Record<ErrorCode, (operation: Operation) => Change>> = {
   ValidationFailed: (operation) => ({ body: bodyOf([writtenKey(operation), 5], ['Nmae', 1]) }),
   // The document needs no key, and refuses one that is not valid.
   Unauthorized: ({ success }) => ({ headers: { Authorization: success === 'document' ? 'ApiKey unknown' : '' } }),
-  Forbidden: ({ method }) => ({
-    headers: { Authorization: (method === 'GET' ? writer : reader).headers.authorization },
-  }),
+  Forbidden: ({ method, success }) => {
+    const { headers } = success === 'rights' ? outdated : method === 'GET' ? writer : reader
+    return { headers: { Authorization: headers.authorization } }
+  },
   NotFound: ({ path, success }) => ({
     ...(success === 'changes' ? { from: forgetful } : {}),
     path: path.replace('{id}', '999999').replace('{code}', 'Nothing'),
