@@ -15,7 +15,7 @@ import { startServer, useServer } from '../support/start.ts'
 // Every status and code of every operation that the OpenAPI document has is met by a request to a real server.
 
 const operations = operationsOf(entities.map(wholeAccess), false)
-const checked = await conformance()
+const checked = conformance()
 const reader = makeKey({ name: 'reader', rights: '*:read' })
 const writer = makeKey({ name: 'writer', rights: '*:write' })
 /** Its right names a property that there is no longer. */

@@ -1,9 +1,11 @@
 import Ajv, { type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describeApi, type OpenApi } from '../../src/describe/openApi.ts'
+import type { KeyRights } from '../../src/model/access.ts'
+import type { KeyRecord } from '../../src/model/key.ts'
 import { parseRules } from '../../src/model/limits.ts'
+import { RightsReader } from '../../src/rights/reader.ts'
 import { entities } from './entities.ts'
-import { wholeAccess } from './rights.ts'
 
 // Conformance of responses to the OpenAPI document. Every response to a test client is checked here.
 
@@ -27,9 +29,12 @@ type Json = any
  */
 const UNDESCRIBED =
   /^(?:date|content-length|content-type|connection|keep-alive|transfer-encoding|access-control-[a-z-]+|vary|allow|retryafter)$/
-/** Error codes of requests that are refused before they reach an operation. */
+/**
+ * Error codes of requests that are refused before they reach an operation, also one that a key has no right to, which its
+ * document lacks.
+ */
 const BEFORE_OPERATIONS = [
-  ...['NotFound', 'MethodNotAllowed', 'Unauthorized', 'RateLimitExceeded', 'ServiceUnavailable'],
+  ...['NotFound', 'MethodNotAllowed', 'Unauthorized', 'Forbidden', 'RateLimitExceeded', 'ServiceUnavailable'],
   ...['InvalidHost', 'UriTooLong', 'InternalError'],
 ]
 /** Files that pages load; only browsers need them. */
@@ -110,7 +115,7 @@ export class Conformance {
   private choiceFaults(content: Json, method: string, target: string, answer: ReceivedAnswer): string[] {
     const schema = content?.['application/json']?.schema
     const { $ref } = schema?.items ?? schema ?? {}
-    if (method !== 'GET' || !$ref || !(`${$ref.split('/').at(-1)}Written` in this.document.components.schemas)) return []
+    if (method !== 'GET' || !$ref || !(`${$ref.split('/').at(-1)}Field` in this.document.components.schemas)) return []
     if (!new Map(answer.headers).get('content-type')?.startsWith('application/json')) return []
     if (/[?&]fields=/i.test(target)) return []
     const rows = [JSON.parse(answer.text)].flat()
@@ -294,18 +299,19 @@ function decodeEscape(code: string): string {
   return /[\w.-]/.test(character) ? character : code
 }
 
-let own: Conformance | undefined
+const reader = new RightsReader(entities)
+const known = new Map<KeyRights, Conformance>()
 
-/** That of companies, employees and absences, made once in a process. */
-export async function conformance(): Promise<Conformance> {
+/** The conformance to the document of a key, for companies, employees and absences; made once in a process for each text of rights. */
+export function conformanceOf(key: Pick<KeyRecord, 'rights' | 'addresses'>): Conformance {
   const limits = parseRules('750/1m')
-  own ??= new Conformance(
-    describeApi(entities.map(wholeAccess), {
-      baseUrl: 'http://127.0.0.1:3000',
-      limits,
-      anonymousLimits: limits,
-      documentNeedsKey: false,
-    }),
-  )
-  return own
+  const facts = { baseUrl: 'http://127.0.0.1:3000', limits, anonymousLimits: limits, documentNeedsKey: false }
+  const rights = reader.read(key)
+  const accesses = entities.map((entity) => rights.accessTo(entity))
+  return known.getOrInsertComputed(rights, () => new Conformance(describeApi(accesses, facts)))
+}
+
+/** The conformance to the document without a key. */
+export function conformance(): Conformance {
+  return conformanceOf({ rights: '*:read,*:write', addresses: null })
 }

@@ -8,7 +8,7 @@ import { createLog, type Log } from '../../src/log.ts'
 import type { KeyRecord } from '../../src/model/key.ts'
 import { checkChanges, readMigrations } from '../../src/postgres/migrate.ts'
 import { startWorker } from '../../src/processes/worker.ts'
-import { conformance } from './conformance.ts'
+import { conformance, conformanceOf } from './conformance.ts'
 import { ENTITIES_DIR } from './entities.ts'
 import { connect, createDatabase, MIGRATIONS } from './postgres.ts'
 import { temporaryMemory } from './process.ts'
@@ -110,7 +110,7 @@ async function storeKeys(sql: postgres.Sql, keys: readonly KeyRecord[]): Promise
 
 /**
  * Starts a server in this process, which the caller stops: `useServer` and `startServer` of `start.ts` do so by themselves. A
- * response that does not conform to its OpenAPI document fails.
+ * response that does not conform to the OpenAPI document of its key fails.
  */
 export async function openServer(options: ServerOptions = {}): Promise<TestServer> {
   const databaseUrl = options.databaseUrl ?? (await createDatabase())
@@ -132,7 +132,13 @@ export async function openServer(options: ServerOptions = {}): Promise<TestServe
   const context = { cursorSecret, bootstrapKey: KEY, migrationFiles, tables, tablesFor, log }
   const { entitiesDir = config.entitiesDir ?? ENTITIES_DIR } = options
   const worker = await startWorker({ ...config, entitiesDir }, { databaseUrl, certificate: null, ...context })
-  const described = await conformance()
+  let keys = options.keys ?? []
+  /** The document of the key that a request sends; of another key it is the one without a key. */
+  const describedFor = (authorization = '') => {
+    const id = idOf(authorization.replace(/^ApiKey +/i, ''))
+    const key = keys.find((one) => one.id === id)
+    return key ? conformanceOf(key) : conformance()
+  }
 
   async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     const init: RequestInit = { method, headers: { authorization: `ApiKey ${KEY}`, ...headers }, redirect: 'manual' }
@@ -143,7 +149,8 @@ export async function openServer(options: ServerOptions = {}): Promise<TestServe
     const response = await fetch(worker.url + path, init)
     const text = await response.text()
     const answer = { status: response.status, headers: response.headers, text }
-    const faults = options.hasForeignRows ? [] : described.faultsOf({ method, target: path }, answer)
+    const { authorization } = init.headers as Record<string, string>
+    const faults = options.hasForeignRows ? [] : describedFor(authorization).faultsOf({ method, target: path }, answer)
     if (faults.length > 0) throw new Error(`${method} ${path}: ${faults.join('; ')}`)
     const isJson = response.headers.get('content-type')?.startsWith('application/json') && text !== ''
     return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
@@ -168,7 +175,8 @@ export async function openServer(options: ServerOptions = {}): Promise<TestServe
     put: (path, body) => send('PUT', path, body),
     patch: (path, body) => send('PATCH', path, body),
     remove: (path) => send('DELETE', path),
-    async replaceKeys(keys) {
+    async replaceKeys(replacing) {
+      keys = replacing
       await storeKeys(sql, keys)
       await worker.refreshKeys()
     },
