@@ -1,12 +1,15 @@
 import type { Ending } from './children.ts'
+import { addRowSecurity, allOf, byWholeKey, clientsFor, LIMITS_OF_MANY, putKeys } from './clients.ts'
 import type { Cluster, Database } from './database.ts'
 import { startConstant } from './floor.ts'
 import type { Operation } from './operation.ts'
 import { type Options, rowsOf } from './options.ts'
-import { type Peer, startPeers } from './peers.ts'
+import { hasRowSecurity, type Peer, startPeers } from './peers.ts'
 import { checkAnswers } from './reference.ts'
-import { operationsOf, readsOf, type Scenario } from './scenarios.ts'
+import { WHOLE_KEY } from './report/summary.ts'
+import { isRestricted, operationsOf, readsOf, type Scenario } from './scenarios.ts'
 import { type HttpTarget, startServer } from './server.ts'
+import { ROUNDS_MAX } from './suite.ts'
 import { type Asked, overHttp, type Target } from './targets.ts'
 
 /** Servers under test, running while scenarios are measured. */
@@ -18,8 +21,8 @@ export interface Bench {
   readonly peers: readonly Peer[]
   /** Number of lists of another kind before a round. */
   readonly listsBefore: number
-  /** Starts one more server with its defaults, which has not been asked for anything. */
-  start(name: string): Promise<HttpTarget>
+  /** Starts one more server with its defaults, or these settings, which has not been asked for anything. */
+  start(name: string, settings?: Readonly<Record<string, string>>): Promise<HttpTarget>
   stop(): Promise<void>
 }
 
@@ -37,41 +40,72 @@ export async function startBench(
   // PostgreSQL copies a database only while it has no other connections.
   const databases: [boolean, Database][] = []
   for (const isIndexed of kinds) databases.push([isIndexed, await cluster.peersDatabase(rows, isIndexed)])
-  const start = async (name: string, hasMemory: boolean) => {
-    const target = await startServer(name, database, { workers, hasMemory })
+  const { readers } = clientsFor(rows)
+  if (scenarios.some(isRestricted)) for (const [, { url }] of databases) await addRowSecurity(url, readers)
+  // An earlier run that was interrupted has left its keys.
+  await putKeys(database.url, [])
+  const start = async (name: string, hasMemory: boolean, settings: Readonly<Record<string, string>> = {}) => {
+    const target = await startServer(name, database, { workers, hasMemory, settings })
     ending.add(target.stop)
     return target
   }
   const ours = [await start('roster', true), await start('no-memory', false)] as const
   const peers: Peer[] = []
+  const asked = names.filter((name) => scenarios.some((scenario) => isRestricted(scenario) === hasRowSecurity(name)))
   for (const [isIndexed, database] of databases)
-    peers.push(...(await startPeers(names, { database, processes: workers, isIndexed })))
+    peers.push(...(await startPeers(asked, { database, processes: workers, isIndexed })))
   const stop = async () => void (await Promise.all([...ours, ...peers].map((target) => target.stop())))
-  return { cluster, database, ours, peers, listsBefore: options.listsBefore, start: (name) => start(name, true), stop }
+  const startOne: Bench['start'] = (name, settings) => start(name, true, settings)
+  return { cluster, database, ours, peers, listsBefore: options.listsBefore, start: startOne, stop }
 }
 
 /** Compares answers of the servers and the peers with those of SQL written by hand. @throws Error at the first wrong answer */
 export async function checkBench({ ours, database, peers }: Bench, scenarios: readonly Scenario[]): Promise<void> {
-  await checkAnswers(ours, database.url, readsOf(scenarios))
+  const isForOurs = (scenario: Scenario) => !isRestricted(scenario)
+  await checkAnswers(ours, database.url, readsOf(scenarios.filter(isForOurs)))
   for (const peer of peers) await checkAnswers([peer], database.url, readsOf(askedOf(peer, scenarios)))
 }
 
 /** Returns the scenarios of a peer. */
-function askedOf({ isIndexed }: Peer, scenarios: readonly Scenario[]): Scenario[] {
-  return scenarios.filter(({ isNew = false }) => isNew || !isIndexed)
+function askedOf({ isIndexed, hasRowSecurity }: Peer, scenarios: readonly Scenario[]): Scenario[] {
+  return scenarios.filter((scenario) => (scenario.isNew || !isIndexed) && isRestricted(scenario) === hasRowSecurity)
 }
 
 /** Returns the targets of a scenario: the server with and without memory, the floor, and the peers that can do it. */
 export async function openTargets(bench: Bench, scenario: Scenario): Promise<Target[]> {
   const { cluster, ours, peers } = bench
   const on = (target: HttpTarget, asked: Asked) => overHttp(target, asked, cluster.postmasterPid)
-  const constant = await startConstant(ours[0], operationsOf(scenario))
   const others = peers.flatMap((peer) => {
     const asked = askedOf(peer, [scenario]).length > 0 ? translate(peer, scenario) : null
     return asked ? [on(peer, asked)] : []
   })
+  if (isRestricted(scenario)) return [...(await startRestricted(bench, scenario)), ...others]
+  const constant = await startConstant(ours[0], operationsOf(scenario))
   const own = scenario.after ? await startOwn(bench, scenario) : [on(ours[0], scenario)]
   return [...own, on(ours[1], scenario), { ...on(constant, scenario), stop: constant.stop }, ...others]
+}
+
+/**
+ * Starts a server that keys of few rights and keys of all rights ask for the same by turns, and compares its answers to both.
+ * @throws Error if one is wrong
+ */
+async function startRestricted({ cluster, database, start }: Bench, { operations }: Scenario): Promise<Target[]> {
+  await putKeys(database.url, allOf(clientsFor(database.rows)))
+  const server = await start('roster', LIMITS_OF_MANY)
+  const byWhole = operations.map(byWholeKey)
+  await checkAnswers([server], database.url, [...operations, ...byWhole])
+  const restricted = overHttp(server, { operations }, cluster.postmasterPid)
+  const whole = overHttp({ ...server, name: WHOLE_KEY }, { operations: byWhole }, cluster.postmasterPid)
+  const stop = async () => {
+    await server.stop()
+    await putKeys(database.url, [])
+  }
+  // With the values of the first, its lists would not be new to the server.
+  const measure: Target['measure'] = (round) => whole.measure({ ...round, seed: round.seed + ROUNDS_MAX / 2 })
+  return [
+    { ...restricted, stop },
+    { ...whole, measure },
+  ]
 }
 
 /** Starts servers for one scenario: one that is asked for nothing else, and one for each kind that is asked for before. */

@@ -10,4 +10,8 @@ export interface Operation {
   readonly status: number
   /** Kind of list, if latencies are counted by kind. */
   readonly kind?: string
+  /** API key of the request, which may have random values; undefined: the key of the settings, which has all rights. */
+  readonly key?: string
+  /** The same request for a key of all rights. Its random values are those of `path`, and then of `key`. */
+  readonly whole?: Pick<Operation, 'path' | 'body' | 'key'>
 }

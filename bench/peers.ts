@@ -14,6 +14,8 @@ import type { HttpTarget } from './server.ts'
 export interface Peer extends HttpTarget {
   /** True if its tables have indexes for new lists; then it runs only their scenarios. */
   readonly isIndexed: boolean
+  /** True if its clients see only some rows; then it runs only scenarios of keys of few rights. */
+  readonly hasRowSecurity: boolean
   /** Version, such as `fastify 5.12.8, pg 8.23.1, Node 20.20.2`. */
   readonly version: string
   /** Translates an operation to a request of the peer; null if the peer cannot do it. */
@@ -23,6 +25,7 @@ export interface Peer extends HttpTarget {
 }
 
 interface Definition extends Pick<Peer, 'translate' | 'readBody'> {
+  readonly hasRowSecurity?: true
   readonly runtime: 'Node' | 'Bun'
   readonly packages: readonly (keyof typeof dependencies)[]
 }
@@ -32,6 +35,7 @@ const same = { translate: (operation: Operation) => operation, readBody: (body: 
 /** The peers; each has an entry here, and a program of that name in bench/peers. */
 const definitions: Readonly<Record<string, Definition>> = {
   fastify: { runtime: 'Node', packages: ['fastify', 'pg'], ...same },
+  'fastify-rls': { runtime: 'Node', packages: ['fastify', 'pg'], hasRowSecurity: true, ...same, translate: onlyLists },
   hono: { runtime: 'Bun', packages: ['hono', 'drizzle-orm', 'postgres'], ...same },
   platformatic: {
     runtime: 'Node',
@@ -41,7 +45,16 @@ const definitions: Readonly<Record<string, Definition>> = {
   },
 }
 
+function onlyLists(operation: Operation): Operation | null {
+  return operation.path.startsWith('/Absences?') ? operation : null
+}
+
 export const peerNames: readonly string[] = Object.keys(definitions)
+
+/** Returns whether a peer has row security. */
+export function hasRowSecurity(name: string): boolean {
+  return definitions[name]?.hasRowSecurity ?? false
+}
 
 const FOLDER = join(import.meta.dir, 'peers')
 
@@ -70,7 +83,17 @@ async function startPeer(name: string, { database, isIndexed, processes }: Optio
   const [url, pids] = found.split(' (processes ') as [string, string]
   const versions = packages.map((library) => `${library} ${dependencies[library]}`)
   return {
-    ...{ database, isIndexed, translate, readBody, stop, urls: [url], headers: {}, pids: pids.split(' ').map(Number) },
+    ...{
+      database,
+      isIndexed,
+      hasRowSecurity: hasRowSecurity(name),
+      translate,
+      readBody,
+      stop,
+      urls: [url],
+      headers: {},
+      pids: pids.split(' ').map(Number),
+    },
     name: isIndexed ? name + INDEXED : name,
     version: [...versions, `${runtime} ${runtime === 'Bun' ? Bun.version : nodeVersion()}`].join(', '),
   }

@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import { Random } from '../test/support/random.ts'
-import { fillDraws, rangesOf } from './load/requests.mjs'
+import { type DrawRange, fillDraws, rangesOf } from './load/requests.mjs'
 import type { Operation } from './operation.ts'
 import type { Peer } from './peers.ts'
 import { type Reference, type Row, referenceOf } from './referenceSql.ts'
@@ -29,9 +29,9 @@ export async function checkAnswers(
   try {
     for (const operation of operations) {
       if (operation.method !== 'GET' || operation.status !== 200) continue
-      for (const path of fillsOf(operation.path)) {
-        const stored = await readStored(sql, referenceOf(path))
-        for (const server of servers) await checkServer(server, { ...operation, path }, stored)
+      for (const { wholePath, ...filled } of fillsOf(operation)) {
+        const stored = await readStored(sql, referenceOf(wholePath))
+        for (const server of servers) await checkServer(server, filled, stored)
       }
     }
   } finally {
@@ -41,8 +41,9 @@ export async function checkAnswers(
 
 async function checkServer({ name, urls, headers, translate, readBody }: Asked, operation: Operation, stored: Stored) {
   const asked = translate ? translate(operation) : operation
+  const own = operation.key === undefined ? {} : { Authorization: `ApiKey ${operation.key}` }
   for (let time = 0; asked && time < TIMES; time++) {
-    const response = await fetch(urls[0] + asked.path, { headers })
+    const response = await fetch(urls[0] + asked.path, { headers: { ...headers, ...own } })
     const text = await response.text()
     const body = response.ok ? JSON.parse(text) : text
     const answer = { status: response.status, total: response.headers.get('x-total-count'), body }
@@ -51,11 +52,27 @@ async function checkServer({ name, urls, headers, translate, readBody }: Asked, 
   }
 }
 
-/** Fills a path with random values, several times; a path without any once. */
-function fillsOf(path: string): string[] {
+/** A request, and the path by which a key of all rights asks for the same rows. */
+interface Filled extends Operation {
+  readonly wholePath: string
+}
+
+/** Fills a request with random values, several times; a request without any once. */
+function fillsOf({ whole, ...operation }: Operation): Filled[] {
+  const { path, key } = operation
   const random = new Random(SEED)
-  const fill = () => fillDraws(path, ({ low, high }) => low + random.below(high - low + 1))
-  return rangesOf(path).length > 0 ? Array.from({ length: FILLS }, fill) : [path]
+  const fill = (): Filled => {
+    const drawn: number[] = []
+    const draw = ({ low, high }: DrawRange) => {
+      const number = low + random.below(high - low + 1)
+      drawn.push(number)
+      return number
+    }
+    const filled = { ...operation, path: fillDraws(path, draw), ...(key === undefined ? {} : { key: fillDraws(key, draw) }) }
+    const wholePath = whole ? fillDraws(whole.path, () => drawn.shift() as number) : filled.path
+    return { ...filled, wholePath }
+  }
+  return Array.from({ length: rangesOf(path + (key ?? '')).length > 0 ? FILLS : 1 }, fill)
 }
 
 interface Answer {

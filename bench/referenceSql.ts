@@ -9,7 +9,9 @@ export interface Reference {
 }
 
 const TABLES: Readonly<Record<string, string>> = { absences: 'absence', companies: 'company', employees: 'employee' }
-const OWN_PARAMETERS = ['sort', 'page', 'PageSize', 'groupBy', 'sum']
+const OWN_PARAMETERS = ['sort', 'page', 'PageSize', 'groupBy', 'sum', 'fields']
+/** Properties of objects, of which `fields` names the object alone. */
+const OBJECTS: Readonly<Record<string, readonly string[]>> = { Period: ['Period.Prefered', 'Period.Days', 'Period.Hours'] }
 
 /**
  * Reads a path by the README, without any code of the server. @throws Error for paths that it does not support, such as filters
@@ -25,12 +27,16 @@ export function referenceOf(path: string): Reference {
   const matching = `from ${table} where ${['true', ...filters].join(' and ')}`
   const given = (wanted: string) => parameters.find(([name]) => name === wanted)?.[1]
   if (id === 'Summary') return summaryOf(matching, given)
-  if (id) return { rows: `select * from ${table} where id = ${literal(id)}`, total: null }
+  const selected = given('fields')
+    ?.split(',')
+    .flatMap((name) => OBJECTS[name] ?? name)
+    .map(columnOf)
+  if (id) return { rows: `select ${selected ?? '*'} ${matching} and id = ${literal(id)}`, total: null }
   const sorts = given('sort')?.split(',') ?? []
   // The id breaks ties, in the direction of the last sort.
   const order = [...sorts.map((sort) => orderOf(columnOf(withoutSign(sort)), sort)), orderOf('id', sorts.at(-1) ?? '')]
   return {
-    rows: `select * ${matching} order by ${order} ${windowOf(given, 20, 50)}`,
+    rows: `select ${selected ?? '*'} ${matching} order by ${order} ${windowOf(given, 20, 50)}`,
     total: `select count(*) ${matching}`,
   }
 }

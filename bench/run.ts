@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { DataDirInUse } from '../src/postgres/embedded.ts'
 import { checkBench, openTargets, startBench } from './bench.ts'
 import { Ending, status, stopChildren } from './children.ts'
+import { rightsLine } from './compare/comparison.ts'
 import { measureCurves } from './curves.ts'
 import { type Database, openCluster } from './database.ts'
 import { describeMachine, readCommit, readVersions } from './machine.ts'
@@ -58,6 +59,8 @@ async function measureAll(scenarios: readonly Scenario[], open: (scenario: Scena
     const result = await runScenario(scenario, await open(scenario), options)
     measured.push(result)
     console.log(formatScenario(result))
+    const rights = rightsLine(result)
+    if (rights !== null) console.log(rights)
   }
   return measured
 }

@@ -1,4 +1,5 @@
 import { suggest } from '../src/model/nearest.ts'
+import { addressOfClerk, type Client, clientsFor, listOfReader, requestOfClerk } from './clients.ts'
 import type { Rows } from './data.ts'
 import { type Kind, kindsFor, NEW_DAYS, NEW_RANGE, NEW_STATUS, PART_OF_STATUS } from './kinds.ts'
 import { fillDraws } from './load/requests.mjs'
@@ -108,7 +109,71 @@ function allFor(rows: Rows, after: readonly string[]): readonly Scenario[] {
     { name: 'create', title: 'create a company', operations: [{ method: 'POST', path: '/Companies', body, status: 201 }] },
     { name: 'patch', title: 'change a random company', operations: enabled },
     { name: 'rename', title: renameTitle, operations: names },
+    ...restrictedFor(rows),
   ]
+}
+
+/** Returns the scenarios of keys of few rights, each with the requests by which keys of all rights ask for the same. */
+function restrictedFor(rows: Rows): readonly Scenario[] {
+  const { approved, person, clerk } = clientsFor(rows)
+  const ofApproved = 'by a key of approved absences'
+  const afterSecond = 'Start=%3E{2016-01-01..2019-01-01}&sort=-Start'
+  const list = (name: string, title: string, operation: Operation): Scenario => {
+    return { name, title: `never asked before, ${title}`, operations: [operation], isNew: true }
+  }
+  return [
+    list(
+      'right-range',
+      `${ofApproved}: those that begin within ${NEW_DAYS} days, the latest first`,
+      listOfReader(approved, `${NEW_RANGE}&sort=-Start`),
+    ),
+    list(
+      'right-open',
+      `${ofApproved}: those after a random second of three years, the latest first`,
+      listOfReader(approved, afterSecond),
+    ),
+    {
+      name: 'right-again',
+      title: `asked again, ${ofApproved}: the latest first`,
+      operations: [listOfReader(approved, 'sort=-Start')],
+    },
+    list(
+      'right-employee',
+      `by ${person.keys} keys of the absences of one employee each: those after a random second, the latest first`,
+      listOfReader(person, afterSecond),
+    ),
+    ...ofClerk(rows, clerk),
+  ]
+}
+
+/** Returns the scenarios of one row by a key of few rights. */
+function ofClerk({ absences, companies, employees }: Rows, clerk: Client): readonly Scenario[] {
+  const absence = `/Absences/{1..${absences}}`
+  const company = `/Companies/{1..${companies}}`
+  const dates = '"Start":"{2016-07-01..2025-11-01}","End":"{1d..15d}"'
+  const created = `"EmployeeId":{1..${employees}},"Type":"Holiday",${dates}`
+  const byId: Operation = { method: 'GET', path: absence, status: 200 }
+  const create: Operation = { method: 'POST', path: '/Companies', body: '{"Name":"Bench","Enabled":true}', status: 201 }
+  const request: Operation = { method: 'POST', path: '/Absences', body: `{${created}}`, status: 201 }
+  const enable = patches(company, [{ Enabled: true }, { Enabled: false }])
+  const approve = patches(absence, [{ Status: 'Approved' }, { Status: 'Requested' }])
+  const scenario = (name: string, title: string, operations: Operation[], whole?: Partial<Operation>): Scenario => {
+    return { name, title, operations: operations.map((operation) => requestOfClerk(clerk, operation, whole)) }
+  }
+  return [
+    scenario('right-by-id', 'by a key of almost all absences: one by a random id', [byId], { path: addressOfClerk(absence) }),
+    scenario('right-create', 'by a key that creates enabled companies: create one', [create]),
+    scenario('right-create-absence', 'by a key that requests absences: request one of a random employee', [request], {
+      body: `{${created},"Status":"Requested"}`,
+    }),
+    scenario('right-patch', 'by a key that enables and disables companies: change a random one', enable),
+    scenario('right-patch-absence', 'by a key that approves absences: change a random one', approve),
+  ]
+}
+
+/** True if keys of few rights ask. */
+export function isRestricted({ operations }: Pick<Scenario, 'operations'>): boolean {
+  return operations.some(({ key }) => key !== undefined)
 }
 
 /** Returns the kinds after which a kind is measured. @throws UnknownScenario */

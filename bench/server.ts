@@ -30,6 +30,8 @@ interface Options {
   readonly root?: string
   /** False: lists are read from the database. Default: true. */
   readonly hasMemory?: boolean
+  /** Settings in place of those of the bench. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 const KEY = 'bench-key-0123456789'
@@ -57,7 +59,7 @@ const SETTINGS = {
 export async function startServer(
   name: string,
   database: Database,
-  { workers, root = ROOT, hasMemory = true }: Options,
+  { workers, root = ROOT, hasMemory = true, settings = {} }: Options,
 ): Promise<HttpTarget> {
   const dataDir = mkdtempSync(join(tmpdir(), 'roster-bench-'))
   // The server ends with its launcher, which is this process.
@@ -68,6 +70,7 @@ export async function startServer(
     ...(hasAdmin ? { ADMIN_PORT: '0' } : {}),
     ...(hasMemory ? {} : { MEMORY_MB: '0' }),
     ...(workers ? { WORKERS: String(workers) } : {}),
+    ...settings,
   }
   let url = ''
   const onLine = (line: string) => void (url ||= LISTENS.exec(line)?.[1] ?? '')

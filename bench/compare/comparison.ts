@@ -1,4 +1,4 @@
-import { figureText, type Spread, spreadOf } from '../report/summary.ts'
+import { figureText, type Spread, SUBJECT, spreadOf, WHOLE_KEY } from '../report/summary.ts'
 import { median, type ScenarioResult } from '../results.ts'
 
 /** Change of a figure between two targets that took turns: A B B A, A B B A, ... */
@@ -14,14 +14,15 @@ export interface Comparison {
   readonly scenario: string
   readonly requestsPerSecond: Change | null
   readonly serverCpuUs: Change | null
+  readonly postgresCpuUs: Change | null
   /** Why a target's figures do not count; null if they count. */
   readonly faults: { readonly before: string | null; readonly after: string | null }
 }
 
-/** Compares the targets `before` and `after` of a result, which took turns. */
-export function comparisonOf({ name, targets }: ScenarioResult): Comparison {
-  const [before, after] = ['before', 'after'].map((wanted) => targets.find(({ target }) => target === wanted))
-  const change = (key: 'requestsPerSecond' | 'serverCpuUs') => {
+/** Compares two targets of a result, which took turns. */
+export function comparisonOf({ name, targets }: ScenarioResult, names: readonly string[] = ['before', 'after']): Comparison {
+  const [before, after] = names.map((wanted) => targets.find(({ target }) => target === wanted))
+  const change = (key: 'requestsPerSecond' | 'serverCpuUs' | 'postgresCpuUs') => {
     const [first = [], second = []] = [before, after].map((found) => found?.rounds.map((round) => round[key]))
     return changeOf(first, second)
   }
@@ -29,6 +30,7 @@ export function comparisonOf({ name, targets }: ScenarioResult): Comparison {
     scenario: name,
     requestsPerSecond: change('requestsPerSecond'),
     serverCpuUs: change('serverCpuUs'),
+    postgresCpuUs: change('postgresCpuUs'),
     faults: { before: before?.void ?? null, after: after?.void ?? null },
   }
 }
@@ -51,6 +53,24 @@ function blocksOf(figures: Figures): (number | null)[] {
   })
 }
 
+/** Returns the ratios of keys of few rights to keys of all rights that ask for the same; null if no two rounds of both count. */
+export function rightsLine(result: ScenarioResult): string | null {
+  const { requestsPerSecond, serverCpuUs, postgresCpuUs, faults } = comparisonOf(result, [WHOLE_KEY, SUBJECT])
+  if (!requestsPerSecond || faults.before !== null || faults.after !== null) return null
+  const parts = Object.entries({
+    'requests/s': requestsPerSecond,
+    'CPU of the server': serverCpuUs,
+    'of PostgreSQL': postgresCpuUs,
+  })
+  const told = parts.flatMap(([name, change]) => (change ? [`${name} ${ratioText(change)}`] : []))
+  return `  under rights ÷ by a key of all rights: ${told.join(', ')}`
+}
+
+function ratioText({ ratio }: Change): string {
+  const [middle, least, greatest] = [ratio.middle, ratio.least, ratio.greatest].map((value) => value.toFixed(3))
+  return `${middle} (${least} – ${greatest})`
+}
+
 const WIDTHS = [26, -20, -24, -18, -24]
 
 export const headLine = line(['scenario', 'requests/s', 'ratio (spread)', 'server CPU µs', 'ratio (spread)'])
@@ -60,9 +80,7 @@ export function comparisonLine(comparison: Comparison, percentMax: number): stri
   const { scenario, requestsPerSecond, serverCpuUs, faults } = comparison
   const cells = [requestsPerSecond, serverCpuUs].flatMap((change) => {
     if (!change) return ['–', '–']
-    const { middle, least, greatest } = change.ratio
-    const [ratio, from, to] = [middle, least, greatest].map((value) => value.toFixed(3))
-    return [`${figureText(change.before)} → ${figureText(change.after)}`, `${ratio} (${from} – ${to})`]
+    return [`${figureText(change.before)} → ${figureText(change.after)}`, ratioText(change)]
   })
   const verdict =
     faults.after !== null ? `FAILS: ${faults.after}` : faults.before !== null ? `void, since before: ${faults.before}` : ''

@@ -5,7 +5,13 @@ import type { Operation } from '../operation.ts'
  * before it.
  */
 export type DrawRange = { readonly low: number; readonly high: number } & (
-  | { readonly kind: 'integer'; readonly first: number; readonly step: number; readonly isOnce?: boolean }
+  | {
+      readonly kind: 'integer'
+      readonly digits: number
+      readonly first: number
+      readonly step: number
+      readonly isOnce?: boolean
+    }
   | { readonly kind: 'instant' | 'later' }
   | { readonly kind: 'word'; readonly words: readonly string[] }
 )

@@ -1,6 +1,7 @@
 // Draws requests from operations. Random values in the text of a path or a body:
 // `{1..1000}`                 an integer
 // `{1..1000!}`                an integer that comes again only after all others have come
+// `{0001..1000}`              an integer, with zeros to the length of the first
 // `{0..9980/20}`              a multiple of 20, counted from the first
 // `{2016-07-01..2025-11-01}`  an instant between the two midnights, to the second
 // `{60d..61d}`                an instant so long after the one before it in the same text, to the second
@@ -52,8 +53,8 @@ function greatestDivisor(one, other) {
 }
 
 /** True if the requests of an operation differ. */
-export function isRandom({ path, body = '' }) {
-  return rangesOf(path + body).length > 0
+export function isRandom({ path, body = '', key = '' }) {
+  return rangesOf(path + body + key).length > 0
 }
 
 /** Returns the random values of a text, in order. */
@@ -68,7 +69,7 @@ export function fillDraws(text, draw) {
     const range = rangeOf(match)
     const drawn = draw(range)
     if (range.kind === 'word') return range.words[drawn]
-    if (range.kind === 'integer') return String(range.first + range.step * drawn)
+    if (range.kind === 'integer') return String(range.first + range.step * drawn).padStart(range.digits, '0')
     seconds = range.kind === 'instant' ? drawn : seconds + drawn
     return new Date(seconds * 1_000).toISOString().replace('.000Z', 'Z')
   })
@@ -81,21 +82,23 @@ function rangeOf([, low, high, step, once, day, lastDay, days, daysMax, text]) {
   }
   if (day !== undefined) return { kind: 'instant', low: secondsOf(day), high: secondsOf(lastDay) }
   if (days !== undefined) return { kind: 'later', low: days * DAY_SECONDS, high: daysMax * DAY_SECONDS }
+  const digits = low.startsWith('0') ? low.length : 1
   if (step === undefined)
-    return { kind: 'integer', low: Number(low), high: Number(high), first: 0, step: 1, isOnce: once !== undefined }
-  return { kind: 'integer', low: 0, high: Math.floor((high - low) / step), first: Number(low), step: Number(step) }
+    return { kind: 'integer', digits, low: Number(low), high: Number(high), first: 0, step: 1, isOnce: once !== undefined }
+  return { kind: 'integer', digits, low: 0, high: Math.floor((high - low) / step), first: Number(low), step: Number(step) }
 }
 
 function secondsOf(day) {
   return Date.parse(`${day}T00:00:00Z`) / 1_000
 }
 
-function drawRequest({ method, path, body, status, kind }, draw) {
+function drawRequest({ method, path, body, status, kind, key }, draw) {
   const request = { method, path: fillDraws(path, draw), headers: {}, status, kind }
   if (body !== undefined) {
     request.body = fillDraws(body, draw)
     request.headers['Content-Type'] = 'application/json'
   }
+  if (key !== undefined) request.headers.Authorization = `ApiKey ${fillDraws(key, draw)}`
   return request
 }
 

@@ -1,47 +1,22 @@
 // Fastify and node-postgres as a good Node team writes it: response schemas, named prepared statements, no logger.
 import Fastify from 'fastify'
-import pg from 'pg'
 import { BadRequest, parseList, parseSummary, periodOf, presentGroup } from './list.mjs'
+import { ABSENCE, compilePage, conditions, createPool, named, PERIOD, readPage, selected, text } from './pg.mjs'
 import { runProcesses } from './processes.mjs'
 
-const INT8 = 20
-const NUMERIC = 1700
-const TIMESTAMPTZ = 1184
-pg.types.setTypeParser(INT8, Number)
-pg.types.setTypeParser(NUMERIC, Number)
-// PostgreSQL's form is `2024-01-31 09:00:00+00`, because the sessions are in UTC.
-pg.types.setTypeParser(TIMESTAMPTZ, (text) => `${text.slice(0, 10)}T${text.slice(11, 19)}Z`)
-
-const pool = new pg.Pool({
-  connectionString: process.env.DATABASE_URL,
-  max: 10,
-  options: '-c TimeZone=UTC -c jit=off',
-})
+const pool = createPool()
+const query = (statement) => pool.query(statement)
 
 const COLUMNS = {
   company: { id: 'id', name: 'name', enabled: 'enabled' },
-  absence: {
-    id: 'id',
-    status: 'status',
-    employeeId: 'employee_id',
-    employee: 'employee',
-    type: 'type',
-    reason: 'reason',
-    start: 'start',
-    end: '"end"',
-    prefered: 'period_prefered',
-    days: 'period_days',
-    hours: 'period_hours',
-  },
+  absence: ABSENCE,
 }
 
 const SELECTED = {
-  company: selected('company'),
-  absence: selected('absence'),
+  company: selected(COLUMNS.company),
+  absence: selected(COLUMNS.absence),
 }
 
-const text = { type: 'string', nullable: true }
-const number = { type: 'number', nullable: true }
 const SCHEMAS = {
   company: { type: 'object', properties: { id: { type: 'integer' }, name: text, enabled: { type: 'boolean' } } },
   absence: {
@@ -55,7 +30,7 @@ const SCHEMAS = {
       reason: text,
       start: text,
       end: text,
-      period: { type: 'object', nullable: true, properties: { prefered: text, days: number, hours: number } },
+      period: PERIOD,
     },
   },
 }
@@ -91,9 +66,10 @@ function addReads(app, path, table) {
   })
   const many = { schema: { response: { 200: { type: 'array', items: SCHEMAS[table] } } } }
   app.get(path, many, async (request, reply) => {
-    const { page, total } = await readPage(table, parseList(table, request.query))
+    const page = compilePage(table, COLUMNS[table], SELECTED[table], parseList(table, request.query))
+    const { rows, total } = await readPage(page, query)
     reply.header('X-Total-Count', total)
-    return page
+    return rows.map(present[table])
   })
 }
 
@@ -111,7 +87,7 @@ function addSummary(app) {
     const selects = [...keys, ...figures].map((value, index) => `${value} as "${names[index]}"`)
     const groupBy = keys.length === 0 ? '' : ` group by ${keys.map((_, index) => index + 1)}`
     const order = sorts.map(({ column, descending }) => column + 1 + (descending ? ' desc' : ''))
-    const query = `select ${selects.join(', ')}, count(*) over () as total from absence${conditions('absence', filters)}\
+    const query = `select ${selects.join(', ')}, count(*) over () as total from absence${conditions(columns, filters)}\
 ${groupBy}${order.length === 0 ? '' : ` order by ${order}`} limit ${pageSize}`
     const { rows } = await pool.query({ ...named(query), values: filters.map(({ value }) => value) })
     reply.header('X-Total-Count', rows[0]?.total ?? 0)
@@ -138,46 +114,10 @@ function addUpdate(app, path, table) {
   })
 }
 
-/** Reads a page and the total in one statement; past the last page no row has the total. */
-async function readPage(table, list) {
-  const values = list.filters.map(({ value }) => value)
-  const where = conditions(table, list.filters)
-  const order = list.sorts.map(({ key, descending }) => COLUMNS[table][key] + (descending ? ' desc' : '')).join(', ')
-  const count = `select count(*) as total from ${table}${where}`
-  let query = `select ${SELECTED[table]}, (${count}) as total from ${table}${where} order by ${order} limit ${list.pageSize}`
-  const skipped = (list.page - 1) * list.pageSize
-  if (skipped > 0) query += ` offset $${values.length + 1}`
-  const { rows } = await pool.query({ ...named(query), values: skipped > 0 ? [...values, skipped] : values })
-  if (rows.length > 0) return { page: rows.map(present[table]), total: rows[0].total }
-  return { page: [], total: skipped === 0 ? 0 : (await pool.query({ ...named(count), values })).rows[0].total }
-}
-
-function conditions(table, filters) {
-  const parts = filters.map(({ key, operator }, index) => {
-    const sql = operator === '!=' ? 'is distinct from' : operator
-    return `${COLUMNS[table][key]} ${sql} $${index + 1}`
-  })
-  return parts.length === 0 ? '' : ` where ${parts.join(' and ')}`
-}
-
 /** Compiles an update; the schema allows only known properties. */
 function updateOf(table, id, body) {
   const values = [id]
   const sets = Object.entries(body).map(([key, value]) => `${COLUMNS[table][key.toLowerCase()]} = $${values.push(value)}`)
   if (sets.length === 0) throw new BadRequest('nothing to change')
   return { ...named(`update ${table} set ${sets.join(', ')} where id = $1 returning ${SELECTED[table]}`), values }
-}
-
-function selected(table) {
-  return Object.entries(COLUMNS[table])
-    .map(([key, column]) => (key === column ? column : `${column} as "${key}"`))
-    .join(', ')
-}
-
-/** Returns a prepared statement for a text that was seen before. Clients choose the texts, so their number is bounded. */
-function named(sql) {
-  const names = (named.names ??= new Map())
-  let name = names.get(sql)
-  if (name === undefined && names.size < 500) names.set(sql, (name = `statement${names.size}`))
-  return name === undefined ? { text: sql } : { name, text: sql }
 }

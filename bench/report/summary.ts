@@ -2,6 +2,8 @@ import { INDEXED, median, type Results, type Sample, type ScenarioResult, type T
 
 export const SUBJECT = 'roster'
 export const NO_MEMORY = 'no-memory'
+/** The server, asked for the same by keys of all rights. */
+export const WHOLE_KEY = `${SUBJECT}-whole-key`
 /** Targets that are not peers. */
 const NO_PEERS = [SUBJECT, NO_MEMORY, 'constant']
 

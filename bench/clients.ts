@@ -1,0 +1,182 @@
+// Clients of few rights: the rights of their keys in Roster, and the roles and policies by which row security gives the peers' clients
+// the same rows.
+import postgres from 'postgres'
+import { hashKey, idOf } from '../src/admit/apiKey.ts'
+import type { Rows } from './data.ts'
+import type { Operation } from './operation.ts'
+
+/** Keys that differ only in their number. */
+export interface Client {
+  /** Six letters, with which the ids of its keys begin. */
+  readonly name: string
+  readonly keys: number
+  /** Returns the rights of the key with this number, one a line; null: all rights. */
+  readonly rights: ((number: string) => readonly string[]) | null
+}
+
+/** A client that reads absences, as a client of the peers does. */
+export interface Reader extends Client {
+  /** Returns the filters of the right of the key with this number. */
+  filters(number: string): string
+  /** The same rows, as the condition of a policy. */
+  readonly policy: string
+}
+
+const KEYS_MAX = 1_000
+const DIGITS = 4
+const SECRET = 'bench'.repeat(9).slice(0, 43)
+/** Limits that a single key cannot reach. Keys of which there are many have those of the server. */
+const LIMITS = '1000000/1s,1000000/2s,1000000/3s'
+/** Limits of each of many keys: as many rules as by default, because they decide what a decision costs. */
+export const LIMITS_OF_MANY = { RATE_LIMITS: '1000/1s,1000/2s,1000/3s', RATE_LIMIT_CLIENTS: String(3 * KEYS_MAX) }
+
+/** What readers see of an absence, and the columns of it. */
+const FIELDS = 'Id,EmployeeId,Start,End,Period'
+const COLUMNS = 'id, employee_id, start, "end", period_prefered, period_days, period_hours'
+/** Number of the client in a policy. As a subquery it is computed once for each statement. */
+const NUMBER = `(select current_setting('bench.client')::bigint)`
+/** Matches every row, as a right to all but few rows does. */
+const KEPT = 'Status=!=Archived'
+
+export interface Clients {
+  /** Payroll: the approved absences. */
+  readonly approved: Reader
+  /** Many persons, each with own absences. */
+  readonly person: Reader
+  readonly readers: readonly Reader[]
+  /** A key that reads, creates and changes almost all rows. */
+  readonly clerk: Client
+}
+
+export function clientsFor({ employees }: Rows): Clients {
+  const approved = reader('payrol', 1, () => 'Status=Approved', `status = 'Approved'`)
+  const person = reader('person', employees, (number) => `EmployeeId=${number}`, `employee_id = ${NUMBER}`)
+  const clerk = { name: 'clerks', keys: 1, rights: () => RIGHTS_OF_CLERK }
+  return { approved, person, readers: [approved, person], clerk }
+}
+
+/** Returns all clients, and keys of all rights for the same requests. */
+export function allOf({ readers, clerk }: Clients): Client[] {
+  const restricted = [...readers, clerk]
+  const most = Math.max(...restricted.map(({ keys }) => keys))
+  return [...restricted, wholeOf({ keys: 1 }), wholeOf({ keys: most })]
+}
+
+const FIELDS_OF_CLERK = 'Id,EmployeeId,Status,Start,End,Period'
+const RIGHTS_OF_CLERK = [
+  `read Absences?${KEPT}&fields=${FIELDS_OF_CLERK}`,
+  'create Absences?Status=Requested&fields=EmployeeId,Type,Start,End',
+  `update Absences?${KEPT}&fields=Status becomes Status[]=Requested&Status[]=Approved`,
+  'read Companies?Name=!=Archived&fields=Id,Name,Enabled',
+  'create Companies?Enabled=true&fields=Name,Enabled',
+  'update Companies?Name=!=Archived&fields=Enabled',
+  // Absences refer to employees, who must be among these.
+  `read Employees?${KEPT}&fields=Id,EmployeeNumber`,
+]
+
+function reader(name: string, rows: number, filters: Reader['filters'], policy: string): Reader {
+  const rights = (number: string) => [`read Absences?${filters(number)}&fields=${FIELDS}`]
+  return { name, keys: Math.min(KEYS_MAX, rows), rights, filters, policy }
+}
+
+/** Returns a list of a reader: `query` is what it asks for. The key of all rights names the rows and properties itself. */
+export function listOfReader(reader: Reader, query: string): Operation {
+  const all = reader.keys === 1 ? reader.filters('1') : reader.filters(`{1..${reader.keys}!}`)
+  return {
+    ...{ method: 'GET', path: `/Absences?${query}`, status: 200, key: anyKeyOf(reader) },
+    whole: { path: `/Absences?${query}&${all}&fields=${FIELDS}`, key: anyKeyOf(wholeOf(reader)) },
+  }
+}
+
+/** Returns the request by which a key of all rights asks for the same. */
+export function byWholeKey({ whole, ...operation }: Operation): Operation {
+  return { ...operation, ...whole }
+}
+
+/** Returns a request of the clerk. `whole`: what differs in that of a key of all rights. */
+export function requestOfClerk(clerk: Client, operation: Operation, whole: Partial<Operation> = {}): Operation {
+  return { ...operation, key: anyKeyOf(clerk), whole: { path: operation.path, ...whole, key: anyKeyOf(wholeOf(clerk)) } }
+}
+
+/** Returns what of an absence the clerk reads. */
+export function addressOfClerk(path: string): string {
+  return `${path}?fields=${FIELDS_OF_CLERK}`
+}
+
+/** Returns the same number of keys with all rights. */
+export function wholeOf({ keys }: Pick<Client, 'keys'>): Client {
+  return { name: keys === 1 ? 'whole1' : 'wholes', keys, rights: null }
+}
+
+/** Returns a random key of a client. */
+function anyKeyOf({ name, keys }: Client): string {
+  return textOf(name, keys === 1 ? padded(1) : `{${padded(1)}..${padded(keys)}!}`)
+}
+
+/** Returns the key of a client with this number, from 1. */
+export function keyOf({ name }: Client, number: number): string {
+  return textOf(name, padded(number))
+}
+
+function textOf(name: string, number: string): string {
+  return `roster_${name}${number}_${SECRET}`
+}
+
+function padded(number: number): string {
+  return String(number).padStart(DIGITS, '0')
+}
+
+/** A key as a row of `api_key`. */
+interface KeyRow {
+  readonly id: string
+  readonly name: string
+  readonly hash: Buffer
+  readonly rights: string
+  readonly addresses: string | null
+  readonly limits: string | null
+}
+
+/** Replaces all keys of the database by those of these clients. */
+export async function putKeys(url: string, clients: readonly Client[]): Promise<void> {
+  const sql = postgres(url, { max: 1 })
+  await sql.begin(async (transaction) => {
+    await transaction`update api_key_version set version = version + 1`
+    await transaction`delete from api_key`
+    for (const row of clients.flatMap(rowsOf)) await transaction`insert into api_key ${transaction({ ...row })}`
+  })
+  await sql.end()
+}
+
+function rowsOf(client: Client): KeyRow[] {
+  const { name, keys, rights } = client
+  return Array.from({ length: keys }, (_, index) => {
+    const text = keyOf(client, index + 1)
+    return {
+      id: idOf(text),
+      name: `${name} ${index + 1}`,
+      hash: hashKey(text, Buffer.alloc(32)),
+      rights: rights ? '' : '*:read,*:write',
+      addresses: rights ? rights(String(index + 1)).join('\n') : null,
+      limits: keys === 1 ? LIMITS : null,
+    }
+  })
+}
+
+/**
+ * Gives each reader a role, which sees what its keys see in Roster: rows by a policy, properties by grants of columns. The role of the
+ * other peers owns the tables, so it sees all rows as before.
+ */
+export async function addRowSecurity(url: string, readers: readonly Reader[]): Promise<void> {
+  const sql = postgres(url, { max: 1, onnotice: () => undefined })
+  await sql`alter table absence enable row level security`
+  for (const { name, policy } of readers) {
+    const role = `bench_${name}`
+    const [there] = await sql`select from pg_roles where rolname = ${role}`
+    if (!there) await sql.unsafe(`create role ${role}`)
+    await sql.unsafe(`grant usage on schema public to ${role}`)
+    await sql.unsafe(`grant select (${COLUMNS}) on absence to ${role}`)
+    await sql.unsafe(`drop policy if exists ${role} on absence`)
+    await sql.unsafe(`create policy ${role} on absence for select to ${role} using (${policy})`)
+  }
+  await sql.end()
+}

@@ -1,0 +1,86 @@
+// Parts of the peers that use node-postgres: the pool, types, and statements.
+import pg from 'pg'
+
+const INT8 = 20
+const NUMERIC = 1700
+const TIMESTAMPTZ = 1184
+pg.types.setTypeParser(INT8, Number)
+pg.types.setTypeParser(NUMERIC, Number)
+// PostgreSQL's form is `2024-01-31 09:00:00+00`, because the sessions are in UTC.
+pg.types.setTypeParser(TIMESTAMPTZ, (text) => `${text.slice(0, 10)}T${text.slice(11, 19)}Z`)
+
+export function createPool(options = {}) {
+  return new pg.Pool({
+    connectionString: process.env.DATABASE_URL,
+    max: 10,
+    options: '-c TimeZone=UTC -c jit=off',
+    ...options,
+  })
+}
+
+/** Columns of absences by their key in a response. */
+export const ABSENCE = {
+  id: 'id',
+  status: 'status',
+  employeeId: 'employee_id',
+  employee: 'employee',
+  type: 'type',
+  reason: 'reason',
+  start: 'start',
+  end: '"end"',
+  prefered: 'period_prefered',
+  days: 'period_days',
+  hours: 'period_hours',
+}
+
+export const text = { type: 'string', nullable: true }
+export const number = { type: 'number', nullable: true }
+export const PERIOD = { type: 'object', nullable: true, properties: { prefered: text, days: number, hours: number } }
+
+/**
+ * Compiles a page and its total to one statement, and the total alone, since past the last page no row has it. `columns`: by key, all
+ * that filters and sorts may name; `selected`: text of those that are read.
+ */
+export function compilePage(table, columns, selected, list) {
+  const values = list.filters.map(({ value }) => value)
+  const where = conditions(columns, list.filters)
+  const order = list.sorts.map(({ key, descending }) => columns[key] + (descending ? ' desc' : '')).join(', ')
+  const count = `select count(*) as total from ${table}${where}`
+  let query = `select ${selected}, (${count}) as total from ${table}${where} order by ${order} limit ${list.pageSize}`
+  const skipped = (list.page - 1) * list.pageSize
+  if (skipped > 0) query += ` offset $${values.length + 1}`
+  return {
+    page: { ...named(query), values: skipped > 0 ? [...values, skipped] : values },
+    total: skipped > 0 ? { ...named(count), values } : null,
+  }
+}
+
+/** Reads a compiled page: `{ rows, total }`. `query` runs a statement. */
+export async function readPage({ page, total }, query) {
+  const { rows } = await query(page)
+  if (rows.length > 0) return { rows, total: rows[0].total }
+  return { rows, total: total === null ? 0 : (await query(total)).rows[0].total }
+}
+
+export function conditions(columns, filters) {
+  const parts = filters.map(({ key, operator }, index) => {
+    const sql = operator === '!=' ? 'is distinct from' : operator
+    return `${columns[key]} ${sql} $${index + 1}`
+  })
+  return parts.length === 0 ? '' : ` where ${parts.join(' and ')}`
+}
+
+/** Returns the text that selects columns by their keys. */
+export function selected(columns) {
+  return Object.entries(columns)
+    .map(([key, column]) => (key === column ? column : `${column} as "${key}"`))
+    .join(', ')
+}
+
+/** Returns a prepared statement for a text that was seen before. Clients choose the texts, so their number is bounded. */
+export function named(sql) {
+  const names = (named.names ??= new Map())
+  let name = names.get(sql)
+  if (name === undefined && names.size < 500) names.set(sql, (name = `statement${names.size}`))
+  return name === undefined ? { text: sql } : { name, text: sql }
+}
