@@ -43,6 +43,19 @@ test(
   ONCE_MORE,
 )
 
+test(
+  'the memory of a worker is measured while keys of different rights are used, and while keys of all rights are',
+  async () => {
+    const options = ['--data', data, '--rows', '1000', '--keys', '20', '--rounds', '1']
+    const program = run([process.execPath, '--no-env-file', 'bench/rightsMemory.ts', ...options])
+    expect([await program.ended, program.output()]).toEqual([0, expect.any(String)])
+    for (const name of ['of all rights', 'of different rights'])
+      expect(program.output()).toMatch(new RegExp(`^${name}( +[\\d.,–]+){2}$`, 'm'))
+    expect(program.output()).toMatch(/^more by the rights( +-?[\d.,–]+)$/m)
+  },
+  ONCE_MORE,
+)
+
 test('a placeholder that begins with zeros becomes numbers of its length, of keys too', () => {
   const draw = requestSource([{ method: 'GET', path: '/Absences', key: 'a{0001..0120}b', status: 200 }], 1)
   const headers = draw(500).map((request) => request.headers.Authorization ?? '')
