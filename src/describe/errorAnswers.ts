@@ -11,7 +11,14 @@ const entries = new Map(Object.entries(errorTable))
 const entryOf = (code: ErrorCode) => entries.get(code) as ErrorEntry
 
 /** Codes whose `Details` may have several faults of the body. */
-const CODES: readonly string[] = ['UnknownProperty', 'DuplicateProperty', 'InvalidValue', 'AlreadyExists', 'ReferenceNotFound']
+const CODES: readonly string[] = [
+  'UnknownProperty',
+  'DuplicateProperty',
+  'InvalidValue',
+  'AlreadyExists',
+  'ReferenceNotFound',
+  'Forbidden',
+]
 
 const faultSchema = objectSchema(
   {

@@ -14,7 +14,7 @@ for (const [, policy = '', cell = ''] of table.matchAll(/^\| ([A-Z][\w ]*) \| (`
   keys.set(policy, makeKey({ name: policy, rights: '', addresses }))
 }
 
-const server = useServer({ keys: [...keys.values()].map(({ record }) => record), hasForeignRows: true })
+const server = useServer({ keys: [...keys.values()].map(({ record }) => record) })
 
 beforeEach(async () => {
   await server.sql.unsafe(`
