@@ -36,7 +36,7 @@ interface Answer {
   readonly error: ApiError | null
 }
 
-/** Prints the answer to a request, and the right that decides about it. `as`: the name of a key, or rights. @throws CommandError */
+/** Prints the answer to a request, and the right that decides it. `as`: the name of a key, or rights. @throws CommandError */
 export async function tryAs(config: Config, text: string, as: string | StoredRights, json?: true): Promise<void> {
   const target = readRequest(text)
   const entities = await loadEntities(config.entitiesDir)

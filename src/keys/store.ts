@@ -54,7 +54,7 @@ export interface ListedKey {
   readonly state: 'active' | 'expiring' | 'expired' | 'revoked'
 }
 
-/** What a key may do, and until when. */
+/** Rights, limits and end of a key. */
 export interface KeyTerms extends Pick<KeyRecord, 'rights' | 'addresses' | 'limits'> {
   /** UTC, to the second; null: the key has no end. */
   readonly ends: string | null

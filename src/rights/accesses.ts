@@ -97,7 +97,7 @@ export function settableOf({ entity, properties }: Right): ReadonlySet<Property>
   return properties === null ? writableOf(entity) : new Set(properties)
 }
 
-/** What a row must match after an update: `becomes`, and the filters on other properties that the right lets a key set. */
+/** Conditions of a row after an update: `becomes`, and the filters by other properties that the right lets a key set. */
 export function afterUpdate(right: Right): readonly Filter[] {
   const becomes = right.becomes ?? []
   const settable = settableOf(right)

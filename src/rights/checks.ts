@@ -116,8 +116,8 @@ function insteadOf(entity: Entity, property: Property): string {
 }
 
 /**
- * Checks rules such as that `End` is not before `Start`: who may change one of two values, and cannot read the other, finds it out
- * by trying.
+ * Checks rules such as that `End` is not before `Start`: who may change one of two values, and cannot read the other, finds it
+ * out by trying.
  */
 function checkRules(right: Right, read: Right | null) {
   const settable = settableOf(right)
@@ -141,8 +141,8 @@ function checkRules(right: Right, read: Right | null) {
 }
 
 /**
- * Checks copied properties: who may set a reference, and reads what is copied along it, reads that of every row that exists. So the
- * key must be able to read it in the other collection, whose rows its right to read narrows.
+ * Checks copied properties: who may set a reference, and reads what is copied along it, reads that of every row that exists. So
+ * the key must be able to read it in the other collection, whose rows its right to read narrows.
  */
 function checkCopies(right: Right, read: Right | null, readOf: (name: string) => Right | null, entities: readonly Entity[]) {
   if (read === null) return

@@ -150,7 +150,7 @@ describe('keys list', () => {
 
 describe('keys try', () => {
   beforeEach(async () => {
-    await sql`truncate company, employee, absence restart identity`
+    await sql`truncate company, employee, absence restart identity cascade`
     await sql`insert into employee (known_as) values ('Ann'), ('Bo')`
     await sql`
       insert into absence (employee_id, employee_key, status, reason, period_days)
