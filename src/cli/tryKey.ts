@@ -84,6 +84,7 @@ function routerOf(config: Config, entities: readonly Entity[], database: Databas
     baseUrl: () => publicUrl ?? '',
     isDraining: () => false,
     isWaiting: () => false,
+    documentNeedsKey: false,
   })
 }
 

@@ -30,13 +30,7 @@ export function checkRights(rights: readonly Right[], entities: readonly Entity[
       checkUpdate(right)
       checkRules(right, read)
     }
-    if (right.verb === 'create' || right.verb === 'update')
-      checkCopies(
-        right,
-        read,
-        (name) => rights.find(({ entity, verb }) => entity.name === name && verb === 'read') ?? null,
-        entities,
-      )
+    if (right.verb === 'create' || right.verb === 'update') checkCopies(right, rights, entities)
   }
 }
 
@@ -141,24 +135,28 @@ function checkRules(right: Right, read: Right | null) {
 }
 
 /**
- * Checks copied properties: who may set a reference, and reads what is copied along it, reads that of every row that exists. So
- * the key must be able to read it in the other collection, whose rows its right to read narrows.
+ * Checks copied properties: who may set a reference, and sees what is copied along it, sees that of every row that exists. So the
+ * key must be able to read it in the other collection, whose rows its right to read narrows.
  */
-function checkCopies(right: Right, read: Right | null, readOf: (name: string) => Right | null, entities: readonly Entity[]) {
-  if (read === null) return
+function checkCopies(right: Right, rights: readonly Right[], entities: readonly Entity[]) {
+  const after = right.verb === 'create' ? right.filters : afterUpdate(right)
   for (const property of settableOf(right)) {
     const { reference } = property
     const copy = right.entity.properties.find(({ column }) => column === reference?.copy?.column)
-    if (!reference || !copy || !isVisible(read, copy)) continue
-    const after = right.verb === 'create' ? right.filters : afterUpdate(right)
-    const referred = entities.find(({ name }) => name === reference.entity)
-    const source = referred?.properties.find(({ column }) => column === reference.copy?.source)
-    if (!referred || !source || isFixed(property, after)) continue
-    const readReferred = readOf(referred.name)
-    if (readReferred && isVisible(readReferred, source)) continue
-    const remedy = `give a right to read ${referred.plural} with fields=${source.name}, or leave ${copy.name} out of the right to read`
-    fail(right, `who sets ${property.name} and reads ${copy.name} learns ${source.name} of all ${referred.plural}: ${remedy}.`)
+    const referred = entities.find(({ name }) => name === reference?.entity)
+    const source = referred?.properties.find(({ column }) => column === reference?.copy?.source)
+    if (!copy || !referred || !source || isFixed(property, after)) continue
+    const isSeen = rights.some((other) => other.entity === right.entity && shows(other, copy))
+    const isReadable = rights.some((other) => other.entity === referred && other.verb === 'read' && isVisible(other, source))
+    if (!isSeen || isReadable) continue
+    const remedy = `give a right to read ${referred.plural} with fields=${source.name}, or leave ${copy.name} out of its rights to ${right.entity.plural}`
+    fail(right, `who sets ${property.name} and sees ${copy.name} learns ${source.name} of all ${referred.plural}: ${remedy}.`)
   }
+}
+
+/** Returns whether answers depend on the property: it is read, or a filter decides by it which rows the key reads or deletes. */
+function shows(right: Right, property: Property): boolean {
+  return right.filters.some((filter) => filter.property === property) || (right.verb === 'read' && isVisible(right, property))
 }
 
 function isVisible({ properties, entity }: Right, property: Property): boolean {

@@ -141,12 +141,14 @@ describe('a copied property', () => {
   test.each([
     [
       ['read Absences', 'create Absences'],
-      'who sets EmployeeId and reads Employee learns DisplayName of all Employees: give a right to read Employees with fields=DisplayName, or leave Employee out of the right to read.',
+      'who sets EmployeeId and sees Employee learns DisplayName of all Employees: give a right to read Employees with fields=DisplayName, or leave Employee out of its rights to Absences.',
     ],
     [['read Absences', 'create Absences', 'read Employees?fields=FirstName'], 'learns DisplayName of all Employees'],
     [['read Absences', 'update Absences?fields=EmployeeId'], 'learns DisplayName of all Employees'],
     [['read Employees?fields=Manager', 'update Employees?fields=ManagerId'], 'learns DisplayName of all Employees'],
     [['read Employees', 'update Employees?fields=CompanyId'], 'learns Name of all Companies'],
+    [['read Absences?Employee[begins]=A&fields=Reason', 'create Absences'], 'learns DisplayName of all Employees'],
+    [['delete Absences?Employee[begins]=A', 'create Absences?fields=EmployeeId'], 'learns DisplayName of all Employees'],
   ])('%j is refused', refuses)
 
   test.each<[string[]]>([
