@@ -11,7 +11,7 @@ import { type View, viewOf, wholeView, withProperties } from '../model/view.ts'
 export type FindRight = (entity: Entity, verb: Verb) => Right | undefined
 
 /** Properties of an entity that clients write. */
-export const writableOf = memoize(
+const writableOf = memoize(
   ({ properties }: Entity): ReadonlySet<Property> => new Set(properties.filter((one) => one.writable)),
 )
 

@@ -31,13 +31,17 @@ const WITHOUT_MEANING = [...RESERVED_PARAMETERS.filter((name) => name !== 'field
 
 /** Parses a right as it is typed or stored; `write` is three. @throws RightError that names the faulty part */
 export function parseRight(text: string, entities: readonly Entity[]): Right[] {
-  const trimmed = text.trim()
+  const trimmed = text.trim().toWellFormed()
   const fail = (message: string): never => {
     throw new RightError(`"${excerpt(trimmed)}": ${message}`)
   }
-  if (trimmed.length > LENGTH_MAX) fail(`a right has up to ${LENGTH_MAX} characters.`)
+  const isLong = (one: string) => one.length > LENGTH_MAX
+  if (isLong(trimmed)) fail(`a right has up to ${LENGTH_MAX} characters.`)
   try {
-    return parseParts(trimmed, entities, fail)
+    const rights = parseParts(trimmed, entities, fail)
+    // It will be parsed again as it is stored.
+    if (rights.some((right) => isLong(right.text))) fail(`a right has up to ${LENGTH_MAX} characters, with its percent escapes.`)
+    return rights
   } catch (error) {
     if (error instanceof ApiError) fail(error.message)
     throw error

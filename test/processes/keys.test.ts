@@ -50,6 +50,25 @@ describe('keys that are created while the server runs', () => {
     expect(await statuses(key, '/Employees')).toEqual([200])
   })
 
+  test('a changed key has its new limits on every worker, and no request is refused meanwhile', async () => {
+    const key = await createKey('more', '*:read')
+    const policyOf = async () => {
+      const { status, headers } = await fetch(`${served.url}/Companies`, { headers: { authorization: `ApiKey ${key}` } })
+      return [status, headers.get('ratelimit-policy')] as const
+    }
+    const [, before] = await policyOf()
+    await keys('change', '--name', 'more', '--limits', '99999/1h')
+    const after = '"1h";q=99999;w=3600'
+    const seen: (readonly [number, string | null])[] = []
+    // As many in a row as reach every worker.
+    await until(async () => {
+      seen.push(await policyOf())
+      return seen.length >= 40 && seen.slice(-40).every(([, policy]) => policy === after)
+    })
+    expect(new Set(seen.map(([status]) => status))).toEqual(new Set([200]))
+    expect(new Set(seen.map(([, policy]) => policy)).difference(new Set([before, after])).size).toBe(0)
+  })
+
   test('a key with an end is refused by every worker once it has ended', async () => {
     const key = await createKey('short-lived', '*:read', '--expires', '3s')
     expect(await statuses(key)).toEqual([200])

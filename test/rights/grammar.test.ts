@@ -39,6 +39,7 @@ describe('a right in canonical form', () => {
     ['read Companies?Name=100%25%2B%23', 'read Companies?Name=100%25%2B%23'],
     ['read Companies?Name=Zoë%0A', 'read Companies?Name=Zoë%0A'],
     ['read Companies?Name=a%20becomes%20b', 'read Companies?Name=a%20becomes%20b'],
+    ['read Companies?Name=\ud800', 'read Companies?Name=\ufffd'],
     ['read Companies?Name[contains]=>x&Enabled=TRUE', 'read Companies?Name[contains]=>x&Enabled=true'],
     ['delete Absences?Status=Declined', 'delete Absences?Status=Declined'],
     [
@@ -123,6 +124,7 @@ describe('a text that is no right is refused, with what to write', () => {
 test('A right has bounds: 32 filters, and 4,000 characters', () => {
   expect(() => parse(`read Absences?${'Status=A&'.repeat(33)}`)).toThrow('up to 32 filters')
   expect(() => parse(`read Companies?Name=${'x'.repeat(4_000)}`)).toThrow('a right has up to 4000 characters.')
+  expect(() => parse(`read Companies?Name=x${' '.repeat(3_000)}x`)).toThrow('up to 4000 characters, with its percent escapes.')
 })
 
 const thing = defineEntity('Thing', {
