@@ -29,6 +29,11 @@ const KEYS = {
     'update Absences?fields=EmployeeId,Status',
   ),
   parts: keyWith('read Absences?fields=Period,Reason', 'update Absences?fields=Period.Days'),
+  hidden: keyWith(
+    'read Employees?fields=FirstName',
+    'update Employees?JobTitle=Secret&fields=FirstName',
+    'delete Employees?JobTitle=Secret',
+  ),
   day: keyWith('read Absences?fields=Period.Days', 'update Absences?fields=Period.Days'),
 } satisfies Record<string, TestKey>
 type KeyName = keyof typeof KEYS
@@ -263,6 +268,19 @@ describe('messages', () => {
 
   test.each(MESSAGES)('say what is allowed: %s %s %j: %s', async (key, line, body, message) => {
     expect((await send(key, line, body)).body.Error.Message).toBe(message)
+  })
+
+  test('name no property of the right that the key does not see', async () => {
+    for (const [method, body, verb] of [
+      ['PATCH', { FirstName: 'x' }, 'update'],
+      ['PATCH', {}, 'update'],
+      ['DELETE', undefined, 'delete'],
+    ] as const) {
+      const answer = await send('hidden', `${method} /Employees/2`, body)
+      expect(outcomeOf(answer)).toBe('403 Forbidden Api')
+      expect(answer.body.Error.Message).toBe(`The key’s right to ${verb} Employees is not for Employee 2.`)
+    }
+    expect((await send('hidden', 'PATCH /Employees/1', { FirstName: 'x' })).body).toEqual({ id: 1, firstName: 'x' })
   })
 
   test('are the same to the byte for a property that is hidden and for one that does not exist', async () => {
