@@ -38,7 +38,7 @@ const KEYS = {
 } satisfies Record<string, TestKey>
 type KeyName = keyof typeof KEYS
 
-const server = useServer({ keys: Object.values(KEYS).map(({ record }) => record), hasForeignRows: true })
+const server = useServer({ keys: Object.values(KEYS).map(({ record }) => record) })
 
 /** Rows of each test: employee 1 and 3 of company 1, 2 of company 2; absences 1 requested, 2 approved, 3 of nobody. */
 beforeEach(async () => {

@@ -34,7 +34,7 @@ const clerk = keyWith(
 const namer = keyWith('read Companies', 'update Companies?Enabled=true&fields=Name')
 
 const keys = [narrow, wide, blind, ofOne, ofTwo, clerk, namer]
-const server = useServer({ keys: keys.map(({ record }) => record), hasForeignRows: true })
+const server = useServer({ keys: keys.map(({ record }) => record) })
 let other: postgres.Sql
 beforeAll(() => {
   other = connect(server.databaseUrl)

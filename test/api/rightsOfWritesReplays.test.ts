@@ -8,7 +8,7 @@ import { useServer } from '../support/start.ts'
 // A repeated request gets what was stored, through the rights that its key has now.
 
 const key = keyWith('read Employees', 'write Employees')
-const server = useServer({ keys: [key.record], hasForeignRows: true })
+const server = useServer({ keys: [key.record] })
 
 const READ = 'read Employees?fields=FirstName,CompanyId'
 const CREATE = 'create Employees?fields=FirstName,CompanyId'
