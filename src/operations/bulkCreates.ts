@@ -10,7 +10,7 @@ import { formOf, parseIdempotencyKey } from '../parse/headers.ts'
 import { faultOfRow, findRows, parseRows } from '../parse/rows.ts'
 import { writeWritten } from '../respond/json.ts'
 import { NDJSON_TYPE, type Reply, respondJson } from '../respond/reply.ts'
-import type { FaultOf } from './guardRefusals.ts'
+import { asSeen, type FaultOf, type Seen } from './guardRefusals.ts'
 import { type Idempotency, type Written, withReplayed } from './idempotency.ts'
 import { requireList } from './lists.ts'
 import { accessFor, type ResourceParts, type ResourceRequest } from './resourceRequest.ts'
@@ -44,9 +44,10 @@ export class BulkCreates {
     const { length } = await found.catch(() => [])
     const requests = Math.ceil(Math.max(Buffer.byteLength(body.text) / BYTES_OF_REQUEST, length / ROWS_OF_REQUEST))
     if (requests > 1 && call.charged) await keysInUse?.chargeMore(call.charged, requests - 1)
-    const parsed = await parseRows(entity, accessFor(call, 'create'), await found)
+    const access = accessFor(call, 'create')
+    const parsed = await parseRows(entity, access, await found)
     const rows = parsed.map(({ values }) => values)
-    requireDistinct(entity, rows)
+    requireDistinct(entity, rows, access.body)
     requireList(call.request.headers)
     if (isDry) return this.check(call, rows, faultOfRow)
     const claim = await idempotency.claimRows(
@@ -101,7 +102,7 @@ function arrayOf(rows: readonly Assignments[], property: Property): string {
 }
 
 /** @throws ApiError that names each unique value that two rows of the body share. D65 */
-function requireDistinct({ properties }: Entity, rows: readonly Assignments[]): void {
+function requireDistinct({ properties }: Entity, rows: readonly Assignments[], seen: Seen): void {
   const faults: Fault[] = []
   for (const property of properties.filter(({ unique }) => unique !== null)) {
     const firsts = new Map<string, number>()
@@ -110,7 +111,7 @@ function requireDistinct({ properties }: Entity, rows: readonly Assignments[]): 
       const first = value === null ? index : firsts.getOrInsert(value, index)
       if (first === index) return
       const message = `${property.name} is not free: [${first}] has this value.`
-      faults.push(faultOfRow(index, { code: 'AlreadyExists', target: property.name, message }))
+      faults.push(faultOfRow(index, asSeen({ code: 'AlreadyExists', target: property.name, message }, seen)))
     })
   }
   if (faults.length > 0) throw faultsError(faults.slice(0, FAULTS_MAX))

@@ -16,6 +16,13 @@ export type FaultOf = (index: number, fault: Fault) => Fault
 /** The entity with the properties that the key may read or set; null: it sees none. */
 export type Seen = Entity | null
 
+/** Returns the fault without the name of a property that the key does not see: its right has set that. */
+export function asSeen(fault: Fault, seen: Seen): Fault {
+  if (fault.target === 'Body' || seen?.properties.some(({ name }) => name === fault.target)) return fault
+  const message = `What the key’s right sets ${fault.code === 'AlreadyExists' ? 'is not free' : 'names no row'}.`
+  return { code: fault.code, target: 'Body', message }
+}
+
 /** Explains writes of one entity that a guard does not admit. */
 export class GuardRefusals {
   constructor(

@@ -11,7 +11,7 @@ import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity, Property, Rule } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import { arrayText } from '../model/sql.ts'
-import { type FaultOf, GuardRefusals, type Seen } from './guardRefusals.ts'
+import { asSeen, type FaultOf, GuardRefusals, type Seen } from './guardRefusals.ts'
 import type { ExpectedVersion, RowReads } from './rowReads.ts'
 
 /** A refused write: its plan, and the conditions of its request. */
@@ -142,7 +142,7 @@ export class Refusals {
     // A trigger may have changed the value, or the other row may be gone.
     const known = violation && takenValue(this.entity, violation.constraint)
     if (faults.length === 0 && known) faults.push(known)
-    return faults.length === 0 ? null : faultsError(faults.map((fault) => this.asSeen(fault, seen)))
+    return faults.length === 0 ? null : faultsError(faults.map((fault) => asSeen(fault, seen)))
   }
 
   /**
@@ -159,16 +159,9 @@ export class Refusals {
     const faults = (await this.database.read(statement)).map(([number, cause]): Fault => {
       const index = Number(number) - 1
       const taken = takenValue(this.entity, cause as string)
-      return faultOf(index, this.asSeen(taken ?? missingReference(cause as string, rows[index] as Assignments), seen))
+      return faultOf(index, asSeen(taken ?? missingReference(cause as string, rows[index] as Assignments), seen))
     })
     return faults.length === 0 ? null : faultsError(faults)
-  }
-
-  /** Returns the fault without the name of a property that the key does not see: the right has set it. */
-  private asSeen(fault: Fault, seen: Seen): Fault {
-    if (seen === this.entity || seen?.properties.some(({ name }) => name === fault.target)) return fault
-    const message = `What the key’s right sets ${fault.code === 'AlreadyExists' ? 'is not free' : 'names no row'}.`
-    return { code: fault.code, target: 'Body', message }
   }
 
   private ruleOf(name: string): Rule | undefined {

@@ -34,7 +34,7 @@ export function parseNewRow(entity: Entity, access: CreateAccess, body: JsonObje
   const given = parseBody(entity, access, body, faults)
   const sent = new Map([...defaultsOf(entity), ...given])
   const values = presets.size === 0 ? sent : new Map([...defaultsOf(entity), ...presets, ...given])
-  return { sent, values: checked(entity, values, faults) }
+  return { sent, values: checked(entity, access, values, faults) }
 }
 
 /**
@@ -44,13 +44,13 @@ export function parseNewRow(entity: Entity, access: CreateAccess, body: JsonObje
 export function parseComplete(entity: Entity, access: BodyAccess, body: JsonObject): Assignments {
   const faults: Fault[] = []
   const given = parseBody(entity, access, body, faults)
-  return checked(entity, new Map([...defaultsOf(entity), ...given]), faults)
+  return checked(entity, access, new Map([...defaultsOf(entity), ...given]), faults)
 }
 
 /** Parses the properties that the body has; an object is merged part by part. Spec 4.1, rule 3. @throws ApiError */
 export function parsePartial(entity: Entity, access: BodyAccess, body: JsonObject): Assignments {
   const faults: Fault[] = []
-  return checked(entity, parseBody(entity, access, body, faults), faults)
+  return checked(entity, access, parseBody(entity, access, body, faults), faults)
 }
 
 const defaultsOf = memoize(({ properties }: Entity): readonly (readonly [Property, string | null])[] =>
@@ -67,12 +67,11 @@ function parseBody(entity: Entity, { body: known, settable }: BodyAccess, body: 
 }
 
 /** Checks values against each other. @throws ApiError that lists every fault of the body */
-function checked(entity: Entity, assignments: Assignments, faults: Fault[]): Assignments {
+function checked(entity: Entity, { body }: BodyAccess, assignments: Assignments, faults: Fault[]): Assignments {
   for (const { later, earlier } of entity.rules) {
     const laterText = assignments.get(later)
     const earlierText = assignments.get(earlier)
-    if (laterText && earlierText && laterText < earlierText)
-      faults.push(valueFault(later.name, `must not be before ${earlier.name}`))
+    if (laterText && earlierText && laterText < earlierText) faults.push(ruleFault(body, later, earlier))
   }
   for (const property of entity.required)
     if (isLacking(property, assignments.get(property)) && !faults.some(({ target }) => target === property.name))
@@ -165,6 +164,12 @@ const memberFinder = memoize((members: Members) => {
   const spellings = (member: Member) => [lastName(member), keyOf(member)]
   return findByName(members.flatMap((member) => spellings(member).map((name) => [name, member] as const)))
 })
+
+/** Fault of two values in the wrong order, one of which the right may have set, without that property's name. */
+function ruleFault({ properties }: Entity, later: Property, earlier: Property): Fault {
+  if (!properties.includes(later)) return valueFault(earlier.name, 'must not be after what the key’s right sets')
+  return valueFault(later.name, `must not be before ${properties.includes(earlier) ? earlier.name : 'what the key’s right sets'}`)
+}
 
 /** Returns the name that a part has inside its object: `Days` of `Period.Days`. */
 function lastName(member: Member): string {

@@ -415,6 +415,24 @@ describe('a deletion of a row that others refer to', () => {
   })
 })
 
+test.each([
+  [
+    'create Absences?Start=2024-01-02T00:00:00Z&fields=End',
+    { End: '2024-01-01T00:00:00Z' },
+    'End must not be before what the key’s right sets.',
+  ],
+  [
+    'create Absences?End=2024-01-02T00:00:00Z&fields=Start',
+    { Start: '2024-01-03T00:00:00Z' },
+    'Start must not be after what the key’s right sets.',
+  ],
+])('a rule holds between what the client and what the right sets: %s', async (right, body, message) => {
+  const key = keyWith(right)
+  await server.replaceKeys([...Object.values(KEYS), key].map(({ record }) => record))
+  const answer = await server.send('POST', '/Absences', body, key.headers)
+  expect([answer.status, answer.body.Error.Message]).toEqual([400, message])
+})
+
 test('a reference that the right sets is named in no error if the key does not see it', async () => {
   const key = keyWith('create Employees?CompanyId=9&fields=FirstName')
   await server.replaceKeys([...Object.values(KEYS), key].map(({ record }) => record))
