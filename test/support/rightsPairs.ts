@@ -113,9 +113,9 @@ class Trial {
     const reads = await this.readAll(seen)
     await this.checkCharges()
     if (this.isShadowed) await this.compareShadow(seen)
-    if (isTurn(this.number, this.options.followEvery)) await this.follow(seen, secrets)
     await this.writeHidden(secrets)
     await this.readAgain(reads)
+    if (isTurn(this.number, this.options.followEvery)) await this.follow(seen, secrets)
     if (mayWrite(this.key)) await this.writeAll(seen, secrets)
     await this.checkVisible('at the end')
     await this.checkCharges()
@@ -338,10 +338,16 @@ class Trial {
     const reads = new ReadsDraw(random, this.rows, seen)
     const writes = new WritesDraw(random, this.key, secrets)
     const oracle = new WriteOracle(this.left.server.sql, this.key, this.entities)
+    let hasWrittenAtOnce = false
     for (let left = this.options.writes; left > 0; left--) {
-      if (random.chance(15)) await this.writeTogether(writes.several(4), oracle)
-      else await this.write(writes.next(), oracle)
-      if (random.chance(35)) await this.ask(reads.next())
+      if (random.chance(12)) {
+        hasWrittenAtOnce = true
+        await this.writeTogether(writes.several(4), oracle)
+      } else await this.write(writes.next(), oracle)
+      const read = reads.next()
+      // Writes that were sent at once have any order in the feed.
+      const isOrdered = !(hasWrittenAtOnce && read.channel === 'changes')
+      if (isOrdered && random.chance(35)) await this.ask(read)
       if (random.chance(5)) await this.writeHidden(secrets)
     }
   }
@@ -394,7 +400,8 @@ class Trial {
     if (one.text !== other.text) this.report('two answers differ', showRequest(request), one.text, other.text)
     else if (one.status >= 500) this.report(`the answer is ${one.status}`, showRequest(request), one.text, '')
     const named = hiddenNameIn(this.key, this.entities, request, one)
-    if (named !== null) this.report(`the answer names ${named}, which is hidden`, showRequest(request), one.text, '')
+    if (named !== null)
+      this.report(`the answer names ${named}, which is hidden`, showRequest(request), ...around(one.body, named))
     return [one, other]
   }
 
@@ -421,6 +428,12 @@ function isAccepted({ text }: RandomKey, entities: readonly Entity[]): boolean {
 /** An object is null for the key if none of its visible parts has a value; for a whole key, hidden ones count, too. */
 function withoutEmpty(rows: string): string {
   return rows.replace(/\{(?:"\w+":null,?)+\}/g, 'null')
+}
+
+/** Returns what stands around a name, for a report. */
+function around(text: string, name: string): [string, string] {
+  const at = text.search(new RegExp(name.split('.').at(-1) as string, 'i'))
+  return [text.slice(Math.max(0, at - 150), at + 150), '']
 }
 
 /** Returns both texts from a little before they begin to differ. */
@@ -485,9 +498,10 @@ function hiddenNameIn(
   for (const { properties } of entities)
     for (const { name, path } of properties) {
       const last = path.at(-1) as string
-      // Names of one word are words of messages, too.
+      // Names of one word are words of messages, too, and of JSON Schema.
       const isWord = !/[a-z][A-Z]/.test(last)
       if (name === 'Id' || known.has(name) || asked.includes(last.toLowerCase().slice(0, -1))) continue
+      if (isWord && request.channel === 'document') continue
       const pattern = isWord ? `"${last}":` : `\\b(${last}|${last.charAt(0).toUpperCase()}${last.slice(1)})\\b`
       if (new RegExp(pattern).test(answer.body)) return name
     }

@@ -54,8 +54,8 @@ export class FollowedChanges {
     const decoder = new TextDecoder()
     try {
       for await (const chunk of answer.body ?? []) this.text += decoder.decode(chunk, { stream: true })
-    } catch {
-      // Closed by the test.
+    } catch (error) {
+      this.text += `the stream is broken: ${error}`
     }
     this.isEnded = true
   }

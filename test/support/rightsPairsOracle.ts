@@ -48,10 +48,10 @@ export class WriteOracle {
     const after = await readRow(this.sql, aim.entity, aim.id as number)
     if (!isDone || isReplay)
       return String(before) === String(after) ? [] : [`the row has changed, although the answer is ${answer.status}`]
-    return this.faultsOfChange(right as RandomRight, before, after)
+    return this.faultsOfChange(right as RandomRight, before, after, setsNothing(request, aim.entity))
   }
 
-  private faultsOfChange(right: RandomRight, before: Row | null, after: Row | null): string[] {
+  private faultsOfChange(right: RandomRight, before: Row | null, after: Row | null, isUnchanged: boolean): string[] {
     const { entity, filters, fields } = right
     if (before === null) return ['a row that was not there was written']
     const faults: string[] = []
@@ -59,7 +59,7 @@ export class WriteOracle {
     if (after === null) return faults
     const named = new Set((right.becomes ?? []).map(({ property }) => property))
     const conditions = [...(right.becomes ?? []), ...filters.filter(({ property }) => !named.has(property))]
-    if (rowMatches(entity, after, conditions) === false) faults.push('the row has left the right')
+    if (!isUnchanged && rowMatches(entity, after, conditions) === false) faults.push('the row has left the right')
     for (const [index, property] of entity.properties.entries()) {
       if (!property.writable || before[index] === after[index]) continue
       if (fields !== null && !fields.includes(property)) faults.push(`${property.name} was changed, which the key may not set`)
@@ -104,4 +104,10 @@ export class WriteOracle {
     const entity = this.entities.find((one) => one.plural.toLowerCase() === plural.toLowerCase())
     return entity ? { entity, id: id === undefined ? null : Number(id) } : null
   }
+}
+
+/** True for a body that names no property which clients write: nothing is written then, and the row stays as it is. */
+function setsNothing({ body }: PairRequest, { members }: Entity): boolean {
+  const names = Object.keys(JSON.parse(body ?? '{}')).map((name) => name.toLowerCase())
+  return members.every((member) => !names.includes(member.name.toLowerCase()) || !('properties' in member || member.writable))
 }

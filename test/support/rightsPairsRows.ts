@@ -157,38 +157,35 @@ export async function fill(sql: postgres.Sql, rows: Rows): Promise<void> {
   })
 }
 
+/** Inserts the rows of an entity in the order of their ids, so that the change feed has the same order, too. */
 async function insert(sql: postgres.TransactionSql, entity: Entity, rows: Rows): Promise<void> {
+  const { name, table, properties } = entity
   const own = rows.get(entity) ?? new Map<number, Cells>()
-  const plain = entity.properties.filter(({ writable, reference }) => writable && reference === null)
-  const texts = [...own].map(([id, cells]) => ({ id, ...jsonOf(cells, plain) }))
-  const names = plain.map(({ column }) => `"${column}"`)
-  const types = plain.map(({ column, kind }) => `"${column}" ${kind.columnType}`)
+  const isOwn = ({ reference }: Property) => reference?.entity === name
+  const written = properties.filter((property) => property.writable && !isOwn(property))
+  const texts = [...own].map(([id, cells]) => ({ id, ...jsonOf(cells, written) }))
+  const columns = written.flatMap(({ column, reference }) => {
+    const copy = reference?.copy
+    const key = `(select "${copy?.sourceColumn}" from "${reference?.table}" as s where s.id = r."${column}")`
+    return [[`"${column}"`, `r."${column}"`], ...(copy ? [[`"${copy.keyColumn}"`, key]] : [])]
+  })
+  const types = written.map(({ column, kind }) => `"${column}" ${kind.columnType}`)
   await sql.unsafe(
-    `insert into "${entity.table}" (${['id', ...names]}) overriding system value
-     select ${['id', ...names]} from jsonb_to_recordset($1::text::jsonb) as r (${['id bigint', ...types]})`,
+    `insert into "${table}" (${['id', ...columns.map(([column]) => column)]}) overriding system value
+     select ${['r.id', ...columns.map(([, value]) => value)]} from jsonb_to_recordset($1::text::jsonb) as r (${['id bigint', ...types]})`,
     [JSON.stringify(texts)] as never,
   )
-  for (const reference of entity.properties.filter((property) => property.reference)) {
-    const pairs = [...own].map(([id, cells]) => ({ id, target: cells.get(reference) ?? null }))
-    await refer(sql, entity, reference, pairs)
+  // Rows that refer to rows of their own table do so once all are there.
+  for (const { column, reference } of properties.filter(isOwn)) {
+    const copy = reference?.copy
+    const updates = [...own].flatMap(([id, cells]) => {
+      const target = cells.get(properties.find((one) => one.column === column) as Property) ?? null
+      if (target === null) return []
+      const key = copy ? `, "${copy.keyColumn}" = (select "${copy.sourceColumn}" from "${table}" where id = ${target})` : ''
+      return [`update "${table}" set "${column}" = ${target}${key} where id = ${id}`]
+    })
+    if (updates.length > 0) await sql.unsafe(updates.join(';'))
   }
-}
-
-/** Sets a reference of several rows, with the value that it copies. */
-export async function refer(
-  sql: postgres.ISql,
-  { table }: Entity,
-  { column, reference }: Property,
-  pairs: readonly { readonly id: number; readonly target: string | null }[],
-): Promise<void> {
-  const copy = reference?.copy
-  const alsoKey = copy ? `, "${copy.keyColumn}" = s."${copy.sourceColumn}"` : ''
-  await sql.unsafe(
-    `update "${table}" as t set "${column}" = r.target${alsoKey}
-     from jsonb_to_recordset($1::text::jsonb) as r (id bigint, target bigint)
-     join "${reference?.table}" as s on s.id = r.target where t.id = r.id`,
-    [JSON.stringify(pairs)] as never,
-  )
 }
 
 function jsonOf(cells: Cells, properties: readonly Property[]): Record<string, string | null> {
