@@ -21,6 +21,7 @@ test.each<[string, readonly Entity[]]>([
 ])('/explore adds up the properties that sum accepts, and no ids: of %s', (_, all) => {
   const resources = resourcesOf(
     describeApi(all.map(wholeAccess), { baseUrl: 'http://localhost', limits: [], anonymousLimits: [], documentNeedsKey: false }),
+    [],
   )
   const summed = ({ properties }: Entity) => properties.filter((property) => takesAggregate(property, 'sum'))
   expect(resources.map(({ entity, properties }) => [entity, properties.filter(isQuantity).map(({ name }) => name)])).toEqual(

@@ -20,6 +20,8 @@ export class Problem extends Error {
   }
 }
 
+const UNKNOWN_KEY = 'This key is not known here, or was revoked.'
+
 /** Sends a request with the key. Forgets a key that is not valid. @throws Problem */
 export async function send(path: string, options: RequestInit = {}): Promise<Response> {
   const { key } = keyStore.value
@@ -30,7 +32,7 @@ export async function send(path: string, options: RequestInit = {}): Promise<Res
   })
   if (response.ok) return response
   const problem = await problemOf(response)
-  if (response.status === 401 && keyStore.value.key === key) forgetKey(problem.message)
+  if (response.status === 401 && keyStore.value.key === key) forgetKey(UNKNOWN_KEY)
   throw problem
 }
 

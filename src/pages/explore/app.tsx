@@ -1,37 +1,35 @@
 // The entry point of the script, and the frame of the page: navigation, the form for a key, and the view of one resource.
 import { render } from 'preact'
 import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
-import { Problem, ROOT } from './api.ts'
-import { Button } from './controls.tsx'
+import { ROOT, useAnswer } from './api.ts'
+import { Button, Trouble } from './controls.tsx'
 import { excerptOf, forgetKey, keepKey, keepOwnKey, keyStore, takeKeyFromAddress } from './key.ts'
-import { type Resource, resourcesOf, resourcesStore } from './resources.ts'
+import { knownStore, NOTHING, type Resource, type Right, resourcesOf } from './resources.ts'
 import { ResourceView } from './resourceView.tsx'
 import { Store } from './store.ts'
 import { emptyView, go, printView, readView, viewStore } from './view.ts'
 
-/** The page. It loads the OpenAPI document first. */
+/** The page. It first loads what the key may do. */
 function App() {
   const [, redraw] = useReducer<number, void>((drawn) => drawn + 1, 0)
   Store.redraw = redraw
   const { key, refusal, offered } = keyStore.value
   const view = viewStore.value
-  const resources = resourcesStore.value
-  const [problem, setProblem] = useState<Problem | null>(null)
-  useEffect(() => {
-    fetch(`${ROOT}openapi.json`)
-      .then(async (response) => resourcesStore.set(resourcesOf(await response.json())))
-      .catch(() => setProblem(new Problem('The API’s description could not be loaded. Reload this page in a while.')))
-  }, [])
+  // A key that is offered is sent only if the reader says so; until then nothing is shown.
+  const usedKey = offered === null ? key : null
+  const isLoaded = usedKey !== null && knownStore.value.key === usedKey
+  const { resources, rights } = isLoaded ? knownStore.value : NOTHING
   const resource = resources.find(({ plural }) => plural.toLowerCase() === view.resource.toLowerCase())
   useEffect(() => {
-    if (view.resource === '' && resources[0]) go(emptyView(resources[0].plural), false)
+    // The reader may have gone on since this was drawn.
+    if (viewStore.value.resource === '' && resources[0]) go(emptyView(resources[0].plural), false)
     document.title = `${resource ? `${resource.plural} – ` : ''}Roster`
   }, [view.resource, resources])
   return (
     <>
       <Header resources={resources} current={resource} ownKey={key} />
       <main>
-        {problem && <p class="hint">{problem.message}</p>}
+        {usedKey !== null && !isLoaded && <Loading key={usedKey} ownKey={usedKey} />}
         {key === null ? (
           <KeyForm refusal={refusal} />
         ) : offered !== null ? (
@@ -39,12 +37,43 @@ function App() {
         ) : (
           resource && <ResourceView key={`${resource.plural} ${view.tab} ${key}`} resource={resource} view={view} />
         )}
-        {key !== null && offered === null && resources.length > 0 && !resource && view.resource !== '' && (
+        {resources.length > 0 && !resource && view.resource !== '' && (
           <p>
-            There is no resource <bdi>{view.resource}</bdi>.
+            There is no resource <bdi>{view.resource}</bdi>, or this key may not read it.
           </p>
         )}
+        {isLoaded && resources.length === 0 && <Unreadable rights={rights} />}
       </main>
+    </>
+  )
+}
+
+const readBody = (response: Response) => response.json()
+
+/** Loads the document and the rights of the key, each again if it fails. */
+function Loading({ ownKey }: { readonly ownKey: string }) {
+  const described = useAnswer('openapi.json', readBody)
+  const rights = useAnswer<readonly Right[]>('Rights', readBody)
+  useEffect(() => {
+    if (described.answer === null || rights.answer === null) return
+    knownStore.set({ key: ownKey, rights: rights.answer, resources: resourcesOf(described.answer, rights.answer) })
+  }, [described.answer, rights.answer])
+  const failed = [described, rights].find(({ problem }) => problem !== null)
+  return failed?.problem ? <Trouble key={failed.problem} problem={failed.problem} retry={failed.retry} /> : null
+}
+
+/** What a key may do that reads nothing. */
+function Unreadable({ rights }: { readonly rights: readonly Right[] }) {
+  return (
+    <>
+      <p>This key may read nothing here{rights.length > 0 ? '. It may:' : ', nor write.'}</p>
+      <ul>
+        {rights.map(({ text }) => (
+          <li key={text}>
+            <code>{text}</code>
+          </li>
+        ))}
+      </ul>
     </>
   )
 }
@@ -82,11 +111,17 @@ function Header({ resources, current, ownKey }: HeaderProps) {
       {ownKey !== null && (
         <span class="key">
           <span>Key {excerptOf(ownKey)} </span>
-          <Button class="link" label="Forget" onClick={() => forgetKey()} />
+          <Button class="link" label="Forget" onClick={forget} />
         </span>
       )}
     </header>
   )
+}
+
+/** Forgets the key and what it showed: another key begins with the first resource that it reads. */
+function forget() {
+  forgetKey()
+  go(emptyView(''))
 }
 
 /** Form that asks for a key, and says what a key is. */

@@ -11,6 +11,7 @@ import { groupsPath, Summary } from './summary.tsx'
 import { Table } from './table.tsx'
 import { Columns, curl, Download, keptColumns } from './tools.tsx'
 import { change, changed, go, type Parameters, printPath, type Shown, type View } from './view.ts'
+import { inWords } from './words.ts'
 
 /** The list of a resource, or its summary. */
 export function ResourceView({ resource, view }: Shown) {
@@ -39,6 +40,11 @@ export function ResourceView({ resource, view }: Shown) {
           {found !== null && formatCount(found)}
           {found !== null && filters.length > 0 && all !== null && ` of ${formatCount(all)}`}
         </span>
+        {resource.conditions.length > 0 && (
+          <span class="count">
+            Only {resource.conditions.map((condition) => inWords(resource, condition).join(' ')).join(', ')}
+          </span>
+        )}
         <CopyButton label="Copy link" text={() => location.href} look="link" />
         {resource.hasSummary && <Tabs view={view} isSummary={isSummary} />}
       </div>

@@ -1,4 +1,4 @@
-// Resources of the API, read from its OpenAPI document: names, properties, kinds and references.
+// Resources that the key may read, from the OpenAPI document of the key and its rights: names, properties, kinds, references.
 import { Store } from './store.ts'
 
 /** Kinds of values; they decide how filters and cells look. */
@@ -35,21 +35,48 @@ export interface Resource {
   readonly entity: string
   readonly properties: readonly Property[]
   readonly hasSummary: boolean
+  /** True if rows have their changes. */
+  readonly hasChanges: boolean
+  /** Conditions of the rows that the key may read. */
+  readonly conditions: readonly Condition[]
 }
 
-/** All resources of the server, once its OpenAPI document is loaded. */
-export const resourcesStore = new Store<readonly Resource[]>([])
+/** A condition of a right, in the form of a filter. */
+interface Condition {
+  readonly name: string
+  readonly sign: string
+  readonly values: readonly string[]
+}
+
+/** A right of the key, as `GET /Rights` answers it. */
+export interface Right {
+  readonly text: string
+  readonly collection: string
+  readonly verb: string
+  readonly filters: readonly { property: string; operator: string; value?: string | null; values?: readonly (string | null)[] }[]
+}
+
+/** What a key may do. `key`: null until it is loaded. */
+export interface Known {
+  readonly key: string | null
+  readonly resources: readonly Resource[]
+  readonly rights: readonly Right[]
+}
+
+export const NOTHING: Known = { key: null, resources: [], rights: [] }
+export const knownStore = new Store<Known>(NOTHING)
 
 // biome-ignore lint/suspicious/noExplicitAny: the server writes the document, and tests hold it against its specification
 type Schema = any
 
-/** Returns the resources of an OpenAPI document: lists whose rows have an id. */
-export function resourcesOf(document: Schema): Resource[] {
+/** Returns the resources of the OpenAPI document of a key with these rights: lists whose rows have an id. */
+export function resourcesOf(document: Schema, rights: readonly Right[]): Resource[] {
   const memberOf = (found: Schema, name: string) => found?.[name]
   const followed = (part: Schema): Schema => (part?.$ref ? part.$ref.slice(2).split('/').reduce(memberOf, document) : part)
   return Object.keys(document.paths).flatMap((path) => {
     const row = document.paths[`${path}/{id}`]?.get
     const list = document.paths[path].get
+    const right = rights.find(({ collection, verb }) => verb === 'read' && `/${collection}` === path)
     const schema = row?.responses[200]?.content['application/json'].schema
     const reference: string | undefined = (schema?.anyOf?.[0] ?? schema)?.$ref
     if (!list || !reference || !/^\/[^/{]+$/.test(path)) return []
@@ -59,6 +86,12 @@ export function resourcesOf(document: Schema): Resource[] {
       entity: reference.split('/').at(-1) as string,
       properties: propertiesOf(followed({ $ref: reference }), [], parameters),
       hasSummary: document.paths[`${path}/Summary`]?.get !== undefined,
+      hasChanges: document.paths[`${path}/{id}/Changes`]?.get !== undefined,
+      conditions: (right?.filters ?? []).map(({ property, operator, value, values = [value ?? ''] }) => ({
+        name: property,
+        sign: operator,
+        values: values.map((one) => one ?? ''),
+      })),
     }
   })
 }

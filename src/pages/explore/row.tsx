@@ -3,8 +3,8 @@ import { useEffect, useRef } from 'preact/hooks'
 import { readJson, readTotal, send, useAnswer } from './api.ts'
 import { Button, CopyButton, Hint } from './controls.tsx'
 import { formatCount, formatDate } from './format.ts'
-import { type Resource, type Row, resourcesStore, wordsOf } from './resources.ts'
-import { Cell, targetOf } from './table.tsx'
+import { knownStore, type Property, type Resource, type Row, wordsOf } from './resources.ts'
+import { Cell, referredBy } from './table.tsx'
 import { emptyView, printPath, printView, type Shown } from './view.ts'
 
 type Props = Pick<Shown, 'resource'> & { readonly id: string; close(): void }
@@ -15,7 +15,7 @@ export function RowPanel({ resource, id, close }: Props) {
   const { answer: row, problem } = useAnswer<Row>(path, readJson)
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [])
-  const referring = resourcesStore.value.flatMap((other) =>
+  const referring = knownStore.value.resources.flatMap((other) =>
     other.properties.flatMap(({ name, references }) => (references === resource.entity ? { other, name } : [])),
   )
   const isShown = row !== null && String(row.id) === id
@@ -43,24 +43,35 @@ export function RowPanel({ resource, id, close }: Props) {
             ))}
           </dl>
           <ul>
-            {resource.properties.map((property) => {
-              const href = property.references && targetOf(resource, property, row)
-              return (
-                href && (
-                  <li key={property.name}>
-                    <a href={href}>Open {roleOf(property.label)}</a>
-                  </li>
-                )
-              )
-            })}
+            {resource.properties.map(
+              (property) =>
+                property.references && <Referred key={property.name} property={property} resource={resource} row={row} />,
+            )}
             {referring.map(({ other, name }) => (
               <Referring key={other.plural + name} name={name} other={other} id={id} one={resource.entity} />
             ))}
           </ul>
-          <Changes path={`${path}/Changes`} />
+          {resource.hasChanges && <Changes path={`${path}/Changes`} />}
         </>
       )}
     </aside>
+  )
+}
+
+type ReferredProps = Pick<Shown, 'resource'> & { readonly property: Property; readonly row: Row }
+
+/** Link to the row that a reference names, if the key may read it. */
+function Referred({ property, resource, row }: ReferredProps) {
+  const found = referredBy(resource, property, row)
+  // Where the key reads some rows only, the list of this one row tells whether it is among them.
+  const isAsked = found !== null && found.resource.conditions.length > 0
+  const path = isAsked ? printPath(found.resource.plural, [{ name: 'Id', sign: '=', values: [found.id] }]) : null
+  const { answer: total } = useAnswer(path, readTotal, '', 'HEAD')
+  if (found === null || (isAsked && total !== 1)) return null
+  return (
+    <li>
+      <a href={found.href}>Open {roleOf(property.label)}</a>
+    </li>
   )
 }
 

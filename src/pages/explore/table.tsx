@@ -1,7 +1,7 @@
 // The table of a list: headers that sort, cells that link to other rows, keys that move and open.
 import { useState } from 'preact/hooks'
 import { formatValue } from './format.ts'
-import { isQuantity, type Property, type Resource, type Row, resourcesStore, valueIn } from './resources.ts'
+import { isQuantity, knownStore, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { change, changed, emptyView, go, printView, type Shown, type View } from './view.ts'
 
 interface HeaderProps {
@@ -111,16 +111,24 @@ export function Cell({ resource, property, row, view }: CellProps) {
     </bdi>
   )
   if (property.name === 'Id' && view) return <a href={printView(changed(view, { row: text }))}>{shown}</a>
-  const href = targetOf(resource, property, row)
-  return href === null ? shown : <a href={href}>{shown}</a>
+  const found = referredBy(resource, property, row)
+  // Where the key reads some rows only, a link may lead to none; the open row asks whether it does.
+  return found === null || found.resource.conditions.length > 0 ? shown : <a href={found.href}>{shown}</a>
 }
 
-/** Address of the row that a reference, or the name copied through it, refers to; null if there is none. */
-export function targetOf({ properties }: Resource, property: Property, row: Row) {
+interface Found {
+  readonly resource: Resource
+  readonly id: string
+  readonly href: string
+}
+
+/** Returns the row that a reference, or the name copied through it, refers to; null if there is none, or none to read. */
+export function referredBy({ properties }: Resource, property: Property, row: Row): Found | null {
   const reference = property.copiedThrough ? properties.find(({ name }) => name === property.copiedThrough) : property
-  const entity = resourcesStore.value.find((one) => one.entity === reference?.references)
-  const id = reference && valueIn(row, reference)
-  if (!entity || id === null || id === undefined) return null
-  const filters = [{ name: 'Id', sign: '=', values: [String(id)] }]
-  return printView({ ...emptyView(entity.plural), filters, row: String(id) })
+  const resource = knownStore.value.resources.find((one) => one.entity === reference?.references)
+  const value = reference && valueIn(row, reference)
+  if (!resource || value === null || value === undefined) return null
+  const id = String(value)
+  const filters = [{ name: 'Id', sign: '=', values: [id] }]
+  return { resource, id, href: printView({ ...emptyView(resource.plural), filters, row: id }) }
 }
