@@ -5,12 +5,13 @@ import { isDeepStrictEqual } from 'node:util'
 import { Command } from 'commander'
 import { readMigrations } from '../src/postgres/migrate.ts'
 import { Ending, stopChildren } from './children.ts'
+import { allOf, clientsFor, putKeys } from './clients.ts'
 import { type Checkout, CheckoutError, checkOut } from './compare/checkout.ts'
 import { comparisonLine, comparisonOf, headLine, isFailure } from './compare/comparison.ts'
 import { type Cluster, type Database, openCluster } from './database.ts'
 import { readCommit } from './machine.ts'
 import { loadOptions, numberIn, type Options, readCommand, rowsOf, WRONG_USAGE } from './options.ts'
-import { type Scenario, scenariosFor, UnknownScenario } from './scenarios.ts'
+import { isRestricted, type Scenario, scenariosFor, UnknownScenario, unrestricted } from './scenarios.ts'
 import { type HttpTarget, startServer } from './server.ts'
 import { runScenario } from './suite.ts'
 import { overHttp } from './targets.ts'
@@ -27,7 +28,9 @@ const command = loadOptions(
 const options = readCommand(command, process.argv.slice(2)) as Options & { readonly threshold: number }
 const ending = new Ending()
 try {
-  const scenarios = scenariosFor(rowsOf(options), options.only)
+  // An earlier commit may know no such rights, so they are compared only if they are named.
+  const all = scenariosFor(rowsOf(options), options.only)
+  const scenarios = options.only.length === 0 ? unrestricted(all, 'other commits') : all
   const checkout = checkOut(ROOT, command.args[0] as string)
   ending.add(checkout.remove)
   const failures = await compare(checkout, scenarios)
@@ -45,6 +48,8 @@ async function compare(checkout: Checkout, scenarios: readonly Scenario[]): Prom
   const cluster = await openCluster(options.data)
   ending.add(cluster.stop, stopChildren)
   const [old, ours] = await openDatabases(checkout, cluster)
+  const clients = scenarios.some(isRestricted) ? allOf(clientsFor(rowsOf(options))) : []
+  for (const url of new Set([old.url, ours.url])) await putKeys(url, clients)
   const targets = [await startTarget('before', checkout.root, old), await startTarget('after', ROOT, ours)]
   console.log(`before: ${checkout.commit}, after: the working tree, ${readCommit()}; ratios are after ÷ before`)
   console.log(`${rows} absences; ${connections} connections; ${rounds} rounds of four runs of ${seconds} s\n${headLine}`)

@@ -35,7 +35,6 @@ const same = { translate: (operation: Operation) => operation, readBody: (body: 
 /** The peers; each has an entry here, and a program of that name in bench/peers. */
 const definitions: Readonly<Record<string, Definition>> = {
   fastify: { runtime: 'Node', packages: ['fastify', 'pg'], ...same },
-  'fastify-rls': { runtime: 'Node', packages: ['fastify', 'pg'], hasRowSecurity: true, ...same, translate: onlyLists },
   hono: { runtime: 'Bun', packages: ['hono', 'drizzle-orm', 'postgres'], ...same },
   platformatic: {
     runtime: 'Node',
@@ -43,6 +42,7 @@ const definitions: Readonly<Record<string, Definition>> = {
     translate: translateToPlatformatic,
     readBody: readPlatformatic,
   },
+  'fastify-rls': { runtime: 'Node', packages: ['fastify', 'pg'], hasRowSecurity: true, ...same, translate: onlyLists },
 }
 
 function onlyLists(operation: Operation): Operation | null {

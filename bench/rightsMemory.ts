@@ -14,7 +14,7 @@ const command = new Command('bench:rights')
   .description('Measures the memory of a worker while a thousand keys of different rights are used, beside keys of all rights.')
   .option('--rows <n>', 'absences; employees and companies follow', numberIn(1_000, 10_000_000, true), 1_000_000)
   .option('--keys <n>', 'that are used', numberIn(1, 1_000, true), 1_000)
-  .option('--rounds <n>', 'in which each key asks once for all', numberIn(1, 100, true), 5)
+  .option('--rounds <n>', 'in which each key asks once for all', numberIn(1, 100, true), 3)
   .option('--data <folder>', 'of PostgreSQL, kept for the next run', DATA_DIR)
 const options = readCommand(command, process.argv.slice(2)) as {
   readonly rows: number

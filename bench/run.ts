@@ -14,7 +14,7 @@ import { NotPublished, publish } from './publish.ts'
 import { writePage } from './report/page.ts'
 import { formatHead, formatScenario } from './report/summary.ts'
 import type { Results, ScenarioResult } from './results.ts'
-import { type Scenario, scenariosFor, UnknownScenario } from './scenarios.ts'
+import { type Scenario, scenariosFor, UnknownScenario, unrestricted } from './scenarios.ts'
 import { runScenario } from './suite.ts'
 import { serversTarget, type Target } from './targets.ts'
 
@@ -22,12 +22,17 @@ const options = readOptions(process.argv.slice(2), peerNames)
 const ending = new Ending()
 try {
   if (options.publish !== null) publish(options.publish, join(import.meta.dir, '..'))
-  else await run(scenariosFor(rowsOf(options), options.only, options.after))
+  else await run(chosenScenarios())
 } catch (error) {
   if (!ending.isInterrupted) console.error(messageOf(error))
   process.exitCode = error instanceof UnknownScenario ? WRONG_USAGE : 1
 }
 await ending.finish()
+
+function chosenScenarios(): readonly Scenario[] {
+  const scenarios = scenariosFor(rowsOf(options), options.only, options.after)
+  return options.servers === null ? scenarios : unrestricted(scenarios, '--servers')
+}
 
 async function run(scenarios: readonly Scenario[]) {
   const cluster = await openCluster(options.data)

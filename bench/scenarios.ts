@@ -171,6 +171,13 @@ function ofClerk({ absences, companies, employees }: Rows, clerk: Client): reado
   ]
 }
 
+/** Returns the scenarios of keys of all rights. @throws UnknownScenario if there are none */
+export function unrestricted(scenarios: readonly Scenario[], reason: string): readonly Scenario[] {
+  const found = scenarios.filter((scenario) => !isRestricted(scenario))
+  if (found.length > 0) return found
+  throw new UnknownScenario(`${scenarios.map(({ name }) => name)}: keys of few rights are not measured with ${reason}.`)
+}
+
 /** True if keys of few rights ask. */
 export function isRestricted({ operations }: Pick<Scenario, 'operations'>): boolean {
   return operations.some(({ key }) => key !== undefined)

@@ -87,6 +87,7 @@ describe('the runner', () => {
     [['--only', 'one-by-di'], 'Did you mean one-by-id?'],
     [['--only', 'page-20000-sorted', '--rows', '1000'], 'page-20000-sorted needs at least 400000 absences'],
     [['--only', 'kinds', '--after', 'employe'], 'there is no kind employe. Did you mean employee?'],
+    [['--only', 'right-range', '--servers', '2'], 'right-range: keys of few rights are not measured with --servers'],
     [['--rows', 'many'], 'It must be an integer'],
     [['--peers', 'express'], 'there is no peer express; there are fastify, hono'],
   ])('the options %p are refused with an explanation', async (args, message) => {
