@@ -44,34 +44,36 @@ export interface Clients {
   /** Many persons, each with own absences. */
   readonly person: Reader
   readonly readers: readonly Reader[]
-  /** A key that reads, creates and changes almost all rows. */
+  /** Almost all absences, but not all of their properties. */
+  readonly almost: Client
+  /** A key that creates and changes rows, and sees them with all properties, so that answers have the length of those of other keys. */
   readonly clerk: Client
 }
 
 export function clientsFor({ employees }: Rows): Clients {
   const approved = reader('payrol', 1, () => 'Status=Approved', `status = 'Approved'`)
   const person = reader('person', employees, (number) => `EmployeeId=${number}`, `employee_id = ${NUMBER}`)
+  const almost = { name: 'almost', keys: 1, rights: () => [`read Absences?${KEPT}&fields=${FIELDS}`] }
   const clerk = { name: 'clerks', keys: 1, rights: () => RIGHTS_OF_CLERK }
-  return { approved, person, readers: [approved, person], clerk }
+  return { approved, person, readers: [approved, person], almost, clerk }
 }
 
 /** Returns all clients, and keys of all rights for the same requests. */
-export function allOf({ readers, clerk }: Clients): Client[] {
-  const restricted = [...readers, clerk]
+export function allOf({ readers, almost, clerk }: Clients): Client[] {
+  const restricted = [...readers, almost, clerk]
   const most = Math.max(...restricted.map(({ keys }) => keys))
   return [...restricted, wholeOf({ keys: 1 }), wholeOf({ keys: most })]
 }
 
-const FIELDS_OF_CLERK = 'Id,EmployeeId,Status,Start,End,Period'
 const RIGHTS_OF_CLERK = [
-  `read Absences?${KEPT}&fields=${FIELDS_OF_CLERK}`,
+  `read Absences?${KEPT}`,
   'create Absences?Status=Requested&fields=EmployeeId,Type,Start,End',
   `update Absences?${KEPT}&fields=Status becomes Status[]=Requested&Status[]=Approved`,
-  'read Companies?Name=!=Archived&fields=Id,Name,Enabled',
+  'read Companies?Name=!=Archived',
   'create Companies?Enabled=true&fields=Name,Enabled',
   'update Companies?Name=!=Archived&fields=Enabled',
-  // Absences refer to employees, who must be among these.
-  `read Employees?${KEPT}&fields=Id,EmployeeNumber`,
+  // Absences refer to employees, who must be among these, and copy their names.
+  `read Employees?${KEPT}&fields=Id,DisplayName`,
 ]
 
 function reader(name: string, rows: number, filters: Reader['filters'], policy: string): Reader {
@@ -93,14 +95,14 @@ export function byWholeKey({ whole, ...operation }: Operation): Operation {
   return { ...operation, ...whole }
 }
 
-/** Returns a request of the clerk. `whole`: what differs in that of a key of all rights. */
-export function requestOfClerk(clerk: Client, operation: Operation, whole: Partial<Operation> = {}): Operation {
-  return { ...operation, key: anyKeyOf(clerk), whole: { path: operation.path, ...whole, key: anyKeyOf(wholeOf(clerk)) } }
+/** Returns a request of a client. `whole`: what differs in that of a key of all rights. */
+export function requestOf(client: Client, operation: Operation, whole: Partial<Operation> = {}): Operation {
+  return { ...operation, key: anyKeyOf(client), whole: { path: operation.path, ...whole, key: anyKeyOf(wholeOf(client)) } }
 }
 
-/** Returns what of an absence the clerk reads. */
-export function addressOfClerk(path: string): string {
-  return `${path}?fields=${FIELDS_OF_CLERK}`
+/** Returns the address by which a key of all rights reads the properties of an absence that the others see. */
+export function withFields(path: string): string {
+  return `${path}?fields=${FIELDS}`
 }
 
 /** Returns the same number of keys with all rights. */

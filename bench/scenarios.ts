@@ -1,5 +1,5 @@
 import { suggest } from '../src/model/nearest.ts'
-import { addressOfClerk, type Client, clientsFor, listOfReader, requestOfClerk } from './clients.ts'
+import { type Clients, clientsFor, listOfReader, requestOf, withFields } from './clients.ts'
 import type { Rows } from './data.ts'
 import { type Kind, kindsFor, NEW_DAYS, NEW_RANGE, NEW_STATUS, PART_OF_STATUS } from './kinds.ts'
 import { fillDraws } from './load/requests.mjs'
@@ -115,7 +115,8 @@ function allFor(rows: Rows, after: readonly string[]): readonly Scenario[] {
 
 /** Returns the scenarios of keys of few rights, each with the requests by which keys of all rights ask for the same. */
 function restrictedFor(rows: Rows): readonly Scenario[] {
-  const { approved, person, clerk } = clientsFor(rows)
+  const clients = clientsFor(rows)
+  const { approved, person } = clients
   const ofApproved = 'by a key of approved absences'
   const afterSecond = 'Start=%3E{2016-01-01..2019-01-01}&sort=-Start'
   const list = (name: string, title: string, operation: Operation): Scenario => {
@@ -142,12 +143,12 @@ function restrictedFor(rows: Rows): readonly Scenario[] {
       `by ${person.keys} keys of the absences of one employee each: those after a random second, the latest first`,
       listOfReader(person, afterSecond),
     ),
-    ...ofClerk(rows, clerk),
+    ...ofRows(rows, clients),
   ]
 }
 
 /** Returns the scenarios of one row by a key of few rights. */
-function ofClerk({ absences, companies, employees }: Rows, clerk: Client): readonly Scenario[] {
+function ofRows({ absences, companies, employees }: Rows, { almost, clerk }: Clients): readonly Scenario[] {
   const absence = `/Absences/{1..${absences}}`
   const company = `/Companies/{1..${companies}}`
   const dates = '"Start":"{2016-07-01..2025-11-01}","End":"{1d..15d}"'
@@ -158,10 +159,14 @@ function ofClerk({ absences, companies, employees }: Rows, clerk: Client): reado
   const enable = patches(company, [{ Enabled: true }, { Enabled: false }])
   const approve = patches(absence, [{ Status: 'Approved' }, { Status: 'Requested' }])
   const scenario = (name: string, title: string, operations: Operation[], whole?: Partial<Operation>): Scenario => {
-    return { name, title, operations: operations.map((operation) => requestOfClerk(clerk, operation, whole)) }
+    return { name, title, operations: operations.map((operation) => requestOf(clerk, operation, whole)) }
   }
   return [
-    scenario('right-by-id', 'by a key of almost all absences: one by a random id', [byId], { path: addressOfClerk(absence) }),
+    {
+      name: 'right-by-id',
+      title: 'by a key of almost all absences: one by a random id',
+      operations: [requestOf(almost, byId, { path: withFields(absence) })],
+    },
     scenario('right-create', 'by a key that creates enabled companies: create one', [create]),
     scenario('right-create-absence', 'by a key that requests absences: request one of a random employee', [request], {
       body: `{${created},"Status":"Requested"}`,
