@@ -80,7 +80,6 @@ function routerOf(config: Config, entities: readonly Entity[], database: Databas
     changes: changesDays === 0 ? null : { hasValues: changesValues },
     migrationFiles: [],
     limits: { ofKeys: rateLimits, anonymous: rateLimitsAnonymous },
-    documentNeedsKey: config.documentNeedsKey,
     baseUrl: () => publicUrl ?? '',
     isDraining: () => false,
     isWaiting: () => false,

@@ -58,8 +58,8 @@ export function andShown(view: View): Sql {
 }
 
 /**
- * Reads up to `countMax` events that these views show after a position, in their order; `last`: none after this position. Null: up to
- * the end.
+ * Reads up to `countMax` events that these views show after a position, in their order; `last`: none after this position. Null:
+ * up to the end.
  */
 export function compileChanges(
   views: readonly View[],
@@ -79,8 +79,8 @@ export function compileChanges(
 }
 
 /**
- * Reads the position up to which a statement may read, so that it reads at most `countMax` events that a view may hide. No row: up to
- * the end.
+ * Reads the position up to which a statement may read, so that it reads at most `countMax` events that a view may hide. No row:
+ * up to the end.
  */
 export function compileReach(views: readonly View[], after: FeedPosition | null, countMax: number): Statement {
   const piece = ({ table }: View) =>
@@ -122,8 +122,8 @@ export interface Watch {
 }
 
 /**
- * Reads for each watch the last event that its view shows of the next `countMax` after its position; if there are more, the first of
- * those, which it may show. Columns: the index of the watch from 0, position and number. The text is the same for all watches.
+ * Reads for each watch the last event that its view shows of the next `countMax` after its position; if there are more, the first
+ * of those, which it may show. Columns: the index of the watch from 0, position and number. The text is the same for all watches.
  */
 export function compileNewestShown(watches: readonly Watch[], countMax: number): Statement {
   const array = (value: (watch: Watch) => string) => param(arrayText(watches.map(value)))

@@ -156,7 +156,7 @@ const changesOperation: Operation = {
   codes: [...CHANGED, 'InvalidFilter', 'InvalidWait', 'InvalidForm', ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE],
 }
 
-/** The rights of the key itself. D80 */
+/** The rights of the key itself. D88 */
 const rightsOperation: Operation = {
   operationId: 'listRights',
   method: 'GET',

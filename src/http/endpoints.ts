@@ -87,7 +87,7 @@ export function createRouter(parts: EndpointParts): Router {
   return router
 }
 
-/** Returns the rights of the key itself. D80 @throws ApiError Forbidden if they do not fit the entities any more */
+/** Returns the rights of the key itself. D88 @throws ApiError Forbidden if they do not fit the entities any more */
 function listRights({ query, rights }: ResourceRequest): Reply {
   parseNoParameters(query)
   const { fault, rights: own } = rights as KeyRights

@@ -27,7 +27,7 @@ const FEED_END: FeedPosition = { position: '9223372036854775807', number: '0' }
 
 /** Maximum events of an entity that one statement reads to find those that a view shows. */
 const SCANNED_MAX = 20_000
-/** The same for a view in a poll, which also reads for others. */
+/** Maximum events that a poll reads for one view: it also reads for others. */
 const SCANNED_IN_POLL_MAX = 1_000
 /** Time after which a page ends although it is not full, because so many events are hidden. */
 const PAGE_MS_MAX = 3_000

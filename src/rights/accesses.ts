@@ -11,9 +11,7 @@ import { type View, viewOf, wholeView, withProperties } from '../model/view.ts'
 export type FindRight = (entity: Entity, verb: Verb) => Right | undefined
 
 /** Properties of an entity that clients write. */
-const writableOf = memoize(
-  ({ properties }: Entity): ReadonlySet<Property> => new Set(properties.filter((one) => one.writable)),
-)
+const writableOf = memoize(({ properties }: Entity): ReadonlySet<Property> => new Set(properties.filter((one) => one.writable)))
 
 /** Returns the view of a right to read. With nothing to narrow it is that of the whole entity. */
 export const viewOfRight = memoize(({ entity, filters, properties, text }: Right): View => {

@@ -28,7 +28,7 @@ async function documentFor(headers: Record<string, string>, from = server): Prom
   return text
 }
 
-describe('D80: /openapi.json with a key', () => {
+describe('D88: /openapi.json with a key', () => {
   test('has what the key may do', async () => {
     const { paths, components } = JSON.parse(await documentFor(payroll.headers)) as Json
     const own = Object.keys(paths).filter((path) => /^\/[A-Z]/.test(path))
@@ -105,7 +105,7 @@ test('A new key gets its own document at once', async () => {
   expect(Object.keys(paths).filter((path) => /^\/[A-Z]/.test(path))).toEqual(['/Companies', '/Rights'])
 })
 
-describe('D80: DOCUMENT_NEEDS_KEY=1', () => {
+describe('D88: DOCUMENT_NEEDS_KEY=1', () => {
   const closed = useServer(async () => ({
     databaseUrl: await createSampleDatabase(),
     keys,
@@ -129,7 +129,7 @@ describe('D80: DOCUMENT_NEEDS_KEY=1', () => {
   })
 })
 
-describe('D80: GET /Rights', () => {
+describe('D88: GET /Rights', () => {
   const rightsOf = async (headers: Record<string, string>, path = '/Rights') => (await server.get(path, headers)).body
 
   test('answers a key its own rights, as text and as data', async () => {

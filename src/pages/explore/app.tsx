@@ -62,7 +62,7 @@ function Loading({ ownKey }: { readonly ownKey: string }) {
   return failed?.problem ? <Trouble key={failed.problem} problem={failed.problem} retry={failed.retry} /> : null
 }
 
-/** What a key may do that reads nothing. */
+/** Rights of a key that reads nothing. */
 function Unreadable({ rights }: { readonly rights: readonly Right[] }) {
   return (
     <>

@@ -56,7 +56,7 @@ export interface Right {
   readonly filters: readonly { property: string; operator: string; value?: string | null; values?: readonly (string | null)[] }[]
 }
 
-/** What a key may do. `key`: null until it is loaded. */
+/** Rights of a key. `key`: null until they are loaded. */
 export interface Known {
   readonly key: string | null
   readonly resources: readonly Resource[]
