@@ -3,7 +3,16 @@ import type { Batch, BatchableStatement, WritePlan } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { join, name, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
 import { columnOf, commaList, compileBatchWrite, type Operand, setAuditKey } from './batch.ts'
-import { admittedConditions, type GuardParts, guardParts, guardShape, guardValues, newValue, readableColumn } from './guard.ts'
+import {
+  admittedConditions,
+  type GuardParts,
+  guardParts,
+  guardShape,
+  guardValues,
+  newValue,
+  readableColumn,
+  withoutEstimate,
+} from './guard.ts'
 import { claimParams, claimValues, IS_FIRST, underClaim } from './idempotency.ts'
 import { changedProperties, columns, compiledWrite, hasUnique, operandsOf, paramsOf, valuesOfChanged } from './parts.ts'
 import { allFound, assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
@@ -99,7 +108,7 @@ function insertMany(parts: InsertParts, operands: readonly Operand[], guard: Gua
   const { insert, returning, referenced, keyColumns } = parts
   const value = columnOf(operands)
   const values = replaceParams(parts.values, value)
-  const admitted = parts.admitted.map((condition) => replaceParams(condition, value))
+  const admitted = withoutEstimate(parts.admitted.map((condition) => replaceParams(condition, value)))
   const text = compileBatchWrite(operands, guard.params, keyId, ({ from }, settings) => {
     const runs = sql`${from} where ${join([settings, ...admitted], sql` and `)}`
     if (referenced.length === 0) return sql`${insert} select ${values} from ${runs} order by b."N" ${returning}`

@@ -15,6 +15,7 @@ import {
   readableColumn,
   remainingConditions,
   storedValue,
+  withoutEstimate,
 } from './guard.ts'
 import { claimParams, claimValues, IS_FIRST, underClaim } from './idempotency.ts'
 import { changedProperties, columns, compiledWrite, operandsOf, paramsOf, uniqueConditions, valuesOfChanged } from './parts.ts'
@@ -143,7 +144,7 @@ function updateMany(parts: UpdateParts, keyId: Param): Batch {
   const referenced = referencedRows(changed, operands, guard)
   const locked = storedValue(sql`before.`)
   const rules = [
-    ...remainingConditions(guard, locked, newValue(changed, operands, locked)),
+    ...withoutEstimate(remainingConditions(guard, locked, newValue(changed, operands, locked))),
     ...rulesOf(entity, changed, operands, sql`before.`),
     ...uniqueConditions(entity, changed, operands, id),
   ]
@@ -164,7 +165,7 @@ function updateMany(parts: UpdateParts, keyId: Param): Batch {
       settings,
       ...referenced.map(({ alias }) => sql`(select count(*) from ${alias}) is not null`),
       ...(versions === null ? [] : [hasVersion(sql`own.xmin`, sql`(${arrayOf(versions)})[array_position(${ids}, own.id)]`)]),
-      ...reachConditions(guard, storedValue(sql`own.`)),
+      ...withoutEstimate(reachConditions(guard, storedValue(sql`own.`))),
     ]
     const joins = referenced.map((row) => sql`left join ${row.alias} on ${row.alias}.id = ${value(row.id)}`)
     return sql`
