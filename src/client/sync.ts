@@ -65,8 +65,8 @@ async function* copied<Row>(connection: Connection, path: string, from: Progress
     after ??= opened.headers.get('X-Changes-After')
     if (after === null) {
       opened.close()
-      // With CHANGES_DAYS=0 this request fails, and the server's error says why.
-      await changesPage(connection, '/Changes', { after: 'now', signal })
+      // Without changes of these rows, as with CHANGES_DAYS=0, this request fails, and the server's error says why.
+      await changesPage(connection, '/Changes', { after: 'now', entity: path.slice(1), signal })
       throw unexpected(opened, 'was answered without X-Changes-After')
     }
     const stepOf = (rows: Row[], progress: Progress): RosterStep<Row> => {

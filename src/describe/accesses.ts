@@ -7,7 +7,7 @@ export function shownView({ whole, read }: Access): View {
   return read ?? viewOf(whole, new Set(), [], '')
 }
 
-/** True if the change feed has events of the entity for the key. A row may enter and leave a view with filters unseen. D88 */
+/** True if the change feed has events of the entity for the key. A row may enter and leave a view with filters unseen. D80 */
 export function hasEvents({ read }: Access): boolean {
   return read !== null && read.filters.length === 0
 }

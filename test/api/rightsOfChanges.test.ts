@@ -103,8 +103,7 @@ describe('GET /Changes with a right that has fields', () => {
     const id = await employee({ FirstName: 'Ada', JobTitle: 'Analyst', WorkEmail: 'ada@example.com' })
     const [event] = await changes(jobs, `/Changes?after=${after}&rows=current`)
     expect(event.row).toEqual({ id, displayName: 'Ada', jobTitle: 'Analyst' })
-    const row = await fetch(`${server.url}/Employees/${id}`, { headers: jobs.headers })
-    expect(event.row).toEqual(await row.json())
+    expect(event.row).toEqual((await get(jobs, `/Employees/${id}`)).body)
     expect((await changes(names, `/Changes?after=${after}&rows=current`))[0].row).toEqual({ id, lastName: null })
     const absence = (await server.post('/Absences', { Reason: 'Flu', Period: { Days: 1, Hours: 8 } })).body
     const [part] = await changes(parts, `/Changes?after=${after}&rows=current`)

@@ -8,10 +8,12 @@ import { createRoster } from './roster.ts'
 const ROWS = 4_321
 const brisk = makeKey({ limits: '2/1s' })
 
+const approved = makeKey({ rights: '', addresses: 'read Absences?Status=Approved\nread Companies?fields=Id,Name' })
+
 const server = useServer(async () => ({
   databaseUrl: await createSampleDatabase(),
   environment: { RATE_LIMIT_CLIENTS: '4' },
-  keys: [brisk.record],
+  keys: [brisk.record, approved.record],
 }))
 let roster: ReturnType<typeof createRoster>
 beforeAll(async () => {
@@ -51,6 +53,13 @@ test('sync fails with an explanation if the server keeps no changes', async () =
   const other = await startServer({ environment: { CHANGES_DAYS: '0' } })
   const steps = createRoster({ url: other.url, key: KEY }).absences.sync()
   await expect(Array.fromAsync(steps)).rejects.toThrow('its setting CHANGES_DAYS is 0')
+})
+
+test('sync fails with an explanation if the right to read the rows has filters, and copies what fields leave', async () => {
+  const other = createRoster({ url: server.url, key: approved.text })
+  await expect(Array.fromAsync(other.absences.sync())).rejects.toThrow('may not read changes of Absences')
+  const steps = await Array.fromAsync(other.companies.sync())
+  expect(steps.flatMap(({ rows }) => rows)).toEqual(await Array.fromAsync(other.companies.stream()))
 })
 
 const all = () => Array.fromAsync(roster.absences.stream())
