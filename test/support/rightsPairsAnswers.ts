@@ -41,7 +41,11 @@ export class Side {
   /** True if a request was repeated, so that counts of requests differ. */
   hasRepeated = false
 
-  constructor(readonly server: TestServer) {}
+  /** `errorsText`: the examples of errors, which everyone may read. */
+  constructor(
+    readonly server: TestServer,
+    readonly errorsText: string,
+  ) {}
 
   /** Forgets what former rows have answered. */
   reset(): void {

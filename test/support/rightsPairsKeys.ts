@@ -1,0 +1,70 @@
+// Keys of the trials as the server stores them, and what they know.
+import type { Entity } from '../../src/model/entity.ts'
+import type { KeyRecord } from '../../src/model/key.ts'
+import { parseRights } from '../../src/rights/checks.ts'
+import { RightError } from '../../src/rights/grammar.ts'
+import { entities as declared } from './entities.ts'
+import type { PairAnswer, PairRequest } from './rightsPairsAnswers.ts'
+import type { RandomKey } from './rightsPairsRights.ts'
+
+/** Returns whether a key may be given these rights. */
+export function isAccepted({ text }: RandomKey, entities: readonly Entity[]): boolean {
+  try {
+    parseRights(text.split('\n'), entities)
+    return true
+  } catch (error) {
+    if (error instanceof RightError) return false
+    throw error
+  }
+}
+
+/** Returns the record of a key with these rights. */
+export function recordOf({ text }: RandomKey): Partial<KeyRecord> {
+  if (text.startsWith('*:')) return { rights: text }
+  const rights = parseRights(text.split('\n'), declared)
+  return { rights: '', addresses: rights.map((right) => right.text).join('\n') } as Partial<KeyRecord>
+}
+
+/** Returns a key of the old form, which sees everything. */
+export function wholeKey(entities: readonly Entity[]): RandomKey {
+  const rights = entities.flatMap((entity) =>
+    (['read', 'create', 'update', 'delete'] as const).map((verb) => ({
+      verbs: [verb],
+      entity,
+      filters: [],
+      fields: null,
+      becomes: null,
+      text: `${verb} ${entity.plural}`,
+    })),
+  )
+  return { rights, text: '*:read,*:write' }
+}
+
+/** Returns a name of a property that the key does not know, if the answer has it although the request does not; else null. `openText`: what everyone may read. */
+export function hiddenNameIn(
+  { rights, text }: RandomKey,
+  entities: readonly Entity[],
+  request: PairRequest,
+  answer: PairAnswer,
+  openText: string,
+): string | null {
+  if (text.startsWith('*:') || /^\/rights/i.test(request.target)) return null
+  const known = new Set(
+    rights.flatMap(({ entity, fields, verbs }) =>
+      (verbs.includes('delete') ? [] : (fields ?? entity.properties)).map(({ name }) => name),
+    ),
+  )
+  const asked = `${request.target} ${request.body ?? ''}`.toLowerCase()
+  for (const { properties } of entities)
+    for (const { name, path } of properties) {
+      const last = path.at(-1) as string
+      // Names of one word are words of messages, too, and of JSON Schema.
+      const isWord = !/[a-z][A-Z]/.test(last)
+      if (name === 'Id' || known.has(name) || asked.includes(last.toLowerCase().slice(0, -1))) continue
+      // The document has the examples of errors, which are open to all.
+      if (request.channel === 'document' && (isWord || new RegExp(`\\b${last}\\b`, 'i').test(openText))) continue
+      const pattern = isWord ? `"${last}":` : `\\b(${last}|${last.charAt(0).toUpperCase()}${last.slice(1)})\\b`
+      if (new RegExp(pattern).test(answer.body)) return name
+    }
+  return null
+}

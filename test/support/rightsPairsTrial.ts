@@ -1,0 +1,401 @@
+// One key on two servers whose databases differ in what it may not see.
+import type { Entity } from '../../src/model/entity.ts'
+import { entities as declared } from './entities.ts'
+import type { Random } from './random.ts'
+import { linkedTarget, type PairAnswer, type PairRequest, PUBLIC_URL, Side, showRequest } from './rightsPairsAnswers.ts'
+import { FollowedChanges, longPoll, silence } from './rightsPairsFollow.ts'
+import { hiddenNameIn, isAccepted, recordOf, wholeKey } from './rightsPairsKeys.ts'
+import { WriteOracle } from './rightsPairsOracle.ts'
+import { ReadsDraw, type Seen, seenBy } from './rightsPairsReads.ts'
+import { around, excerptsOf, withoutEmpty } from './rightsPairsReport.ts'
+import { keyOf, type RandomKey, type RandomRight, randomKey, twinOf } from './rightsPairsRights.ts'
+import { fill, randomRows } from './rightsPairsRows.ts'
+import { type HiddenWrite, Secrets } from './rightsPairsSecrets.ts'
+import { canStandAlone, openShadow, withoutCursors } from './rightsPairsShadow.ts'
+import { mayWrite, WritesDraw } from './rightsPairsWrites.ts'
+import { KEY, makeKey, type TestKey } from './server.ts'
+
+export interface PairsOptions {
+  readonly seed: number
+  /** Keys to try, each with rights and rows of its own. */
+  readonly keys: number
+  /** Number of the key to begin with, as a difference names it. */
+  readonly from?: number
+  readonly reads: number
+  readonly writes: number
+  /** Settings of both servers. */
+  readonly environment?: Readonly<Record<string, string>>
+  /** Each how many keys one reads some properties alone, and is compared with a whole key where there are no others; 0: none. */
+  readonly shadowEvery?: number
+  /** Each how many keys the change feed is followed; 0: for none. */
+  readonly followEvery?: number
+  /** True: keys of whole entities and equal databases, to see that the test itself raises no alarm. */
+  readonly isWhole?: boolean
+}
+
+export interface PairsFindings {
+  readonly differences: string[]
+  pairs: number
+  /** Different texts of rights. */
+  readonly rights: Set<string>
+  /** Keys whose rights the server refuses. */
+  refused: number
+  /** Cells in which the two databases may differ. */
+  hiddenCells: number
+  /** Number of answers by channel and status. */
+  readonly channels: Record<string, Record<string, number>>
+}
+
+/** Requests that are sent at once. */
+const AT_ONCE = 8
+/** Share of hidden writes that reach only one of the databases, in percent. */
+const ONE_SIDED = 40
+/** Settings of the servers, with limits that no run reaches, in one period so that each request counts. */
+export const SETTINGS = { PUBLIC_URL, RATE_LIMITS: '1000000/6d', RATE_LIMIT_CLIENTS: '4', LOG_LEVEL: 'error' }
+/** Channels whose answers are about one entity alone. */
+const OF_ONE_ENTITY = /^(list|csv|ndjson|summary|hidden|misspelled|several|html)|^row$/
+/** An id that no row has, for writes beside those of the key. */
+const NO_ROW = 9_990
+
+/** One key on two servers. */
+export class Trial {
+  private key: RandomKey = keyOf([])
+  private twin: RandomKey | null = null
+  private subject: TestKey = makeKey()
+  private other: TestKey = makeKey()
+  private secrets: Secrets | null = null
+  private readonly entities: readonly Entity[] = declared
+
+  constructor(
+    private readonly left: Side,
+    private readonly right: Side,
+    private readonly random: Random,
+    private readonly number: number,
+    private readonly options: PairsOptions,
+    private readonly findings: PairsFindings,
+  ) {}
+
+  async run(): Promise<void> {
+    await this.begin()
+    const secrets = this.secrets as Secrets
+    const seen = seenBy(this.key, secrets)
+    await this.checkVisible('at the start')
+    const reads = await this.readAll(seen)
+    await this.checkCharges()
+    if (this.isShadowed) await this.compareShadow(seen)
+    await this.writeHidden(secrets)
+    await this.readAgain(reads)
+    if (isTurn(this.number, this.options.followEvery)) await this.follow(seen, secrets)
+    if (mayWrite(this.key)) await this.writeAll(seen, secrets)
+    await this.checkVisible('at the end')
+    await this.checkCharges()
+  }
+
+  private get sides(): readonly [Side, Side] {
+    return [this.left, this.right]
+  }
+
+  private rows: ReturnType<typeof randomRows> = new Map()
+
+  private get isShadowed(): boolean {
+    return isTurn(this.number, this.options.shadowEvery)
+  }
+
+  private async begin(): Promise<void> {
+    const { random, entities } = this
+    this.rows = randomRows(random, entities)
+    this.key = this.options.isWhole ? wholeKey(entities) : this.accepted(() => this.draw())
+    this.twin = this.options.isWhole ? null : twinOf(random, this.key, entities)
+    if (this.twin && !isAccepted(this.twin, entities)) this.twin = null
+    this.secrets = new Secrets(this.rows, this.key)
+    const [one, other] = [this.secrets.variant(random), this.secrets.variant(random)]
+    this.subject = makeKey({ name: 'subject', ...recordOf(this.key) })
+    this.other = makeKey({ name: 'other', ...recordOf(this.twin ?? this.key) })
+    const records = [this.subject.record, this.other.record]
+    for (const side of this.sides) side.reset()
+    await Promise.all([fill(this.left.server.sql, one), fill(this.right.server.sql, other)])
+    await Promise.all(this.sides.map(({ server }) => server.replaceKeys(records)))
+    this.findings.rights.add(this.key.text)
+    this.findings.hiddenCells += this.secrets.hiddenCells
+  }
+
+  private draw(): RandomKey {
+    if (!this.isShadowed) return randomKey(this.random, this.entities)
+    for (;;) {
+      const key = randomKey(this.random, this.entities, 'narrow')
+      const [{ entity, fields }] = key.rights as [RandomRight]
+      if (canStandAlone(entity, [entity.id, ...(fields ?? entity.properties)])) return key
+    }
+  }
+
+  /** Draws keys until the server takes one. */
+  private accepted(draw: () => RandomKey): RandomKey {
+    for (;;) {
+      const key = draw()
+      if (isAccepted(key, this.entities)) return key
+      this.findings.refused++
+    }
+  }
+
+  /** What the key may see must be the same in both databases, as a whole key reads it, and the key must see just that. */
+  private async checkVisible(moment: string): Promise<void> {
+    for (const { entity, filters, fields, verbs, text } of this.key.rights) {
+      if (!verbs.includes('read')) continue
+      const address = text.slice(text.indexOf(' ') + 1)
+      const chosen = fields === null ? [] : [`fields=${['Id', ...fields.map(({ name }) => name)]}`]
+      const parameters =
+        address
+          .split('?')[1]
+          ?.split('&')
+          .filter((one) => !one.startsWith('fields=')) ?? []
+      const target = `/${entity.plural}?${[...parameters, ...chosen].join('&')}`
+      const [one, other] = await Promise.all(this.sides.map(async (side) => withoutEmpty(await side.readWhole(target))))
+      if (one !== other) this.report(`what the key may read differs ${moment}`, `GET ${target}`, one as string, other as string)
+      const request: PairRequest = {
+        channel: 'ndjson',
+        method: 'GET',
+        target: `/${entity.plural}`,
+        headers: { accept: 'application/x-ndjson' },
+        body: null,
+      }
+      const [own] = await this.ask(request)
+      if (own.body !== one)
+        this.report(
+          `the key does not get what its address has ${moment} (${filters.length} filters)`,
+          showRequest(request),
+          own.body,
+          one as string,
+        )
+    }
+  }
+
+  private async readAll(seen: readonly Seen[]): Promise<Map<PairRequest, PairAnswer>> {
+    const draw = new ReadsDraw(this.random, this.rows, seen)
+    const answers = new Map<PairRequest, PairAnswer>()
+    for (let left = this.options.reads; left > 0; left -= AT_ONCE) {
+      const requests = Array.from({ length: Math.min(AT_ONCE, left) }, () => draw.next())
+      // Others may have been answered before, or not.
+      if (this.random.chance(50)) await Promise.all(requests.map((request) => this.askOthers(request)))
+      const alone = await this.askAtOnce(requests)
+      await Promise.all(requests.map((request, index) => this.askTogether(request, alone[index]?.[0] as PairAnswer)))
+      for (const [index, request] of requests.entries()) answers.set(request, alone[index]?.[0] as PairAnswer)
+      await Promise.all(requests.map((request, index) => this.followLinks(request, alone[index]?.[0] as PairAnswer)))
+    }
+    return answers
+  }
+
+  /** Follows the links of a page, and asks again with its tag. */
+  private async followLinks(request: PairRequest, page: PairAnswer): Promise<void> {
+    const tag = page.headers.get('etag')
+    if (tag?.startsWith('W/') && this.random.chance(15))
+      await this.compare({ ...request, channel: 'not modified', headers: { ...request.headers, 'if-none-match': tag } })
+    let target = linkedTarget(page, 'next')
+    for (let pages = 1 + this.random.below(3); target !== null && pages > 0; pages--) {
+      const [next] = await this.compare({ ...request, channel: 'list, linked', target })
+      const back = this.random.chance(30) ? linkedTarget(next, 'prev') : null
+      target = back ?? linkedTarget(next, 'next')
+    }
+  }
+
+  /** Sends reads to a server that knows no other properties than those that the key reads, with a whole key. */
+  private async compareShadow(seen: readonly Seen[]): Promise<void> {
+    const [one] = seen as [Seen]
+    const { entity, properties } = one
+    const { databaseUrl } = this.left.server
+    const { url, close } = await openShadow(entity, properties, databaseUrl, { ...SETTINGS, ...this.options.environment })
+    const shadow = new Side({ ...this.left.server, url }, '')
+    try {
+      const draw = new ReadsDraw(this.random, this.rows, seen)
+      for (let left = this.options.reads; left > 0; left--) {
+        const request = draw.next()
+        if (!OF_ONE_ENTITY.test(request.channel) || hasSymbols(request)) continue
+        const [[own], whole] = await Promise.all([this.compare(request), shadow.ask(request, `ApiKey ${KEY}`)])
+        this.findings.pairs++
+        const [text, other] = [withoutCursors(own), withoutCursors(whole)]
+        if (text !== other)
+          this.report('a view is answered unlike an entity without other properties', showRequest(request), text, other)
+      }
+    } finally {
+      await close()
+    }
+  }
+
+  /** Follows the change feed while hidden values change, then visible ones, then the rights. */
+  private async follow(seen: readonly Seen[], secrets: Secrets): Promise<void> {
+    const open = seen.filter(({ right, ids }) => right.filters.length === 0 && ids.length > 0)
+    if (open.length === 0) return
+    const { entity, properties, ids } = this.random.pick(open)
+    const authorization = `ApiKey ${this.subject.text}`
+    const poll = this.compare(longPoll(entity.plural))
+    const streams = await Promise.all(this.sides.map((side) => FollowedChanges.open(side, entity.plural, authorization)))
+    await Promise.all(streams.map((stream) => stream.until(/\n/)))
+    const hidden = secrets.hiddenWrites(this.random, 6).filter((write) => write.entity === entity)
+    await applyHidden(this.left.server.sql, hidden)
+    await silence()
+    await poll
+    const id = this.random.pick(ids)
+    const shown = properties.find(({ kind, writable }) => writable && kind.name === 'text')
+    if (shown) {
+      const write = { entity, id, property: shown, value: `seen by ${this.number}` }
+      await Promise.all(this.sides.map(({ server }) => applyHidden(server.sql, [write])))
+      await Promise.all(streams.map((stream) => stream.until(new RegExp(`"changed":\\[[^\\]]*"${shown.name}"`))))
+    }
+    // From now on the key reads one row, so it may not follow the feed any more.
+    const narrow = { ...this.subject.record, ...recordOf({ rights: [], text: `read ${entity.plural}?Id=${id}` }) }
+    await Promise.all(this.sides.map(({ server }) => server.replaceKeys([narrow, this.other.record])))
+    await applyHidden(
+      this.left.server.sql,
+      hidden.map((write) => ({ ...write, value: null })),
+    )
+    await Promise.all(streams.map((stream) => stream.untilEnd()))
+    await Promise.all(this.sides.map(({ server }) => server.replaceKeys([this.subject.record, this.other.record])))
+    for (const side of this.sides) side.forgetTags()
+    const [one, other] = streams.map(({ status, lines }) => `${status}\n${lines}`) as [string, string]
+    this.findings.pairs++
+    if (one !== other) this.report('followed changes differ', `GET /Changes?after=now&entity=${entity.plural}`, one, other)
+    if (!one.includes('"Forbidden"'))
+      this.report('a stream of changes outlives its right', `GET /Changes?entity=${entity.plural}`, one, '')
+  }
+
+  private askOthers(request: PairRequest): Promise<unknown> {
+    const keys = [KEY, this.other.text]
+    return Promise.all(this.sides.flatMap((side) => keys.map((key) => side.ask(request, `ApiKey ${key}`))))
+  }
+
+  /** Asks again, at the same moment as keys that see other things. */
+  private async askTogether(request: PairRequest, alone: PairAnswer): Promise<void> {
+    const others = this.askOthers(request)
+    const [one] = await this.compare(request)
+    await others
+    if (!hasSymbols(request) && one.text !== alone.text)
+      this.report('an answer differs beside other keys', showRequest(request), alone.text, one.text)
+  }
+
+  /** The key must be charged for what it gets, not for what is hidden. */
+  private async checkCharges(): Promise<void> {
+    const request: PairRequest = { channel: 'charges', method: 'GET', target: '/Nowhere', headers: {}, body: null }
+    const [one, other] = await this.ask(request)
+    if (this.sides.some(({ hasRepeated }) => hasRepeated)) return
+    const difference = Number(one.remaining) - Number(other.remaining)
+    this.chargesBefore ??= difference
+    if (difference !== this.chargesBefore)
+      this.report('the charges differ', showRequest(request), String(one.remaining), String(other.remaining))
+  }
+
+  /** Difference of the requests left at the first check: former keys of the name may have been charged unequally. */
+  private chargesBefore: number | null = null
+
+  /** Writes hidden cells past the API, differently in the two databases, or in one alone. */
+  private async writeHidden(secrets: Secrets): Promise<void> {
+    const writes = this.sides.map(() => (this.random.chance(ONE_SIDED) ? [] : secrets.hiddenWrites(this.random, 6)))
+    for (const side of this.sides) side.forgetTags()
+    await Promise.all(this.sides.map(({ server }, index) => applyHidden(server.sql, writes[index] as HiddenWrite[])))
+  }
+
+  private async readAgain(reads: ReadonlyMap<PairRequest, PairAnswer>): Promise<void> {
+    const chosen = [...reads].filter(([request]) => !hasSymbols(request) && this.random.chance(30))
+    await Promise.all(
+      chosen.map(async ([request, before]) => {
+        const [now] = await this.compare(request)
+        if (now.text !== before.text)
+          this.report('an answer differs after a hidden write', showRequest(request), before.text, now.text)
+      }),
+    )
+  }
+
+  private async writeAll(seen: readonly Seen[], secrets: Secrets): Promise<void> {
+    const { random } = this
+    const reads = new ReadsDraw(random, this.rows, seen)
+    const writes = new WritesDraw(random, this.key, secrets)
+    const oracle = new WriteOracle(this.left.server.sql, this.key, this.entities)
+    let hasWrittenAtOnce = false
+    for (let left = this.options.writes; left > 0; left--) {
+      if (random.chance(12)) {
+        hasWrittenAtOnce = true
+        await this.writeTogether(writes.several(4), oracle)
+      } else await this.write(writes.next(), oracle)
+      const read = reads.next()
+      // Writes that were sent at once have any order in the feed.
+      const isOrdered = !(hasWrittenAtOnce && read.channel === 'changes')
+      if (isOrdered && random.chance(35)) await this.ask(read)
+      if (random.chance(5)) await this.writeHidden(secrets)
+    }
+  }
+
+  private async write(request: PairRequest, oracle: WriteOracle): Promise<void> {
+    const before = await oracle.before(request)
+    const [answer] = await this.ask(request)
+    for (const fault of await oracle.faultsOf(request, answer, before))
+      this.report(fault, showRequest(request), String(before), answer.text)
+  }
+
+  /** Writes different rows at once, beside another key whose rights differ in values. */
+  private async writeTogether(requests: readonly PairRequest[], oracle: WriteOracle): Promise<void> {
+    const before = await Promise.all(requests.map((request) => oracle.before(request)))
+    const besides = this.sides.flatMap((side) =>
+      requests.map((request, index) => {
+        const target = request.target.replace(/\d+$/, String(NO_ROW + index))
+        return side.ask({ ...request, target }, `ApiKey ${this.other.text}`)
+      }),
+    )
+    const answers = await this.askAtOnce(requests)
+    await Promise.all(besides)
+    for (const [index, request] of requests.entries()) {
+      const [answer] = answers[index] as [PairAnswer, PairAnswer]
+      const faults = await oracle.faultsOf(request, answer, before[index] ?? null)
+      for (const fault of faults) this.report(fault, showRequest(request), String(before[index]), answer.text)
+    }
+  }
+
+  /** Sends a request to both servers, compares their answers, and keeps tags and tokens for later requests. */
+  private async ask(request: PairRequest): Promise<[PairAnswer, PairAnswer]> {
+    const [answers] = await this.askAtOnce([request])
+    return answers as [PairAnswer, PairAnswer]
+  }
+
+  /** As `ask`, for several requests; what they answer is kept in their order. */
+  private async askAtOnce(requests: readonly PairRequest[]): Promise<[PairAnswer, PairAnswer][]> {
+    const answers = await Promise.all(requests.map((request) => this.compare(request)))
+    for (const [index, request] of requests.entries())
+      for (const [place, side] of this.sides.entries()) side.note(request, answers[index]?.[place] as PairAnswer)
+    return answers
+  }
+
+  private async compare(request: PairRequest): Promise<[PairAnswer, PairAnswer]> {
+    const authorization = `ApiKey ${this.subject.text}`
+    const [one, other] = await Promise.all([this.left.ask(request, authorization), this.right.ask(request, authorization)])
+    this.findings.pairs++
+    const counts = (this.findings.channels[request.channel] ??= {})
+    counts[one.status] = (counts[one.status] ?? 0) + 1
+    if (one.text !== other.text) this.report('two answers differ', showRequest(request), one.text, other.text)
+    else if (one.status >= 500) this.report(`the answer is ${one.status}`, showRequest(request), one.text, '')
+    const named = hiddenNameIn(this.key, this.entities, request, one, this.left.errorsText)
+    if (named !== null)
+      this.report(`the answer names ${named}, which is hidden`, showRequest(request), ...around(one.body, named))
+    return [one, other]
+  }
+
+  private report(what: string, request: string, one: string, other: string): void {
+    const { left, right } = excerptsOf(one, other)
+    const rights = this.key.text.replaceAll('\n', '\n    ')
+    this.findings.differences.push(
+      `key ${this.number} of seed ${this.options.seed}: ${what}\n  rights\n    ${rights}\n  ${request}\n  one:   ${left}\n  other: ${right}`,
+    )
+  }
+}
+
+/** Returns whether it is the turn of the key with this number. */
+function isTurn(number: number, every = 0): boolean {
+  return every > 0 && number % every === every - 1
+}
+
+function hasSymbols({ target, headers }: PairRequest): boolean {
+  return target.includes('{') || Object.values(headers).some((value) => value.includes('{'))
+}
+
+async function applyHidden(sql: Side['server']['sql'], writes: readonly HiddenWrite[]): Promise<void> {
+  for (const { entity, id, property, value } of writes) {
+    const stored = value ?? property.kind.default
+    await sql`update ${sql(entity.table)} set ${sql(property.column)} = ${stored} where id = ${id}`
+  }
+}
