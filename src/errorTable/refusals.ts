@@ -17,12 +17,14 @@ export const refusals = {
   Forbidden: {
     status: 403,
     title: 'The key has no right to this',
-    explanation: 'A key has rights to read or to write, for each entity or for all. To write does not include to read.',
-    remedy: 'Ask the operator who issued the key for the right that the message names.',
+    explanation:
+      'A key has rights by verb: to read, create, update or delete the rows of an entity; to write does not include to read. A right may be for some rows, which its filters match, and for some properties. This error says that the key lacks the verb, that it may read a property and not set it, that it may read a row and not change or delete it, or that the row would become what the right does not admit. Rows that the key may neither read nor write are NotFound, properties that it may neither read nor set are unknown.',
+    remedy:
+      'GET /Rights lists what the key may do. Send what a right admits: of a PUT that is refused, a PATCH with the properties that the key may set. For more, ask the operator who issued the key.',
     request: 'POST /Companies',
     body: COMPANY,
-    rights: '*:read',
-    answer: api('The key does not have the right Companies:write.'),
+    rights: 'read Companies',
+    answer: api('The key does not have the right create Companies.'),
   },
   NotFound: {
     status: 404,

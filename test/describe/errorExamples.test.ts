@@ -11,7 +11,7 @@ import { exchange } from '../support/socket.ts'
 import { startServer, useServer } from '../support/start.ts'
 
 const keys = {
-  '*:read': makeKey({ name: 'reader', rights: '*:read' }),
+  'read Companies': makeKey({ name: 'reader', rights: '', addresses: 'read Companies' }),
   limited: makeKey({ name: 'limited', limits: '1/1m' }),
 }
 
@@ -119,7 +119,8 @@ const folder = declaredCompanies()
 /** As it stands: fetch would mend the host, the length and the target. */
 function bytesOf({ request, headers, body = '', rights }: ErrorEntry): string {
   const all: Record<string, string> = { Host: new URL(server.url).host, Connection: 'close' }
-  if (rights !== null) all.Authorization = rights === undefined ? `ApiKey ${KEY}` : keys[rights as '*:read'].headers.authorization
+  if (rights !== null)
+    all.Authorization = rights === undefined ? `ApiKey ${KEY}` : keys[rights as keyof typeof keys].headers.authorization
   if (body !== '') Object.assign(all, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) })
   const lines = Object.entries({ ...all, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
   return `${request} HTTP/1.1\r\n${lines.join('')}\r\n${body}`

@@ -62,7 +62,7 @@ function Loading({ ownKey }: { readonly ownKey: string }) {
   return failed?.problem ? <Trouble key={failed.problem} problem={failed.problem} retry={failed.retry} /> : null
 }
 
-/** Rights of a key that reads nothing. */
+/** Lists the rights of a key that reads nothing. */
 function Unreadable({ rights }: { readonly rights: readonly Right[] }) {
   return (
     <>

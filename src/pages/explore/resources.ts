@@ -56,7 +56,7 @@ export interface Right {
   readonly filters: readonly { property: string; operator: string; value?: string | null; values?: readonly (string | null)[] }[]
 }
 
-/** Rights of a key. `key`: null until they are loaded. */
+/** Resources and rights of a key. `key`: null until they are loaded. */
 export interface Known {
   readonly key: string | null
   readonly resources: readonly Resource[]
