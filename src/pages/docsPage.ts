@@ -39,12 +39,12 @@ const formOf = (forms) => ({
   name: FORM, in: 'header', schema: { type: 'string', enum: ['', ...forms] },
   description: 'On this page: the form of the answer, which other programs ask for by the header Accept. Without one, it is JSON.',
 })
-const start = (content) => Scalar.createApiReference('#docs', {
+const start = (content, key) => Scalar.createApiReference('#docs', {
   content,
   servers: [{ url: root.replace(/\\/$/, '') }],
   authentication: {
     preferredSecurityScheme: 'ApiKey',
-    securitySchemes: { ApiKey: { name: 'Authorization', in: 'header', value: 'ApiKey ' } },
+    securitySchemes: { ApiKey: { name: 'Authorization', in: 'header', value: 'ApiKey ' + key } },
   },
   onRequestBuilt({ request }) {
     const key = (request.headers.get('authorization') ?? '').trim()
@@ -76,19 +76,34 @@ const emptied = (parameter) => {
   // Without this, an empty field would be marked as too small.
   delete schema?.minimum
 }
-fetch(root + 'openapi.json')
-  .then(async (answer) => answer.ok ? answer.json() : Promise.reject(await answer.text()))
-  .then((content) => {
-    const operations = Object.values(content.paths).flatMap((path) => [path, ...Object.values(path)])
-    for (const operation of operations) {
-      const forms = Object.keys(operation.responses?.[200]?.content ?? {})
-      if (forms.includes('text/csv')) operation.parameters = [...(operation.parameters ?? []), formOf([...forms, 'application/x-ndjson'])]
-    }
-    const lists = [...operations.map(({ parameters }) => parameters ?? []), Object.values(content.components.parameters ?? {})]
-    lists.flat().forEach(emptied)
-    start(content)
+const frame = document.querySelector('#docs')
+// With DOCUMENT_NEEDS_KEY the server describes itself to keys alone.
+const ask = (message) => {
+  frame.innerHTML = '<form><h1>Docs</h1><p role="alert"></p><label>Key <input type="password" autocomplete="off" autofocus></label> <button>Continue</button></form>'
+  frame.querySelector('p').textContent = message
+  frame.firstChild.onsubmit = (event) => {
+    event.preventDefault()
+    load(frame.querySelector('input').value.trim().replace(/^apikey\\s+/i, ''))
+  }
+}
+const load = (key) => fetch(root + 'openapi.json', key === '' ? {} : { headers: { Authorization: 'ApiKey ' + key } })
+  .then(async (answer) => {
+    if (answer.status === 401) return ask(key === '' ? 'This server shows its docs to keys alone.' : 'This key is not known here, or was revoked.')
+    show(answer.ok ? await answer.json() : await Promise.reject(await answer.text()), key)
   })
-  .catch((error) => { document.querySelector('#docs').textContent = 'The docs could not be loaded: ' + error })
+  .catch((error) => { frame.textContent = 'The docs could not be loaded: ' + error })
+const show = (content, key) => {
+  frame.textContent = ''
+  const operations = Object.values(content.paths).flatMap((path) => [path, ...Object.values(path)])
+  for (const operation of operations) {
+    const forms = Object.keys(operation.responses?.[200]?.content ?? {})
+    if (forms.includes('text/csv')) operation.parameters = [...(operation.parameters ?? []), formOf([...forms, 'application/x-ndjson'])]
+  }
+  const lists = [...operations.map(({ parameters }) => parameters ?? []), Object.values(content.components.parameters ?? {})]
+  lists.flat().forEach(emptied)
+  start(content, key)
+}
+load('')
 `
 
 const POLICY = [

@@ -93,8 +93,7 @@ function landingPage(entities: readonly Entity[], baseUrl: string, root: string)
 read, created, replaced, changed and deleted. Requests and answers are JSON.</p>
 <p><a href="${root}explore">Explore the data</a>: tables and sums in the browser, with a key.</p>
 <h2>Resources</h2>
-<ul>
-${resources}</ul>
+${entities.length === 0 ? html`<p>This server names its resources to requests with a key.</p>` : html`<ul>\n${resources}</ul>`}
 <h2>First request</h2>
 <p>A request needs a key. The operator of this server issues keys; for development, <code>npm start</code> keeps one in
 <code>.data/development.key</code>.</p>
