@@ -1,5 +1,6 @@
 // Checks of rights when they are given: each must be able to do what it says, and none may tell what the key cannot read.
 import type { Right, Verb } from '../model/access.ts'
+import { writableSourcesOf } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { JsonNumber, Mismatch } from '../model/kinds.ts'
@@ -97,10 +98,9 @@ function checkWritten(right: Right, property: Property, reason: string) {
 }
 
 /** Properties that clients write, from which a copied or computed property follows. */
-function sourcesOf({ properties }: Entity, property: Property): readonly Property[] {
-  return properties.filter(
-    ({ column, reference }) => reference?.copy?.column === property.column || property.computedFrom.includes(column),
-  )
+function sourcesOf(entity: Entity, property: Property): readonly Property[] {
+  const columns = property.writable ? [] : writableSourcesOf(entity, property)
+  return entity.properties.filter(({ column }) => columns.includes(column))
 }
 
 /** Advice for a filter by a read-only property. */
@@ -146,12 +146,20 @@ function checkCopies(right: Right, rights: readonly Right[], entities: readonly 
     const referred = entities.find(({ name }) => name === reference?.entity)
     const source = referred?.properties.find(({ column }) => column === reference?.copy?.source)
     if (!copy || !referred || !source || isFixed(property, after)) continue
-    const isSeen = rights.some((other) => other.entity === right.entity && shows(other, copy))
-    const isReadable = rights.some((other) => other.entity === referred && other.verb === 'read' && isVisible(other, source))
-    if (!isSeen || isReadable) continue
-    const remedy = `give a right to read ${referred.plural} with fields=${source.name}, or leave ${copy.name} out of its rights to ${right.entity.plural}`
-    fail(right, `who sets ${property.name} and sees ${copy.name} learns ${source.name} of all ${referred.plural}: ${remedy}.`)
+    const mayRead = rights.some((other) => other.entity === referred && other.verb === 'read' && isVisible(other, source))
+    const seen = right.entity.properties.find(
+      (one) => follows(right.entity, one, copy) && rights.some((other) => other.entity === right.entity && shows(other, one)),
+    )
+    if (seen === undefined || mayRead) continue
+    const remedy = `give a right to read ${referred.plural} with fields=${source.name}, or leave ${seen.name} out of its rights to ${right.entity.plural}`
+    fail(right, `who sets ${property.name} and sees ${seen.name} learns ${source.name} of all ${referred.plural}: ${remedy}.`)
   }
+}
+
+/** Returns whether the property is this copy, or computed from it. */
+function follows(entity: Entity, property: Property, copy: Property): boolean {
+  const sources = entity.properties.filter(({ column }) => property.computedFrom.includes(column))
+  return property === copy || sources.some((source) => follows(entity, source, copy))
 }
 
 /** Returns whether answers depend on the property: it is read, or a filter decides by it which rows the key reads or deletes. */

@@ -96,8 +96,7 @@ function parseConditions(entity: Entity, query: string, fail: Fail) {
     const { name, value } = parameter
     const meaningless = WITHOUT_MEANING.find((one) => one.toLowerCase() === name.toLowerCase())
     if (name.toLowerCase() === 'fields') fields = fields === null ? value : `${fields},${value}`
-    else if (meaningless && !findMember(entity, name))
-      fail(`a right has filters and fields; ${meaningless} has no meaning in it.`)
+    else if (meaningless) fail(`a right has filters and fields; ${meaningless} has no meaning in it.`)
     else addFilter(filters, parseFilter(entity, parameter, ['fields']))
   }
   return { filters, fields }

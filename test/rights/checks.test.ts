@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { boolean, copied, defineEntity, identity, integer, reference, text } from '../../src/model/entity.ts'
+import { boolean, computed, copied, defineEntity, identity, integer, reference, text } from '../../src/model/entity.ts'
 import { parseRights } from '../../src/rights/checks.ts'
 import { RightError } from '../../src/rights/grammar.ts'
 import { entities } from '../support/entities.ts'
@@ -37,6 +37,7 @@ describe('rights that are accepted', () => {
       'a preset of a number and a date-time',
       ['create Absences?EmployeeId=7&Start=2024-01-01T00:00:00Z&Period.Days=1.5&fields=Reason'],
     ],
+    ['a preset with another filter by the same property', ['create Absences?Status=New&Status=!=Old&fields=Reason']],
     ['a preset without a value', ['create Absences?Reason=&fields=EmployeeId']],
   ])('%s', (_name, rights) => accepts(rights))
 })
@@ -126,6 +127,8 @@ describe('a rule between two values', () => {
       `${rule}, so who changes one must read the row: add Status=Approved, as in the right to read`,
     ],
     [['read Absences?Status=A', 'update Absences?Status[]=A&Status[]=B&fields=End', 'read Employees'], 'add Status=A'],
+    [['read Absences?Status=A', 'update Absences?Type=A&fields=End', 'read Employees'], 'add Status=A'],
+    [['read Absences?Status=!=A', 'update Absences?Status=!=B&fields=End', 'read Employees'], 'add Status=!=A'],
   ])('%j is refused', refuses)
 
   test.each<[string[]]>([
@@ -144,6 +147,8 @@ describe('a copied property', () => {
       'who sets EmployeeId and sees Employee learns DisplayName of all Employees: give a right to read Employees with fields=DisplayName, or leave Employee out of its rights to Absences.',
     ],
     [['read Absences', 'create Absences', 'read Employees?fields=FirstName'], 'learns DisplayName of all Employees'],
+    [['read Absences', 'create Absences', 'create Employees'], 'learns DisplayName of all Employees'],
+    [['read Absences', 'create Absences?EmployeeId=!=7'], 'learns DisplayName of all Employees'],
     [['read Absences', 'update Absences?fields=EmployeeId'], 'learns DisplayName of all Employees'],
     [['read Employees?fields=Manager', 'update Employees?fields=ManagerId'], 'learns DisplayName of all Employees'],
     [['read Employees', 'update Employees?fields=CompanyId'], 'learns Name of all Companies'],
@@ -160,9 +165,24 @@ describe('a copied property', () => {
     [['read Employees?fields=Manager,DisplayName', 'update Employees?fields=ManagerId']],
   ])('%j is accepted', accepts)
 
-  test('is found by the name of its own entity', () => {
+  test('is found behind a property that is computed from it', () => {
     const box = defineEntity('Box', { id: identity(), label: text() })
-    const item = defineEntity('Item', { id: identity(), boxId: reference('Box'), box: copied('boxId', 'label') })
-    expect(() => parseRights(['read Items', 'create Items'], [box, item])).toThrow('learns Label of all Boxs')
+    const item = defineEntity('Item', {
+      id: identity(),
+      name: text(),
+      boxId: reference('Box'),
+      box: copied('boxId', 'label'),
+      place: computed(['name', 'box']),
+      title: computed(['place']),
+    })
+    const parse =
+      (...rights: string[]) =>
+      () =>
+        parseRights(rights, [box, item])
+    expect(parse('read Items?fields=Box', 'create Items')).toThrow('who sets BoxId and sees Box learns Label of all Boxs')
+    expect(parse('read Items?fields=Title', 'create Items')).toThrow('who sets BoxId and sees Title learns Label of all Boxs')
+    expect(parse('read Items?fields=Title', 'create Items?fields=Name')).not.toThrow()
+    expect(parse('update Items?Title[begins]=A')).toThrow('who changes Name moves the row out of Title[begins]=A')
+    expect(parse('update Items?Title[begins]=A&fields=BoxId')).toThrow('leave BoxId out of fields, or filter by Name or BoxId.')
   })
 })

@@ -136,7 +136,19 @@ const thing = defineEntity('Thing', {
   born: date(),
   seen: instant(),
   label: computed(['name']),
-  size: group({ width: decimal(3), height: decimal(0) }),
+  size: group({ width: decimal(3), height: decimal(0), words: computed(['name']) }),
+})
+
+test('An object stands for the parts that clients write in a right to write, and for all in one to read', () => {
+  const namesOf = (right: string) =>
+    parseRight(right, [thing]).map(({ text, properties }) => [text, properties?.map(({ name }) => name)])
+  expect(namesOf('update Things?fields=Size')).toEqual([['update Things?fields=Size', ['Size.Width', 'Size.Height']]])
+  expect(namesOf('read Things?fields=Size')).toEqual([
+    ['read Things?fields=Id,Size', ['Id', 'Size.Width', 'Size.Height', 'Size.Words']],
+  ])
+  expect(namesOf('read Things?fields=Size.Height,Size.Width')).toEqual([
+    ['read Things?fields=Id,Size.Width,Size.Height', ['Id', 'Size.Width', 'Size.Height']],
+  ])
 })
 
 const operand: Readonly<Record<string, fc.Arbitrary<string>>> = {
@@ -145,7 +157,7 @@ const operand: Readonly<Record<string, fc.Arbitrary<string>>> = {
       fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }),
       fc.constantFrom('<', '>=5', '!=', '==', ' becomes ', '%', '+ +'),
     )
-    .map((value) => value.replaceAll('\0', '').toWellFormed()),
+    .map((value) => value.replaceAll('\0', '').toWellFormed() || 'x'),
   oneOf: fc.constantFrom('A b', 'C+D', 'E&F'),
   boolean: fc.constantFrom('true', 'False'),
   integer: fc.bigInt(-(2n ** 64n), 2n ** 64n).map(String),

@@ -126,6 +126,7 @@ describe('references', () => {
   test('must be rows that the key may read', () => {
     expect(referencesOf('create Absences')).toEqual([['EmployeeId', ['CompanyId=5']]])
     expect(referencesOf('update Absences?fields=EmployeeId')).toEqual([['EmployeeId', ['CompanyId=5']]])
+    expect(referencesOf('create Absences?EmployeeId=!=7')).toEqual([['EmployeeId', ['CompanyId=5']]])
   })
 
   test('are exempt where the right itself sets them, or does not let the key set them', () => {
