@@ -195,6 +195,51 @@ describe('updates at once', () => {
   })
 })
 
+test('no write reaches a row that is outside of its right at that moment, however rows are moved meanwhile', async () => {
+  // The trigger sees each row as it is when it is written, and by which key.
+  await server.sql.unsafe(`
+    create table stray (write text, company bigint, key text);
+    create function note_stray() returns trigger language plpgsql as $$
+      begin
+        if current_setting('roster.key', true) = '${narrow.record.id}' then
+          if old.company_id is distinct from 1 then insert into stray values (tg_op, old.company_id, 'before'); end if;
+          if tg_op = 'UPDATE' and new.company_id is distinct from 1 then insert into stray values (tg_op, new.company_id, 'after'); end if;
+        end if;
+        return coalesce(new, old);
+      end $$;
+    create trigger note_stray before update or delete on employee for each row execute function note_stray()`)
+  const ids = (await createRows(server, '/Employees', Array(8).fill({ CompanyId: 1, FirstName: 'before' }))).map(
+    ({ id }) => id as number,
+  )
+  const anyOf = <T>(values: readonly T[]) => values[Math.floor(Math.random() * values.length)] as T
+  const isOver = { value: false }
+  const moving = Array.from({ length: 2 }, async () => {
+    while (!isOver.value)
+      await other.begin(async (sql) => {
+        const id = anyOf(ids)
+        await moveTo(id, anyOf([1, 2]))(sql)
+        await Bun.sleep(Math.random() * 4)
+      })
+  })
+  const statuses = new Map<number, number>()
+  for (let round = 0; round < 25; round++) {
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => {
+        const [, method, body, headers] = anyOf(WRITES.filter(([, one]) => one !== 'DELETE' || Math.random() < 0.02))
+        const named = 'idempotency-key' in headers ? { 'idempotency-key': crypto.randomUUID() } : headers
+        return send(narrow, method, `/Employees/${anyOf(ids)}`, body, named)
+      }),
+    )
+    for (const { status } of answers) statuses.set(status, (statuses.get(status) ?? 0) + 1)
+  }
+  isOver.value = true
+  await Promise.all(moving)
+  expect((await server.sql`select * from stray`).map((row) => ({ ...row }))).toEqual([])
+  await server.sql.unsafe('drop trigger note_stray on employee; drop table stray')
+  // Some were admitted, and some refused.
+  for (const status of [200, 404]) expect(statuses.get(status)).toBeGreaterThan(10)
+})
+
 describe('creates at once', () => {
   test('get the row of their own, or the refusal', async () => {
     const bodies = Array.from({ length: 24 }, (_, index) => ({
