@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { type ChangesToken, readToken } from '../model/changesToken.ts'
+import { type ChangesToken, readToken, type SealedTokens } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import type { View } from '../model/view.ts'
 import type { Changes, ChangeWaits } from '../operations/changes.ts'
@@ -17,6 +17,7 @@ import type { Hook, Session } from './session.ts'
 export interface RunParts {
   readonly entities: readonly Entity[]
   readonly changes: Pick<Changes, 'pageAfter'>
+  readonly tokens: SealedTokens
   readonly waits: Pick<ChangeWaits, 'wait'>
   readonly session: Pick<Session, 'save'>
   readonly log: Log
@@ -138,7 +139,7 @@ export class HookRun {
       while (running.size >= inFlightMax || running.has(row)) await Promise.race(running.values())
       const isEnough = running.size === 0 && status !== null && isFailing
       if (failures.length > 0 || this.signal.aborted || performance.now() > untilMs || isEnough) break
-      const delivery = this.parts.deliver(this.hook, messageOf(this.hook, queued.line), this.signal).then((outcome) => {
+      const delivery = this.parts.deliver(this.hook, this.messageOf(queued.line), this.signal).then((outcome) => {
         running.delete(row)
         if (!outcome.isDelivered) return void failures.push(outcome)
         queued.isDelivered = true
@@ -209,17 +210,19 @@ export class HookRun {
     return setTimeout(ms, true, { signal: this.signal }).catch(() => false)
   }
 
+  /** The id follows from the hook and the line, so that it is the same however often, and by whichever process, it is sent. */
+  private messageOf(line: ChangeEvent): Message {
+    const { id, rights } = this.hook
+    const show = (token: string) => (rights === null ? token : this.parts.tokens.seal(token))
+    const head = `"type":"${eventOf(line, '.')}","timestamp":"${instantOf(line)}"`
+    return { id: `msg_${id}_${show(line.token)}`, body: `{${head},"data":${eventText(line, false, show)}}` }
+  }
+
   private fields() {
     const { id, url } = this.hook
     // The URL may be invalid, if someone wrote the row by hand.
     return { hook: id, host: URL.canParse(url) ? new URL(url).host : '' }
   }
-}
-
-/** The id follows from the hook and the line, so that it is the same however often, and by whichever process, it is sent. */
-function messageOf({ id }: Hook, line: ChangeEvent): Message {
-  const head = `"type":"${eventOf(line, '.')}","timestamp":"${instantOf(line)}"`
-  return { id: `msg_${id}_${line.token}`, body: `{${head},"data":${eventText(line, false)}}` }
 }
 
 /** Pause after the first failure, longest pause, and time of failing deliveries after which a hook is parked. */

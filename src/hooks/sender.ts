@@ -2,6 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { errorOf } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { SealedTokens } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import type { AllowedTargets } from '../model/networks.ts'
 import { Changes, ChangeWaits } from '../operations/changes.ts'
@@ -115,7 +116,7 @@ export class HookSender {
     failed.promise.catch(() => undefined)
     session.lost.addEventListener('abort', () => failed.reject(new Error('the connection was lost')))
     log.info('this server posts the webhooks')
-    const parts = this.partsOf(session)
+    const parts = this.partsOf(session, await session.secret())
     try {
       while (!this.isStopping) {
         const hooks = await session.hooks()
@@ -129,7 +130,7 @@ export class HookSender {
     }
   }
 
-  private partsOf(session: Session): RunParts {
+  private partsOf(session: Session, secret: string): RunParts {
     const { entities, options } = this
     const { log, allowed, backOff = BACK_OFF, nowMs = Date.now } = options
     const waits = new ChangeWaits(entities, session, { isDraining: () => session.lost.aborted })
@@ -138,6 +139,7 @@ export class HookSender {
     return {
       entities,
       changes,
+      tokens: new SealedTokens(() => secret),
       waits,
       session,
       log,

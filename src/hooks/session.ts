@@ -85,6 +85,12 @@ export class Session {
     return 'sender'
   }
 
+  /** Reads the secret that seals tokens. */
+  async secret(): Promise<string> {
+    const [row] = await this.run((sql) => sql`select secret from cursor_secret`)
+    return row?.secret
+  }
+
   async states(): Promise<HookStates> {
     const rows = await this.run((sql) => sql`select state, count(*)::int from hook group by state`)
     return { active: 0, paused: 0, parked: 0, ...Object.fromEntries(rows.map(({ state, count }) => [state, count])) }

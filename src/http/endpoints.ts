@@ -3,7 +3,6 @@ import type { PageJson } from '../describe/successes.ts'
 import { ApiError } from '../errors.ts'
 import type { KeyRights } from '../model/access.ts'
 import type { Rule } from '../model/limits.ts'
-import type { View } from '../model/view.ts'
 import { ChangeFeed, type FeedParts } from '../operations/changeFeed.ts'
 import { BODIES, ConcurrencyLimit, STREAMS, SUMMARIES } from '../operations/concurrencyLimit.ts'
 import { Resource } from '../operations/resource.ts'
@@ -67,7 +66,7 @@ export function createRouter(parts: EndpointParts): Router {
     streamLimit: new ConcurrencyLimit(STREAMS),
     summaryLimit: new ConcurrencyLimit(SUMMARIES),
     bodyLimit: new ConcurrencyLimit(BODIES),
-    changesToken: (view: View) => changes.tokenNow(view),
+    changesToken: changes.tokenNow.bind(changes),
   }
   router.add('Changes', { GET: (call) => changes.list(call) })
   for (const entity of entities) {

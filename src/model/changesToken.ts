@@ -1,4 +1,5 @@
-// Tokens of the change feed: positions as text that clients send back.
+// Tokens of the change feed: positions as text that clients send back, sealed for keys that do not see all changes.
+import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
 
 /** A position in the change feed: after this event and all earlier ones. */
 export interface FeedPosition {
@@ -27,6 +28,47 @@ export function readToken(text: string): ChangesToken | null {
   const token = { run, position, number }
   const isInRange = [position, number].every((part) => BigInt(part) <= BIGINT_MAX)
   return run !== '' && isInRange && writeToken(token) === text ? token : null
+}
+
+/** Length of the longest position as text: a run and two numbers. */
+const SEALED_LENGTH = 52
+const IV_LENGTH = 16
+const CIPHER = 'aes-256-ctr'
+const OF_NO_RUN: ChangesToken = { run: '', position: '0', number: '0' }
+
+/**
+ * Tokens for keys that see a part of the changes. A plain token has the numbers of the last transaction and event of the whole
+ * database, and so tells how many were between two; a sealed one is encrypted, and the same for the same position.
+ */
+export class SealedTokens {
+  /** `secret`: returns the secret of the database, which all servers share. */
+  constructor(private readonly secret: () => string) {}
+
+  seal(token: string): string {
+    const text = Buffer.from(token, 'base64url').toString('latin1').padEnd(SEALED_LENGTH)
+    // The text decides how it is encrypted, so that one token has one form, and no two tokens share a key stream.
+    const iv = this.hash('iv', text).subarray(0, IV_LENGTH)
+    const cipher = createCipheriv(CIPHER, this.hash('key', ''), iv)
+    return Buffer.concat([iv, cipher.update(text, 'latin1'), cipher.final()]).toString('base64url')
+  }
+
+  /**
+   * Reads a sealed or a plain token; null unless `seal` or `writeToken` has written exactly this text. If another secret has
+   * sealed it, it is a token of no run, and so has expired, as a plain one of another database has.
+   */
+  read(text: string): ChangesToken | null {
+    const plain = readToken(text)
+    const bytes = Buffer.from(text, 'base64url')
+    if (plain !== null || bytes.length !== IV_LENGTH + SEALED_LENGTH) return plain
+    const decipher = createDecipheriv(CIPHER, this.hash('key', ''), bytes.subarray(0, IV_LENGTH))
+    const position = decipher.update(bytes.subarray(IV_LENGTH)).toString('latin1').trimEnd()
+    const token = Buffer.from(position, 'latin1').toString('base64url')
+    return (this.seal(token) === text ? readToken(token) : null) ?? OF_NO_RUN
+  }
+
+  private hash(use: string, text: string): Buffer {
+    return createHmac('sha256', this.secret()).update(`changes ${use} ${text}`).digest()
+  }
 }
 
 /** The greatest bigint of PostgreSQL. */

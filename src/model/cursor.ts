@@ -22,11 +22,16 @@ export class Cursors {
   /** Scope of the last list, because a page writes two cursors of the same list. */
   private last: { list: List; scope: string } | null = null
 
-  constructor(private secret: string) {}
+  constructor(private current: string) {}
+
+  /** Secret of the database, the same for all servers on it. */
+  get secret(): string {
+    return this.current
+  }
 
   /** Replaces the secret; cursors signed with the old one become invalid. */
   replaceSecret(secret: string): void {
-    this.secret = secret
+    this.current = secret
   }
 
   /** Writes a cursor in base64url. Null if it would be over 2 KiB, or the list is sorted by more than eight properties. */

@@ -2,14 +2,14 @@
 import { compileGet } from '../compile/row.ts'
 import { ApiError } from '../errors.ts'
 import type { KeyRights } from '../model/access.ts'
-import { type ChangesToken, writeToken } from '../model/changesToken.ts'
+import { type ChangesToken, SealedTokens, writeToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import type { View } from '../model/view.ts'
 import { type ChangesQuery, parseChanges } from '../parse/changes.ts'
 import { formOf } from '../parse/headers.ts'
 import { parseId } from '../parse/parameters.ts'
-import { eventText, respondChanges } from '../respond/changes.ts'
+import { eventText, respondChanges, type ShowToken } from '../respond/changes.ts'
 import type { Reply } from '../respond/reply.ts'
 import { streamHeaders } from '../respond/stream.ts'
 import { Changes, type ChangesPage, ChangeWaits } from './changes.ts'
@@ -29,7 +29,7 @@ const HEARTBEAT_MS = 15_000
  */
 const KEY_CHECK_MS = 500
 
-export interface FeedParts extends Pick<ResourceParts, 'database' | 'keysInUse'> {
+export interface FeedParts extends Pick<ResourceParts, 'database' | 'keysInUse' | 'cursors'> {
   readonly entities: readonly Entity[]
   /** Settings of the feed: whether events contain values. Null or undefined if no changes are kept. */
   readonly changes?: { readonly hasValues: boolean } | null
@@ -41,10 +41,12 @@ export class ChangeFeed {
   private readonly changes: Changes
   private readonly waits: ChangeWaits
   private readonly followers = new ConcurrencyLimit(FOLLOWERS)
+  private readonly tokens: SealedTokens
 
   constructor(private readonly parts: FeedParts) {
     const { entities, database } = parts
     this.changes = new Changes(database)
+    this.tokens = new SealedTokens(() => parts.cursors.secret)
     this.waits = new ChangeWaits(entities, database, { isDraining: () => parts.isDraining() })
   }
 
@@ -56,14 +58,18 @@ export class ChangeFeed {
     const { entities: all, keysInUse: keys, isDraining } = this.parts
     this.requireKept()
     const isStream = formOf(request.headers.get('accept')) === 'ndjson'
-    const query = parseChanges(call.query, all, isStream)
-    let views = this.viewsFor(call.rights as KeyRights, query)
+    const query = parseChanges(call.query, all, isStream, (text) => this.tokens.read(text))
+    let rights = call.rights as KeyRights
+    let views = this.viewsFor(rights, query)
     const parts: FollowParts = {
       readAfter: (after) => this.changes.pageAfter(views, after, query),
       wait: (after, untilMs) => this.waits.wait({ views, after, untilMs, signal: request.signal, key }),
       recheckKey: async (isCharged) => {
-        if (keys) views = this.viewsFor(await (isCharged ? keys.charge(request) : keys.rightsOf(request)), query)
+        if (!keys) return
+        rights = await (isCharged ? keys.charge(request) : keys.rightsOf(request))
+        views = this.viewsFor(rights, query)
       },
+      showToken: (token) => this.showToken(rights, token),
       isOver: () => request.signal.aborted || isDraining(),
     }
     if (isStream) {
@@ -77,7 +83,9 @@ export class ChangeFeed {
     for (;;) {
       const { lines, more, end } = await parts.readAfter(after)
       const isDue = lines.length > 0 || more || performance.now() >= untilMs || parts.isOver()
-      if (isDue || !(await waitForEvent(end, untilMs, parts))) return respondChanges(lines, writeToken(end), more, false)
+      if (isDue || !(await waitForEvent(end, untilMs, parts))) {
+        return respondChanges(lines, writeToken(end), more, { hasValues: false, show: parts.showToken })
+      }
       // The key may have been revoked, or have lost rights, during the wait.
       await parts.recheckKey(false)
       after = end
@@ -85,17 +93,17 @@ export class ChangeFeed {
   }
 
   /** Returns the end of the feed for readers of a view; null if no changes are kept, or the view has no changes. D73 */
-  async tokenNow(view: View): Promise<string | null> {
+  async tokenNow(view: View, rights: KeyRights | null): Promise<string | null> {
     if (!this.parts.changes || !isFed(view)) return null
     const { end } = await this.changes.pageAfter([view], 'now', { pageSize: 1, hasRows: false })
-    return writeToken(end)
+    return this.showToken(rights, writeToken(end))
   }
 
   /** Returns the events of one row, which may be deleted. @throws ApiError NotFound if there is neither a row nor an event */
   async history(entity: Entity, call: ResourceRequest): Promise<Reply> {
     const view = requireFed(viewFor(call))
     const { hasValues } = this.requireKept()
-    const query = parseChanges(call.query, null)
+    const query = parseChanges(call.query, null, false, (text) => this.tokens.read(text))
     const id = parseId(call.id)
     const absent = new ApiError('NotFound', `There is no ${entity.name} with id ${id ?? excerpt(call.id)}, and no change of one.`)
     if (id === null) throw absent
@@ -106,7 +114,13 @@ export class ChangeFeed {
     const isKnown = lines.length > 0 || (after !== null && after !== 'now')
     if (!isKnown && !(await hasEvent()) && (await this.parts.database.read(compileGet(entity, id))).length === 0) throw absent
     const next = lines.at(-1)?.token ?? (after === null ? null : writeToken(after === 'now' ? end : after))
-    return respondChanges(lines, next, more, hasValues)
+    return respondChanges(lines, next, more, { hasValues, show: (token) => this.showToken(call.rights, token) })
+  }
+
+  /** Returns a token as a key gets it: sealed if one of its rights to read hides anything. */
+  private showToken(rights: KeyRights | null, token: string): string {
+    const hides = (entity: Entity) => (rights?.accessTo(entity).read?.text ?? '') !== ''
+    return this.parts.entities.some(hides) ? this.tokens.seal(token) : token
   }
 
   private requireKept(): { readonly hasValues: boolean } {
@@ -142,6 +156,7 @@ interface FollowParts {
   wait(after: ChangesToken, untilMs: number): Promise<boolean>
   /** Checks the key and reads its rights again; `isCharged` charges a request, too. @throws ApiError */
   recheckKey(isCharged: boolean): Promise<void>
+  readonly showToken: ShowToken
   /** True if the client has left or the server is stopping. */
   isOver(): boolean
   readonly heartbeatMs?: number
@@ -162,13 +177,13 @@ export async function* followTexts(first: ChangesPage, parts: FollowParts): Asyn
     }
     paidEvents -= lines.length
     if (lines.length > 0) {
-      yield lines.map((line) => `${eventText(line, false)}\n`).join('')
+      yield lines.map((line) => `${eventText(line, false, parts.showToken)}\n`).join('')
       heartbeatAtMs = performance.now() + heartbeatMs
     }
     if (!more) {
       // By the clock, since one for each page without events would tell when a hidden property has changed.
       if (isCatchingUp || performance.now() >= heartbeatAtMs) {
-        yield `{"next":"${writeToken(end)}"}\n`
+        yield `{"next":"${parts.showToken(writeToken(end))}"}\n`
         heartbeatAtMs = performance.now() + heartbeatMs
       }
       isCatchingUp = false

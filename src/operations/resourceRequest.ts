@@ -92,7 +92,7 @@ export interface ResourceParts {
   readonly summaryLimit: ConcurrencyLimit
   readonly bodyLimit: ConcurrencyLimit
   /** Returns the end of the feed for readers of a view; undefined or null if no changes are kept, or the view has none. */
-  readonly changesToken?: (view: View) => Promise<string | null>
+  readonly changesToken?: (view: View, rights: KeyRights | null) => Promise<string | null>
   /** Null: every list is read from the database. */
   readonly memory: TableCopies | null
 }

@@ -65,7 +65,7 @@ export function streamList(view: View, parts: ResourceParts, call: ResourceReque
 
   return replyStreamed(call, streamLimit, { headers, form }, async () => {
     // The token is read before the rows, so that all changes during the stream come after it.
-    const token = form === 'ndjson' ? await changesToken?.(view) : null
+    const token = form === 'ndjson' ? await changesToken?.(view, call.rights) : null
     if (token) headers['X-Changes-After'] = token
     const first = await readPieceAfter(null, Math.min(rowsMax, rowsOfPiece(PAID_ROWS, 0)))
     return textsOf(streamWriter(view, query, columns, form), pieces(first))

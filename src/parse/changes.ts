@@ -28,20 +28,26 @@ const CODES_OF_ROW = { after: 'InvalidToken', PageSize: 'InvalidPageSize' } as c
 const CODES = { ...CODES_OF_ROW, entity: null, wait: 'InvalidWait', rows: 'InvalidForm' } as const
 
 /**
- * Parses a query of the change feed, or of one row's history if `entities` is null. `isStream`: for a stream. @throws ApiError
+ * Parses a query of the change feed, or of one row's history if `entities` is null. `isStream`: for a stream; `read`: reads
+ * tokens. @throws ApiError
  */
-export function parseChanges(query: string, entities: readonly Entity[] | null, isStream = false): ChangesQuery {
+export function parseChanges(
+  query: string,
+  entities: readonly Entity[] | null,
+  isStream = false,
+  read: typeof readToken = readToken,
+): ChangesQuery {
   const codes = entities === null ? CODES_OF_ROW : CODES
   const fault = (name: string) => `Changes have no parameter "${excerpt(name)}".${hintFor(name, Object.keys(codes))}`
-  const read: Partial<Record<keyof typeof CODES, string>> = readNamed(query, codes, fault)
+  const given: Partial<Record<keyof typeof CODES, string>> = readNamed(query, codes, fault)
   for (const name of isStream ? (['PageSize', 'wait'] as const) : [])
-    if (read[name] !== undefined) {
+    if (given[name] !== undefined) {
       const message = `A stream has no pages, and waits by itself: leave ${name} out, or ask for application/json.`
       throw new ApiError(CODES[name], message, { target: name })
     }
-  const { after, entity = null, PageSize, wait, rows } = read
+  const { after, entity = null, PageSize, wait, rows } = given
   return {
-    after: after === undefined ? null : parseAfter(after),
+    after: after === undefined ? null : parseAfter(after, read),
     entities: parseEntities(entity, entities ?? []),
     pageSize: isStream ? CHANGES_PAGES.max : parseInteger(CODES.PageSize, 'PageSize', PageSize, CHANGES_PAGES),
     waitMs: 1_000 * parseInteger(CODES.wait, 'wait', wait, WAITS),
@@ -69,9 +75,9 @@ function parseRows(text: string | undefined): boolean {
   throw new ApiError('InvalidForm', 'rows is current, or left out.', { target: 'rows' })
 }
 
-function parseAfter(text: string): ChangesToken | 'now' {
+function parseAfter(text: string, read: typeof readToken): ChangesToken | 'now' {
   if (text.toLowerCase() === 'now') return 'now'
-  const token = readToken(text)
+  const token = read(text)
   if (token) return token
   const message = 'after is the token of a change, next of a page, or now; this is none, or was altered.'
   throw new ApiError('InvalidToken', message, { target: 'after' })

@@ -25,15 +25,19 @@ export interface ChangeEvent {
 
 const ACTIONS: Readonly<Record<string, string>> = { c: 'create', u: 'update', d: 'delete' }
 
+/** Converts a token to the form in which a reader gets it. */
+export type ShowToken = (token: string) => string
+
 /** Responds with a page of events. `hasValues`: with the values that have changed, if they were recorded. */
 export function respondChanges(
   events: readonly ChangeEvent[],
   next: string | null,
   more: boolean,
-  hasValues: boolean,
+  { hasValues, show }: { readonly hasValues: boolean; readonly show: ShowToken },
 ): TextReply {
-  const changes = events.map((event) => eventText(event, hasValues)).join()
-  return respondJson(200, `{"changes":[${changes}],"next":${JSON.stringify(next)},"more":${more}}`)
+  const changes = events.map((event) => eventText(event, hasValues, show)).join()
+  const shown = next === null ? null : show(next)
+  return respondJson(200, `{"changes":[${changes}],"next":${JSON.stringify(shown)},"more":${more}}`)
 }
 
 /** Time of an event in the format of JSON. */
@@ -47,10 +51,10 @@ export function eventOf({ entity, action }: ChangeEvent, separator: string): str
 }
 
 /** Writes an event as JSON, the same for pages, streams and webhooks. */
-export function eventText(event: ChangeEvent, hasValues: boolean): string {
+export function eventText(event: ChangeEvent, hasValues: boolean, show: ShowToken): string {
   const { token, entity, id, action, key, before, after } = event
   const changed = changedProperties(event)
-  const head = `"token":"${token}","entity":"${entity.plural}","id":${id},"action":"${ACTIONS[action]}","at":"${instantOf(event)}"`
+  const head = `"token":"${show(token)}","entity":"${entity.plural}","id":${id},"action":"${ACTIONS[action]}","at":"${instantOf(event)}"`
   const names = changed.map(({ property }) => JSON.stringify(property.name))
   const row = event.row === undefined ? '' : `,"row":${event.row === null ? 'null' : rowWriter(entity)(event.row)}`
   const text = `${head},"key":${JSON.stringify(key)},"changed":[${names.join()}]${row}`

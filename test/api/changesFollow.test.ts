@@ -148,6 +148,7 @@ test('a stream without events sends a token again and again', async () => {
         return false
       },
       recheckKey: async () => undefined,
+      showToken: (token) => token,
       isOver: () => reads === 3,
       heartbeatMs: 5,
     },
@@ -166,6 +167,7 @@ test('a page without events is no heartbeat of a stream before its time', async 
       readAfter: async () => ({ lines: [], more: false, end: { ...end, position: String(++reads + 1) } }),
       wait: async () => true,
       recheckKey: async () => undefined,
+      showToken: (token) => token,
       isOver: () => reads === 100,
       heartbeatMs: 3_600_000,
     },

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test'
+import { readToken, SealedTokens } from '../../src/model/changesToken.ts'
 import { outcomeOf } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import { type Json, makeKey, type TestKey } from '../support/server.ts'
@@ -108,6 +109,38 @@ describe('GET /Changes with a right that has fields', () => {
     const absence = (await server.post('/Absences', { Reason: 'Flu', Period: { Days: 1, Hours: 8 } })).body
     const [part] = await changes(parts, `/Changes?after=${after}&rows=current`)
     expect(part.row).toEqual({ id: absence.id, period: { days: 1 } })
+  })
+})
+
+describe('a token of a key whose rights hide something', () => {
+  test('tells no number of transactions and events, and works as a plain one', async () => {
+    const after = await now()
+    const id = await employee()
+    await server.patch(`/Employees/${id}`, { WorkPhone: '1' })
+    await server.patch(`/Employees/${id}`, { JobTitle: 'Analyst' })
+    const [page, whole] = [
+      await get(jobs, `/Changes?after=${after}&PageSize=1`),
+      (await server.get(`/Changes?after=${after}`)).body,
+    ]
+    const history = (await get(jobs, `/Employees/${id}/Changes`)).body
+    const stream = await fetch(`${server.url}/Companies`, { headers: { ...jobs.headers, Accept: 'application/x-ndjson' } })
+    await stream.text()
+    const ofStream = stream.headers.get('X-Changes-After') as string
+    const {
+      changes: [first],
+      next,
+    } = page.body
+    const shown = [first.token, next, history.next, ...history.changes.map(({ token }: Json) => token), ofStream]
+    expect(shown.filter((token) => readToken(token) !== null || token.length !== 91)).toEqual([])
+    expect([first.token, history.changes[0].token]).toEqual([next, next])
+    expect(readToken(whole.next)).not.toBeNull()
+    expect((await changes(jobs, `/Changes?after=${next}`)).map(brief)).toEqual(['update Employees JobTitle'])
+    expect((await changes(jobs, `/Employees/${id}/Changes?after=${next}`)).map(brief)).toEqual(['update Employees JobTitle'])
+    expect(await changes(jobs, `/Changes?after=${ofStream}`)).toEqual([])
+    expect(outcomeOf(await get(jobs, `/Changes?after=${next.slice(1)}`))).toBe('400 InvalidToken after')
+    const foreign = new SealedTokens(() => 'of another database').seal(after)
+    for (const path of ['/Changes', `/Employees/${id}/Changes`])
+      expect(outcomeOf(await get(jobs, `${path}?after=${foreign}`))).toBe('410 TokenExpired after')
   })
 })
 
@@ -277,6 +310,7 @@ describe('a stream of changes', () => {
     }
     await server.patch(`/Employees/${id}`, { WorkPhone: '4', JobTitle: 'Engineer' })
     await until(() => lines.length > 1)
+    expect(lines.filter(({ token, next }) => readToken(token ?? next) !== null)).toEqual([])
     expect(lines.slice(1).map(brief)).toEqual(['update Employees JobTitle'])
   })
 

@@ -6,6 +6,7 @@ import { parseEvents } from '../../src/hooks/events.ts'
 import { BACK_OFF, pauseAfter } from '../../src/hooks/hookRun.ts'
 import { HookSender, type SenderOptions } from '../../src/hooks/sender.ts'
 import { HookStore } from '../../src/hooks/store.ts'
+import { readToken } from '../../src/model/changesToken.ts'
 import { parseTargets } from '../../src/model/networks.ts'
 import { entities } from '../support/entities.ts'
 import { connect } from '../support/postgres.ts'
@@ -314,6 +315,13 @@ test('a hook with rights posts visible properties, and no update of others; whol
   expect(changedIn(whole).filter((line) => line.startsWith('Companies'))).toHaveLength(4)
   expect(changedIn(whole)).toContain('Companies.update Name,Enabled')
   await until(async () => (await listed(id))?.waiting === 0)
+  const tokensOf = ({ deliveries }: Receiver) => deliveries.map(({ body }) => readToken(body.data.token))
+  expect(tokensOf(receiver)).toEqual([null, null, null])
+  expect(tokensOf(whole)).not.toContain(null)
+  const [{ headers, body }] = receiver.deliveries as [Receiver['deliveries'][number]]
+  expect(headers.get('webhook-id')).toBe(`msg_${id}_${body.data.token}`)
+  const { changes } = (await server.get(`/Changes?after=${body.data.token}&entity=Companies`)).body
+  expect(changes.map(({ changed }: Json) => changed)).toEqual([['Name'], ['Name', 'Enabled'], []])
 })
 
 test('--skip of a hook with rights skips the first change that the hook shows', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
-import { comparePositions, readToken, writeToken } from '../../src/model/changesToken.ts'
+import { comparePositions, readToken, SealedTokens, writeToken } from '../../src/model/changesToken.ts'
 import { parseChanges } from '../../src/parse/changes.ts'
 import { refusalOf } from '../support/refusal.ts'
 
@@ -58,5 +58,36 @@ describe('a token of the change feed', () => {
     expect(comparePositions(place('10', '9'), place('10', '10'))).toBeLessThan(0)
     expect(comparePositions(place('9007199254740993', '0'), place('9007199254740992', '9'))).toBeGreaterThan(0)
     expect(comparePositions(place('1', '1'), place('1', '1'))).toBe(0)
+  })
+})
+
+describe('a sealed token', () => {
+  const tokens = new SealedTokens(() => 'secret')
+  const plain = writeToken(TOKEN)
+
+  test('is read as the plain one that it was made of, and so is a plain one', () => {
+    expect(tokens.read(tokens.seal(plain))).toEqual(TOKEN)
+    expect(tokens.read(plain)).toEqual(TOKEN)
+    expect(tokens.seal(plain)).toBe(new SealedTokens(() => 'secret').seal(plain))
+  })
+
+  test('has the same length for all positions, and no characters of them', () => {
+    const far = { run: TOKEN.run, position: '9223372036854775807', number: '9223372036854775807' }
+    const [one, other] = [TOKEN, far].map((token) => tokens.seal(writeToken(token))) as [string, string]
+    expect(tokens.read(other)).toEqual(far)
+    expect([one.length, other.length]).toEqual([91, 91])
+    expect(Buffer.from(one, 'base64url').toString('latin1')).not.toContain(TOKEN.run)
+  })
+
+  test('is of no run if it was altered, or sealed with another secret, and refused in another form', () => {
+    const sealed = tokens.seal(plain)
+    const altered = Array.from(
+      sealed,
+      (letter, index) => sealed.slice(0, index) + (letter === 'A' ? 'B' : 'A') + sealed.slice(index + 1),
+    )
+    const foreign = [new SealedTokens(() => 'other').seal(plain), tokens.seal(Buffer.from('no position').toString('base64url'))]
+    for (const text of [...altered, ...foreign]) expect(tokens.read(text)).toEqual({ run: '', position: '0', number: '0' })
+    expect([`${sealed}=`, ` ${sealed}`].map((text) => tokens.read(text)?.run)).toEqual(['', ''])
+    expect([sealed.slice(1), `${sealed}AAAA`, ''].map((text) => tokens.read(text))).toEqual([null, null, null])
   })
 })
