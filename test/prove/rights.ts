@@ -28,8 +28,8 @@ export interface RightsProof {
 export const SETTINGS = [{}, { MEMORY_MB: '0' }, { CHANGES_VALUES: 'on' }, { MEMORY_MB: '0', CHANGES_VALUES: 'on' }]
 /** Keys that two servers try before others take their place. */
 const KEYS = 25
-const READS = 96
-const WRITES = 60
+const READS = 64
+const WRITES = 36
 /** Each how many keys servers with fewer properties are started, and the change feed is followed. */
 const TURNS = { shadowEvery: 12, followEvery: 5 }
 

@@ -3,10 +3,11 @@
 import { connect, createDatabase } from './postgres.ts'
 import { Random } from './random.ts'
 import { Side } from './rightsPairsAnswers.ts'
-import { type PairsFindings, type PairsOptions, SETTINGS, Trial } from './rightsPairsTrial.ts'
+import type { PairsFindings, PairsOptions } from './rightsPairsReport.ts'
+import { SETTINGS, Trial } from './rightsPairsTrial.ts'
 import { openServer } from './server.ts'
 
-export type { PairsFindings } from './rightsPairsTrial.ts'
+export type { PairsFindings } from './rightsPairsReport.ts'
 
 /** Differences after which no further key is tried. */
 const DIFFERENCES_MAX = 5

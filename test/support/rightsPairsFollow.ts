@@ -7,20 +7,17 @@ const SILENCE_MS = 400
 const WAIT_MS_MAX = 10_000
 
 /** A stream of changes, line by line. */
-export class FollowedChanges {
+class FollowedChanges {
   private text = ''
   private isEnded = false
-  private readonly abort = new AbortController()
 
   private constructor(readonly status: number) {}
 
   static async open(side: Side, plural: string, authorization: string): Promise<FollowedChanges> {
-    const abort = new AbortController()
     const headers = { authorization, accept: 'application/x-ndjson', 'accept-encoding': 'identity' }
     const url = `${side.server.url}/Changes?after=now&entity=${plural}`
-    const answer = await fetch(url, { headers, signal: abort.signal })
+    const answer = await fetch(url, { headers })
     const followed = new FollowedChanges(answer.status)
-    followed.abort.signal.addEventListener('abort', () => abort.abort())
     void followed.read(answer)
     return followed
   }
@@ -46,10 +43,6 @@ export class FollowedChanges {
     return normalBody(this.text)
   }
 
-  close(): void {
-    this.abort.abort()
-  }
-
   private async read(answer: Response): Promise<void> {
     const decoder = new TextDecoder()
     try {
@@ -61,13 +54,38 @@ export class FollowedChanges {
   }
 }
 
-/** Waits as long as a server needs to tell of a change. */
-export function silence(): Promise<void> {
-  return Bun.sleep(SILENCE_MS)
-}
-
 /** A request that waits a second for an event. */
 export function longPoll(plural: string): PairRequest {
   const target = `/Changes?after=now&entity=${plural}&wait=1`
   return { channel: 'changes, waiting', method: 'GET', target, headers: {}, body: null }
+}
+
+/** What happens while both servers are followed. */
+export interface FollowSteps {
+  /** Changes hidden values. */
+  hide(): Promise<void>
+  /** Changes a visible value, which an event with this text follows; null: there is none. */
+  readonly show: { readonly event: RegExp; change(): Promise<void> } | null
+  /** Takes the right away. */
+  narrow(): Promise<void>
+}
+
+/** Follows the feed of both servers up to the end of the streams; returns what each has sent. */
+export async function followBoth(
+  sides: readonly [Side, Side],
+  plural: string,
+  authorization: string,
+  { hide, show, narrow }: FollowSteps,
+): Promise<[string, string]> {
+  const streams = await Promise.all(sides.map((side) => FollowedChanges.open(side, plural, authorization)))
+  await Promise.all(streams.map((stream) => stream.until(/\n/)))
+  await hide()
+  await Bun.sleep(SILENCE_MS)
+  if (show) {
+    await show.change()
+    await Promise.all(streams.map((stream) => stream.until(show.event)))
+  }
+  await narrow()
+  await Promise.all(streams.map((stream) => stream.untilEnd()))
+  return streams.map(({ status, lines }) => `${status}\n${lines}`) as [string, string]
 }

@@ -51,6 +51,20 @@ export class WriteOracle {
     return this.faultsOfChange(right as RandomRight, before, after, setsNothing(request, aim.entity))
   }
 
+  /** Returns what is wrong with the rows that the answer to a repeated write shows: the key must be able to read them now. */
+  async faultsOfShown(request: PairRequest, { body, status }: PairAnswer): Promise<string[]> {
+    const aim = this.aimOf(request)
+    if (aim === null || status >= 300) return []
+    const read = this.key.rights.find((one) => one.entity === aim.entity && one.verbs.includes('read'))
+    const faults: string[] = []
+    for (const [, id] of body.matchAll(/\{"id":(\d+),/g)) {
+      const row = await readRow(this.sql, aim.entity, Number(id))
+      const isAdmitted = read && row && rowMatches(aim.entity, row, read.filters) !== false
+      if (!isAdmitted) faults.push(`the answer shows row ${id}, which the key may not read now`)
+    }
+    return faults
+  }
+
   private faultsOfChange(right: RandomRight, before: Row | null, after: Row | null, isUnchanged: boolean): string[] {
     const { entity, filters, fields } = right
     if (before === null) return ['a row that was not there was written']

@@ -1,4 +1,35 @@
-// Texts of answers, for comparisons and reports.
+// What is tried and found, and differences as text.
+
+export interface PairsOptions {
+  readonly seed: number
+  /** Keys to try, each with rights and rows of its own. */
+  readonly keys: number
+  /** Number of the key to begin with, as a difference names it. */
+  readonly from?: number
+  readonly reads: number
+  readonly writes: number
+  /** Settings of both servers. */
+  readonly environment?: Readonly<Record<string, string>>
+  /** Each how many keys one reads some properties alone, and is compared with a whole key where there are no others; 0: none. */
+  readonly shadowEvery?: number
+  /** Each how many keys the change feed is followed; 0: for none. */
+  readonly followEvery?: number
+  /** True: keys of whole entities and equal databases, to see that the test itself raises no alarm. */
+  readonly isWhole?: boolean
+}
+
+export interface PairsFindings {
+  readonly differences: string[]
+  pairs: number
+  /** Different texts of rights. */
+  readonly rights: Set<string>
+  /** Keys whose rights the server refuses. */
+  refused: number
+  /** Cells in which the two databases may differ. */
+  hiddenCells: number
+  /** Number of answers by channel and status. */
+  readonly channels: Record<string, Record<string, number>>
+}
 
 /** An object is null for the key if none of its visible parts has a value; for a whole key, hidden ones count, too. */
 export function withoutEmpty(rows: string): string {

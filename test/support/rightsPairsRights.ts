@@ -43,7 +43,7 @@ const KINDS = ['reader', 'reader', 'reader', 'desk', 'desk', 'desk', 'editor', '
 export function randomKey(random: Random, entities: readonly Entity[], kind: Kind = random.pick(KINDS)): RandomKey {
   const draw = new RightsDraw(random, entities)
   const main = random.pick(entities)
-  if (kind === 'narrow') return keyOf([draw.readSome(main)])
+  if (kind === 'narrow') return keyOf(draw.readSome(main))
   const others = entities.filter((entity) => entity !== main && random.chance(40))
   const rights: RandomRight[] = []
   if (kind !== 'blind') {
@@ -85,6 +85,21 @@ export function twinOf(random: Random, key: RandomKey, entities: readonly Entity
   return differs ? keyOf(rights) : null
 }
 
+/** Returns the key with fewer rights to read: without some of the properties, for fewer rows, or without any. */
+export function narrowerKey(random: Random, { rights }: RandomKey): RandomKey {
+  const narrowed = rights.flatMap((right): RandomRight[] => {
+    const { entity, verbs, filters } = right
+    if (!verbs.includes('read')) return [right]
+    if (random.chance(30)) return []
+    const kept = (right.fields ?? entity.properties).filter(() => random.chance(50))
+    const fields = kept.length === 0 ? [entity.id] : kept
+    const isNamed = filters.some(({ property }) => property === entity.id)
+    const ids = { property: entity.id, sign: '<', values: [String(1 + random.below(20))] }
+    return [rightOf({ ...right, fields, filters: random.chance(50) && !isNamed ? [...filters, ids] : filters })]
+  })
+  return keyOf(narrowed)
+}
+
 class RightsDraw {
   constructor(
     private readonly random: Random,
@@ -97,9 +112,12 @@ class RightsDraw {
     return rightOf({ verbs: ['read'], entity, filters, fields, becomes: null })
   }
 
-  /** A right to read all rows, and some of their properties. */
-  readSome(entity: Entity): RandomRight {
-    return rightOf({ verbs: ['read'], entity, filters: [], fields: this.some(entity.properties, 55), becomes: null })
+  /** Rights to all rows and some of their properties, to read them and to set them in new rows. */
+  readSome(entity: Entity): RandomRight[] {
+    const read = rightOf({ verbs: ['read'], entity, filters: [], fields: this.some(entity.properties, 55), becomes: null })
+    const fields = read.fields?.filter(({ writable }) => writable) ?? null
+    if (this.random.chance(30) || fields?.length === 0) return [read]
+    return [read, rightOf({ verbs: ['create'], entity, filters: [], fields, becomes: null })]
   }
 
   write(verb: Verb, entity: Entity, rights: readonly RandomRight[]): RandomRight {

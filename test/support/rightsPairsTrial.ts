@@ -3,48 +3,17 @@ import type { Entity } from '../../src/model/entity.ts'
 import { entities as declared } from './entities.ts'
 import type { Random } from './random.ts'
 import { linkedTarget, type PairAnswer, type PairRequest, PUBLIC_URL, Side, showRequest } from './rightsPairsAnswers.ts'
-import { FollowedChanges, longPoll, silence } from './rightsPairsFollow.ts'
+import { followBoth, longPoll } from './rightsPairsFollow.ts'
 import { hiddenNameIn, isAccepted, recordOf, wholeKey } from './rightsPairsKeys.ts'
 import { WriteOracle } from './rightsPairsOracle.ts'
 import { ReadsDraw, type Seen, seenBy } from './rightsPairsReads.ts'
-import { around, excerptsOf, withoutEmpty } from './rightsPairsReport.ts'
-import { keyOf, type RandomKey, type RandomRight, randomKey, twinOf } from './rightsPairsRights.ts'
+import { around, excerptsOf, type PairsFindings, type PairsOptions, withoutEmpty } from './rightsPairsReport.ts'
+import { keyOf, narrowerKey, type RandomKey, type RandomRight, randomKey, twinOf } from './rightsPairsRights.ts'
 import { fill, randomRows } from './rightsPairsRows.ts'
 import { type HiddenWrite, Secrets } from './rightsPairsSecrets.ts'
 import { canStandAlone, openShadow, withoutCursors } from './rightsPairsShadow.ts'
-import { mayWrite, WritesDraw } from './rightsPairsWrites.ts'
+import { dryRunOf, mayWrite, WritesDraw } from './rightsPairsWrites.ts'
 import { KEY, makeKey, type TestKey } from './server.ts'
-
-export interface PairsOptions {
-  readonly seed: number
-  /** Keys to try, each with rights and rows of its own. */
-  readonly keys: number
-  /** Number of the key to begin with, as a difference names it. */
-  readonly from?: number
-  readonly reads: number
-  readonly writes: number
-  /** Settings of both servers. */
-  readonly environment?: Readonly<Record<string, string>>
-  /** Each how many keys one reads some properties alone, and is compared with a whole key where there are no others; 0: none. */
-  readonly shadowEvery?: number
-  /** Each how many keys the change feed is followed; 0: for none. */
-  readonly followEvery?: number
-  /** True: keys of whole entities and equal databases, to see that the test itself raises no alarm. */
-  readonly isWhole?: boolean
-}
-
-export interface PairsFindings {
-  readonly differences: string[]
-  pairs: number
-  /** Different texts of rights. */
-  readonly rights: Set<string>
-  /** Keys whose rights the server refuses. */
-  refused: number
-  /** Cells in which the two databases may differ. */
-  hiddenCells: number
-  /** Number of answers by channel and status. */
-  readonly channels: Record<string, Record<string, number>>
-}
 
 /** Requests that are sent at once. */
 const AT_ONCE = 8
@@ -53,7 +22,7 @@ const ONE_SIDED = 40
 /** Settings of the servers, with limits that no run reaches, in one period so that each request counts. */
 export const SETTINGS = { PUBLIC_URL, RATE_LIMITS: '1000000/6d', RATE_LIMIT_CLIENTS: '4', LOG_LEVEL: 'error' }
 /** Channels whose answers are about one entity alone. */
-const OF_ONE_ENTITY = /^(list|csv|ndjson|summary|hidden|misspelled|several|html)|^row$/
+const OF_ONE_ENTITY = /^(list|csv|ndjson|summary|hidden|misspelled|several|html|dry run of)|^row$/
 /** An id that no row has, for writes beside those of the key. */
 const NO_ROW = 9_990
 
@@ -95,6 +64,10 @@ export class Trial {
     return [this.left, this.right]
   }
 
+  private async onBoth(work: (side: Side) => Promise<void>): Promise<void> {
+    await Promise.all(this.sides.map(work))
+  }
+
   private rows: ReturnType<typeof randomRows> = new Map()
 
   private get isShadowed(): boolean {
@@ -115,7 +88,7 @@ export class Trial {
     for (const side of this.sides) side.reset()
     await Promise.all([fill(this.left.server.sql, one), fill(this.right.server.sql, other)])
     await Promise.all(this.sides.map(({ server }) => server.replaceKeys(records)))
-    this.findings.rights.add(this.key.text)
+    for (const { text } of this.key.rights) this.findings.rights.add(text)
     this.findings.hiddenCells += this.secrets.hiddenCells
   }
 
@@ -175,7 +148,7 @@ export class Trial {
     for (let left = this.options.reads; left > 0; left -= AT_ONCE) {
       const requests = Array.from({ length: Math.min(AT_ONCE, left) }, () => draw.next())
       // Others may have been answered before, or not.
-      if (this.random.chance(50)) await Promise.all(requests.map((request) => this.askOthers(request)))
+      if (this.random.chance(30)) await Promise.all(requests.map((request) => this.askOthers(request)))
       const alone = await this.askAtOnce(requests)
       await Promise.all(requests.map((request, index) => this.askTogether(request, alone[index]?.[0] as PairAnswer)))
       for (const [index, request] of requests.entries()) answers.set(request, alone[index]?.[0] as PairAnswer)
@@ -206,8 +179,9 @@ export class Trial {
     const shadow = new Side({ ...this.left.server, url }, '')
     try {
       const draw = new ReadsDraw(this.random, this.rows, seen)
+      const creates = this.key.rights.find(({ verbs }) => verbs.includes('create'))
       for (let left = this.options.reads; left > 0; left--) {
-        const request = draw.next()
+        const request = creates && this.random.chance(25) ? dryRunOf(this.random, creates) : draw.next()
         if (!OF_ONE_ENTITY.test(request.channel) || hasSymbols(request)) continue
         const [[own], whole] = await Promise.all([this.compare(request), shadow.ask(request, `ApiKey ${KEY}`)])
         this.findings.pairs++
@@ -225,32 +199,32 @@ export class Trial {
     const open = seen.filter(({ right, ids }) => right.filters.length === 0 && ids.length > 0)
     if (open.length === 0) return
     const { entity, properties, ids } = this.random.pick(open)
-    const authorization = `ApiKey ${this.subject.text}`
     const poll = this.compare(longPoll(entity.plural))
-    const streams = await Promise.all(this.sides.map((side) => FollowedChanges.open(side, entity.plural, authorization)))
-    await Promise.all(streams.map((stream) => stream.until(/\n/)))
     const hidden = secrets.hiddenWrites(this.random, 6).filter((write) => write.entity === entity)
-    await applyHidden(this.left.server.sql, hidden)
-    await silence()
-    await poll
     const id = this.random.pick(ids)
-    const shown = properties.find(({ kind, writable }) => writable && kind.name === 'text')
-    if (shown) {
-      const write = { entity, id, property: shown, value: `seen by ${this.number}` }
-      await Promise.all(this.sides.map(({ server }) => applyHidden(server.sql, [write])))
-      await Promise.all(streams.map((stream) => stream.until(new RegExp(`"changed":\\[[^\\]]*"${shown.name}"`))))
-    }
-    // From now on the key reads one row, so it may not follow the feed any more.
+    const property = properties.find(({ kind, writable }) => writable && kind.name === 'text')
+    const shown = property && [{ entity, id, property, value: `seen by ${this.number}` }]
+    // In the end the key reads one row, so it may not follow the feed any more.
     const narrow = { ...this.subject.record, ...recordOf({ rights: [], text: `read ${entity.plural}?Id=${id}` }) }
-    await Promise.all(this.sides.map(({ server }) => server.replaceKeys([narrow, this.other.record])))
-    await applyHidden(
-      this.left.server.sql,
-      hidden.map((write) => ({ ...write, value: null })),
-    )
-    await Promise.all(streams.map((stream) => stream.untilEnd()))
-    await Promise.all(this.sides.map(({ server }) => server.replaceKeys([this.subject.record, this.other.record])))
+    const [one, other] = await followBoth(this.sides, entity.plural, `ApiKey ${this.subject.text}`, {
+      hide: () => applyHidden(this.left.server.sql, hidden),
+      show: shown
+        ? {
+            event: new RegExp(`"changed":\\[[^\\]]*"${property.name}"`),
+            change: () => this.onBoth(({ server }) => applyHidden(server.sql, shown)),
+          }
+        : null,
+      narrow: async () => {
+        await this.onBoth(({ server }) => server.replaceKeys([narrow, this.other.record]))
+        await applyHidden(
+          this.left.server.sql,
+          hidden.map((write) => ({ ...write, value: null })),
+        )
+      },
+    })
+    await poll
+    await this.onBoth(({ server }) => server.replaceKeys([this.subject.record, this.other.record]))
     for (const side of this.sides) side.forgetTags()
-    const [one, other] = streams.map(({ status, lines }) => `${status}\n${lines}`) as [string, string]
     this.findings.pairs++
     if (one !== other) this.report('followed changes differ', `GET /Changes?after=now&entity=${entity.plural}`, one, other)
     if (!one.includes('"Forbidden"'))
@@ -320,6 +294,24 @@ export class Trial {
       if (isOrdered && random.chance(35)) await this.ask(read)
       if (random.chance(5)) await this.writeHidden(secrets)
     }
+    if (random.chance(60)) await this.replayNarrower(writes.replays)
+  }
+
+  /** Repeats writes of an `Idempotency-Key` after the key has lost rights to read: what was stored then tells too much. */
+  private async replayNarrower(replays: readonly PairRequest[]): Promise<void> {
+    const whole = this.key
+    const narrow = narrowerKey(this.random, whole)
+    if (replays.length === 0 || !isAccepted(narrow, this.entities)) return
+    this.key = narrow
+    const record = { ...this.subject.record, ...recordOf(narrow) }
+    await this.onBoth(({ server }) => server.replaceKeys([record, this.other.record]))
+    const oracle = new WriteOracle(this.left.server.sql, narrow, this.entities)
+    for (const request of replays) {
+      const [answer] = await this.compare({ ...request, channel: 'replay, fewer rights' })
+      for (const fault of await oracle.faultsOfShown(request, answer)) this.report(fault, showRequest(request), answer.text, '')
+    }
+    this.key = whole
+    await this.onBoth(({ server }) => server.replaceKeys([this.subject.record, this.other.record]))
   }
 
   private async write(request: PairRequest, oracle: WriteOracle): Promise<void> {

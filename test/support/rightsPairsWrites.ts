@@ -11,7 +11,8 @@ type Headers = Record<string, string>
 
 export class WritesDraw {
   private readonly entities: readonly Entity[]
-  private readonly repeatable: PairRequest[] = []
+  /** Writes with an `Idempotency-Key`, to be sent again. */
+  readonly replays: PairRequest[] = []
   private onces = 0
 
   constructor(
@@ -25,7 +26,7 @@ export class WritesDraw {
   /** Draws a write, mostly one to which the key has a right. */
   next(): PairRequest {
     const { random, key } = this
-    if (this.repeatable.length > 0 && random.chance(12)) return this.repetition()
+    if (this.replays.length > 0 && random.chance(12)) return this.repetition()
     const rights = key.rights.filter(({ verbs }) => !verbs.includes('read'))
     if (rights.length === 0 || random.chance(6)) return this.any()
     const right = random.pick(rights)
@@ -96,12 +97,12 @@ export class WritesDraw {
   private once(request: PairRequest): PairRequest {
     const headers = { ...request.headers, 'idempotency-key': `"once ${++this.onces}"` }
     const once = { ...request, headers, channel: `${request.channel}, once` }
-    this.repeatable.push({ ...once, channel: 'replay' })
+    this.replays.push({ ...once, channel: 'replay' })
     return once
   }
 
   private repetition(): PairRequest {
-    const repeated = this.random.pick(this.repeatable)
+    const repeated = this.random.pick(this.replays)
     if (this.random.chance(80) || repeated.body === null) return repeated
     return { ...repeated, body: this.random.pick(['{}', repeated.body.replace(/[a-z](?=")/, 'q')]) }
   }
@@ -195,6 +196,24 @@ function jsonOf(property: Property, value: string | null): string {
   if (value === null) return kind.name === 'boolean' ? 'false' : 'null'
   const isBare = ['decimal', 'integer', 'boolean'].includes(kind.name)
   return isBare ? typed(property, value) : JSON.stringify(typed(property, value))
+}
+
+/** Draws a dry run of a create, mostly with a name that the key does not know or with a value that no property takes. */
+export function dryRunOf(random: Random, { entity }: RandomRight): PairRequest {
+  const name = random.pick([...entity.properties.map((one) => one.name), 'Nmae', 'Xqzw', 'id', 'Period', 'Period.Xq'])
+  const spelt = random.pick([name, name.toLowerCase(), name.toUpperCase(), name.slice(0, -1)])
+  const value = random.pick([
+    '"Ada"',
+    '1',
+    'true',
+    'null',
+    '{}',
+    '{"Days":1,"Prefered":"Hours","Xq":2}',
+    '"2024-01-31T09:00:00Z"',
+  ])
+  const body = `{${JSON.stringify(spelt)}:${value}}`
+  const target = `/${entity.plural}?dryRun=1`
+  return { channel: 'dry run of any name', method: 'POST', target, headers: {}, body: random.chance(70) ? body : `[{},${body}]` }
 }
 
 /** Returns whether the key may write anything. */
