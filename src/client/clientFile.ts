@@ -12,7 +12,7 @@ type Member = Property | Group
 type Mode = 'read' | 'write'
 
 /** Files of the runtime, each after those that it needs. */
-const RUNTIME = ['error', 'query', 'exchange', 'connection', 'changes', 'stream', 'sync', 'summary', 'collection']
+const RUNTIME = ['error', 'query', 'exchange', 'connection', 'changes', 'rights', 'stream', 'sync', 'summary', 'collection']
 
 /**
  * Returns the client of a server with these entities: one TypeScript file without imports, from which Node can strip the types.
@@ -59,6 +59,8 @@ function rosterText(names: ReadonlyMap<Entity, string>): string {
 export interface Roster {
 ${types.join('')}  /** What has changed in all of them. */
   readonly changes: RosterChanges<${plurals}>
+  /** Returns what the key may do. */
+  rights(call?: RosterCall): Promise<RosterRight<${plurals}>[]>
 }
 
 /** Returns a client of the server at \`url\`. @throws TypeError if the address or the key is not valid */
@@ -66,6 +68,7 @@ export function createRoster(options: RosterOptions): Roster {
   const connection = connect(options)
   return {
 ${values.join('')}    changes: changesOf(connection),
+    rights: (call) => rightsOf(connection, call),
   }
 }`
 }

@@ -1,6 +1,7 @@
 import { changesOf } from '../../src/client/changes.ts'
 import { collectionAt } from '../../src/client/collection.ts'
 import { connect, type RosterOptions } from '../../src/client/connection.ts'
+import { rightsOf } from '../../src/client/rights.ts'
 import type { RosterKinds } from '../../src/client/summary.ts'
 
 export { RosterError } from '../../src/client/error.ts'
@@ -17,5 +18,6 @@ export function createRoster(options: RosterOptions) {
     companies: rows('Companies'),
     employees: rows('Employees'),
     changes: changesOf<string>(connection),
+    rights: () => rightsOf<string>(connection),
   }
 }

@@ -46,8 +46,10 @@ export async function right(signal: AbortSignal | undefined, name: string | null
   const version: string = roster.companies.versionOf(made)
   await roster.companies.update(made.id, { enabled: false }, { ifMatch: version, signal })
   const nothing: undefined = (await roster.companies.delete(made.id)) as undefined
+  const [own] = await roster.rights({ signal })
+  const collection: 'Absences' | 'Companies' | 'Employees' | undefined = own?.collection
   await roster.companies.list({ filter: { enabled: true, name: { '!=': name } } })
-  return [count, status, days, enabled, moonId, nothing]
+  return [count, status, days, enabled, moonId, nothing, collection]
 }
 
 export async function summarized(): Promise<unknown[]> {

@@ -1,0 +1,36 @@
+import type { Connection } from './connection.ts'
+import { unexpected } from './error.ts'
+import type { RosterCall } from './query.ts'
+
+/** A condition of a right. Operands are texts, as in requests; null stands for no value. */
+export interface RosterCondition {
+  readonly property: string
+  /** Sign of the operator; with `[]` there are `values`, else a `value`. */
+  readonly operator: string
+  readonly value?: string | null
+  readonly values?: readonly (string | null)[]
+}
+
+/** A right of the key: to one verb, for rows of one entity. */
+export interface RosterRight<Entity extends string = string> {
+  /** The right as operators write it. */
+  readonly text: string
+  readonly collection: Entity
+  readonly verb: 'read' | 'create' | 'update' | 'delete'
+  /** Names of the properties that are seen or set; null: all. */
+  readonly properties: readonly string[] | null
+  /** Conditions of the rows that are read, created, changed or deleted. */
+  readonly filters: readonly RosterCondition[]
+  /** Conditions of a changed row; null: those of `filters`. */
+  readonly becomes: readonly RosterCondition[] | null
+}
+
+/** Returns the rights of the key. */
+export async function rightsOf<Entity extends string>(
+  connection: Connection,
+  { signal }: RosterCall = {},
+): Promise<RosterRight<Entity>[]> {
+  const answer = await connection.send({ method: 'GET', path: '/Rights', signal })
+  if (!Array.isArray(answer.body)) throw unexpected(answer, 'was answered without rights')
+  return answer.body
+}
