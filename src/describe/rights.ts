@@ -4,9 +4,12 @@ import { VERBS } from '../model/access.ts'
 import { operators } from '../model/operators.ts'
 import { objectSchema, oneOf, orNull, schemaRef } from './schema.ts'
 
+const SIGNS = operators.map(({ sign }) => `\`${sign}\``).join(' ')
+
 const filterSchema = objectSchema({
   property: Type.String({ description: 'The name of the property, as in parameters.' }),
-  operator: oneOf(operators.map(({ sign }) => sign)),
+  // No enumeration: openapi-generator makes names for TypeScript of its values, and of `[]` none that compiles.
+  operator: Type.String({ description: `The sign of the operator: ${SIGNS}.` }),
   value: Type.Optional(orNull(Type.String({ description: 'The operand; null: no value.' }))),
   values: Type.Optional(Type.Array(orNull(Type.String()), { description: 'The operands of `[]`; null: no value.' })),
 })
