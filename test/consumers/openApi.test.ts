@@ -3,6 +3,7 @@ import { cpSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeApi } from '../../src/describe/openApi.ts'
 import { parseRules } from '../../src/model/limits.ts'
+import { RightsReader } from '../../src/rights/reader.ts'
 import { pythonPrograms } from '../python/environment.ts'
 import { entities } from '../support/entities.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
@@ -72,6 +73,12 @@ const GENERATORS: Record<string, { make(): string[]; use: string }> = {
 }
 const USES = Object.values(GENERATORS).map(({ use }) => use)
 
+/** Rights of every verb, to some rows and properties. */
+const FEW_RIGHTS = `read Absences?Status=Approved&fields=EmployeeId,Start,End,Period.Days
+update Absences?Status=Requested&fields=Status becomes Status=Approved
+create Employees?Status=New&fields=FirstName,LastName
+delete Companies`
+
 /** The rules that Redocly recommends, with warnings as errors; none is left out. */
 const REDOCLY = 'extends:\n  - recommended-strict\n'
 
@@ -82,6 +89,9 @@ if (hasConsumers())
       const limits = parseRules('750/1m')
       const facts = { baseUrl: 'https://api.example.org', limits, anonymousLimits: limits, documentNeedsKey: false }
       writeFileSync(file('openapi.json'), JSON.stringify(describeApi(entities.map(wholeAccess), facts)))
+      const rights = new RightsReader(entities).read({ rights: '', addresses: FEW_RIGHTS })
+      const accesses = entities.map((entity) => rights.accessTo(entity))
+      writeFileSync(file('key.json'), JSON.stringify(describeApi(accesses, facts)))
       writeFileSync(file('redocly.yaml'), REDOCLY)
       writeFileSync(file('package.json'), '{"type":"module"}')
       writeFileSync(file('tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.ts'] }))
@@ -89,8 +99,11 @@ if (hasConsumers())
       symlinkSync(join(CONSUMERS, 'node_modules'), file('node_modules'))
     })
 
-    test('Redocly finds no error and no warning in the OpenAPI document', async () => {
-      const { exitCode, output } = await run('node', consumerProgram('redocly'), 'lint', 'openapi.json', '--format=json')
+    test.each([
+      ['the OpenAPI document', 'openapi.json'],
+      ['the document of a key of few rights', 'key.json'],
+    ])('Redocly finds no error and no warning in %s', async (_, name) => {
+      const { exitCode, output } = await run('node', consumerProgram('redocly'), 'lint', name, '--format=json')
       const { totals, problems } = JSON.parse(output.slice(output.indexOf('{')))
       expect([problems, totals, exitCode]).toEqual([[], { errors: 0, warnings: 0, ignored: 0 }, 0])
     })
