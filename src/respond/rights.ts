@@ -4,12 +4,12 @@ import type { Filter } from '../model/query.ts'
 import { type Reply, respondJson } from './reply.ts'
 
 /** JSON of one condition of a right. */
-export type FilterJson =
+type FilterJson =
   | { readonly property: string; readonly operator: string; readonly value: string | null }
   | { readonly property: string; readonly operator: string; readonly values: readonly (string | null)[] }
 
 /** JSON of one right. `properties` is null for all. */
-export interface RightJson {
+interface RightJson {
   readonly text: string
   readonly collection: string
   readonly verb: Right['verb']
