@@ -16,7 +16,7 @@ const CACHE_CONTROL = 'no-cache'
 
 export class Documents {
   private open: StoredBody | null = null
-  /** Documents of keys by the text of their rights. */
+  /** Documents of keys by the text of their rights, and whether they fit the entities. */
   private readonly ofKeys = new LruCache<StoredBody>(DOCUMENTS_MAX, () => 1)
 
   /** `factsOf` is called when a document is made, since the server knows its address only once it listens. */
@@ -34,10 +34,11 @@ export class Documents {
       const all = new RightsReader(this.entities).read({ rights: '*:read,*:write', addresses: null })
       return (this.open ??= this.make(all, CACHE_CONTROL))
     }
-    const kept = this.ofKeys.get(rights.text)
+    const key = `${rights.fault === null} ${rights.text}`
+    const kept = this.ofKeys.get(key)
     if (kept) return kept
     const made = this.make(rights, `private, ${CACHE_CONTROL}`)
-    this.ofKeys.set(rights.text, made)
+    this.ofKeys.set(key, made)
     return made
   }
 

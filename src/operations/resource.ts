@@ -1,5 +1,6 @@
 // The operations on one entity, each as visible steps: parse, plan, execute, respond. Spec 4.1.
 import { ApiError } from '../errors.ts'
+import type { UpdateAccess, Verb } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
 import { parseComplete, parseNewRow } from '../parse/assignments.ts'
@@ -11,12 +12,15 @@ import { type Reply, respondEmpty, respondRow, respondUnchanged } from '../respo
 import { BulkCreates } from './bulkCreates.ts'
 import { Idempotency, type Written, withReplayed } from './idempotency.ts'
 import { pageList, requireAnyVersion, requireList, unlessHeld } from './lists.ts'
-import { accessFor, type ResourceParts, type ResourceRequest, viewFor } from './resourceRequest.ts'
+import { accessFor, type ResourceParts, type ResourceRequest, requireRight, viewFor } from './resourceRequest.ts'
 import { RowReads } from './rowReads.ts'
 import { RowWrites } from './rowWrites.ts'
 import { streamList } from './streams.ts'
 import { pageSummary, streamSummary } from './summaries.ts'
 import { WrittenRows } from './writtenRows.ts'
+
+/** Time for which a request keeps the rights that it began with; a key that is revoked may be used for a second. */
+const RIGHTS_MS_MAX = 500
 
 export class Resource {
   private readonly reads: RowReads
@@ -56,9 +60,9 @@ export class Resource {
     return respondRow(200, rowWriter(view, choice)(row), tag)
   }
 
-  async create(call: ResourceRequest): Promise<Reply> {
-    const isDry = parseDryRun(call.query)
-    const body = await readBodies(call.request)
+  async create(begun: ResourceRequest): Promise<Reply> {
+    const isDry = parseDryRun(begun.query)
+    const { body, call } = await this.readBodyOf(begun, 'create', readBodies)
     if (body instanceof UnparsedRows) return this.bulkCreates.create(call, body, isDry)
     const { sent, values } = parseNewRow(this.entity, accessFor(call, 'create'), body)
     requireList(call.request.headers)
@@ -78,16 +82,39 @@ export class Resource {
   }
 
   /** Updates a row. `parse` decides whether the body must have all properties. */
-  async update(call: ResourceRequest, parse: typeof parseComplete): Promise<Reply> {
-    const access = accessFor(call, 'update')
-    if (parse === parseComplete && !access.isComplete) throw incompleteRight(this.entity)
-    parseNoParameters(call.query)
-    const id = this.reads.parseId(call.id)
-    const values = parse(this.entity, access, await readBody(call.request))
+  async update(begun: ResourceRequest, parse: typeof parseComplete): Promise<Reply> {
+    this.requireComplete(begun, parse)
+    parseNoParameters(begun.query)
+    const id = this.reads.parseId(begun.id)
+    const { body, call } = await this.readBodyOf(begun, 'update', readBody)
+    const values = parse(this.entity, this.requireComplete(call, parse), body)
     const claim = this.idempotency.claim(call, id, values)
     const written = await this.idempotency.exclusively(claim, () => this.writes.update(call, id, values, claim))
     const [row] = written.rows as [Row]
     return this.respondWritten(200, call, written, this.writes.withOwnCopies(row))
+  }
+
+  /** Returns what the key may update. @throws ApiError Forbidden for a PUT, if that is not every property */
+  private requireComplete(call: ResourceRequest, parse: typeof parseComplete): UpdateAccess {
+    const access = accessFor(call, 'update')
+    if (parse === parseComplete && !access.isComplete) throw incompleteRight(this.entity)
+    return access
+  }
+
+  /**
+   * Reads the body of a request. If it came slowly, the key may have lost rights meanwhile, so the request goes on with the present
+   * ones. @throws ApiError
+   */
+  private async readBodyOf<Body>(begun: ResourceRequest, verb: Verb, read: (request: Request) => Promise<Body>) {
+    const { request } = begun
+    const startMs = performance.now()
+    const body = await read(request)
+    const { keysInUse } = this.parts
+    // Requests of APP_FILE carry no key: theirs was checked when they were sent, and their body is in memory.
+    const isSlow = performance.now() - startMs > RIGHTS_MS_MAX && request.headers.has('authorization')
+    if (!isSlow || !keysInUse) return { body, call: begun }
+    const rights = await keysInUse.rightsOf(request)
+    return { body, call: { ...begun, rights, access: requireRight(rights, this.entity, verb) } }
   }
 
   /** Answers in the form of the `Accept` header. @throws ApiError */
