@@ -14,7 +14,17 @@ import {
   withoutEstimate,
 } from './guard.ts'
 import { claimParams, claimValues, IS_FIRST, underClaim } from './idempotency.ts'
-import { changedProperties, columns, compiledWrite, hasUnique, operandsOf, paramsOf, valuesOfChanged } from './parts.ts'
+import {
+  changedProperties,
+  columns,
+  compiledWrite,
+  hasUnique,
+  operandsOf,
+  paramsOf,
+  valuesOfChanged,
+  where,
+  writtenNames,
+} from './parts.ts'
 import { allFound, assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
 
 /**
@@ -35,7 +45,9 @@ export function compileCreate(entity: Entity, { values, claim, keyId, guard }: W
       return { text: toStatement(write, [...paramsOf(operands), ...claimed, ...guarded.params, key]).text, batch: null }
     }
     const { text } = toStatement(insertOne(single, setAuditKey(key)), [...paramsOf(operands), ...guarded.params, key])
-    return { text, batch: insertMany(parts, operands, guarded, key) }
+    const isChecked = parts.admitted.length > 0
+    const batch = isChecked ? insertAdmitted(entity, parts, operands, guarded, key) : insertMany(parts, operands, guarded, key)
+    return { text, batch }
   })
   const ofGuard = guardValues(guard, changed)
   return { text, values: [...valuesOfChanged(changed, values), ...claimValues(claim), ...ofGuard, keyId], batch, claim, keyId }
@@ -49,7 +61,7 @@ export interface InsertParts {
   readonly referenced: readonly ReferencedRow[]
   /** Conditions on the new values. */
   readonly admitted: readonly Sql[]
-  /** Columns that match a returned row to its run: those that decide whether it is written. */
+  /** Columns that match a returned row to its run: the references. */
   readonly keyColumns: NonNullable<Batch['keyColumns']>
 }
 
@@ -65,17 +77,15 @@ export function insertParts(
   const written = newValue(changed, operands, ({ name }) => {
     throw new Error(`a guard has a condition on ${name}, which no create sets`)
   })
-  const checked = new Set(guard.admitted.flatMap(({ after }) => after.map(({ filter }) => filter.property)))
   return {
     insert: sql`insert into ${name(entity.table)} (${targets})`,
     values: commaList(assigned.map(({ value }) => value)),
     returning: sql`returning ${columns(entity)}, xmin::text${readableColumn(entity, guard, sql``)}`,
     referenced: referencedRows(changed, operands, guard),
     admitted: admittedConditions(guard, written, written),
-    keyColumns: changed.flatMap((property, value) => {
-      if (property.reference === null && !checked.has(property)) return []
-      return [{ value, column: entity.properties.indexOf(property), print: property.kind.printFilter }]
-    }),
+    keyColumns: changed.flatMap((property, value) =>
+      property.reference ? [{ value, column: entity.properties.indexOf(property) }] : [],
+    ),
   }
 }
 
@@ -101,16 +111,14 @@ function insertOne({ insert, values, returning, referenced, admitted }: InsertPa
 }
 
 /**
- * Inserts a row for each run, unless it is not admitted, or a row that it refers to is missing. Ids are assigned in the order of
- * the runs.
+ * Inserts a row for each run, unless a row that it refers to is missing. Ids are assigned in the order of the runs.
  */
 function insertMany(parts: InsertParts, operands: readonly Operand[], guard: GuardParts, keyId: Param): Batch {
   const { insert, returning, referenced, keyColumns } = parts
   const value = columnOf(operands)
   const values = replaceParams(parts.values, value)
-  const admitted = withoutEstimate(parts.admitted.map((condition) => replaceParams(condition, value)))
   const text = compileBatchWrite(operands, guard.params, keyId, ({ from }, settings) => {
-    const runs = sql`${from} where ${join([settings, ...admitted], sql` and `)}`
+    const runs = sql`${from} where ${settings}`
     if (referenced.length === 0) return sql`${insert} select ${values} from ${runs} order by b."N" ${returning}`
     return sql`
       ${insert}
@@ -121,6 +129,38 @@ function insertMany(parts: InsertParts, operands: readonly Operand[], guard: Gua
       ${returning}`
   })
   return { text, matchBy: 'position', distinct: null, shared: guard.params.length + 1, keyColumns }
+}
+
+/**
+ * As `insertMany`, for runs that a guard may refuse: it returns the number of each run, since a trigger may have changed the values
+ * by which a row could be told from others.
+ */
+function insertAdmitted(
+  entity: Entity,
+  parts: InsertParts,
+  operands: readonly Operand[],
+  guard: GuardParts,
+  keyId: Param,
+): Batch {
+  const { insert, returning, referenced } = parts
+  const value = columnOf(operands)
+  const ofRuns = (piece: Sql) => replaceParams(piece, value)
+  const admitted = withoutEstimate(parts.admitted.map(ofRuns))
+  const found = referenced.length === 0 ? [] : [ofRuns(allFound(referenced))]
+  const lookedUp = referenced.length === 0 ? sql`b.*` : sql`b.*, ${ofRuns(lookUps(referenced))}`
+  const behind = guard.readable.length === 0 ? [sql`"X"`] : [sql`"X"`, sql`"R"`]
+  const names = commaList([writtenNames(entity), ...behind])
+  const text = compileBatchWrite(operands, guard.params, keyId, ({ from }, settings) => {
+    const runs = sql`select ${lookedUp} from ${from} where ${join([settings, ...admitted], sql` and `)} offset 0`
+    const chosen = sql`select b.*, row_number() over (order by b."N") as "P" from (${runs}) as b${where(found)}`
+    const made = sql`${insert} select ${ofRuns(parts.values)} from "Chosen" as b order by b."N" ${returning}`
+    return sql`
+      with "Chosen" as materialized (${chosen}), "Made" (${names}) as (${made})
+      select ${names}, "N"
+      from (select *, row_number() over (order by "C1") as "P" from "Made") as made join "Chosen" using ("P")
+      order by "N"`
+  })
+  return { text, matchBy: 'number', distinct: null, shared: guard.params.length + 1 }
 }
 
 /** Selects the copied value of each referenced row, under its alias. */

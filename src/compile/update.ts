@@ -6,6 +6,8 @@ import { integer, join, name, type Param, param, replaceParams, type Sql, sql, t
 import { type BatchInput, columnOf, commaList, compileBatchWrite, type Operand, setAuditKey } from './batch.ts'
 import {
   admittedConditions,
+  type Condition,
+  conditionsOf,
   type GuardParts,
   guardParts,
   guardShape,
@@ -206,18 +208,30 @@ function lockRenamedRows({ entity, changed, operands, id, guard }: UpdateParts):
   const copying = referringColumns(entity, [entity]).filter(({ isCopying }) => isCopying)
   const sources = copiedProperties(entity, [entity]).flatMap((property) => writableSourcesOf(entity, property))
   if (!changed.some(({ column }) => sources.includes(column))) return null
-  const others = changed.flatMap(({ reference }, index) =>
-    reference?.table === entity.table ? [(operands[index] as Operand).param] : [],
-  )
+  const others = changed.flatMap((property, index) => {
+    if (property.reference?.table !== entity.table) return []
+    return { param: (operands[index] as Operand).param, conditions: guard.references.get(property) ?? [] }
+  })
+  const [open, restricted] = [others.filter(isOpen), others.filter((other) => !isOpen(other))]
   // The row itself, the rows that it refers to, and the rows that refer to it.
-  const ids = commaList([id, ...others].map((param) => sql`${param}::bigint`))
+  const ids = commaList([id, ...open.map(({ param }) => param)].map((param) => sql`${param}::bigint`))
+  // A row that the key may not refer to is not waited for: that would tell that it is there.
+  const restrictedRows = restricted.map(({ param, conditions }) => {
+    const admitted = conditionsOf(conditions, storedValue(sql``))
+    return sql` or (${join([sql`id = ${param}::bigint`, ...admitted], sql` and `)})`
+  })
   const referring = copying.map(({ column }) => sql` or ${name(column)} = ${id}`)
-  const renamed = sql`id in (${ids})${join(referring, sql``)}`
+  const renamed = sql`id in (${ids})${join([...restrictedRows, ...referring], sql``)}`
   const reach = reachConditions(guard, storedValue(sql`own.`))
   const own = sql`select from ${name(entity.table)} as own where ${join([sql`own.id = ${id}`, ...reach], sql` and `)}`
   const conditions = reach.length === 0 ? renamed : sql`(${renamed}) and exists (${own})`
   const rows = sql`select from ${name(entity.table)} where ${conditions} order by id for update`
   return sql`(select count(*) from (${rows}) as locked)`
+}
+
+/** True if a reference may name every row. */
+function isOpen({ conditions }: { readonly conditions: readonly Condition[] }): boolean {
+  return conditions.length === 0
 }
 
 /** Rules between changed and unchanged values of a row. The parser has already compared values that are both in the body. */

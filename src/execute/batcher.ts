@@ -1,6 +1,6 @@
 // Executions of statements, the progress of writes, and batches: statements that wait at the same time are sent as one.
 import { count, seriesOf } from '../metrics/counts.ts'
-import type { Batch, BatchableStatement, KeyColumn } from '../model/batch.ts'
+import type { Batch, BatchableStatement } from '../model/batch.ts'
 import { arrayText, type Row, type Statement } from '../model/sql.ts'
 import type { DriverQuery } from './driver.ts'
 import { BATCH_FAST_MS_MAX, BATCH_RUNS_FIRST, BATCH_RUNS_MAX, BATCH_RUNS_MIN, BATCH_SLOW_MS_MIN } from './limits.ts'
@@ -273,17 +273,11 @@ function distribute({ matchBy, keyColumns = [] }: Batch, rows: readonly Row[], r
     runs.forEach(({ statement }, index) => {
       const row = rows[next]
       const isOfRun =
-        rows.length === runs.length || keyColumns.every((key) => row?.[key.column] === printed(key, statement.values))
+        rows.length === runs.length || keyColumns.every(({ value, column }) => row?.[column] === statement.values[value])
       if (!row || !isOfRun) return
       answers[index]?.push(row)
       next++
     })
   }
   for (const [index, { resolve }] of runs.entries()) resolve(answers[index] as Row[])
-}
-
-/** Value of a run as its row has it. */
-function printed({ value, print }: KeyColumn, values: Statement['values']): string | null {
-  const text = values[value] ?? null
-  return text === null ? null : print(text)
 }

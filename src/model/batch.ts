@@ -15,19 +15,11 @@ export interface Batch {
    */
   readonly matchBy: 'number' | 'position' | 'id'
   /** Columns that match a row to its run, for runs that may return none. Undefined: each run returns a row. */
-  readonly keyColumns?: readonly KeyColumn[] | undefined
+  readonly keyColumns?: readonly { readonly value: number; readonly column: number }[] | undefined
   /** Index of the value that must differ among the runs; null: none. */
   readonly distinct: number | null
   /** Number of last values that are the same in all runs: values of the key's rights, and the API key of a write. Default: 0. */
   readonly shared?: number
-}
-
-/** A value of a run, and the column of its row that has the value. */
-export interface KeyColumn {
-  readonly value: number
-  readonly column: number
-  /** Converts the value to what PostgreSQL prints. */
-  print(text: string): string
 }
 
 /** A statement with its values, several runs of which may be executed as one batch. */

@@ -102,8 +102,8 @@ export class Resource {
   }
 
   /**
-   * Reads the body of a request. If it came slowly, the key may have lost rights meanwhile, so the request goes on with the present
-   * ones. @throws ApiError
+   * Reads the body of a request. If it came slowly, the key may have lost rights meanwhile, so the request goes on with the
+   * present ones. @throws ApiError
    */
   private async readBodyOf<Body>(begun: ResourceRequest, verb: Verb, read: (request: Request) => Promise<Body>) {
     const { request } = begun

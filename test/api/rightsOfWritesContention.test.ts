@@ -32,8 +32,10 @@ const clerk = keyWith(
   'update Absences?fields=EmployeeId,Status',
 )
 const namer = keyWith('read Companies', 'update Companies?Enabled=true&fields=Name')
+const titled = keyWith('create Employees?JobTitle[begins]=yes&fields=JobTitle')
+const boss = keyWith(READ_OWN, 'read Companies?Id=1', 'update Employees?CompanyId=1')
 
-const keys = [narrow, wide, blind, ofOne, ofTwo, clerk, namer]
+const keys = [narrow, wide, blind, ofOne, ofTwo, clerk, namer, titled, boss]
 const server = useServer({ keys: keys.map(({ record }) => record) })
 let other: postgres.Sql
 beforeAll(() => {
@@ -263,6 +265,38 @@ describe('creates at once', () => {
     }
     expect((await server.sql`select from employee`).count).toBe(expected.filter(Boolean).length)
   })
+})
+
+test('creates at once are each done once, whatever a trigger of the operator makes of the values that a right checks', async () => {
+  await server.sql.unsafe(`
+    create function shout() returns trigger language plpgsql as $$ begin new.job_title := upper(new.job_title); return new; end $$;
+    create trigger shout before insert on employee for each row execute function shout()`)
+  try {
+    const bodies = Array.from({ length: 30 }, (_, index) => ({ JobTitle: `${index % 3 === 2 ? 'no' : 'yes'} ${index}` }))
+    const answers = await Promise.all(bodies.map((body) => send(titled, 'POST', '/Employees', body)))
+    expect(answers.map(({ status }) => status)).toEqual(bodies.map(({ JobTitle }) => (JobTitle.startsWith('no') ? 403 : 201)))
+    expect((await server.sql`select from employee`).count).toBe(20)
+  } finally {
+    await server.sql.unsafe('drop trigger shout on employee; drop function shout()')
+  }
+})
+
+test.each(['PATCH', 'PUT'])('a %s that refers to a row which the key may not read does not wait for its lock', async (method) => {
+  const [{ id: own }, { id: hidden }] = (await createRows(server, '/Employees', [{ CompanyId: 1 }, { CompanyId: 2 }])) as [
+    { id: number },
+    { id: number },
+  ]
+  const body = { FirstName: 'Abe', CompanyId: 1, ManagerId: hidden }
+  await other
+    .begin(async (transaction) => {
+      await transaction`select from employee where id = ${hidden} for update`
+      const answer = await send(boss, method, `/Employees/${own}`, body)
+      expect(outcomeOf(answer)).toBe('409 ReferenceNotFound ManagerId')
+      throw ROLLBACK
+    })
+    .catch((error) => {
+      if (error !== ROLLBACK) throw error
+    })
 })
 
 describe('a reference to a row that another transaction moves out of what the key reads', () => {
