@@ -58,7 +58,7 @@ export class ChangeFeed {
     const { entities: all, keysInUse: keys, isDraining } = this.parts
     this.requireKept()
     const isStream = formOf(request.headers.get('accept')) === 'ndjson'
-    const query = parseChanges(call.query, all, isStream, (text) => this.tokens.read(text))
+    const query = parseChanges(call.query, all, isStream, (text) => this.readToken(call.rights, text))
     let rights = call.rights as KeyRights
     let views = this.viewsFor(rights, query)
     const parts: FollowParts = {
@@ -103,7 +103,7 @@ export class ChangeFeed {
   async history(entity: Entity, call: ResourceRequest): Promise<Reply> {
     const view = requireFed(viewFor(call))
     const { hasValues } = this.requireKept()
-    const query = parseChanges(call.query, null, false, (text) => this.tokens.read(text))
+    const query = parseChanges(call.query, null, false, (text) => this.readToken(call.rights, text))
     const id = parseId(call.id)
     const absent = new ApiError('NotFound', `There is no ${entity.name} with id ${id ?? excerpt(call.id)}, and no change of one.`)
     if (id === null) throw absent
@@ -117,10 +117,19 @@ export class ChangeFeed {
     return respondChanges(lines, next, more, { hasValues, show: (token) => this.showToken(call.rights, token) })
   }
 
-  /** Returns a token as a key gets it: sealed if one of its rights to read hides anything. */
+  /** Returns a token as a key gets it. */
   private showToken(rights: KeyRights | null, token: string): string {
-    const hides = (entity: Entity) => (rights?.accessTo(entity).read?.text ?? '') !== ''
-    return this.parts.entities.some(hides) ? this.tokens.seal(token) : token
+    return this.areSealed(rights) ? this.tokens.seal(token) : token
+  }
+
+  /** Reads a token that a key has sent; null if it is none. */
+  private readToken(rights: KeyRights | null, text: string): ChangesToken | null {
+    return this.areSealed(rights) ? this.tokens.readSealed(text) : this.tokens.read(text)
+  }
+
+  /** Returns whether the tokens of a key are sealed: if one of its rights to read hides anything. */
+  private areSealed(rights: KeyRights | null): boolean {
+    return this.parts.entities.some((entity) => (rights?.accessTo(entity).read?.text ?? '') !== '')
   }
 
   private requireKept(): { readonly hasValues: boolean } {

@@ -68,6 +68,8 @@ describe('a sealed token', () => {
   test('is read as the plain one that it was made of, and so is a plain one', () => {
     expect(tokens.read(tokens.seal(plain))).toEqual(TOKEN)
     expect(tokens.read(plain)).toEqual(TOKEN)
+    expect(tokens.readSealed(tokens.seal(plain))).toEqual(TOKEN)
+    expect(tokens.readSealed(plain)?.run).toBe('')
     expect(tokens.seal(plain)).toBe(new SealedTokens(() => 'secret').seal(plain))
   })
 
