@@ -30,6 +30,7 @@ export function checkRights(rights: readonly Right[], entities: readonly Entity[
     if (right.verb === 'update') {
       checkUpdate(right)
       checkRules(right, read)
+      checkExpressions(right, read, rights)
     }
     if (right.verb === 'create' || right.verb === 'update') checkCopies(right, rights, entities)
   }
@@ -153,6 +154,29 @@ function checkCopies(right: Right, rights: readonly Right[], entities: readonly 
     if (seen === undefined || mayRead) continue
     const remedy = `give a right to read ${referred.plural} with fields=${source.name}, or leave ${seen.name} out of its rights to ${right.entity.plural}`
     fail(right, `who sets ${property.name} and sees ${seen.name} learns ${source.name} of all ${referred.plural}: ${remedy}.`)
+  }
+}
+
+/**
+ * Checks properties that an expression computes, as a display name that shows the first name only without a nickname: who may set
+ * one source, and sees the result, brings the others to light.
+ */
+function checkExpressions(right: Right, read: Right | null, rights: readonly Right[]) {
+  const settable = settableOf(right)
+  const { entity } = right
+  for (const computed of entity.properties) {
+    const sources = sourcesOf(entity, computed)
+    const set = sources.find((source) => settable.has(source))
+    const isSeen = rights.some((other) => other.entity === entity && shows(other, computed))
+    if (computed.computedBy === null || set === undefined || !isSeen) continue
+    const hidden = sources.filter((source) => source !== set && (read === null || !isVisible(read, source)))
+    if (hidden.length === 0) continue
+    const names = listed(
+      hidden.map(({ name }) => name),
+      'and',
+    )
+    const remedy = `give a right to read with fields=${hidden.map(({ name }) => name).join()}, or leave ${set.name} out of fields`
+    fail(right, `who sets ${set.name} and sees ${computed.name} learns ${names}: ${remedy}.`)
   }
 }
 

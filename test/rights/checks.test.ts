@@ -115,6 +115,24 @@ describe('an update', () => {
   ])('%j is refused', refuses)
 })
 
+describe('a property that an expression computes', () => {
+  test.each([
+    [
+      ['read Employees?fields=DisplayName', 'update Employees?fields=KnownAs'],
+      'who sets KnownAs and sees DisplayName learns FirstName and LastName: give a right to read with fields=FirstName,LastName, or leave KnownAs out of fields.',
+    ],
+    [['read Employees?fields=DisplayName,LastName', 'update Employees?fields=KnownAs'], 'learns FirstName:'],
+    [['read Employees?DisplayName[begins]=A&fields=Id', 'update Employees?fields=KnownAs'], 'learns FirstName and LastName:'],
+  ])('%j is refused', refuses)
+
+  test.each<[string[]]>([
+    [['read Employees?fields=DisplayName,FirstName,LastName', 'update Employees?fields=KnownAs']],
+    [['read Employees?fields=JobTitle', 'update Employees?fields=KnownAs']],
+    [['read Employees?fields=DisplayName', 'update Employees?fields=JobTitle']],
+    [['read Employees?fields=DisplayName', 'create Employees?fields=KnownAs']],
+  ])('%j is accepted', accepts)
+})
+
 describe('a rule between two values', () => {
   const rule = 'End must not be before Start'
   test.each([
