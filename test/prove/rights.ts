@@ -31,13 +31,21 @@ const KEYS = 25
 const READS = 64
 const WRITES = 36
 /** Each how many keys servers with fewer properties are started, and the change feed is followed. */
-const TURNS = { shadowEvery: 12, followEvery: 5 }
+const TURNS = { shadowEvery: 12, followsMax: 5 }
 
 /** Compares the answers of pairs of servers, two pairs at a time, until there are enough. */
 export async function proveRights({ seed, pairs, from = 0, keys = Number.POSITIVE_INFINITY }: Options): Promise<RightsProof> {
   const postgres = await startPostgres(40 + (seed % 20))
   joinPostgres(postgres.url)
-  const all: PairsFindings = { differences: [], pairs: 0, rights: new Set(), refused: 0, hiddenCells: 0, channels: {} }
+  const all: PairsFindings = {
+    differences: [],
+    pairs: 0,
+    followed: 0,
+    rights: new Set(),
+    refused: 0,
+    hiddenCells: 0,
+    channels: {},
+  }
   const startMs = performance.now()
   let next = 0
   const lane = async () => {

@@ -14,7 +14,15 @@ const DIFFERENCES_MAX = 5
 
 /** Tries keys one after the other on two servers. */
 export async function provePairs(options: PairsOptions): Promise<PairsFindings> {
-  const findings: PairsFindings = { differences: [], pairs: 0, rights: new Set(), refused: 0, hiddenCells: 0, channels: {} }
+  const findings: PairsFindings = {
+    differences: [],
+    pairs: 0,
+    followed: 0,
+    rights: new Set(),
+    refused: 0,
+    hiddenCells: 0,
+    channels: {},
+  }
   const [left, right] = await Promise.all([openSide(options), openSide(options)])
   try {
     for (let number = options.from ?? 0; number < (options.from ?? 0) + options.keys; number++) {

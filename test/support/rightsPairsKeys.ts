@@ -4,8 +4,10 @@ import type { KeyRecord } from '../../src/model/key.ts'
 import { parseRights } from '../../src/rights/checks.ts'
 import { RightError } from '../../src/rights/grammar.ts'
 import { entities as declared } from './entities.ts'
+import type { Random } from './random.ts'
 import type { PairAnswer, PairRequest } from './rightsPairsAnswers.ts'
-import type { RandomKey } from './rightsPairsRights.ts'
+import { KINDS, type RandomKey, type RandomRight, randomKey } from './rightsPairsRights.ts'
+import { canBeDeclared } from './rightsPairsShadow.ts'
 
 /** Returns whether a key may be given these rights. */
 export function isAccepted({ text }: RandomKey, entities: readonly Entity[]): boolean {
@@ -16,6 +18,27 @@ export function isAccepted({ text }: RandomKey, entities: readonly Entity[]): bo
     if (error instanceof RightError) return false
     throw error
   }
+}
+
+/**
+ * Draws a key that may be given. `isNarrow`: one that reads all rows and some properties of an entity which could be declared with
+ * these alone. `onRefused`: called for each key that the server would not take.
+ */
+export function acceptedKey(random: Random, number: number, isNarrow: boolean, onRefused: () => void): RandomKey {
+  for (let attempt = 1; ; attempt++) {
+    const kind = isNarrow ? 'narrow' : (KINDS[number % KINDS.length] as (typeof KINDS)[number])
+    const key = randomKey(random, declared, kind)
+    if (isNarrow && !canStandAlone(key, attempt > 50)) continue
+    if (isAccepted(key, declared)) return key
+    onRefused()
+  }
+}
+
+/** Entities of few properties have little to hide; they do where there are no others. */
+function canStandAlone({ rights: [read] }: RandomKey, mayBeSmall: boolean): boolean {
+  const { entity, fields } = read as RandomRight
+  const shown = [entity.id, ...(fields ?? entity.properties)]
+  return canBeDeclared(entity, shown) && (mayBeSmall || shown.length + 3 < entity.properties.length)
 }
 
 /** Returns the record of a key with these rights. */
@@ -60,10 +83,10 @@ export function hiddenNameIn(
       const last = path.at(-1) as string
       // Names of one word are words of messages, too, and of JSON Schema.
       const isWord = !/[a-z][A-Z]/.test(last)
-      if (name === 'Id' || known.has(name) || asked.includes(last.toLowerCase().slice(0, -1))) continue
+      if (name === 'Id' || known.has(name) || asked.includes(last.toLowerCase())) continue
       // The document has the examples of errors, which are open to all.
       if (request.channel === 'document' && (isWord || new RegExp(`\\b${last}\\b`, 'i').test(openText))) continue
-      const pattern = isWord ? `"${last}":` : `\\b(${last}|${last.charAt(0).toUpperCase()}${last.slice(1)})\\b`
+      const pattern = isWord ? `"${last}":|mean ${name}\\b` : `\\b(${last}|${last.charAt(0).toUpperCase()}${last.slice(1)})\\b`
       if (new RegExp(pattern).test(answer.body)) return name
     }
   return null

@@ -4,7 +4,7 @@ import { operators } from '../../src/model/operators.ts'
 import type { Random } from './random.ts'
 import type { PairRequest } from './rightsPairsAnswers.ts'
 import { type RandomKey, type RandomRight, typed } from './rightsPairsRights.ts'
-import { idMaxOf, NEXT_ID, type Rows, randomValue, valueIn } from './rightsPairsRows.ts'
+import { type Rows, randomValue, valueIn } from './rightsPairsRows.ts'
 import type { Secrets } from './rightsPairsSecrets.ts'
 
 /** An entity as the key reads it. */
@@ -28,6 +28,9 @@ export function seenBy({ rights }: RandomKey, secrets: Secrets): Seen[] {
     })
 }
 
+/** Channel of lists with the cursor that a whole key got for the same list. */
+export const FOREIGN_CURSOR = 'list, foreign cursor'
+
 type Headers = Record<string, string>
 
 export class ReadsDraw {
@@ -37,6 +40,7 @@ export class ReadsDraw {
     private readonly random: Random,
     private readonly rows: Rows,
     private readonly seen: readonly Seen[],
+    private readonly secrets: Secrets,
   ) {
     this.entities = [...rows.keys()]
   }
@@ -53,9 +57,16 @@ export class ReadsDraw {
     if (kind < 72) return this.stream(one)
     if (kind < 80) return this.changes(one)
     if (kind < 85) return this.history(one)
-    if (kind < 95 && one.hidden.length > 0) return this.named(one, random.pick(one.hidden).name, 'hidden name')
-    if (kind < 97) return this.named(one, random.pick(['Nmae', 'Xqzw', 'id_', 'Period.Xq', 'Statu']), 'misspelled name')
+    if (kind < 97) return this.strange(one)
     return this.other(one)
+  }
+
+  /** Draws a request with a name that the key does not see, or that there is not. */
+  strange(one: Seen): PairRequest {
+    const { random } = this
+    if (one.hidden.length === 0 || random.chance(25))
+      return this.named(one, random.pick(['Nmae', 'Xqzw', 'id_', 'Period.Xq', 'Statu', 'Days']), 'misspelled name')
+    return this.named(one, random.pick(one.hidden).name, 'hidden name')
   }
 
   private list(one: Seen): PairRequest {
@@ -66,13 +77,15 @@ export class ReadsDraw {
     if (random.chance(60)) parameters.push(`PageSize=${random.pick([5, 5, 7, 20, 50])}`)
     if (random.chance(15)) parameters.push(`page=${1 + random.below(4)}`)
     if (random.chance(20)) parameters.push(`fields=${this.fields(one)}`)
-    if (random.chance(4)) return this.get('list, foreign cursor', one, [...parameters, 'cursor={cursor}'])
+    // A view of everything has the cursors of all keys.
+    const isNarrow = one.hidden.length > 0 || one.right.filters.length > 0
+    if (isNarrow && random.chance(8)) return this.get(FOREIGN_CURSOR, one, [...parameters, 'cursor={cursor}'])
     return this.get(channel, one, parameters, {}, random.chance(8) ? 'HEAD' : 'GET')
   }
 
-  private row({ entity, ids }: Seen): PairRequest {
+  row({ entity, ids }: Seen): PairRequest {
     const { random } = this
-    const id = ids.length > 0 && random.chance(75) ? random.pick(ids) : this.anyId(entity)
+    const id = ids.length > 0 && random.chance(75) ? random.pick(ids) : this.secrets.anyId(random, entity)
     const path = `/${this.spelt(entity.plural)}/${id}`
     const one = this.seen.find((seen) => seen.entity === entity) as Seen
     const query = random.chance(25) ? `?fields=${this.fields(one)}` : ''
@@ -139,7 +152,7 @@ export class ReadsDraw {
     const { random } = this
     const open = this.seen.filter(({ right }) => right.filters.length === 0)
     const { entity, ids } = open.length > 0 && random.chance(85) ? random.pick(open) : one
-    const id = ids.length > 0 && random.chance(80) ? random.pick(ids) : this.anyId(entity)
+    const id = ids.length > 0 && random.chance(80) ? random.pick(ids) : this.secrets.anyId(random, entity)
     const parameters = random.chance(30) ? [`PageSize=${random.pick([1, 2, 5])}`] : []
     return this.request('history', 'GET', `/${entity.plural}/${id}/Changes${questionMark(parameters)}`, {})
   }
@@ -148,14 +161,9 @@ export class ReadsDraw {
   private named(one: Seen, name: string, channel: string): PairRequest {
     const { random } = this
     const spelt = random.pick([
-      name,
-      name,
-      name.toLowerCase(),
-      name.toUpperCase(),
-      name.replace('.', '[').replace(/(\[.*)/, '$1]'),
-      `${name}[]`,
-      `${name}.Id`,
-      name.slice(0, -1),
+      ...[name, name, name.toLowerCase(), name.toUpperCase(), `${name}[]`, `${name}.Id`],
+      ...[name.slice(0, -1), `${name}s`, name.slice(1), name.replace(/(.)(.)$/, '$2$1')],
+      name.replace(/\.(.*)/, '[$1]'),
     ])
     const value = random.pick(['Ada', '>0', '!=', '', 'true', '2024-01-31T09:00:00Z'])
     const parameter = random.pick([
@@ -178,7 +186,7 @@ export class ReadsDraw {
     const { random } = this
     const path = `/${one.entity.plural}`
     return random.pick([
-      this.request('options', 'OPTIONS', random.pick([path, `${path}/${this.anyId(one.entity)}`]), {}),
+      this.request('options', 'OPTIONS', random.pick([path, `${path}/${this.secrets.anyId(random, one.entity)}`]), {}),
       this.request('document', 'GET', '/openapi.json', {}),
       this.request('rights', 'GET', '/Rights', {}),
       this.request('not found', 'GET', random.pick([`${path}/x`, `${path}/0`, `${path}/1/2`, `/Compnies`]), {}),
@@ -194,7 +202,7 @@ export class ReadsDraw {
     const path = `/${entity.plural}`
     const target = random.pick([
       path,
-      `${path}/${this.anyId(entity)}`,
+      `${path}/${this.secrets.anyId(random, entity)}`,
       `${path}/Summary`,
       `/Changes?entity=${entity.plural}`,
       '/Changes',
@@ -214,7 +222,11 @@ export class ReadsDraw {
     const compared = one.right.filters.map(({ property }) => property).filter((property) => one.properties.includes(property))
     const property = compared.length > 0 && random.chance(40) ? random.pick(compared) : random.pick(one.properties)
     const fit = operators.filter(({ serves }) => serves(property.kind))
-    const { sign, isAny, folded } = random.chance(25) ? (fit.find((one) => one.isAny) ?? random.pick(fit)) : random.pick(fit)
+    // Several values are one filter, also where the right has such a one of the same property.
+    const isOfRight = one.right.filters.some((filter) => filter.property === property && filter.sign === '[]')
+    const { sign, isAny, folded } = random.chance(isOfRight ? 75 : 25)
+      ? (fit.find((one) => one.isAny) ?? random.pick(fit))
+      : random.pick(fit)
     const operand = () => encodeURIComponent(typed(property, this.value(one, property)))
     if (folded)
       return [`${property.name}${sign}=${encodeURIComponent(Array.from(this.value(one, property)).slice(0, 2).join('') || 'a')}`]
@@ -244,10 +256,6 @@ export class ReadsDraw {
 
   private someOf<T>(items: readonly T[], count: number): T[] {
     return [...new Set(Array.from({ length: count }, () => this.random.pick(items)))]
-  }
-
-  private anyId(entity: Entity): number {
-    return this.random.chance(95) ? 1 + this.random.below(idMaxOf(entity, this.entities)) : this.random.pick([NEXT_ID, 9_999, 0])
   }
 
   private spelt(name: string): string {

@@ -12,8 +12,8 @@ export interface PairsOptions {
   readonly environment?: Readonly<Record<string, string>>
   /** Each how many keys one reads some properties alone, and is compared with a whole key where there are no others; 0: none. */
   readonly shadowEvery?: number
-  /** Each how many keys the change feed is followed; 0: for none. */
-  readonly followEvery?: number
+  /** Keys that follow the change feed; default: none. */
+  readonly followsMax?: number
   /** True: keys of whole entities and equal databases, to see that the test itself raises no alarm. */
   readonly isWhole?: boolean
 }
@@ -21,6 +21,8 @@ export interface PairsOptions {
 export interface PairsFindings {
   readonly differences: string[]
   pairs: number
+  /** Keys that have followed the change feed. */
+  followed: number
   /** Different texts of rights. */
   readonly rights: Set<string>
   /** Keys whose rights the server refuses. */

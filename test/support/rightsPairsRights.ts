@@ -34,23 +34,38 @@ export interface RandomKey {
 
 const WRITES: readonly Verb[] = ['create', 'update', 'delete']
 
-type Kind = (typeof KINDS)[number] | 'narrow'
+/** Kinds of keys, which take turns. Most may read, since a key that reads nothing learns little. */
+export const KINDS = [
+  'reader',
+  'partner',
+  'desk',
+  'editor',
+  'referrer',
+  'remover',
+  'creator',
+  'blind',
+  'reader',
+  'desk',
+  'mixed',
+] as const
 
-/** Kinds of keys; most may read, since a key that reads nothing learns little. */
-const KINDS = ['reader', 'reader', 'reader', 'desk', 'desk', 'desk', 'editor', 'editor', 'blind', 'mixed'] as const
-
-/** Draws a key of one to several rights. `kind`: what it is for. */
-export function randomKey(random: Random, entities: readonly Entity[], kind: Kind = random.pick(KINDS)): RandomKey {
+/** Draws a key of one to several rights. `kind`: what it is for; `narrow` reads all rows and some of their properties. */
+export function randomKey(random: Random, entities: readonly Entity[], kind: (typeof KINDS)[number] | 'narrow'): RandomKey {
   const draw = new RightsDraw(random, entities)
-  const main = random.pick(entities)
+  const refersToOthers = ({ properties }: Entity) => properties.some(({ reference }) => reference)
+  const referred = entities.filter(({ name }) => entities.some((one) => one.properties.some((p) => p.reference?.entity === name)))
+  const main = random.pick(kind === 'referrer' ? entities.filter(refersToOthers) : kind === 'remover' ? referred : entities)
   if (kind === 'narrow') return keyOf(draw.readSome(main))
-  const others = entities.filter((entity) => entity !== main && random.chance(40))
   const rights: RandomRight[] = []
-  if (kind !== 'blind') {
-    rights.push(draw.read(main))
-    for (const other of others) rights.push(draw.read(other))
-  }
+  if (kind === 'partner') rights.push(draw.readOfPartner(main))
+  else if (kind === 'referrer') rights.push(draw.read(main), ...draw.readReferred(main))
+  else if (kind !== 'blind') rights.push(draw.read(main))
+  for (const other of entities)
+    if (kind !== 'blind' && !rights.some(({ entity }) => entity === other) && random.chance(40)) rights.push(draw.read(other))
   if (kind === 'desk') rights.push(draw.update(main, rights))
+  if (kind === 'remover') rights.push(draw.write('delete', main, rights))
+  if (kind === 'creator' || kind === 'referrer') rights.push(draw.write('create', main, rights))
+  if (kind === 'referrer') rights.push(draw.update(main, rights))
   if (kind === 'editor' || kind === 'blind')
     for (const verb of WRITES) if (random.chance(60)) rights.push(draw.write(verb, main, rights))
   if (kind === 'mixed')
@@ -66,7 +81,13 @@ export function keyOf(rights: readonly RandomRight[]): RandomKey {
 /** Returns a key whose rights differ from those of this one in values alone, as of two partners; null if it has no value. */
 export function twinOf(random: Random, key: RandomKey, entities: readonly Entity[]): RandomKey | null {
   let differs = false
-  const other = ({ property, sign, values }: Condition): Condition => {
+  const conditions = key.rights.flatMap(({ filters, becomes }) => [...filters, ...(becomes ?? [])])
+  // Where one value of several differs, all but one must be told apart.
+  const first = random.chance(60) ? conditions[0] : random.pick(conditions)
+  const only = conditions.length > 1 && random.chance(60) ? first : null
+  const other = (condition: Condition): Condition => {
+    const { property, sign, values } = condition
+    if (only !== null && condition !== only) return condition
     const target = property.reference ? targetOf(property, entities) : null
     const drawn = values.map((value) => {
       if (value === '' || property.kind.name === 'boolean') return value
@@ -110,6 +131,30 @@ class RightsDraw {
     const filters = this.random.chance(65) ? this.filters(entity, 1 + this.random.below(2), entity.properties) : []
     const fields = this.random.chance(75) || filters.length === 0 ? this.some(entity.properties, 45) : null
     return rightOf({ verbs: ['read'], entity, filters, fields, becomes: null })
+  }
+
+  /** A right to the rows of one of several values, and of those a part: what two partners have, whose values differ. */
+  readOfPartner(entity: Entity): RandomRight {
+    const texts = entity.properties.filter(({ kind, writable }) => kind.name === 'text' && writable)
+    const property = this.random.pick(texts)
+    const others = entity.properties.filter((one) => one !== property && one.writable)
+    const filters = [this.condition(entity, property, ['[]']), this.condition(entity, this.random.pick(others), ['!='])]
+    const fields = new Set([property, ...(this.some(entity.properties, 40) ?? [])])
+    return rightOf({ verbs: ['read'], entity, filters, fields: [...fields], becomes: null })
+  }
+
+  /** Rights to some rows of what the entity refers to, with what it copies of them. */
+  readReferred(entity: Entity): RandomRight[] {
+    const targets = new Set(entity.properties.flatMap((one) => (one.reference ? [targetOf(one, this.entities)] : [])))
+    return [...targets].flatMap((target) => {
+      if (target === entity) return []
+      const sources = target.properties.filter(({ column }) =>
+        entity.properties.some(({ reference }) => reference?.copy?.source === column),
+      )
+      const filters = [this.condition(target, target.id, ['>', '<=', '[]'])]
+      const fields = [...new Set([...sources, ...(this.some(target.properties, 30) ?? [])])]
+      return [rightOf({ verbs: ['read'], entity: target, filters, fields, becomes: null })]
+    })
   }
 
   /** Rights to all rows and some of their properties, to read them and to set them in new rows. */

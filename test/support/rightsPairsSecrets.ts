@@ -6,7 +6,7 @@ import { parseFilter } from '../../src/parse/filter.ts'
 import { compilePredicate } from './predicate.ts'
 import type { Random } from './random.ts'
 import { type Condition, parametersOf, type RandomKey, type RandomRight } from './rightsPairsRights.ts'
-import { idMaxOf, keepRules, type Rows, randomCell, randomValue, rowOf, sourcesOf, targetOf } from './rightsPairsRows.ts'
+import { idMaxOf, keepRules, NEXT_ID, type Rows, randomCell, randomValue, rowOf, sourcesOf, targetOf } from './rightsPairsRows.ts'
 
 type MutableRows = Map<Entity, Map<number, Map<Property, string | null>>>
 
@@ -28,6 +28,7 @@ export class Secrets {
   private readonly fixedRows = new Map<Entity, Set<number>>()
   /** Rows that hidden references may lead to, where that a row is referred to must stay as it is. */
   private readonly allowedTargets = new Map<Property, ReadonlySet<number>>()
+  private readonly oneSided = new Map<Entity, readonly number[]>()
   private readonly reads = new Map<Entity, readonly RandomRight[]>()
   /** Rows of each entity that the key may read now, and those that it could read after a write. */
   private readonly exposed = new Map<Entity, number[]>()
@@ -63,7 +64,7 @@ export class Secrets {
   }
 
   /** Returns other rows, which differ from the given ones in hidden cells and rows alone. */
-  variant(random: Random): MutableRows {
+  private variant(random: Random): MutableRows {
     const varied: MutableRows = new Map()
     for (const entity of this.entities) {
       const own = new Map<number, Map<Property, string | null>>()
@@ -73,6 +74,23 @@ export class Secrets {
     }
     for (const [entity, own] of varied) for (const [id, cells] of own) this.vary(random, varied, entity, id, cells)
     return varied
+  }
+
+  /** Returns the pair of variants for two databases, and keeps which rows are in one of them alone. */
+  variants(random: Random): [MutableRows, MutableRows] {
+    const pair: [MutableRows, MutableRows] = [this.variant(random), this.variant(random)]
+    for (const entity of this.entities) {
+      const [one, other] = pair.map((rows) => new Set(rows.get(entity)?.keys())) as [Set<number>, Set<number>]
+      this.oneSided.set(entity, [...one.symmetricDifference(other)])
+    }
+    return pair
+  }
+
+  /** Draws an id: often of a row that only one of the databases has, which no answer may tell. */
+  anyId(random: Random, entity: Entity): number {
+    const oneSided = this.oneSided.get(entity) ?? []
+    if (oneSided.length > 0 && random.chance(40)) return random.pick(oneSided)
+    return random.chance(92) ? 1 + random.below(idMaxOf(entity, this.entities)) : NEXT_ID + random.below(4)
   }
 
   /** Draws values of hidden cells that the key's rights do not compare. */

@@ -12,7 +12,7 @@ import { ServerProcesses } from './serverProcesses.ts'
 const VIEWS = JSON.stringify(join(import.meta.dir, '../../src/model/view.ts'))
 
 /** Returns whether an entity can be declared with these properties alone: what it copies from itself must be among them. */
-export function canStandAlone(entity: Entity, properties: readonly Property[]): boolean {
+export function canBeDeclared(entity: Entity, properties: readonly Property[]): boolean {
   const copied = properties.flatMap((property) => (property.reference ? [property] : []))
   return (
     properties.some(({ writable }) => writable) &&

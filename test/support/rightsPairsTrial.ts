@@ -4,14 +4,14 @@ import { entities as declared } from './entities.ts'
 import type { Random } from './random.ts'
 import { linkedTarget, type PairAnswer, type PairRequest, PUBLIC_URL, Side, showRequest } from './rightsPairsAnswers.ts'
 import { followBoth, longPoll } from './rightsPairsFollow.ts'
-import { hiddenNameIn, isAccepted, recordOf, wholeKey } from './rightsPairsKeys.ts'
+import { acceptedKey, hiddenNameIn, isAccepted, recordOf, wholeKey } from './rightsPairsKeys.ts'
 import { WriteOracle } from './rightsPairsOracle.ts'
-import { ReadsDraw, type Seen, seenBy } from './rightsPairsReads.ts'
+import { FOREIGN_CURSOR, ReadsDraw, type Seen, seenBy } from './rightsPairsReads.ts'
 import { around, excerptsOf, type PairsFindings, type PairsOptions, withoutEmpty } from './rightsPairsReport.ts'
-import { keyOf, narrowerKey, type RandomKey, type RandomRight, randomKey, twinOf } from './rightsPairsRights.ts'
+import { keyOf, narrowerKey, type RandomKey, twinOf } from './rightsPairsRights.ts'
 import { fill, randomRows } from './rightsPairsRows.ts'
 import { type HiddenWrite, Secrets } from './rightsPairsSecrets.ts'
-import { canStandAlone, openShadow, withoutCursors } from './rightsPairsShadow.ts'
+import { openShadow, withoutCursors } from './rightsPairsShadow.ts'
 import { dryRunOf, mayWrite, WritesDraw } from './rightsPairsWrites.ts'
 import { KEY, makeKey, type TestKey } from './server.ts'
 
@@ -33,7 +33,9 @@ export class Trial {
   private subject: TestKey = makeKey()
   private other: TestKey = makeKey()
   private secrets: Secrets | null = null
+  private rows: ReturnType<typeof randomRows> = new Map()
   private readonly entities: readonly Entity[] = declared
+  private readonly sides: readonly [Side, Side]
 
   constructor(
     private readonly left: Side,
@@ -42,7 +44,9 @@ export class Trial {
     private readonly number: number,
     private readonly options: PairsOptions,
     private readonly findings: PairsFindings,
-  ) {}
+  ) {
+    this.sides = [left, right]
+  }
 
   async run(): Promise<void> {
     await this.begin()
@@ -54,34 +58,31 @@ export class Trial {
     if (this.isShadowed) await this.compareShadow(seen)
     await this.writeHidden(secrets)
     await this.readAgain(reads)
-    if (isTurn(this.number, this.options.followEvery)) await this.follow(seen, secrets)
+    await this.follow(seen, secrets)
     if (mayWrite(this.key)) await this.writeAll(seen, secrets)
     await this.checkVisible('at the end')
     await this.checkCharges()
-  }
-
-  private get sides(): readonly [Side, Side] {
-    return [this.left, this.right]
   }
 
   private async onBoth(work: (side: Side) => Promise<void>): Promise<void> {
     await Promise.all(this.sides.map(work))
   }
 
-  private rows: ReturnType<typeof randomRows> = new Map()
-
   private get isShadowed(): boolean {
-    return isTurn(this.number, this.options.shadowEvery)
+    const every = this.options.shadowEvery ?? 0
+    return every > 0 && this.number % every === every - 1
   }
 
   private async begin(): Promise<void> {
     const { random, entities } = this
     this.rows = randomRows(random, entities)
-    this.key = this.options.isWhole ? wholeKey(entities) : this.accepted(() => this.draw())
+    this.key = this.options.isWhole
+      ? wholeKey(entities)
+      : acceptedKey(random, this.number, this.isShadowed, () => this.findings.refused++)
     this.twin = this.options.isWhole ? null : twinOf(random, this.key, entities)
     if (this.twin && !isAccepted(this.twin, entities)) this.twin = null
     this.secrets = new Secrets(this.rows, this.key)
-    const [one, other] = [this.secrets.variant(random), this.secrets.variant(random)]
+    const [one, other] = this.secrets.variants(random)
     this.subject = makeKey({ name: 'subject', ...recordOf(this.key) })
     this.other = makeKey({ name: 'other', ...recordOf(this.twin ?? this.key) })
     const records = [this.subject.record, this.other.record]
@@ -90,24 +91,6 @@ export class Trial {
     await Promise.all(this.sides.map(({ server }) => server.replaceKeys(records)))
     for (const { text } of this.key.rights) this.findings.rights.add(text)
     this.findings.hiddenCells += this.secrets.hiddenCells
-  }
-
-  private draw(): RandomKey {
-    if (!this.isShadowed) return randomKey(this.random, this.entities)
-    for (;;) {
-      const key = randomKey(this.random, this.entities, 'narrow')
-      const [{ entity, fields }] = key.rights as [RandomRight]
-      if (canStandAlone(entity, [entity.id, ...(fields ?? entity.properties)])) return key
-    }
-  }
-
-  /** Draws keys until the server takes one. */
-  private accepted(draw: () => RandomKey): RandomKey {
-    for (;;) {
-      const key = draw()
-      if (isAccepted(key, this.entities)) return key
-      this.findings.refused++
-    }
   }
 
   /** What the key may see must be the same in both databases, as a whole key reads it, and the key must see just that. */
@@ -132,6 +115,8 @@ export class Trial {
         body: null,
       }
       const [own] = await this.ask(request)
+      if (filters.length > 0 && own.headers.has('x-changes-after'))
+        this.report('a stream has a token of changes that the key may not read', showRequest(request), own.text, '')
       if (own.body !== one)
         this.report(
           `the key does not get what its address has ${moment} (${filters.length} filters)`,
@@ -143,15 +128,22 @@ export class Trial {
   }
 
   private async readAll(seen: readonly Seen[]): Promise<Map<PairRequest, PairAnswer>> {
-    const draw = new ReadsDraw(this.random, this.rows, seen)
+    const draw = new ReadsDraw(this.random, this.rows, seen, this.secrets as Secrets)
     const answers = new Map<PairRequest, PairAnswer>()
     for (let left = this.options.reads; left > 0; left -= AT_ONCE) {
-      const requests = Array.from({ length: Math.min(AT_ONCE, left) }, () => draw.next())
+      // Reads of rows at the same moment are one statement, if they may be.
+      const ofRows = seen.length > 0 && this.random.chance(30)
+      const requests = Array.from({ length: Math.min(AT_ONCE, left) }, () =>
+        ofRows ? draw.row(this.random.pick(seen)) : draw.next(),
+      )
       // Others may have been answered before, or not.
       if (this.random.chance(30)) await Promise.all(requests.map((request) => this.askOthers(request)))
       const alone = await this.askAtOnce(requests)
       await Promise.all(requests.map((request, index) => this.askTogether(request, alone[index]?.[0] as PairAnswer)))
       for (const [index, request] of requests.entries()) answers.set(request, alone[index]?.[0] as PairAnswer)
+      for (const [request, { status, text }] of answers)
+        if (request.channel === FOREIGN_CURSOR && status < 400)
+          this.report('a cursor of another key is valid', showRequest(request), text, '')
       await Promise.all(requests.map((request, index) => this.followLinks(request, alone[index]?.[0] as PairAnswer)))
     }
     return answers
@@ -178,10 +170,15 @@ export class Trial {
     const { url, close } = await openShadow(entity, properties, databaseUrl, { ...SETTINGS, ...this.options.environment })
     const shadow = new Side({ ...this.left.server, url }, '')
     try {
-      const draw = new ReadsDraw(this.random, this.rows, seen)
+      const draw = new ReadsDraw(this.random, this.rows, seen, this.secrets as Secrets)
       const creates = this.key.rights.find(({ verbs }) => verbs.includes('create'))
       for (let left = this.options.reads; left > 0; left--) {
-        const request = creates && this.random.chance(25) ? dryRunOf(this.random, creates) : draw.next()
+        const request =
+          creates && this.random.chance(25)
+            ? dryRunOf(this.random, creates)
+            : this.random.chance(40)
+              ? draw.strange(one)
+              : draw.next()
         if (!OF_ONE_ENTITY.test(request.channel) || hasSymbols(request)) continue
         const [[own], whole] = await Promise.all([this.compare(request), shadow.ask(request, `ApiKey ${KEY}`)])
         this.findings.pairs++
@@ -197,7 +194,8 @@ export class Trial {
   /** Follows the change feed while hidden values change, then visible ones, then the rights. */
   private async follow(seen: readonly Seen[], secrets: Secrets): Promise<void> {
     const open = seen.filter(({ right, ids }) => right.filters.length === 0 && ids.length > 0)
-    if (open.length === 0) return
+    if (open.length === 0 || this.findings.followed >= (this.options.followsMax ?? 0)) return
+    this.findings.followed++
     const { entity, properties, ids } = this.random.pick(open)
     const poll = this.compare(longPoll(entity.plural))
     const hidden = secrets.hiddenWrites(this.random, 6).filter((write) => write.entity === entity)
@@ -279,7 +277,7 @@ export class Trial {
 
   private async writeAll(seen: readonly Seen[], secrets: Secrets): Promise<void> {
     const { random } = this
-    const reads = new ReadsDraw(random, this.rows, seen)
+    const reads = new ReadsDraw(random, this.rows, seen, secrets)
     const writes = new WritesDraw(random, this.key, secrets)
     const oracle = new WriteOracle(this.left.server.sql, this.key, this.entities)
     let hasWrittenAtOnce = false
@@ -317,8 +315,17 @@ export class Trial {
   private async write(request: PairRequest, oracle: WriteOracle): Promise<void> {
     const before = await oracle.before(request)
     const [answer] = await this.ask(request)
+    if (isDryRun(request)) await this.compareDryRun(request, answer)
     for (const fault of await oracle.faultsOf(request, answer, before))
       this.report(fault, showRequest(request), String(before), answer.text)
+  }
+
+  /** A dry run says what the create will say. */
+  private async compareDryRun(dry: PairRequest, said: PairAnswer): Promise<void> {
+    const request = { ...dry, channel: 'create after a dry run', target: dry.target.replace('?dryRun=1', '') }
+    const [done] = await this.ask(request)
+    const isSame = said.status === 200 ? done.status === 201 : done.text === said.text
+    if (!isSame) this.report('a dry run says something else than the create', showRequest(dry), said.text, done.text)
   }
 
   /** Writes different rows at once, beside another key whose rights differ in values. */
@@ -376,9 +383,8 @@ export class Trial {
   }
 }
 
-/** Returns whether it is the turn of the key with this number. */
-function isTurn(number: number, every = 0): boolean {
-  return every > 0 && number % every === every - 1
+function isDryRun({ target, headers }: PairRequest): boolean {
+  return target.endsWith('?dryRun=1') && !('idempotency-key' in headers)
 }
 
 function hasSymbols({ target, headers }: PairRequest): boolean {

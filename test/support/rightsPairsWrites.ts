@@ -4,7 +4,7 @@ import { type Entity, isGroup, type Property } from '../../src/model/entity.ts'
 import type { Random } from './random.ts'
 import type { PairRequest } from './rightsPairsAnswers.ts'
 import { type Condition, type RandomKey, type RandomRight, typed } from './rightsPairsRights.ts'
-import { idMaxOf, NEXT_ID, randomCell, targetOf } from './rightsPairsRows.ts'
+import { idMaxOf, randomCell, targetOf } from './rightsPairsRows.ts'
 import type { Secrets } from './rightsPairsSecrets.ts'
 
 type Headers = Record<string, string>
@@ -114,7 +114,7 @@ export class WritesDraw {
     const writable = entity.properties.filter((property) => property.writable)
     const right: RandomRight = { verbs: ['update'], entity, filters: [], fields: null, becomes: null, text: '' }
     const method = random.pick(['POST', 'PUT', 'PATCH', 'DELETE'])
-    const path = `/${entity.plural}${method === 'POST' ? '' : `/${this.anyId(entity)}`}`
+    const path = `/${entity.plural}${method === 'POST' ? '' : `/${this.secrets.anyId(this.random, entity)}`}`
     return this.request('any write', method, path, {}, method === 'DELETE' ? null : this.body(right, this.someOf(writable, 2)))
   }
 
@@ -125,20 +125,18 @@ export class WritesDraw {
   /** Draws a row within the reach of the right, or any. */
   private idFor(right: RandomRight): number {
     const reached = this.secrets.reached(right)
-    if (reached.length > 0 && this.random.chance(75)) return this.random.pick(reached)
+    if (reached.length > 0 && this.random.chance(65)) return this.random.pick(reached)
     const readable = this.secrets.readable(right.entity)
-    return readable.length > 0 && this.random.chance(50) ? this.random.pick(readable) : this.anyId(right.entity)
-  }
-
-  private anyId(entity: Entity): number {
-    return this.random.chance(85) ? 1 + this.random.below(idMaxOf(entity, this.entities)) : NEXT_ID + this.random.below(4)
+    return readable.length > 0 && this.random.chance(50)
+      ? this.random.pick(readable)
+      : this.secrets.anyId(this.random, right.entity)
   }
 
   private conditions(path: string | null): Headers {
     const { random } = this
     if (path === null) return random.chance(95) ? {} : { [random.pick(['if-match', 'if-none-match'])]: '*' }
-    if (!random.chance(30)) return {}
-    return { [random.chance(80) ? 'if-match' : 'if-none-match']: random.pick([`{tag:${path}}`, `{tag:${path}}`, '*', '"0-0"']) }
+    if (!random.chance(40)) return {}
+    return { [random.chance(60) ? 'if-match' : 'if-none-match']: random.pick([`{tag:${path}}`, `{tag:${path}}`, '*', '"0-0"']) }
   }
 
   /** Writes a body with these properties, sometimes with another one, in any case of names. */
