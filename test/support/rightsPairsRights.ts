@@ -83,8 +83,8 @@ export function twinOf(random: Random, key: RandomKey, entities: readonly Entity
   let differs = false
   const conditions = key.rights.flatMap(({ filters, becomes }) => [...filters, ...(becomes ?? [])])
   // Where one value of several differs, all but one must be told apart.
-  const first = random.chance(60) ? conditions[0] : random.pick(conditions)
-  const only = conditions.length > 1 && random.chance(60) ? first : null
+  const first = random.chance(75) ? conditions[0] : random.pick(conditions)
+  const only = conditions.length > 1 && random.chance(80) ? first : null
   const other = (condition: Condition): Condition => {
     const { property, sign, values } = condition
     if (only !== null && condition !== only) return condition

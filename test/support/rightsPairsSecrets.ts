@@ -86,6 +86,11 @@ export class Secrets {
     return pair
   }
 
+  /** Returns whether only one of the databases has the row. */
+  isOneSided(entity: Entity, id: number): boolean {
+    return this.oneSided.get(entity)?.includes(id) === true
+  }
+
   /** Draws an id: often of a row that only one of the databases has, which no answer may tell. */
   anyId(random: Random, entity: Entity): number {
     const oneSided = this.oneSided.get(entity) ?? []

@@ -28,7 +28,7 @@ export class WritesDraw {
     const { random, key } = this
     if (this.replays.length > 0 && random.chance(12)) return this.repetition()
     const rights = key.rights.filter(({ verbs }) => !verbs.includes('read'))
-    if (rights.length === 0 || random.chance(6)) return this.any()
+    if (rights.length === 0 || random.chance(10)) return this.any()
     const right = random.pick(rights)
     const [verb] = right.verbs
     const request = verb === 'create' ? this.create(right) : verb === 'update' ? this.update(right) : this.remove(right)
@@ -110,7 +110,8 @@ export class WritesDraw {
   /** A write to which the key may have no right, with a property that it may not know. */
   private any(): PairRequest {
     const { random } = this
-    const entity = random.pick(this.entities)
+    // Entities to which it has another right are the likeliest to be confused.
+    const entity = random.chance(70) ? random.pick(this.key.rights).entity : random.pick(this.entities)
     const writable = entity.properties.filter((property) => property.writable)
     const right: RandomRight = { verbs: ['update'], entity, filters: [], fields: null, becomes: null, text: '' }
     const method = random.pick(['POST', 'PUT', 'PATCH', 'DELETE'])
@@ -134,6 +135,13 @@ export class WritesDraw {
 
   private conditions(path: string | null): Headers {
     const { random } = this
+    // Whether a row has a version must not tell that it is there.
+    const [, plural, id] = path?.split('/') ?? []
+    if (
+      this.entities.some((entity) => entity.plural === plural && this.secrets.isOneSided(entity, Number(id))) &&
+      random.chance(50)
+    )
+      return { [random.pick(['if-match', 'if-none-match'])]: '*' }
     if (path === null) return random.chance(95) ? {} : { [random.pick(['if-match', 'if-none-match'])]: '*' }
     if (!random.chance(40)) return {}
     return { [random.chance(60) ? 'if-match' : 'if-none-match']: random.pick([`{tag:${path}}`, `{tag:${path}}`, '*', '"0-0"']) }
