@@ -6,6 +6,9 @@ import { normalBody } from './rightsPairsAnswers.ts'
 const SILENCE_MS = 400
 const WAIT_MS_MAX = 10_000
 
+/** What stands behind the lines of a stream whose connection has broken. */
+export const BROKEN = 'the stream is broken'
+
 /** A stream of changes, line by line. */
 class FollowedChanges {
   private text = ''
@@ -48,7 +51,7 @@ class FollowedChanges {
     try {
       for await (const chunk of answer.body ?? []) this.text += decoder.decode(chunk, { stream: true })
     } catch (error) {
-      this.text += `the stream is broken: ${error}`
+      this.text += `${BROKEN}: ${error}`
     }
     this.isEnded = true
   }

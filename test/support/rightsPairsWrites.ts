@@ -62,7 +62,7 @@ export class WritesDraw {
   private create(right: RandomRight): PairRequest {
     const { random } = this
     const path = `/${right.entity.plural}`
-    const dryRun = random.chance(15) ? '?dryRun=1' : ''
+    const dryRun = random.chance(30) ? '?dryRun=1' : ''
     const row = () =>
       this.body(
         right,
