@@ -86,7 +86,11 @@ export function hiddenNameIn(
       if (name === 'Id' || known.has(name) || asked.includes(last.toLowerCase())) continue
       // The document has the examples of errors, which are open to all.
       if (request.channel === 'document' && (isWord || new RegExp(`\\b${last}\\b`, 'i').test(openText))) continue
-      const pattern = isWord ? `"${last}":|mean ${name}\\b` : `\\b(${last}|${last.charAt(0).toUpperCase()}${last.slice(1)})\\b`
+      const named = name.replace('.', '\\.')
+      // As a member, a hint, the target of an error, and in the conditions that a refusal names.
+      const pattern = isWord
+        ? `"${last}":|mean ${named}\\b|"Target":"${named}"|(with|&|lets) ${named}[=[ ]`
+        : `\\b(${last}|${last.charAt(0).toUpperCase()}${last.slice(1)})\\b`
       if (new RegExp(pattern).test(answer.body)) return name
     }
   return null
