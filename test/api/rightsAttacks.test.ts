@@ -311,6 +311,49 @@ describe('found', () => {
     )
   })
 
+  test.each([
+    ['read Employees?fields=Id,DisplayName'],
+    ['read Absences?fields=Id,EmployeeId,Employee'],
+    ['read Employees?fields=Id,ManagerId,Manager'],
+    ['read Absences?Employee[begins]=R&fields=Id'],
+    ['delete Absences?Employee[begins]=R'],
+  ])('13, 16: who empties a nickname sees the first name that is hidden: %s', (right) => {
+    expect(() => parseRights([right, 'update Employees?fields=KnownAs'], entities)).toThrow(RightError)
+  })
+
+  test('16: a nickname is emptied of a row that the key may not read, and its copy tells the first name', () => {
+    const rights = ['read Employees?CompanyId=1', 'update Employees?fields=KnownAs', 'read Absences?fields=Employee,EmployeeId']
+    expect(() => parseRights(rights, entities)).toThrow(RightError)
+  })
+
+  test('17: a rename that waits for another one is not done once its key was revoked', async () => {
+    const key = keyWith('read Companies', 'update Companies')
+    const own = await startServer({ keys: [key.record], hasForeignRows: true })
+    for (const Name of ['one', 'two']) await createRow(own, '/Companies', { Name })
+    for (const [id, name] of [
+      [1, '=one'],
+      [2, '=two'],
+    ] as const)
+      await own.sql`insert into employee (company_id, company_key) select ${id}, ${name} from generate_series(1, 1001)`
+    const [locked, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const holding = own.sql.begin(async (transaction) => {
+      await transaction`select from employee where company_id = 1 limit 1 for update`
+      locked.resolve()
+      await over.promise
+    })
+    await locked.promise
+    const renames = [1, 2].map(async (id) => {
+      await Bun.sleep(500 * id)
+      return own.send('PATCH', `/Companies/${id}`, { Name: 'renamed' }, key.headers)
+    })
+    await Bun.sleep(2_000)
+    await own.replaceKeys([])
+    await Bun.sleep(1_000)
+    over.resolve()
+    await Promise.all([holding, ...renames])
+    expect((await own.get('/Companies/2')).body.name).toBe('two')
+  }, 20_000)
+
   test('12: a key whose tokens are sealed takes no plain ones, which would tell how many transactions there were', async () => {
     const { next } = (await server.get('/Changes?after=now')).body
     const [run = '', position = ''] = Buffer.from(next, 'base64url').toString().split('.')
