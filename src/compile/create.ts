@@ -132,8 +132,8 @@ function insertMany(parts: InsertParts, operands: readonly Operand[], guard: Gua
 }
 
 /**
- * As `insertMany`, for runs that a guard may refuse: it returns the number of each run, since a trigger may have changed the values
- * by which a row could be told from others.
+ * As `insertMany`, for runs that a guard may refuse: it returns the number of each run, since a trigger may have changed the
+ * values by which a row could be told from others.
  */
 function insertAdmitted(
   entity: Entity,

@@ -7,6 +7,15 @@ export function shownView({ whole, read }: Access): View {
   return read ?? viewOf(whole, new Set(), [], '')
 }
 
+/** Returns the names of all properties that the key neither reads nor sets. */
+export function hiddenNames(accesses: readonly Access[]): string[] {
+  const seen = accesses.flatMap(({ read, create, update }) =>
+    [read, create?.body, update?.body].flatMap((one) => one?.properties ?? []),
+  )
+  const names = new Set(seen.map(({ name }) => name))
+  return accesses.flatMap(({ whole }) => whole.properties.map(({ name }) => name).filter((name) => !names.has(name)))
+}
+
 /** True if the change feed has events of the entity for the key. A row may enter and leave a view with filters unseen. D80 */
 export function hasEvents({ read }: Access): boolean {
   return read !== null && read.filters.length === 0

@@ -53,12 +53,19 @@ export const errorSchemas = {
   Error: errorBody(schemaRef<ErrorCode>('ErrorCode')),
 }
 
-/** Examples of the errors that an operation may answer. */
-export function errorExampleValues(operations: readonly Operation[], baseUrl: string): Record<string, Part> {
+/** Examples of the errors that an operation may answer. Those that have one of the `hidden` names have no value. */
+export function errorExampleValues(
+  operations: readonly Operation[],
+  baseUrl: string,
+  hidden: readonly string[],
+): Record<string, Part> {
   const codes = new Set(operations.flatMap(({ codes }) => codes))
+  const words = hidden.map((name) => new RegExp(`\\b${RegExp.escape(name)}\\b`))
   const values = [...codes].map((code) => {
     const { title, answer } = entryOf(code)
-    return [code, { summary: title, value: bodyOfError(code, answer, baseUrl) }]
+    const value = bodyOfError(code, answer, baseUrl)
+    const text = JSON.stringify(value)
+    return [code, words.some((word) => word.test(text)) ? { summary: title } : { summary: title, value }]
   })
   return Object.fromEntries(values)
 }

@@ -2,7 +2,7 @@
 import { version } from '../../package.json'
 import type { Access } from '../model/access.ts'
 import { formatRules, type Rule } from '../model/limits.ts'
-import { hasEvents, shownView } from './accesses.ts'
+import { hasEvents, hiddenNames, shownView } from './accesses.ts'
 import { changesParameters, changesSchemas, listChangesParameters } from './changes.ts'
 import { referredFrom } from './components.ts'
 import { conditionSchemas } from './conditions.ts'
@@ -75,7 +75,7 @@ export function describeApi(accesses: readonly Access[], facts: ServerFacts) {
           parameters: { ...sharedParameters, ...changesParameters },
           headers: headerSchemas(facts.limits, facts.baseUrl),
           responses: errors.components,
-          examples: errorExampleValues(operations, facts.baseUrl),
+          examples: errorExampleValues(operations, facts.baseUrl, hiddenNames(accesses)),
         },
         paths,
       ),

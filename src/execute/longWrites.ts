@@ -20,8 +20,11 @@ export class LongWrites {
     this.database = new Database({ ...options, ...limits, ...name, kind: 'longWrite' })
   }
 
-  /** Runs a statement after those that came earlier, again only if it had no effect. @throws as `Database.write`; ApiError 503 */
-  async write({ text, values, claim, keyId }: BatchableStatement): Promise<Row[]> {
+  /**
+   * Runs a statement after those that came earlier, again only if it had no effect. `requireAllowed`: called when it is its turn,
+   * since its key may have lost the right meanwhile. @throws as `Database.write` and `requireAllowed`; ApiError 503
+   */
+  async write({ text, values, claim, keyId }: BatchableStatement, requireAllowed: () => Promise<void>): Promise<Row[]> {
     if (this.queued >= LONG_WRITES_MAX) throwBusy()
     this.queued++
     const before = this.last
@@ -29,6 +32,7 @@ export class LongWrites {
     this.last = before.then(() => promise)
     try {
       await withDeadline(before, LONG_WRITE_WAIT_MS_MAX, throwBusy)
+      await requireAllowed()
       return await this.database.write({ text, values, claim, keyId })
     } finally {
       this.queued--

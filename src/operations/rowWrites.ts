@@ -3,6 +3,7 @@ import { compileCreate } from '../compile/create.ts'
 import { compileCreateRows } from '../compile/createRows.ts'
 import { compileRemove } from '../compile/remove.ts'
 import { compileUpdate } from '../compile/update.ts'
+import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { LONG_WRITE_MS_MAX } from '../execute/limits.ts'
 import { ConstraintViolation } from '../execute/outcomes.ts'
@@ -15,7 +16,7 @@ import type { Row } from '../model/sql.ts'
 import type { FaultOf } from './guardRefusals.ts'
 import { conflict, type Idempotency, type Written } from './idempotency.ts'
 import { Refusals, type RefusedRows, type RefusedUpdate, type RefusedWrite } from './refusals.ts'
-import { accessFor, type ResourceParts, type ResourceRequest } from './resourceRequest.ts'
+import { accessFor, type ResourceParts, type ResourceRequest, requireRight } from './resourceRequest.ts'
 import type { FindRow, RowReads } from './rowReads.ts'
 
 /** Maximum attempts: the cause of a refusal may have disappeared when it is looked up. */
@@ -157,7 +158,20 @@ export class RowWrites {
     const written = await this.attempt(compileUpdate(this.entity, plan, this.copying), refused, database)
     if (written !== null) return written
     call.server?.timeout(call.request, LONG_WRITE_MS_MAX / 1_000)
-    return this.write(compileUpdate(this.entity, plan), refused, longWrites)
+    const requireAllowed = () => this.requireSameRights(call)
+    const writer: Writer = { write: (statement) => longWrites.write(statement, requireAllowed) }
+    return this.write(compileUpdate(this.entity, plan), refused, writer)
+  }
+
+  /** Checks that the key still has the rights by which the write was planned. @throws ApiError */
+  private async requireSameRights({ request, rights }: ResourceRequest): Promise<void> {
+    const { keysInUse } = this.parts
+    // Requests of APP_FILE carry no key.
+    if (!keysInUse || !request.headers.has('authorization')) return
+    const present = await keysInUse.rightsOf(request)
+    requireRight(present, this.entity, 'update')
+    if (present.text === rights?.text) return
+    throw new ApiError('Forbidden', 'The rights of the key were changed while the write waited; nothing was written.')
   }
 
   /** Answers a body without properties: writes nothing, and stores no answer. @throws ApiError if the row is not within reach */

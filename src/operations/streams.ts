@@ -73,9 +73,20 @@ export function streamList(view: View, parts: ResourceParts, call: ResourceReque
 }
 
 /** Ends a stream whose key now reads other rows or properties: what was begun cannot go on. @throws ApiError Forbidden */
-function requireSameView(rights: KeyRights, view: View) {
+export function requireSameView(rights: KeyRights, view: View) {
   const { read } = requireRight(rights, view.whole, 'read')
   if (read?.text !== view.text) throw new ApiError('Forbidden', `The right of the key to read ${view.plural} was changed.`)
+}
+
+/** Passes rows on, and calls `requireAllowed` before each further `PAID_ROWS`: a slow client may outlive the right of its key. */
+export async function* whileAllowed(pieces: Pieces, requireAllowed: () => Promise<void>): AsyncGenerator<readonly Row[]> {
+  let isFirst = true
+  for await (const rows of pieces)
+    for (let at = 0; at < rows.length; at += PAID_ROWS) {
+      if (!isFirst) await requireAllowed()
+      isFirst = false
+      yield rows.slice(at, at + PAID_ROWS)
+    }
 }
 
 type Pieces = AsyncIterable<readonly Row[]> | Iterable<readonly Row[] | Promise<readonly Row[]>>

@@ -22,7 +22,7 @@ import { streamHeaders } from '../respond/stream.ts'
 import { respondSummary, summaryWriter } from '../respond/summary.ts'
 import { targetOf, waitFor, withAdvice } from './lists.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
-import { replyStreamed, textsOf } from './streams.ts'
+import { replyStreamed, requireSameView, textsOf, whileAllowed } from './streams.ts'
 
 const countSummary = countFrom('summaries')
 /** Waits of summaries for one another. */
@@ -56,9 +56,12 @@ export async function pageSummary(view: View, parts: ResourceParts, call: Resour
 
 /** Streams all groups in their order. @throws ApiError */
 export function streamSummary(view: View, parts: ResourceParts, call: ResourceRequest, form: StreamForm): Promise<Reply> {
-  const { memory, summaryLimit } = parts
+  const { memory, summaryLimit, keysInUse } = parts
   const query = parseSummary(view, call.query, form)
   const headers = streamHeaders(`${view.plural}Summary`, form, call.request.headers)
+  const requireAllowed = async () => {
+    if (keysInUse) requireSameView(await keysInUse.rightsOf(call.request), view)
+  }
   return replyStreamed(call, summaryLimit, { headers, form }, async (slot) => {
     const hold = (bytes: number) => summaryLimit.hold(call.key, slot, bytes)
     const writer = summaryWriter(query, form)
@@ -68,9 +71,9 @@ export function streamSummary(view: View, parts: ResourceParts, call: ResourceRe
     if (!grouping) {
       const { rows } = await readGroups(view, parts, call, query, null)
       hold(CELL_BYTES * rows.length * (rows[0]?.length ?? 0))
-      return textsOf(writer, [rows])
+      return textsOf(writer, whileAllowed([rows], requireAllowed))
     }
-    return textsOf(writer, piecesOf(call, memory, grouping))
+    return textsOf(writer, whileAllowed(piecesOf(call, memory, grouping), requireAllowed))
   })
 }
 

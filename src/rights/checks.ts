@@ -30,7 +30,7 @@ export function checkRights(rights: readonly Right[], entities: readonly Entity[
     if (right.verb === 'update') {
       checkUpdate(right)
       checkRules(right, read)
-      checkExpressions(right, read, rights)
+      checkExpressions(right, read, rights, entities)
     }
     if (right.verb === 'create' || right.verb === 'update') checkCopies(right, rights, entities)
   }
@@ -161,23 +161,43 @@ function checkCopies(right: Right, rights: readonly Right[], entities: readonly 
  * Checks properties that an expression computes, as a display name that shows the first name only without a nickname: who may set
  * one source, and sees the result, brings the others to light.
  */
-function checkExpressions(right: Right, read: Right | null, rights: readonly Right[]) {
+function checkExpressions(right: Right, read: Right | null, rights: readonly Right[], entities: readonly Entity[]) {
   const settable = settableOf(right)
   const { entity } = right
   for (const computed of entity.properties) {
     const sources = sourcesOf(entity, computed)
     const set = sources.find((source) => settable.has(source))
-    const isSeen = rights.some((other) => other.entity === entity && shows(other, computed))
-    if (computed.computedBy === null || set === undefined || !isSeen) continue
+    if (computed.computedBy === null || set === undefined) continue
+    const seen = [computed, ...copiesOf(entity, computed, entities)].find((property) =>
+      rights.some((other) => shows(other, property)),
+    )
+    if (seen === undefined) continue
     const hidden = sources.filter((source) => source !== set && (read === null || !isVisible(read, source)))
+    const wider = read?.filters.find((filter) => !right.filters.some((given) => implies(given, filter)))
+    if (hidden.length === 0 && wider)
+      fail(
+        right,
+        `who sets ${set.name} and sees ${seen.name} learns of rows that it may not read: add ${printFilter(wider)}, as in the right to read, or leave ${set.name} out of fields.`,
+      )
     if (hidden.length === 0) continue
     const names = listed(
       hidden.map(({ name }) => name),
       'and',
     )
     const remedy = `give a right to read with fields=${hidden.map(({ name }) => name).join()}, or leave ${set.name} out of fields`
-    fail(right, `who sets ${set.name} and sees ${computed.name} learns ${names}: ${remedy}.`)
+    fail(right, `who sets ${set.name} and sees ${seen.name} learns ${names}: ${remedy}.`)
   }
+}
+
+/** Returns the properties of all entities that copy a property along a reference, or are computed from such copies. */
+function copiesOf({ table }: Entity, { column }: Property, entities: readonly Entity[]): Property[] {
+  return entities.flatMap((entity) => {
+    const columns = entity.properties.flatMap(({ reference }) =>
+      reference?.table === table && reference.copy?.source === column ? reference.copy.column : [],
+    )
+    const copies = entity.properties.filter((property) => columns.includes(property.column))
+    return entity.properties.filter((property) => copies.some((copy) => follows(entity, property, copy)))
+  })
 }
 
 /** Returns whether the property is this copy, or computed from it. */
@@ -188,7 +208,8 @@ function follows(entity: Entity, property: Property, copy: Property): boolean {
 
 /** Returns whether answers depend on the property: it is read, or a filter decides by it which rows the key reads or deletes. */
 function shows(right: Right, property: Property): boolean {
-  return right.filters.some((filter) => filter.property === property) || (right.verb === 'read' && isVisible(right, property))
+  if (right.filters.some((filter) => filter.property === property)) return true
+  return right.verb === 'read' && right.entity.properties.includes(property) && isVisible(right, property)
 }
 
 function isVisible({ properties, entity }: Right, property: Property): boolean {

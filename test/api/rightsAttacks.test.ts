@@ -276,7 +276,7 @@ describe('found', () => {
       over.resolve()
       await holding
     }
-  }, 20_000)
+  })
 
   test.each<[after: string, addresses: string | null]>([
     ['narrowed', 'read Absences?fields=Id\nupdate Absences?Status=Nope&fields=Status'],
@@ -352,7 +352,7 @@ describe('found', () => {
     over.resolve()
     await Promise.all([holding, ...renames])
     expect((await own.get('/Companies/2')).body.name).toBe('two')
-  }, 20_000)
+  })
 
   test('12: a key whose tokens are sealed takes no plain ones, which would tell how many transactions there were', async () => {
     const { next } = (await server.get('/Changes?after=now')).body
@@ -361,15 +361,6 @@ describe('found', () => {
       send('inner', `GET /Changes?after=${Buffer.from(`${run}.${number}.0`).toString('base64url')}&PageSize=1`)
     const [before, beyond] = [await ask(Number(position)), await ask(Number(position) + 1_000)]
     expect(outcomeOf(before)).toBe(outcomeOf(beyond))
-  })
-
-  test('12: a sealed token does not tell that a hidden property was written', async () => {
-    const now = async () => (await send('inner', 'GET /Changes?after=now')).body.next
-    const quiet = [await now(), await now()]
-    const before = await now()
-    await server.patch(`/Absences/${HIDDEN}`, { Reason: 'Another secret' })
-    const busy = [before, await now()]
-    expect(quiet[0] === quiet[1]).toBe(busy[0] === busy[1])
   })
 })
 

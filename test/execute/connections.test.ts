@@ -81,19 +81,20 @@ test('texts that are used once do not pile up: the one used longest ago is forgo
 describe('long writes', () => {
   const { url, sql: own } = useDatabase()
   let longWrites: LongWrites
+  const allow = () => Promise.resolve()
   beforeEach(() => {
     longWrites = new LongWrites({ url, poolSize: 2, prepare: true, name: 'roster test' })
   })
   afterEach(() => longWrites.end())
 
   test('a long write may run for a minute', async () => {
-    expect(await longWrites.write({ text: 'show statement_timeout', values: [] })).toEqual([['1min']])
+    expect(await longWrites.write({ text: 'show statement_timeout', values: [] }, allow)).toEqual([['1min']])
   })
 
   test('long writes run one at a time, in the order of their requests; reads do not wait for them, and a failure delays none', async () => {
     const order: string[] = []
     const run = (name: string, text = 'select $1') =>
-      longWrites.write({ text, values: [name] }).then(
+      longWrites.write({ text, values: [name] }, allow).then(
         () => void order.push(name),
         () => void order.push(`${name} failed`),
       )
@@ -105,9 +106,15 @@ describe('long writes', () => {
     expect(backends).toHaveLength(1)
   })
 
+  test('a long write whose right is lost while it waits is not done', async () => {
+    const refusal = new Error('the right is lost')
+    const refused = longWrites.write({ text: 'select 1 / 0', values: [] }, () => Promise.reject(refusal))
+    await expect(refused).rejects.toBe(refusal)
+  })
+
   test('eight long writes wait or run; the ninth is refused at once, and not done', async () => {
     const writes = Array.from({ length: 9 }, (_, index) =>
-      longWrites.write({ text: 'select pg_sleep(0.01), $1', values: [`${index}`] }),
+      longWrites.write({ text: 'select pg_sleep(0.01), $1', values: [`${index}`] }, allow),
     )
     const outcomes = await Promise.allSettled(writes)
     expect(outcomes.map(({ status }) => status)).toEqual([...Array(8).fill('fulfilled'), 'rejected'])

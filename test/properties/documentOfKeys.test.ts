@@ -6,7 +6,7 @@ import { RightError } from '../../src/rights/grammar.ts'
 import { entities } from '../support/entities.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { Random } from '../support/random.ts'
-import { randomKey } from '../support/rightsPairsRights.ts'
+import { KINDS, randomKey } from '../support/rightsPairsRights.ts'
 import { type Answer, errorOf, type Json, makeKey, type TestKey } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
@@ -22,7 +22,7 @@ function randomKeys(seed: number): TestKey[] {
   const random = new Random(seed)
   const keys: TestKey[] = []
   while (keys.length < KEYS) {
-    const { text } = randomKey(random, entities)
+    const { text } = randomKey(random, entities, random.pick(KINDS))
     try {
       parseRights(text.split('\n'), entities)
       keys.push(makeKey({ rights: '', addresses: text }))
