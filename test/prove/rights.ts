@@ -25,7 +25,7 @@ export interface RightsProof {
 }
 
 /** Settings of the servers in turn: with lists from memory, with all from PostgreSQL, and with values in histories. */
-export const SETTINGS = [{}, { MEMORY_MB: '0' }, { CHANGES_VALUES: 'on' }, { MEMORY_MB: '0', CHANGES_VALUES: 'on' }]
+const SETTINGS = [{}, { MEMORY_MB: '0' }, { CHANGES_VALUES: 'on' }, { MEMORY_MB: '0', CHANGES_VALUES: 'on' }]
 /** Keys that two servers try before others take their place. */
 const KEYS = 25
 const READS = 64

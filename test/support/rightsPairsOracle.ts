@@ -11,7 +11,7 @@ import { rowMatches } from './rightsPairsSecrets.ts'
 const VERBS: Readonly<Record<string, Verb>> = { POST: 'create', PUT: 'update', PATCH: 'update', DELETE: 'delete' }
 
 /** Reads a row past the API, as PostgreSQL prints its values; null if there is none. */
-export async function readRow(sql: postgres.Sql, entity: Entity, id: number): Promise<Row | null> {
+async function readRow(sql: postgres.Sql, entity: Entity, id: number): Promise<Row | null> {
   const cells = entity.properties.map(({ column, kind }) => {
     if (kind.name === 'instant') return `("${column}" at time zone 'UTC')::text || '+00'`
     return kind.name === 'boolean' ? `left("${column}"::text, 1)` : `"${column}"::text`

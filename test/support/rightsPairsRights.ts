@@ -49,8 +49,10 @@ export const KINDS = [
   'mixed',
 ] as const
 
+type Kind = (typeof KINDS)[number] | 'narrow'
+
 /** Draws a key of one to several rights. `kind`: what it is for; `narrow` reads all rows and some of their properties. */
-export function randomKey(random: Random, entities: readonly Entity[], kind: (typeof KINDS)[number] | 'narrow'): RandomKey {
+export function randomKey(random: Random, entities: readonly Entity[], kind: Kind = random.pick(KINDS)): RandomKey {
   const draw = new RightsDraw(random, entities)
   const refersToOthers = ({ properties }: Entity) => properties.some(({ reference }) => reference)
   const referred = entities.filter(({ name }) => entities.some((one) => one.properties.some((p) => p.reference?.entity === name)))

@@ -5,7 +5,7 @@ import type { Entity, Property } from '../../src/model/entity.ts'
 import type { Random } from './random.ts'
 
 /** Values of the writable properties of a row, as PostgreSQL prints them. */
-export type Cells = ReadonlyMap<Property, string | null>
+type Cells = ReadonlyMap<Property, string | null>
 
 /** Rows by entity and id. */
 export type Rows = ReadonlyMap<Entity, ReadonlyMap<number, Cells>>
@@ -16,7 +16,7 @@ const DATES = ['2024-01-31', '2024-02-29', '2025-07-01', '1999-12-31']
 const DECIMALS = ['0.00000000', '0.50000000', '1.00000000', '2.50000000', '10.00000000', '1234567.12345678']
 
 /** Ids are drawn up to here; about one in eight has no row. */
-export const ID_MAX = { few: 9, some: 28, many: 64 }
+const ID_MAX = { few: 9, some: 28, many: 64 }
 /** The first id that a create gets. */
 export const NEXT_ID = 1_000
 
@@ -55,7 +55,7 @@ export function targetOf({ reference }: Property, entities: readonly Entity[]): 
 }
 
 /** Orders entities so that each stands behind those that it refers to. */
-export function inOrderOfReferences(entities: readonly Entity[]): Entity[] {
+function inOrderOfReferences(entities: readonly Entity[]): Entity[] {
   const ordered: Entity[] = []
   const refersTo = (entity: Entity) =>
     entity.properties.flatMap((property) => (property.reference ? [targetOf(property, entities)] : []))
