@@ -34,8 +34,12 @@ export class WriteOracle {
     return aim === null || aim.id === null ? null : readRow(this.sql, aim.entity, aim.id)
   }
 
-  /** Returns what is wrong with what the write has done. */
+  /** Returns what is wrong with what the write has done, and with what its answer shows. */
   async faultsOf(request: PairRequest, answer: PairAnswer, before: Row | null): Promise<string[]> {
+    return [...(await this.faultsOfEffect(request, answer, before)), ...(await this.faultsOfShown(request, answer))]
+  }
+
+  private async faultsOfEffect(request: PairRequest, answer: PairAnswer, before: Row | null): Promise<string[]> {
     const aim = this.aimOf(request)
     if (aim === null) return []
     const verb = VERBS[request.method] as Verb
@@ -51,7 +55,7 @@ export class WriteOracle {
     return this.faultsOfChange(right as RandomRight, before, after, setsNothing(request, aim.entity))
   }
 
-  /** Returns what is wrong with the rows that the answer to a repeated write shows: the key must be able to read them now. */
+  /** Returns what is wrong with the rows that the answer to a write shows: the key must be able to read them. */
   async faultsOfShown(request: PairRequest, { body, status }: PairAnswer): Promise<string[]> {
     const aim = this.aimOf(request)
     if (aim === null || status >= 300) return []
@@ -60,7 +64,7 @@ export class WriteOracle {
     for (const [, id] of body.matchAll(/\{"id":(\d+),/g)) {
       const row = await readRow(this.sql, aim.entity, Number(id))
       const isAdmitted = read && row && rowMatches(aim.entity, row, read.filters) !== false
-      if (!isAdmitted) faults.push(`the answer shows row ${id}, which the key may not read now`)
+      if (!isAdmitted) faults.push(`the answer shows row ${id}, which the key may not read`)
     }
     return faults
   }
