@@ -373,6 +373,15 @@ describe('found', () => {
     30_000,
   )
 
+  test.each([
+    ['read Employees?Department=Sales', 'update Employees?fields=Department'],
+    ['read Employees?Company=Own', 'update Companies?fields=Name'],
+    ['read Absences?Employee=Ann', 'update Employees?fields=FirstName,LastName,KnownAs'],
+    ['delete Absences?Employee=Ann', 'update Employees?fields=FirstName,LastName,KnownAs'],
+  ])('19: a key moves rows into what it reads or deletes: %s, %s', (one, other) => {
+    expect(() => parseRights([one, other], entities)).toThrow(RightError)
+  })
+
   test('12: a key whose tokens are sealed takes no plain ones, which would tell how many transactions there were', async () => {
     const { next } = (await server.get('/Changes?after=now')).body
     const [run = '', position = ''] = Buffer.from(next, 'base64url').toString().split('.')
