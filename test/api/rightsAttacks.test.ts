@@ -311,6 +311,18 @@ describe('found', () => {
     )
   })
 
+  test('14: without a key no collection can be found by trying, if the document needs a key', async () => {
+    const own = await startServer({ environment: { DOCUMENT_NEEDS_KEY: '1' } })
+    const statuses = ['/Employees', '/Nothing'].map(async (path) => (await fetch(own.url + path, { method: 'OPTIONS' })).status)
+    const [known, unknown] = await Promise.all(statuses)
+    expect(known).toBe(unknown as number)
+  })
+
+  test('14: messages name only collections to which the key has a right', async () => {
+    for (const path of ['/Changes?entity=Nothing', '/Employes'])
+      expect((await send('inner', `GET ${path}`)).text).not.toMatch(/Employees/i)
+  })
+
   test.each([
     ['read Employees?fields=Id,DisplayName'],
     ['read Absences?fields=Id,EmployeeId,Employee'],
@@ -378,6 +390,10 @@ describe('found', () => {
     ['read Employees?Company=Own', 'update Companies?fields=Name'],
     ['read Absences?Employee=Ann', 'update Employees?fields=FirstName,LastName,KnownAs'],
     ['delete Absences?Employee=Ann', 'update Employees?fields=FirstName,LastName,KnownAs'],
+    ['read Employees?DisplayName=Ann', 'update Employees?fields=KnownAs'],
+    ['read Employees?Manager=Ann', 'update Employees?fields=ManagerId'],
+    ['read Employees?Manager=Ann', 'update Employees?fields=FirstName,LastName,KnownAs'],
+    ['update Employees?Company=Own&fields=Title', 'update Companies?fields=Name'],
   ])('19: a key moves rows into what it reads or deletes: %s, %s', (one, other) => {
     expect(() => parseRights([one, other], entities)).toThrow(RightError)
   })
