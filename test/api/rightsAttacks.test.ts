@@ -217,13 +217,13 @@ test.each([
   expect({ fault: read.fault, rights: read.rights }).toEqual({ fault: null, rights: given })
 })
 
-describe('found', () => {
-  test('4: a document names what its key does not see, in the examples of errors', async () => {
+describe('an attack that once succeeded', () => {
+  test('a document names nothing that its key does not see, in the examples of errors either', async () => {
     const { text } = await send('nameless', 'GET /openapi.json')
     for (const hidden of ['Reason', 'Prefered', 'CompanyId']) expect(text).not.toMatch(new RegExp(`\\b${hidden}\\b`))
   })
 
-  test('5: a right to all parts of an object gets those that are declared later', () => {
+  test('a right to all parts of an object does not get those that are declared later', () => {
     const declare = (parts: Record<string, ReturnType<typeof text>>) =>
       defineEntity('Stay', { id: identity(), box: group(parts) })
     const before = declare({ one: text(), two: text() })
@@ -234,13 +234,13 @@ describe('found', () => {
   })
 
   test.each([['create Absences?fields=EmployeeId'], ['update Absences?fields=EmployeeId']])(
-    '6: a filter of what is read tells the names of all employees to whom a key may refer: %s',
+    'a filter of what is read that would tell the name of each employee to whom a key may refer is refused: %s',
     (right) => {
       expect(() => parseRights(['read Absences?Employee[begins]=A&fields=Id', right], entities)).toThrow(RightError)
     },
   )
 
-  test('7: a right that is too long as it is stored is refused when it is given', () => {
+  test('a right that is too long as it is stored is refused when it is given', () => {
     const values = Array.from({ length: 99 }, (_, at) => `Reason[]=${at}${'+a'.repeat(12)}`)
     const stored = (): string => {
       try {
@@ -255,14 +255,14 @@ describe('found', () => {
     expect(new RightsReader(entities).read({ rights: '', addresses: stored() }).fault).toBeNull()
   })
 
-  test('8: a key without rights gets the document of another key whose rights have the same text', async () => {
+  test('a key without rights does not get the document of another key whose rights have the same text', async () => {
     const { text: ofListed } = await send('listed', 'GET /openapi.json')
     const { text: ofFaulty } = await send('faulty', 'GET /openapi.json')
     expect(ofListed).toContain('"/Absences"')
     expect(ofFaulty).not.toContain('"/Absences"')
   })
 
-  test('9: a rename waits for the lock of a hidden row to which it would refer', async () => {
+  test('a rename does not wait for the lock of a hidden row to which it would refer', async () => {
     const [locked, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const holding = server.sql.begin(async (transaction) => {
       await transaction`select from employee where id = ${HIDDEN} for update`
@@ -281,7 +281,7 @@ describe('found', () => {
   test.each<[after: string, addresses: string | null]>([
     ['narrowed', 'read Absences?fields=Id\nupdate Absences?Status=Nope&fields=Status'],
     ['revoked', null],
-  ])('10: a write whose body arrives after its key was %s', async (_, addresses) => {
+  ])('a write whose body arrives after its key was %s is refused', async (_, addresses) => {
     const key = keyWith('read Absences', 'read Employees', 'update Absences')
     const own = await startServer({ keys: [key.record], hasForeignRows: true })
     await createRow(own, '/Absences', { Status: 'Requested' })
@@ -297,7 +297,7 @@ describe('found', () => {
     expect((await own.get('/Absences/1')).body.status).toBe('Requested')
   })
 
-  test('11: creates at once are written once, also if a trigger changes what the right checks', async () => {
+  test('creates at once are written once, also if a trigger changes what the right checks', async () => {
     const key = keyWith('read Absences', 'read Employees', 'create Absences?Status[]=a&Status[]=b&fields=Status,Type')
     const own = await startServer({ keys: [key.record], hasForeignRows: true })
     await own.sql.unsafe(`
@@ -311,34 +311,22 @@ describe('found', () => {
     )
   })
 
-  test('14: without a key no collection can be found by trying, if the document needs a key', async () => {
-    const own = await startServer({ environment: { DOCUMENT_NEEDS_KEY: '1' } })
-    const statuses = ['/Employees', '/Nothing'].map(async (path) => (await fetch(own.url + path, { method: 'OPTIONS' })).status)
-    const [known, unknown] = await Promise.all(statuses)
-    expect(known).toBe(unknown as number)
-  })
-
-  test('14: messages name only collections to which the key has a right', async () => {
-    for (const path of ['/Changes?entity=Nothing', '/Employes'])
-      expect((await send('inner', `GET ${path}`)).text).not.toMatch(/Employees/i)
-  })
-
   test.each([
     ['read Employees?fields=Id,DisplayName'],
     ['read Absences?fields=Id,EmployeeId,Employee'],
     ['read Employees?fields=Id,ManagerId,Manager'],
     ['read Absences?Employee[begins]=R&fields=Id'],
     ['delete Absences?Employee[begins]=R'],
-  ])('13, 16: who empties a nickname sees the first name that is hidden: %s', (right) => {
+  ])('a right to empty a nickname is refused where the display name is seen, and the first name is not: %s', (right) => {
     expect(() => parseRights([right, 'update Employees?fields=KnownAs'], entities)).toThrow(RightError)
   })
 
-  test('16: a nickname is emptied of a row that the key may not read, and its copy tells the first name', () => {
+  test('a right to empty nicknames of rows that the key may not read is refused where a copy tells the first name', () => {
     const rights = ['read Employees?CompanyId=1', 'update Employees?fields=KnownAs', 'read Absences?fields=Employee,EmployeeId']
     expect(() => parseRights(rights, entities)).toThrow(RightError)
   })
 
-  test('17: a rename that waits for another one is not done once its key was revoked', async () => {
+  test('a rename that waits for another one is not done once its key was revoked', async () => {
     const key = keyWith('read Companies', 'update Companies')
     const own = await startServer({ keys: [key.record], hasForeignRows: true })
     for (const Name of ['one', 'two']) await createRow(own, '/Companies', { Name })
@@ -367,7 +355,7 @@ describe('found', () => {
   })
 
   test.each(['/Absences', '/Absences/Summary?groupBy=Id,Reason,Type'])(
-    '18: a stream ends once its key was revoked: %s',
+    'a stream ends once its key was revoked: %s',
     async (path) => {
       const key = keyWith('read Absences')
       const own = await startServer({ keys: [key.record], hasForeignRows: true })
@@ -382,23 +370,9 @@ describe('found', () => {
       // What was written before, and is on its way, is a tenth.
       expect(bytes).toBeLessThan(3_000_000)
     },
-    30_000,
   )
 
-  test.each([
-    ['read Employees?Department=Sales', 'update Employees?fields=Department'],
-    ['read Employees?Company=Own', 'update Companies?fields=Name'],
-    ['read Absences?Employee=Ann', 'update Employees?fields=FirstName,LastName,KnownAs'],
-    ['delete Absences?Employee=Ann', 'update Employees?fields=FirstName,LastName,KnownAs'],
-    ['read Employees?DisplayName=Ann', 'update Employees?fields=KnownAs'],
-    ['read Employees?Manager=Ann', 'update Employees?fields=ManagerId'],
-    ['read Employees?Manager=Ann', 'update Employees?fields=FirstName,LastName,KnownAs'],
-    ['update Employees?Company=Own&fields=Title', 'update Companies?fields=Name'],
-  ])('19: a key moves rows into what it reads or deletes: %s, %s', (one, other) => {
-    expect(() => parseRights([one, other], entities)).toThrow(RightError)
-  })
-
-  test('12: a key whose tokens are sealed takes no plain ones, which would tell how many transactions there were', async () => {
+  test('a key whose tokens are sealed takes no plain ones, which would tell how many transactions there were', async () => {
     const { next } = (await server.get('/Changes?after=now')).body
     const [run = '', position = ''] = Buffer.from(next, 'base64url').toString().split('.')
     const ask = (number: number) =>
