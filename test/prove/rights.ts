@@ -17,6 +17,7 @@ export interface RightsProof {
   readonly pairs: number
   readonly rights: number
   readonly refused: number
+  readonly interrupted: number
   readonly hiddenCells: number
   /** Share of answers that are 200, and those of each channel by status. */
   readonly answered: number
@@ -27,7 +28,7 @@ export interface RightsProof {
 /** Settings of the servers in turn: with lists from memory, with all from PostgreSQL, and with values in histories. */
 const SETTINGS = [{}, { MEMORY_MB: '0' }, { CHANGES_VALUES: 'on' }, { MEMORY_MB: '0', CHANGES_VALUES: 'on' }]
 /** Keys that two servers try before others take their place. */
-const KEYS = 25
+const KEYS = 100
 const READS = 64
 const WRITES = 36
 /** Each how many keys servers with fewer properties are started, and the change feed is followed. */
@@ -41,6 +42,7 @@ export async function proveRights({ seed, pairs, from = 0, keys = Number.POSITIV
     differences: [],
     pairs: 0,
     followed: 0,
+    interrupted: 0,
     rights: new Set(),
     refused: 0,
     hiddenCells: 0,
@@ -63,7 +65,7 @@ export async function proveRights({ seed, pairs, from = 0, keys = Number.POSITIV
     await leavePostgres()
     await postgres.stop()
   }
-  const { differences, rights, refused, hiddenCells, channels } = all
+  const { differences, rights, refused, interrupted, hiddenCells, channels } = all
   const statuses = Object.values(channels).flatMap((counts) => Object.entries(counts))
   const of200 = statuses.reduce((sum, [status, count]) => sum + (status === '200' ? count : 0), 0)
   return {
@@ -71,6 +73,7 @@ export async function proveRights({ seed, pairs, from = 0, keys = Number.POSITIV
     pairs: all.pairs,
     rights: rights.size,
     refused,
+    interrupted,
     hiddenCells,
     answered: Math.round((100 * of200) / all.pairs) / 100,
     channels,
@@ -82,6 +85,7 @@ function add(all: PairsFindings, found: PairsFindings): void {
   all.differences.push(...found.differences)
   all.pairs += found.pairs
   all.refused += found.refused
+  all.interrupted += found.interrupted
   all.hiddenCells += found.hiddenCells
   for (const text of found.rights) all.rights.add(text)
   for (const [channel, counts] of Object.entries(found.channels)) {

@@ -2,7 +2,7 @@
 // differ in hidden cells and hidden rows alone; every answer of theirs to the key must be equal to the byte.
 import { connect, createDatabase } from './postgres.ts'
 import { Random } from './random.ts'
-import { Side } from './rightsPairsAnswers.ts'
+import { Interrupted, Side } from './rightsPairsAnswers.ts'
 import type { PairsFindings, PairsOptions } from './rightsPairsReport.ts'
 import { SETTINGS, Trial } from './rightsPairsTrial.ts'
 import { openServer } from './server.ts'
@@ -18,6 +18,7 @@ export async function provePairs(options: PairsOptions): Promise<PairsFindings> 
     differences: [],
     pairs: 0,
     followed: 0,
+    interrupted: 0,
     rights: new Set(),
     refused: 0,
     hiddenCells: 0,
@@ -28,7 +29,10 @@ export async function provePairs(options: PairsOptions): Promise<PairsFindings> 
     for (let number = options.from ?? 0; number < (options.from ?? 0) + options.keys; number++) {
       if (findings.differences.length >= DIFFERENCES_MAX) break
       const random = new Random(options.seed ^ Math.imul(number + 1, 0x9e3779b1))
-      await new Trial(left, right, random, number, options, findings).run()
+      await new Trial(left, right, random, number, options, findings).run().catch((error) => {
+        if (!(error instanceof Interrupted)) throw error
+        findings.interrupted++
+      })
       // Rows are replaced for each key, and no other process cleans up behind them.
       if (number % 50 === 49) await Promise.all([left, right].map(({ server }) => server.sql`vacuum`))
     }

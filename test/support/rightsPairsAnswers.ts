@@ -34,6 +34,9 @@ const TIMES = /"at":"[^"]+"/g
 const TAGS = /\\"[0-9a-z]+-[0-9a-z]+\\"/g
 const ATTEMPTS_MAX = 20
 
+/** A connection broke off a write, so that nobody knows whether it was done: the key is tried no further. */
+export class Interrupted extends Error {}
+
 /** One of the two servers, with what it has answered that later requests may name. */
 export class Side {
   private readonly tags = new Map<string, string>()
@@ -58,8 +61,12 @@ export class Side {
   /** Sends a request, and again while the server is too busy for it. */
   async ask(request: PairRequest, authorization: string): Promise<PairAnswer> {
     for (let attempt = 1; ; attempt++) {
-      const answer = await this.askOnce(request, authorization)
-      if (answer.status !== 503 || attempt === ATTEMPTS_MAX) return answer
+      const answer = await this.askOnce(request, authorization).catch((error: Error) => {
+        // A kept connection may be closed in the moment in which it is used again. Whether a write was done is not known then.
+        if (!/^(GET|HEAD|OPTIONS)$/.test(request.method) || attempt === ATTEMPTS_MAX) throw new Interrupted(error.message)
+        return null
+      })
+      if (answer !== null && (answer.status !== 503 || attempt === ATTEMPTS_MAX)) return answer
       this.hasRepeated = true
       await Bun.sleep(20 * attempt)
     }

@@ -63,7 +63,7 @@ export class WriteOracle {
     const faults: string[] = []
     for (const [, id] of body.matchAll(/\{"id":(\d+),/g)) {
       const row = await readRow(this.sql, aim.entity, Number(id))
-      const isAdmitted = read && row && rowMatches(aim.entity, row, read.filters) !== false
+      const isAdmitted = read && row && rowMatches(aim.entity, row, read.filters)
       if (!isAdmitted) faults.push(`the answer shows row ${id}, which the key may not read`)
     }
     return faults
@@ -73,11 +73,11 @@ export class WriteOracle {
     const { entity, filters, fields } = right
     if (before === null) return ['a row that was not there was written']
     const faults: string[] = []
-    if (rowMatches(entity, before, filters) === false) faults.push('the row was not within reach of the right')
+    if (!rowMatches(entity, before, filters)) faults.push('the row was not within reach of the right')
     if (after === null) return faults
     const named = new Set((right.becomes ?? []).map(({ property }) => property))
     const conditions = [...(right.becomes ?? []), ...filters.filter(({ property }) => !named.has(property))]
-    if (!isUnchanged && rowMatches(entity, after, conditions) === false) faults.push('the row has left the right')
+    if (!isUnchanged && !rowMatches(entity, after, conditions)) faults.push('the row has left the right')
     for (const [index, property] of entity.properties.entries()) {
       if (!property.writable || before[index] === after[index]) continue
       if (fields !== null && !fields.includes(property)) faults.push(`${property.name} was changed, which the key may not set`)
@@ -91,7 +91,7 @@ export class WriteOracle {
     for (const [, id] of answer.body.matchAll(/\{"id":(\d+)/g)) {
       const row = await readRow(this.sql, entity, Number(id))
       if (row === null) return [`the new row ${id} is not there`]
-      if (rowMatches(entity, row, filters) === false) faults.push('the new row is not within the right')
+      if (!rowMatches(entity, row, filters)) faults.push('the new row is not within the right')
       for (const [index, property] of entity.properties.entries()) {
         const isDefault = row[index] === null || row[index] === 'f'
         const isPreset = filters.some((one) => one.property === property && one.sign === '=')
@@ -110,9 +110,7 @@ export class WriteOracle {
     const read = this.key.rights.find((one) => one.entity === target && one.verbs.includes('read'))
     if (!read || read.filters.length === 0) return []
     const row = await readRow(this.sql, target, Number(id))
-    return row && rowMatches(target, row, read.filters) === false
-      ? [`${property.name} names a row that the key may not read`]
-      : []
+    return row && !rowMatches(target, row, read.filters) ? [`${property.name} names a row that the key may not read`] : []
   }
 
   /** Returns the row that the request is about; id null: a new one. Null: not a write of rows. */

@@ -21,6 +21,8 @@ export interface PairsOptions {
 export interface PairsFindings {
   readonly differences: string[]
   pairs: number
+  /** Keys whose writes a broken connection has interrupted. */
+  interrupted: number
   /** Keys that have followed the change feed. */
   followed: number
   /** Different texts of rights. */

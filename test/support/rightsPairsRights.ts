@@ -93,7 +93,7 @@ export function twinOf(random: Random, key: RandomKey, entities: readonly Entity
     const target = property.reference ? targetOf(property, entities) : null
     const drawn = values.map((value) => {
       if (value === '' || property.kind.name === 'boolean') return value
-      const drawn = random.chance(80) ? operandOf(random, property, target ? idMaxOf(target, entities) : 60) : value
+      const drawn = random.chance(90) ? operandOf(random, property, target ? idMaxOf(target, entities) : 60) : value
       return sign === '[begins]' || sign === '[contains]' ? partOf(random, drawn) : drawn
     })
     differs ||= String(drawn) !== String(values)
@@ -177,8 +177,10 @@ class RightsDraw {
   /** Filters of a create are over what clients write, and most set a value. */
   private create(entity: Entity, rights: readonly RandomRight[]): RandomRight {
     const writable = entity.properties.filter((property) => property.writable)
-    const filters = this.random.chance(60) ? this.filters(entity, 1, writable, ['=', '=', '[]']) : []
-    const fields = this.settable(entity, rights, entity.required)
+    const filters = this.random.chance(75) ? this.filters(entity, 1, writable, ['=', '[]', '[]']) : []
+    // A value that the right does not set must be one that the key may set.
+    const checked = filters.filter(({ sign }) => sign !== '=').map(({ property }) => property)
+    const fields = this.settable(entity, rights, [...entity.required, ...checked])
     return rightOf({ verbs: ['create'], entity, filters, fields, becomes: null })
   }
 

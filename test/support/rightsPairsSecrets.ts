@@ -52,15 +52,15 @@ export class Secrets {
     this.fixReferredRows()
   }
 
-  /** Returns the ids of the rows that a right to read admits, as far as the test can tell. */
+  /** Returns the ids of the rows that a right to read admits. */
   readable(entity: Entity): number[] {
     const [right] = this.reads.get(entity) as [RandomRight?]
-    return right === undefined ? [] : this.idsOf(entity).filter((id) => this.admits(right, id) === true)
+    return right === undefined ? [] : this.idsOf(entity).filter((id) => this.admits(right, id))
   }
 
-  /** Returns the ids of the rows within reach of a right to write, as far as the test can tell. */
+  /** Returns the ids of the rows within reach of a right to write. */
   reached(right: RandomRight): number[] {
-    return this.idsOf(right.entity).filter((id) => this.admits(right, id) === true)
+    return this.idsOf(right.entity).filter((id) => this.admits(right, id))
   }
 
   /** Returns other rows, which differ from the given ones in hidden cells and rows alone. */
@@ -129,20 +129,20 @@ export class Secrets {
     return [...(this.rows.get(entity)?.keys() ?? [])]
   }
 
-  private matches(rows: Rows, entity: Entity, id: number, conditions: readonly Condition[]): boolean | null {
+  private matches(rows: Rows, entity: Entity, id: number, conditions: readonly Condition[]): boolean {
     return rowMatches(entity, rowOf(rows, entity, id), conditions)
   }
 
-  private admits({ entity, filters }: RandomRight, id: number): boolean | null {
+  private admits({ entity, filters }: RandomRight, id: number): boolean {
     return this.matches(this.rows, entity, id, filters)
   }
 
-  /** Fixes columns that rights compare: all if the key may write, else those that rows copy, compute, refer by, or order as texts. */
+  /** Fixes columns that rights compare: all if the key may write, else those that rows copy, compute or refer by. */
   private fixComparedColumns(entity: Entity): void {
     for (const right of this.key.rights.filter((one) => one.entity === entity))
       for (const condition of [...right.filters, ...(right.becomes ?? [])]) {
         const { property } = condition
-        const isPlain = property.writable && property.reference === null && testOf(entity, condition) !== null
+        const isPlain = property.writable && property.reference === null
         if (this.mayWrite || !isPlain) this.fixColumn(entity, property)
       }
     // A write may learn whether a unique value is taken.
@@ -163,8 +163,8 @@ export class Secrets {
     const isUnique = this.mayWrite && entity.properties.some(({ unique }) => unique !== null)
     const exposed: number[] = []
     for (const id of this.idsOf(entity)) {
-      const isRead = read !== undefined && this.admits(read, id) !== false
-      const isReached = reach.some((right) => this.admits(right, id) !== false)
+      const isRead = read !== undefined && this.admits(read, id)
+      const isReached = reach.some((right) => this.admits(right, id))
       if (read && (isRead || isReached || (this.mayWrite && isCopied))) exposed.push(id)
       const isKnown = isRead || isReached || read === undefined || read.filters.length === 0 || isUnique
       if (isKnown || (this.mayWrite && isCopied)) this.fixedRows.get(entity)?.add(id)
@@ -269,31 +269,39 @@ export class Secrets {
   }
 }
 
-/** Returns whether a row, its properties in the entity's order, matches all conditions; null if only PostgreSQL can tell. */
-export function rowMatches(entity: Entity, row: Row, conditions: readonly Condition[]): boolean | null {
-  let isCertain = true
-  for (const condition of conditions) {
-    const test = testOf(entity, condition)
-    if (test === null) isCertain = false
-    else if (!test(row)) return false
-  }
-  return isCertain ? true : null
+/** Returns whether a row, its properties in the entity's order, matches all conditions. */
+export function rowMatches(entity: Entity, row: Row, conditions: readonly Condition[]): boolean {
+  return conditions.every((condition) => testOf(entity, condition)(row))
 }
 
-const tests = new WeakMap<Condition, { test: ReturnType<typeof compilePredicate> }>()
+const tests = new WeakMap<Condition, RowTest>()
 
-/** Returns the test of a condition; null if only PostgreSQL can decide, as for the order of texts. */
-function testOf(entity: Entity, condition: Condition): ReturnType<typeof compilePredicate> {
+type RowTest = (row: Row) => boolean
+
+const collator = new Intl.Collator('und')
+
+/** Returns the test of a condition by the order of texts, which is that of PostgreSQL's collation. */
+function orderTest(entity: Entity, { property, sign, values: [operand = ''] }: Condition): RowTest {
+  const place = entity.properties.indexOf(property)
+  return (row) => {
+    const value = row[place] ?? null
+    if (value === null) return false
+    const order = collator.compare(value, operand) || Buffer.compare(Buffer.from(value), Buffer.from(operand))
+    return sign.startsWith('<') ? order < 0 || (order === 0 && sign === '<=') : order > 0 || (order === 0 && sign === '>=')
+  }
+}
+
+/** Returns the test of a condition. */
+function testOf(entity: Entity, condition: Condition): RowTest {
   let known = tests.get(condition)
   if (!known) {
     const parsed = parametersOf(condition).map((parameter) => {
       const [name = '', ...rest] = parameter.split('=')
       return parseFilter(entity, { name, value: decodeURIComponent(rest.join('=')), raw: '' })
     })
-    const ways = parsed.map((filter) => compilePredicate(entity, [filter]))
-    const isKnown = ways.every((way) => way !== null)
-    known = { test: isKnown ? (row) => ways.some((way) => way?.(row)) : null }
+    const ways = parsed.map((filter) => compilePredicate(entity, [filter]) ?? orderTest(entity, condition))
+    known = (row: Row) => ways.some((way) => way(row))
     tests.set(condition, known)
   }
-  return known.test
+  return known
 }

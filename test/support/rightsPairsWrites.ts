@@ -9,6 +9,13 @@ import type { Secrets } from './rightsPairsSecrets.ts'
 
 type Headers = Record<string, string>
 
+const METHODS: readonly (readonly [Verb, string])[] = [
+  ['create', 'POST'],
+  ['update', 'PUT'],
+  ['update', 'PATCH'],
+  ['delete', 'DELETE'],
+]
+
 export class WritesDraw {
   private readonly entities: readonly Entity[]
   /** Writes with an `Idempotency-Key`, to be sent again. */
@@ -110,12 +117,17 @@ export class WritesDraw {
   /** A write to which the key may have no right, with a property that it may not know. */
   private any(): PairRequest {
     const { random } = this
-    // Entities to which it has another right are the likeliest to be confused.
-    const entity = random.chance(70) ? random.pick(this.key.rights).entity : random.pick(this.entities)
+    // Entities to which it has another right are the likeliest to be confused, and rows that other right reaches.
+    const known = random.chance(75) ? random.pick(this.key.rights) : null
+    const entity = known?.entity ?? random.pick(this.entities)
+    const own = this.key.rights.filter((one) => one.entity === entity).flatMap(({ verbs }) => verbs)
+    const missing = METHODS.filter(([verb]) => !own.includes(verb))
+    const [, method] = random.pick(missing.length > 0 && random.chance(80) ? missing : METHODS)
+    const reached = known === null ? [] : this.secrets.reached(known)
+    const id = reached.length > 0 && random.chance(60) ? random.pick(reached) : this.secrets.anyId(random, entity)
     const writable = entity.properties.filter((property) => property.writable)
     const right: RandomRight = { verbs: ['update'], entity, filters: [], fields: null, becomes: null, text: '' }
-    const method = random.pick(['POST', 'PUT', 'PATCH', 'DELETE'])
-    const path = `/${entity.plural}${method === 'POST' ? '' : `/${this.secrets.anyId(this.random, entity)}`}`
+    const path = `/${entity.plural}${method === 'POST' ? '' : `/${id}`}`
     return this.request('any write', method, path, {}, method === 'DELETE' ? null : this.body(right, this.someOf(writable, 2)))
   }
 
@@ -169,7 +181,7 @@ export class WritesDraw {
     const { random } = this
     const after = right.becomes?.filter((one) => one.property === property) ?? []
     const compared = after.length > 0 ? after : right.filters.filter((one) => one.property === property)
-    if (compared.length > 0 && random.chance(75)) return jsonOf(property, admittedBy(random, random.pick(compared)))
+    if (compared.length > 0 && random.chance(65)) return jsonOf(property, admittedBy(random, random.pick(compared)))
     const target = property.reference ? targetOf(property, this.entities) : null
     if (target && random.chance(70)) {
       const readable = this.secrets.readable(target)
