@@ -33,6 +33,7 @@ const ALL: Record<string, [text: string, value: unknown, fallback: unknown]> = {
   ADMIN_HOST: ['0.0.0.0', '0.0.0.0', '127.0.0.1'],
   PUBLIC_URL: ['https://api.example.com/hr', 'https://api.example.com/hr', null],
   CORS_ORIGINS: ['https://a.example,http://localhost:5173', 'https://a.example,http://localhost:5173', null],
+  DOCUMENT_NEEDS_KEY: ['1', true, false],
   WORKERS: ['3', 3, defaultWorkers(false, availableParallelism())],
   BOOTSTRAP_API_KEY: ['k'.repeat(20), 'k'.repeat(20), null],
   RATE_LIMITS: ['10/1s,100/1h', parseRules('10/1s,100/1h'), parseRules('750/1m,2500/15m,25000/12h')],
