@@ -177,6 +177,22 @@ export class Secrets {
     if (!read) return
     for (const id of this.exposed.get(entity) ?? [])
       for (const property of read.fields ?? entity.properties) this.fixCell(entity, id, property)
+    this.fixNamedRows(entity, read)
+  }
+
+  /** A right that sets a reference, as `create Absences?EmployeeId=7`, tells what the row of this id has copied. */
+  private fixNamedRows(entity: Entity, read: RandomRight): void {
+    const conditions = this.key.rights.flatMap((right) =>
+      right.entity === entity && right !== read ? [...right.filters, ...(right.becomes ?? [])] : [],
+    )
+    for (const property of read.fields ?? entity.properties) {
+      const { through } = sourcesOf(entity, property, this.entities)
+      for (const { property: compared, sign, values } of conditions)
+        if (through && compared === through.reference && sign === '=' && values[0] !== '') {
+          this.fixCell(through.target, Number(values[0]), through.property)
+          this.fixedRows.get(through.target)?.add(Number(values[0]))
+        }
+    }
   }
 
   private fixCell(entity: Entity, id: number, property: Property): void {

@@ -21,6 +21,7 @@ const AT_ONCE = 8
 const ONE_SIDED = 40
 /** Settings of the servers, with limits that no run reaches, in one period so that each request counts. */
 export const SETTINGS = { PUBLIC_URL, RATE_LIMITS: '1000000/6d', RATE_LIMIT_CLIENTS: '4', LOG_LEVEL: 'error' }
+const DOCUMENT: PairRequest = { channel: 'document', method: 'GET', target: '/openapi.json', headers: {}, body: null }
 /** Channels whose answers are about one entity alone. */
 const OF_ONE_ENTITY = /^(list|csv|ndjson|summary|hidden|misspelled|several|html|dry run of)|^row$/
 /** An id that no row has, for writes beside those of the key. */
@@ -54,6 +55,7 @@ export class Trial {
     const seen = seenBy(this.key, secrets)
     await this.checkVisible('at the start')
     const reads = await this.readAll(seen)
+    if (this.random.chance(40)) await this.askTogether(DOCUMENT, (await this.ask(DOCUMENT))[0])
     await this.checkCharges()
     if (this.isShadowed) await this.compareShadow(seen)
     await this.writeHidden(secrets)
