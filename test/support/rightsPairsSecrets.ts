@@ -1,4 +1,5 @@
 // What a key must not learn: the cells and rows in which two databases may differ, although every answer to the key is the same.
+import type postgres from 'postgres'
 import type { Verb } from '../../src/model/access.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import type { Row } from '../../src/model/sql.ts'
@@ -320,4 +321,12 @@ function testOf(entity: Entity, condition: Condition): RowTest {
     tests.set(condition, known)
   }
   return known
+}
+
+/** Writes hidden values past the API. */
+export async function applyHidden(sql: postgres.Sql, writes: readonly HiddenWrite[]): Promise<void> {
+  for (const { entity, id, property, value } of writes) {
+    const stored = value ?? property.kind.default
+    await sql`update ${sql(entity.table)} set ${sql(property.column)} = ${stored} where id = ${id}`
+  }
 }

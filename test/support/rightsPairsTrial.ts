@@ -10,7 +10,7 @@ import { FOREIGN_CURSOR, ReadsDraw, type Seen, seenBy } from './rightsPairsReads
 import { around, excerptsOf, type PairsFindings, type PairsOptions, withoutEmpty } from './rightsPairsReport.ts'
 import { keyOf, narrowerKey, type RandomKey, twinOf } from './rightsPairsRights.ts'
 import { fill, randomRows } from './rightsPairsRows.ts'
-import { type HiddenWrite, Secrets } from './rightsPairsSecrets.ts'
+import { applyHidden, type HiddenWrite, Secrets } from './rightsPairsSecrets.ts'
 import { openShadow, withoutCursors } from './rightsPairsShadow.ts'
 import { dryRunOf, mayWrite, WritesDraw } from './rightsPairsWrites.ts'
 import { KEY, makeKey, type TestKey } from './server.ts'
@@ -393,11 +393,4 @@ function isDryRun({ target, headers }: PairRequest): boolean {
 
 function hasSymbols({ target, headers }: PairRequest): boolean {
   return target.includes('{') || Object.values(headers).some((value) => value.includes('{'))
-}
-
-async function applyHidden(sql: Side['server']['sql'], writes: readonly HiddenWrite[]): Promise<void> {
-  for (const { entity, id, property, value } of writes) {
-    const stored = value ?? property.kind.default
-    await sql`update ${sql(entity.table)} set ${sql(property.column)} = ${stored} where id = ${id}`
-  }
 }
