@@ -2,6 +2,7 @@
 // filters, groups and references meet.
 import type postgres from 'postgres'
 import type { Entity, Property } from '../../src/model/entity.ts'
+import { until } from './process.ts'
 import type { Random } from './random.ts'
 
 /** Values of the writable properties of a row, as PostgreSQL prints them. */
@@ -154,6 +155,15 @@ export async function fill(sql: postgres.Sql, rows: Rows): Promise<void> {
     await transaction`delete from idempotency_key`
     for (const entity of entities) await insert(transaction, entity, rows)
     for (const { table } of entities) await transaction`select setval(pg_get_serial_sequence(${table}, 'id'), ${NEXT_ID}, false)`
+  })
+}
+
+/** Waits until the feed shows all events: transactions in progress delay it, also those of other databases of the cluster. */
+export async function untilSettled(sql: postgres.Sql): Promise<void> {
+  await until(async () => {
+    const [found] = await sql`
+      select coalesce(max(position), 0) < pg_snapshot_xmin(pg_current_snapshot())::text::bigint as "isSettled" from entity_change`
+    return found?.isSettled === true
   })
 }
 

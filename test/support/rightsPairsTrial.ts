@@ -9,7 +9,7 @@ import { WriteOracle } from './rightsPairsOracle.ts'
 import { FOREIGN_CURSOR, ReadsDraw, type Seen, seenBy } from './rightsPairsReads.ts'
 import { around, excerptsOf, type PairsFindings, type PairsOptions, withoutEmpty } from './rightsPairsReport.ts'
 import { keyOf, narrowerKey, type RandomKey, twinOf } from './rightsPairsRights.ts'
-import { fill, randomRows } from './rightsPairsRows.ts'
+import { fill, randomRows, untilSettled } from './rightsPairsRows.ts'
 import { applyHidden, type HiddenWrite, Secrets } from './rightsPairsSecrets.ts'
 import { openShadow, withoutCursors } from './rightsPairsShadow.ts'
 import { dryRunOf, mayWrite, WritesDraw } from './rightsPairsWrites.ts'
@@ -90,7 +90,8 @@ export class Trial {
     const records = [this.subject.record, this.other.record]
     for (const side of this.sides) side.reset()
     await Promise.all([fill(this.left.server.sql, one), fill(this.right.server.sql, other)])
-    await Promise.all(this.sides.map(({ server }) => server.replaceKeys(records)))
+    await this.onBoth(({ server }) => untilSettled(server.sql))
+    await this.onBoth(({ server }) => server.replaceKeys(records))
     for (const { text } of this.key.rights) this.findings.rights.add(text)
     this.findings.hiddenCells += this.secrets.hiddenCells
   }
@@ -366,7 +367,13 @@ export class Trial {
 
   private async compare(request: PairRequest): Promise<[PairAnswer, PairAnswer]> {
     const authorization = `ApiKey ${this.subject.text}`
-    const [one, other] = await Promise.all([this.left.ask(request, authorization), this.right.ask(request, authorization)])
+    const askBoth = () => Promise.all([this.left.ask(request, authorization), this.right.ask(request, authorization)])
+    let [one, other] = await askBoth()
+    if (one.text !== other.text && request.target.startsWith('/Changes')) {
+      // The newest events may not have been there yet on one of the two.
+      await this.onBoth(({ server }) => untilSettled(server.sql))
+      ;[one, other] = await askBoth()
+    }
     this.findings.pairs++
     const counts = (this.findings.channels[request.channel] ??= {})
     counts[one.status] = (counts[one.status] ?? 0) + 1
