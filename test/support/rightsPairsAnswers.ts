@@ -160,3 +160,13 @@ export function showRequest({ method, target, headers, body }: PairRequest): str
   const more = Object.entries(headers).map(([name, value]) => ` -H '${name}: ${value}'`)
   return `${method} ${target}${more.join('')}${body === null ? '' : ` -d '${body}'`}`
 }
+
+/** True for a dry run that is not done once, so that the create itself can follow. */
+export function isDryRun({ target, headers }: PairRequest): boolean {
+  return target.endsWith('?dryRun=1') && !('idempotency-key' in headers)
+}
+
+/** True if the request names something that the server has answered before. */
+export function hasSymbols({ target, headers }: PairRequest): boolean {
+  return target.includes('{') || Object.values(headers).some((value) => value.includes('{'))
+}

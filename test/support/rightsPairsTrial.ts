@@ -2,7 +2,16 @@
 import type { Entity } from '../../src/model/entity.ts'
 import { entities as declared } from './entities.ts'
 import type { Random } from './random.ts'
-import { linkedTarget, type PairAnswer, type PairRequest, PUBLIC_URL, Side, showRequest } from './rightsPairsAnswers.ts'
+import {
+  hasSymbols,
+  isDryRun,
+  linkedTarget,
+  type PairAnswer,
+  type PairRequest,
+  PUBLIC_URL,
+  Side,
+  showRequest,
+} from './rightsPairsAnswers.ts'
 import { BROKEN, followBoth, longPoll } from './rightsPairsFollow.ts'
 import { acceptedKey, hiddenNameIn, isAccepted, recordOf, wholeKey } from './rightsPairsKeys.ts'
 import { WriteOracle } from './rightsPairsOracle.ts'
@@ -392,12 +401,4 @@ export class Trial {
       `key ${this.number} of seed ${this.options.seed}: ${what}\n  rights\n    ${rights}\n  ${request}\n  one:   ${left}\n  other: ${right}`,
     )
   }
-}
-
-function isDryRun({ target, headers }: PairRequest): boolean {
-  return target.endsWith('?dryRun=1') && !('idempotency-key' in headers)
-}
-
-function hasSymbols({ target, headers }: PairRequest): boolean {
-  return target.includes('{') || Object.values(headers).some((value) => value.includes('{'))
 }
