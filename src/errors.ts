@@ -58,11 +58,14 @@ export function faultsError(faults: readonly Fault[]): ApiError {
   const [first] = faults
   if (first === undefined) throw new Error('an error for no fault')
   if (faults.length === 1) return new ApiError(first.code, first.message, { target: first.target, details: faults })
-  const message = `The body has ${faults.length >= FAULTS_MAX ? 'at least ' : ''}${faults.length} faults; Details lists them.`
   // What is stored is looked at only for a body that is right in itself, so these stand together or not at all.
   const isStored = first.code === 'ReferenceNotFound' || first.code === 'AlreadyExists'
   // What the key has no right to is a refusal only if nothing else is wrong with the body.
   const isRefused = faults.every(({ code }) => code === 'Forbidden')
   const code = isStored || isRefused ? first.code : 'ValidationFailed'
+  const count = `${faults.length >= FAULTS_MAX ? 'at least ' : ''}${faults.length}`
+  const message = isRefused
+    ? `The key has no right to this, for ${count} reasons; Details lists them.`
+    : `The body has ${count} faults; Details lists them.`
   return new ApiError(code, message, { target: 'Body', details: faults })
 }

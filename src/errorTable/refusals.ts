@@ -122,7 +122,7 @@ export const refusals = {
     request: 'GET /Changes?after=MDAwMDAwMDAwMDAwLjQ3MTEuMQ',
     answer: about(
       'after',
-      'The token is of another run of the changes: the database was restored, or was served without keeping them. Ask for a new one with after=now, and then read the lists whole.',
+      'The token is of another run of the changes: the database was restored, was served without keeping them, or the key got other rights. Ask for a new one with after=now, and then read the lists whole.',
     ),
   },
   PreconditionFailed: {

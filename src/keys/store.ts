@@ -138,7 +138,7 @@ export class KeyStore {
           expires = case when ${overlapMs}::bigint > 0 then now() + ${overlapMs}::bigint * interval '1 millisecond' end,
           revoked = case when ${overlapMs}::bigint = 0 then now() end
         where name = ${name} and revoked is null and expires is null and (ends is null or ends > now())
-        returning id, ${termsOf(sql)}, ${secondsOf(sql, 'expires')} as expires`
+        returning id, ${termsOf(sql)}, ${secondsOf(sql, 'case when expires is not null then least(expires, ends) end')} as expires`
       if (!old) throw await unknownName(sql, name)
       const { rights, addresses, limits } = old
       const ends = sql`(select ends from api_key where id = ${old.id})`

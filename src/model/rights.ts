@@ -36,7 +36,8 @@ export function formatRights(rights: Rights): string {
 
 function parseRight(part: string, plurals: readonly string[]): [string, Action] {
   const [name = '', action = '', ...more] = part.split(':')
-  if (!name || !action || more.length > 0) throw new RangeError(`"${part}" is not a right like Companies:read`)
+  const hint = /[\s?]/.test(part) ? '. A verb and an address go to --right' : ''
+  if (!name || !action || more.length > 0) throw new RangeError(`"${part}" is not a right like Companies:read${hint}`)
   const known = [EVERY, ...plurals].find((plural) => plural.toLowerCase() === name.toLowerCase())
   if (!known) throw new RangeError(`"${part}" names no entity.${suggest(name, plurals) || ` There are ${plurals.join(', ')}.`}`)
   const wanted = ACTIONS.find((one) => one === action.toLowerCase())

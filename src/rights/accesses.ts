@@ -105,7 +105,9 @@ export function afterUpdate(right: Right): readonly Filter[] {
 
 function bodyOf({ whole, read }: Parts, right: Right): Pick<UpdateAccess, 'body' | 'settable'> {
   const settable = settableOf(right)
-  const body = right.properties === null ? whole : withProperties(whole, settable.union(new Set(read?.properties)))
+  const known = settable.union(new Set(read?.properties)).add(whole.id)
+  // With nothing to leave out it is the entity itself, whose parsers are kept.
+  const body = known.size === whole.properties.length ? whole : withProperties(whole, known)
   return { body, settable }
 }
 

@@ -124,13 +124,13 @@ function checkRules(right: Right, read: Right | null) {
     if (hidden.length > 0)
       fail(
         right,
-        `${rule}, so who changes one must read both: give a right to read with fields=${pair}, or leave both out of fields.`,
+        `${rule}, so a key that may change one must be able to read both: ${toRead(read, pair)}, or leave both out of fields.`,
       )
     const wider = read?.filters.find((filter) => !right.filters.some((given) => implies(given, filter)))
     if (wider)
       fail(
         right,
-        `${rule}, so who changes one must read the row: add ${printFilter(wider)}, as in the right to read, or leave both out of fields.`,
+        `${rule}, so a key that may change one must be able to read the row: add ${printFilter(wider)}, as in the right to read, or leave both out of fields.`,
       )
   }
 }
@@ -184,7 +184,7 @@ function checkExpressions(right: Right, read: Right | null, rights: readonly Rig
       hidden.map(({ name }) => name),
       'and',
     )
-    const remedy = `give a right to read with fields=${hidden.map(({ name }) => name).join()}, or leave ${set.name} out of fields`
+    const remedy = `${toRead(read, hidden.map(({ name }) => name).join())}, or leave ${set.name} out of fields`
     fail(right, `who sets ${set.name} and sees ${seen.name} learns ${names}: ${remedy}.`)
   }
 }
@@ -210,6 +210,11 @@ function follows(entity: Entity, property: Property, copy: Property): boolean {
 function shows(right: Right, property: Property): boolean {
   if (right.filters.some((filter) => filter.property === property)) return true
   return right.verb === 'read' && right.entity.properties.includes(property) && isVisible(right, property)
+}
+
+/** Advice to let the key read properties: a key has one right to read each collection. */
+function toRead(read: Right | null, names: string): string {
+  return read === null ? `give a right to read with fields=${names}` : `add ${names} to the fields of its right to read`
 }
 
 function isVisible({ properties, entity }: Right, property: Property): boolean {

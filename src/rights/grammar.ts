@@ -1,5 +1,5 @@
 // Grammar of rights: a verb and the address of a list, as `read Absences?Status=Approved&fields=Id,Start,End`.
-import { ApiError } from '../errors.ts'
+import { ApiError, Refused } from '../errors.ts'
 import { type Right, VERBS, type Verb } from '../model/access.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
@@ -13,7 +13,7 @@ import { parseQueryString } from '../parse/queryString.ts'
 import { printRight } from './print.ts'
 
 /** A text that is no right of these entities. The message says why, and what to write. */
-export class RightError extends Error {}
+export class RightError extends Refused {}
 
 /** Maximum length of a right as it is given. */
 const LENGTH_MAX = 4_000
@@ -52,13 +52,13 @@ type Fail = (message: string) => never
 
 function parseParts(text: string, entities: readonly Entity[], fail: Fail): Right[] {
   const [address = '', after, ...more] = text.split(BECOMES)
-  if (LISTED.test(text)) fail('rights of this form stand in --rights.')
+  if (LISTED.test(text)) fail('give rights of this form to --rights.')
   if (more.length > 0) fail('it has "becomes" twice. In a value, write spaces as %20.')
   const [, word = '', collection = '', query = ''] = RIGHT.exec(address) ?? fail(`a right is ${FORM}.`)
   const verbs = verbsOf(word, fail)
   const entity = entityOf(collection, entities, fail)
   const { filters, fields } = parseConditions(entity, query, fail)
-  if (after !== undefined && word.toLowerCase() !== 'update') fail('"becomes" stands with update alone.')
+  if (after !== undefined && word.toLowerCase() !== 'update') fail('only update has "becomes".')
   if (fields !== null && verbs.includes('delete'))
     fail('a deletion removes whole rows: give create and update with fields, and delete without.')
   const becomes = after === undefined ? null : parseBecomes(entity, after, fail)
@@ -104,7 +104,7 @@ function parseConditions(entity: Entity, query: string, fail: Fail) {
 
 function parseBecomes(entity: Entity, query: string, fail: Fail): readonly Filter[] {
   const { filters, fields } = parseConditions(entity, query, fail)
-  if (fields !== null) fail('fields stands before "becomes".')
+  if (fields !== null) fail('put fields before "becomes".')
   if (filters.length === 0) fail('"becomes" needs a filter after it, such as becomes Status=Approved.')
   return filters
 }

@@ -119,7 +119,7 @@ describe('a property that an expression computes', () => {
   test.each([
     [
       ['read Employees?fields=DisplayName', 'update Employees?fields=KnownAs'],
-      'who sets KnownAs and sees DisplayName learns FirstName and LastName: give a right to read with fields=FirstName,LastName, or leave KnownAs out of fields.',
+      'who sets KnownAs and sees DisplayName learns FirstName and LastName: add FirstName,LastName to the fields of its right to read, or leave KnownAs out of fields.',
     ],
     [['read Employees?fields=DisplayName,LastName', 'update Employees?fields=KnownAs'], 'learns FirstName:'],
     [['read Employees?DisplayName[begins]=A&fields=Id', 'update Employees?fields=KnownAs'], 'learns FirstName and LastName:'],
@@ -136,13 +136,13 @@ describe('a property that an expression computes', () => {
 describe('a rule between two values', () => {
   const rule = 'End must not be before Start'
   test.each([
-    [['update Absences?fields=End'], `${rule}, so who changes one must read both: give a right to read with fields=Start,End`],
+    [['update Absences?fields=End'], `${rule}, so a key that may change one must be able to read both: give a right to read with fields=Start,End`],
     [['update Absences'], rule],
     [['read Absences?fields=End', 'update Absences?fields=End'], rule],
     [['read Absences?fields=Start', 'update Absences?fields=Start,Reason'], rule],
     [
       ['read Absences?Status=Approved', 'update Absences?fields=Start', 'read Employees'],
-      `${rule}, so who changes one must read the row: add Status=Approved, as in the right to read`,
+      `${rule}, so a key that may change one must be able to read the row: add Status=Approved, as in the right to read`,
     ],
     [['read Absences?Status=A', 'update Absences?Status[]=A&Status[]=B&fields=End', 'read Employees'], 'add Status=A'],
     [['read Absences?Status=A', 'update Absences?Type=A&fields=End', 'read Employees'], 'add Status=A'],

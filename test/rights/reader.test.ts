@@ -106,8 +106,11 @@ describe('the right to create', () => {
     expect(names(create?.settable)).toEqual(['Reason', 'Period.Days'])
   })
 
-  test('without fields lets bodies name all, which are ignored where they are read-only', () => {
-    expect(read('create Absences').accessTo(absences).create?.body).toBe(absences)
+  test('without fields lets bodies name what clients write, and what the key reads', () => {
+    const namesOf = (...rights: string[]) => read(...rights).accessTo(absences).create?.body.properties.map(({ name }) => name)
+    expect(namesOf('create Absences')).not.toContain('Employee')
+    expect(namesOf('create Absences', 'read Absences?fields=Start')).toContain('Reason')
+    expect(read('create Absences?EmployeeId=7', 'read Absences').accessTo(absences).create?.body).toBe(absences)
   })
 
   test('asks whether the key may read the row', () => {
