@@ -2,9 +2,9 @@
 // differ in hidden cells and hidden rows alone; every answer of theirs to the key must be equal to the byte.
 import { connect, createDatabase } from './postgres.ts'
 import { Random } from './random.ts'
-import { Interrupted, Side } from './rightsPairsAnswers.ts'
+import { Interrupted, SETTINGS, Side } from './rightsPairsAnswers.ts'
 import type { PairsFindings, PairsOptions } from './rightsPairsReport.ts'
-import { SETTINGS, Trial } from './rightsPairsTrial.ts'
+import { Trial } from './rightsPairsTrial.ts'
 import { openServer } from './server.ts'
 
 export type { PairsFindings } from './rightsPairsReport.ts'

@@ -24,7 +24,9 @@ export interface PairAnswer {
 }
 
 /** Address in links of both servers. */
-export const PUBLIC_URL = 'http://roster.test'
+const PUBLIC_URL = 'http://roster.test'
+/** Settings of the servers, with limits that no run reaches, in one period so that each request counts. */
+export const SETTINGS = { PUBLIC_URL, RATE_LIMITS: '1000000/6d', RATE_LIMIT_CLIENTS: '4', LOG_LEVEL: 'error' }
 
 /** Headers that depend on the time. */
 const OF_TIME = new Set(['date', 'ratelimit', 'x-ratelimit-reset', 'x-ratelimit-remaining'])
