@@ -1,5 +1,4 @@
 // One key on two servers whose databases differ in what it may not see.
-import type { Entity } from '../../src/model/entity.ts'
 import { entities as declared } from './entities.ts'
 import type { Random } from './random.ts'
 import {
@@ -21,7 +20,7 @@ import { keyOf, narrowerKey, type RandomKey, twinOf } from './rightsPairsRights.
 import { fill, randomRows, untilSettled } from './rightsPairsRows.ts'
 import { applyHidden, Secrets } from './rightsPairsSecrets.ts'
 import { openShadow, withoutCursors } from './rightsPairsShadow.ts'
-import { dryRunOf, mayWrite, WritesDraw } from './rightsPairsWrites.ts'
+import { dryRunOf, mayRename, mayWrite, WritesDraw } from './rightsPairsWrites.ts'
 import { KEY, makeKey, type TestKey } from './server.ts'
 
 /** Requests that are sent at once. */
@@ -42,7 +41,7 @@ export class Trial {
   private other: TestKey = makeKey()
   private secrets: Secrets | null = null
   private rows: ReturnType<typeof randomRows> = new Map()
-  private readonly entities: readonly Entity[] = declared
+  private readonly entities = declared
   private readonly sides: readonly [Side, Side]
 
   constructor(
@@ -293,16 +292,15 @@ export class Trial {
     const reads = new ReadsDraw(random, this.rows, seen, secrets)
     const writes = new WritesDraw(random, this.key, secrets)
     const oracle = new WriteOracle(this.left.server.sql, this.key, this.entities)
-    let hasWrittenAtOnce = false
+    // Writes that were sent at once have any order in the feed; so have the rows that a rename changes.
+    let isOrdered = !mayRename(this.key, this.entities)
     for (let left = this.options.writes; left > 0; left--) {
       if (random.chance(12)) {
-        hasWrittenAtOnce = true
+        isOrdered = false
         await this.writeTogether(writes.several(4), oracle)
       } else await this.write(writes.next(), oracle)
       const read = reads.next()
-      // Writes that were sent at once have any order in the feed.
-      const isOrdered = !(hasWrittenAtOnce && read.channel === 'changes')
-      if (isOrdered && random.chance(35)) await this.ask(read)
+      if ((isOrdered || read.channel !== 'changes') && random.chance(35)) await this.ask(read)
       if (random.chance(5)) await this.writeHidden(secrets)
     }
     if (random.chance(60)) await this.replayNarrower(writes.replays)

@@ -239,3 +239,10 @@ export function mayWrite({ rights }: RandomKey): boolean {
   const writes: readonly Verb[] = ['create', 'update', 'delete']
   return rights.some(({ verbs }) => verbs.some((verb) => writes.includes(verb)))
 }
+
+/** Returns whether the key may change what rows of other entities, or of the same, copy. */
+export function mayRename({ rights }: RandomKey, entities: readonly Entity[]): boolean {
+  const references = entities.flatMap(({ properties }) => properties.map(({ reference }) => reference))
+  const copied = new Set(references.filter((reference) => reference?.copy).map((reference) => reference?.entity))
+  return rights.some(({ entity, verbs }) => verbs.includes('update') && copied.has(entity.name))
+}
