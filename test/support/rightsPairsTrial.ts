@@ -300,7 +300,7 @@ export class Trial {
         await this.writeTogether(writes.several(4), oracle)
       } else await this.write(writes.next(), oracle)
       const read = reads.next()
-      if ((isOrdered || read.channel !== 'changes') && random.chance(35)) await this.ask(read)
+      if ((isOrdered || !read.target.startsWith('/Changes')) && random.chance(35)) await this.ask(read)
       if (random.chance(5)) await this.writeHidden(secrets)
     }
     if (random.chance(60)) await this.replayNarrower(writes.replays)
