@@ -136,7 +136,10 @@ describe('a property that an expression computes', () => {
 describe('a rule between two values', () => {
   const rule = 'End must not be before Start'
   test.each([
-    [['update Absences?fields=End'], `${rule}, so a key that may change one must be able to read both: give a right to read with fields=Start,End`],
+    [
+      ['update Absences?fields=End'],
+      `${rule}, so a key that may change one must be able to read both: give a right to read with fields=Start,End`,
+    ],
     [['update Absences'], rule],
     [['read Absences?fields=End', 'update Absences?fields=End'], rule],
     [['read Absences?fields=Start', 'update Absences?fields=Start,Reason'], rule],

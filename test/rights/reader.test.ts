@@ -107,7 +107,10 @@ describe('the right to create', () => {
   })
 
   test('without fields lets bodies name what clients write, and what the key reads', () => {
-    const namesOf = (...rights: string[]) => read(...rights).accessTo(absences).create?.body.properties.map(({ name }) => name)
+    const namesOf = (...rights: string[]) =>
+      read(...rights)
+        .accessTo(absences)
+        .create?.body.properties.map(({ name }) => name)
     expect(namesOf('create Absences')).not.toContain('Employee')
     expect(namesOf('create Absences', 'read Absences?fields=Start')).toContain('Reason')
     expect(read('create Absences?EmployeeId=7', 'read Absences').accessTo(absences).create?.body).toBe(absences)
