@@ -14,17 +14,7 @@ import {
   withoutEstimate,
 } from './guard.ts'
 import { claimParams, claimValues, IS_FIRST, underClaim } from './idempotency.ts'
-import {
-  changedProperties,
-  columns,
-  compiledWrite,
-  hasUnique,
-  operandsOf,
-  paramsOf,
-  valuesOfChanged,
-  where,
-  writtenNames,
-} from './parts.ts'
+import { changedProperties, columns, compiledWrite, hasUnique, operandsOf, paramsOf, valuesOfChanged } from './parts.ts'
 import { allFound, assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
 
 /**
@@ -46,7 +36,7 @@ export function compileCreate(entity: Entity, { values, claim, keyId, guard }: W
     }
     const { text } = toStatement(insertOne(single, setAuditKey(key)), [...paramsOf(operands), ...guarded.params, key])
     const isChecked = parts.admitted.length > 0
-    const batch = isChecked ? insertAdmitted(entity, parts, operands, guarded, key) : insertMany(parts, operands, guarded, key)
+    const batch = isChecked ? insertAdmitted(parts, operands, guarded, key) : insertMany(parts, operands, guarded, key)
     return { text, batch }
   })
   const ofGuard = guardValues(guard, changed)
@@ -110,9 +100,7 @@ function insertOne({ insert, values, returning, referenced, admitted }: InsertPa
     ${returning}`
 }
 
-/**
- * Inserts a row for each run, unless a row that it refers to is missing. Ids are assigned in the order of the runs.
- */
+/** Inserts a row for each run, unless a row that it refers to is missing. Ids are assigned in the order of the runs. */
 function insertMany(parts: InsertParts, operands: readonly Operand[], guard: GuardParts, keyId: Param): Batch {
   const { insert, returning, referenced, keyColumns } = parts
   const value = columnOf(operands)
@@ -132,35 +120,29 @@ function insertMany(parts: InsertParts, operands: readonly Operand[], guard: Gua
 }
 
 /**
- * As `insertMany`, for runs that a guard may refuse: it returns the number of each run, since a trigger may have changed the
- * values by which a row could be told from others.
+ * Like `insertMany`, for runs that the guard may refuse. Each row lists the numbers of all runs that are inserted: a trigger may
+ * have changed the values by which a row could be matched to its run.
  */
-function insertAdmitted(
-  entity: Entity,
-  parts: InsertParts,
-  operands: readonly Operand[],
-  guard: GuardParts,
-  keyId: Param,
-): Batch {
+function insertAdmitted(parts: InsertParts, operands: readonly Operand[], guard: GuardParts, keyId: Param): Batch {
   const { insert, returning, referenced } = parts
   const value = columnOf(operands)
   const ofRuns = (piece: Sql) => replaceParams(piece, value)
   const admitted = withoutEstimate(parts.admitted.map(ofRuns))
-  const found = referenced.length === 0 ? [] : [ofRuns(allFound(referenced))]
-  const lookedUp = referenced.length === 0 ? sql`b.*` : sql`b.*, ${ofRuns(lookUps(referenced))}`
-  const behind = guard.readable.length === 0 ? [sql`"X"`] : [sql`"X"`, sql`"R"`]
-  const names = commaList([writtenNames(entity), ...behind])
   const text = compileBatchWrite(operands, guard.params, keyId, ({ from }, settings) => {
-    const runs = sql`select ${lookedUp} from ${from} where ${join([settings, ...admitted], sql` and `)} offset 0`
-    const chosen = sql`select b.*, row_number() over (order by b."N") as "P" from (${runs}) as b${where(found)}`
-    const made = sql`${insert} select ${ofRuns(parts.values)} from "Chosen" as b order by b."N" ${returning}`
+    const conditions = join([settings, ...admitted], sql` and `)
+    const runs =
+      referenced.length === 0
+        ? sql`select b.* from ${from} where ${conditions}`
+        : sql`
+          select b.* from (select b.*, ${ofRuns(lookUps(referenced))} from ${from} where ${conditions} offset 0) as b
+          where ${ofRuns(allFound(referenced))}`
     return sql`
-      with "Chosen" as materialized (${chosen}), "Made" (${names}) as (${made})
-      select ${names}, "N"
-      from (select *, row_number() over (order by "C1") as "P" from "Made") as made join "Chosen" using ("P")
-      order by "N"`
+      with "Chosen" as materialized (${runs})
+      ${insert}
+      select ${ofRuns(parts.values)} from "Chosen" as b order by b."N"
+      ${returning}, (select array_agg("N" order by "N") from "Chosen")::text`
   })
-  return { text, matchBy: 'number', distinct: null, shared: guard.params.length + 1 }
+  return { text, matchBy: 'numbers', distinct: null, shared: guard.params.length + 1 }
 }
 
 /** Selects the copied value of each referenced row, under its alias. */

@@ -261,7 +261,10 @@ function take(queue: Queue, runsMax: number): Run[] {
 function distribute({ matchBy, keyColumns = [] }: Batch, rows: readonly Row[], runs: readonly Run[]) {
   const answers: Row[][] = runs.map(() => [])
   if (matchBy === 'number') for (const row of rows) answers[Number(row.at(-1)) - 1]?.push(row)
-  else if (matchBy === 'id') {
+  else if (matchBy === 'numbers') {
+    const numbers = (rows[0]?.at(-1) ?? '{}').slice(1, -1).split(',')
+    for (const [index, row] of rows.entries()) answers[Number(numbers[index]) - 1]?.push(row)
+  } else if (matchBy === 'id') {
     const found = new Map<unknown, Row>()
     for (const row of rows) found.set(row[0], row)
     for (let index = 0; index < runs.length; index++) {

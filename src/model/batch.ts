@@ -11,9 +11,10 @@ export interface Batch {
   readonly text: string
   /**
    * Assigns returned rows to runs. `number`: by the last column, the run's number from 1. `position`: in the order of the runs,
-   * at most one row each. `id`: by the first column, which is the first value of the run.
+   * at most one row each. `numbers`: in the order of the runs whose numbers the last column lists, the same list in each row.
+   * `id`: by the first column, which is the first value of the run.
    */
-  readonly matchBy: 'number' | 'position' | 'id'
+  readonly matchBy: 'number' | 'numbers' | 'position' | 'id'
   /** Columns that match a row to its run, for runs that may return none. Undefined: each run returns a row. */
   readonly keyColumns?: readonly { readonly value: number; readonly column: number }[] | undefined
   /** Index of the value that must differ among the runs; null: none. */
