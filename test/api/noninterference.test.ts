@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
-import { type PairsFindings, provePairs } from '../support/rightsPairs.ts'
+import { provePairs } from '../support/rightsPairs.ts'
+import type { PairsFindings } from '../support/rightsPairsReport.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
 
 // What a key may not see must not change what it sees. `npm run prove -- --only rights` does the same for as long as you like.

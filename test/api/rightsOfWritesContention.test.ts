@@ -1,9 +1,9 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { COPIES_MAX } from '../../src/compile/update.ts'
+import { besideTransaction, rolledBack } from '../support/besideTransaction.ts'
 import { outcomeOf } from '../support/cases.ts'
 import { connect } from '../support/postgres.ts'
-import { until } from '../support/process.ts'
 import { keyWith } from '../support/rights.ts'
 import { createRow, createRows } from '../support/rows.ts'
 import type { Answer, TestKey } from '../support/server.ts'
@@ -49,30 +49,11 @@ beforeEach(async () => {
 const send = (key: TestKey, method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
   server.send(method, path, body, { ...key.headers, ...headers })
 
-const waiting = async () =>
-  (await server.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`).count
-
-const ROLLBACK = new Error('rolled back')
-
-/** Asks while another connection has done its work, and holds its locks until the requests wait for them. */
-async function beside<T>(
+const beside = <T>(
   { commits }: { commits: boolean },
   work: (sql: postgres.TransactionSql) => Promise<unknown>,
   ask: () => Promise<T>,
-): Promise<T> {
-  let asked: Promise<T> | undefined
-  await other
-    .begin(async (transaction) => {
-      await work(transaction)
-      asked = ask()
-      await until(async () => (await waiting()) > 0)
-      if (!commits) throw ROLLBACK
-    })
-    .catch((error) => {
-      if (error !== ROLLBACK) throw error
-    })
-  return asked as Promise<T>
-}
+) => besideTransaction({ holder: other, watcher: server.sql, commits }, work, ask)
 
 /** Moves an employee to a company, as another program may. */
 const moveTo = (id: number, company: number) => (sql: postgres.TransactionSql) =>
@@ -287,16 +268,11 @@ test.each(['PATCH', 'PUT'])('a %s that refers to a row which the key may not rea
     { id: number },
   ]
   const body = { FirstName: 'Abe', CompanyId: 1, ManagerId: hidden }
-  await other
-    .begin(async (transaction) => {
-      await transaction`select from employee where id = ${hidden} for update`
-      const answer = await send(boss, method, `/Employees/${own}`, body)
-      expect(outcomeOf(answer)).toBe('409 ReferenceNotFound ManagerId')
-      throw ROLLBACK
-    })
-    .catch((error) => {
-      if (error !== ROLLBACK) throw error
-    })
+  await rolledBack(other, async (transaction) => {
+    await transaction`select from employee where id = ${hidden} for update`
+    const answer = await send(boss, method, `/Employees/${own}`, body)
+    expect(outcomeOf(answer)).toBe('409 ReferenceNotFound ManagerId')
+  })
 })
 
 describe('a reference to a row that another transaction moves out of what the key reads', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { COPIES_MAX } from '../../src/compile/update.ts'
-import { until } from '../support/process.ts'
+import { besideTransaction } from '../support/besideTransaction.ts'
 import { createRow, createRows } from '../support/rows.ts'
 import type { Answer, Json } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
@@ -19,29 +19,11 @@ const matching = (method: string, path: string, tag: string, body?: unknown, isK
     ...(isKeyed ? { 'idempotency-key': crypto.randomUUID() } : {}),
   })
 
-const ROLLBACK = new Error('rolled back')
-
-/** Asks while a transaction has done its work; ends that when the requests wait for it. */
-async function beside<T>(
+const beside = <T>(
   { commits }: { commits: boolean },
   work: (sql: postgres.TransactionSql) => Promise<unknown>,
   ask: () => Promise<T>,
-): Promise<T> {
-  let asked: Promise<T> | undefined
-  await server.sql
-    .begin(async (transaction) => {
-      await work(transaction)
-      asked = ask()
-      const waiting = () =>
-        server.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      await until(async () => (await waiting()).count > 0)
-      if (!commits) throw ROLLBACK
-    })
-    .catch((error) => {
-      if (error !== ROLLBACK) throw error
-    })
-  return asked as Promise<T>
-}
+) => besideTransaction({ holder: server.sql, watcher: server.sql, commits }, work, ask)
 
 describe.each([
   [true, false],

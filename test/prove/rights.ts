@@ -1,5 +1,6 @@
 import { joinPostgres, leavePostgres, startPostgres } from '../support/postgres.ts'
-import { type PairsFindings, provePairs } from '../support/rightsPairs.ts'
+import { provePairs } from '../support/rightsPairs.ts'
+import { noFindings, type PairsFindings } from '../support/rightsPairsReport.ts'
 
 interface Options {
   readonly seed: number
@@ -38,16 +39,7 @@ const TURNS = { shadowEvery: 12, followsMax: 5 }
 export async function proveRights({ seed, pairs, from = 0, keys = Number.POSITIVE_INFINITY }: Options): Promise<RightsProof> {
   const postgres = await startPostgres(40 + (seed % 20))
   joinPostgres(postgres.url)
-  const all: PairsFindings = {
-    differences: [],
-    pairs: 0,
-    followed: 0,
-    interrupted: 0,
-    rights: new Set(),
-    refused: 0,
-    hiddenCells: 0,
-    channels: {},
-  }
+  const all = noFindings()
   const startMs = performance.now()
   let next = 0
   const lane = async () => {

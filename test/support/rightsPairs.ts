@@ -3,27 +3,16 @@
 import { connect, createDatabase } from './postgres.ts'
 import { Random } from './random.ts'
 import { Interrupted, SETTINGS, Side } from './rightsPairsAnswers.ts'
-import type { PairsFindings, PairsOptions } from './rightsPairsReport.ts'
+import { noFindings, type PairsFindings, type PairsOptions } from './rightsPairsReport.ts'
 import { Trial } from './rightsPairsTrial.ts'
 import { openServer } from './server.ts'
-
-export type { PairsFindings } from './rightsPairsReport.ts'
 
 /** Differences after which no further key is tried. */
 const DIFFERENCES_MAX = 5
 
 /** Tries keys one after the other on two servers. */
 export async function provePairs(options: PairsOptions): Promise<PairsFindings> {
-  const findings: PairsFindings = {
-    differences: [],
-    pairs: 0,
-    followed: 0,
-    interrupted: 0,
-    rights: new Set(),
-    refused: 0,
-    hiddenCells: 0,
-    channels: {},
-  }
+  const findings = noFindings()
   const [left, right] = await Promise.all([openSide(options), openSide(options)])
   try {
     for (let number = options.from ?? 0; number < (options.from ?? 0) + options.keys; number++) {

@@ -35,6 +35,20 @@ export interface PairsFindings {
   readonly channels: Record<string, Record<string, number>>
 }
 
+/** Findings before anything was tried. */
+export function noFindings(): PairsFindings {
+  return {
+    differences: [],
+    pairs: 0,
+    followed: 0,
+    interrupted: 0,
+    rights: new Set(),
+    refused: 0,
+    hiddenCells: 0,
+    channels: {},
+  }
+}
+
 /** An object is null for the key if none of its visible parts has a value; for a whole key, hidden ones count, too. */
 export function withoutEmpty(rows: string): string {
   return rows.replace(/\{(?:"\w+":null,?)+\}/g, 'null')

@@ -1,0 +1,36 @@
+import type postgres from 'postgres'
+import { until } from './process.ts'
+
+const ROLLBACK = new Error('rolled back')
+
+/** Runs a transaction that is rolled back at its end. */
+export async function rolledBack(sql: postgres.Sql, work: (sql: postgres.TransactionSql) => Promise<unknown>): Promise<void> {
+  await sql
+    .begin(async (transaction) => {
+      await work(transaction)
+      throw ROLLBACK
+    })
+    .catch((error) => {
+      if (error !== ROLLBACK) throw error
+    })
+}
+
+/**
+ * Asks while a transaction of `holder` has done its work, and ends it when something waits for its locks. `watcher`: another
+ * connection to the same database.
+ */
+export async function besideTransaction<T>(
+  { holder, watcher, commits }: { holder: postgres.Sql; watcher: postgres.Sql; commits: boolean },
+  work: (sql: postgres.TransactionSql) => Promise<unknown>,
+  ask: () => Promise<T>,
+): Promise<T> {
+  let asked: Promise<T> | undefined
+  const hold = async (transaction: postgres.TransactionSql) => {
+    await work(transaction)
+    asked = ask()
+    const waiting = () => watcher`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    await until(async () => (await waiting()).count > 0)
+  }
+  await (commits ? holder.begin(hold) : rolledBack(holder, hold))
+  return asked as Promise<T>
+}
