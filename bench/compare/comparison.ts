@@ -67,8 +67,8 @@ export function rightsLine(result: ScenarioResult): string | null {
 }
 
 function ratioText({ ratio }: Change): string {
-  const [middle, least, greatest] = [ratio.middle, ratio.least, ratio.greatest].map((value) => value.toFixed(3))
-  return `${middle} (${least} – ${greatest})`
+  const { middle, least, greatest } = ratio
+  return `${middle.toFixed(3)} (${least.toFixed(3)} – ${greatest.toFixed(3)})`
 }
 
 const WIDTHS = [26, -20, -24, -18, -24]

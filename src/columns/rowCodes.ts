@@ -8,7 +8,8 @@ import { Dictionary } from './dictionary.ts'
 import { Printer } from './printers.ts'
 
 // PostgreSQL prints booleans as t and f.
-const [LETTER_F, LETTER_T] = [102, 116]
+const LETTER_F = 102
+const LETTER_T = 116
 
 /** The code of a field of COPY; NaN: it is not as usual, or there is no value. */
 type ReadField = (bytes: Uint8Array, from: number, to: number, scale: number) => number

@@ -77,7 +77,8 @@ export class TextOrder {
   insert({ added, places }: Insertion): boolean {
     this.widen(this.count + added.length)
     const { codes } = this
-    let [read, write] = [this.count, this.count + added.length]
+    let read = this.count
+    let write = this.count + added.length
     this.count = write
     for (let index = added.length - 1; index >= 0; index--) {
       const place = places[index]
@@ -106,7 +107,8 @@ export class TextOrder {
     const places = new Int32Array(sorted.length)
     let length = 0
     // Texts from `first` on are new here, up to the one at `index`, which both orders have.
-    let [first, place] = [0, 0]
+    let first = 0
+    let place = 0
     for (let index = 0; index <= sorted.length; index++) {
       if (index % PIECE === 0) yield
       const isEnd = index === sorted.length
@@ -138,7 +140,8 @@ export class TextOrder {
     // Twice as dense as the mean at most, so that the gaps are not soon full again.
     // There is no space before a text that has no rank yet, so it is taken in, too.
     const spaceMin = Math.max(1, this.rankEnd / (this.count + 1) / 2)
-    let [first, end] = [from, to]
+    let first = from
+    let end = to
     for (let reach = REACH; this.spaceOf(first, end) < spaceMin; reach *= 2) {
       first = Math.max(0, first - reach)
       end = Math.min(this.count, end + reach)

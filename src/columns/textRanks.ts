@@ -311,7 +311,9 @@ export class TextRanks {
     const places = new Set<number>()
     const share = Math.floor(THRESHOLDS_MAX / open.length)
     for (const { text, from, to } of open) {
-      let [first, end, step] = [from, to, Math.ceil((to - from) / share)]
+      let first = from
+      let end = to
+      let step = Math.ceil((to - from) / share)
       if (isFirst) {
         const place = firstNotBefore(from, to, (place) => guess.compare(this.texts.text(this.order.codeAt(place)), text) < 0)
         const near = Math.min(NEAR_MAX, share >> 1)

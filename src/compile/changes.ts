@@ -50,8 +50,8 @@ function shownColumns({ properties }: View): string {
 }
 
 /**
- * Condition to append: an update without a name that the view shows is no event. Only the statement can leave it out, because a
- * page with fewer events than were asked for would tell how many are hidden.
+ * Returns ` and …`, which leaves out updates that changed no visible property. The statement must do it: a page that is thinned
+ * out afterwards tells how many updates are hidden.
  */
 export function andShown(view: View): Sql {
   return hidesProperties(view) ? sql` and (action <> 'u' or changed && ${param(shownColumns(view))}::text[])` : sql``

@@ -22,9 +22,9 @@ export interface Condition {
 /** Parts of a guard in one statement, with their parameters. */
 export interface GuardParts {
   readonly admitted: readonly { readonly before: readonly Condition[]; readonly after: readonly Condition[] }[]
-  /** Conditions of the rows that changed references name. */
+  /** By changed reference, the conditions that the referenced row must match. */
   readonly references: ReadonlyMap<Property, readonly Condition[]>
-  /** Conditions under which the answer is the row; none if that is known without the row. */
+  /** Conditions that a written row must match for the answer to show it. Empty if the key may read every row, or none. */
   readonly readable: readonly Condition[]
   /** The parameters, in the order of `guardValues`. */
   readonly params: readonly Param[]
@@ -83,7 +83,7 @@ export function storedValue(prefix: Sql): ValueOf {
   return ({ column }) => sql`${prefix}${name(column)}`
 }
 
-/** Values after a write: those that it sets, else those that are `stored`. */
+/** Returns the value of each property after the write: the new one if it is changed, else the stored one. */
 export function newValue(changed: readonly Property[], operands: readonly Operand[], stored: ValueOf): ValueOf {
   return (property) => {
     const at = changed.indexOf(property)
@@ -122,7 +122,7 @@ export function withoutEstimate(conditions: readonly Sql[]): Sql[] {
   return conditions.length === 0 ? [] : [sql`case when ${join(conditions, sql` and `)} then true else false end`]
 }
 
-/** A column behind the transaction of a written row: whether the key may read the row. Nothing if that is known without it. */
+/** The column after the transaction of a written row: whether the key may read the row. Nothing if `readable` is empty. */
 export function readableColumn(entity: Entity, { readable }: GuardParts, prefix: Sql): Sql {
   if (readable.length === 0) return sql``
   const conditions = conditionsOf(readable, returnedValue(entity, prefix))

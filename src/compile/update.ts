@@ -212,7 +212,8 @@ function lockRenamedRows({ entity, changed, operands, id, guard }: UpdateParts):
     if (property.reference?.table !== entity.table) return []
     return { param: (operands[index] as Operand).param, conditions: guard.references.get(property) ?? [] }
   })
-  const [open, restricted] = [others.filter(isOpen), others.filter((other) => !isOpen(other))]
+  const open = others.filter(isOpen)
+  const restricted = others.filter((other) => !isOpen(other))
   // The row itself, the rows that it refers to, and the rows that refer to it.
   const ids = commaList([id, ...open.map(({ param }) => param)].map((param) => sql`${param}::bigint`))
   // A row that the key may not refer to is not waited for: that would tell that it is there.

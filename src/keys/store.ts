@@ -199,7 +199,7 @@ function insertKey(sql: postgres.TransactionSql, key: KeyRecord, ends: postgres.
     returning ${secondsOf(sql, 'ends')} as ends`
 }
 
-/** SQL of the end of a key that lives for so long; null: it has no end. */
+/** SQL for the time at which a key ends, `lifetimeMs` from now. Null: it never ends. */
 function endAfter(sql: postgres.ISql, lifetimeMs: number | null) {
   return lifetimeMs === null ? sql`null` : sql`now() + ${lifetimeMs}::bigint * interval '1 millisecond'`
 }

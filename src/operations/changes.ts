@@ -212,7 +212,7 @@ export class ChangeWaits {
     return { byTable, byView }
   }
 
-  /** Returns the views that hide properties and may have an event, each from where the waiting requests have looked up to. */
+  /** Returns a watch for each view that hides properties and may have new events, from the earliest position looked at. */
   private watchesFor(newest: Newest['byTable']): Watch[] {
     const from = new Map<View, FeedPosition>()
     for (const { seen } of this.waiters)

@@ -106,8 +106,8 @@ export class GuardRefusals {
 }
 
 /**
- * Conditions that do not hold, of properties that the key sees. Those of several pairs are alternatives, and none of them is
- * named.
+ * Returns the filters that failed, of properties that the key sees. None if the guard has several pairs: then no single filter
+ * is the cause.
  */
 function failedOf(conditions: readonly GuardCondition[], holds: Row, seen: Seen, time: GuardCondition['time']): Filter[] {
   if (conditions.some(({ pair }) => pair > 0)) return []

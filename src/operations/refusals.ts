@@ -18,7 +18,7 @@ import type { ExpectedVersion, RowReads } from './rowReads.ts'
 export type RefusedWrite = RefusedCreate | RefusedUpdate | RefusedDeletion | RefusedRows
 
 interface Refused {
-  /** Errors name no other properties. */
+  /** The entity as the key sees it: errors name no other properties. */
   readonly seen: Seen
 }
 

@@ -19,7 +19,7 @@ export class WrittenRows {
     const { rows, isReplayed } = written
     if (view === null || view.filters.length === 0) return rows.map(() => view)
     if (isReplayed) return this.viewsOfReplayed(written, view)
-    // The statement has compared the row with the right to read, in the column behind its transaction.
+    // The statement has compared the row with the right to read, in the column after its transaction.
     const column = this.entity.properties.length + 1
     return rows.map((row) => (row[column] === 't' ? view : null))
   }

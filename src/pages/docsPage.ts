@@ -77,7 +77,7 @@ const emptied = (parameter) => {
   delete schema?.minimum
 }
 const frame = document.querySelector('#docs')
-// With DOCUMENT_NEEDS_KEY the server describes itself to keys alone.
+// With DOCUMENT_NEEDS_KEY the server describes itself only to keys.
 const ask = (message) => {
   frame.innerHTML = '<form><h1>Docs</h1><p role="alert"></p><label>Key <input type="password" autocomplete="off" autofocus></label> <button>Continue</button></form>'
   frame.querySelector('p').textContent = message
@@ -88,7 +88,7 @@ const ask = (message) => {
 }
 const load = (key) => fetch(root + 'openapi.json', key === '' ? {} : { headers: { Authorization: 'ApiKey ' + key } })
   .then(async (answer) => {
-    if (answer.status === 401) return ask(key === '' ? 'This server shows its docs to keys alone.' : 'This key is not known here, or was revoked.')
+    if (answer.status === 401) return ask(key === '' ? 'This server shows its docs only with a key.' : 'This key is not known here, or was revoked.')
     show(answer.ok ? await answer.json() : await Promise.reject(await answer.text()), key)
   })
   .catch((error) => { frame.textContent = 'The docs could not be loaded: ' + error })

@@ -29,7 +29,7 @@ const BECOMES = /\s+becomes(?:\s+|$)/
 /** Parameters of lists and summaries that would say nothing in a right. */
 const WITHOUT_MEANING = [...RESERVED_PARAMETERS.filter((name) => name !== 'fields'), 'groupBy', ...AGGREGATES]
 
-/** Parses a right as it is typed or stored; `write` is three. @throws RightError that names the faulty part */
+/** Parses one right, as typed or as stored. `write` gives three: create, update and delete. @throws RightError */
 export function parseRight(text: string, entities: readonly Entity[]): Right[] {
   const trimmed = text.trim().toWellFormed()
   const fail = (message: string): never => {

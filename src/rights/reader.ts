@@ -8,7 +8,7 @@ import { accessOf, wholeAccess } from './accesses.ts'
 import { checkRights } from './checks.ts'
 import { parseRight, RightError } from './grammar.ts'
 
-/** Maximum rights that a worker keeps, each with its views. */
+/** Maximum keys whose rights a worker keeps. The caches hold twice as many, since they drop a half at a time. */
 const KEPT_MAX = 10_000
 
 /** Reads stored rights. For the same text it returns the same object, while that is kept. */
@@ -88,7 +88,7 @@ function wholeRight(entity: Entity, verb: Verb): Right {
   return { verb, entity, filters: [], properties: null, becomes: null, text: `${verb} ${entity.plural}` }
 }
 
-/** Rights as addresses, one for each verb and entity. */
+/** Rights to some rows and properties: at most one for each verb and entity. */
 class NarrowRights implements KeyRights {
   private readonly accesses = new Map<string, Access>()
 

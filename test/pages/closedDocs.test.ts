@@ -12,7 +12,7 @@ describeInBrowser('pages in Chromium where the document needs a key', () => {
   test('/docs asks for a key, says that one is wrong, and shows what the key may do', async () => {
     const { page } = await browser.open(`${server.url}/docs`)
     page.setDefaultTimeout(60_000)
-    await page.getByText('This server shows its docs to keys alone.').waitFor()
+    await page.getByText('This server shows its docs only with a key.').waitFor()
     await page.getByLabel('Key').fill('roster_wrong')
     await page.keyboard.press('Enter')
     await page.getByText('This key is not known here, or was revoked.').waitFor()
