@@ -121,6 +121,11 @@ async function askWith({ urls: [url] }: HttpTarget, key: string, number: number,
   const ask = async (path: string, init: RequestInit = {}): Promise<unknown> => {
     const answer = await fetch(url + path, { ...init, headers })
     const text = await answer.text()
+    // Until the tables are in memory, summaries of one key follow one another.
+    if (answer.status === 503) {
+      await Bun.sleep(1_000 * Number(answer.headers.get('Retry-After')))
+      return ask(path, init)
+    }
     if (!answer.ok) throw new Error(`${init.method ?? 'GET'} ${path} of key ${number}: ${answer.status} ${text}`)
     return JSON.parse(text)
   }
