@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import * as declaring from './model/entity.ts'
-import { type Entity, keyColumnOf } from './model/entity.ts'
+import { type Entity, keyColumnOf, linkReferences } from './model/entity.ts'
 import { INDEXED_LENGTH_MAX, isText } from './model/kinds.ts'
 import { NAME_ENDS, RESERVED_TYPES } from './model/names.ts'
 
@@ -23,6 +23,7 @@ export async function loadEntities(folder: string | null = FOLDER): Promise<Enti
     fail(`${from} has no file that ends with .ts: declare an entity there, or set ENTITIES_DIR to another folder`)
   const entities = await Promise.all(files.sort().map((file) => load(from, file)))
   checkTogether(entities)
+  linkReferences(entities)
   return entities
 }
 

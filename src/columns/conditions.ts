@@ -2,7 +2,7 @@
 import type { Entity } from '../model/entity.ts'
 import { isText as isTextName, type Kind } from '../model/kinds.ts'
 import type { Sides } from '../model/operators.ts'
-import type { Filter } from '../model/query.ts'
+import { type Filter, isOfOtherRows } from '../model/query.ts'
 import { type Code, compareCodes, operandOf } from './codes.ts'
 import { EMPTY_TEXT } from './dictionary.ts'
 import type { IndexedBy } from './indexes.ts'
@@ -89,6 +89,7 @@ function intersection(one: Condition, other: Condition): Condition {
 
 function conditionOf(table: Coded, filter: Filter, texts: KnownTexts): Condition | Reason {
   const { property, operator, value, anyOf } = filter
+  if (isOfOtherRows(filter)) return 'values'
   const { kind } = property
   const { sides } = operator
   const column = table.entity.properties.indexOf(property)

@@ -4,7 +4,7 @@ import { selfCopiesOf } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { foldSql } from '../model/fold.ts'
 import { isText } from '../model/kinds.ts'
-import type { Filter } from '../model/query.ts'
+import { type Filter, ownProperty } from '../model/query.ts'
 import { join, name, type Param, param, type Sql, sql, typeName } from '../model/sql.ts'
 import type { Operand } from './batch.ts'
 import { compileFilter } from './matching.ts'
@@ -13,10 +13,10 @@ import { valuesOf } from './parts.ts'
 /** Value of a property in SQL: a column of a row, or what a write sets. */
 export type ValueOf = (property: Property) => Sql
 
-/** A filter, and the parameter of its value; null: it has no value. */
+/** A filter, and the parameters of its values. */
 export interface Condition {
   readonly filter: Filter
-  readonly operand: Param | null
+  readonly operands: readonly Param[]
 }
 
 /** Parts of a guard in one statement, with their parameters. */
@@ -39,7 +39,7 @@ export function guardParts(guard: Guard | null, changed: readonly Property[] | n
   const params: Param[] = []
   const bind = (filters: readonly Filter[]) => {
     const conditions = bindFilters(filters)
-    params.push(...conditions.flatMap(({ operand }) => operand ?? []))
+    params.push(...conditions.flatMap(({ operands }) => operands))
     return conditions
   }
   return {
@@ -52,7 +52,7 @@ export function guardParts(guard: Guard | null, changed: readonly Property[] | n
 
 /** Returns the filters with parameters of their values. */
 export function bindFilters(filters: readonly Filter[]): Condition[] {
-  return filters.map((filter) => ({ filter, operand: filter.value === null ? null : param(filter.value) }))
+  return filters.map((filter) => ({ filter, operands: valuesOf([filter]).map(param) }))
 }
 
 /** Returns the values of a guard that a statement takes. */
@@ -137,9 +137,11 @@ export function referredRows(table: string, conditions: readonly Condition[], al
 }
 
 /** Compiles a condition on a value. */
-function compileCondition({ filter, operand }: Condition, value: ValueOf): Sql {
-  const compared = value(filter.property)
-  return compileFilter(filter, compared, filter.operator.folded === null ? null : foldSql(compared), operand)
+function compileCondition({ filter, operands }: Condition, value: ValueOf): Sql {
+  const { property, operator } = filter
+  const compared = value(ownProperty(property))
+  const folded = operator.folded === null || property.related !== null ? null : foldSql(compared)
+  return compileFilter(filter, compared, folded, operands)
 }
 
 export function conditionsOf(conditions: readonly Condition[], value: ValueOf): Sql[] {

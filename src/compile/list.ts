@@ -1,13 +1,14 @@
 // Lists: a page and its total in one statement, by page number or by cursor.
 import type { Batch, BatchableStatement } from '../model/batch.ts'
-import type { Entity } from '../model/entity.ts'
+import type { Entity, Property } from '../model/entity.ts'
 import { parentRowOf } from '../model/listCost.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
-import { opposite, order, type Sort } from '../model/query.ts'
+import { isOfOtherRows, opposite, order, type Sort } from '../model/query.ts'
 import { integer, name, type Param, param, type Sql, sql, toStatement } from '../model/sql.ts'
 import { commaList, compileBatchQuery } from './batch.ts'
 import { type ReusedRows, reusedRows, rowsOf } from './matching.ts'
-import { type Compiled, columns, orderBy, shapeCache, shapeOf, valuesOf } from './parts.ts'
+import { type Compiled, columns, orderBy, shapeCache, shapeOf, shapeOfProperty, valuesOf, valuesOfPaths } from './parts.ts'
+import { relatedColumns } from './related.ts'
 import { nearestRows } from './seek.ts'
 
 const compiledShape = shapeCache<Compiled>(2_000)
@@ -16,29 +17,49 @@ const cursorShape = shapeCache<Compiled>(500)
 
 // Names of computed columns have a capital letter, because properties may have any other name, such as `count` or `n`.
 
+/** Parameters of a list, by what they are for. */
+interface ListOperands {
+  readonly filters: readonly Param[]
+  /** Values in the conditions of rows to which paths of chosen properties lead. */
+  readonly paths: readonly Param[]
+  /** The rows to skip, or the position of a cursor. */
+  readonly place: readonly Param[]
+}
+
 /**
- * Compiles a page of a list with its total in the last column of each row. A later page without rows is one row whose id is null;
- * page 1 without rows is no row at all. A page by cursor has one more row, at its far end, if more rows follow.
+ * Compiles a page of a list: the entity's columns, those of chosen related properties, and the total in the last column of each
+ * row. A later page without rows is one row whose id is null; page 1 without rows is no row at all. A page by cursor has one more
+ * row, at its far end, if more rows follow.
  */
 export function compileList(entity: Entity, query: ListQuery): BatchableStatement {
   const { filters, sorts, page, pageSize, seek } = query
-  const values = valuesOf(filters)
+  const related = relatedOf(query)
   const isFirst = seek === null && page === 1
-  if (seek) values.push(...seek.position.filter((value) => value !== null))
-  else if (!isFirst) values.push(String((page - 1) * pageSize))
-  const shape = `${seek?.side ?? isFirst} ${entity.table} ${pageSize}${shapeOf(filters, sorts, seek?.position)}`
+  const ofFilters = valuesOf(filters)
+  const ofPaths = valuesOfPaths(related)
+  const ofPlace = seek ? seek.position.filter((value) => value !== null) : isFirst ? [] : [String((page - 1) * pageSize)]
+  const values = [...ofFilters, ...ofPaths, ...ofPlace]
+  const shown = related.map(shapeOfProperty).join()
+  const shape = `${seek?.side ?? isFirst} ${entity.table} ${pageSize}${shapeOf(filters, sorts, seek?.position)}${shown}`
   const { text, batch } = (seek ? cursorShape : compiledShape)(shape, () => {
-    const operands = values.map(param)
+    const operands = { filters: ofFilters.map(param), paths: ofPaths.map(param), place: ofPlace.map(param) }
     const compile = seek ? pageByCursor : isFirst ? firstPage : pageByNumber
     const piece = compile(entity, query, operands)
-    return { text: toStatement(piece, operands).text, batch: isFirst ? batchOf(query, piece, operands) : null }
+    const text = toStatement(piece, [...operands.filters, ...operands.paths, ...operands.place]).text
+    return { text, batch: isFirst ? batchOf(query, piece, operands.filters) : null }
   })
   return { text, values, batch }
+}
+
+/** The related properties that a list shows. */
+function relatedOf({ choice }: ListQuery): readonly Property[] {
+  return choice?.related ?? []
 }
 
 /** Batches only quick lists: first pages of the children of one row. */
 function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batch | null {
   const { filters } = query
+  if (relatedOf(query).length > 0 || filters.some(isOfOtherRows)) return null
   const kinds = filters.flatMap(({ property, value }) => (value === null ? [] : [property.kind]))
   const isComparable = filters.every(({ anyOf }) => anyOf === undefined) && kinds.every(({ columnType }) => columnType !== 'text')
   if (parentRowOf(filters) === null || !isComparable) return null
@@ -47,15 +68,21 @@ function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batc
   return compileBatchQuery(piece, typed)
 }
 
-function firstPage(entity: Entity, query: ListQuery, operands: readonly Param[]) {
+function firstPage(entity: Entity, query: ListQuery, operands: ListOperands) {
   const { sorts, pageSize } = query
-  const rows = reusedRows(entity, query, operands)
+  const rows = reusedRows(entity, query, operands.filters)
   const keys = orderBy(order(entity, sorts))
-  const selected = sql`select ${columns(entity)}, (${totalOf(rows)}) as "L"`
+  const table = name(entity.table)
+  const selected = sql`select ${shownColumns(entity, query, table, operands)}, (${totalOf(rows)}) as "L"`
   const page = sql`${rowsOf(rows)} order by ${keys} limit ${integer(pageSize)}`
   if (!rows.isMaterialized) return sql`${selected} from ${page}`
   const ids = sql`(select id from ${page})`
-  return sql`with ${commaList(rows.parts)} ${selected} from ${name(entity.table)} where id = any (array ${ids}) order by ${keys}`
+  return sql`with ${commaList(rows.parts)} ${selected} from ${table} where id = any (array ${ids}) order by ${keys}`
+}
+
+/** The entity's columns, and those of the related properties for rows of `table`. */
+function shownColumns(entity: Entity, query: ListQuery, table: Sql, { paths }: ListOperands): Sql {
+  return sql`${columns(entity)}${relatedColumns(relatedOf(query), table, paths)}`
 }
 
 function totalOf(rows: ReusedRows): Sql {
@@ -66,12 +93,12 @@ function totalOf(rows: ReusedRows): Sql {
  * Compiles a page by number. It finds the ids first, by index-only scans if possible, from the nearer end of the order: of the
  * two branches, one has `limit 0` and does no work.
  */
-function pageByNumber(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {
+function pageByNumber(entity: Entity, query: ListQuery, operands: ListOperands): Sql {
   const { sorts, pageSize } = query
   const table = name(entity.table)
-  const rows = reusedRows(entity, query, operands)
+  const rows = reusedRows(entity, query, operands.filters)
   const forwards = order(entity, sorts)
-  const skip = operands.at(-1) as Param
+  const skip = operands.place[0] as Param
   // An array of ids: the planner cannot know how few they are, and would read the whole table for a join.
   const ids = (keys: readonly Sort[], limit: Sql, offset: Sql) =>
     sql`(select id from ${rowsOf(rows)} order by ${orderBy(keys)} limit (select ${limit} from "Place") offset (select ${offset} from "Place"))`
@@ -86,20 +113,19 @@ union all \
 ${ids(opposite(forwards), sql`case when skip <= n - skip then 0 else greatest(size, 0) end`, sql`greatest(n - skip - size, 0)`)})))`,
   ]
   return sql`\
-with ${commaList(parts)} select ${columns(entity)}, "N" \
+with ${commaList(parts)} select ${shownColumns(entity, query, sql`"Page"`, operands)}, "N" \
 from "Total" left join "Page" on true order by ${orderBy(forwards)}`
 }
 
-function pageByCursor(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {
-  const { filters, seek } = query
-  const values = filters.filter(({ value }) => value !== null).length
-  const rows = reusedRows(entity, query, operands)
-  const near = nearestRows(entity, query, seek as Seek, rows, operands.slice(values))
+function pageByCursor(entity: Entity, query: ListQuery, operands: ListOperands): Sql {
+  const { seek } = query
+  const rows = reusedRows(entity, query, operands.filters)
+  const near = nearestRows(entity, query, seek as Seek, rows, operands.place)
   const page = rows.isMaterialized
     ? sql`select * from ${name(entity.table)} where id = any (array (select id from (${near}) as ids))`
     : near
   const parts = [...rows.parts, sql`"First" ("L") as materialized (${totalOf(rows)})`, sql`"Page" as (${page})`]
   return sql`\
-with ${commaList(parts)} select ${columns(entity)}, "L" \
+with ${commaList(parts)} select ${shownColumns(entity, query, sql`"Page"`, operands)}, "L" \
 from "First" left join "Page" on true order by ${orderBy(order(entity, query.sorts))}`
 }

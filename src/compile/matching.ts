@@ -1,11 +1,11 @@
 // Rows that match filters: the `from` clause and the conditions of a statement.
-import type { Entity, Property } from '../model/entity.ts'
+import type { Entity, Property, RelatedPath } from '../model/entity.ts'
 import { foldSql } from '../model/fold.ts'
 import type { Filter, FiltersAndSorts } from '../model/query.ts'
-import { order } from '../model/query.ts'
-import { integer, join, name, type Param, type Sql, sql } from '../model/sql.ts'
+import { matchesNone, order, ownProperty } from '../model/query.ts'
+import { integer, join, name, type Param, type Sql, sql, typeName } from '../model/sql.ts'
 import { commaList } from './batch.ts'
-import { where } from './parts.ts'
+import { valuesOf, where } from './parts.ts'
 
 /** Source and conditions of a statement's rows. */
 export interface Matching {
@@ -16,27 +16,67 @@ export interface Matching {
   readonly conditions: readonly Sql[]
 }
 
-/** Compiles a condition for each filter. Filters for "no value" take no operand; the others take `operands` in their order. */
-export function matching(entity: Entity, filters: readonly Filter[], operands: readonly Param[]): Matching {
+/**
+ * Compiles a condition for each filter. `operands`: those of `valuesOf`, in their order. `alias`: another name of the table.
+ */
+export function matching(
+  entity: Entity,
+  filters: readonly Filter[],
+  operands: readonly Param[],
+  alias: Sql | null = null,
+): Matching {
   const folded = new Map<Property, Sql>()
   let next = 0
   const conditions = filters.map((filter) => {
-    const { property, operator, value } = filter
-    const text = operator.folded && folded.getOrInsertComputed(property, () => sql`"F${integer(folded.size + 1)}"`)
-    return compileFilter(filter, name(property.column), text, value === null ? null : (operands[next++] as Param))
+    const { property, operator } = filter
+    const isFolded = operator.folded !== null && property.related === null
+    const text = isFolded ? folded.getOrInsertComputed(property, () => sql`"F${integer(folded.size + 1)}"`) : null
+    const own = operands.slice(next, (next += valuesOf([filter]).length))
+    return compileFilter(filter, name(ownProperty(property).column), text, own)
   })
   const texts = [...folded].map(([{ column }, text]) => foldedOnce(name(column), text))
-  const table = name(entity.table)
-  return { table, from: join([table, ...texts], sql``), conditions }
+  const table = alias ?? name(entity.table)
+  const source = alias ? sql`${name(entity.table)} as ${alias}` : table
+  return { table, from: join([source, ...texts], sql``), conditions }
 }
 
-/** Compiles the condition of a filter on a value. `folded`: its folded text, for operators that compare that. */
-export function compileFilter({ property, operator, anyOf }: Filter, value: Sql, folded: Sql | null, operand: Param | null): Sql {
+/**
+ * Compiles the condition of a filter on a value: that of its property, or of the reference with which its path begins. `folded`:
+ * the folded text, for operators that compare that. `operands`: those of `valuesOf`.
+ */
+export function compileFilter(filter: Filter, value: Sql, folded: Sql | null, operands: readonly Param[]): Sql {
+  const { property, operator, anyOf } = filter
+  if (property.related !== null) return compileRelated(filter, property.related, value, operands)
+  if (operator.isChain) return operator.compile(value, chainedIds(filter, operands))
+  const operand = filter.value === null ? null : (operands[0] as Param)
   const compared = operand && operator.compile(folded ?? value, operand)
   if (compared && !anyOf?.includes(null)) return compared
   if (!operator.compileEmpty) throw new Error(`operator ${operator.sign} without a value`)
   const empty = operator.compileEmpty(value, property.kind.emptyIsNoValue)
   return compared ? sql`(${compared} or ${empty})` : empty
+}
+
+/**
+ * Compiles a filter on a property of the row that a reference names. A filter that matches rows without a value asks for the rows
+ * that it does not match, since a row without a reference, or whose reference may not be read, has no value either.
+ */
+function compileRelated(filter: Filter, { view, property }: RelatedPath, reference: Sql, operands: readonly Param[]): Sql {
+  const isOfNone = matchesNone(filter)
+  const rows = matching(view.whole, [{ ...filter, property }, ...view.filters], operands)
+  const [condition, ...others] = rows.conditions as [Sql, ...Sql[]]
+  // A list of values with "no value" among them is null for other values.
+  const matched = isOfNone ? sql`(${condition}) is not true` : condition
+  const ids = sql`select ${rows.table}.id from ${rowsOf({ ...rows, conditions: [matched, ...others] })}`
+  return isOfNone ? sql`(${reference} in (${ids})) is not true` : sql`${reference} in (${ids})`
+}
+
+/** Selects the id of a row, and of all rows whose references lead there; each once, since references may form a loop. */
+function chainedIds({ property, chain }: Filter, [operand, ...others]: readonly Param[]): Sql {
+  if (!chain) throw new Error(`a chain of ${property.name} without its rows`)
+  const { table, from, conditions } = matching(chain.whole, chain.filters, others)
+  const next = where([sql`${table}.${name(property.column)} = "Below"."B"`, ...conditions])
+  const first = sql`select ${operand as Param}::${typeName(property.kind.columnType)}`
+  return sql`with recursive "Below" ("B") as (${first} union select ${table}.id from "Below", ${from}${next}) select "B" from "Below"`
 }
 
 /**

@@ -107,13 +107,33 @@ export function shapeCache<Made extends Compiled | string>(sizeMax: number) {
  */
 export function shapeOf(filters: readonly Filter[], sorts: readonly Sort[] = [], position: Seek['position'] = []): string {
   let shape = ''
-  for (const { property, operator, value, anyOf } of filters)
-    shape += ` ${property.column}${operator.sign}${value === null ? '' : '?'}${anyOf?.includes(null) ? '-' : ''}`
+  for (const { property, operator, value, anyOf, chain } of filters) {
+    shape += ` ${shapeOfProperty(property)}${operator.sign}${value === null ? '' : '?'}${anyOf?.includes(null) ? '-' : ''}`
+    if (chain) shape += `(${shapeOf(chain.filters)})`
+  }
   for (const { property, descending } of sorts) shape += ` ${property.column}${descending ? '-' : '+'}`
   return `${shape} ${position.map((value) => (value === null ? '-' : '?')).join('')}`
 }
 
-/** Operands of the filters, in their order. */
+/** Name of a property in such a key; of a related one with the conditions of the rows through which its path leads. */
+export function shapeOfProperty({ column, related }: Property): string {
+  if (related === null) return column
+  const { reference, view, property } = related
+  return `${reference.column}(${shapeOf(view.filters)}).${shapeOfProperty(property)}`
+}
+
+/** Operands of the filters, in their order, each followed by those of the rows through which its path or its chain leads. */
 export function valuesOf(filters: readonly Filter[]): string[] {
-  return filters.flatMap(({ value }) => value ?? [])
+  return filters.flatMap((filter) => {
+    const { property, value, chain } = filter
+    if (property.related) return valuesOf([{ ...filter, property: property.related.property }, ...property.related.view.filters])
+    return [...(value === null ? [] : [value]), ...(chain ? valuesOf(chain.filters) : [])]
+  })
+}
+
+/** Values of the conditions of the rows through which the paths of properties lead. */
+export function valuesOfPaths(properties: readonly Property[]): string[] {
+  return properties.flatMap(({ related }) =>
+    related === null ? [] : [...valuesOf(related.view.filters), ...valuesOfPaths([related.property])],
+  )
 }

@@ -1,11 +1,12 @@
 // Reads one row by its id, by a statement of its own or in a batch.
 import type { BatchableStatement } from '../model/batch.ts'
-import type { Entity } from '../model/entity.ts'
+import type { Entity, Property } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
 import type { Filter } from '../model/query.ts'
 import { join, name, param, type Sql, type Statement, sql, toStatement, typeName } from '../model/sql.ts'
 import { matching } from './matching.ts'
-import { type Compiled, columns, shapeCache, shapeOf, valuesOf } from './parts.ts'
+import { type Compiled, columns, shapeCache, shapeOf, shapeOfProperty, valuesOf, valuesOfPaths } from './parts.ts'
+import { relatedColumns } from './related.ts'
 
 // Compiled once: it is the most frequent statement, and its text is always the same.
 const compiledGet = memoize((entity: Entity): Compiled => {
@@ -18,26 +19,42 @@ const compiledGet = memoize((entity: Entity): Compiled => {
 
 const compiledShape = shapeCache<Compiled>(200)
 
-/** Compiles the read of one row by its id, if it matches the filters of a view. Returns the row and its version. */
-export function compileGet(entity: Entity, id: string, filters: readonly Filter[] = []): BatchableStatement {
-  if (filters.length === 0) {
+/**
+ * Compiles the read of one row by its id, if it matches the filters of a view. Returns the row, its version, and the values of
+ * `related`.
+ */
+export function compileGet(
+  entity: Entity,
+  id: string,
+  filters: readonly Filter[] = [],
+  related: readonly Property[] = [],
+): BatchableStatement {
+  if (filters.length === 0 && related.length === 0) {
     const { text, batch } = compiledGet(entity)
     return { text, values: [id], batch }
   }
-  const values = valuesOf(filters)
-  const { text, batch } = compiledShape(`${entity.table}${shapeOf(filters)}`, () =>
-    compileFiltered(entity, filters, values.length),
+  const ofFilters = valuesOf(filters)
+  const ofPaths = valuesOfPaths(related)
+  const { text, batch } = compiledShape(`${entity.table}${shapeOf(filters)}${related.map(shapeOfProperty).join()}`, () =>
+    compileFiltered(entity, filters, related, [ofFilters.length, ofPaths.length]),
   )
-  return { text, values: [id, ...values], batch }
+  return { text, values: [id, ...ofFilters, ...ofPaths], batch }
 }
 
-function compileFiltered(entity: Entity, filters: readonly Filter[], shared: number): Compiled {
+function compileFiltered(
+  entity: Entity,
+  filters: readonly Filter[],
+  related: readonly Property[],
+  [ofFilters, ofPaths]: readonly [ofFilters: number, ofPaths: number],
+): Compiled {
   const id = param(null)
+  const shared = ofFilters + ofPaths
   const operands = Array.from({ length: shared }, () => param(null))
-  const { table, from, conditions } = matching(entity, filters, operands)
+  const { table, from, conditions } = matching(entity, filters, operands.slice(0, ofFilters))
+  const shown = relatedColumns(related, table, operands.slice(ofFilters))
   const textWith = (ids: Sql) => {
     const all = join([sql`id = ${ids}`, ...conditions], sql` and `)
-    const read = sql`select ${columns(entity)}, ${table}.xmin::text as "X" from ${from} where ${all}`
+    const read = sql`select ${columns(entity)}, ${table}.xmin::text as "X"${shown} from ${from} where ${all}`
     return toStatement(read, [id, ...operands]).text
   }
   const ids = sql`any (${id}::${typeName(entity.id.kind.columnType)}[])`

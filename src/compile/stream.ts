@@ -5,18 +5,19 @@ import { order } from '../model/query.ts'
 import { integer, name, param, type Statement, sql, toStatement } from '../model/sql.ts'
 import { commaList } from './batch.ts'
 import { matching, rowsOf } from './matching.ts'
-import { orderBy, shapeCache, shapeOf, valuesOf } from './parts.ts'
+import { orderBy, shapeCache, shapeOf, shapeOfProperty, valuesOf, valuesOfPaths } from './parts.ts'
+import { relatedColumns } from './related.ts'
 import { nearestRows } from './seek.ts'
 
 const textOfShape = shapeCache<string>(200)
 
-/** Columns that a stream reads, in this order: the chosen ones, and those of its sorts. */
+/** Columns that a stream reads, in this order: the chosen ones, and those of its sorts; those of other rows last. */
 export function streamColumns(entity: Entity, { sorts, choice }: StreamQuery): readonly Property[] {
   if (choice === null) return entity.properties
   const read = new Set(order(entity, sorts).map(({ property }) => property))
   // All parts of an object are read, because it is null only if all of them are.
   for (const member of choice.members) for (const property of isGroup(member) ? member.whole : [member]) read.add(property)
-  return entity.properties.filter((property) => read.has(property))
+  return [...entity.properties.filter((property) => read.has(property)), ...choice.related]
 }
 
 /** Compiles one batch: `size` rows after a position (null: from the start), and one row more if there are more. */
@@ -27,20 +28,23 @@ export function compilePiece(
   position: Seek['position'] | null,
   size: number,
 ): Statement {
+  const own = columns.filter(({ related }) => related === null)
+  const related = columns.filter((property) => property.related !== null)
   const ofFilters = valuesOf(filters)
-  const values = [...ofFilters, ...(position ?? []).filter((value) => value !== null)]
-  const shape = `${entity.table} ${columns.map(({ column }) => column).join()}${shapeOf(filters, sorts, position ?? [])}`
+  const ofPaths = valuesOfPaths(related)
+  const ofPlace = (position ?? []).filter((value) => value !== null)
+  const shape = `${entity.table} ${columns.map(shapeOfProperty).join()}${shapeOf(filters, sorts, position ?? [])}`
   const text = textOfShape(`${shape} ${size}`, () => {
-    const operands = values.map(param)
-    const matched = matching(entity, filters, operands)
+    const operands = { filters: ofFilters.map(param), paths: ofPaths.map(param), place: ofPlace.map(param) }
+    const matched = matching(entity, filters, operands.filters)
     const near = { side: 'after', position: position ?? [] } as const
-    const rows =
-      position === null
-        ? rowsOf(matched)
-        : sql`(${nearestRows(entity, { sorts, pageSize: size }, near, matched, operands.slice(ofFilters.length))}) as piece`
-    const read = commaList(columns.map(({ column }) => name(column)))
-    const piece = sql`select ${read} from ${rows} order by ${orderBy(order(entity, sorts))} limit ${integer(size + 1)}`
-    return toStatement(piece, operands).text
+    const keys = { sorts, pageSize: size }
+    const rows = position === null ? rowsOf(matched) : sql`(${nearestRows(entity, keys, near, matched, operands.place)}) as piece`
+    const table = position === null ? matched.table : sql`piece`
+    const read = commaList(own.map(({ column }) => name(column)))
+    const shown = relatedColumns(related, table, operands.paths)
+    const piece = sql`select ${read}${shown} from ${rows} order by ${orderBy(order(entity, sorts))} limit ${integer(size + 1)}`
+    return toStatement(piece, [...operands.filters, ...operands.paths, ...operands.place]).text
   })
-  return { text, values }
+  return { text, values: [...ofFilters, ...ofPaths, ...ofPlace] }
 }

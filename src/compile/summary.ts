@@ -1,10 +1,11 @@
 // Summaries: one statement that groups rows, and returns a page of groups with their number.
-import type { Entity } from '../model/entity.ts'
+import type { Entity, Property } from '../model/entity.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
 import { type Figure, GROUPS_MAX, type GroupKey, type Period, type SummaryQuery } from '../model/summary.ts'
 import { commaList } from './batch.ts'
-import { matching, rowsOf } from './matching.ts'
-import { shapeCache, shapeOf, valuesOf } from './parts.ts'
+import { type Matching, matching, rowsOf } from './matching.ts'
+import { shapeCache, shapeOf, shapeOfProperty, valuesOf } from './parts.ts'
+import { RelatedJoins } from './related.ts'
 
 const textOfShape = shapeCache<string>(500)
 
@@ -12,34 +13,46 @@ const textOfShape = shapeCache<string>(500)
 export function compileSummary(entity: Entity, query: SummaryQuery, page: { offset: number; size: number } | null): Statement {
   const { filters, keys, figures, sorts } = query
   const { offset, size } = page ?? { offset: 0, size: GROUPS_MAX }
-  const values = [...valuesOf(filters), String(size), String(offset)]
-  const grouped = keys.map(({ property, period }) => `${property.column} ${period}`)
-  const computed = figures.map(({ name, property }) => `${name} ${property.column}`)
+  const joins = new RelatedJoins([...keys, ...figures].map(({ property }) => property))
+  const ofFilters = valuesOf(filters)
+  const values = [...ofFilters, ...joins.values, String(size), String(offset)]
+  const grouped = keys.map(({ property, period }) => `${shapeOfProperty(property)} ${period}`)
+  const computed = figures.map(({ name, property }) => `${name} ${shapeOfProperty(property)}`)
   const order = sorts.map(({ column, isDescending }) => `${column}${isDescending ? '-' : ''}`)
   const text = textOfShape(`${entity.table}${shapeOf(filters)} ${grouped.join()} ${computed.join()} ${order.join()}`, () => {
     const operands = values.map(param)
-    return toStatement(statement(entity, query, operands), operands).text
+    const matched = matching(entity, filters, operands.slice(0, ofFilters.length))
+    const rows = joins.isEmpty ? rowsOf(matched) : joinedRows(matched, joins, operands.slice(ofFilters.length))
+    const columnOf = ({ column }: Property) => name(column)
+    const columns = joins.isEmpty ? columnOf : (property: Property) => joins.columnOf(property)
+    return toStatement(statement(query, rows, columns, operands), operands).text
   })
   return { text, values }
 }
 
-function statement(entity: Entity, { filters, keys, figures, sorts }: SummaryQuery, operands: readonly Param[]): Sql {
+/** The matching rows, and the rows of other tables to which paths lead. */
+function joinedRows(matched: Matching, joins: RelatedJoins, operands: readonly Param[]): Sql {
+  return sql`(select ${matched.table}.* from ${rowsOf(matched)}) as "T"${joins.compile(operands)}`
+}
+
+type ColumnOf = (property: Property) => Sql
+
+function statement({ keys, figures, sorts }: SummaryQuery, rows: Sql, columnOf: ColumnOf, operands: readonly Param[]): Sql {
   const [size, offset] = operands.slice(-2) as [Param, Param]
-  const computed = [...keys.map(compileKey), sql`count(*)`, ...figures.map(figureOf)]
+  const values = keys.map((key) => compileKey(key, columnOf(key.property)))
+  const computed = [...values, sql`count(*)`, ...figures.map((figure) => figureOf(figure, columnOf(figure.property)))]
   const columns = computed.map((_, index) => sql`"C${integer(index + 1)}"`)
   const selected = computed.map((value, index) => sql`${value} as ${columns[index] as Sql}`)
   const groupBy = keys.length === 0 ? sql`` : sql` group by ${commaList(keys.map((_, index) => integer(index + 1)))}`
   const keysOfOrder = sorts.map(({ column, isDescending }) => sql`${columns[column] as Sql}${isDescending ? sql` desc` : sql``}`)
   const orderBy = keysOfOrder.length === 0 ? sql`` : sql` order by ${commaList(keysOfOrder)}`
-  const rows = rowsOf(matching(entity, filters, operands))
   return sql`\
 with groups as materialized (select ${commaList(selected)} from ${rows}${groupBy}), \
 page as (select * from groups${orderBy} limit ${size}::bigint offset ${offset}::bigint) \
 select total."N", ${join(columns, sql`, `)} from (select count(*) as "N" from groups) as total left join page on true${orderBy}`
 }
 
-function compileKey({ property: { column, kind }, period }: GroupKey): Sql {
-  const value = name(column)
+function compileKey({ property: { kind }, period }: GroupKey, value: Sql): Sql {
   if (period === null) return value
   const unit = word(period)
   if (kind.name === 'instant') return notBeforeFirst(sql`date_trunc(${unit}, ${value}, 'UTC')`, value, FIRST_INSTANT, period)
@@ -68,7 +81,7 @@ function notBeforeFirst(truncated: Sql, value: Sql, first: Sql, period: Period):
   return sql`case when ${value} < ${wholeFrom} and isfinite(${value}) then ${first} else ${truncated} end`
 }
 
-const figureOf = ({ name: figure, property: { column } }: Figure): Sql => sql`${FUNCTIONS[figure]}(${name(column)})`
+const figureOf = ({ name: figure }: Figure, value: Sql): Sql => sql`${FUNCTIONS[figure]}(${value})`
 
 const FUNCTIONS: Readonly<Record<Figure['name'], Sql>> = {
   sum: sql`sum`,

@@ -43,7 +43,7 @@ const TEXT_CONDITION = '^(?:[<>](?:=[^\\u0000]+|[^=\\u0000][^\\u0000]*)|[^<>\\u0
 const PART_PATTERN = '^[\\u0300-\\u036f]*[^\\u0000\\u0300-\\u036f][^\\u0000]*$'
 
 /** Returns the operators in front of values that a kind supports. */
-export const prefixesFor = (kind: Kind) => prefixes.filter((operator) => operator.serves(kind))
+export const prefixesFor = (kind: Kind) => prefixes.filter((operator) => operator.serves({ kind, reference: null }))
 
 /** Returns the pattern of what follows the first `=` of a filter on a property of this kind. */
 export function conditionPattern(kind: Kind): string {

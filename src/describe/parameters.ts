@@ -143,8 +143,9 @@ export function filterParameter(entity: Entity, property: Property): Part {
 }
 
 /** Parameters of filters with an operator in brackets. */
-export function bracketParameters({ plural }: Entity, { name, path, kind }: Property): Part[] {
-  const serving = brackets.filter((operator) => operator.serves(kind))
+export function bracketParameters({ plural }: Entity, property: Property): Part[] {
+  const { name, path, kind } = property
+  const serving = brackets.filter((operator) => operator.serves(property))
   return serving.map((operator) => {
     const { isAny, sign, meaning } = operator
     const description = `Filters ${plural} by \`${path.join('.')}\`: ${meaning}.${isAny ? ` \`${name}[]\` is the same.` : ''}`

@@ -42,7 +42,7 @@ export const badRequests = ofStatus(400, {
   InvalidFilter: {
     title: 'A filter does not fit its property',
     explanation:
-      'A filter is <Property>=[<operator>]<value>, with one of the operators = != < <= > >=, or <Property><operator>=<value>, with [] [begins] [contains]. The value must be of the property’s type; true and false have no order; < and its like need a value.',
+      'A filter is <Property>=[<operator>]<value>, with one of the operators = != < <= > >=, or <Property><operator>=<value>, with [] [begins] [contains] [under]. The value must be of the property’s type; true and false have no order; < and its like need a value.',
     remedy: 'Correct the value as the message says. Operators behind the first = are percent-encoded: < is %3C.',
     request: 'GET /Companies?Enabled=%3Efalse',
     answer: about('Enabled', 'Enabled is true or false: it can be compared with =, != and [], not with >.'),

@@ -43,5 +43,5 @@ export function viewsOf({ events, rights }: Subscription, entities: readonly Ent
   const subscribed = entitiesOf(events, entities)
   if (rights === null) return subscribed.map(wholeView)
   const read = parseHookRights(rights.split('\n'), entities)
-  return subscribed.flatMap((entity) => read.find((right) => right.entity === entity) ?? []).map(viewOfRight)
+  return subscribed.flatMap((entity) => read.find((right) => right.entity === entity) ?? []).map((right) => viewOfRight(right))
 }

@@ -3,6 +3,7 @@ import { checkDeclaration, checkLength, lengthOf, type NamedField } from './decl
 import type { Field, Fields } from './fields.ts'
 import { INDEXED_LENGTH_MAX, type Kind, textKind } from './kinds.ts'
 import { pascalCase, pluralOf, snakeCase } from './names.ts'
+import type { Operator } from './operators.ts'
 
 // Re-exported, so that a declaration imports from this file only.
 export { boolean, computed, copied, date, decimal, group, identity, instant, integer, oneOf, reference, text } from './fields.ts'
@@ -29,12 +30,28 @@ export interface Property {
   readonly computedBy: string | null
   /** Set if the property holds the id of another row. */
   readonly reference: Reference | null
+  /** Set if the property is one of another row, to which a reference leads. */
+  readonly related: RelatedPath | null
+}
+
+/** The place of a related property. */
+export interface RelatedPath {
+  /** The reference that leads there, a property of the entity itself. */
+  readonly reference: Property
+  /** The referred entity as the request may read it: a row outside this view has no values. */
+  readonly view: View
+  /** The property of the referred entity: one of its own, or a related one, behind a second reference. */
+  readonly property: Property
 }
 
 export interface Reference {
   /** Name of the entity that is referred to. */
   readonly entity: string
   readonly table: string
+  /** True if rows refer to rows of their own entity. */
+  readonly isToItself: boolean
+  /** The entity that is referred to; null until `linkReferences` has found it. */
+  target: Entity | null
   /** Columns of the copied value; null if nothing is copied. */
   readonly copy: Copy | null
 }
@@ -77,6 +94,34 @@ export interface Entity {
   readonly rules: readonly Rule[]
   /** Properties of which every row has a value. */
   readonly required: readonly Property[]
+}
+
+/**
+ * An entity as a key may read it. Parsers, writers and hints get the view in place of the entity, so they never learn of a hidden
+ * property. Its properties are the entity's own objects; statements and columns are always those of `whole`.
+ */
+export interface View extends Entity {
+  /** The declared entity. Rows of statements and of copies have its columns, in its order. */
+  readonly whole: Entity
+  /** Filters that the parsers append to those of each request; they may name hidden properties. */
+  readonly filters: readonly Filter[]
+  /** Text of the right, the same in every process: caches and cursors are for one right. '' for a whole entity. */
+  readonly text: string
+  /** The view of the rows that a reference names; null: no path leads through it, since the key may not read them. */
+  related(reference: Property): View | null
+  /** Text of the rights to read what paths can lead to, which caches depend on, too. '' if all of it is whole. */
+  readonly relatedText: string
+}
+
+export interface Filter {
+  readonly property: Property
+  readonly operator: Operator
+  /** Operand as text for PostgreSQL, an array for `[]`; null: an empty operand, "no value". */
+  readonly value: string | null
+  /** Values of `[]` without duplicates; null: "no value". */
+  readonly anyOf?: readonly (string | null)[]
+  /** Rows through which the chain of `[under]` leads. */
+  readonly chain?: View
 }
 
 export function isGroup(member: Property | Group): member is Group {
@@ -155,7 +200,34 @@ function toProperty(table: string, path: string[], field: Field, siblings: Field
     unique: field.unique ? `${table}_${column}_unique` : null,
     computedFrom: (computedFrom ?? []).map(snakeCase),
     computedBy: computedBy ?? null,
-    reference: field.reference ? toReference(path[0] as string, field.reference, siblings) : null,
+    reference: field.reference ? toReference(table, path[0] as string, field.reference, siblings) : null,
+    related: null,
+  }
+}
+
+/** Lets references lead to the entities that they name; a reference to another one leads nowhere. */
+export function linkReferences(entities: readonly Entity[]): void {
+  for (const { properties } of entities)
+    for (const { reference } of properties)
+      if (reference) reference.target = entities.find(({ name }) => name === reference.entity) ?? null
+}
+
+/** Makes the property of another row to which a reference leads. Its name is a path, and is one name in JSON. */
+export function relatedProperty(reference: Property, view: View, property: Property): Property {
+  return {
+    path: [`${reference.path.join('.')}.${property.path.join('.')}`],
+    name: `${reference.name}.${property.name}`,
+    column: `${reference.column}.${property.column}`,
+    kind: property.kind,
+    writable: false,
+    examples: property.examples,
+    indexed: false,
+    required: false,
+    unique: null,
+    computedFrom: [],
+    computedBy: null,
+    reference: property.reference,
+    related: { reference, view, property },
   }
 }
 
@@ -167,17 +239,19 @@ export function keyColumnOf(column: string): string {
  * Makes a reference. Its copy is the sibling field that names it; the foreign key compares the copy through a separate key
  * column.
  */
-function toReference(key: string, entity: string, siblings: Fields): Reference {
+function toReference(table: string, key: string, entity: string, siblings: Fields): Reference {
   const [name, field] =
     Object.entries(siblings).find(
       ([, field]) => 'copied' in field && snakeCase(field.copied?.reference ?? '') === snakeCase(key),
     ) ?? []
   const copied = field && 'copied' in field ? field.copied : undefined
-  if (!name || !copied) return { entity, table: snakeCase(entity), copy: null }
+  const referred = snakeCase(entity)
+  const own = { entity, table: referred, isToItself: referred === table, target: null }
+  if (!name || !copied) return { ...own, copy: null }
   const column = snakeCase(name)
   const source = snakeCase(copied.source)
   const copy = { column, source, keyColumn: keyColumnOf(column), sourceColumn: keyColumnOf(source) }
-  return { entity, table: snakeCase(entity), copy }
+  return { ...own, copy }
 }
 
 /** Properties of each row that a request has chosen, in the entity's order. */
@@ -185,14 +259,21 @@ export interface Projection {
   readonly members: readonly (Property | Group)[]
   /** The chosen properties, with the parts of objects one by one. */
   readonly properties: readonly Property[]
+  /** The chosen properties of other rows. */
+  readonly related: readonly Property[]
 }
 
-/** Makes a projection of the chosen properties. */
+/** Makes a projection of the chosen properties; related ones come last, in the order of the choice. */
 export function project(entity: Entity, chosen: ReadonlySet<Property>): Projection {
+  const related = [...chosen].filter((property) => property.related !== null)
   const members = entity.members.flatMap((member): (Property | Group)[] => {
     if (!isGroup(member)) return chosen.has(member) ? [member] : []
     const properties = member.properties.filter((part) => chosen.has(part))
     return properties.length === 0 ? [] : [{ ...member, properties }]
   })
-  return { members, properties: entity.properties.filter((property) => chosen.has(property)) }
+  return {
+    members: [...members, ...related],
+    properties: [...entity.properties.filter((property) => chosen.has(property)), ...related],
+    related,
+  }
 }

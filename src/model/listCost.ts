@@ -16,14 +16,15 @@ export function listCostOf(entity: Entity, { filters, sorts }: FiltersAndSorts):
   const keys = order(entity, sorts)
   // Each index has one property and the id, so it has the order of one property only.
   const hasOrder = keys.length <= 2 && keys.every(({ property }) => hasIndex(property))
-  const hasRanges = filters.every(({ property, operator }) => operator.folded === null && hasIndex(property))
+  const hasRanges = filters.every(({ property, operator }) => operator.folded === null && !operator.isChain && hasIndex(property))
   return { parentRow: parentRowOf(filters), isCostly: !hasOrder || !hasRanges }
 }
 
 /** Returns the column and id of the row that all matching rows refer to. Null: they refer to none in common. */
 export function parentRowOf(filters: readonly Filter[]): string | null {
   for (const { property, operator, value } of filters)
-    if (property.reference && operator.sign === '=' && value !== null) return `${property.column} ${value}`
+    if (property.reference && property.related === null && operator.sign === '=' && value !== null)
+      return `${property.column} ${value}`
   return null
 }
 

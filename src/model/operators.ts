@@ -6,32 +6,44 @@ import { type Param, type Sql, sql } from './sql.ts'
 /** Which rows an operator matches: those below, equal to, or above the operand, and those without a value. */
 export type Sides = Readonly<Record<'less' | 'equal' | 'greater' | 'none', boolean>>
 
+/** Parts of a property that decide which operators it has. */
+export interface Served {
+  readonly kind: Kind
+  /** Set if it holds the id of another row. */
+  readonly reference: { readonly isToItself: boolean } | null
+}
+
 export interface Operator {
   /** Text in requests: before the value, such as `>=`, or in brackets after the property's name, such as `[contains]`. */
   readonly sign: string
   readonly meaning: string
-  serves(kind: Kind): boolean
-  /** Compiles the condition. `column`: the column, or its folded text if `folded` is not null. */
-  compile(column: Sql, value: Param): Sql
+  serves(property: Served): boolean
+  /**
+   * Compiles the condition. `column`: the column, or its folded text if `folded` is not null. `value`: the operand; a selection
+   * of ids if `isChain`.
+   */
+  compile(column: Sql, value: Param | Sql): Sql
   /** Rows that the operator matches, if order decides; an empty operand equals "no value". Null: order does not decide. */
   readonly sides: Sides | null
   /** Part of the folded text in which the operand is searched; null: texts are not folded. */
   readonly folded: 'anywhere' | 'beginning' | null
   /** True if several parameters are one filter, whose values are alternatives. */
   readonly isAny: boolean
+  /** True if the operand is the id of a row, and rows match whose references lead there, at any depth. */
+  readonly isChain: boolean
   /** Compiles the condition for an empty operand, which means "no value"; null: an empty operand is not allowed. */
   readonly compileEmpty: ((column: Sql, emptyIsNoValue: boolean) => Sql) | null
 }
 
 const everyKind = () => true
-const orderedKinds = (kind: Kind) => kind.ordered
-const freeTexts = ({ name }: Kind) => name === 'text'
+const orderedKinds = ({ kind }: Served) => kind.ordered
+const freeTexts = ({ kind }: Served) => kind.name === 'text'
 /** Folds the operand once, not for each row. */
-const folded = (operand: Param) => sql`(select ${foldSql(sql`${operand}`)})`
+const folded = (operand: Param | Sql) => sql`(select ${foldSql(sql`${operand}`)})`
 const isNone = (column: Sql, emptyToo: boolean) =>
   emptyToo ? sql`(${column} is null or ${column} = '')` : sql`${column} is null`
 
-const DEFAULTS = { serves: orderedKinds, sides: null, folded: null, isAny: false, compileEmpty: null }
+const DEFAULTS = { serves: orderedKinds, sides: null, folded: null, isAny: false, isChain: false, compileEmpty: null }
 
 /** Makes a comparison by order, which never matches rows without a value. */
 function comparison(sign: string, operator: Sql, meaning: string, sides: Omit<Sides, 'none'>): Operator {
@@ -86,6 +98,15 @@ export const operators: readonly Operator[] = [
     serves: freeTexts,
     compile: (column, value) => sql`strpos(${column}, ${folded(value)}) > 0`,
     folded: 'anywhere',
+  },
+  {
+    ...DEFAULTS,
+    sign: '[under]',
+    meaning: 'leads to this row, at any depth, such as to a manager above',
+    serves: ({ reference }) => reference?.isToItself === true,
+    // The value is a selection of the row and of all rows below it.
+    compile: (column, rows) => sql`${column} in (${rows})`,
+    isChain: true,
   },
 ]
 

@@ -1,14 +1,22 @@
 // Typed queries, between parser and compiler: filters, sorts and pages of a list; the values of a body.
-import type { Entity, Projection, Property } from './entity.ts'
-import type { Operator } from './operators.ts'
+import type { Entity, Filter, Projection, Property } from './entity.ts'
 
-export interface Filter {
-  readonly property: Property
-  readonly operator: Operator
-  /** Operand as text for PostgreSQL, an array for `[]`; null: an empty operand, "no value". */
-  readonly value: string | null
-  /** Values of `[]` without duplicates; null: "no value". */
-  readonly anyOf?: readonly (string | null)[]
+export type { Filter } from './entity.ts'
+
+/** The property of the entity itself that a property stands for, or with which its path begins. */
+export function ownProperty(property: Property): Property {
+  return property.related?.reference ?? property
+}
+
+/** Returns whether a filter asks for other rows than those that it filters. */
+export function isOfOtherRows({ property, operator }: Filter): boolean {
+  return property.related !== null || operator.isChain
+}
+
+/** Returns whether a filter matches a row without a value: then one by a path matches rows without a reference, too. */
+export function matchesNone({ operator, value, anyOf }: Filter): boolean {
+  if (anyOf) return anyOf.includes(null)
+  return value === null ? operator.sides?.equal === true : operator.sides?.none === true
 }
 
 export interface Sort {

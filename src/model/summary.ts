@@ -17,6 +17,11 @@ export interface GroupKey {
   readonly property: Property
   /** Null: rows with the same value form a group. */
   readonly period: Period | null
+  /**
+   * The reference along which the property is copied, if it is the name of another row: a key, too, since several rows may have
+   * one name. Null: the property is no such name, or the request may not read the reference. D92
+   */
+  readonly names: Property | null
 }
 
 /** A property whose values are aggregated in each group. */
@@ -61,6 +66,6 @@ export function figureIndex(figures: readonly Figure[], name: Figure['name'], pr
 }
 
 /** Name of a group key in requests: `month(Start)`, `Type`. */
-export function groupName({ property, period }: GroupKey): string {
+export function groupName({ property, period }: Pick<GroupKey, 'property' | 'period'>): string {
   return period === null ? property.name : `${period}(${property.name})`
 }

@@ -1,27 +1,34 @@
 // Views: entities as one key may read them, with fewer properties and fewer rows.
-import { type Entity, type Group, isGroup, type Property } from './entity.ts'
+import { type Entity, type Filter, type Group, isGroup, type Property, type View } from './entity.ts'
 import { memoize } from './memoize.ts'
-import type { Filter } from './query.ts'
 
-/**
- * An entity as a key may read it. Parsers, writers and hints get the view in place of the entity, so they never learn of a hidden
- * property. Its properties are the entity's own objects; statements and columns are always those of `whole`.
- */
-export interface View extends Entity {
-  /** The declared entity. Rows of statements and of copies have its columns, in its order. */
-  readonly whole: Entity
-  /** Filters that the parsers append to those of each request; they may name hidden properties. */
-  readonly filters: readonly Filter[]
-  /** Text of the right, the same in every process: caches and cursors are for one right. '' for a whole entity. */
-  readonly text: string
-}
+export type { View } from './entity.ts'
 
 /** Returns the view that shows every row and property. */
-export const wholeView = memoize((entity: Entity): View => Object.freeze({ ...entity, whole: entity, filters: [], text: '' }))
+export const wholeView = memoize(
+  (entity: Entity): View =>
+    Object.freeze({ ...entity, whole: entity, filters: [], text: '', related: wholeRelated, relatedText: '' }),
+)
+
+function wholeRelated({ reference }: Property): View | null {
+  return reference?.target ? wholeView(reference.target) : null
+}
+
+/** The targets of a view's paths, and the text of the rights to read them. */
+export type RelatedViews = Pick<View, 'related' | 'relatedText'>
+
+/** No path leads anywhere. */
+export const NO_PATHS: RelatedViews = { related: () => null, relatedText: '-' }
 
 /** Makes a view of the rows that match `filters`, with these properties; the id is always among them. */
-export function viewOf(whole: Entity, visible: ReadonlySet<Property>, filters: readonly Filter[], text: string): View {
-  return Object.freeze({ ...withProperties(whole, visible), whole, filters, text })
+export function viewOf(
+  whole: Entity,
+  visible: ReadonlySet<Property>,
+  filters: readonly Filter[],
+  text: string,
+  paths: RelatedViews = NO_PATHS,
+): View {
+  return Object.freeze({ ...withProperties(whole, visible), whole, filters, text, ...paths })
 }
 
 /** Returns the entity without its other properties. An object without visible parts goes; the parts of others are fewer. */

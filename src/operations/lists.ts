@@ -7,7 +7,7 @@ import type { TableCopy } from '../memory/tableCopy.ts'
 import { countDatabaseList, countKeptList, countMemoryList } from '../metrics/counts.ts'
 import { type Conditions, hasWeakly } from '../model/entityTag.ts'
 import { listCostOf } from '../model/listCost.ts'
-import type { ListQuery } from '../model/query.ts'
+import { isOfOtherRows, type ListQuery } from '../model/query.ts'
 import type { View } from '../model/view.ts'
 import { parseConditions } from '../parse/headers.ts'
 import { parseList } from '../parse/list.ts'
@@ -43,6 +43,8 @@ export async function pageList(view: View, parts: ResourceParts, call: ResourceR
     return cached
   }
   const query = parsed ?? parse()
+  if (query.filters.some(isOfOtherRows) || query.choice?.related.length)
+    return pageFromDatabase(view, parts, call, query, 'values')
   const turn = memory.slices.next(call.key)
   if (turn !== null) {
     await turn
@@ -62,8 +64,9 @@ export async function pageList(view: View, parts: ResourceParts, call: ResourceR
 }
 
 /** Returns the key of an answer in the response cache: what one right shows is no answer for another. */
-export function targetOf({ text }: View, { url, query }: ResourceRequest): string {
-  return text === '' ? `${url}?${query}` : `${text}\n${url}?${query}`
+export function targetOf({ text, relatedText }: View, { url, query }: ResourceRequest): string {
+  const target = `${url}?${query}`
+  return text === '' && relatedText === '' ? target : `${text}\n${relatedText}\n${target}`
 }
 
 /**
@@ -92,7 +95,7 @@ async function pageFromDatabase(
   const rows = await parts.listReads
     .read(statement, call, listCostOf(view.whole, query))
     .catch(withAdvice(() => suggestCheaperQuery(query)))
-  const total = Number(rows[0]?.[view.whole.properties.length] ?? 0)
+  const total = Number(rows[0]?.at(-1) ?? 0)
   return respondPage(view, query, { rows, total }, call.url, parts.cursors)
 }
 

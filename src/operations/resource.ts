@@ -2,6 +2,7 @@
 import { ApiError } from '../errors.ts'
 import type { UpdateAccess, Verb } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
+import { type Conditions, hasWeakly } from '../model/entityTag.ts'
 import type { Row } from '../model/sql.ts'
 import { parseComplete, parseNewRow } from '../parse/assignments.ts'
 import { readBodies, readBody, UnparsedRows } from '../parse/body.ts'
@@ -54,10 +55,25 @@ export class Resource {
     const choice = parseRowFields(view, call.query)
     const id = this.reads.parseId(call.id)
     const conditions = parseConditions(call.request.headers)
-    const row = await this.reads.find(id, view.filters)
+    const related = choice?.related ?? []
+    const row = await this.reads.find(id, view.filters, related)
     const tag = this.reads.tagOf(row)
+    if (related.length > 0) return this.respondRelated(id, tag, rowWriter(view, choice)(this.reads.valuesOf(row)), conditions)
     if (conditions !== null && this.reads.isHeld(conditions, id, tag)) return respondUnchanged(tag)
     return respondRow(200, rowWriter(view, choice)(row), tag)
+  }
+
+  /**
+   * Answers with a row that shows values of others. Its tag differs when one of these does, and is weak, since no write could
+   * expect it. RFC 9110, 8.8.1
+   */
+  private respondRelated(id: string, tag: string, body: string, conditions: Conditions | null): Reply {
+    const shown = `${tag}-${Bun.hash(body).toString(36)}`
+    const ETag = `W/"${shown}"`
+    const ifNoneMatch = conditions?.ifNoneMatch ?? null
+    if (conditions !== null) this.reads.isHeld({ ...conditions, ifNoneMatch: null }, id, tag)
+    const reply = ifNoneMatch !== null && hasWeakly(ifNoneMatch, shown) ? respondUnchanged(shown) : respondRow(200, body, shown)
+    return { ...reply, headers: { ...reply.headers, ETag } }
   }
 
   async create(begun: ResourceRequest): Promise<Reply> {

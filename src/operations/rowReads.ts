@@ -2,7 +2,7 @@
 import { compileGet } from '../compile/row.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
-import type { Entity } from '../model/entity.ts'
+import type { Entity, Property } from '../model/entity.ts'
 import { type Conditions, type EntityTags, hasStrongly, hasWeakly } from '../model/entityTag.ts'
 import { excerpt } from '../model/excerpt.ts'
 import type { Filter } from '../model/query.ts'
@@ -48,10 +48,15 @@ export class RowReads {
   }
 
   /** Returns a row in the form of `compileGet`, if it matches the filters. @throws ApiError NotFound */
-  async find(id: string, filters: readonly Filter[] = []): Promise<Row> {
-    const [row] = await this.database.read(compileGet(this.entity, id, filters))
+  async find(id: string, filters: readonly Filter[] = [], related: readonly Property[] = []): Promise<Row> {
+    const [row] = await this.database.read(compileGet(this.entity, id, filters, related))
     if (!row) throw this.notFound(id)
     return row
+  }
+
+  /** Returns the values of a row for the JSON writers: its columns, and those of related properties. */
+  valuesOf(row: Row): Row {
+    return row.toSpliced(this.width, 1)
   }
 
   notFound(id: string): ApiError {

@@ -3,7 +3,7 @@ import { compilePiece, streamColumns } from '../compile/stream.ts'
 import { ApiError } from '../errors.ts'
 import type { KeyRights } from '../model/access.ts'
 import { listCostOf } from '../model/listCost.ts'
-import { order } from '../model/query.ts'
+import { isOfOtherRows, order } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import type { View } from '../model/view.ts'
 import type { StreamForm } from '../parse/headers.ts'
@@ -56,7 +56,8 @@ export function streamList(view: View, parts: ResourceParts, call: ResourceReque
       paidRows -= size
       if (paidRows === 0) {
         const rights = await keysInUse?.charge(call.request)
-        if (rights) requireSameView(rights, view)
+        if (rights)
+          requireSameView(rights, view, columns.some(({ related }) => related !== null) || query.filters.some(isOfOtherRows))
         paidRows = PAID_ROWS
       }
       piece = await readPieceAfter(rows[size - 1] as Row, Math.min(rowsMax, rowsOfPiece(paidRows, ms)))
@@ -72,10 +73,14 @@ export function streamList(view: View, parts: ResourceParts, call: ResourceReque
   })
 }
 
-/** Ends a stream whose key now reads other rows or properties: what was begun cannot go on. @throws ApiError Forbidden */
-export function requireSameView(rights: KeyRights, view: View) {
+/**
+ * Ends a stream whose key now reads other rows or properties: what was begun cannot go on. `hasPaths`: it reads other entities,
+ * too. @throws ApiError Forbidden
+ */
+export function requireSameView(rights: KeyRights, view: View, hasPaths: boolean) {
   const { read } = requireRight(rights, view.whole, 'read')
-  if (read?.text !== view.text) throw new ApiError('Forbidden', `The right of the key to read ${view.plural} was changed.`)
+  if (read?.text !== view.text || (hasPaths && read.relatedText !== view.relatedText))
+    throw new ApiError('Forbidden', `The right of the key to read ${view.plural} was changed.`)
 }
 
 /** Passes rows on, and calls `requireAllowed` before each further `PAID_ROWS`: a slow client may outlive the right of its key. */

@@ -12,6 +12,7 @@ import type { TableCopies } from '../memory/tableCopies.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
 import { countFrom } from '../metrics/counts.ts'
 import { parentRowOf } from '../model/listCost.ts'
+import { isOfOtherRows } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { GROUPS_MAX, type SummaryQuery } from '../model/summary.ts'
 import type { View } from '../model/view.ts'
@@ -44,6 +45,7 @@ export async function pageSummary(view: View, parts: ResourceParts, call: Resour
     return cached
   }
   const query = parsed ?? parse()
+  if (isOfSeveralTables(query)) return pageFromDatabase(view, parts, call, query)
   const reply = await withGroups(call, memory, copy, query, async (grouping, version) => {
     const rows = await memory.slices.run(call, grouping.page((query.page - 1) * query.pageSize, query.pageSize))
     const page = respondSummary(query, rows, grouping.total, call.url)
@@ -60,14 +62,18 @@ export function streamSummary(view: View, parts: ResourceParts, call: ResourceRe
   const query = parseSummary(view, call.query, form)
   const headers = streamHeaders(`${view.plural}Summary`, form, call.request.headers)
   const requireAllowed = async () => {
-    if (keysInUse) requireSameView(await keysInUse.rightsOf(call.request), view)
+    if (keysInUse) requireSameView(await keysInUse.rightsOf(call.request), view, isOfSeveralTables(query))
   }
   return replyStreamed(call, summaryLimit, { headers, form }, async (slot) => {
     const hold = (bytes: number) => summaryLimit.hold(call.key, slot, bytes)
     const writer = summaryWriter(query, form)
     const copy = memory?.of(view.whole)
     await copy?.refresh()
-    const grouping = memory && copy && (await withGroups(call, memory, copy, query, async (found) => takeGroups(found, hold)))
+    const grouping =
+      memory &&
+      copy &&
+      !isOfSeveralTables(query) &&
+      (await withGroups(call, memory, copy, query, async (found) => takeGroups(found, hold)))
     if (!grouping) {
       const { rows } = await readGroups(view, parts, call, query, null)
       hold(CELL_BYTES * rows.length * (rows[0]?.length ?? 0))
@@ -75,6 +81,11 @@ export function streamSummary(view: View, parts: ResourceParts, call: ResourceRe
     }
     return textsOf(writer, whileAllowed(piecesOf(call, memory, grouping), requireAllowed))
   })
+}
+
+/** Returns whether a summary needs rows of other entities. */
+function isOfSeveralTables({ filters, keys, figures }: SummaryQuery): boolean {
+  return filters.some(isOfOtherRows) || [...keys, ...figures].some(({ property }) => property.related !== null)
 }
 
 /** Estimated bytes of a value of a group from the database. */

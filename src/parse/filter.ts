@@ -1,7 +1,7 @@
 // Filters of a query string: operators before the value or in brackets, lists of values with `[]`, and hints for misspelled
 // filters.
 import { ApiError } from '../errors.ts'
-import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
+import { type Group, isGroup, type Property } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { foldText } from '../model/fold.ts'
 import { Mismatch } from '../model/kinds.ts'
@@ -14,10 +14,14 @@ import { findMember, listed } from './names.ts'
 import { suggestProperty } from './nearestProperty.ts'
 import { hintForOperator, hintForValue } from './otherApiFilters.ts'
 import { hintForParameter } from './otherApiHints.ts'
+import { faultOfPath, findRelated } from './paths.ts'
 import type { Parameter } from './queryString.ts'
 
 /** Maximum filters of a list; more would make one request as costly as hundreds. */
 export const FILTERS_MAX = 32
+
+/** Maximum filters by a path, each of which needs rows of another table. D91 */
+export const RELATED_FILTERS_MAX = 8
 
 /** Maximum values of `[]`; more would make one list of values as costly as many filters. D71 */
 export const VALUES_MAX = 100
@@ -30,14 +34,14 @@ const BRACKETED = /^([^[\]]+)(\[[^[\]]*\])$/
 /**
  * Parses a filter. `others`: parameters that are not filters, for hints. Spec 4.2 @throws ApiError whose target is the parameter
  */
-export function parseFilter(entity: Entity, parameter: Parameter, others: readonly string[] = RESERVED_PARAMETERS): Filter {
+export function parseFilter(view: View, parameter: Parameter, others: readonly string[] = RESERVED_PARAMETERS): Filter {
   const { name, value: text } = parameter
   const [, before = name, bracket] = name.endsWith(']') ? (BRACKETED.exec(name) ?? []) : []
-  const member = findMember(entity, before)
-  if (!member) throw unknownParameter(entity, parameter, others)
+  const member = findMember(view, before) ?? findRelated(view, before)
+  if (!member) throw unknownParameter(view, parameter, others)
   if (isGroup(member))
     throw invalidFilter(member, `is an object: filter by one of ${member.properties.map((part) => part.name).join(', ')}`)
-  if (bracket !== undefined) return parseBracketed(entity, member, bracket, parameter)
+  if (bracket !== undefined) return parseBracketed(view, member, bracket, parameter)
   const operator = firstCharacters.has(text[0]) ? longestFirst.find(({ sign }) => text.startsWith(sign)) : undefined
   const operand = operator ? text.slice(operator.sign.length) : text
   return checkFilter(member, operator ?? equality, operand)
@@ -50,6 +54,10 @@ export function addFilter(filters: Filter[], filter: Filter): void {
   if (at < 0) filters.push(filter)
   else filters[at] = anyFilter(property, operator, [...(filters[at]?.anyOf ?? []), ...(anyOf ?? [])])
   if (filters.length > FILTERS_MAX) throw new ApiError('TooManyFilters', `A request may have up to ${FILTERS_MAX} filters.`)
+  if (filters.filter((one) => one.property.related !== null).length > RELATED_FILTERS_MAX) {
+    const message = `A request may have up to ${RELATED_FILTERS_MAX} filters by a path such as ${property.name}.`
+    throw new ApiError('TooManyFilters', message)
+  }
   const values = filters.reduce((sum, { anyOf = [] }) => sum + anyOf.length, 0)
   if (values <= VALUES_MAX) return
   const message = `A request may have up to ${VALUES_MAX} values in parameters such as ${property.name}[].`
@@ -70,35 +78,46 @@ function anyFilter(property: Property, operator: Operator, values: readonly (str
   return { property, operator, value: arrayText(anyOf), anyOf }
 }
 
-function parseBracketed(entity: Entity, property: Property, bracket: string, { name, value }: Parameter): Filter {
+function parseBracketed(view: View, property: Property, bracket: string, { name, value }: Parameter): Filter {
   const lower = bracket.toLowerCase()
   const operator = brackets.find(({ sign, isAny }) => sign === lower || (isAny && lower === ANY_IN_WORDS))
   if (!operator) {
-    const known = brackets.filter(({ serves }) => serves(property.kind)).map(({ sign }) => property.name + sign)
+    const known = brackets.filter(({ serves }) => serves(property)).map(({ sign }) => property.name + sign)
     const hint = hintForOperator(property, bracket, value) ?? ` In brackets there are ${known.join(', ')}.`
     const target = excerpt(name)
-    throw new ApiError('UnknownParameter', `${entity.plural} has no parameter "${target}".${hint}`, { target })
+    throw new ApiError('UnknownParameter', `${view.plural} has no parameter "${target}".${hint}`, { target })
   }
   const filter = checkFilter(property, operator, value)
+  if (operator.isChain) return { ...filter, chain: chainOf(view, property) }
   return operator.isAny ? anyFilter(property, operator, [filter.value]) : filter
+}
+
+/** The rows through which a chain of references leads: those of the reference's own entity, as the request may read them. */
+function chainOf(view: View, property: Property): View {
+  const { related } = property
+  if (related) return chainOf(related.view, related.property)
+  return view.related(property) ?? view
 }
 
 // `Start>=2024` is split at its `=`, so the start of the operator ends up in the name.
 const MISPLACED_OPERATOR = new RegExp(`^(.*?)(${longestFirst.map(({ sign }) => sign.replace(/\W/g, '\\$&')).join('|')})`)
 
-function unknownParameter(entity: Entity, parameter: Parameter, others: readonly string[]): ApiError {
+function unknownParameter(view: View, parameter: Parameter, others: readonly string[]): ApiError {
   const { name } = parameter
   const [, before = '', operator] = MISPLACED_OPERATOR.exec(`${name}=`) ?? []
-  const hint = findMember(entity, before)
+  const isMisplaced = findMember(view, before) ?? findRelated(view, before)
+  const hint = isMisplaced
     ? ` An operator stands behind the first =, as in ${before}=${operator}<value>.`
-    : (hintForParameter(entity, parameter, others) ?? suggestProperty(name, entity.properties, others))
+    : (faultOfPath(view, BRACKETED.exec(name)?.[1] ?? name) ??
+      hintForParameter(view, parameter, others) ??
+      suggestProperty(name, view.properties, others))
   const target = excerpt(name)
-  return new ApiError('UnknownParameter', `${entity.plural} has no parameter "${target}".${hint}`, { target })
+  return new ApiError('UnknownParameter', `${view.plural} has no parameter "${target}".${hint}`, { target })
 }
 
 function checkFilter(property: Property, operator: Operator, operand: string): Filter {
-  if (!operator.serves(property.kind)) {
-    const served = operators.filter(({ serves }) => serves(property.kind)).map(({ sign }) => sign)
+  if (!operator.serves(property)) {
+    const served = operators.filter(({ serves }) => serves(property)).map(({ sign }) => sign)
     const comparable = `it can be compared with ${listed(served, 'and')}, not with ${operator.sign}`
     throw invalidFilter(property, `is ${property.kind.allowed}: ${comparable}`)
   }

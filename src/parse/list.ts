@@ -9,7 +9,7 @@ import type { ListQuery, Seek, Sort, StreamQuery } from '../model/query.ts'
 import type { View } from '../model/view.ts'
 import { addFilter, parseFilter, withFiltersOf } from './filter.ts'
 import type { StreamForm } from './headers.ts'
-import { findByName, findMember, sortDefinitions } from './names.ts'
+import { findByName, findMember, listed, sortDefinitions } from './names.ts'
 import { suggestOrList } from './nearestProperty.ts'
 import {
   type CommonParameters,
@@ -21,6 +21,7 @@ import {
   readCommonParameter,
   rejectUnusedParameters,
 } from './parameters.ts'
+import { findRelated } from './paths.ts'
 import { parseQueryString } from './queryString.ts'
 import { directionHint, readDirected } from './sortHints.ts'
 
@@ -56,18 +57,18 @@ export function parseStream(view: View, query: string, form: StreamForm): Stream
   return { filters: withFiltersOf(view, filters), sorts, choice: parseFields(view, fields), ...csvFormOf(read) }
 }
 
-function readParameters(entity: Entity, query: string): Parameters {
+function readParameters(view: View, query: string): Parameters {
   const read: Parameters = { filters: [], sorts: [], fields: null, queryWithoutPaging: '' }
-  const findPurpose = purposeFinder(entity)
+  const findPurpose = purposeFinder(view)
   for (const parameter of parseQueryString(query)) {
     const { name, value } = parameter
     const purpose = findPurpose(name)
     keepForLinks(read, purpose, parameter)
     if (isCommon(purpose)) readCommonParameter(read, purpose, parameter, LIST_PAGES)
-    else if (purpose === 'sort') parseSort(entity, value, read.sorts)
+    else if (purpose === 'sort') parseSort(view, value, read.sorts)
     else if (purpose === 'fields') read.fields = read.fields === null ? value : `${read.fields},${value}`
     // An unknown parameter fails as a filter, with the reason.
-    else addFilter(read.filters, parseFilter(entity, parameter))
+    else addFilter(read.filters, parseFilter(view, parameter))
   }
   return read
 }
@@ -87,20 +88,36 @@ function parseCursor(view: View, list: Pick<ListQuery, 'filters' | 'sorts'>, tex
 }
 
 /** Adds the definitions of one decoded `sort` parameter to `sorts`. Spec 4.2, Sorting. @throws ApiError InvalidSort */
-export function parseSort(entity: Entity, text: string, sorts: Sort[]): void {
+export function parseSort(view: View, text: string, sorts: Sort[]): void {
   for (const { name, descending } of sortDefinitions(text)) {
-    const property = findProperty(entity, name, sorts)
+    const property = findProperty(view, name, sorts)
     if (!sorts.some((sort) => sort.property === property)) sorts.push({ property, descending }) // only the first reference counts
   }
 }
 
-function findProperty(entity: Entity, name: string, before: readonly Sort[]): Property {
+function findProperty(view: View, name: string, before: readonly Sort[]): Property {
   if (name === '') throw invalidSort('A sort definition is + or - and the name of a property; one of them is empty.')
-  const member = findMember(entity, name)
-  if (!member) throw invalidSort(`${entity.plural} cannot be sorted by "${excerpt(name)}".${hintFor(entity, name, before)}`)
+  const member = findMember(view, name)
+  const related = member ? undefined : findRelated(view, name)
+  if (related)
+    throw invalidSort(`${view.plural} cannot be sorted by ${related.name}, which stands in another row.${sortHint(view)}`)
+  if (!member) throw invalidSort(`${view.plural} cannot be sorted by "${excerpt(name)}".${hintFor(view, name, before)}`)
   if (!isGroup(member)) return member
   const parts = member.properties.map((part) => part.name).join(', ')
   throw invalidSort(`${member.name} is an object: sort by one of ${parts}.`)
+}
+
+/** Says by what rows can be sorted in place of a related property. */
+function sortHint({ properties }: View): string {
+  const copies = properties.filter(({ column }) => properties.some(({ reference }) => reference?.copy?.column === column))
+  const own =
+    copies.length === 0
+      ? ''
+      : `by a copied property: ${listed(
+          copies.map(({ name }) => name),
+          'or',
+        )}; or `
+  return ` Sort ${own}in the client.`
 }
 
 function hintFor(entity: Entity, text: string, before: readonly Sort[]): string {

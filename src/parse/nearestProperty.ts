@@ -113,6 +113,6 @@ function nameLike(properties: readonly Property[]): Property | null {
   return null
 }
 
-function isSearched({ kind }: Property): boolean {
-  return operators.some(({ folded, serves }) => folded === 'anywhere' && serves(kind))
+function isSearched(property: Property): boolean {
+  return operators.some(({ folded, serves }) => folded === 'anywhere' && serves(property))
 }

@@ -33,7 +33,7 @@ const HINT_VALUES_MAX = 5
 export function hintForOperator(property: Property, operator: string, value: string): string | null {
   const word = plain(operator)
   const [, sign = '', placeholder = ''] = OPERATORS.find(([pattern]) => pattern.test(word)) ?? []
-  if (!operators.some((one) => one.sign === sign && one.serves(property.kind))) return null
+  if (!operators.some((one) => one.sign === sign && one.serves(property))) return null
   return ` Write ${written(property, word, sign, placeholder, value)}.`
 }
 

@@ -1,10 +1,12 @@
 // Parameters that several endpoints share: page, CSV options, choice of fields, dry run; ids in paths.
 import { ApiError, type ErrorCode } from '../errors.ts'
-import { type Entity, isGroup, type Projection, type Property, project } from '../model/entity.ts'
+import { isGroup, type Projection, type Property, project } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import type { CsvForm, Filter } from '../model/query.ts'
+import type { View } from '../model/view.ts'
 import { findMember } from './names.ts'
 import { faultOfName } from './nearestProperty.ts'
+import { faultOfPath, findRelated } from './paths.ts'
 import { type Parameter, parseQueryString } from './queryString.ts'
 
 /** Least, greatest and default value of an integer parameter. */
@@ -177,30 +179,29 @@ export function parseDryRun(query: string): boolean {
 }
 
 /** Parses the query string of a request for one row: the properties that `fields` chooses; null: all. @throws ApiError */
-export function parseRowFields(entity: Entity, query: string): Projection | null {
+export function parseRowFields(view: View, query: string): Projection | null {
   const { fields = null } = readNamed(query, { fields: null }, () => 'The address of a row takes no query parameter but fields.')
-  return parseFields(entity, fields)
+  return parseFields(view, fields)
 }
 
 /**
- * Parses `Id,Name,Period.Days`; an object stands for all its parts, and null for all properties. D56 @throws ApiError
- * InvalidFields
+ * Parses `Id,Name,Period.Days,EmployeeId.Department`; an object stands for all its parts, and null for all properties of the
+ * entity's own. D56, D91 @throws ApiError InvalidFields
  */
-export function parseFields(entity: Entity, text: string | null): Projection | null {
+export function parseFields(view: View, text: string | null): Projection | null {
   if (text === null) return null
   const chosen = new Set<Property>()
   for (const name of text.split(',')) {
-    const member = findMember(entity, name)
-    if (!member) {
-      const message = faultOfName(
-        entity,
-        name,
-        'fields',
-        entity.members.flatMap((one) => (isGroup(one) ? [one, ...one.properties] : one)),
-      )
-      throw new ApiError('InvalidFields', message, { target: 'fields' })
-    }
+    const member = findMember(view, name) ?? findRelated(view, name)
+    if (!member) throw new ApiError('InvalidFields', faultOfField(view, name), { target: 'fields' })
     for (const property of isGroup(member) ? member.properties : [member]) chosen.add(property)
   }
-  return project(entity, chosen)
+  return project(view, chosen)
+}
+
+function faultOfField(view: View, name: string): string {
+  const path = faultOfPath(view, name)
+  if (path !== null) return `${view.plural} have no "${excerpt(name)}".${path}`
+  const members = view.members.flatMap((one) => (isGroup(one) ? [one, ...one.properties] : one))
+  return faultOfName(view, name, 'fields', members)
 }

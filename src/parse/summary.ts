@@ -30,6 +30,7 @@ import {
   rejectUnusedParameters,
   SUMMARY_PAGES,
 } from './parameters.ts'
+import { faultOfPath, findRelated, referenceOfCopy } from './paths.ts'
 import { type Parameter, parseQueryString } from './queryString.ts'
 import { directionHint, readDirected } from './sortHints.ts'
 
@@ -71,32 +72,42 @@ export function parseSummary(view: View, query: string, form: ListForm): Summary
   return { filters, keys, measures, figures, sorts, ...pages, ...csvFormOf(read) }
 }
 
-function readParameters(entity: Entity, query: string): Parameters {
+function readParameters(view: View, query: string): Parameters {
   const read: Parameters = { filters: [], keys: [], measures: [], sorts: [], queryWithoutPaging: '' }
   for (const parameter of parseQueryString(query)) {
     const { name, value } = parameter
     const purpose = findPurpose(name)
     keepForLinks(read, purpose, parameter)
     if (isCommon(purpose)) readCommonParameter(read, purpose, parameter, SUMMARY_PAGES)
-    else if (purpose === undefined) addFilter(read.filters, filterOf(entity, parameter))
-    else if (purpose === 'groupBy') for (const text of value.split(',')) addKey(read.keys, entity, text)
+    else if (purpose === undefined) addFilter(read.filters, filterOf(view, parameter))
+    else if (purpose === 'groupBy') for (const text of value.split(',')) addKey(read.keys, view, text)
     else if (purpose === 'sort') read.sorts.push(value)
-    else for (const text of value.split(',')) addMeasure(read.measures, entity, purpose, text)
+    else for (const text of value.split(',')) addMeasure(read.measures, view, purpose, text)
   }
-  return read
+  return { ...read, keys: withReferences(view, read.keys) }
 }
 
-function filterOf(entity: Entity, parameter: Parameter): Filter {
+/** Adds the reference behind each copied name as the next key: different rows may have one name, and each is a group. D92 */
+function withReferences(view: View, keys: readonly GroupKey[]): GroupKey[] {
+  return keys.flatMap((key) => {
+    const names = key.period === null ? referenceOfCopy(view, key.property) : null
+    const own = { ...key, names }
+    const isGiven = names === null || keys.some(({ property }) => property === names)
+    return isGiven ? [own] : [own, { property: names, period: null, names: null }]
+  })
+}
+
+function filterOf(view: View, parameter: Parameter): Filter {
   const lower = parameter.name.toLowerCase()
-  const isOfLists = !findMember(entity, lower) && RESERVED_PARAMETERS.some((name) => name.toLowerCase() === lower)
+  const isOfLists = !findMember(view, lower) && RESERVED_PARAMETERS.some((name) => name.toLowerCase() === lower)
   const hint = isOfLists ? ' Its groups have pages by number, and the properties of groupBy.' : HINTS.get(lower)
-  if (hint === undefined || findMember(entity, lower)) return parseFilter(entity, parameter, SUMMARY_PARAMETERS)
+  if (hint === undefined || findMember(view, lower)) return parseFilter(view, parameter, SUMMARY_PARAMETERS)
   const target = excerpt(parameter.name)
   throw new ApiError('UnknownParameter', `A summary has no parameter "${target}".${hint}`, { target })
 }
 
-function addKey(keys: GroupKey[], entity: Entity, text: string) {
-  const key = parseKey(entity, text)
+function addKey(keys: GroupKey[], view: View, text: string) {
+  const key = parseKey(view, text)
   const { property } = key
   if (!takesKey(property))
     throw invalidKey(`${property.name} cannot be a key: "${property.path[0]}" of a group is something else.`)
@@ -105,22 +116,22 @@ function addKey(keys: GroupKey[], entity: Entity, text: string) {
   if (keys.push(key) > KEYS_MAX) throw invalidKey(`Rows are grouped by up to ${KEYS_MAX} properties.`)
 }
 
-function parseKey(entity: Entity, text: string): GroupKey {
+function parseKey(view: View, text: string): GroupKey {
   const [, word, name] = EXPRESSION.exec(text) ?? []
-  if (word === undefined || name === undefined) return { property: propertyOf(entity, text, 'groupBy'), period: null }
+  if (word === undefined || name === undefined) return { property: propertyOf(view, text, 'groupBy'), period: null, names: null }
   const period = PERIODS.find((one) => one === word.toLowerCase())
   if (!period) throw invalidKey(`There is no "${excerpt(word)}" of a date: ${listed(PERIODS, 'or')}.${suggest(word, PERIODS)}`)
-  const property = propertyOf(entity, name, 'groupBy')
-  if (takesPeriods(property)) return { property, period }
-  const accepted = `${period}() takes a date or a date-time${listOrNone(entity, entity.properties.filter(takesPeriods))}.`
+  const property = propertyOf(view, name, 'groupBy')
+  if (takesPeriods(property)) return { property, period, names: null }
+  const accepted = `${period}() takes a date or a date-time${listOrNone(view, view.properties.filter(takesPeriods))}.`
   throw invalidKey(`${property.name} is ${property.kind.allowed}: ${accepted}`)
 }
 
-function addMeasure(measures: Measure[], entity: Entity, aggregate: Aggregate, text: string) {
-  const property = propertyOf(entity, text, aggregate)
+function addMeasure(measures: Measure[], view: View, aggregate: Aggregate, text: string) {
+  const property = propertyOf(view, text, aggregate)
   const invalidMeasure = (message: string) => new ApiError('InvalidAggregate', message, { target: aggregate })
   if (!takesAggregate(property, aggregate))
-    throw invalidMeasure(`${property.name} is ${meaningOf(property)}: ${aggregate} takes ${listAccepted(entity, aggregate)}.`)
+    throw invalidMeasure(`${property.name} is ${meaningOf(property)}: ${aggregate} takes ${listAccepted(view, aggregate)}.`)
   const same = measures.filter((other) => other.aggregate === aggregate)
   if (same.some((other) => other.property === property)) return
   if (same.length === MEASURES_MAX) throw invalidMeasure(`${aggregate} takes up to ${MEASURES_MAX} properties.`)
@@ -167,12 +178,14 @@ function listAccepted(entity: Entity, aggregate: Aggregate): string {
     : `what has an order, which nothing of ${entity.plural} has`
 }
 
-function propertyOf(entity: Entity, name: string, target: 'groupBy' | Aggregate): Property {
+function propertyOf(view: View, name: string, target: 'groupBy' | Aggregate): Property {
   const code = target === 'groupBy' ? 'InvalidGroupBy' : 'InvalidAggregate'
-  const member = findMember(entity, name)
+  const member = findMember(view, name) ?? findRelated(view, name)
   if (member && !isGroup(member)) return member
-  const candidates = target === 'groupBy' ? entity.properties.filter(takesKey) : aggregated(entity, target)
-  if (!member) throw new ApiError(code, faultOfName(entity, name, target, candidates), { target })
+  const candidates = target === 'groupBy' ? view.properties.filter(takesKey) : aggregated(view, target)
+  const path = member ? null : faultOfPath(view, name)
+  if (path !== null) throw new ApiError(code, `${view.plural} have no "${excerpt(name)}".${path}`, { target })
+  if (!member) throw new ApiError(code, faultOfName(view, name, target, candidates), { target })
   const parts = candidates.filter((part) => member.properties.includes(part)).map((part) => part.name)
   const what = parts.length === 0 ? 'none of its parts is taken' : `give one of ${listed(parts, 'or')}`
   throw new ApiError(code, `${member.name} is an object: ${what}.`, { target })
@@ -191,35 +204,35 @@ function addSort(sorts: GroupSort[], sort: GroupSort) {
 /** Keys and figures that groups can be sorted by. */
 type Sortable = Pick<SummaryQuery, 'keys' | 'figures'>
 
-function sortColumn(entity: Entity, { keys, figures }: Sortable, text: string): number {
+function sortColumn(view: View, { keys, figures }: Sortable, text: string): number {
   const lower = text.toLowerCase()
   if (lower === 'count') return keys.length
   const key = keys.findIndex((one) => groupName(one).toLowerCase() === lower || one.property.name.toLowerCase() === lower)
   if (key >= 0) return key
-  const summed = summedIn(entity, text)
+  const summed = summedIn(view, text)
   const sum = summed ? figureIndex(figures, 'sum', summed) : -1
   if (sum >= 0) return keys.length + 1 + sum
   const sums = figures.flatMap((figure) => (figure.name === 'sum' ? [`sum(${figure.property.name})`] : []))
   const known = [...keys.map(groupName), 'count', ...sums]
-  const message = `These groups can be sorted by ${listed(known, 'or')}, not by "${excerpt(text)}".${sortHint(entity, text, known)}`
+  const message = `These groups can be sorted by ${listed(known, 'or')}, not by "${excerpt(text)}".${sortHint(view, text, known)}`
   throw new ApiError('InvalidSort', message, { target: 'sort' })
 }
 
 /** Finds the property of `sum(Period.Days)`. */
-function summedIn(entity: Entity, text: string): Property | null {
+function summedIn(view: View, text: string): Property | null {
   const [, word, name = ''] = EXPRESSION.exec(text) ?? []
-  const member = word?.toLowerCase() === 'sum' ? findMember(entity, name) : undefined
+  const member = word?.toLowerCase() === 'sum' ? (findMember(view, name) ?? findRelated(view, name)) : undefined
   return member && !isGroup(member) ? member : null
 }
 
 /** Hint for an unknown sort. `known`: what groups can be sorted by. */
-function sortHint(entity: Entity, text: string, known: readonly string[]): string {
+function sortHint(view: View, text: string, known: readonly string[]): string {
   const directed = readDirected(text)
   const name = known.find((one) => one.toLowerCase() === directed?.name.toLowerCase())
   if (directed && name !== undefined) return directionHint(name, directed.isDescending)
-  const summed = summedIn(entity, text)
+  const summed = summedIn(view, text)
   if (summed && takesAggregate(summed, 'sum')) return ` To sort by sum(${summed.name}), ask for sum=${summed.name}.`
-  const key = findMember(entity, text)
+  const key = findMember(view, text) ?? findRelated(view, text)
   const near = suggest(text, known)
   return near === '' && key && !isGroup(key) && takesKey(key) ? ` To sort by ${key.name}, group by it.` : near
 }

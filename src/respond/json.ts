@@ -12,9 +12,12 @@ export type PrintableKind = Pick<Kind, 'name' | 'readText'>
 
 const viewWriter = memoize((view: View) => choiceWriter(view, view.whole.properties))
 
-/** Returns a writer of all that a view shows, or of chosen properties, from rows of the whole entity. */
+/**
+ * Returns a writer of all that a view shows, or of chosen properties, from rows of the whole entity with the values of chosen
+ * related properties.
+ */
 export function rowWriter(view: View, choice: Projection | null = null): Write {
-  return choice === null ? viewWriter(view) : choiceWriter(choice, view.whole.properties)
+  return choice === null ? viewWriter(view) : choiceWriter(choice, [...view.whole.properties, ...choice.related])
 }
 
 /** Writes the JSON of a written row through a view; null, a key that may not read the row gets only its id. D34 */

@@ -10,7 +10,7 @@ import { rowWriter } from './json.ts'
 import { addLinks, pageLinksOf } from './pageLinks.ts'
 import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
 
-/** Result of a list: rows that begin with the columns of the whole entity, and the total. */
+/** Result of a list: rows with the columns of the whole entity and of chosen related properties, and the total. */
 export interface ListResult {
   readonly rows: readonly Row[] | CodedRows
   readonly total: number
@@ -85,7 +85,10 @@ function positionOf(view: View, { sorts }: ListQuery, rows: ListResult['rows'], 
   })
 }
 
-/** Rows of a copy in memory. A value is addressed by the index of its row and of its property in the whole entity. */
+/**
+ * Rows of a copy in memory. A value is addressed by the index of its row and of its property in the whole entity; those of chosen
+ * related properties come after these.
+ */
 export interface CodedRows {
   readonly length: number
   /** Returns the value as PostgreSQL prints it; null if there is none. */
@@ -97,20 +100,20 @@ export interface CodedRows {
 
 type WriteRow = (rows: CodedRows, index: number, into: JsonWriter) => void
 
-const viewWriter = memoize((view: View) => compile(view.members, view))
+const viewWriter = memoize((view: View) => compile(view.members, view.whole.properties))
 
 /** Returns a writer of rows of a copy, whole or with chosen properties. Its JSON equals that of `rowWriter`. */
 export function codedWriter(view: View, choice: Projection | null): WriteRow {
-  return choice === null ? viewWriter(view) : compile(choice.members, view)
+  return choice === null ? viewWriter(view) : compile(choice.members, [...view.whole.properties, ...choice.related])
 }
 
 /** Returns a writer of `{"a":1,"b":{"c":2}}`, in which an object is null if none of its parts has a value. */
-function compile(members: readonly (Property | Group)[], view: View): WriteRow {
-  const columnOf = (property: Property) => view.whole.properties.indexOf(property)
+function compile(members: readonly (Property | Group)[], columns: readonly Property[]): WriteRow {
+  const columnOf = (property: Property) => columns.indexOf(property)
   const parts = members.map((member, index) => {
     const prefix = encoder.encode(`${index === 0 ? '{' : ','}${JSON.stringify(keyOf(member))}:`)
     if (!isGroup(member)) return { prefix, column: columnOf(member), whole: null, write: null }
-    return { prefix, column: -1, whole: member.whole.map(columnOf), write: compile(member.properties, view) }
+    return { prefix, column: -1, whole: member.whole.map(columnOf), write: compile(member.properties, columns) }
   })
   return (rows, index, into) => {
     for (const { prefix, column, whole, write } of parts) {

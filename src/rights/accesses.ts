@@ -5,7 +5,7 @@ import type { Entity, Property } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
 import { equality } from '../model/operators.ts'
 import type { Assignments, Filter } from '../model/query.ts'
-import { type View, viewOf, wholeView, withProperties } from '../model/view.ts'
+import { NO_PATHS, type RelatedViews, type View, viewOf, wholeView, withProperties } from '../model/view.ts'
 
 /** The right of a key to one verb; undefined: it has none. */
 export type FindRight = (entity: Entity, verb: Verb) => Right | undefined
@@ -13,12 +13,60 @@ export type FindRight = (entity: Entity, verb: Verb) => Right | undefined
 /** Properties of an entity that clients write. */
 const writableOf = memoize(({ properties }: Entity): ReadonlySet<Property> => new Set(properties.filter((one) => one.writable)))
 
-/** Returns the view of a right to read. With nothing to narrow it is that of the whole entity. */
-export const viewOfRight = memoize(({ entity, filters, properties, text }: Right): View => {
-  const visible = new Set(properties ?? entity.properties)
-  const isWhole = filters.length === 0 && visible.size === entity.properties.length
-  return isWhole ? wholeView(entity) : viewOf(entity, visible, filters, text)
-})
+/** Returns the view of a right to read. With nothing to narrow, here or behind its references, it is that of the whole entity. */
+export function viewOfRight(right: Right, paths: RelatedViews = NO_PATHS): View {
+  const { entity, filters, properties, text } = right
+  const isWhole = isOfWhole(right)
+  if (isWhole && paths.relatedText === '') return wholeView(entity)
+  return viewOf(entity, new Set(properties ?? entity.properties), filters, isWhole ? '' : text, paths)
+}
+
+/** Views of a right, by the text of those behind its references: keys with the same ones share them. */
+const viewsOfRight = memoize((_: Right) => new Map<string, View>())
+
+function isOfWhole({ entity, filters, properties }: Right): boolean {
+  return filters.length === 0 && (properties === null || properties.length === entity.properties.length)
+}
+
+/** The views of the entities that a key may read. Paths lead from one to the next. */
+export class ReadViews {
+  private readonly views = new Map<string, View | null>()
+
+  /** `find`: the right of the key to read an entity. */
+  constructor(private readonly find: (entity: Entity) => Right | undefined) {}
+
+  /** Returns the view of an entity, always the same object; null: the key may not read it. */
+  readonly of = (entity: Entity): View | null =>
+    this.views.getOrInsertComputed(entity.name, () => {
+      const right = this.find(entity)
+      if (!right) return null
+      const relatedText = this.relatedText(entity)
+      const related = ({ reference }: Property) => (reference?.target ? this.of(reference.target) : null)
+      return viewsOfRight(right).getOrInsertComputed(relatedText, () => viewOfRight(right, { related, relatedText }))
+    })
+
+  /** Names the rights on which paths depend. They end at an entity that the key may not read. */
+  private relatedText(from: Entity): string {
+    const texts = new Map<Entity, string>()
+    const add = ({ properties }: Entity) => {
+      for (const { reference } of properties) {
+        const target = reference?.target
+        if (!target || texts.has(target)) continue
+        const right = this.find(target)
+        texts.set(target, textOf(target, right))
+        if (right) add(target)
+      }
+    }
+    add(from)
+    return [...texts.values()].filter((text) => text !== '').join('\n')
+  }
+}
+
+/** Text of a right to read an entity: '' if it shows the whole. */
+function textOf({ plural }: Entity, right: Right | undefined): string {
+  if (!right) return `-${plural}`
+  return isOfWhole(right) ? '' : right.text
+}
 
 /** Access to the whole entity: to read it, to write it, to do both or nothing. */
 export function wholeAccess(whole: Entity, mayRead: boolean, mayWrite: boolean): Access {
@@ -39,10 +87,11 @@ const wholeAccesses = memoize((whole: Entity) => {
   } satisfies Record<`${boolean}/${boolean}`, Access>
 })
 
-/** Makes the access that the rights of a key give to an entity. `entities`: all, to find those that are referred to. */
-export function accessOf(whole: Entity, find: FindRight, entities: readonly Entity[]): Access {
-  const readRight = find(whole, 'read')
-  const read = readRight ? viewOfRight(readRight) : null
+/**
+ * Makes the access that the rights of a key give to an entity. `read`: its view; `entities`: all, to find those that are
+ * referred to.
+ */
+export function accessOf(whole: Entity, read: View | null, find: FindRight, entities: readonly Entity[]): Access {
   const parts: Parts = { whole, read, find, entities }
   const create = find(whole, 'create')
   const update = find(whole, 'update')

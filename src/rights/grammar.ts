@@ -6,6 +6,7 @@ import { excerpt } from '../model/excerpt.ts'
 import { AGGREGATES, RESERVED_PARAMETERS } from '../model/names.ts'
 import { suggest } from '../model/nearest.ts'
 import type { Filter } from '../model/query.ts'
+import { wholeView } from '../model/view.ts'
 import { addFilter, parseFilter } from '../parse/filter.ts'
 import { findMember, listed } from '../parse/names.ts'
 import { parseFields } from '../parse/parameters.ts'
@@ -97,7 +98,7 @@ function parseConditions(entity: Entity, query: string, fail: Fail) {
     const meaningless = WITHOUT_MEANING.find((one) => one.toLowerCase() === name.toLowerCase())
     if (name.toLowerCase() === 'fields') fields = fields === null ? value : `${fields},${value}`
     else if (meaningless) fail(`a right has filters and fields; ${meaningless} has no meaning in it.`)
-    else addFilter(filters, parseFilter(entity, parameter, ['fields']))
+    else addFilter(filters, parseFilter(wholeView(entity), parameter, ['fields']))
   }
   return { filters, fields }
 }
@@ -111,7 +112,7 @@ function parseBecomes(entity: Entity, query: string, fail: Fail): readonly Filte
 
 /** Properties that the right names, in the entity's order. An object is all its parts, to write those that clients write. */
 function propertiesOf(entity: Entity, verb: Verb, fields: string, fail: Fail): readonly Property[] {
-  const { properties = [] } = parseFields(entity, fields) ?? {}
+  const { properties = [] } = parseFields(wholeView(entity), fields) ?? {}
   if (verb === 'read') return entity.properties.filter((property) => property === entity.id || properties.includes(property))
   const named = fields.split(',').flatMap((name) => findMember(entity, name) ?? [])
   const readOnly = named.find((member) => (isGroup(member) ? member.properties : [member]).every(({ writable }) => !writable))

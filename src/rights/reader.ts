@@ -3,8 +3,9 @@ import { type Access, type KeyRights, type Right, VERBS, type Verb } from '../mo
 import type { Entity } from '../model/entity.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { LruCache } from '../model/lruCache.ts'
+import { memoize } from '../model/memoize.ts'
 import { type Action, allows, readRights } from '../model/rights.ts'
-import { accessOf, wholeAccess } from './accesses.ts'
+import { accessOf, ReadViews, wholeAccess } from './accesses.ts'
 import { checkRights } from './checks.ts'
 import { parseRight, RightError } from './grammar.ts'
 
@@ -55,6 +56,10 @@ class WholeRights implements KeyRights {
   readonly text: string
   private made: readonly Right[] | null = null
   private readonly allowed: ReturnType<typeof readRights>
+  private readonly accesses = new Map<string, Access>()
+  private readonly views = new ReadViews((entity) =>
+    allows(this.allowed, entity.plural, 'read') ? wholeReadOf(entity) : undefined,
+  )
 
   constructor(
     list: string,
@@ -72,7 +77,11 @@ class WholeRights implements KeyRights {
   }
 
   accessTo(entity: Entity): Access {
-    return wholeAccess(entity, allows(this.allowed, entity.plural, 'read'), allows(this.allowed, entity.plural, 'write'))
+    const read = this.views.of(entity)
+    const access = wholeAccess(entity, read !== null, allows(this.allowed, entity.plural, 'write'))
+    if (read === access.read) return access
+    // Paths lead from it to fewer entities.
+    return this.accesses.getOrInsertComputed(entity.name, () => ({ ...access, read }))
   }
 
   refusal({ plural }: Entity, verb: Verb): string {
@@ -84,6 +93,9 @@ function actionOf(verb: Verb): Action {
   return verb === 'read' ? 'read' : 'write'
 }
 
+/** The right to read a whole entity, always the same object. */
+const wholeReadOf = memoize((entity: Entity) => wholeRight(entity, 'read'))
+
 function wholeRight(entity: Entity, verb: Verb): Right {
   return { verb, entity, filters: [], properties: null, becomes: null, text: `${verb} ${entity.plural}` }
 }
@@ -91,6 +103,7 @@ function wholeRight(entity: Entity, verb: Verb): Right {
 /** Rights to some rows and properties: at most one for each verb and entity. */
 class NarrowRights implements KeyRights {
   private readonly accesses = new Map<string, Access>()
+  private readonly views = new ReadViews((entity) => this.find(entity, 'read'))
 
   constructor(
     readonly text: string,
@@ -100,7 +113,7 @@ class NarrowRights implements KeyRights {
   ) {}
 
   accessTo(entity: Entity): Access {
-    return this.accesses.getOrInsertComputed(entity.name, () => accessOf(entity, this.find, this.entities))
+    return this.accesses.getOrInsertComputed(entity.name, () => accessOf(entity, this.views.of(entity), this.find, this.entities))
   }
 
   refusal({ plural }: Entity, verb: Verb): string {

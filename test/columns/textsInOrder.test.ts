@@ -145,7 +145,7 @@ test('columns say nothing of the order while a text has no rank, and are right a
     await database.write({ text: 'update absence set type = $1 where id = $2', values: [text, before[0] as string] })
     columns.put(after)
     rows.push(after)
-    const filters = [parseFilter(absence, { name: 'Type', value: `<=${text}`, raw: '' })]
+    const filters = [parseFilter(wholeView(absence), { name: 'Type', value: `<=${text}`, raw: '' })]
     const byType = listOf({ filters: [], sorts: [{ property: propertyOf('type'), descending: true }] })
     expect([totalOf(columns, filters), columns.lists.find(byType)]).toEqual(['texts', 'texts'])
     const found = await findList(columns, listOf({ filters, sorts: [] }))
@@ -172,6 +172,6 @@ test('a text that begins with a byte order mark keeps it', () => {
   const found = table.lists.find(listOf({ filters, sorts })) as FoundPage
   const type = absence.properties.indexOf(propertyOf('type'))
   expect([0, 1].map((index) => found.rows.print(index, type))).toEqual([mark, mark])
-  expect(totalOf(table, [parseFilter(absence, { name: 'Type', value: `=${mark}`, raw: '' })])).toBe(2)
-  expect(totalOf(table, [parseFilter(absence, { name: 'Type', value: '=a', raw: '' })])).toBe(0)
+  expect(totalOf(table, [parseFilter(wholeView(absence), { name: 'Type', value: `=${mark}`, raw: '' })])).toBe(2)
+  expect(totalOf(table, [parseFilter(wholeView(absence), { name: 'Type', value: '=a', raw: '' })])).toBe(0)
 })

@@ -11,6 +11,7 @@ import type { Entity, Property } from '../../src/model/entity.ts'
 import { JsonNumber } from '../../src/model/kinds.ts'
 import type { Assignments, Filter } from '../../src/model/query.ts'
 import { arrayText, type Row } from '../../src/model/sql.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { parseNewRow, parsePartial, wholeBody } from '../../src/parse/assignments.ts'
 import type { JsonObject } from '../../src/parse/body.ts'
 import { addFilter, parseFilter } from '../../src/parse/filter.ts'
@@ -27,7 +28,7 @@ const [absence, employee, company] = ['Absence', 'Employee', 'Company'].map(enti
 
 function filtersOf(entity: Entity, query: string): Filter[] {
   const filters: Filter[] = []
-  for (const parameter of parseQueryString(query)) addFilter(filters, parseFilter(entity, parameter))
+  for (const parameter of parseQueryString(query)) addFilter(filters, parseFilter(wholeView(entity), parameter))
   return filters
 }
 

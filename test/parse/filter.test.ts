@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import type { Filter } from '../../src/model/query.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { addFilter, parseFilter } from '../../src/parse/filter.ts'
 
 // What filters mean, and which are refused, is in test/api/filtering.test.ts.
@@ -14,25 +15,25 @@ test('D71: [] in any case, or as [any], is one filter with the values of all par
     ['ID[]', '9'],
     ['Id[]', ''],
   ] as const)
-    addFilter(filters, parseFilter(company, { name, value, raw: '' }))
+    addFilter(filters, parseFilter(wholeView(company), { name, value, raw: '' }))
   expect(filters.map(({ property, anyOf }) => [property.name, anyOf])).toEqual([['Id', ['7', '9', null]]])
   for (let value = 10; value < 107; value++)
-    addFilter(filters, parseFilter(company, { name: 'Id[]', value: `${value}`, raw: '' }))
-  const more = () => addFilter(filters, parseFilter(company, { name: 'Name[]', value: 'x', raw: '' }))
+    addFilter(filters, parseFilter(wholeView(company), { name: 'Id[]', value: `${value}`, raw: '' }))
+  const more = () => addFilter(filters, parseFilter(wholeView(company), { name: 'Name[]', value: 'x', raw: '' }))
   expect(more).toThrow('A request may have up to 100 values in parameters such as Name[].')
 })
 
 test('no value and the text null are one list in either order, with the same cursor', () => {
   const valuesOf = (...values: string[]) => {
     const filters: Filter[] = []
-    for (const value of values) addFilter(filters, parseFilter(company, { name: 'Name[]', value, raw: '' }))
+    for (const value of values) addFilter(filters, parseFilter(wholeView(company), { name: 'Name[]', value, raw: '' }))
     return filters[0]?.value
   }
   expect(valuesOf('null', '')).toBe(valuesOf('', 'null') as string)
 })
 
 test('D21: a part of an object needs the dot, and the object itself cannot be filtered by', () => {
-  const parse = (name: string) => () => parseFilter(absence, { name, value: '1', raw: '' })
+  const parse = (name: string) => () => parseFilter(wholeView(absence), { name, value: '1', raw: '' })
   expect(parse('Days')).toThrow('Absences has no parameter "Days".')
   for (const name of ['period', 'Period[]', 'Period[Days]', 'Period[gte]', 'Period[0]'])
     expect(parse(name)).toThrow('Period is an object: filter by one of Period.Prefered, Period.Days, Period.Hours.')

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import { defineEntity, identity, text } from '../../src/model/entity.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { parseSort } from '../../src/parse/list.ts'
 
 test.each([
@@ -12,12 +13,12 @@ test.each([
   ['Ascending is Name, or +Name.', ['name:asc', 'asc(name)', 'Name ', 'Id,Name,asc']],
   ['Did you mean Name?', ['nmae:desc']],
 ])('InvalidSort: %s', (hint, texts) => {
-  for (const text of texts) expect(() => parseSort(company, text, [])).toThrow(hint)
+  for (const text of texts) expect(() => parseSort(wholeView(company), text, [])).toThrow(hint)
 })
 
 test('a sort by an unknown name lists the names if none is near, also after thousands of signs', () => {
   for (const text of ['desc', `${':'.repeat(3_000)}desc`])
-    expect(() => parseSort(company, text, [])).toThrow(
+    expect(() => parseSort(wholeView(company), text, [])).toThrow(
       /^Companies cannot be sorted by "[^"]*"\. There are Id, Name and Enabled\.$/,
     )
 })
@@ -27,11 +28,11 @@ test.each([
   ['-date', 'Start'],
   ['EmployeeName:desc', 'Employee'],
 ])('a sort by %s is refused with the property that was probably meant: %s', (text, name) => {
-  expect(() => parseSort(absence, text, [])).toThrow(`Did you mean ${name}?`)
+  expect(() => parseSort(wholeView(absence), text, [])).toThrow(`Did you mean ${name}?`)
 })
 
 test('a message lists a bounded number of names', () => {
   const fields = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`field${index}`, text()]))
   const wide = defineEntity('Wide', { id: identity(), ...fields })
-  expect(() => parseSort(wide, 'nonsense', [])).toThrow(/ There are Id, Field0, .*, Field28 and 171 more\.$/)
+  expect(() => parseSort(wholeView(wide), 'nonsense', [])).toThrow(/ There are Id, Field0, .*, Field28 and 171 more\.$/)
 })

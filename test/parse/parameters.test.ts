@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { parseFields, parseNoParameters, parseRowFields } from '../../src/parse/parameters.ts'
 import { refusalOf } from '../support/refusal.ts'
 
@@ -14,14 +15,17 @@ test('D21: a path without parameters refuses the first one', () => {
 })
 
 test('D56: the path of a row accepts `fields` in any case, once or joined, and nothing else', () => {
-  expect(parseRowFields(absence, 'FIELDS=Id')?.properties.length).toBe(1)
-  expect(parseRowFields(absence, '')).toBeNull()
-  expect(parseRowFields(absence, 'fields=Id&Fields=Id,Status')?.properties.map(({ name }) => name)).toEqual(['Id', 'Status'])
-  expect(() => parseRowFields(absence, 'fields=Id&fields=')).toThrow('one of them is empty')
-  expect(() => parseRowFields(absence, 'fields=Id&Id=1')).toThrow('takes no query parameter but fields')
+  expect(parseRowFields(wholeView(absence), 'FIELDS=Id')?.properties.length).toBe(1)
+  expect(parseRowFields(wholeView(absence), '')).toBeNull()
+  expect(parseRowFields(wholeView(absence), 'fields=Id&Fields=Id,Status')?.properties.map(({ name }) => name)).toEqual([
+    'Id',
+    'Status',
+  ])
+  expect(() => parseRowFields(wholeView(absence), 'fields=Id&fields=')).toThrow('one of them is empty')
+  expect(() => parseRowFields(wholeView(absence), 'fields=Id&Id=1')).toThrow('takes no query parameter but fields')
 })
 
-const chosen = (text: string) => parseFields(absence, text)?.properties.map(({ name }) => name)
+const chosen = (text: string) => parseFields(wholeView(absence), text)?.properties.map(({ name }) => name)
 
 describe('D56: the parameter fields', () => {
   test.each([

@@ -174,7 +174,7 @@ const operand: Readonly<Record<string, fc.Arbitrary<string>>> = {
 const condition = fc
   .constantFrom(...thing.properties)
   .chain((property) => {
-    const served = operators.filter(({ serves }) => serves(property.kind))
+    const served = operators.filter(({ serves, isChain }) => serves(property) && !isChain)
     return fc.tuple(
       fc.constant(property),
       fc.constantFrom(...served),

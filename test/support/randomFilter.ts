@@ -1,6 +1,7 @@
 import type { Entity, Property } from '../../src/model/entity.ts'
 import { operators } from '../../src/model/operators.ts'
 import type { Filter } from '../../src/model/query.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { addFilter, parseFilter } from '../../src/parse/filter.ts'
 import { foldedText } from './foldedText.ts'
 import type { Random } from './random.ts'
@@ -9,9 +10,11 @@ import { operandNear } from './values.ts'
 /** Draws a filter by any operator of the property, with an operand near values of rows, or with none. */
 export function randomFilter(entity: Entity, property: Property, random: Random, near: () => string | null): Filter {
   const { kind, name } = property
-  const { sign, isAny, folded, compileEmpty } = random.pick(operators.filter(({ serves }) => serves(kind)))
+  const { sign, isAny, folded, compileEmpty } = random.pick(
+    operators.filter(({ serves, isChain }) => serves(property) && !isChain),
+  )
   const operand = () => (compileEmpty !== null && random.chance(10) ? '' : operandNear(kind.name, near(), random))
-  const parsed = (name: string, value: string) => parseFilter(entity, { name, value, raw: '' })
+  const parsed = (name: string, value: string) => parseFilter(wholeView(entity), { name, value, raw: '' })
   if (folded) return parsed(name + sign, partOf(operand(), random))
   if (!isAny) return parsed(name, sign + operand())
   const filters: Filter[] = []

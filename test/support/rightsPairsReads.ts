@@ -221,7 +221,7 @@ export class ReadsDraw {
     // Conditions on what the right itself compares are the most likely to be mixed up with it.
     const compared = one.right.filters.map(({ property }) => property).filter((property) => one.properties.includes(property))
     const property = compared.length > 0 && random.chance(40) ? random.pick(compared) : random.pick(one.properties)
-    const fit = operators.filter(({ serves }) => serves(property.kind))
+    const fit = operators.filter(({ serves, isChain }) => serves(property) && !isChain)
     // Several values are one filter, also where the right has such a one of the same property.
     const isOfRight = one.right.filters.some((filter) => filter.property === property && filter.sign === '[]')
     const { sign, isAny, folded } = random.chance(isOfRight ? 75 : 25)

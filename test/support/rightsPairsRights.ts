@@ -252,7 +252,7 @@ class RightsDraw {
   }
 
   private condition(entity: Entity, property: Property, signs: readonly string[]): Condition {
-    const served = operators.filter(({ serves }) => serves(property.kind)).map(({ sign }) => sign)
+    const served = operators.filter(({ serves, isChain }) => serves(property) && !isChain).map(({ sign }) => sign)
     const sign = this.random.pick(signs.filter((one) => served.includes(one)))
     const target = property.reference ? targetOf(property, this.entities) : entity
     const draw = () => operandOf(this.random, property, idMaxOf(target, this.entities))

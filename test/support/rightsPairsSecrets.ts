@@ -3,6 +3,7 @@ import type postgres from 'postgres'
 import type { Verb } from '../../src/model/access.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import type { Row } from '../../src/model/sql.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { parseFilter } from '../../src/parse/filter.ts'
 import { compilePredicate } from './predicate.ts'
 import type { Random } from './random.ts'
@@ -314,7 +315,7 @@ function testOf(entity: Entity, condition: Condition): RowTest {
   if (!known) {
     const parsed = parametersOf(condition).map((parameter) => {
       const [name = '', ...rest] = parameter.split('=')
-      return parseFilter(entity, { name, value: decodeURIComponent(rest.join('=')), raw: '' })
+      return parseFilter(wholeView(entity), { name, value: decodeURIComponent(rest.join('=')), raw: '' })
     })
     const ways = parsed.map((filter) => compilePredicate(entity, [filter]) ?? orderTest(entity, condition))
     known = (row: Row) => ways.some((way) => way(row))

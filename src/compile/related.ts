@@ -1,0 +1,89 @@
+// Values of related properties in SQL: as columns of a page's rows, and as joins under a summary. D91
+import type { Property, RelatedPath } from '../model/entity.ts'
+import { integer, join, name, type Param, type Sql, sql } from '../model/sql.ts'
+import { matching, rowsOf } from './matching.ts'
+import { valuesOf, valuesOfPaths, where } from './parts.ts'
+
+/**
+ * Selects the value of each property for rows of `table`, named by capital letters. `operands`: those of `valuesOfPaths`. Each is
+ * a look-up of one row by its id, so it is meant for the rows of a page, or of a piece of a stream.
+ */
+export function relatedColumns(properties: readonly Property[], table: Sql, operands: readonly Param[]): Sql {
+  let next = 0
+  const columns = properties.map((property, index) => {
+    const own = operands.slice(next, (next += valuesOfPaths([property]).length))
+    return sql`, ${lookUp(property.related as RelatedPath, table, 1, own)} as "V${integer(index + 1)}"`
+  })
+  return join(columns, sql``)
+}
+
+function lookUp({ reference, view, property }: RelatedPath, table: Sql, depth: number, operands: readonly Param[]): Sql {
+  const ofView = valuesOf(view.filters).length
+  const row = sql`"R${integer(depth)}"`
+  const { from, conditions } = matching(view.whole, view.filters, operands.slice(0, ofView), row)
+  const value = property.related
+    ? lookUp(property.related, row, depth + 1, operands.slice(ofView))
+    : sql`${row}.${name(property.column)}`
+  const found = where([sql`${row}.id = ${table}.${name(reference.column)}`, ...conditions])
+  return sql`(select ${value} from ${from}${found})`
+}
+
+/** A table that is joined: the rows that a reference names, from another joined table or from the rows themselves. */
+interface Join {
+  /** Names of the references that lead there. */
+  readonly key: string
+  readonly path: RelatedPath
+  readonly from: Join | null
+}
+
+/** Rows of an entity with the rows of others to which paths lead. */
+export class RelatedJoins {
+  private readonly joins: Join[] = []
+
+  constructor(properties: readonly Property[]) {
+    for (const { related } of properties) if (related) this.add(related, null)
+  }
+
+  get isEmpty(): boolean {
+    return this.joins.length === 0
+  }
+
+  /** Values of the conditions of the joined rows, in the order of their operands. */
+  get values(): string[] {
+    return this.joins.flatMap(({ path }) => valuesOf(path.view.filters))
+  }
+
+  /** The joins, after rows that are called "T". */
+  compile(operands: readonly Param[]): Sql {
+    let next = 0
+    const joins = this.joins.map((one) => {
+      const { reference, view } = one.path
+      const own = operands.slice(next, (next += valuesOf(view.filters).length))
+      const rows = sql`(select ${name(view.table)}.* from ${rowsOf(matching(view.whole, view.filters, own))})`
+      const table = this.nameOf(one)
+      return sql` left join ${rows} as ${table} on ${table}.id = ${this.nameOf(one.from)}.${name(reference.column)}`
+    })
+    return join(joins, sql``)
+  }
+
+  /** The column of a property, of the rows themselves or of a joined row. */
+  columnOf(property: Property): Sql {
+    let from: Join | null = null
+    let last = property
+    for (; last.related; last = last.related.property) from = this.add(last.related, from)
+    return sql`${this.nameOf(from)}.${name(last.column)}`
+  }
+
+  private add(path: RelatedPath, from: Join | null): Join {
+    const key = `${from?.key ?? ''}.${path.reference.name}`
+    const known = this.joins.find((one) => one.key === key)
+    const own = known ?? { key, path, from }
+    if (!known) this.joins.push(own)
+    if (path.property.related) this.add(path.property.related, own)
+    return own
+  }
+
+  private nameOf(joined: Join | null): Sql {
+    return joined === null ? sql`"T"` : sql`"R${integer(1 + this.joins.indexOf(joined))}"`
+  }
+}
