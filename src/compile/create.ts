@@ -3,6 +3,7 @@ import type { Batch, BatchableStatement, WritePlan } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { join, name, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
 import { columnOf, commaList, compileBatchWrite, type Operand, setAuditKey } from './batch.ts'
+import { checkedGuard } from './checkedGuard.ts'
 import {
   admittedConditions,
   type GuardParts,
@@ -21,7 +22,9 @@ import { allFound, assignments, lookUp, type ReferencedRow, referencedRows } fro
  * Compiles the insert of a row. Returns the row and its transaction; no row if its guard does not admit it, a reference names
  * none, a unique value is taken, or the Idempotency-Key is known or in use.
  */
-export function compileCreate(entity: Entity, { values, claim, keyId, guard }: WritePlan): BatchableStatement {
+export function compileCreate(entity: Entity, plan: WritePlan): BatchableStatement {
+  const { values, claim, keyId } = plan
+  const guard = checkedGuard(entity, plan.guard, [values])
   const changed = changedProperties(entity, values)
   const { text, batch } = compiledWrite(`create${claim ? ' claim' : ''}${guardShape(guard)}`, entity, changed, () => {
     const operands = operandsOf(changed)

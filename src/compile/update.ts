@@ -4,6 +4,7 @@ import { copiedProperties, type ReferringColumn, referringColumns, writableSourc
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, join, name, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
 import { type BatchInput, columnOf, commaList, compileBatchWrite, type Operand, setAuditKey } from './batch.ts'
+import { checkedGuard } from './checkedGuard.ts'
 import {
   admittedConditions,
   type Condition,
@@ -34,9 +35,11 @@ export const COPIES_MAX = 1_000
  */
 export function compileUpdate(
   entity: Entity,
-  { id, values, versions, claim, keyId, guard }: WritePlan,
+  plan: WritePlan,
   copying: readonly ReferringColumn[] | null = null,
 ): BatchableStatement {
+  const { id, values, versions, claim, keyId } = plan
+  const guard = checkedGuard(entity, plan.guard, [values])
   const changed = changedProperties(entity, values)
   const bounded = copying !== null && copying.length > 0
   const verb = `update${bounded ? ' few' : ''}${versions === null ? '' : ' if'}${claim ? ' claim' : ''}${guardShape(guard)}`

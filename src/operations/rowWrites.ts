@@ -1,4 +1,5 @@
 // Writes of one entity: plans each, compiles its statement, runs it, and explains refusals.
+import { checkedGuard } from '../compile/checkedGuard.ts'
 import { compileCreate } from '../compile/create.ts'
 import { compileCreateRows } from '../compile/createRows.ts'
 import { compileRemove } from '../compile/remove.ts'
@@ -67,7 +68,8 @@ export class RowWrites {
     faultOf: FaultOf,
   ): Promise<Written> {
     const refused = refusedRows(call, rows, faultOf)
-    return this.write(compileCreateRows(this.entity, arrays, claim, call.key, refused.guard), refused)
+    const guard = checkedGuard(this.entity, refused.guard, rows)
+    return this.write(compileCreateRows(this.entity, arrays, claim, call.key, guard), refused)
   }
 
   /** Checks rows without creating them. @throws ApiError Forbidden, ReferenceNotFound, AlreadyExists */

@@ -1,4 +1,5 @@
 // Answers of writes: which of the written rows the key may read.
+import { readableTest } from '../compile/checkedGuard.ts'
 import { compileReadable } from '../compile/comparisons.ts'
 import type { Database } from '../execute/database.ts'
 import type { Entity } from '../model/entity.ts'
@@ -19,9 +20,8 @@ export class WrittenRows {
     const { rows, isReplayed } = written
     if (view === null || view.filters.length === 0) return rows.map(() => view)
     if (isReplayed) return this.viewsOfReplayed(written, view)
-    // The statement has compared the row with the right to read, in the column after its transaction.
-    const column = this.entity.properties.length + 1
-    return rows.map((row) => (row[column] === 't' ? view : null))
+    const isReadable = readableTest(view)
+    return rows.map((row) => (isReadable(row) ? view : null))
   }
 
   /** A stored answer has the row as it was: it is shown if the key may read the row now, and could have read it then. */
