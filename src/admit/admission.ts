@@ -5,8 +5,7 @@ import { clientAddress, clientOf } from './address.ts'
 import { idOf } from './apiKey.ts'
 import type { KeyRefresh } from './keyRefresh.ts'
 import type { Key, Keyring } from './keyring.ts'
-import type { RateLimitStatus } from './limiter.ts'
-import type { Limiters } from './limiters.ts'
+import type { Limiters, RateLimitStatus } from './limiter.ts'
 
 export interface PeerAddresses {
   requestIP(request: Request): { address: string } | null

@@ -7,6 +7,7 @@ import type { Verb } from '../model/access.ts'
 import { suggest } from '../model/nearest.ts'
 import { requireRight } from '../operations/resourceRequest.ts'
 import { faultPage } from '../pages/errorPages.ts'
+import { readPieces } from '../parse/body.ts'
 import { respondError } from '../respond/error.ts'
 import { isStreamed, type Reply, respondEmpty, type Streamed, type TextReply } from '../respond/reply.ts'
 import {
@@ -27,7 +28,6 @@ import type { Match, Router } from './router.ts'
 import { shortenHeaders } from './shortenHeaders.ts'
 import { chunked, streamBody } from './streamBody.ts'
 import { pathOf, readTarget, type Target } from './target.ts'
-import { hasUnreadBody, readRest } from './unreadBody.ts'
 
 /** Dependencies of an app. The worker makes them. */
 export interface Parts extends EndpointParts {
@@ -169,6 +169,28 @@ async function answerInner(parts: Parts, router: Router, outer: Call, request: R
   } catch (error) {
     return failure(parts, call, error)
   }
+}
+
+/** Maximum length of a body that is read although no handler needs it. */
+const REST_BYTES_MAX = 16 * 1024
+/** Maximum time to read such a body, longer than a client pauses between head and body. */
+const REST_MS_MAX = 1_000
+
+/** Returns whether a body may still be arriving, by the headers: `request.body` is null for GET and HEAD even with a body. */
+function hasUnreadBody({ bodyUsed, headers }: Request): boolean {
+  if (bodyUsed) return false
+  const length = headers.get('content-length')
+  return length === null ? headers.has('transfer-encoding') : length !== '0'
+}
+
+/**
+ * Reads a small body to its end; false: it has not ended, so the connection must be closed. A client that is still sending when
+ * its connection is closed gets a reset, and may never see the response. RFC 9112, 9.6
+ */
+function readRest(request: Request): Promise<boolean> | boolean {
+  if (Number(request.headers.get('content-length')) > REST_BYTES_MAX || request.body === null) return false
+  const read = readPieces(request, REST_BYTES_MAX, REST_MS_MAX).then(() => true)
+  return read.catch(() => false)
 }
 
 function failure({ baseUrl, log }: Parts, call: Exchange, error: unknown): TextReply {

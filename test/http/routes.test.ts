@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { Admission } from '../../src/admit/admission.ts'
 import { Keyring } from '../../src/admit/keyring.ts'
-import { Limiters } from '../../src/admit/limiters.ts'
+import { Limiters } from '../../src/admit/limiter.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { describeApi } from '../../src/describe/openApi.ts'
 import { Database } from '../../src/execute/database.ts'
