@@ -102,10 +102,11 @@ export class Refusals {
     const { plan, expected, verb, seen } = write
     const { id, guard, values } = plan
     if (guard === null) {
-      if (expected !== null) await this.reads.findExpected(id, expected, (one) => this.reads.find(one))
+      if (expected !== null) this.reads.requireExpected(await this.reads.find(id), id, expected)
       return null
     }
-    const row = await this.reads.findExpected(id, expected, (one) => this.guards.find(one, guard, values))
+    const row = await this.guards.find(id, guard, values)
+    this.reads.requireExpected(row, id, expected)
     return this.guards.refusalOfReach(row, guard, seen, verb) ?? this.guards.refusalOfChange(row, guard, seen)
   }
 

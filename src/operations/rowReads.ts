@@ -22,9 +22,6 @@ export interface ExpectedVersion {
   readonly conditions: Conditions
 }
 
-/** Finds a row whose first columns are those of `compileGet`. @throws ApiError NotFound */
-export type FindRow = (id: string) => Promise<Row>
-
 /** Reads rows of one entity. Every write, of any program, gives a row another version. */
 export class RowReads {
   /** Hash of the entity's properties, in every tag: after a change of the declaration, an unchanged row has another response. */
@@ -68,27 +65,18 @@ export class RowReads {
     return this.shape + (Number(row[this.width]) % TRANSACTIONS)
   }
 
-  /**
-   * Returns the version that a write of row `id` expects; null for any. The statement checks `If-Match`; `If-None-Match` is
-   * checked here, because a row never has the same version twice. `find`: finds the row for the key. @throws ApiError
-   * InvalidHeader, NotFound, PreconditionFailed
-   */
-  async expectedVersion(headers: Headers, id: string, find: FindRow): Promise<ExpectedVersion | null> {
+  /** Returns the version that a write expects the row to have; null for any. @throws ApiError InvalidHeader */
+  expectedVersion(headers: Headers): ExpectedVersion | null {
     const conditions = parseConditions(headers)
-    if (conditions === null) return null
-    const expected = { versions: this.versionsIn(conditions.ifMatch ?? '*'), conditions }
-    if (conditions.ifNoneMatch !== null) await this.findExpected(id, expected, find)
-    return expected
+    return conditions && { versions: this.versionsIn(conditions.ifMatch ?? '*'), conditions }
   }
 
-  /** Returns a row. @throws ApiError NotFound; PreconditionFailed if it has another version */
-  async findExpected(id: string, expected: ExpectedVersion | null, find: FindRow): Promise<Row> {
-    const row = await find(id)
-    if (expected === null) return row
+  /** Requires that row `id` has an expected version; null: any. @throws ApiError PreconditionFailed */
+  requireExpected(row: Row, id: string, expected: ExpectedVersion | null): void {
+    if (expected === null) return
     const { conditions } = expected
     const opaque = this.tagOf(row)
     if (this.isHeld(conditions, id, opaque)) throw this.failed('If-None-Match', conditions.ifNoneMatch ?? '*', id, opaque)
-    return row
   }
 
   /**

@@ -18,7 +18,7 @@ import type { FaultOf } from './guardRefusals.ts'
 import { conflict, type Idempotency, type Written } from './idempotency.ts'
 import { Refusals, type RefusedRows, type RefusedUpdate, type RefusedWrite } from './refusals.ts'
 import { accessFor, type ResourceParts, type ResourceRequest, requireRight } from './resourceRequest.ts'
-import type { FindRow, RowReads } from './rowReads.ts'
+import type { ExpectedVersion, RowReads } from './rowReads.ts'
 
 /** Maximum attempts: the cause of a refusal may have disappeared when it is looked up. */
 const ATTEMPTS_MAX = 3
@@ -83,7 +83,7 @@ export class RowWrites {
     const replayed = await this.replayedBeforeConditions(call, claim)
     if (replayed !== null) return replayed
     const { body, guard } = accessFor(call, 'update')
-    const expected = await this.reads.expectedVersion(call.request.headers, id, this.finder(guard))
+    const expected = await this.expectedVersion(call, id, guard)
     const plan: WritePlan = { id, values, versions: expected?.versions ?? null, claim, keyId: call.key, guard }
     const refused: RefusedUpdate = { verb: 'update', plan, expected, seen: body }
     if (values.size === 0) return this.readUnchanged(refused)
@@ -95,7 +95,7 @@ export class RowWrites {
     const replayed = await this.replayedBeforeConditions(call, claim)
     if (replayed !== null) return replayed
     const { guard } = accessFor(call, 'delete')
-    const expected = await this.reads.expectedVersion(call.request.headers, id, this.finder(guard))
+    const expected = await this.expectedVersion(call, id, guard)
     const plan: WritePlan = { id, values: NOTHING, versions: expected?.versions ?? null, claim, keyId: call.key, guard }
     return this.write(compileRemove(this.entity, plan, this.referring), {
       verb: 'delete',
@@ -106,10 +106,20 @@ export class RowWrites {
     })
   }
 
-  /** Returns what finds a row that a write may reach, or the key may read. */
-  private finder(guard: Guard | null): FindRow {
-    if (guard === null) return (id) => this.reads.find(id)
-    return (id) => this.refusals.guards.find(id, guard, NOTHING)
+  /**
+   * Returns the version that the row must have; null for any. The statement checks `If-Match`. `If-None-Match` is checked here,
+   * because a row never has the same version twice. @throws ApiError InvalidHeader, NotFound, PreconditionFailed
+   */
+  private async expectedVersion({ request }: ResourceRequest, id: string, guard: Guard | null): Promise<ExpectedVersion | null> {
+    const expected = this.reads.expectedVersion(request.headers)
+    if (expected !== null && expected.conditions.ifNoneMatch !== null)
+      this.reads.requireExpected(await this.find(id, guard), id, expected)
+    return expected
+  }
+
+  /** Finds a row that the write may reach, or the key may read, in the form of `compileGet`. @throws ApiError NotFound */
+  private find(id: string, guard: Guard | null): Promise<Row> {
+    return guard === null ? this.reads.find(id) : this.refusals.guards.find(id, guard, NOTHING)
   }
 
   /** Adds copies to a row that refers to itself: PostgreSQL updates them after the statement has returned the row. */
@@ -182,7 +192,8 @@ export class RowWrites {
     const { id, claim, guard } = plan
     const stored = await this.idempotency.findStored(claim)
     if (stored !== null) return { rows: stored, isReplayed: true }
-    const row = await this.reads.findExpected(id, expected, this.finder(guard))
+    const row = await this.find(id, guard)
+    this.reads.requireExpected(row, id, expected)
     const refusal = guard && this.refusals.guards.refusalOfReach(row, guard, seen, verb)
     if (refusal) throw refusal
     return { rows: [row], isReplayed: false }
