@@ -36,6 +36,11 @@ export function sharesBetween(before: Found, after: Found): Record<string, numbe
   return Object.fromEntries(positive.map(([name, count]) => [name, Number(((100 * count) / sum).toFixed(2))]))
 }
 
+/** Returns whether the database found the lists of this name. */
+export function isFromDatabase(name: string): boolean {
+  return name === 'database' || name.startsWith('database: ')
+}
+
 /** Adds up the counts of several servers. */
 export function addFound(all: readonly Found[]): Found {
   const sums: Record<string, number> = {}

@@ -10,6 +10,8 @@ export interface Operation {
   readonly status: number
   /** Kind of list, if latencies are counted by kind. */
   readonly kind?: string
+  /** Kind of the page that the link `next` of the answer leads to, which the client asks for next; undefined: it follows no link. */
+  readonly nextKind?: string
   /** API key of the request, which may have random values; undefined: the key of the settings, which has all rights. */
   readonly key?: string
   /** The same request for a key of all rights. Its random values are those of `path`, and then of `key`. */

@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import { Random } from '../test/support/random.ts'
-import { type DrawRange, fillDraws, rangesOf } from './load/requests.mjs'
+import { type DrawRange, fillDraws, nextPathOf, rangesOf } from './load/requests.mjs'
 import type { Operation } from './operation.ts'
 import type { Peer } from './peers.ts'
 import { type Reference, type Row, referenceOf } from './referenceSql.ts'
@@ -31,7 +31,8 @@ export async function checkAnswers(
       if (operation.method !== 'GET' || operation.status !== 200) continue
       for (const { wholePath, ...filled } of fillsOf(operation)) {
         const stored = await readStored(sql, referenceOf(wholePath))
-        for (const server of servers) await checkServer(server, filled, stored)
+        const next = operation.nextKind === undefined ? null : await readStored(sql, referenceOf(nextPageOf(wholePath)))
+        for (const server of servers) await checkServer(server, filled, stored, next)
       }
     }
   } finally {
@@ -39,7 +40,9 @@ export async function checkAnswers(
   }
 }
 
-async function checkServer({ name, urls, headers, translate, readBody }: Asked, operation: Operation, stored: Stored) {
+/** `next`: what the page has that the answer links to; null: it is not asked for. */
+async function checkServer(server: Asked, operation: Operation, stored: Stored, next: Stored | null) {
+  const { name, urls, headers, translate, readBody } = server
   const asked = translate ? translate(operation) : operation
   const own = operation.key === undefined ? {} : { Authorization: `ApiKey ${operation.key}` }
   for (let time = 0; asked && time < TIMES; time++) {
@@ -49,7 +52,13 @@ async function checkServer({ name, urls, headers, translate, readBody }: Asked, 
     const answer = { status: response.status, total: response.headers.get('x-total-count'), body }
     const difference = differenceOf(readBody && response.ok ? { ...answer, body: readBody(body) } : answer, stored)
     if (difference) throw new Error(`GET ${asked.path} is answered wrongly by ${name}: ${difference}`)
+    const path = nextPathOf(response.headers.get('link'))
+    if (next !== null && path !== null) await checkServer({ name, urls, headers }, { ...operation, path }, next, null)
   }
+}
+
+function nextPageOf(path: string): string {
+  return path.replace(/(?<=[?&]page=)\d+/, (page) => String(Number(page) + 1))
 }
 
 /** A request, and the path by which a key of all rights asks for the same rows. */

@@ -79,8 +79,22 @@ function orderOf(column: string, sort: string): string {
 
 function condition(property: string, text: string): string {
   const [, operator = '=', value = ''] = /^(!=|<=|>=|=|<|>)?(.*)$/s.exec(text) ?? []
+  const [, own = '', part] = /^([^[]*)\[(begins|contains)\]$/.exec(property) ?? []
+  if (part !== undefined) return `${folded(columnOf(own))} like ${literal(`${part === 'begins' ? '' : '%'}${plainWord(value)}%`)}`
   if (value === '') throw new Error(`the reference does not know the filter ${property}=${text}`)
   return `${columnOf(property)} ${operator === '!=' ? 'is distinct from' : operator} ${literal(value)}`
+}
+
+/** Returns a text in lower case and without accents, as far as the generated names need it. */
+function folded(column: string): string {
+  const bare = `regexp_replace(normalize(lower(${column}), NFD), '[\\u0300-\\u036f]', '', 'g')`
+  return `translate(${bare}, 'øłıđ', 'olid')`
+}
+
+/** @throws Error for texts that `folded`, or a pattern, would have to change */
+function plainWord(value: string): string {
+  if (/^[a-z]+$/.test(value)) return value
+  throw new Error(`the reference does not know how to fold ${value}`)
 }
 
 /** Returns `"period_days"` for `Period.Days`. */

@@ -56,6 +56,8 @@ export interface Sample extends Latency {
   readonly rssMb: number | null
   /** CPU time of the load program and of the bench, as a part of all processors; earlier runs have none. */
   readonly loadCpuPercent?: number
+  /** Requests/s of the background that were answered, if there is one; earlier runs have none. */
+  readonly besidePerSecond?: number
   /** Latencies of each kind of list, if the scenario asks for several. */
   readonly kinds?: Readonly<Record<string, Latency>>
   /** Parts of the lists by how the server found them, in percent. */

@@ -3,6 +3,7 @@ import { type Clients, clientsFor, listOfReader, requestOf, withFields } from '.
 import type { Rows } from './data.ts'
 import { type Kind, kindsFor, NEW_DAYS, NEW_RANGE, NEW_STATUS, PART_OF_STATUS } from './kinds.ts'
 import { fillDraws } from './load/requests.mjs'
+import { createsWithNewNames, listsByNameFor } from './names.ts'
 import type { Operation } from './operation.ts'
 
 export interface Scenario {
@@ -41,6 +42,7 @@ const employeeTitle = 'four fifths of all absences by employee, sorted by the su
 const mixedTitle = `never asked before: ${NEW_STATUS}, the latest first, and a change of an absence for each nine of them`
 const kindsTitle = 'lists of several kinds beside each other'
 const kindsWritingTitle = `never asked before: ${kindsTitle}, while 100 absences are changed a second, a third of them in Start`
+const namesTitle = 'never asked before: lists of employees by their names, while 100 with new names are created a second'
 const renameTitle = 'change the name of a random company, of which about five employees have a copy'
 
 const get = (name: string, title: string, path: string, more: Partial<Scenario> = {}): Scenario => {
@@ -97,6 +99,13 @@ function allFor(rows: Rows, after: readonly string[]): readonly Scenario[] {
       operations: newKinds,
       isNew: true,
       background: { operations: [...changes, ...moves], rate: WRITES_PER_SECOND },
+    },
+    {
+      name: 'names-under-creates',
+      title: namesTitle,
+      operations: listsByNameFor(rows),
+      isNew: true,
+      background: { operations: createsWithNewNames(rows), rate: WRITES_PER_SECOND },
     },
     ...kinds.map((kind) => ({
       name: `kind-${kind.name}`,

@@ -59,8 +59,12 @@ function leadInOf({ isNew, background }: Scenario, { seconds }: Plan, round: num
 async function addRound(result: TargetResult, target: Target, round: Round, number: number): Promise<TargetResult> {
   try {
     const measured = await target.measure(round)
-    const { load, cost, found = {} } = measured
-    const sample = { ...sampleOf(load, cost), ...(Object.keys(found).length > 0 ? { found } : {}) }
+    const { load, cost, found = {}, besidePerSecond } = measured
+    const sample = {
+      ...sampleOf(load, cost),
+      ...(Object.keys(found).length > 0 ? { found } : {}),
+      ...(besidePerSecond === null ? {} : { besidePerSecond: Number(besidePerSecond.toFixed(1)) }),
+    }
     const rounds = [...result.rounds, sample]
     return { ...result, rounds, void: result.void ?? reasonOf(measured, number) }
   } catch (error) {

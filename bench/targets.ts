@@ -22,12 +22,15 @@ export interface Measured {
   readonly load: Load
   /** Why the requests of the background do not count; null if they count. */
   readonly fault: string | null
+  /** Requests/s of the background that were answered; null if there is none. */
+  readonly besidePerSecond: number | null
   readonly cost: Cost
   /** Parts of the lists by how a server found them, in percent. */
   readonly found?: Readonly<Record<string, number>>
 }
 
-const BACKGROUND_MAX = 4
+/** Requests of the background that wait for their answers at once. */
+const BACKGROUND_MAX = 16
 /** Longest time for the lists of another kind before a round. */
 const BEFORE_SECONDS_MAX = 300
 /** Quick answers in a row after which a table counts as loaded; enough that each of a few workers has given some. */
@@ -118,10 +121,16 @@ async function measureHttp(
   })
   const stop = background && runBackground(background, urls[0] as string, headers, round.seed)
   const all = await Promise.all(loads)
-  const fault = stop ? await stop() : null
+  const beside = stop ? await stop() : null
   const [serverUs, postgresUs] = ([0, 1] as const).map((index) => cpuUsBetween(before[index], after[index]))
   const cost = { ownUs: own.user + own.system, serverUs: serverUs ?? null, postgresUs: postgresUs ?? null, rssMb }
-  return { load: mergeLoads(all), fault, cost, found: sharesBetween(await found[0], await found[1]) }
+  return {
+    load: mergeLoads(all),
+    fault: beside?.fault ?? null,
+    besidePerSecond: beside?.perSecond ?? null,
+    cost,
+    found: sharesBetween(await found[0], await found[1]),
+  }
 }
 
 /** Asks for lists of another kind. @throws Error if some fail, or if they take too long */
@@ -160,31 +169,47 @@ async function untilLoaded(url: string, headers: HttpTarget['headers'], reads: r
   }
 }
 
-/** Sends requests at an even rate. Returns a function that stops it and returns why they do not count. */
+/** Requests of the background. */
+interface Beside {
+  /** Why they do not count; null if they count. */
+  readonly fault: string | null
+  readonly perSecond: number
+}
+
+/** Sends requests at an even rate, fewer if they are answered late. Returns a function that stops it. */
 function runBackground(
   { operations, rate }: NonNullable<Asked['background']>,
   url: string,
   headers: HttpTarget['headers'],
   seed: number,
-): () => Promise<string | null> {
+): () => Promise<Beside> {
   const draw = requestSource(operations, seed)
   const running = new Set<Promise<void>>()
+  const startMs = performance.now()
+  let sent = 0
+  let answered = 0
   let fault: string | null = null
   const send = async () => {
     const [{ path, headers: own, status, ...init }] = draw(1) as [DrawnRequest]
     const answer = await fetch(url + path, { ...init, headers: { ...headers, ...own } })
     await answer.arrayBuffer()
+    answered++
     if (answer.status !== status) fault ??= `${answer.status} instead of ${status}`
   }
-  const timer = setInterval(() => {
-    if (running.size >= BACKGROUND_MAX) return
-    const sent = send().catch((error) => void (fault ??= error.message))
-    running.add(sent)
-    sent.finally(() => running.delete(sent))
-  }, 1_000 / rate)
+  const sendDue = () => {
+    const due = ((performance.now() - startMs) * rate) / 1_000
+    for (; sent < due && running.size < BACKGROUND_MAX; sent++) {
+      const answer = send().catch((error) => void (fault ??= error.message))
+      running.add(answer)
+      answer.finally(() => running.delete(answer))
+    }
+    // What had to wait for too long is left out, and not sent all at once.
+    sent = Math.max(sent, Math.floor(due) - BACKGROUND_MAX)
+  }
+  const timer = setInterval(sendDue, 1_000 / rate)
   return async () => {
     clearInterval(timer)
     await Promise.all(running)
-    return fault
+    return { fault, perSecond: (answered * 1_000) / (performance.now() - startMs) }
   }
 }

@@ -2,7 +2,7 @@
 // and then the counts as JSON.
 import { readFileSync } from 'node:fs'
 import autocannon from 'autocannon'
-import { isRandom, requestSource } from './requests.mjs'
+import { isRandom, nextPathOf, requestSource } from './requests.mjs'
 
 /**
  * Requests that a client draws before the load begins, and whenever it has used them up; few, because nothing is sent while it
@@ -37,19 +37,35 @@ function setupClient(client) {
   const { operations, seed } = job
   const draw = requestSource(operations, seed, clients.length, job.connections)
   const isVaried = operations.length > 1 || isRandom(operations[0])
-  client.setRequests(draw(isVaried ? REQUESTS_FIRST : 1))
-  if (isVaried) drawMore(client, draw)
+  const follows = []
+  const drawAll = (count) => draw(count).map((request) => followable(request, follows))
+  client.setRequests(drawAll(isVaried ? REQUESTS_FIRST : 1))
+  if (isVaried) drawMore(client, drawAll, follows)
   clients.push(client)
 }
 
-/** Draws more requests, so that no request repeats in a long load: new lists must stay new. */
-function drawMore({ requestIterator: requests }, draw) {
+/**
+ * Draws more requests, so that no request repeats in a long load: new lists must stay new. A page that a link leads to comes
+ * before them.
+ */
+function drawMore({ requestIterator: requests }, draw, follows) {
   const { nextRequest } = requests
   requests.nextRequest = () => {
-    if (requests.currentRequestIndex + 1 < requests.requests.length) return nextRequest.call(requests)
-    requests.setRequests(draw(REQUESTS_MORE))
+    if (follows.length > 0) requests.setRequest(follows.pop())
+    else if (requests.currentRequestIndex + 1 < requests.requests.length) return nextRequest.call(requests)
+    else requests.setRequests(draw(REQUESTS_MORE))
     return requests.currentRequest
   }
+}
+
+/** Returns a request that, where its operation says so, adds the page behind it to `follows` when it is answered. */
+function followable({ nextKind, ...request }, follows) {
+  if (nextKind === undefined) return request
+  const onResponse = (_status, _body, _context, headers) => {
+    const path = nextPathOf(headers.Link)
+    if (path !== null) follows.push({ ...request, path, kind: nextKind })
+  }
+  return { ...request, onResponse }
 }
 
 function noCounts() {

@@ -31,3 +31,5 @@ export function requestSource(
 export function rangesOf(text: string): DrawRange[]
 
 export function fillDraws(text: string, draw: (range: DrawRange) => number): string
+
+export function nextPathOf(link: string | null | undefined): string | null

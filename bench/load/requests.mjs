@@ -10,8 +10,8 @@
 const INTEGER = String.raw`(\d+)\.\.(\d+)(?:\/(\d+)|(!))?`
 const INSTANT = String.raw`(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)`
 const LATER = String.raw`(\d+)d\.\.(\d+)d`
-const WORDS = String.raw`(\w+(?:\|\w+)+)`
-const DRAWN = new RegExp(`\\{(?:${INTEGER}|${INSTANT}|${LATER}|${WORDS})\\}`, 'g')
+const WORDS = String.raw`([\p{L}\d_]+(?:\|[\p{L}\d_]+)+)`
+const DRAWN = new RegExp(`\\{(?:${INTEGER}|${INSTANT}|${LATER}|${WORDS})\\}`, 'gu')
 const DAY_SECONDS = 86_400
 const CLIENTS_MAX = 1_000
 /** Part of a range between two integers that come one after the other: the golden section spreads them evenly. */
@@ -57,6 +57,12 @@ export function isRandom({ path, body = '', key = '' }) {
   return rangesOf(path + body + key).length > 0
 }
 
+/** Returns the path that the link `next` in this text of a header leads to; null if there is none. */
+export function nextPathOf(link) {
+  const [, address] = /<([^>]*)>; rel="next"/.exec(link ?? '') ?? []
+  return address === undefined ? null : address.replace(/^\w+:\/\/[^/]*/, '')
+}
+
 /** Returns the random values of a text, in order. */
 export function rangesOf(text) {
   return [...text.matchAll(DRAWN)].map((match) => rangeOf(match))
@@ -92,8 +98,8 @@ function secondsOf(day) {
   return Date.parse(`${day}T00:00:00Z`) / 1_000
 }
 
-function drawRequest({ method, path, body, status, kind, key }, draw) {
-  const request = { method, path: fillDraws(path, draw), headers: {}, status, kind }
+function drawRequest({ method, path, body, status, kind, nextKind, key }, draw) {
+  const request = { method, path: fillDraws(path, draw), headers: {}, status, kind, nextKind }
   if (body !== undefined) {
     request.body = fillDraws(body, draw)
     request.headers['Content-Type'] = 'application/json'

@@ -1,5 +1,5 @@
 import type { Results, ScenarioResult } from '../results.ts'
-import { COLUMNS, foundLines, kindsOf, type Row, ratioLine, rowsOf, type Spread } from './summary.ts'
+import { besideLines, COLUMNS, foundLines, kindsOf, type Row, ratioLine, rowsOf, type Spread } from './summary.ts'
 import { dotPlot, linePlot } from './svg.ts'
 
 const STYLE = `body { max-width: 60rem; margin: 1rem auto; padding: 0 1rem; font: 1rem/1.5 sans-serif; overflow-wrap: anywhere }
@@ -51,7 +51,7 @@ function chapter(scenario: ScenarioResult): string {
 ${ratePlot([{ title: '', rows }])}
 <div class="scroll"><table><thead><tr>${heads.join('')}</tr></thead>
 <tbody>${rows.map((row) => line(row, rows)).join('\n')}</tbody></table></div>
-${kindsTable(scenario)}<p>${[...foundLines(scenario), ratioLine(scenario) ?? ''].map(escaped).join('<br />')}</p>`
+${kindsTable(scenario)}<p>${[...foundLines(scenario), ...besideLines(scenario), ratioLine(scenario) ?? ''].map(escaped).join('<br />')}</p>`
 }
 
 /** Returns a table of the latencies of each kind of list; empty if the scenario has no kinds. */

@@ -1,3 +1,4 @@
+import { type Found, isFromDatabase } from '../found.ts'
 import { INDEXED, median, type Results, type Sample, type ScenarioResult, type TargetResult } from '../results.ts'
 
 export const SUBJECT = 'roster'
@@ -46,10 +47,24 @@ export function foundLines({ targets }: ScenarioResult): string[] {
     const names = [...new Set(rounds.flatMap(({ found = {} }) => Object.keys(found)))]
     const parts = names.map((name) => [name, median(rounds.map(({ found = {} }) => found[name] ?? 0))] as const)
     const sorted = parts.filter(([, part]) => part > 0).sort(([, one], [, other]) => other - one)
-    return sorted.length === 0
-      ? []
-      : [`lists of ${target}: ${sorted.map(([name, part]) => `${figureText(part)} % ${name}`).join(', ')}`]
+    if (sorted.length === 0) return []
+    const ways = sorted.map(([name, part]) => `${figureText(part)} % ${name}`).join(', ')
+    const memory = median(rounds.map(({ found = {} }) => memoryShareOf(found)))
+    return [`lists of ${target}: ${figureText(memory)} % from memory; ${ways}`]
   })
+}
+
+/** Returns the part of lists in percent that the database did not have to find. */
+function memoryShareOf(found: Found): number {
+  const parts = Object.entries(found).filter(([name]) => !isFromDatabase(name))
+  return parts.reduce((sum, [, part]) => sum + part, 0)
+}
+
+/** Returns, for each target, how many requests of the background it has answered in a second. */
+export function besideLines(scenario: ScenarioResult): string[] {
+  return rowsOf(scenario).flatMap(({ target, besidePerSecond: rate }) =>
+    rate ? [`requests beside the load of ${target}: ${figureText(rate.middle)} a second`] : [],
+  )
 }
 
 /** Returns the ratios of the server to the best peer, and to the best one with an index made for the list; null without peers. */
@@ -147,7 +162,7 @@ export function formatScenario(scenario: ScenarioResult): string {
     return `  ${row.target.padEnd(TARGET_WIDTH - 2)}${cells.join('')}${reason}`
   })
   const ratios = ratioLine(scenario)
-  const more = [...foundLines(scenario), ...(ratios ? [ratios] : [])].map((line) => `  ${line}`)
+  const more = [...foundLines(scenario), ...besideLines(scenario), ...(ratios ? [ratios] : [])].map((line) => `  ${line}`)
   return [`${scenario.name}: ${scenario.title}`, ...lines, ...kindLines(scenario), ...more].join('\n')
 }
 

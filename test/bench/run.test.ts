@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { countsIn, sharesBetween } from '../../bench/found.ts'
-import { requestSource } from '../../bench/load/requests.mjs'
+import { nextPathOf, requestSource } from '../../bench/load/requests.mjs'
 import { BUCKET_GROWTH, percentileMs, type Round, sampleOf } from '../../bench/load.ts'
 import type { Operation } from '../../bench/operation.ts'
 import { formatScenario } from '../../bench/report/summary.ts'
@@ -40,15 +40,18 @@ describe('the runner', () => {
     'a bench measures the server with and without memory, and its floor, on a real database, and writes its results',
     async () => {
       copyCluster(data)
-      const program = bench(...small, '--seed', '7', '--no-curves', '--only', 'new-lists,patch')
+      const program = bench(...small, '--seed', '7', '--no-curves', '--only', 'new-lists,names-under-creates,patch')
       expect([await program.ended, program.output()]).toEqual([0, expect.any(String)])
       const results = resultsIn()
       expect(results).toMatchObject({ seconds: 0.2, rounds: 1, connections: 4, workers: 1, seed: 7, curves: [] })
-      expect(results.command).toBe(`npm run bench -- ${small.join(' ')} --seed 7 --no-curves --only new-lists,patch`)
+      expect(results.command).toBe(
+        `npm run bench -- ${small.join(' ')} --seed 7 --no-curves --only new-lists,names-under-creates,patch`,
+      )
       expect(results.rows).toEqual({ absences: 1_000, employees: 200, companies: 40 })
       expect(Object.keys(results.versions)).toEqual(expect.arrayContaining(['Roster', 'Bun', 'Node', 'PostgreSQL']))
-      expect(results.scenarios.map(({ name }) => name)).toEqual(['new-lists', 'patch'])
+      expect(results.scenarios.map(({ name }) => name)).toEqual(['new-lists', 'names-under-creates', 'patch'])
       for (const scenario of results.scenarios) expectMeasured(scenario, ['roster', 'no-memory', 'constant'])
+      expect(program.output()).toMatch(/^ {2}requests beside the load of roster: [\d.]+ a second$/m)
       const [page = ''] = readdirSync(output).filter((name) => name.endsWith('.html'))
       expect(readFileSync(join(output, page), 'utf8')).toContain('change a random company')
       expect(program.output()).toMatch(/^ {2}roster +[\d,.]+ +[\d,.]+ – [\d,.]+( +[\d,.–]+){7}$/m)
@@ -68,7 +71,7 @@ describe('the runner', () => {
       expect(rows).toMatchObject({ absences: 1_000, areTogether: true })
       for (const scenario of scenarios) expectMeasured(scenario, ['roster', 'roster-after-ids', 'no-memory', 'constant'])
       expect(program.output()).toContain('1000 absences whose properties go together')
-      expect(program.output()).toMatch(/^ {2}lists of roster-after-ids: [\d.]+ % \w+/m)
+      expect(program.output()).toMatch(/^ {2}lists of roster-after-ids: [\d.]+ % from memory; [\d.]+ % \w+/m)
     },
     ONCE_MORE,
   )
@@ -131,7 +134,7 @@ describe('a scenario', () => {
     const measure = async ({ loadingSeconds, leadInSeconds }: Round) => {
       leadIns.push(loadingSeconds, leadInSeconds)
       const load = { requests: 1, seconds: 1, errors: 0, unexpected: {}, buckets: {}, kinds: {}, cpuUs: 0 }
-      return { load, fault: null, cost: { ownUs: 0, serverUs: null, postgresUs: null, rssMb: null } }
+      return { load, fault: null, besidePerSecond: null, cost: { ownUs: 0, serverUs: null, postgresUs: null, rssMb: null } }
     }
     const target = { name: 'roster', measure, restore: async () => undefined }
     await runScenario({ ...scenario([get]), ...more }, [target], { connections: 1, seconds: 1, rounds: 2 })
@@ -167,6 +170,15 @@ test('integers that are drawn once come from all clients together, and again onl
 test('a placeholder of words becomes each of them', () => {
   const paths = new Set(requestSource([getting('/Absences?Type={Holiday|Sickness}')], 1)(50).map(({ path }) => path))
   expect([...paths].sort()).toEqual(['/Absences?Type=Holiday', '/Absences?Type=Sickness'])
+})
+
+test('a placeholder of words takes letters with accents, and an address of a link is its path', () => {
+  const draw = requestSource([{ ...getting('/Employees'), method: 'POST', body: '{"LastName":"K{ö|é}"}' }], 1)
+  expect(new Set(draw(50).map(({ body }) => body))).toEqual(new Set(['{"LastName":"Kö"}', '{"LastName":"Ké"}']))
+  const link = '<http://127.0.0.1:1/A?page=1&cursor=a>; rel="previous", <http://127.0.0.1:1/A?page=3&cursor=b>; rel="next"'
+  expect(nextPathOf(link)).toBe('/A?page=3&cursor=b')
+  expect(nextPathOf('<http://127.0.0.1:1/A>; rel="first"')).toBeNull()
+  expect(nextPathOf(undefined)).toBeNull()
 })
 
 test('latencies are counted by kind of list, and printed beside the share of the load program and the best peers', () => {
