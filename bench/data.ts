@@ -54,6 +54,8 @@ const INDEXES_OF_NEW_LISTS = [
   'absence (type, period_days)',
   'absence (start, id) include (type, period_hours)',
   'absence (start) include (type, employee_id, period_days)',
+  'employee (department, started, id)',
+  'employee (id) include (department, started)',
 ]
 
 /**
@@ -114,6 +116,7 @@ export async function prepareForPeers(url: string, rows: Rows, isIndexed: boolea
     if (!isIndexed) return
     for (const index of INDEXES_OF_NEW_LISTS) await sql.unsafe(`create index on ${index}`)
     await sql`vacuum (analyze) absence`
+    await sql`vacuum (analyze) employee`
     await sql`delete from bench.loaded`
     await mark(sql, rows)
   })

@@ -24,19 +24,21 @@ export function referenceOf(path: string): Reference {
   if (!table) throw new Error(`the reference does not know ${address}`)
   const parameters = [...new URLSearchParams(query)]
   const filters = parameters.flatMap(([name, value]) => (OWN_PARAMETERS.includes(name) ? [] : [condition(name, value)]))
-  const matching = `from ${table} where ${['true', ...filters].join(' and ')}`
   const given = (wanted: string) => parameters.find(([name]) => name === wanted)?.[1]
+  const keys = given('groupBy')?.split(',') ?? []
+  const related = [...parameters.map(([name]) => name), ...keys].filter((name) => relatedOf(name) !== null)
+  const matching = `from ${table}${joinOf(related)} where ${['true', ...filters].join(' and ')}`
   if (id === 'Summary') return summaryOf(matching, given)
   const selected = given('fields')
     ?.split(',')
     .flatMap((name) => OBJECTS[name] ?? name)
     .map(columnOf)
-  if (id) return { rows: `select ${selected ?? '*'} ${matching} and id = ${literal(id)}`, total: null }
+  if (id) return { rows: `select ${selected ?? `${table}.*`} ${matching} and id = ${literal(id)}`, total: null }
   const sorts = given('sort')?.split(',') ?? []
   // The id breaks ties, in the direction of the last sort.
   const order = [...sorts.map((sort) => orderOf(columnOf(withoutSign(sort)), sort)), orderOf('id', sorts.at(-1) ?? '')]
   return {
-    rows: `select ${selected ?? '*'} ${matching} order by ${order} ${windowOf(given, 20, 50)}`,
+    rows: `select ${selected ?? `${table}.*`} ${matching} order by ${order} ${windowOf(given, 20, 50)}`,
     total: `select count(*) ${matching}`,
   }
 }
@@ -97,8 +99,22 @@ function plainWord(value: string): string {
   throw new Error(`the reference does not know how to fold ${value}`)
 }
 
-/** Returns `"period_days"` for `Period.Days`. */
+/** Returns the name behind a reference to an employee; null for a property of the row itself. */
+function relatedOf(property: string): string | null {
+  return /^EmployeeId\.(\w+)$/.exec(property)?.[1] ?? null
+}
+
+/** Joins the columns of employees that these properties name, under names that no column of the row has. */
+function joinOf(related: readonly string[]): string {
+  if (related.length === 0) return ''
+  const columns = [...new Set(related)].map((property) => `${columnOf(relatedOf(property) as string)} as ${columnOf(property)}`)
+  return ` left join (select id as related_id, ${columns.join(', ')} from employee) as related on related_id = employee_id`
+}
+
+/** Returns `"period_days"` for `Period.Days`, and `"employee_id.department"` for `EmployeeId.Department`. */
 function columnOf(property: string): string {
+  const related = relatedOf(property)
+  if (related !== null) return columnOf(related).replace('"', '"employee_id.')
   const words = property.split('.').map((part) => part.replaceAll(/(?<=.)(?=[A-Z])/g, '_'))
   return `"${words.join('_').toLowerCase()}"`
 }

@@ -32,6 +32,8 @@ const longRange = 'Start=%3E%3D{2016-01-01..2017-01-01}&Start=%3C{3000d..3200d}'
 const sameRange = 'Start=%3E%3D2016-07-01T00:00:00Z&Start=%3C2025-01-01T00:00:00Z'
 const byMonth = 'groupBy=Type,month(Start)&sum=Period.Days'
 const byEmployee = 'groupBy=EmployeeId&sum=Period.Days&sort=-sum(Period.Days)'
+const byDepartment = 'groupBy=EmployeeId.Department&sum=Period.Days'
+const anyDepartment = '{Engineering|Operations|Sales|Finance|People|Marketing|Research|Legal|Logistics|Facilities}'
 const latest = 'Status=Approved&sort=-Start'
 const newLatest = `Status=Approved&${NEW_RANGE}&sort=-Start`
 
@@ -39,6 +41,8 @@ const oneStatus = 'absences of one status'
 const whileWriting = 'the latest first, while the status of 100 absences is changed a second'
 const monthTitle = 'four fifths of all absences by type and month, with the sum of their days'
 const employeeTitle = 'four fifths of all absences by employee, sorted by the sum of their days'
+const relatedTitle = 'absences of the employees of one department who started after a random second, the latest first'
+const departmentTitle = 'four fifths of all absences by the department of their employee, with the sum of their days'
 const mixedTitle = `never asked before: ${NEW_STATUS}, the latest first, and a change of an absence for each nine of them`
 const kindsTitle = 'lists of several kinds beside each other'
 const kindsWritingTitle = `never asked before: ${kindsTitle}, while 100 absences are changed a second, a third of them in Start`
@@ -88,6 +92,12 @@ function allFor(rows: Rows, after: readonly string[]): readonly Scenario[] {
     getNew('new-lists-under-writes', `${NEW_STATUS}, ${whileWriting}`, `/Absences?${newLatest}`, { background }),
     getNew('summaries-month', monthTitle, `/Absences/Summary?${longRange}&${byMonth}`),
     getNew('summaries-employee', employeeTitle, `/Absences/Summary?${longRange}&${byEmployee}`),
+    getNew('summaries-department', departmentTitle, `/Absences/Summary?${longRange}&${byDepartment}`),
+    getNew(
+      'related',
+      relatedTitle,
+      `/Absences?EmployeeId.Department=${anyDepartment}&EmployeeId.Started=%3E{2016-01-01..2025-11-01}&sort=-Start`,
+    ),
     get('summaries-again', `asked again: ${monthTitle}`, `/Absences/Summary?${sameRange}&${byMonth}`),
     get('page-20000-sorted', 'page 20,000 by number, sorted by start', `/Absences?sort=Start&page=${DEEP_PAGE}`),
     get('lists-under-writes', `${oneStatus}, ${whileWriting}`, `/Absences?${latest}`, { background }),

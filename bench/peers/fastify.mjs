@@ -1,7 +1,19 @@
 // Fastify and node-postgres as a good Node team writes it: response schemas, named prepared statements, no logger.
 import Fastify from 'fastify'
 import { BadRequest, parseList, parseSummary, periodOf, presentGroup } from './list.mjs'
-import { ABSENCE, compilePage, conditions, createPool, named, PERIOD, readPage, selected, text } from './pg.mjs'
+import {
+  ABSENCE,
+  compilePage,
+  conditions,
+  createPool,
+  EMPLOYEE_OF_ABSENCE,
+  named,
+  PERIOD,
+  readPage,
+  selected,
+  sourceOf,
+  text,
+} from './pg.mjs'
 import { runProcesses } from './processes.mjs'
 
 const pool = createPool()
@@ -9,12 +21,18 @@ const query = (statement) => pool.query(statement)
 
 const COLUMNS = {
   company: { id: 'id', name: 'name', enabled: 'enabled' },
-  absence: ABSENCE,
+  absence: { ...ABSENCE, ...EMPLOYEE_OF_ABSENCE },
 }
 
 const SELECTED = {
   company: selected(COLUMNS.company),
-  absence: selected(COLUMNS.absence),
+  absence: selected(ABSENCE),
+}
+
+/** Columns that clients can change. */
+const WRITTEN = {
+  company: { Name: 'name', Enabled: 'enabled' },
+  absence: { Status: 'status', Type: 'type', Reason: 'reason', Start: 'start', End: '"end"' },
 }
 
 const SCHEMAS = {
@@ -77,7 +95,8 @@ function addReads(app, path, table) {
 function addSummary(app) {
   const { id, period, ...group } = SCHEMAS.absence.properties
   const sum = { type: 'object', properties: { period } }
-  const items = { type: 'object', properties: { ...group, count: { type: 'integer' }, sum } }
+  const ofEmployee = { 'employeeId.department': text, 'employeeId.started': text }
+  const items = { type: 'object', properties: { ...group, ...ofEmployee, count: { type: 'integer' }, sum } }
   app.get('/Absences/Summary', { schema: { response: { 200: { type: 'array', items } } } }, async (request, reply) => {
     const { filters, groups, sums, sorts, pageSize } = parseSummary('absence', request.query)
     const columns = COLUMNS.absence
@@ -86,8 +105,12 @@ function addSummary(app) {
     const names = [...groups.map(({ key }) => key), 'count', ...sums.map((key) => `sum_${key}`)]
     const selects = [...keys, ...figures].map((value, index) => `${value} as "${names[index]}"`)
     const groupBy = keys.length === 0 ? '' : ` group by ${keys.map((_, index) => index + 1)}`
+    const from = sourceOf(
+      'absence',
+      [...groups, ...filters].map(({ key }) => key),
+    )
     const order = sorts.map(({ column, descending }) => column + 1 + (descending ? ' desc' : ''))
-    const query = `select ${selects.join(', ')}, count(*) over () as total from absence${conditions(columns, filters)}\
+    const query = `select ${selects.join(', ')}, count(*) over () as total from ${from}${conditions(columns, filters)}\
 ${groupBy}${order.length === 0 ? '' : ` order by ${order}`} limit ${pageSize}`
     const { rows } = await pool.query({ ...named(query), values: filters.map(({ value }) => value) })
     reply.header('X-Total-Count', rows[0]?.total ?? 0)
@@ -117,7 +140,7 @@ function addUpdate(app, path, table) {
 /** Compiles an update; the schema allows only known properties. */
 function updateOf(table, id, body) {
   const values = [id]
-  const sets = Object.entries(body).map(([key, value]) => `${COLUMNS[table][key.toLowerCase()]} = $${values.push(value)}`)
+  const sets = Object.entries(body).map(([key, value]) => `${WRITTEN[table][key]} = $${values.push(value)}`)
   if (sets.length === 0) throw new BadRequest('nothing to change')
   return { ...named(`update ${table} set ${sets.join(', ')} where id = $1 returning ${SELECTED[table]}`), values }
 }

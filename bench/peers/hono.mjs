@@ -4,7 +4,7 @@ import { bigint, boolean, customType, numeric, pgTable, text } from 'drizzle-orm
 import { drizzle } from 'drizzle-orm/postgres-js'
 import { Hono } from 'hono'
 import postgres from 'postgres'
-import { BadRequest, parseList, parseSummary, periodOf, presentGroup } from './list.mjs'
+import { BadRequest, isRelated, parseList, parseSummary, periodOf, presentGroup } from './list.mjs'
 import { runBunProcesses } from './processes.mjs'
 
 const instant = customType({
@@ -31,8 +31,22 @@ const absence = pgTable('absence', {
   days: numeric('period_days', { mode: 'number' }),
   hours: numeric('period_hours', { mode: 'number' }),
 })
+const employee = pgTable('employee', {
+  id: bigint({ mode: 'number' }).generatedAlwaysAsIdentity().primaryKey(),
+  department: text(),
+  started: instant(),
+})
 
 const TABLES = { company, absence }
+/** Columns to filter and group by. */
+const COLUMNS = {
+  company: getTableColumns(company),
+  absence: {
+    ...getTableColumns(absence),
+    'employeeId.department': employee.department,
+    'employeeId.started': employee.started,
+  },
+}
 const OPERATORS = {
   ...{ '=': eq, '<': lt, '<=': lte, '>': gt, '>=': gte, '!=': (a, b) => sql`${a} is distinct from ${b}` },
 }
@@ -85,16 +99,15 @@ function addSummary() {
 
 function summaryQuery({ filters, groups, sums, sorts, pageSize }) {
   const keys = groups.map(({ key, period }) => {
-    const column = absence[key]
+    const column = COLUMNS.absence[key]
     return period ? sql`date_trunc(${sql.raw(`'${period}'`)}, ${column}, 'UTC')`.mapWith(column) : column
   })
   const columns = [...keys, count(), ...sums.map((key) => sum(absence[key]).mapWith(Number))]
   const names = [...groups.map(({ key }) => key), 'count', ...sums.map((key) => `sum_${key}`)]
   const selected = Object.fromEntries(columns.map((column, index) => [names[index], column]))
-  return db
-    .select({ ...selected, total: sql`count(*) over ()`.mapWith(Number) })
-    .from(absence)
-    .where(conditions(absence, { filters }))
+  const query = db.select({ ...selected, total: sql`count(*) over ()`.mapWith(Number) }).from(absence)
+  return withEmployees(query, [...groups, ...filters])
+    .where(conditions('absence', { filters }))
     .groupBy(...keys)
     .orderBy(...sorts.map(({ column, descending }) => (descending ? desc(columns[column]) : columns[column])))
     .limit(pageSize)
@@ -136,32 +149,39 @@ function updateQuery(table, keys) {
 async function readPage(name, list) {
   const values = { skipped: (list.page - 1) * list.pageSize }
   list.filters.forEach(({ key, value }, index) => {
-    values[`value${index}`] = TABLES[name][key].dataType === 'boolean' ? value === 'true' : value
+    values[`value${index}`] = COLUMNS[name][key].dataType === 'boolean' ? value === 'true' : value
   })
-  const table = TABLES[name]
-  const rows = await prepared(`${name} ${shapeOf(list)}`, () => pageQuery(table, list)).execute(values)
+  const rows = await prepared(`${name} ${shapeOf(list)}`, () => pageQuery(name, list)).execute(values)
   if (rows.length > 0) return { page: rows.map(present[name]), total: rows[0].total }
   if (values.skipped === 0) return { page: [], total: 0 }
-  const counted = prepared(`${name} count ${filtersOf(list)}`, () =>
-    db.select({ total: count() }).from(table).where(conditions(table, list)),
-  )
+  const counted = prepared(`${name} count ${filtersOf(list)}`, () => countQuery(name, list))
   return { page: [], total: (await counted.execute(values))[0].total }
 }
 
-function pageQuery(table, list) {
-  const where = conditions(table, list)
+function pageQuery(name, list) {
+  const table = TABLES[name]
   const { id, ...others } = getTableColumns(table)
-  const query = db
-    .select({ id, ...others, total: sql`${db.$count(table, where)}`.mapWith(Number) })
-    .from(table)
-    .where(where)
+  const selected = db.select({ id, ...others, total: sql`${countQuery(name, list)}`.mapWith(Number) }).from(table)
+  const query = withEmployees(selected, list.filters)
+    .where(conditions(name, list))
     .orderBy(...list.sorts.map(({ key, descending }) => (descending ? desc(table[key]) : table[key])))
     .limit(list.pageSize)
   return list.page === 1 ? query : query.offset(sql.placeholder('skipped'))
 }
 
-function conditions(table, { filters }) {
-  return and(...filters.map(({ key, operator }, index) => OPERATORS[operator](table[key], sql.placeholder(`value${index}`))))
+function countQuery(name, list) {
+  const query = db.select({ total: count() }).from(TABLES[name])
+  return withEmployees(query, list.filters).where(conditions(name, list))
+}
+
+/** Joins the employees of absences where a column of theirs is named. */
+function withEmployees(query, named) {
+  return named.some(({ key }) => isRelated(key)) ? query.leftJoin(employee, eq(employee.id, absence.employeeId)) : query
+}
+
+function conditions(name, { filters }) {
+  const columns = COLUMNS[name]
+  return and(...filters.map(({ key, operator }, index) => OPERATORS[operator](columns[key], sql.placeholder(`value${index}`))))
 }
 
 /** Returns the shape of a list: two lists with the same shape are one statement with other values. */

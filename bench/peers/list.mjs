@@ -14,6 +14,8 @@ const PROPERTIES = {
     'Period.Prefered': 'prefered',
     'Period.Days': 'days',
     'Period.Hours': 'hours',
+    'EmployeeId.Department': 'employeeId.department',
+    'EmployeeId.Started': 'employeeId.started',
   },
   company: { Id: 'id', Name: 'name', Enabled: 'enabled' },
 }
@@ -86,6 +88,11 @@ function sizeIn({ min, default: fallback, max }, text) {
 
 function parseSort(table, text) {
   return { key: keyOf(table, text.replace(/^[+\- ]/, '')), descending: text.startsWith('-') }
+}
+
+/** Returns whether a key is of the employee of an absence, so that a statement has to join the tables. */
+export function isRelated(key) {
+  return key.startsWith('employeeId.')
 }
 
 function keyOf(table, name) {

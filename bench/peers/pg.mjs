@@ -1,5 +1,6 @@
 // Parts of the peers that use node-postgres: the pool, types, and statements.
 import pg from 'pg'
+import { isRelated } from './list.mjs'
 
 const INT8 = 20
 const NUMERIC = 1700
@@ -18,20 +19,24 @@ export function createPool(options = {}) {
   })
 }
 
-/** Columns of absences by their key in a response. */
+/** Columns of absences by their key in a response. Of an employee there may be columns of the same name beside them. */
 export const ABSENCE = {
-  id: 'id',
-  status: 'status',
-  employeeId: 'employee_id',
-  employee: 'employee',
-  type: 'type',
-  reason: 'reason',
-  start: 'start',
-  end: '"end"',
-  prefered: 'period_prefered',
-  days: 'period_days',
-  hours: 'period_hours',
+  id: 'absence.id',
+  status: 'absence.status',
+  employeeId: 'absence.employee_id',
+  employee: 'absence.employee',
+  type: 'absence.type',
+  reason: 'absence.reason',
+  start: 'absence.start',
+  end: 'absence."end"',
+  prefered: 'absence.period_prefered',
+  days: 'absence.period_days',
+  hours: 'absence.period_hours',
 }
+
+/** Columns of the employee of an absence. */
+export const EMPLOYEE_OF_ABSENCE = { 'employeeId.department': 'employee.department', 'employeeId.started': 'employee.started' }
+const ABSENCE_WITH_EMPLOYEE = 'absence left join employee on employee.id = absence.employee_id'
 
 export const text = { type: 'string', nullable: true }
 export const number = { type: 'number', nullable: true }
@@ -43,16 +48,25 @@ export const PERIOD = { type: 'object', nullable: true, properties: { prefered: 
  */
 export function compilePage(table, columns, selected, list) {
   const values = list.filters.map(({ value }) => value)
+  const from = sourceOf(
+    table,
+    list.filters.map(({ key }) => key),
+  )
   const where = conditions(columns, list.filters)
   const order = list.sorts.map(({ key, descending }) => columns[key] + (descending ? ' desc' : '')).join(', ')
-  const count = `select count(*) as total from ${table}${where}`
-  let query = `select ${selected}, (${count}) as total from ${table}${where} order by ${order} limit ${list.pageSize}`
+  const count = `select count(*) as total from ${from}${where}`
+  let query = `select ${selected}, (${count}) as total from ${from}${where} order by ${order} limit ${list.pageSize}`
   const skipped = (list.page - 1) * list.pageSize
   if (skipped > 0) query += ` offset $${values.length + 1}`
   return {
     page: { ...named(query), values: skipped > 0 ? [...values, skipped] : values },
     total: skipped > 0 ? { ...named(count), values } : null,
   }
+}
+
+/** Returns what the columns of these keys are selected from. A row without an employee stays, unless a condition leaves it out. */
+export function sourceOf(table, keys) {
+  return keys.some(isRelated) ? ABSENCE_WITH_EMPLOYEE : table
 }
 
 /** Reads a compiled page: `{ rows, total }`. `query` runs a statement. */
