@@ -22,6 +22,7 @@ import { equalityHolds, isEquality } from '../../src/model/equalities.ts'
 import { operators } from '../../src/model/operators.ts'
 import type { Assignments, Filter } from '../../src/model/query.ts'
 import { arrayText } from '../../src/model/sql.ts'
+import { wholeView } from '../../src/model/view.ts'
 import { addFilter, parseFilter } from '../../src/parse/filter.ts'
 import { parseQueryString } from '../../src/parse/queryString.ts'
 import { RightsReader } from '../../src/rights/reader.ts'
@@ -36,7 +37,7 @@ const property = (name: string) => company.properties.find((one) => one.name ===
 
 function filtersOf(query: string): Filter[] {
   const filters: Filter[] = []
-  for (const parameter of parseQueryString(query)) addFilter(filters, parseFilter(company, parameter))
+  for (const parameter of parseQueryString(query)) addFilter(filters, parseFilter(wholeView(company), parameter))
   return filters
 }
 
@@ -175,6 +176,6 @@ function drawEquality(one: Property, random: Random, operands: readonly string[]
   const filters: Filter[] = []
   const [name, before] = isAny ? [one.name + sign, ''] : [one.name, sign === '=' ? '' : sign]
   for (let left = isAny ? 1 + random.below(4) : 1; left > 0; left--)
-    addFilter(filters, parseFilter(kinds, { name, value: before + random.pick(operands), raw: '' }))
+    addFilter(filters, parseFilter(wholeView(kinds), { name, value: before + random.pick(operands), raw: '' }))
   return filters[0] as Filter
 }
