@@ -1,5 +1,5 @@
 // Typed queries, between parser and compiler: filters, sorts and pages of a list; the values of a body.
-import type { Entity, Filter, Projection, Property } from './entity.ts'
+import type { Entity, Filter, Projection, Property, View } from './entity.ts'
 
 export type { Filter } from './entity.ts'
 
@@ -11,6 +11,27 @@ export function ownProperty(property: Property): Property {
 /** Returns whether a filter asks for other rows than those that it filters. */
 export function isOfOtherRows({ property, operator }: Filter): boolean {
   return property.related !== null || operator.isChain
+}
+
+/** Returns the entities whose rows are needed beside its own, to filter them and to show these properties; each once. */
+export function otherEntities(filters: readonly Filter[], properties: readonly Property[]): Entity[] {
+  const found = new Set<Entity>()
+  const add = (view: View) => {
+    found.add(view.whole)
+    view.filters.forEach(addFilter)
+  }
+  const addPath = ({ related }: Property) => {
+    if (related === null) return
+    add(related.view)
+    addPath(related.property)
+  }
+  const addFilter = ({ property, chain }: Filter) => {
+    addPath(property)
+    if (chain) add(chain)
+  }
+  properties.forEach(addPath)
+  filters.forEach(addFilter)
+  return [...found]
 }
 
 /** Returns whether a filter matches a row without a value: then one by a path matches rows without a reference, too. */
