@@ -29,6 +29,8 @@ import { closePool, openPool, type Pool, type PoolOptions } from './pool.ts'
 export interface DatabaseOptions extends PoolOptions {
   /** Label of its statements in metrics. Default: read or write, by the statement. */
   kind?: Extract<KindOfStatement, 'list' | 'longWrite'>
+  /** True: a read that meets a lock fails after `lockMsMax`. Default: if it is no list, it is sent again later. */
+  failsAtLocks?: boolean
   /** Called after each statement with its text, which has no values, and the time that it took. */
   onStatement?(text: string, ms: number): void
   /** Deadline of a statement, with the wait for a connection. Default: `QUERY_MS_MAX`. */
@@ -207,13 +209,14 @@ export class Database {
 
   private failedAttempt(execution: Execution, pool: Pool, verdict: Verdict, attempt: number): FailedAttempt {
     const { statement, progress, mayWaitForLock, untilMs } = execution
+    const { kind, failsAtLocks = kind === 'list' } = this.options
     // A read gives up shortly before its deadline: a missed one would count as a sign of dead connections.
     const hasTime = progress !== null || performance.now() <= untilMs - READ_RESERVE_MS
     return {
       verdict,
       attempt,
       isRepeatable: progress === null || Boolean(statement.claim),
-      mayWaitForLock: hasTime && (progress === null ? this.options.kind !== 'list' : mayWaitForLock),
+      mayWaitForLock: hasTime && (progress === null ? !failsAtLocks : mayWaitForLock),
       hasFallback: this.options.fallback !== undefined && pool.running === 0,
     }
   }

@@ -37,20 +37,24 @@ else pg_snapshot_xmin(pg_current_snapshot()) end \
 on conflict (is_only_row) do update set run = excluded.run, kept_from = excluded.kept_from \
 where row_change_run.kept_from > pg_snapshot_xmax(pg_current_snapshot())`
 
-const SNAPSHOT = sql`pg_current_snapshot()::text`
-const KEPT_FROM = sql`(select kept_from::text from row_change_run)`
+export const SNAPSHOT = sql`pg_current_snapshot()::text`
+export const KEPT_FROM = sql`(select kept_from::text from row_change_run)`
 
 /** The table with the entity's name, null if it does not exist. */
 const relationOf = ({ table }: Entity) => sql`to_regclass(${param(`"${table}"`)}::text)`
 
 /**
  * Text that differs after a restart, a crash, a failover or a restore, if the table was replaced or dropped, and if this role
- * may not read all its rows and columns.
+ * may not read all its rows and columns. `named`: the table that has the entity's name now.
  */
-function stateOf(entity: Entity, relation: Sql): Sql {
+export function stateOf(relation: Sql, named: Sql, columnNames: Sql): Sql {
+  const mayRead = sql`has_table_privilege(${relation}, 'select') or may_read(${relation}, ${columnNames})`
+  return sql`concat_ws(' ', pg_postmaster_start_time(), pg_relation_filenode(${named}), ${mayRead}, row_security_active(${relation}), (select run from row_change_run))`
+}
+
+function stateOfEntity(entity: Entity, relation: Sql): Sql {
   const columnNames = commaList(entity.properties.map(({ column }) => word(column)))
-  const mayRead = sql`has_table_privilege(${relation}, 'select') or may_read(${relation}, array[${columnNames}])`
-  return sql`concat_ws(' ', pg_postmaster_start_time(), pg_relation_filenode(${relationOf(entity)}), ${mayRead}, row_security_active(${relation}), (select run from row_change_run))`
+  return stateOf(relation, relationOf(entity), sql`array[${columnNames}]`)
 }
 
 /**
@@ -58,7 +62,7 @@ function stateOf(entity: Entity, relation: Sql): Sql {
  * miss writes: a trigger is missing or disabled, it has parents or children, its rows depend on the role, a subscription writes
  * it, or the database is a standby.
  */
-function definitionOf(relation: Sql): Sql {
+export function definitionOf(relation: Sql): Sql {
   const recording = sql`select recording_of(${relation}::regclass) as signs`
   const attributes = sql`select string_agg(attnum || ' ' || xmin, ' ' order by attnum) from pg_attribute where attrelid = ${relation} and attnum > 0`
   const isAlone = sql`relkind = 'r' and not row_security_active(pg_class.oid) and not pg_is_in_recovery() and not exists (select from pg_inherits where ${relation} in (inhrelid, inhparent)) and not exists (select from pg_subscription_rel where srrelid = ${relation})`
@@ -69,7 +73,7 @@ function definitionOf(relation: Sql): Sql {
 export function compileLoadedState(entity: Entity): Statement {
   const found = sql`select oid from pg_class where oid = ${relationOf(entity)}`
   return toStatement(
-    sql`select ${SNAPSHOT}, oid::text, ${stateOf(entity, sql`found.oid`)}, ${KEPT_FROM}, ${definitionOf(sql`found.oid`)} from (${found}) as found`,
+    sql`select ${SNAPSHOT}, oid::text, ${stateOfEntity(entity, sql`found.oid`)}, ${KEPT_FROM}, ${definitionOf(sql`found.oid`)} from (${found}) as found`,
   )
 }
 
@@ -88,7 +92,7 @@ export function compileQuestion(entity: Entity, relation: string, snapshot: Snap
   const isChanged = sql`coalesce(${newest} >= ${next}::xid8, false) or exists (select from row_change where relation = ${table} and transaction = any (${running}::xid8[]))`
   const definition = asksDefinition ? sql`, ${definitionOf(table)}` : sql``
   return toStatement(
-    sql`select ${SNAPSHOT}, ${stateOf(entity, table)}, ${KEPT_FROM}, (${isChanged})::int::text${definition}`,
+    sql`select ${SNAPSHOT}, ${stateOfEntity(entity, table)}, ${KEPT_FROM}, (${isChanged})::int::text${definition}`,
     params,
   )
 }
@@ -112,7 +116,7 @@ export function compileChangedRows(entity: Entity, relation: string, snapshot: S
     sql`with "Lines" as materialized (${lines}), \
 "Changed" as materialized (select distinct unnest(ids) as id from "Lines" limit ${more}), \
 "Found" as materialized (select (select count(*) > ${limit} or coalesce(bool_or(ids is null), false) from "Lines") or (select count(*) > ${limit} from "Changed") as "IsWhole") \
-select ${SNAPSHOT}, ${stateOf(entity, sql`${own}::oid`)}, ${KEPT_FROM}, "IsWhole"::int::text, "Changed".id::text, now_is.* \
+select ${SNAPSHOT}, ${stateOfEntity(entity, sql`${own}::oid`)}, ${KEPT_FROM}, "IsWhole"::int::text, "Changed".id::text, now_is.* \
 from "Found" left join "Changed" on not "IsWhole" \
 left join lateral (select ${columns(entity)} from ${name(entity.table)} as own where own.id = "Changed".id offset 0) as now_is on true`,
     [own, next, running],

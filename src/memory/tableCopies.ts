@@ -11,6 +11,7 @@ import type { Log } from '../log.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { TakeLine } from './copyPieces.ts'
 import { LoadPauses } from './loadPauses.ts'
+import { QuestionQueue, type Version } from './questionQueue.ts'
 import { ResponseCache } from './responseCache.ts'
 import { CopyLost, TableCopy } from './tableCopy.ts'
 import { type LoadedState, NotRecorded, readTable, readTexts } from './tableReader.ts'
@@ -73,6 +74,8 @@ export interface MemoryOptions {
   readonly database: Reader
   /** Connection for questions about changed rows. */
   readonly questions: Reader
+  /** Connection for questions about several tables: one that waits for no lock for long. */
+  readonly jointQuestions: Reader
   /** Memory for copies and cached responses together. */
   readonly bytesMax: number
   /** URL of the database from which tables are loaded. */
@@ -87,6 +90,7 @@ export class TableCopies {
   readonly slices = new Slices()
   /** Limits the summaries that are computed at the same time. */
   readonly summaries = new FairSemaphore(SUMMARIES_MAX, SUMMARIES_PER_KEY_MAX)
+  private readonly queue: QuestionQueue
   private readonly tables = new Map<string, TableEntry>()
   private readonly bytesMax: number
   /** Loads, and reads of the orders of texts, follow one another. */
@@ -99,6 +103,7 @@ export class TableCopies {
   constructor(private readonly options: MemoryOptions) {
     this.bytesMax = options.bytesMax * (1 - RESPONSES_SHARE)
     this.responses = new ResponseCache(options.bytesMax * RESPONSES_SHARE)
+    this.queue = new QuestionQueue(options.jointQuestions)
     this.timer = setInterval(() => this.keepUp(), REFRESH_MS)
     this.timer.unref()
   }
@@ -122,6 +127,33 @@ export class TableCopies {
     entry.lastUsedMs = performance.now()
     if (copy.columns.isWorn) this.startLoad(entry)
     return copy
+  }
+
+  /** Returns the copies of the tables, in their order; null if one has none. */
+  allOf(entities: readonly Entity[]): readonly TableCopy[] | null {
+    const copies: TableCopy[] = []
+    for (const entity of entities) {
+      const copy = this.of(entity)
+      if (copy === null) return null
+      copies.push(copy)
+    }
+    return copies
+  }
+
+  /**
+   * Brings copies to snapshots taken after this call, several of them to the same one. `versionOf` says whether that succeeded.
+   * @throws ApiError
+   */
+  refresh(copies: readonly TableCopy[]): Promise<void> {
+    return this.queue.refresh(copies)
+  }
+
+  /**
+   * Returns the version of copies that are of one moment; null if they are not, or if one is unusable. Lists are found, and
+   * responses cached, in the turn of the event loop in which this is called.
+   */
+  versionOf(copies: readonly TableCopy[]): Version | null {
+    return this.queue.versionOf(copies)
   }
 
   /** Starts to load a table that has no copy. */
@@ -349,7 +381,7 @@ export class TableCopies {
       if (copy === null) continue
       if (nowMs - lastUsedMs > UNUSED_MS) this.evict(entry)
       // If the database is unreachable, the next list asks again.
-      else copy.refresh().catch(() => undefined)
+      else this.refresh([copy]).catch(() => undefined)
     }
     // Copies grow with the rows and texts that come.
     for (const unusedMs of [UNUSED_PART_MS, 0]) this.giveWay(0, unusedMs)

@@ -1,4 +1,4 @@
-// The copy of one table. It asks PostgreSQL which rows have changed, and moves to newer snapshots.
+// The copy of one table: asks PostgreSQL which rows have changed, and moves to newer snapshots. `questionQueue.ts` says when.
 import type { Reader } from '../columns/collation.ts'
 import type { ColumnTable } from '../columns/columnTable.ts'
 import { ApiError } from '../errors.ts'
@@ -25,10 +25,11 @@ const QUESTIONS = seriesOf('questions')
 /** Maximum changes that a copy catches up with while no list uses it: during its load, or when it is behind. */
 const CHANGES_IDLE_MAX = 50_000
 /** Time in one turn of the event loop for taking changed rows in. */
-const TURN_MS = 5
+export const TAKE_MS = 5
 /** Maximum attempts to catch up with writes. */
 const CATCH_UP_MAX = 10
 let versions = 0
+let copies = 0
 
 /** Thrown when a copy can no longer be kept current. */
 export class CopyLost extends Error {}
@@ -38,6 +39,8 @@ class TooManyChanges extends CopyLost {}
 
 /** Exactly the rows that one snapshot of PostgreSQL sees, whoever wrote them. docs/memory.md */
 export class TableCopy {
+  /** Number that no other copy of this process has. */
+  readonly number = ++copies
   /** Number that differs after each change of a row, and from the versions of all other copies. */
   version = ++versions
   private isLost = false
@@ -45,15 +48,12 @@ export class TableCopy {
   private isBehind = false
   /** Time of the last check of the definition. The first question checks it, because the load may have taken minutes. */
   private definitionMs = Number.NEGATIVE_INFINITY
-  private isAsking = false
-  /** Promise of the next question, shared by all lists that wait for it. */
-  private waiting: PromiseWithResolvers<void> | null = null
   /** Promise of the end of a take, while changed rows are taken in. */
   private taking: PromiseWithResolvers<void> | null = null
 
   /** `columns`: the rows as of `loaded`. */
   constructor(
-    private readonly entity: Entity,
+    readonly entity: Entity,
     readonly columns: ColumnTable,
     private loaded: LoadedState,
     private readonly parts: CopyParts,
@@ -78,32 +78,16 @@ export class TableCopy {
     return this.taking?.promise ?? null
   }
 
+  /** The state of the table that the copy's rows are of. */
+  get moment(): LoadedState {
+    return this.loaded
+  }
+
   /**
-   * Brings the copy to a snapshot taken after this call, or drops it. All callers that wait share one question. @throws
-   * ApiError
+   * Brings the copy to a newer snapshot, or drops it. With too many changes it falls behind; the next call catches up. The
+   * questions about a copy must follow one another. @throws ApiError
    */
-  refresh(): Promise<void> {
-    if (this.waiting === null) {
-      this.waiting = Promise.withResolvers()
-      // Deferred to the end of this turn of the event loop, so that all requests that have arrived share the question.
-      if (!this.isAsking) setImmediate(this.begin)
-    }
-    return this.waiting.promise
-  }
-
-  private readonly begin = async () => {
-    const { resolve, reject } = this.waiting as PromiseWithResolvers<void>
-    this.waiting = null
-    this.isAsking = true
-    const fault = await this.ask().catch((error: ApiError) => error)
-    this.isAsking = false
-    if (fault === undefined) resolve()
-    else reject(fault)
-    // Deferred until the lists that waited for this question are answered, so that more requests share the next one.
-    if (this.waiting !== null) setImmediate(this.begin)
-  }
-
-  private async ask() {
+  async ask(): Promise<void> {
     if (this.isLost) return
     count(QUESTIONS)
     try {
@@ -113,20 +97,9 @@ export class TableCopy {
     } catch (error) {
       const isTooLong = error instanceof ApiError && wasEnded(error)
       if (error instanceof ApiError && !isTooLong) throw error
-      if (this.isLost) return
-      if ((isTooLong || error instanceof TooManyChanges) && !this.isBehind) return this.fallBehind()
-      this.release()
-      this.parts.onLost(isTooLong ? new CopyLost('PostgreSQL takes too long to find what has changed') : error)
+      if ((isTooLong || error instanceof TooManyChanges) && !this.isBehind) this.isBehind = true
+      else this.lose(isTooLong ? new CopyLost('PostgreSQL takes too long to find what has changed') : error)
     }
-  }
-
-  private fallBehind() {
-    this.isBehind = true
-    // Lists that have come since the question was sent do not wait for the catch-up: it begins after them, so none is stale.
-    this.waiting?.resolve()
-    this.waiting = null
-    // The interval of refreshes asks again if it fails.
-    this.refresh().catch(() => undefined)
   }
 
   /** Catches up with many writes while no list uses the copy. @throws CopyLost, ApiError, KernelFull */
@@ -139,17 +112,16 @@ export class TableCopy {
   private async catchUp(changesMax: number): Promise<number> {
     const { relation, snapshot } = this.loaded
     const nowMs = performance.now()
-    const asksDefinition = nowMs - this.definitionMs >= DEFINITION_MS
+    const asksDefinition = this.isDefinitionDue(nowMs)
     const { questions } = this.parts
     const [answer] = await questions.read(compileQuestion(this.entity, relation, snapshot, asksDefinition))
     const [text, state, keptFrom, isChanged, definition] = answer as Row
     this.requireSame(state, keptFrom)
-    if (asksDefinition && definition !== this.loaded.definition) throw new CopyLost('the table was defined anew')
-    if (asksDefinition) this.definitionMs = nowMs
+    if (asksDefinition) this.requireDefinition(definition, nowMs)
     // An equal snapshot means that nothing was committed.
     if (text === snapshot.text) return 0
     if (isChanged === '0') {
-      this.loaded = { ...this.loaded, snapshot: new Snapshot(text as string) }
+      this.moveTo(text as string)
       return 0
     }
     const rows = await questions.read(compileChangedRows(this.entity, relation, snapshot, changesMax))
@@ -162,35 +134,77 @@ export class TableCopy {
     const [[text, state, keptFrom, isWhole] = []] = rows
     this.requireSame(state, keptFrom)
     if (isWhole === '1') throw new TooManyChanges('too many rows have changed')
-    this.taking = Promise.withResolvers()
-    const turn = yieldEvery(TURN_MS)
+    this.beginTaking()
+    const turn = yieldEvery(TAKE_MS)
     for (const row of rows) {
       const id = row[HEADER_COLUMNS - 1] as string | null
       if (id === null) continue
-      const values = row.slice(HEADER_COLUMNS)
-      this.version = ++versions
-      if (values[0] === null) this.columns.remove(id)
-      else this.columns.put(values)
+      this.takeRow(id, row.slice(HEADER_COLUMNS))
       const pause = turn()
       if (pause !== null) await pause
     }
-    this.loaded = { ...this.loaded, snapshot: new Snapshot(text as string) }
-    this.columns.texts.placeNew()
-    this.endTaking()
+    this.endTaking(text as string)
   }
 
-  private endTaking() {
+  /** From now on rows are of several snapshots, until `endTaking` or the end of the copy. */
+  beginTaking(): void {
+    this.taking = Promise.withResolvers()
+  }
+
+  /** Takes a changed row in. `values`: those of the columns, null for a deleted row. @throws KernelFull, TextsCollide */
+  takeRow(id: string, values: Row): void {
+    this.version = ++versions
+    if (values[0] === null) this.columns.remove(id)
+    else this.columns.put(values)
+  }
+
+  /** Notes that all changed rows up to a snapshot are taken in. */
+  endTaking(snapshot: string): void {
+    this.moveTo(snapshot)
+    this.columns.texts.placeNew()
+    this.settle()
+  }
+
+  /** Notes that the rows are those of a newer snapshot, too. */
+  moveTo(snapshot: string): void {
+    this.loaded = { ...this.loaded, snapshot: new Snapshot(snapshot) }
+  }
+
+  private settle() {
     this.taking?.resolve()
     this.taking = null
+  }
+
+  /** Returns whether the next question is to check the table's definition. */
+  isDefinitionDue(nowMs: number): boolean {
+    return nowMs - this.definitionMs >= DEFINITION_MS
+  }
+
+  /** Makes the next question check the table's definition. */
+  checkDefinition(): void {
+    this.definitionMs = Number.NEGATIVE_INFINITY
+  }
+
+  /** Requires the definition of the load. `nowMs`: when it was asked for. @throws CopyLost */
+  requireDefinition(definition: string | null | undefined, nowMs: number): void {
+    if (definition !== this.loaded.definition) throw new CopyLost('the table was defined anew')
+    this.definitionMs = nowMs
   }
 
   /**
    * Requires that run, file and rights are unchanged, and that no change line since the snapshot was deleted. @throws CopyLost
    */
-  private requireSame(state: string | null | undefined, keptFrom: string | null | undefined): void {
+  requireSame(state: string | null | undefined, keptFrom: string | null | undefined): void {
     const { loaded } = this
     if (state !== loaded.state || keptFrom == null || Number(keptFrom) > loaded.snapshot.oldest)
       throw new CopyLost('the table, the database or a right is another, or changes were deleted that the copy has not seen')
+  }
+
+  /** Ends a copy that can no longer be kept current, and tells its owner. */
+  lose(error: unknown): void {
+    if (this.isLost) return
+    this.release()
+    this.parts.onLost(error)
   }
 
   /** Ends the copy; `table` is null from now on. The garbage collector frees its memory. */
@@ -198,6 +212,6 @@ export class TableCopy {
     this.isLost = true
     this.version = ++versions
     this.columns.end()
-    this.endTaking()
+    this.settle()
   }
 }

@@ -3,8 +3,10 @@ import type { ColumnTable } from '../columns/columnTable.ts'
 import { compileList } from '../compile/list.ts'
 import { ApiError } from '../errors.ts'
 import { Abandoned } from '../execute/listReads.ts'
+import type { TableCopies } from '../memory/tableCopies.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
 import { countDatabaseList, countKeptList, countMemoryList } from '../metrics/counts.ts'
+import type { Entity } from '../model/entity.ts'
 import { type Conditions, hasWeakly } from '../model/entityTag.ts'
 import { listCostOf } from '../model/listCost.ts'
 import { isOfOtherRows, type ListQuery } from '../model/query.ts'
@@ -15,8 +17,8 @@ import { respondPage } from '../respond/page.ts'
 import { NO_STORE, type Reply } from '../respond/reply.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 
-/** Maximum attempts to learn the order of new texts before the database answers. */
-const ORDER_ATTEMPTS_MAX = 3
+/** Maximum attempts to learn the order of new texts, or to bring copies to one moment, before the database answers. */
+const ATTEMPTS_MAX = 3
 
 /** Why the database answers a list. */
 type Reason = Parameters<typeof countDatabaseList>[0]
@@ -25,19 +27,22 @@ type Reason = Parameters<typeof countDatabaseList>[0]
 export async function pageList(view: View, parts: ResourceParts, call: ResourceRequest): Promise<Reply> {
   const { memory, cursors } = parts
   const parse = () => parseList(view, call.query, cursors)
-  const copy = memory?.of(view.whole)
-  if (!memory || !copy) {
-    const query = parse()
-    memory?.load(view.whole)
-    return pageFromDatabase(view, parts, call, query, 'noCopy')
-  }
+  if (memory === null) return pageFromDatabase(view, parts, call, parse(), 'noCopy')
   const target = targetOf(view, call)
   // The query is parsed before the database is asked, so that its faults are named whatever the database does. A target in the
   // cache has no faults.
-  const parsed = memory.responses.has(target) ? null : parse()
-  await copy.refresh()
-  // A copy that was lost, or is behind, is not current, whatever its version.
-  const cached = copy.table === null ? null : memory.responses.get(target, copy.version)
+  const cachedTables = memory.responses.tablesOf(target)
+  const parsed = cachedTables === null ? parse() : null
+  const tables = cachedTables ?? tablesOf(view)
+  const copies = memory.allOf(tables)
+  if (copies === null) {
+    const query = parsed ?? parse()
+    for (const table of tables) memory.load(table)
+    return pageFromDatabase(view, parts, call, query, 'noCopy')
+  }
+  await memory.refresh(copies)
+  // Copies that were lost, or are behind, have no version, so no cached response.
+  const cached = memory.responses.get(target, memory.versionOf(copies))
   if (cached !== null) {
     countKeptList()
     return cached
@@ -51,16 +56,35 @@ export async function pageList(view: View, parts: ResourceParts, call: ResourceR
     if (call.request.signal.aborted) throw new Abandoned()
   }
   const prepare = (table: ColumnTable) => table.prepare(query, call)
-  for (let attempt = 1, wait = waitFor(copy, prepare, attempt); wait; wait = waitFor(copy, prepare, ++attempt)) await wait
-  // No `await` from here on: the answer is stored for the state of the copy that `find` reads.
+  const wait = (attempt: number) => waitFor(memory, copies, prepare, attempt)
+  for (let attempt = 1, waiting = wait(attempt); waiting; waiting = wait(++attempt)) await waiting
+  // No `await` from here on: the answer is stored for the state of the copies that `find` reads.
+  const version = memory.versionOf(copies)
+  if (version === null) return pageFromDatabase(view, parts, call, query, reasonOf(copies))
   const startMs = performance.now()
-  const found = copy.table?.lists.find(query) ?? copy.unusable ?? 'noCopy'
+  const found = ownOf(copies).columns.lists.find(query)
   memory.slices.note(performance.now() - startMs)
   if (typeof found === 'string') return pageFromDatabase(view, parts, call, query, found)
   countMemoryList(found.way)
   const reply = respondPage(view, query, found, call.url, cursors)
-  memory.responses.set(target, copy.version, reply)
+  memory.responses.set(target, tables, version, reply)
   return reply
+}
+
+/** Returns the tables that a query needs, its own first. */
+export function tablesOf(view: View): readonly Entity[] {
+  return [view.whole]
+}
+
+/** Returns the copy of the list's own table. */
+export function ownOf(copies: readonly TableCopy[]): TableCopy {
+  return copies[0] as TableCopy
+}
+
+/** Returns why copies without a version answer no list. */
+function reasonOf(copies: readonly TableCopy[]): Reason {
+  for (const { unusable } of copies) if (unusable !== null) return unusable
+  return 'apart'
 }
 
 /** Returns the key of an answer in the response cache: what one right shows is no answer for another. */
@@ -70,17 +94,23 @@ export function targetOf({ text, relatedText }: View, { url, query }: ResourceRe
 }
 
 /**
- * Returns what to wait for before rows of a copy are looked for: until changed rows are taken in, or until texts are known. Null:
- * nothing, so look for them in this turn of the event loop. `attempt`: from 1.
+ * Returns what to wait for before rows of the copies are looked for: until changed rows are taken in, until all copies are of one
+ * moment again, or until texts are known. Null: nothing, so look for them in this turn of the event loop. `attempt`: from 1.
  */
 export function waitFor(
-  copy: TableCopy,
+  memory: TableCopies,
+  copies: readonly TableCopy[],
   prepare: (table: ColumnTable) => Promise<void> | null,
   attempt: number,
 ): Promise<void> | null {
-  const taking = copy.settled()
-  if (taking !== null || copy.table === null || attempt > ORDER_ATTEMPTS_MAX) return taking
-  return prepare(copy.table)
+  for (const copy of copies) {
+    const taking = copy.settled()
+    if (taking !== null) return taking
+    if (copy.unusable !== null) return null
+  }
+  if (attempt > ATTEMPTS_MAX) return null
+  if (memory.versionOf(copies) === null) return memory.refresh(copies)
+  return prepare(ownOf(copies).columns)
 }
 
 async function pageFromDatabase(

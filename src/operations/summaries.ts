@@ -8,6 +8,7 @@ import { ApiError } from '../errors.ts'
 import { Deadlines } from '../execute/deadlines.ts'
 import { QUERY_MS_MAX } from '../execute/limits.ts'
 import { Abandoned, tooManyLists } from '../execute/listReads.ts'
+import type { Version } from '../memory/questionQueue.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
 import { countFrom } from '../metrics/counts.ts'
@@ -21,7 +22,7 @@ import { parseSummary } from '../parse/summary.ts'
 import type { Reply } from '../respond/reply.ts'
 import { streamHeaders } from '../respond/stream.ts'
 import { respondSummary, summaryWriter } from '../respond/summary.ts'
-import { targetOf, waitFor, withAdvice } from './lists.ts'
+import { ownOf, tablesOf, targetOf, waitFor, withAdvice } from './lists.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { replyStreamed, requireSameView, textsOf, whileAllowed } from './streams.ts'
 
@@ -33,24 +34,27 @@ const deadlines = new Deadlines(QUERY_MS_MAX)
 export async function pageSummary(view: View, parts: ResourceParts, call: ResourceRequest): Promise<Reply> {
   const { memory } = parts
   const parse = () => parseSummary(view, call.query, 'json')
-  const copy = memory?.of(view.whole)
-  if (!memory || !copy) return pageFromDatabase(view, parts, call, parse())
+  if (memory === null) return pageFromDatabase(view, parts, call, parse())
   const target = targetOf(view, call)
-  // As in `pageList`: faults are named whatever the database does, and a copy that is not current has no cached response.
-  const parsed = memory.responses.has(target) ? null : parse()
-  await copy.refresh()
-  const cached = copy.table === null ? null : memory.responses.get(target, copy.version)
+  // As in `pageList`: faults are named whatever the database does, and copies that are not current have no cached response.
+  const cachedTables = memory.responses.tablesOf(target)
+  const parsed = cachedTables === null ? parse() : null
+  const tables = cachedTables ?? tablesOf(view)
+  const copies = memory.allOf(tables)
+  if (copies === null) return pageFromDatabase(view, parts, call, parsed ?? parse())
+  await memory.refresh(copies)
+  const cached = memory.responses.get(target, memory.versionOf(copies))
   if (cached !== null) {
     countSummary('kept')
     return cached
   }
   const query = parsed ?? parse()
   if (isOfSeveralTables(query)) return pageFromDatabase(view, parts, call, query)
-  const reply = await withGroups(call, memory, copy, query, async (grouping, version) => {
+  const reply = await withGroups(call, memory, copies, query, async (grouping, version) => {
     const rows = await memory.slices.run(call, grouping.page((query.page - 1) * query.pageSize, query.pageSize))
     const page = respondSummary(query, rows, grouping.total, call.url)
     // Rows may have changed since the groups were begun.
-    if (version === copy.version) memory.responses.set(target, version, page)
+    if (version === memory.versionOf(copies)) memory.responses.set(target, tables, version, page)
     return page
   })
   return reply ?? pageFromDatabase(view, parts, call, query)
@@ -67,13 +71,13 @@ export function streamSummary(view: View, parts: ResourceParts, call: ResourceRe
   return replyStreamed(call, summaryLimit, { headers, form }, async (slot) => {
     const hold = (bytes: number) => summaryLimit.hold(call.key, slot, bytes)
     const writer = summaryWriter(query, form)
-    const copy = memory?.of(view.whole)
-    await copy?.refresh()
+    const copies = memory?.allOf(tablesOf(view)) ?? null
+    if (copies !== null) await memory?.refresh(copies)
     const grouping =
       memory &&
-      copy &&
+      copies &&
       !isOfSeveralTables(query) &&
-      (await withGroups(call, memory, copy, query, async (found) => takeGroups(found, hold)))
+      (await withGroups(call, memory, copies, query, async (found) => takeGroups(found, hold)))
     if (!grouping) {
       const { rows } = await readGroups(view, parts, call, query, null)
       hold(CELL_BYTES * rows.length * (rows[0]?.length ?? 0))
@@ -98,15 +102,15 @@ function takeGroups(grouping: Grouping, hold: (bytes: number) => void): Grouping
 }
 
 /**
- * Groups the rows of a copy as of one moment, while they may change, and calls `use` with the groups and the copy's version of
+ * Groups the rows of copies as of one moment, while they may change, and calls `use` with the groups and the copies' version of
  * that moment; null if the database must group. @throws ApiError TooManyGroups; 503 if it waits too long for other summaries
  */
 async function withGroups<Result>(
   call: ResourceRequest,
   memory: TableCopies,
-  copy: TableCopy,
+  copies: readonly TableCopy[],
   query: SummaryQuery,
-  use: (grouping: Grouping, version: number) => Promise<Result>,
+  use: (grouping: Grouping, version: Version) => Promise<Result>,
 ): Promise<Result | null> {
   const permit = memory.summaries.take(call.key)
   const release = await deadlines.race(permit, tooManyLists).catch((error) => {
@@ -117,11 +121,12 @@ async function withGroups<Result>(
   try {
     if (call.request.signal.aborted) throw new Abandoned()
     const prepare = (table: ColumnTable) => table.prepareGroups(query, call)
-    for (let attempt = 1, wait = waitFor(copy, prepare, attempt); wait; wait = waitFor(copy, prepare, ++attempt)) await wait
+    const wait = (attempt: number) => waitFor(memory, copies, prepare, attempt)
+    for (let attempt = 1, waiting = wait(attempt); waiting; waiting = wait(++attempt)) await waiting
     // In the turn of the event loop in which there was nothing to wait for.
-    const { table, version } = copy
-    grouping = table?.group(query) ?? null
-    if (grouping === null) return null
+    const version = memory.versionOf(copies)
+    grouping = version === null ? null : ownOf(copies).columns.group(query)
+    if (version === null || grouping === null) return null
     await memory.slices.run(call, grouping.steps())
     countSummary('memory')
     return await use(grouping, version)
@@ -148,7 +153,7 @@ async function readGroups(
   query: SummaryQuery,
   page: { readonly offset: number; readonly size: number } | null,
 ) {
-  memory?.load(view.whole)
+  for (const table of tablesOf(view)) memory?.load(table)
   countSummary('database')
   const statement = compileSummary(view.whole, query, page)
   const parentRow = parentRowOf(query.filters)

@@ -1,5 +1,6 @@
 // The server of one worker: its parts, from connection pools to the listener, and its stop.
 import { resolve } from 'node:path'
+import type { Reader } from '../columns/collation.ts'
 import { type Config, hostInUrl, isPooled } from '../config/config.ts'
 import { ApiError } from '../errors.ts'
 import { Database, type DatabaseOptions } from '../execute/database.ts'
@@ -17,7 +18,6 @@ import { TableCopies } from '../memory/tableCopies.ts'
 import { countDelay, gauge, seriesOf, setGauges } from '../metrics/counts.ts'
 import { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
-import type { Statement } from '../model/sql.ts'
 import { descriptorsMax, keepDescriptors } from '../os/descriptors.ts'
 import { ListenSocket } from '../os/listenSocket.ts'
 import { lowerPriority } from '../os/priority.ts'
@@ -37,6 +37,8 @@ const SETTLE_MS = 50
 const SETTLE_TLS_MS = 500
 /** Connections for reads of the tables' changes; two, so that two tables need not wait for each other. */
 const QUESTIONS_POOL = 2
+/** Maximum time of a question about several tables to wait for a lock: lists of its other tables wait for it. */
+const JOINT_LOCK_MS_MAX = 20
 /** Time to write out the answers of requests that the end of the pools has ended. */
 const LAST_ANSWERS_MS = 500
 const DELAY_EVERY_MS = 1_000
@@ -218,7 +220,11 @@ export class Worker {
       gaugePool('rows', pools.sizes.others, pools.database.load)
       gaugePool('lists', pools.sizes.lists, pools.lists.load)
       gaugePool('longWrites', 1, pools.longWrites.load)
-      gaugePool('memory', QUESTIONS_POOL, pools.questions.load)
+      const { questions, jointQuestions } = pools
+      gaugePool('memory', 2 * QUESTIONS_POOL, {
+        sent: questions.load.sent + jointQuestions.load.sent,
+        queries: questions.load.queries + jointQuestions.load.queries,
+      })
       gauge(seriesOf('memoryBytesMax'), memoryBytes(this.config))
       gauge(seriesOf('memoryTables'), memory?.use.tables ?? 0)
       gauge(seriesOf('memoryBytes'), memory?.use.bytes ?? 0)
@@ -269,6 +275,13 @@ function openPools(config: Config, { log, databaseUrl }: WorkerContext) {
     onBackend: config.databaseUrl === null ? lowerPriority : undefined,
   })
   const questions = new Database({ ...options, poolSize: QUESTIONS_POOL, name: `${options.name}/memory` })
+  const jointQuestions = new Database({
+    ...options,
+    poolSize: QUESTIONS_POOL,
+    name: `${options.name}/joint`,
+    lockMsMax: JOINT_LOCK_MS_MAX,
+    failsAtLocks: true,
+  })
   return {
     sizes,
     database,
@@ -276,8 +289,9 @@ function openPools(config: Config, { log, databaseUrl }: WorkerContext) {
     listReads,
     longWrites,
     questions,
+    jointQuestions,
     async end() {
-      await Promise.all([database.end(), lists.end(), longWrites.end(), questions.end()])
+      await Promise.all([database, lists, longWrites, questions, jointQuestions].map((pool) => pool.end()))
     },
   }
 }
@@ -291,11 +305,20 @@ function memoryBytes({ memoryMb }: Config): number {
   return memoryMb * 2 ** 20
 }
 
-function createMemory(config: Config, { log, databaseUrl }: WorkerContext, { database, questions }: Pools): TableCopies | null {
+function createMemory(config: Config, { log, databaseUrl }: WorkerContext, pools: Pools): TableCopies | null {
   const bytesMax = memoryBytes(config)
   if (bytesMax === 0) return null
-  const read = (statement: Statement) => questions.readAlone(statement, performance.now() + QUERY_MS_MAX, () => undefined)
-  return new TableCopies({ bytesMax, url: directUrl(config, databaseUrl), database, questions: { read }, log })
+  const readerOf = (pool: Database): Reader => ({
+    read: (statement) => pool.readAlone(statement, performance.now() + QUERY_MS_MAX, () => undefined),
+  })
+  return new TableCopies({
+    bytesMax,
+    url: directUrl(config, databaseUrl),
+    database: pools.database,
+    questions: readerOf(pools.questions),
+    jointQuestions: readerOf(pools.jointQuestions),
+    log,
+  })
 }
 
 function gaugePool(pool: string, size: number, { sent, queries }: Database['load']): void {

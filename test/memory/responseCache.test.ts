@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
+import company from '../../src/entities/company.ts'
 import { ResponseCache } from '../../src/memory/responseCache.ts'
 import { CHANGES_MAX } from '../../src/memory/statements.ts'
 import { readSamples } from '../../src/metrics/counts.ts'
@@ -63,22 +64,23 @@ describe('ResponseCache', () => {
 
   test('A response is found by its target and the version that it was made from', () => {
     const cache = new ResponseCache(2 ** 20)
-    cache.set('/Companies', 1, reply)
+    cache.set('/Companies', [company], 1, reply)
     expect(cache.get('/Companies', 1)).toBe(reply)
     expect(cache.get('/Companies', 2)).toBeNull()
     expect(cache.get('/Employees', 1)).toBeNull()
+    expect(cache.get('/Employees', null)).toBeNull()
   })
 
-  test('A target is known by a response of any version', () => {
+  test('The tables of a target are known by a response of any version', () => {
     const cache = new ResponseCache(2 ** 20)
-    expect(cache.has('/Companies')).toBe(false)
-    cache.set('/Companies', 1, reply)
-    expect(cache.has('/Companies')).toBe(true)
+    expect(cache.tablesOf('/Companies')).toBeNull()
+    cache.set('/Companies', [company], 1, reply)
+    expect(cache.tablesOf('/Companies')).toEqual([company])
   })
 
   test('A response for which there is no room is not cached', () => {
     const cache = new ResponseCache(1_000)
-    cache.set('/Companies', 1, reply)
-    expect(cache.has('/Companies')).toBe(false)
+    cache.set('/Companies', [company], 1, reply)
+    expect(cache.tablesOf('/Companies')).toBeNull()
   })
 })

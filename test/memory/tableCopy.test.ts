@@ -1,39 +1,36 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import type postgres from 'postgres'
-import { ColumnTable } from '../../src/columns/columnTable.ts'
-import { Slices } from '../../src/columns/slices.ts'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
 import { takePieces } from '../../src/memory/copyPieces.ts'
-import { CopyLost, TableCopy } from '../../src/memory/tableCopy.ts'
-import { readTable, readTexts } from '../../src/memory/tableReader.ts'
+import { QuestionQueue } from '../../src/memory/questionQueue.ts'
+import { CopyLost, type TableCopy } from '../../src/memory/tableCopy.ts'
+import { readTexts } from '../../src/memory/tableReader.ts'
 import type { Property } from '../../src/model/entity.ts'
 import { wholeView } from '../../src/model/view.ts'
 import { parseList } from '../../src/parse/list.ts'
+import { readCopy } from '../support/copies.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 let sql: postgres.Sql
 let database: Database
 let url: string
 let lost: unknown
+let refresh: (copy: TableCopy) => Promise<void>
 beforeEach(async () => {
   url = await createDatabase()
   sql = connect(url)
   database = new Database({ url, poolSize: 2, prepare: true })
   lost = null
+  const queue = new QuestionQueue(database)
+  refresh = (copy) => queue.refresh([copy])
   await sql`insert into company (name) select 'c' || n from generate_series(1, 30) as n`
 })
 afterEach(() => Promise.all([database.end(), sql.end()]))
 
 /** A copy that was read before `write`, and that no list uses yet. */
-async function copyFromBefore(write: () => Promise<unknown>, questions = database): Promise<TableCopy> {
-  const readOrder = (property: Property) => (take: (text: string) => void) => readTexts(url, company, property, take)
-  const texts = { database, slices: new Slices(), readOrder }
-  const table = new ColumnTable(company, 30, texts, { has: () => true })
-  const moment = await readTable(url, company, 1_000, () => (bytes, from, to) => table.addLine(bytes, from, to))
-  await write()
-  const onLost = (error: unknown) => (lost = error)
-  return new TableCopy(company, table, moment, { questions, onLost })
+function copyFromBefore(write: () => Promise<unknown>, questions = database): Promise<TableCopy> {
+  return readCopy(company, { url, database, questions, onLost: (error) => (lost = error), write })
 }
 
 async function createMany(statements: number) {
@@ -59,7 +56,7 @@ test('changed rows are taken in within several turns of the event loop, in which
       seen[copy.settled() === null ? 'settled' : 'unsettled'].add(copy.columns.rows)
   }
   const watching = watch()
-  await copy.refresh()
+  await refresh(copy)
   isOver = true
   await watching
   expect([...seen.settled].every((rows) => rows === 30 || rows === 5_030)).toBe(true)
@@ -72,7 +69,7 @@ test('a copy whose changed rows cannot be taken in ends, and those that wait unt
   await copy.catchUpAfterLoad()
   // Beyond 2^53, where an id has no code.
   await sql`insert into company (id, name) overriding system value values (9007199254740993, 'beyond')`
-  await copy.refresh()
+  await refresh(copy)
   expect([copy.settled(), copy.table, copy.unusable, String(lost)]).toEqual([
     null,
     null,
@@ -97,9 +94,9 @@ test('a copy that is too far behind finds nothing until it has caught up', async
   const copy = await copyFromBefore(async () => undefined)
   await copy.catchUpAfterLoad()
   await createMany(7)
-  await copy.refresh()
+  await refresh(copy)
   expect([copy.table === null, lost]).toEqual([true, null])
-  await copy.refresh()
+  await refresh(copy)
   expect([copy.columns.rows, copy.table === null, lost]).toEqual([7_030, false, null])
 })
 
@@ -107,13 +104,13 @@ test('a list that comes while too many changes are found does not wait for the c
   const copy = await copyFromBefore(async () => undefined)
   await copy.catchUpAfterLoad()
   await createMany(7)
-  const first = copy.refresh()
+  const first = refresh(copy)
   // The question of the first list is sent in a turn of its own.
   await new Promise(setImmediate)
-  await copy.refresh()
+  await refresh(copy)
   expect([copy.table === null, lost]).toEqual([true, null])
   await first
-  await copy.refresh()
+  await refresh(copy)
   expect([copy.columns.rows, copy.table === null, lost]).toEqual([7_030, false, null])
 })
 
@@ -122,9 +119,9 @@ test('a copy whose changes take PostgreSQL too long fails no list, and ends if i
   try {
     const copy = await copyFromBefore(async () => undefined, impatient)
     await createMany(4)
-    await copy.refresh()
+    await refresh(copy)
     expect([copy.table === null, lost]).toEqual([true, null])
-    await copy.refresh()
+    await refresh(copy)
     expect(lost).toBeInstanceOf(CopyLost)
   } finally {
     await impatient.end()
@@ -141,8 +138,8 @@ test.each([
   const copy = await copyFromBefore(async () => undefined)
   await copy.catchUpAfterLoad()
   await write()
-  await copy.refresh()
-  await copy.refresh()
+  await refresh(copy)
+  await refresh(copy)
   expect([copy.table === null, String(lost)]).toEqual([true, 'Error: too many rows have changed'])
 })
 
@@ -180,10 +177,10 @@ test.each([
     const copy = await copyFromBefore(async () => undefined)
     await copy.catchUpAfterLoad()
     // So often that the question is a prepared statement.
-    for (let asked = 1; asked <= 4; asked++) await copy.refresh()
+    for (let asked = 1; asked <= 4; asked++) await refresh(copy)
     expect([copy.columns.rows, copy.table === null, lost]).toEqual([30, false, null])
     await change(loss)
-    await copy.refresh()
+    await refresh(copy)
     expect([copy.table === null, lost]).toEqual([true, expect.any(Error)])
   }),
 )
@@ -194,7 +191,7 @@ test('a copy is kept if its role may read each column, but not the table as a wh
     async () => {
       const copy = await copyFromBefore(() => sql`update company set name = 'new' where id = 1`)
       await copy.catchUpAfterLoad()
-      await copy.refresh()
+      await refresh(copy)
       expect([copy.columns.rows, copy.table === null, lost]).toEqual([30, false, null])
     },
   ))
@@ -222,7 +219,7 @@ test.each([
   const copy = await copyFromBefore(async () => undefined)
   await copy.catchUpAfterLoad()
   await sql.begin((transaction) => transaction.unsafe(`alter table company rename to company_old; ${text}`).simple())
-  await copy.refresh()
+  await refresh(copy)
   expect([copy.table === null, String(lost)]).toEqual([
     true,
     expect.stringContaining('the table, the database or a right is another'),
@@ -234,7 +231,7 @@ test('a run and change lines from a dump of another cluster are replaced', async
   await sql`insert into row_change (transaction, relation) values ('9000000000', 'company'::regclass)`
   const copy = await copyFromBefore(() => sql`update company set name = 'changed' where id = 1`)
   await copy.catchUpAfterLoad()
-  await copy.refresh()
+  await refresh(copy)
   expect([copy.columns.rows, lost]).toEqual([30, null])
   expect(await sql`select from row_change where transaction > '8000000000'`).toHaveLength(0)
 })

@@ -1,0 +1,121 @@
+// Moves copies of several tables to one snapshot, by one question about all of them.
+import type { Reader } from '../columns/collation.ts'
+import { count, seriesOf } from '../metrics/counts.ts'
+import type { Row, Statement } from '../model/sql.ts'
+import { withDeadline, yieldEvery } from '../os/time.ts'
+import { compileJointQuestion, compileJointRows, type Source } from './jointStatements.ts'
+import { TAKE_MS, type TableCopy } from './tableCopy.ts'
+
+/** Time after which a joint statement is given up, because lists of each of its tables wait for it. */
+const JOINT_MS_MAX = 500
+const QUESTIONS = seriesOf('questions')
+
+/** The answer about one table. */
+interface TableAnswer {
+  readonly copy: TableCopy
+  readonly state: string | null | undefined
+  readonly keptFrom: string | null | undefined
+  /** True if more rows have changed than a joint question reads. */
+  readonly isWhole: boolean
+  /** Changed rows; without values if the table was not read. */
+  readonly changes: readonly { readonly id: string; readonly values: Row }[]
+}
+
+/** Columns of `compileJointRows`. */
+const [SNAPSHOT, STATE, KEPT_FROM, TABLE, IS_WHOLE, ID, VALUES] = [0, 1, 2, 3, 4, 5, 6] as const
+
+/**
+ * Moves the copies to one snapshot, which is taken after this call. A copy that can't be kept current ends, and the others are
+ * moved. Returns the copies that are to be asked alone, because too many of their rows have changed. Nothing else may move the
+ * copies meanwhile. @throws errors of the statements; then no copy has moved
+ */
+export async function moveTogether(copies: readonly TableCopy[], reader: Reader): Promise<readonly TableCopy[]> {
+  count(QUESTIONS)
+  const nowMs = performance.now()
+  const asksDefinition = copies.some((copy) => copy.isDefinitionDue(nowMs))
+  const answers = await ask(reader, compileJointQuestion(copies.map(sourceOf), asksDefinition))
+  const kept: TableCopy[] = []
+  const changed: TableCopy[] = []
+  copies.forEach((copy, index) => {
+    const [, state, keptFrom, isChanged, definition] = answers[index] as Row
+    const isKept = keeps(copy, () => {
+      copy.requireSame(state, keptFrom)
+      if (asksDefinition) copy.requireDefinition(definition, nowMs)
+    })
+    if (isKept) kept.push(copy)
+    if (isKept && isChanged === '1') changed.push(copy)
+  })
+  if (changed.length > 0) return moveByRows(kept, changed, reader)
+  for (const copy of kept) copy.moveTo(answers[0]?.[SNAPSHOT] as string)
+  return []
+}
+
+/** Reads the changed rows of some of the copies, and moves all of them. Returns the copies that are to be asked alone. */
+async function moveByRows(
+  copies: readonly TableCopy[],
+  changed: readonly TableCopy[],
+  reader: Reader,
+): Promise<readonly TableCopy[]> {
+  // The text of the statement depends on the tables that it reads, so they have one order. The others may be locked.
+  const read = [...changed].sort((one, other) => (one.entity.table < other.entity.table ? -1 : 1))
+  const unread = copies.filter((copy) => !changed.includes(copy))
+  const rows = await ask(reader, compileJointRows([...read, ...unread].map(sourceOf), read.length))
+  const answers = answersOf([...read, ...unread], rows)
+  // If rows of the other tables have changed since the first statement, all are read.
+  const isLate = answers.slice(read.length).some(({ isWhole, changes }) => isWhole || changes.length > 0)
+  if (isLate) return moveByRows(copies, copies, reader)
+  const current = answers.filter(({ copy, state, keptFrom }) => keeps(copy, () => copy.requireSame(state, keptFrom)))
+  const moved = current.filter(({ isWhole }) => !isWhole)
+  await takeRows(moved)
+  // All in this turn of the event loop.
+  for (const { copy } of moved) keeps(copy, () => copy.endTaking(rows[0]?.[SNAPSHOT] as string))
+  return current.filter(({ isWhole }) => isWhole).map(({ copy }) => copy)
+}
+
+function answersOf(copies: readonly TableCopy[], rows: readonly Row[]): TableAnswer[] {
+  let from: number = VALUES
+  return copies.map((copy, index) => {
+    const own = rows.filter((row) => row[TABLE] === String(index + 1))
+    const to = from + copy.entity.properties.length
+    const changes = own.flatMap((row) => (row[ID] == null ? [] : [{ id: row[ID], values: row.slice(from, to) }]))
+    from = to
+    const [header = []] = own
+    return { copy, state: header[STATE], keptFrom: header[KEPT_FROM], isWhole: header[IS_WHOLE] === '1', changes }
+  })
+}
+
+/** Takes changed rows in, in turns. Copies that have some are unsettled from now on. */
+async function takeRows(answers: readonly TableAnswer[]) {
+  const changed = answers.filter(({ changes }) => changes.length > 0)
+  for (const { copy } of changed) copy.beginTaking()
+  const turn = yieldEvery(TAKE_MS)
+  for (const { copy, changes } of changed)
+    for (const { id, values } of changes) {
+      if (!keeps(copy, () => copy.takeRow(id, values))) break
+      const pause = turn()
+      if (pause !== null) await pause
+    }
+}
+
+/** Returns whether the copy is usable after `work`; it ends if that throws. */
+function keeps(copy: TableCopy, work: () => void): boolean {
+  if (copy.unusable !== null) return false
+  try {
+    work()
+    return true
+  } catch (error) {
+    copy.lose(error)
+    return false
+  }
+}
+
+function sourceOf({ entity, moment: { relation, snapshot } }: TableCopy): Source {
+  return { entity, relation, snapshot }
+}
+
+function ask(reader: Reader, statement: Statement): Promise<Row[]> {
+  const late = () => {
+    throw new Error('a question about several tables takes too long')
+  }
+  return withDeadline(reader.read(statement), JOINT_MS_MAX, late)
+}

@@ -1,0 +1,90 @@
+// SQL of questions about several tables at once: which rows have changed, as of one snapshot. For one table: `statements.ts`.
+import { commaList } from '../compile/batch.ts'
+import { columns } from '../compile/parts.ts'
+import type { Entity } from '../model/entity.ts'
+import { arrayText, integer, join, name, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
+import { definitionOf, KEPT_FROM, SNAPSHOT, type Snapshot, stateOf } from './statements.ts'
+
+/** A table and the snapshot of its copy. */
+export interface Source {
+  readonly entity: Entity
+  /** Number of the table in `pg_class`. */
+  readonly relation: string
+  readonly snapshot: Snapshot
+}
+
+/**
+ * Maximum changed rows, and maximum lines, of a table that a joint question reads: other tables wait for them. A table with more
+ * is asked alone.
+ */
+export const JOINT_CHANGES_MAX = 500
+
+const RELATION = sql`asked.relation`
+const STATE = stateOf(RELATION, sql`to_regclass(asked."Table")`, sql`asked."Columns"::text[]`)
+
+/** Rows for the tables, numbered from 1. As parameters: so the text of a question does not depend on which tables it is about. */
+function askedTables(sources: readonly Source[]) {
+  const list = (textOf: (source: Source) => string) => param(arrayText(sources.map(textOf)))
+  const params = [
+    list(({ relation }) => relation),
+    list(({ snapshot }) => snapshot.next),
+    list(({ snapshot }) => snapshot.running),
+    list(({ entity }) => `"${entity.table}"`),
+    list(({ entity }) => arrayText(entity.properties.map(({ column }) => column))),
+  ] as const
+  const [relations, nexts, runnings, tables, columnNames] = params
+  const rows = sql`unnest(${relations}::oid[], ${nexts}::xid8[], ${runnings}::text[], ${tables}::text[], ${columnNames}::text[]) with ordinality as asked (relation, next, running, "Table", "Columns", "N")`
+  return { rows, params }
+}
+
+/**
+ * Compiles the question in which of the tables rows have changed since their snapshots. Columns: snapshot, state, oldest line,
+ * whether rows have changed, and the definition if it is asked for; a row for each table, in their order.
+ */
+export function compileJointQuestion(sources: readonly Source[], asksDefinition: boolean): Statement {
+  const { rows, params } = askedTables(sources)
+  const newest = sql`(select row_change.transaction from row_change where row_change.relation = ${RELATION} order by row_change.transaction desc limit 1)`
+  const ofRunning = sql`exists (select from row_change where row_change.relation = ${RELATION} and row_change.transaction = any (asked.running::xid8[]))`
+  const isChanged = sql`coalesce(${newest} >= asked.next, false) or ${ofRunning}`
+  const definition = asksDefinition ? sql`, ${definitionOf(RELATION)}` : sql``
+  return toStatement(
+    sql`select ${SNAPSHOT}, ${STATE}, ${KEPT_FROM}, (${isChanged})::int::text${definition} from ${rows} order by asked."N"`,
+    params,
+  )
+}
+
+/**
+ * Compiles a read of the changed rows of the first `read` of the tables, in their current state, in one snapshot. Columns:
+ * snapshot, state, oldest line, number of the table, whether too many rows have changed, id, and the columns of the tables that
+ * are read, those of one after those of the other; null for a deleted row, and for a row of another table. Of a table that is not
+ * read, the ids tell that rows have changed. A table without changes has one row without an id.
+ */
+export function compileJointRows(sources: readonly Source[], read: number): Statement {
+  const { rows, params } = askedTables(sources)
+  const limit = integer(JOINT_CHANGES_MAX)
+  const more = integer(JOINT_CHANGES_MAX + 1)
+  const linesOf = (which: Sql) =>
+    sql`(select row_change.ids from row_change where row_change.relation = ${RELATION} and row_change.transaction ${which} order by row_change.transaction desc limit ${more})`
+  const lines = sql`${linesOf(sql`>= asked.next`)} union all ${linesOf(sql`= any (asked.running::xid8[])`)}`
+  const ofTable = sql`where "N" = asked."N"`
+  const isWhole = sql`(select count(*) > ${limit} or coalesce(bool_or(ids is null), false) from "Lines" ${ofTable}) or (select count(*) > ${limit} from "Changed" ${ofTable})`
+  const tables = sources.slice(0, read).map(({ entity }, index) => {
+    const number = integer(index + 1)
+    // Looks up row by row, as the question for one table does.
+    const found = sql`select ${columns(entity)} from ${name(entity.table)} as own where "Found"."N" = ${number} and own.id = "Changed".id offset 0`
+    return { from: sql`left join lateral (${found}) as now_${number} on true`, columns: sql`now_${number}.*` }
+  })
+  return toStatement(
+    sql`with asked as materialized (select * from ${rows}), \
+"Lines" as materialized (select "N", ids from asked cross join lateral (${lines}) as lines), \
+"Changed" as materialized (select "N", id from asked cross join lateral (select distinct unnest(ids) as id from "Lines" ${ofTable} limit ${more}) as changed), \
+"Found" as materialized (select asked."N", ${STATE} as "State", ${isWhole} as "IsWhole" from asked) \
+select ${SNAPSHOT}, "State", ${KEPT_FROM}, "Found"."N"::text, "IsWhole"::int::text, "Changed".id::text, ${commaList(tables.map((table) => table.columns))} \
+from "Found" left join "Changed" on "Changed"."N" = "Found"."N" and not "IsWhole" \
+${join(
+  tables.map((table) => table.from),
+  sql` `,
+)}`,
+    params,
+  )
+}

@@ -1,0 +1,219 @@
+// The queue of questions to PostgreSQL, which rows of the copies have changed: each is about the tables that the lists need.
+import type { Reader } from '../columns/collation.ts'
+import { moveTogether } from './jointMove.ts'
+import type { TableCopy } from './tableCopy.ts'
+
+/** Versions of copies, which were of one moment: an answer from them may be sent again while they are the same. */
+export type Version = number | string
+
+/** Copies that lists ask for together. */
+interface Group {
+  /** Lists that came since the last question was sent; null: none did. */
+  waiting: Demand | null
+  /** Versions of several copies, in the order of their numbers, when they were of one moment; null: unknown. */
+  versions: Version | null
+  /** Time until which there are no joint questions, because one has failed. */
+  pausedUntilMs: number
+}
+
+/** Lists that wait until copies are current. */
+interface Demand {
+  readonly group: Group
+  readonly copies: readonly TableCopy[]
+  readonly answer: PromiseWithResolvers<void>
+}
+
+/** Demands with one question. The copies are those of the largest. */
+interface Round {
+  readonly copies: readonly TableCopy[]
+  readonly demands: Demand[]
+}
+
+/** Maximum groups; those in which nobody waits give way. */
+const GROUPS_MAX = 200
+/** Pause after a joint question that failed. Its lists go to PostgreSQL, and those of single tables do not wait for it. */
+const PAUSE_MS = 1_000
+/**
+ * Time for which lists of a table wait while a joint question waits for another table. Without it, tables that are asked in turn
+ * would never be free at the same time.
+ */
+const HELD_MS_MAX = 20
+
+/** Sends questions about copies: one for all lists that wait. A copy is in one question at a time. docs/memory.md */
+export class QuestionQueue {
+  private readonly groups = new Map<Version, Group>()
+  /** Demands without a question, in the order in which they came. */
+  private demands: Demand[] = []
+  /** Copies that are being asked about, and since when. */
+  private readonly asked = new Map<TableCopy, number>()
+  private isDue = false
+  private timer: Timer | null = null
+
+  /** `jointQuestions`: connection for questions about several tables. */
+  constructor(private readonly jointQuestions: Reader) {}
+
+  /**
+   * Brings copies to snapshots taken after this call, several of them to the same one. `versionOf` says whether that succeeded.
+   * @throws ApiError for a single copy, if PostgreSQL does not answer
+   */
+  refresh(copies: readonly TableCopy[]): Promise<void> {
+    const group = this.groupOf(copies)
+    if (group.waiting !== null) return group.waiting.answer.promise
+    if (copies.length > 1 && (copies.some(isUnusable) || performance.now() < group.pausedUntilMs)) {
+      // What was of one moment before may be stale now.
+      group.versions = null
+      return Promise.resolve()
+    }
+    group.waiting = { group, copies, answer: Promise.withResolvers() }
+    this.demands.push(group.waiting)
+    if (!copies.some((copy) => this.asked.has(copy))) this.beginSoon()
+    return group.waiting.answer.promise
+  }
+
+  /** Returns the version of copies that are of one moment; null if they are not, or if one is unusable. */
+  versionOf(copies: readonly TableCopy[]): Version | null {
+    if (copies.some(isUnusable)) return null
+    const versions = versionsOf(copies)
+    if (copies.length === 1) return versions
+    return this.groups.get(keyOf(copies))?.versions === versions ? versions : null
+  }
+
+  private groupOf(copies: readonly TableCopy[]): Group {
+    const key = keyOf(copies)
+    const known = this.groups.get(key)
+    if (known !== undefined) return known
+    if (this.groups.size >= GROUPS_MAX)
+      for (const [other, { waiting }] of this.groups) if (waiting === null) this.groups.delete(other)
+    const group: Group = { waiting: null, versions: null, pausedUntilMs: 0 }
+    this.groups.set(key, group)
+    return group
+  }
+
+  /** Begins at the end of this turn of the event loop, so that all requests that have arrived share the questions. */
+  private beginSoon() {
+    if (this.isDue) return
+    this.isDue = true
+    setImmediate(this.begin)
+  }
+
+  /** Sends the questions whose copies are not being asked about. */
+  private readonly begin = () => {
+    this.isDue = false
+    const nowMs = performance.now()
+    const rounds: Round[] = []
+    const held = new Set<TableCopy>()
+    const isBusy = (copy: TableCopy) => this.asked.has(copy) || held.has(copy)
+    const demands = inOrder(this.demands)
+    this.demands = []
+    for (const demand of demands) {
+      const { copies, group } = demand
+      const larger = rounds.find((round) => copies.every((copy) => round.copies.includes(copy)))
+      if (larger === undefined && copies.some(isBusy)) {
+        this.demands.push(demand)
+        const isBrief = (copy: TableCopy) => !held.has(copy) && nowMs - (this.asked.get(copy) ?? nowMs) < HELD_MS_MAX
+        if (copies.length > 1 && copies.every(isBrief)) for (const copy of copies) held.add(copy)
+        continue
+      }
+      group.waiting = null
+      if (larger === undefined) {
+        rounds.push({ copies, demands: [demand] })
+        for (const copy of copies) this.asked.set(copy, nowMs)
+      } else larger.demands.push(demand)
+    }
+    for (const { copies, demands } of rounds)
+      if (copies.length === 1) this.askAlone(copies[0] as TableCopy, demands)
+      else this.askTogether(copies, demands)
+    // What a copy is held for may take long.
+    if (held.size > 0) this.timer ??= setTimeout(this.stopHolding, HELD_MS_MAX)
+  }
+
+  private readonly stopHolding = () => {
+    this.timer = null
+    this.beginSoon()
+  }
+
+  private async askAlone(copy: TableCopy, demands: readonly Demand[]) {
+    const wasBehind = isBehind(copy)
+    this.asked.set(copy, performance.now())
+    const fault = await copy.ask().catch((error: unknown) => error)
+    this.asked.delete(copy)
+    // Lists that have come since the question was sent do not wait for the catch-up: it begins after them, so none is stale.
+    if (!wasBehind && isBehind(copy)) this.catchUp(copy)
+    for (const { answer } of demands)
+      if (fault === undefined) answer.resolve()
+      else answer.reject(fault)
+    this.continue()
+  }
+
+  private catchUp(copy: TableCopy) {
+    const ended = this.demands.filter(({ copies }) => copies.includes(copy))
+    this.demands = this.demands.filter((demand) => !ended.includes(demand))
+    for (const { group, answer } of ended) {
+      group.waiting = null
+      group.versions = null
+      answer.resolve()
+    }
+    // The interval of refreshes asks again if it fails.
+    this.refresh([copy]).catch(() => undefined)
+  }
+
+  private async askTogether(copies: readonly TableCopy[], demands: readonly Demand[]) {
+    // If a statement fails, each copy is asked alone: the one that is at fault ends or falls behind, and the others do not.
+    const left = await moveTogether(copies, this.jointQuestions).catch(() => null)
+    for (const copy of copies) this.asked.delete(copy)
+    for (const { group, copies: own, answer } of demands) {
+      const isMoved = left !== null && !own.some((copy) => left.includes(copy))
+      if (own.length > 1) group.versions = isMoved ? versionsOf(own) : null
+      if (own.length > 1 && left === null) group.pausedUntilMs = performance.now() + PAUSE_MS
+      if (own.length > 1 || isMoved) answer.resolve()
+    }
+    for (const copy of left ?? copies) {
+      if (left === null) copy.checkDefinition()
+      // At once, so that no joint question comes before it.
+      this.askAlone(
+        copy,
+        demands.filter(({ copies: own }) => own.length === 1 && own[0] === copy),
+      )
+    }
+    this.continue()
+  }
+
+  /** Begins what waits, after the lists of the last question are answered, so that more requests share the next one. */
+  private continue() {
+    if (this.demands.length > 0) this.beginSoon()
+  }
+}
+
+/** Several tables come first: questions about them answer those about each. */
+function inOrder(demands: readonly Demand[]): readonly Demand[] {
+  if (demands.length === 1) return demands
+  return [...demands.filter(({ copies }) => copies.length > 1), ...demands.filter(({ copies }) => copies.length === 1)]
+}
+
+function isUnusable(copy: TableCopy): boolean {
+  return copy.unusable !== null
+}
+
+function isBehind(copy: TableCopy): boolean {
+  return copy.unusable === 'behind'
+}
+
+function keyOf(copies: readonly TableCopy[]): Version {
+  const [first] = copies
+  if (copies.length === 1 && first) return first.number
+  return byNumber(copies)
+    .map(({ number }) => number)
+    .join()
+}
+
+function versionsOf(copies: readonly TableCopy[]): Version {
+  const [first] = copies
+  if (copies.length === 1 && first) return first.version
+  return byNumber(copies)
+    .map(({ version }) => version)
+    .join()
+}
+
+function byNumber(copies: readonly TableCopy[]): TableCopy[] {
+  return [...copies].sort((one, other) => one.number - other.number)
+}
