@@ -30,9 +30,12 @@ const ALL = sql`l.run, l.deleted_position::text, l.deleted_number::text, pg_snap
 /** Transactions below this number have ended, so readers can stop here without missing an event. */
 export const SETTLED = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
 
-/** Condition that an event is after a position. Null: after the deleted events, some of which may still be there for a moment. */
+/** The last deleted event: some of those before it may still be there for a moment. */
+const DELETED = sql`(l.deleted_position, l.deleted_number)`
+
+/** Condition that an event is after a position. Null: after the deleted events. */
 export function isAfter(after: FeedPosition | null): Sql {
-  return sql`(position, number) > ${after ? positionOf(after) : sql`(l.deleted_position, l.deleted_number)`}`
+  return sql`(position, number) > ${after ? positionOf(after) : DELETED}`
 }
 
 function positionOf({ position, number }: FeedPosition): Sql {
@@ -92,14 +95,46 @@ export function compileReach(views: readonly View[], after: FeedPosition | null,
 }
 
 /**
- * Reads up to `countMax` events of one row that a view shows after a position. Each was committed before the next one could be
- * written.
+ * Reads up to `countMax` events of one row that a view shows after a position; `last`: none after this position. Null: up to the
+ * end. Each was committed before the next one could be written.
  */
-export function compileHistory(view: View, id: string, after: FeedPosition | null, countMax: number): Statement {
-  const own = sql`entity = ${word(view.table)} and id = ${param(id)}`
-  return linesOf(
-    sql`select * from entity_change where ${own} and ${isAfter(after)}${andShown(view)} order by number limit ${param(String(countMax))}::int`,
+export function compileHistory(
+  view: View,
+  id: string,
+  after: FeedPosition | null,
+  countMax: number,
+  last: FeedPosition | null = null,
+): Statement {
+  const limit = param(String(countMax))
+  const own = eventsOf(view, id, after)
+  const andNotBeyond = last === null ? sql`` : sql` and number <= ${param(last.number)}::bigint`
+  return linesOf(sql`select * from ${own}${andNotBeyond}${andShown(view)} order by number limit ${limit}::int`)
+}
+
+/**
+ * Reads the position up to which a statement may read the history of a row, so that it reads at most `countMax` events. No row: up
+ * to the end.
+ */
+export function compileHistoryReach(view: View, id: string, after: FeedPosition | null, countMax: number): Statement {
+  // As a subquery: if the planner knew how many it skips, it could sort all events of the row.
+  const skipped = sql`(select ${integer(countMax)})`
+  const piece = sql`select position, number from ${eventsOf(view, id, after)} order by number offset ${skipped} limit 1`
+  return toStatement(
+    sql`select piece.position::text, piece.number::text from change_feed as l cross join lateral (${piece}) as piece`,
   )
+}
+
+/**
+ * The events of a row after a position: `from` and `where`. If the position is that of one of them, none before it is read. The
+ * sum keeps the planner from the index by position, by which it would read the events of all rows.
+ */
+function eventsOf(view: View, id: string, after: FeedPosition | null): Sql {
+  const own = sql`entity = ${word(view.table)} and id = ${param(id)}`
+  const place = sql`(position + 0, number)`
+  if (after === null) return sql`entity_change where ${own} and ${place} > ${DELETED}`
+  const start = positionOf(after)
+  const known = sql`select number from entity_change where ${own} and ${place} = ${start}`
+  return sql`entity_change where ${own} and ${place} > ${start} and number > coalesce((${known}), 0)`
 }
 
 function linesOf(lines: Sql): Statement {

@@ -111,9 +111,10 @@ export class ChangeFeed {
     const { lines, more, end } = await this.changes.historyAfter(view, id, after, query)
     const hasEvent = async () =>
       after === 'now' && (await this.changes.historyAfter(view, id, null, { ...query, pageSize: 1 })).lines.length > 0
-    const isKnown = lines.length > 0 || (after !== null && after !== 'now')
+    const isKnown = lines.length > 0 || more || (after !== null && after !== 'now')
     if (!isKnown && !(await hasEvent()) && (await this.parts.database.read(compileGet(entity, id))).length === 0) throw absent
-    const next = lines.at(-1)?.token ?? (after === null ? null : writeToken(after === 'now' ? end : after))
+    const last = lines.at(-1)?.token ?? (after === null ? null : writeToken(after === 'now' ? end : after))
+    const next = more ? writeToken(end) : last
     return respondChanges(lines, next, more, { hasValues, show: (token) => this.showToken(call.rights, token) })
   }
 

@@ -3,6 +3,7 @@ import {
   CHANGE_COLUMNS,
   compileChanges,
   compileHistory,
+  compileHistoryReach,
   compileNewest,
   compileNewestShown,
   compileReach,
@@ -42,6 +43,15 @@ export interface ChangesPage {
   readonly end: ChangesToken
 }
 
+/** Events that a page is read from: of the whole feed, or of one row. */
+interface Events {
+  readonly views: readonly View[]
+  /** Compiles a read of up to `countMax` events after `start`, none of them after `last`; null: up to the end. */
+  compile(start: FeedPosition | null, countMax: number, last: FeedPosition | null): Statement
+  /** Compiles a read of the position up to which one statement may read. */
+  compileReach(start: FeedPosition | null): Statement
+}
+
 /** Reads the events that triggers have recorded. D57 */
 export class Changes {
   constructor(private readonly database: Pick<Database, 'read'>) {}
@@ -50,14 +60,32 @@ export class Changes {
    * Returns events that these views show after a token; null: from the start of the feed; `now`: no events, only its end. @throws
    * ApiError TokenExpired
    */
-  async pageAfter(views: readonly View[], after: After, query: PageQuery): Promise<ChangesPage> {
+  pageAfter(views: readonly View[], after: After, query: PageQuery): Promise<ChangesPage> {
+    return this.readPage(after, query, {
+      views,
+      compile: (start, countMax, last) => compileChanges(views, start, countMax, last),
+      compileReach: (start) => compileReach(views, start, SCANNED_MAX),
+    })
+  }
+
+  /** Returns events of one row, which may be deleted. @throws ApiError TokenExpired */
+  historyAfter(view: View, id: string, after: After, query: PageQuery): Promise<ChangesPage> {
+    return this.readPage(after, query, {
+      views: [view],
+      compile: (start, countMax, last) => compileHistory(view, id, start, countMax, last),
+      compileReach: (start) => compileHistoryReach(view, id, start, SCANNED_MAX),
+    })
+  }
+
+  private async readPage(after: After, query: PageQuery, events: Events): Promise<ChangesPage> {
+    const { views } = events
     const mayHide = after !== 'now' && views.some(hidesProperties)
     const untilMs = performance.now() + PAGE_MS_MAX
     const lines: ChangeEvent[] = []
     for (let place = after; ; ) {
-      const last = mayHide ? await this.reachOf(views, place as Exclude<After, 'now'>) : null
+      const last = mayHide ? await this.reachOf(events, place as Exclude<After, 'now'>) : null
       const pageSize = query.pageSize - lines.length
-      const compile = (start: FeedPosition | null) => compileChanges(views, start, pageSize + 1, last)
+      const compile = (start: FeedPosition | null) => events.compile(start, pageSize + 1, last)
       const page = await this.read(views, compile, place, { ...query, pageSize })
       lines.push(...page.lines)
       // With `more` the end is the last event, which is that of an earlier stretch if this one was read for `more` alone.
@@ -69,14 +97,9 @@ export class Changes {
     }
   }
 
-  /** Returns events of one row, which may be deleted. @throws ApiError TokenExpired */
-  historyAfter(view: View, id: string, after: After, query: PageQuery): Promise<ChangesPage> {
-    return this.read([view], (place) => compileHistory(view, id, place, query.pageSize + 1), after, query)
-  }
-
   /** Returns the position up to which one statement may read, so that it takes no longer than it may; null: up to the end. */
-  private async reachOf(views: readonly View[], after: FeedPosition | null): Promise<FeedPosition | null> {
-    const [row] = await this.database.read(compileReach(views, after, SCANNED_MAX))
+  private async reachOf({ compileReach }: Events, after: FeedPosition | null): Promise<FeedPosition | null> {
+    const [row] = await this.database.read(compileReach(after))
     return row ? { position: row[0] as string, number: row[1] as string } : null
   }
 
@@ -238,7 +261,8 @@ function hasEventFor({ seen }: Waiter, view: View, { byTable, byView }: Newest):
   // A request that came during the poll was not asked for, and waits for the next one.
   if (found === undefined || comparePositions(found.from, after) > 0) return false
   if (isLater(found.position, after)) return true
-  seen.set(view, newest)
+  // An event before `after` is that of another request, and the poll may have read none beyond it.
+  if (found.position === null) seen.set(view, newest)
   return false
 }
 

@@ -204,6 +204,32 @@ describe('the history of a row with a right that has fields', () => {
         expect(outcomeOf(await get(jobs, `/Employees/${id}/Changes${after}`))).toBe('404 NotFound Api')
   })
 
+  test('has full pages behind any number of hidden updates', async () => {
+    const [id, other] = [await employee(), await employee()]
+    await server.sql`delete from entity_change where id in (${id}, ${other}) and entity = 'employee'`
+    // Visible updates are those numbered 1, 2, 30,000 and 60,004; after each ten there is one of another row.
+    await server.sql`
+      insert into entity_change (position, entity, id, action, key, changed)
+      select change_position(), 'employee', case when n % 10 = 9 then ${other}::bigint else ${id}::bigint end, 'u', 'k',
+        case when n in (1, 2, 30000, 60004) then '{job_title}'::text[] else '{work_phone}' end
+      from generate_series(1, 60004) as n`
+    const path = `/Employees/${id}/Changes`
+    const page = async (query: string) => {
+      const { body } = await get(jobs, `${path}?${query}`)
+      return { ...body, count: body.changes.length }
+    }
+    expect(await page('PageSize=4')).toMatchObject({ count: 4, more: false })
+    for (const size of [1, 2, 3]) {
+      const { count, more, next, changes } = await page(`PageSize=${size}`)
+      expect([count, more, next]).toEqual([size, true, changes[size - 1].token])
+      expect(await page(`after=${next}&PageSize=4`)).toMatchObject({ count: 4 - size, more: false })
+    }
+    // A token of the feed, which is of no event of the row.
+    const ofOther = (await get(jobs, `/Employees/${other}/Changes?after=now`)).body.next
+    expect(await page(`after=${ofOther}`)).toMatchObject({ count: 0, more: false, next: ofOther })
+    await server.sql`delete from entity_change where key = 'k'`
+  })
+
   test('has values of visible properties only, with CHANGES_VALUES=on', async () => {
     const keeping = await startServer({ keys, environment: { CHANGES_VALUES: 'on', RATE_LIMIT_CLIENTS: '8' } })
     const { id } = (await keeping.post('/Employees', { FirstName: 'Ada', WorkPhone: '1', JobTitle: 'Analyst' })).body

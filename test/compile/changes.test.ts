@@ -3,6 +3,7 @@ import {
   CHANGE_COLUMNS,
   compileChanges,
   compileHistory,
+  compileHistoryReach,
   compileNewest,
   compileNewestShown,
   compileReach,
@@ -10,6 +11,7 @@ import {
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import { compileWaiting } from '../../src/hooks/store.ts'
+import type { Statement } from '../../src/model/sql.ts'
 import { type View, viewOf, wholeView } from '../../src/model/view.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
@@ -52,6 +54,14 @@ const page = (events: string) =>
 const eventsOf = (table: string, after: string, shown: string, limit: string) =>
   `(select * from entity_change where entity = '${table}' and (position, number) > ${after} and position < pg_snapshot_xmin(pg_current_snapshot())::text::bigint${shown} order by position, number limit ${limit}::int)`
 
+/** The events of row $1 after a position: if that is the position of one of them, from there on. */
+const ofRow = (table: string) => {
+  const own = `entity = '${table}' and id = $1`
+  const start = '($2::bigint, $3::bigint)'
+  const known = `select number from entity_change where ${own} and (position + 0, number) = ${start}`
+  return `${own} and (position + 0, number) > ${start} and number > coalesce((${known}), 0)`
+}
+
 test('views that show all properties compile to the statements without a condition on names', () => {
   const start = '(l.deleted_position, l.deleted_number)'
   const both = compileChanges([all, wholeView(employee)], null, 51)
@@ -62,9 +72,7 @@ test('views that show all properties compile to the statements without a conditi
   })
   const history = compileHistory(all, '7', { position: '3', number: '4' }, 51)
   expect(history).toEqual({
-    text: page(
-      "select * from entity_change where entity = 'company' and id = $1 and (position, number) > ($2::bigint, $3::bigint) order by number limit $4::int",
-    ),
+    text: page(`select * from entity_change where ${ofRow('company')} order by number limit $4::int`),
     values: ['7', '3', '4', '51'],
   })
   const named = viewOf(company, new Set(company.properties), [], 'read Companies?fields=Id,Name,Enabled')
@@ -83,9 +91,7 @@ test('a view that hides properties compiles to a condition whose names are a val
     values: ['3', '4', '{"id","work_email","job_title"}', '51'],
   })
   expect(compileHistory(employees('Title'), '7', after, 51)).toEqual({
-    text: page(
-      `select * from entity_change where entity = 'employee' and id = $1 and (position, number) > ($2::bigint, $3::bigint)${shown} order by number limit $5::int`,
-    ),
+    text: page(`select * from entity_change where ${ofRow('employee')}${shown} order by number limit $5::int`),
     values: ['7', '3', '4', '{"id","title"}', '51'],
   })
 })
@@ -130,4 +136,28 @@ test('a statement reads up to the last of the events that it may read, in the or
   const upTo = compileChanges([employees('Title')], null, 9, { position: '6', number: '4' })
   const rows = await sql.unsafe(upTo.text, upTo.values as string[]).values()
   expect(rows.map((row) => row[CHANGE_COLUMNS.indexOf('id')])).toEqual(['1', '2', '3', '4'])
+})
+
+test('a history is read up to the last of the events that a statement may read, after any position', async () => {
+  const sql = connect(await createDatabase())
+  // Every third event is of employee 1.
+  await sql`
+    insert into entity_change (position, entity, id, action, key, changed)
+    select 5 + n / 5, 'employee', 1 + n % 3, 'u', 'k', '{title}' from generate_series(1, 30) as n`
+  const run = async ({ text, values }: Statement) => sql.unsafe(text, values as string[]).values()
+  const numberAt = CHANGE_COLUMNS.indexOf('number')
+  const view = employees('Title')
+  const own = [3, 6, 9, 12, 15, 18, 21, 24, 27, 30]
+  const placeOf = (number: number) => ({ position: String(5 + Math.floor(number / 5)), number: String(number) })
+  // Events of other rows are between those of this one.
+  for (const after of [null, ...Array.from({ length: 30 }, (_, index) => placeOf(index + 1))]) {
+    const later = own.filter((number) => number > Number(after?.number ?? 0))
+    for (const countMax of [1, 3, 20]) {
+      const [reach] = await run(compileHistoryReach(view, '1', after, countMax))
+      expect(reach ?? []).toEqual(later[countMax] === undefined ? [] : Object.values(placeOf(later[countMax])))
+      const last = later[countMax] === undefined ? null : placeOf(later[countMax])
+      const rows = await run(compileHistory(view, '1', after, 50, last))
+      expect(rows.map((row) => row[numberAt])).toEqual(later.length === 0 ? [null] : later.slice(0, countMax + 1).map(String))
+    }
+  }
 })
