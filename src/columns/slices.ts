@@ -1,9 +1,9 @@
 // Time slices of searches: limits how long lists and summaries hold the event loop, and shares that fairly between keys.
-import { Deadlines } from '../execute/deadlines.ts'
 import { FairSemaphore } from '../execute/fairSemaphore.ts'
-import { QUERY_MS_MAX } from '../execute/limits.ts'
+import { DEADLINE_CHECK_MS, QUERY_MS_MAX } from '../execute/limits.ts'
 import { Abandoned, tooManyLists } from '../execute/listReads.ts'
 import type { Caller } from '../model/key.ts'
+import { Deadlines } from '../os/time.ts'
 
 /** Time for lists in each turn of the event loop; one list may take longer. */
 const SLICE_MS = 4
@@ -14,7 +14,7 @@ const SLICE_MS = 4
  */
 export class Slices {
   private readonly turns = new FairSemaphore(1)
-  private readonly deadlines = new Deadlines(QUERY_MS_MAX)
+  private readonly deadlines = new Deadlines(QUERY_MS_MAX, DEADLINE_CHECK_MS)
   private waiting = 0
   private spentMs = 0
   private release = () => {}

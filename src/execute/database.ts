@@ -3,11 +3,12 @@ import { count, countStatement, failureSeries, seriesOf } from '../metrics/count
 import type { KindOfStatement } from '../metrics/declared.ts'
 import type { BatchableStatement } from '../model/batch.ts'
 import type { Row, Statement } from '../model/sql.ts'
+import { Deadlines } from '../os/time.ts'
 import { Batcher, type Execution, WriteProgress } from './batcher.ts'
-import { Deadlines } from './deadlines.ts'
 import { type DriverQuery, queryOf, withoutHoles } from './driver.ts'
 import { FairSemaphore } from './fairSemaphore.ts'
 import {
+  DEADLINE_CHECK_MS,
   MISSED_IN_ROW_MAX,
   QUERIES_MAX,
   QUERY_MS_MAX,
@@ -68,7 +69,7 @@ export class Database {
 
   constructor(private readonly options: DatabaseOptions) {
     this.queryMsMax = options.queryMsMax ?? QUERY_MS_MAX
-    this.deadlines = new Deadlines(this.queryMsMax)
+    this.deadlines = new Deadlines(this.queryMsMax, DEADLINE_CHECK_MS)
     this.writeSemaphore = new FairSemaphore(Math.max(1, options.poolSize - READ_CONNECTIONS_MIN))
     const run = (execution: Execution) => this.run(execution)
     this.reads = new Batcher(run, READ_BATCH_MS_MAX)

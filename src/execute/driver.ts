@@ -1,6 +1,7 @@
 // The inside of postgres.js: all that this program uses of it and its types do not promise. Checked whenever a pool opens.
 import { Readable } from 'node:stream'
 import type postgres from 'postgres'
+import { LruCache } from '../model/lruCache.ts'
 import type { Row, Statement } from '../model/sql.ts'
 
 /** A statement of the driver. It is sent when its rows are awaited. */
@@ -38,6 +39,37 @@ export function queryOf(client: postgres.Sql, statement: Statement, { prepare, i
   // `simple: false`, since without it a statement without parameters would never be prepared.
   const options = { simple: false, prepare, ...(isExclusive ? EXCLUSIVE : {}) }
   return client.unsafe(statement.text, parametersOf(statement), options).values() as unknown as DriverQuery
+}
+
+/** Maximum prepared statements: each takes memory on both sides of every connection, and is never dropped. */
+const PREPARED_MAX = 200
+/** Maximum texts whose uses are counted. */
+const CANDIDATES_MAX = 2_000
+/** Uses after which a text is prepared: one that is used once or twice is not worth a statement on every connection. */
+const USES_MIN = 3
+
+/** Decides which statements are prepared, since the driver never drops one. */
+export class PreparePolicy {
+  private readonly prepared = new Set<string>()
+  /** Uses of texts that are not prepared. */
+  private readonly candidates = new LruCache<number>(CANDIDATES_MAX, () => 1)
+
+  constructor(private readonly enabled: boolean) {}
+
+  /** Returns whether `text` is to be prepared; counts this as a use of it. */
+  shouldPrepare(text: string): boolean {
+    if (!this.enabled) return false
+    if (this.prepared.has(text)) return true
+    const uses = (this.candidates.get(text) ?? 0) + 1
+    if (uses >= USES_MIN) this.prepared.add(text)
+    else this.candidates.set(text, uses)
+    return uses >= USES_MIN
+  }
+
+  /** True if the connections hold the maximum of prepared statements, and are to be replaced. */
+  get isFull(): boolean {
+    return this.prepared.size >= PREPARED_MAX
+  }
 }
 
 /** After a query that failed amid its rows, the driver leaves as many entries empty at the start of the next answer. */

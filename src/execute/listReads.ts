@@ -5,12 +5,13 @@ import type { Caller } from '../model/key.ts'
 import type { ListCost } from '../model/listCost.ts'
 import { LruCache } from '../model/lruCache.ts'
 import { param, type Row, type Statement, sql, toStatement } from '../model/sql.ts'
+import { Deadlines } from '../os/time.ts'
 import { busyWithCostlyLists, CostlyLists } from './costlyLists.ts'
 import type { Database } from './database.ts'
-import { Deadlines } from './deadlines.ts'
 import { FairSemaphore } from './fairSemaphore.ts'
 import {
   CLIENT_CHECK_MS,
+  DEADLINE_CHECK_MS,
   LIST_FAST_MS_MAX,
   LISTS_SHARE,
   LISTS_WAITING_MAX,
@@ -75,7 +76,7 @@ const BACKENDS_MAX = 1_000
 export class ListReads {
   private readonly semaphore: FairSemaphore
   private readonly costly: CostlyLists
-  private readonly deadlines = new Deadlines(QUERY_MS_MAX)
+  private readonly deadlines = new Deadlines(QUERY_MS_MAX, DEADLINE_CHECK_MS)
   /** Lists that wait, by text and values. */
   private readonly queue = new Map<string, QueuedList>()
   /** Time by `performance.now()` until which lists of a row use the list pool, since one was slow. By name of the row. */

@@ -1,9 +1,8 @@
-// Connections to PostgreSQL: how they are opened, closed and ended, and which statements they prepare.
+// Connections to PostgreSQL: how they are opened, closed and ended.
 import { readDatabaseUrl } from '../model/databaseUrl.ts'
-import { LruCache } from '../model/lruCache.ts'
 import { param, type Statement, sql, toStatement } from '../model/sql.ts'
 import { connectTo } from './connect.ts'
-import { checkDriver, TEXT_TYPES } from './driver.ts'
+import { checkDriver, PreparePolicy, TEXT_TYPES } from './driver.ts'
 import { HOST_MS_MIN, STATEMENT_MS_MAX, TERMINATE_ATTEMPTS_MAX, TERMINATE_EVERY_MS } from './limits.ts'
 
 export interface PoolOptions {
@@ -71,37 +70,6 @@ export function openPool(options: PoolOptions, number: number, hostIndex: number
 /** Closes the connections at once. Queries that still run over them fail. */
 export function closePool({ sql, resolveClosed }: Pool) {
   sql.end({ timeout: 0 }).then(resolveClosed, resolveClosed)
-}
-
-/** Maximum prepared statements: each takes memory on both sides of every connection, and is never dropped. */
-const PREPARED_MAX = 200
-/** Maximum texts whose uses are counted. */
-const CANDIDATES_MAX = 2_000
-/** Uses after which a text is prepared: one that is used once or twice is not worth a statement on every connection. */
-const USES_MIN = 3
-
-/** Decides which statements are prepared, since the driver never drops one. */
-export class PreparePolicy {
-  private readonly prepared = new Set<string>()
-  /** Uses of texts that are not prepared. */
-  private readonly candidates = new LruCache<number>(CANDIDATES_MAX, () => 1)
-
-  constructor(private readonly enabled: boolean) {}
-
-  /** Returns whether `text` is to be prepared; counts this as a use of it. */
-  shouldPrepare(text: string): boolean {
-    if (!this.enabled) return false
-    if (this.prepared.has(text)) return true
-    const uses = (this.candidates.get(text) ?? 0) + 1
-    if (uses >= USES_MIN) this.prepared.add(text)
-    else this.candidates.set(text, uses)
-    return uses >= USES_MIN
-  }
-
-  /** True if the connections hold the maximum of prepared statements, and are to be replaced. */
-  get isFull(): boolean {
-    return this.prepared.size >= PREPARED_MAX
-  }
 }
 
 /**

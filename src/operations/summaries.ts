@@ -5,8 +5,7 @@ import { TooManyGroups } from '../columns/groupKeys.ts'
 import { KernelFull } from '../columns/kernel.ts'
 import { compileSummary } from '../compile/summary.ts'
 import { ApiError } from '../errors.ts'
-import { Deadlines } from '../execute/deadlines.ts'
-import { QUERY_MS_MAX } from '../execute/limits.ts'
+import { DEADLINE_CHECK_MS, QUERY_MS_MAX } from '../execute/limits.ts'
 import { Abandoned, tooManyLists } from '../execute/listReads.ts'
 import type { Version } from '../memory/questionQueue.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
@@ -17,6 +16,7 @@ import { isOfOtherRows } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { GROUPS_MAX, type SummaryQuery } from '../model/summary.ts'
 import type { View } from '../model/view.ts'
+import { Deadlines } from '../os/time.ts'
 import type { StreamForm } from '../parse/headers.ts'
 import { parseSummary } from '../parse/summary.ts'
 import type { Reply } from '../respond/reply.ts'
@@ -28,7 +28,7 @@ import { replyStreamed, requireSameView, textsOf, whileAllowed } from './streams
 
 const countSummary = countFrom('summaries')
 /** Waits of summaries for one another. */
-const deadlines = new Deadlines(QUERY_MS_MAX)
+const deadlines = new Deadlines(QUERY_MS_MAX, DEADLINE_CHECK_MS)
 
 /** Returns a page of groups. @throws ApiError */
 export async function pageSummary(view: View, parts: ResourceParts, call: ResourceRequest): Promise<Reply> {

@@ -25,6 +25,44 @@ export function withDeadline<T>(promise: Promise<T>, afterMs: number, onMiss: ()
   return settled
 }
 
+/** One deadline for many promises, with one timer for all of them: a timer for each would cost more than the race. */
+export class Deadlines {
+  private readonly waiting = new Set<{ readonly dueMs: number; onMiss(): Error; reject(error: unknown): void }>()
+  private timer: ReturnType<typeof setInterval> | null = null
+
+  /** `checkMs`: maximum time that a deadline is noticed late. */
+  constructor(
+    private readonly afterMs: number,
+    private readonly checkMs: number,
+  ) {}
+
+  /** Settles as `promise` does; after the deadline it rejects with the error of `onMiss`. */
+  race<T>(promise: PromiseLike<T>, onMiss: () => Error): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const entry = { dueMs: performance.now() + this.afterMs, onMiss, reject }
+      this.waiting.add(entry)
+      this.timer ??= setInterval(() => this.sweep(), this.checkMs)
+      promise.then(
+        (result) => this.waiting.delete(entry) && resolve(result),
+        (error) => this.waiting.delete(entry) && reject(error),
+      )
+    })
+  }
+
+  private sweep() {
+    const nowMs = performance.now()
+    // All wait equally long, so the set, in order of insertion, is in order of deadlines too.
+    for (const entry of this.waiting) {
+      if (entry.dueMs > nowMs) break
+      this.waiting.delete(entry)
+      entry.reject(entry.onMiss())
+    }
+    if (this.waiting.size > 0 || this.timer === null) return
+    clearInterval(this.timer)
+    this.timer = null
+  }
+}
+
 /**
  * Returns a function that long work calls between its steps. After `turnMs` it returns a promise, which the work awaits so that
  * other work gets its turn; before that null.

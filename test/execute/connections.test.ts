@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { Database } from '../../src/execute/database.ts'
+import { PreparePolicy } from '../../src/execute/driver.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
-import { PreparePolicy } from '../../src/execute/pool.ts'
 import { param, sql, toStatement } from '../../src/model/sql.ts'
 import { useDatabase } from '../support/database.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
