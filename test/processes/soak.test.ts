@@ -5,7 +5,7 @@ setDefaultTimeout(240_000)
 
 const SECONDS = 8
 
-test('every answer of a soak is right or explained by a fault, and the server holds no more at its end than when it was warm', async () => {
+test('every answer of a soak is right or explained by a fault, and the server keeps nothing that it no longer uses', async () => {
   const faults = ['a worker is killed', 'all connections to PostgreSQL are cut', 'PostgreSQL stands still']
   const found = await proveSoak({ seed: 1, seconds: SECONDS, faults, pauseSeconds: 1.5 })
   expect(found.differences).toEqual([])

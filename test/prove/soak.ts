@@ -84,7 +84,7 @@ async function soak(cluster: Cluster, options: Options): Promise<Soaked> {
   for (const row of rows) tally.judge(await faultInTable(cluster, row))
   tally.judge(await strangersIn(cluster, rows))
   const { report, grown } = watch.judge()
-  for (const one of grown) tally.judge(one)
+  for (const one of [...grown, ...(await watch.leaksAtRest())]) tally.judge(one)
   if (!workersOf(cluster.pid).includes(veteran)) tally.judge('the oldest worker has ended')
   const { requests, counts, faults: done, differences } = tally
   return { differences, requests, counts, faults: done, rows: rows.length, held: report }

@@ -3,49 +3,59 @@ import { workersOf } from '../../support/process.ts'
 import { resourcesOf } from '../../support/resources.ts'
 import type { Cluster } from '../lists/cluster.ts'
 
-interface Held {
-  readonly rssMb: number
-  readonly descriptors: number
-}
-
 /** Resources of the server at a moment. */
 interface Sample {
   readonly ms: number
   readonly workersRssMb: readonly number[]
-  readonly supervisor: Held
-  readonly veteran: Held
+  readonly supervisorRssMb: number
+  readonly veteranRssMb: number
   /** Null if PostgreSQL could not be asked. */
   readonly backends: number | null
 }
 
-/** Parts of the run whose samples are compared: from `WARM_PART` to `WARM_END_PART`, with all after `LAST_PART`. */
+/** Parts of the run whose memory is compared: from `WARM_PART` to `WARM_END_PART`, with all after `LAST_PART`. */
 const [WARM_PART, WARM_END_PART, LAST_PART] = [0.25, 0.5, 0.8]
-/** Tolerances: a heap gives memory back late, and pools open descriptors and backends at need. */
+/** Tolerances: a heap gives memory back late. */
 const RSS_FACTOR_MAX = 1.3
 const RSS_MORE_MB_MAX = 48
-const DESCRIPTORS_MORE_MAX = 12
-const BACKENDS_MORE_MAX = 6
+/** Maximum connections to PostgreSQL of a process at rest: its pools open them at need, and close none. docs/operations/run.md */
+const WORKER_CONNECTIONS_MAX = 14
+const SUPERVISOR_CONNECTIONS_MAX = 3
 const ASK_MS_MAX = 500
+/** Maximum time until a server without clients has closed what it no longer uses. */
+const REST_MS_MAX = 60_000
+/** Name of a worker's connection: the pool, beginning with the worker's id, and the number of times it was replaced. */
+const CONNECTION = /^(?<pool>roster (?<worker>[\w-]{36})(?:\/\w+)?)\/(?<number>\d+)$/
 
-/** Samples the processes of a server, and compares the end of a run with the time when it was warm. */
+/**
+ * Samples the processes of a server. Compares their memory at the end of a run with that when it was warm; and what they hold
+ * open with what they may hold at rest, because how much of it they need depends on how busy the machine is.
+ */
 export class Watch {
   private readonly samples: Sample[] = []
   private readonly startMs = performance.now()
+  private readonly startDescriptors: readonly number[]
 
   constructor(
     private readonly cluster: Cluster,
     private readonly veteran: number,
-  ) {}
+  ) {
+    this.startDescriptors = this.descriptors()
+  }
+
+  /** Descriptors of the supervisor and of the oldest worker. */
+  private descriptors(): readonly number[] {
+    return resourcesOf([this.cluster.pid, this.veteran]).descriptors
+  }
 
   async look(): Promise<void> {
     const { pid } = this.cluster
-    const { rssMb, descriptors } = resourcesOf([pid, this.veteran])
-    const [supervisor, veteran] = [0, 1].map((at) => ({ rssMb: rssMb[at], descriptors: descriptors[at] })) as [Held, Held]
+    const [supervisorRssMb = 0, veteranRssMb = 0] = resourcesOf([pid, this.veteran]).rssMb
     this.samples.push({
       ms: performance.now() - this.startMs,
       workersRssMb: resourcesOf(workersOf(pid)).rssMb,
-      supervisor,
-      veteran,
+      supervisorRssMb,
+      veteranRssMb,
       backends: await Promise.race([this.countBackends(), Bun.sleep(ASK_MS_MAX).then(() => null)]),
     })
   }
@@ -58,44 +68,71 @@ export class Watch {
     )
   }
 
-  /** Returns the report, and resources that have grown. */
+  /** Returns the report, and memory that has grown. */
   judge(): { report: Record<string, unknown>; grown: string[] } {
     const endMs = this.samples.at(-1)?.ms ?? 0
     const part = (from: number, to: number) => this.samples.filter(({ ms }) => ms >= from * endMs && ms <= to * endMs)
-    const [warm, last] = [part(WARM_PART, WARM_END_PART), part(LAST_PART, 1)]
+    const warm = part(WARM_PART, WARM_END_PART)
+    const last = part(LAST_PART, 1)
     const grown: string[] = []
-    const compare = (what: string, of: (sample: Sample) => number | null, most: (warm: number) => number, ofWarm = median) => {
-      const seen = (samples: readonly Sample[]) => samples.flatMap((sample) => of(sample) ?? [])
-      const [before, after] = [ofWarm(seen(warm)), median(seen(last))]
-      if (!(after <= most(before))) grown.push(`${what} grew from ${before} to ${after}`)
+    const compare = (what: string, of: (sample: Sample) => number) => {
+      const before = median(warm.map(of))
+      const after = median(last.map(of))
+      if (!(after <= before * RSS_FACTOR_MAX + RSS_MORE_MB_MAX)) grown.push(`${what} grew from ${before} to ${after} MB`)
       return { warm: round(before), end: round(after) }
     }
-    const rss = (warmMb: number) => warmMb * RSS_FACTOR_MAX + RSS_MORE_MB_MAX
-    const descriptors = (warmCount: number) => warmCount + DESCRIPTORS_MORE_MAX
     const all = this.samples.flatMap(({ workersRssMb }) => workersRssMb)
     const report = {
       samples: this.samples.length,
       workerRssMb: { mean: round(all.reduce((sum, mb) => sum + mb, 0) / all.length), max: round(Math.max(...all)) },
-      oldestWorkerRssMb: compare('the memory of the oldest worker', ({ veteran }) => veteran.rssMb, rss),
-      supervisorRssMb: compare('the memory of the supervisor', ({ supervisor }) => supervisor.rssMb, rss),
-      oldestWorkerDescriptors: compare('the descriptors of the oldest worker', ({ veteran }) => veteran.descriptors, descriptors),
-      supervisorDescriptors: compare(
-        'the descriptors of the supervisor',
-        ({ supervisor }) => supervisor.descriptors,
-        descriptors,
-      ),
-      backends: {
-        ...compare(
-          'the connections to PostgreSQL',
-          ({ backends }) => backends,
-          (warmCount) => warmCount + BACKENDS_MORE_MAX,
-          // The greatest count, because a fault that cuts connections leaves few for a moment.
-          (counts) => Math.max(...counts),
-        ),
-        max: Math.max(...this.samples.map(({ backends }) => backends ?? 0)),
-      },
+      oldestWorkerRssMb: compare('the memory of the oldest worker', ({ veteranRssMb }) => veteranRssMb),
+      supervisorRssMb: compare('the memory of the supervisor', ({ supervisorRssMb }) => supervisorRssMb),
+      backendsMax: Math.max(...this.samples.map(({ backends }) => backends ?? 0)),
     }
     return { report, grown }
+  }
+
+  /** Returns what a server without clients holds open and should not, once it has had the time to close it. */
+  async leaksAtRest(): Promise<string[]> {
+    const untilMs = performance.now() + REST_MS_MAX
+    for (;;) {
+      const leaks = [...this.descriptorsTooMany(), ...(await this.connectionsTooMany())]
+      if (leaks.length === 0 || performance.now() > untilMs) return leaks
+      await Bun.sleep(100)
+    }
+  }
+
+  private descriptorsTooMany(): string[] {
+    const counts = this.descriptors()
+    const most = [SUPERVISOR_CONNECTIONS_MAX, WORKER_CONNECTIONS_MAX].map(
+      (more, at) => (this.startDescriptors[at] as number) + more,
+    )
+    return ['supervisor', 'oldest worker'].flatMap((who, at) =>
+      (counts[at] as number) > (most[at] as number)
+        ? [`the ${who} holds ${counts[at]} descriptors at rest, and began with ${this.startDescriptors[at]}`]
+        : [],
+    )
+  }
+
+  /** Connections of pools that were replaced, or of workers that have ended; and too many of those in use. */
+  private async connectionsTooMany(): Promise<string[]> {
+    const { sql, pid } = this.cluster
+    const rows = await sql`select application_name as name from pg_stat_activity where application_name like 'roster%'`
+    const names = rows.map(({ name }) => name as string)
+    const ofWorkers = names.flatMap((name) => {
+      const { pool = '', worker = '', number } = CONNECTION.exec(name)?.groups ?? {}
+      return number === undefined ? [] : [{ pool, worker, number: Number(number) }]
+    })
+    const newestOf = (pool: string) => Math.max(...ofWorkers.filter((one) => one.pool === pool).map(({ number }) => number))
+    const replaced = ofWorkers.filter(({ pool, number }) => number < newestOf(pool))
+    const workers = new Set(ofWorkers.map(({ worker }) => worker))
+    const alive = workersOf(pid).length
+    const most = SUPERVISOR_CONNECTIONS_MAX + alive * WORKER_CONNECTIONS_MAX
+    return [
+      ...replaced.map(({ pool, number }) => `the pool ${pool} was replaced, and its connection of number ${number} is open`),
+      ...(workers.size > alive ? [`${workers.size} workers have connections, of which ${alive} run`] : []),
+      ...(names.length > most ? [`the server has ${names.length} connections to PostgreSQL at rest, of at most ${most}`] : []),
+    ]
   }
 }
 
