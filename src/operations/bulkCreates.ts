@@ -15,7 +15,6 @@ import { type Idempotency, type Written, withReplayed } from './idempotency.ts'
 import { requireList } from './lists.ts'
 import { accessFor, type ResourceParts, type ResourceRequest } from './resourceRequest.ts'
 import type { RowWrites } from './rowWrites.ts'
-import type { WrittenRows } from './writtenRows.ts'
 
 /** Rows, or bytes, that count as one request. Bytes count too, because a body is read whole even if its first row is refused. */
 const ROWS_OF_REQUEST = 100
@@ -28,7 +27,6 @@ export class BulkCreates {
     private readonly entity: Entity,
     private readonly idempotency: Idempotency,
     private readonly writes: RowWrites,
-    private readonly answers: WrittenRows,
     private readonly parts: ResourceParts,
   ) {}
 
@@ -83,7 +81,7 @@ export class BulkCreates {
 
   /** Makes the answer: an array or NDJSON, with only the ids of rows that the key may not read. */
   private async created(written: Written, { request, access }: ResourceRequest): Promise<Reply> {
-    const views = await this.answers.viewsOf(written, access?.read ?? null)
+    const views = await this.writes.viewsOf(written, access?.read ?? null)
     const yieldIfDue = yieldEvery()
     const isLines = formOf(request.headers.get('accept')) === 'ndjson'
     let text = ''

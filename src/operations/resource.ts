@@ -18,7 +18,6 @@ import { RowReads } from './rowReads.ts'
 import { RowWrites } from './rowWrites.ts'
 import { streamList } from './streams.ts'
 import { pageSummary, streamSummary } from './summaries.ts'
-import { WrittenRows } from './writtenRows.ts'
 
 /** Time for which a request keeps the rights that it began with; a key that is revoked may be used for a second. */
 const RIGHTS_MS_MAX = 500
@@ -27,7 +26,6 @@ export class Resource {
   private readonly reads: RowReads
   private readonly idempotency: Idempotency
   private readonly writes: RowWrites
-  private readonly answers: WrittenRows
   private readonly bulkCreates: BulkCreates
 
   constructor(
@@ -38,8 +36,7 @@ export class Resource {
     this.reads = new RowReads(entity, parts.database)
     this.idempotency = new Idempotency(entity, parts.database)
     this.writes = new RowWrites(entity, entities, this.reads, this.idempotency, parts)
-    this.answers = new WrittenRows(entity, parts.database)
-    this.bulkCreates = new BulkCreates(entity, this.idempotency, this.writes, this.answers, parts)
+    this.bulkCreates = new BulkCreates(entity, this.idempotency, this.writes, parts)
   }
 
   summary(call: ResourceRequest): Promise<Reply> {
@@ -153,7 +150,7 @@ export class Resource {
     row: Row,
     location?: string,
   ): Promise<Reply> {
-    const [view = null] = await this.answers.viewsOf(written, access?.read ?? null)
+    const [view = null] = await this.writes.viewsOf(written, access?.read ?? null)
     return withReplayed(written, respondRow(status, writeWritten(view, row), this.reads.tagOf(row), location))
   }
 }

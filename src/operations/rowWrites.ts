@@ -1,5 +1,6 @@
-// Writes of one entity: plans each, compiles its statement, runs it, and explains refusals.
-import { checkedGuard } from '../compile/checkedGuard.ts'
+// Writes of one entity: plans each, compiles its statement, runs it, explains refusals, and finds out what an answer may show.
+import { checkedGuard, readableTest } from '../compile/checkedGuard.ts'
+import { compileReadable } from '../compile/comparisons.ts'
 import { compileCreate } from '../compile/create.ts'
 import { compileCreateRows } from '../compile/createRows.ts'
 import { compileRemove } from '../compile/remove.ts'
@@ -14,6 +15,7 @@ import { copiedProperties, type ReferringColumn, referringColumns, selfCopiesOf,
 import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
+import type { View } from '../model/view.ts'
 import type { FaultOf } from './guardRefusals.ts'
 import { conflict, type Idempotency, type Written } from './idempotency.ts'
 import { Refusals, type RefusedRows, type RefusedUpdate, type RefusedWrite } from './refusals.ts'
@@ -128,6 +130,24 @@ export class RowWrites {
     for (const { reference, copy, source } of this.ownCopies)
       if (row[reference] === row[0]) whole = whole.with(copy, row[source] as string | null)
     return whole
+  }
+
+  /**
+   * Returns how the answer shows each row; null: by its id alone. `view`: the present view of the key; null: it reads nothing.
+   */
+  async viewsOf(written: Written, view: View | null): Promise<(View | null)[]> {
+    const { rows, isReplayed } = written
+    if (view === null || view.filters.length === 0) return rows.map(() => view)
+    if (isReplayed) return this.viewsOfReplayed(written, view)
+    const isReadable = readableTest(view)
+    return rows.map((row) => (isReadable(row) ? view : null))
+  }
+
+  /** A stored answer has the row as it was: it is shown if the key may read the row now, and could have read it then. */
+  private async viewsOfReplayed({ rows }: Written, view: View): Promise<(View | null)[]> {
+    const found = await this.parts.database.read(compileReadable(this.entity, view.filters, rows))
+    const readable = new Set(found.map(([number]) => Number(number)))
+    return rows.map((_, index) => (readable.has(index + 1) ? view : null))
   }
 
   /** Runs a write, and retries it if the cause of its refusal is gone. @throws ApiError with the cause */
