@@ -1,7 +1,7 @@
 // Comparisons of rows with a guard: which conditions a refused write failed, and whether an answer may show a row.
 import type { Guard } from '../model/access.ts'
 import type { Entity, Property } from '../model/entity.ts'
-import type { Assignments, Filter } from '../model/query.ts'
+import { type Assignments, type Filter, isOfOtherRows, ownProperty } from '../model/query.ts'
 import {
   arrayText,
   integer,
@@ -15,6 +15,7 @@ import {
   sql,
   toStatement,
 } from '../model/sql.ts'
+import type { View } from '../model/view.ts'
 import { batchInput, columnOf, commaList, type Operand } from './batch.ts'
 import {
   admittedConditions,
@@ -99,11 +100,13 @@ function allTrue(conditions: readonly Sql[]): Sql {
 }
 
 /**
- * Selects which of these rows the key may read: their numbers, from 1, of rows that match the filters as they are stored now, and
- * matched them as they were. `rows`: the rows as they were, with the columns of the entity.
+ * Selects which of these rows the key may read: their numbers, from 1, of rows that match the filters of its view as they are
+ * stored now, and matched them as they were. `rows`: the rows as they were, with the columns of the entity.
  */
-export function compileReadable(entity: Entity, filters: readonly Filter[], rows: readonly Row[]): Statement {
-  const properties = [entity.id, ...new Set(filters.map(({ property }) => property))]
+export function compileReadable({ whole: entity, properties: shown, filters }: View, rows: readonly Row[]): Statement {
+  // Other rows were not stored, so nobody knows whether the row matched by them: it must still be as it was, as far as it is shown.
+  const unchanged = filters.some(isOfOtherRows) ? shown : []
+  const properties = [...new Set([entity.id, ...filters.map(({ property }) => ownProperty(property)), ...unchanged])]
   const operands = properties.map(({ kind }) => ({ param: param(null), type: kind.columnType }))
   const arrays = properties.map((property) => {
     const index = entity.properties.indexOf(property)
@@ -113,7 +116,8 @@ export function compileReadable(entity: Entity, filters: readonly Filter[], rows
   const was = newValue(properties, operands, storedValue(sql``))
   const conditions = bindFilters(filters)
   const id = (operands[0] as Operand).param
-  const isNow = join([sql`t.id = ${id}`, ...conditionsOf(conditions, storedValue(sql`t.`))], sql` and `)
+  const same = unchanged.map((property) => sql`t.${name(property.column)} is not distinct from ${was(property)}`)
+  const isNow = join([sql`t.id = ${id}`, ...same, ...conditionsOf(conditions, storedValue(sql`t.`))], sql` and `)
   const now = sql`exists (select from ${name(entity.table)} as t where ${isNow})`
   const matched = join([now, ...conditionsOf(conditions, was)], sql` and `)
   return toStatement(replaceParams(sql`select b."N"::text from ${from} where ${matched}`, columnOf(operands)))

@@ -5,7 +5,7 @@ import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import type { Guard } from '../model/access.ts'
 import type { Entity, Property } from '../model/entity.ts'
-import type { Assignments, Filter } from '../model/query.ts'
+import { type Assignments, type Filter, ownProperty } from '../model/query.ts'
 import { arrayText, type Row } from '../model/sql.ts'
 import { listed } from '../parse/names.ts'
 import type { RowReads } from './rowReads.ts'
@@ -63,7 +63,7 @@ export class GuardRefusals {
   /** Error of new rows that the guard does not admit; null if it admits all. */
   async refusalOfRows(rows: readonly Assignments[], guard: Guard, seen: Seen, faultOf: FaultOf): Promise<ApiError | null> {
     const conditions = guardConditions(guard)
-    const properties = [...new Set(conditions.map(({ filter }) => filter.property))]
+    const properties = [...new Set(conditions.map(({ filter }) => ownProperty(filter.property)))]
     if (properties.length === 0) return null
     const values = properties.map((property) => arrayText(rows.map((row) => row.get(property) ?? null)))
     const refused = await this.database.read(compileRowComparisons(properties, values, guard, FAULTS_MAX))
@@ -107,15 +107,20 @@ export class GuardRefusals {
 
 /**
  * Returns the filters that failed, of properties that the key sees. None if the guard has several pairs: then no single filter
- * is the cause.
+ * is the cause. One by a path is named only where the write sets its reference, and then once: which property of the other row
+ * does not match is hidden.
  */
 function failedOf(conditions: readonly GuardCondition[], holds: Row, seen: Seen, time: GuardCondition['time']): Filter[] {
   if (conditions.some(({ pair }) => pair > 0)) return []
-  return conditions.flatMap((condition, index) =>
-    condition.time === time && holds[index] !== 't' && seen?.properties.includes(condition.filter.property)
-      ? [condition.filter]
-      : [],
-  )
+  const failed: Filter[] = []
+  for (const [index, condition] of conditions.entries()) {
+    const { property } = condition.filter
+    const named = time === 'after' ? ownProperty(property) : property
+    if (condition.time !== time || holds[index] === 't' || !seen?.properties.includes(named)) continue
+    const isNamed = property.related !== null && failed.some((other) => other.property.related?.reference === named)
+    if (!isNamed) failed.push(condition.filter)
+  }
+  return failed
 }
 
 function forbidden({ name }: Property, message: string): Fault {
@@ -125,6 +130,10 @@ function forbidden({ name }: Property, message: string): Fault {
 /** Fault of a value that a row may not have after the write. */
 function afterFault(filter: Filter): Fault {
   const { property, operator, value, anyOf } = filter
+  if (property.related !== null) {
+    const { reference } = property.related
+    return forbidden(reference, `After the write, ${reference.name} must name another row: the key has no right to this one.`)
+  }
   const values = anyOf ?? (operator.sign === '=' ? [value] : [])
   const names = values.map((one) => one ?? 'empty')
   const rule = names.length === 0 ? `match ${textOf(filter)}` : `be ${listed(names, 'or')}`

@@ -145,7 +145,7 @@ export class RowWrites {
 
   /** A stored answer has the row as it was: it is shown if the key may read the row now, and could have read it then. */
   private async viewsOfReplayed({ rows }: Written, view: View): Promise<(View | null)[]> {
-    const found = await this.parts.database.read(compileReadable(this.entity, view.filters, rows))
+    const found = await this.parts.database.read(compileReadable(view, rows))
     const readable = new Set(found.map(([number]) => Number(number)))
     return rows.map((_, index) => (readable.has(index + 1) ? view : null))
   }

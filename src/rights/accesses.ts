@@ -2,9 +2,10 @@
 import { shapeOf } from '../compile/parts.ts'
 import type { Access, CreateAccess, DeleteAccess, Guard, Right, RowConditions, UpdateAccess, Verb } from '../model/access.ts'
 import type { Entity, Property } from '../model/entity.ts'
+import { LruCache } from '../model/lruCache.ts'
 import { memoize } from '../model/memoize.ts'
 import { equality } from '../model/operators.ts'
-import type { Assignments, Filter } from '../model/query.ts'
+import { type Assignments, type Filter, ownProperty } from '../model/query.ts'
 import { NO_PATHS, type RelatedViews, type View, viewOf, wholeView, withProperties } from '../model/view.ts'
 
 /** The right of a key to one verb; undefined: it has none. */
@@ -21,8 +22,11 @@ export function viewOfRight(right: Right, paths: RelatedViews = NO_PATHS): View 
   return viewOf(entity, new Set(properties ?? entity.properties), filters, isWhole ? '' : text, paths)
 }
 
+/** Maximum views of one right that are kept: rights of others come and go, while this one stays. */
+const VIEWS_MAX = 100
+
 /** Views of a right, by the text of those behind its references: keys with the same ones share them. */
-const viewsOfRight = memoize((_: Right) => new Map<string, View>())
+const viewsOfRight = memoize((_: Right) => new LruCache<View>(2 * VIEWS_MAX, () => 1))
 
 function isOfWhole({ entity, filters, properties }: Right): boolean {
   return filters.length === 0 && (properties === null || properties.length === entity.properties.length)
@@ -41,8 +45,13 @@ export class ReadViews {
       const right = this.find(entity)
       if (!right) return null
       const relatedText = this.relatedText(entity)
+      const views = viewsOfRight(right)
+      const known = views.get(relatedText)
+      if (known) return known
       const related = ({ reference }: Property) => (reference?.target ? this.of(reference.target) : null)
-      return viewsOfRight(right).getOrInsertComputed(relatedText, () => viewOfRight(right, { related, relatedText }))
+      const view = viewOfRight(right, { related, relatedText })
+      views.set(relatedText, view)
+      return view
     })
 
   /** Names the rights on which paths depend. They end at an entity that the key may not read. */
@@ -116,7 +125,7 @@ function createAccess(parts: Parts, right: Right): CreateAccess {
   const presets = presetsOf(right)
   const settable = settableOf(right)
   // A value that only the right can set needs no check.
-  const after = right.filters.filter(({ property, operator }) => operator !== equality || settable.has(property))
+  const after = right.filters.filter((filter) => !isPreset(filter) || settable.has(filter.property))
   const guard = guardOf(parts, { before: [], after }, references(parts, settable, right.filters))
   return { ...bodyOf(parts, right), presets, guard }
 }
@@ -135,8 +144,12 @@ function deleteAccess(parts: Parts, { filters }: Right): DeleteAccess {
 
 /** Values that a right to create sets: those of its `=` filters. */
 export function presetsOf({ filters }: Right): Assignments {
-  const preset = filters.filter(({ operator }) => operator === equality)
-  return new Map(preset.map(({ property, value }) => [property, value]))
+  return new Map(filters.filter(isPreset).map(({ property, value }) => [property, value]))
+}
+
+/** Returns whether a filter of a right to create sets its property. One by a path only checks the row that a reference names. */
+export function isPreset({ property, operator }: Filter): boolean {
+  return operator === equality && property.related === null
 }
 
 /** Properties that a right to create or update lets a key set. */
@@ -144,12 +157,16 @@ export function settableOf({ entity, properties }: Right): ReadonlySet<Property>
   return properties === null ? writableOf(entity) : new Set(properties)
 }
 
-/** Conditions of a row after an update: `becomes`, and the filters by other properties that the right lets a key set. */
+/**
+ * Conditions of a row after an update: `becomes`, and the filters by other properties that the right lets a key set, or by paths
+ * that begin with these.
+ */
 export function afterUpdate(right: Right): readonly Filter[] {
   const becomes = right.becomes ?? []
   const settable = settableOf(right)
   const named = new Set(becomes.map(({ property }) => property))
-  return [...becomes, ...right.filters.filter(({ property }) => settable.has(property) && !named.has(property))]
+  const isLeft = ({ property }: Filter) => settable.has(ownProperty(property)) && !named.has(property)
+  return [...becomes, ...right.filters.filter(isLeft)]
 }
 
 function bodyOf({ whole, read }: Parts, right: Right): Pick<UpdateAccess, 'body' | 'settable'> {

@@ -5,9 +5,9 @@ import type { Entity, Property } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { JsonNumber, Mismatch } from '../model/kinds.ts'
 import { equality } from '../model/operators.ts'
-import type { Filter } from '../model/query.ts'
+import { type Filter, ownProperty } from '../model/query.ts'
 import { listed } from '../parse/names.ts'
-import { afterUpdate, isFixed, presetsOf, settableOf } from './accesses.ts'
+import { afterUpdate, isFixed, isPreset, presetsOf, settableOf } from './accesses.ts'
 import { parseRight, RightError } from './grammar.ts'
 import { printFilter } from './print.ts'
 
@@ -45,12 +45,13 @@ function checkCreate(right: Right) {
   const { entity, filters } = right
   const settable = settableOf(right)
   const presets = presetsOf(right)
-  for (const { property, operator } of filters) {
-    checkWritten(right, property, 'A new row is checked before it is stored')
+  for (const filter of filters) {
+    const { property } = filter
+    const { name } = checkWritten(right, property, 'A new row is checked before it is stored')
     const equal = filters.filter((other) => other.property === property && other.operator === equality)
     if (equal.length > 1) fail(right, `${property.name}= is given twice, and no row has both values.`)
-    if (operator !== equality && !settable.has(property) && !presets.has(property))
-      fail(right, `no new row has a value of ${property.name}: add it to fields, or set it, as in ${property.name}=<value>.`)
+    if (!isPreset(filter) && !settable.has(ownProperty(property)) && !presets.has(ownProperty(property)))
+      fail(right, `no new row has a value of ${name}: add it to fields, or set it, as in ${name}=<value>.`)
   }
   for (const [property, value] of presets) checkPreset(right, property, value)
   const lacking = entity.required.filter((property) => !settable.has(property) && !presets.has(property))
@@ -79,8 +80,8 @@ function checkPreset(right: Right, property: Property, value: string | null) {
 function checkUpdate(right: Right) {
   const settable = settableOf(right)
   for (const { property } of right.becomes ?? []) {
-    checkWritten(right, property, 'A changed row is checked before it is stored')
-    if (!settable.has(property)) fail(right, `"becomes" names ${property.name}, which the right cannot set: add it to fields.`)
+    const written = checkWritten(right, property, 'A changed row is checked before it is stored')
+    if (!settable.has(written)) fail(right, `"becomes" names ${written.name}, which the right cannot set: add it to fields.`)
   }
   for (const { property } of right.filters) {
     const source = sourcesOf(right.entity, property).find((one) => settable.has(one))
@@ -93,14 +94,19 @@ function checkUpdate(right: Right) {
   }
 }
 
-/** Refuses a condition on what clients do not write: its value is known only when the row is stored. */
-function checkWritten(right: Right, property: Property, reason: string) {
-  if (!property.writable) fail(right, `${reason}, and ${property.name} is read-only: ${insteadOf(right.entity, property)}.`)
+/**
+ * Returns the property on which a condition depends: that of a path is its reference, since other rows are stored already. Refuses
+ * one that clients do not write: its value is known only when the row is stored.
+ */
+function checkWritten(right: Right, property: Property, reason: string): Property {
+  const written = ownProperty(property)
+  if (!written.writable) fail(right, `${reason}, and ${written.name} is read-only: ${insteadOf(right.entity, written)}.`)
+  return written
 }
 
-/** Properties that clients write, from which a copied or computed property follows. */
+/** Properties that clients write, from which a copied or computed property of the entity itself follows. */
 function sourcesOf(entity: Entity, property: Property): readonly Property[] {
-  const columns = property.writable ? [] : writableSourcesOf(entity, property)
+  const columns = property.writable || property.related ? [] : writableSourcesOf(entity, property)
   return entity.properties.filter(({ column }) => columns.includes(column))
 }
 
@@ -149,10 +155,11 @@ function checkCopies(right: Right, rights: readonly Right[], entities: readonly 
     if (!copy || !referred || !source || isFixed(property, after)) continue
     const mayRead = rights.some((other) => other.entity === referred && other.verb === 'read' && isVisible(other, source))
     const seen = right.entity.properties.find(
-      (one) => follows(right.entity, one, copy) && rights.some((other) => other.entity === right.entity && shows(other, one)),
+      (one) => follows(right.entity, one, copy) && rights.some((other) => shows(other, one)),
     )
     if (seen === undefined || mayRead) continue
-    const remedy = `give a right to read ${referred.plural} with fields=${source.name}, or leave ${seen.name} out of its rights to ${right.entity.plural}`
+    const showing = rights.find((other) => shows(other, seen)) as Right
+    const remedy = `give a right to read ${referred.plural} with fields=${source.name}, or leave ${seen.name} out of its rights to ${showing.entity.plural}`
     fail(right, `who sets ${property.name} and sees ${seen.name} learns ${source.name} of all ${referred.plural}: ${remedy}.`)
   }
 }
@@ -206,10 +213,18 @@ function follows(entity: Entity, property: Property, copy: Property): boolean {
   return property === copy || sources.some((source) => follows(entity, source, copy))
 }
 
-/** Returns whether answers depend on the property: it is read, or a filter decides by it which rows the key reads or deletes. */
+/**
+ * Returns whether answers depend on the property: it is read, or a filter decides by it which rows the key reads or deletes, also
+ * rows of another entity by a path.
+ */
 function shows(right: Right, property: Property): boolean {
-  if (right.filters.some((filter) => filter.property === property)) return true
+  if (right.filters.some((filter) => endOf(filter.property) === property)) return true
   return right.verb === 'read' && right.entity.properties.includes(property) && isVisible(right, property)
+}
+
+/** The property to which a path leads; another one itself. */
+function endOf(property: Property): Property {
+  return property.related ? endOf(property.related.property) : property
 }
 
 /** Advice to let the key read properties: a key has one right to read each collection. */

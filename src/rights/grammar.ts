@@ -1,7 +1,7 @@
 // Grammar of rights: a verb and the address of a list, as `read Absences?Status=Approved&fields=Id,Start,End`.
 import { ApiError, Refused } from '../errors.ts'
 import { type Right, VERBS, type Verb } from '../model/access.ts'
-import { type Entity, isGroup, type Property } from '../model/entity.ts'
+import { type Entity, isGroup, type Property, type RelatedPath } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { AGGREGATES, RESERVED_PARAMETERS } from '../model/names.ts'
 import { suggest } from '../model/nearest.ts'
@@ -112,7 +112,12 @@ function parseBecomes(entity: Entity, query: string, fail: Fail): readonly Filte
 
 /** Properties that the right names, in the entity's order. An object is all its parts, to write those that clients write. */
 function propertiesOf(entity: Entity, verb: Verb, fields: string, fail: Fail): readonly Property[] {
-  const { properties = [] } = parseFields(wholeView(entity), fields) ?? {}
+  const { properties = [], related = [] } = parseFields(wholeView(entity), fields) ?? {}
+  for (const { name, related: path } of related) {
+    let last = path as RelatedPath
+    while (last.property.related) last = last.property.related
+    fail(`${name} stands in another row: give a right to ${verb} ${last.view.plural} with fields=${last.property.name}.`)
+  }
   if (verb === 'read') return entity.properties.filter((property) => property === entity.id || properties.includes(property))
   const named = fields.split(',').flatMap((name) => findMember(entity, name) ?? [])
   const readOnly = named.find((member) => (isGroup(member) ? member.properties : [member]).every(({ writable }) => !writable))

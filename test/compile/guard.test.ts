@@ -64,6 +64,7 @@ const writeAll = (statements: readonly BatchableStatement[]) =>
 beforeAll(async () => {
   await sql`insert into company (name) values ('One'), ('Two')`
   await sql`insert into employee (first_name, company_id, company_key) values ('Ann', 1, '=One'), ('Bob', 2, '=Two'), ('Cid', null, null)`
+  await sql`update employee set manager_id = id - 1, manager_key = (select display_name_key from employee as other where other.id = employee.id - 1) where id > 1`
 })
 beforeEach(async () => {
   await sql`delete from absence`
@@ -115,7 +116,12 @@ const CASES: [entity: Entity, property: string, values: readonly unknown[], quer
     absence,
     'EmployeeId',
     [null, number('1'), number('2'), number('3')],
-    ['EmployeeId=1', 'EmployeeId=!=1', 'EmployeeId=', 'EmployeeId[]=1&EmployeeId[]=', 'EmployeeId=>1'],
+    [
+      ...['EmployeeId=1', 'EmployeeId=!=1', 'EmployeeId=', 'EmployeeId[]=1&EmployeeId[]=', 'EmployeeId=>1'],
+      ...['EmployeeId.CompanyId=1', 'EmployeeId.CompanyId=!=1', 'EmployeeId.CompanyId=', 'EmployeeId.CompanyId=!='],
+      ...['EmployeeId.CompanyId[]=2&EmployeeId.CompanyId[]=', 'EmployeeId.CompanyId.Name[begins]=o&EmployeeId.Department='],
+      ...['EmployeeId.CompanyId.Name=!=One', 'EmployeeId.FirstName=>A', 'EmployeeId.ManagerId[under]=1'],
+    ],
   ],
   [company, 'Enabled', [true, false], ['Enabled=true', 'Enabled=!=true', 'Enabled[]=false']],
 ]

@@ -39,6 +39,14 @@ describe('rights that are accepted', () => {
     ],
     ['a preset with another filter by the same property', ['create Absences?Status=New&Status=!=Old&fields=Reason']],
     ['a preset without a value', ['create Absences?Reason=&fields=EmployeeId']],
+    ['a read by a path', ['read Absences?EmployeeId.Company=Acme&EmployeeId.ManagerId[under]=7&fields=Start']],
+    ['a create by a path, whose reference it may set', ['create Absences?EmployeeId.CompanyId=5&fields=EmployeeId']],
+    ['a create by a path, whose reference it sets', ['create Absences?EmployeeId=7&EmployeeId.EmploymentEnd=&fields=Reason']],
+    ['a create by a path to a copied property of another row', ['create Absences?EmployeeId.Company=Acme']],
+    ['an update by a path, whose reference it leaves', ['update Absences?EmployeeId.DisplayName[begins]=A&fields=Status']],
+    ['an update by a path, whose reference it may set', ['update Absences?EmployeeId.CompanyId=5&fields=EmployeeId']],
+    ['becomes by a path', ['update Absences?fields=EmployeeId becomes EmployeeId.CompanyId=5']],
+    ['a deletion by a path', ['delete Absences?EmployeeId.ManagerId[under]=7']],
   ])('%s', (_name, rights) => accepts(rights))
 })
 
@@ -67,6 +75,15 @@ describe('a create', () => {
       'no new row has a value of Start: add it to fields, or set it, as in Start=<value>.',
     ],
     [['create Absences?Status[]=A&Status[]=B&fields=Reason'], 'no new row has a value of Status'],
+    [
+      ['create Absences?EmployeeId.CompanyId=5&fields=Reason'],
+      'no new row has a value of EmployeeId: add it to fields, or set it, as in EmployeeId=<value>.',
+    ],
+    [['create Employees?ManagerId[under]=5&fields=FirstName'], 'no new row has a value of ManagerId'],
+    [
+      ['create Absences?EmployeeId.CompanyId=5&EmployeeId.CompanyId=6'],
+      'EmployeeId.CompanyId= is given twice, and no row has both values.',
+    ],
     [[`create Absences?Reason=${'x'.repeat(101)}`], 'it sets Reason, which must be a text of at most 100 characters.'],
     [['create Absences?Period.Days=-1'], 'it sets Period.Days, which must be a number of 0 or more'],
     [['create Companies?Enabled='], 'Enabled'],
@@ -103,6 +120,10 @@ describe('an update', () => {
     [
       ['update Absences?fields=Reason becomes Status=Approved'],
       '"becomes" names Status, which the right cannot set: add it to fields.',
+    ],
+    [
+      ['update Absences?fields=Reason becomes EmployeeId.CompanyId=5'],
+      '"becomes" names EmployeeId, which the right cannot set: add it to fields.',
     ],
     [
       ['update Employees?Company=Acme'],
@@ -150,12 +171,17 @@ describe('a rule between two values', () => {
     [['read Absences?Status=A', 'update Absences?Status[]=A&Status[]=B&fields=End', 'read Employees'], 'add Status=A'],
     [['read Absences?Status=A', 'update Absences?Type=A&fields=End', 'read Employees'], 'add Status=A'],
     [['read Absences?Status=!=A', 'update Absences?Status=!=B&fields=End', 'read Employees'], 'add Status=!=A'],
+    [
+      ['read Absences?EmployeeId.ManagerId=7', 'update Absences?EmployeeId.ManagerId=8&fields=End', 'read Employees'],
+      'add EmployeeId.ManagerId=7, as in the right to read',
+    ],
   ])('%j is refused', refuses)
 
   test.each<[string[]]>([
     [['read Absences?fields=Start,End', 'update Absences?fields=End']],
     [['read Absences?Status=A&fields=Start,End', 'update Absences?Status=A&fields=End']],
     [['read Absences?Status[]=A&Status[]=B&fields=Start,End', 'update Absences?Status=A&EmployeeId=7&fields=End']],
+    [['read Absences?EmployeeId.ManagerId[]=7&EmployeeId.ManagerId[]=8', 'update Absences?EmployeeId.ManagerId=7&fields=End']],
     [['update Absences?fields=Reason']],
     [['create Absences?fields=End']],
   ])('%j is accepted', accepts)
@@ -175,6 +201,10 @@ describe('a copied property', () => {
     [['read Employees', 'update Employees?fields=CompanyId'], 'learns Name of all Companies'],
     [['read Absences?Employee[begins]=A&fields=Reason', 'create Absences'], 'learns DisplayName of all Employees'],
     [['delete Absences?Employee[begins]=A', 'create Absences?fields=EmployeeId'], 'learns DisplayName of all Employees'],
+    [
+      ['read Absences?EmployeeId.Company=Acme', 'update Employees?fields=CompanyId'],
+      'learns Name of all Companies: give a right to read Companies with fields=Name, or leave Company out of its rights to Absences.',
+    ],
   ])('%j is refused', refuses)
 
   test.each<[string[]]>([

@@ -11,7 +11,9 @@ import {
   identity,
   instant,
   integer,
+  linkReferences,
   oneOf,
+  reference,
   text,
 } from '../../src/model/entity.ts'
 import { operators } from '../../src/model/operators.ts'
@@ -45,6 +47,18 @@ describe('a right in canonical form', () => {
     ['read Companies?Name=\ud800', 'read Companies?Name=\ufffd'],
     ['read Companies?Name[contains]=>x&Enabled=TRUE', 'read Companies?Name[contains]=>x&Enabled=true'],
     ['delete Absences?Status=Declined', 'delete Absences?Status=Declined'],
+    ['read absences?employeeid.companyid=05', 'read Absences?EmployeeId.CompanyId=5'],
+    ['read Absences?EMPLOYEEID.companyId.NAME=!=A+B', 'read Absences?EmployeeId.CompanyId.Name=!=A%20B'],
+    [
+      'read Absences?EmployeeId.Department[any]=B&employeeId.department[]=A',
+      'read Absences?EmployeeId.Department[]=A&EmployeeId.Department[]=B',
+    ],
+    ['read Absences?employeeId.managerId[UNDER]=07', 'read Absences?EmployeeId.ManagerId[under]=7'],
+    ['delete Employees?managerid[under]=7', 'delete Employees?ManagerId[under]=7'],
+    [
+      'update Absences?employeeId.managerId=7&fields=EmployeeId becomes employeeId.managerId=>7',
+      'update Absences?EmployeeId.ManagerId=7&fields=EmployeeId becomes EmployeeId.ManagerId=>7',
+    ],
     [
       'update Absences?status=Requested&fields=status  becomes  Status[]=Declined&Status[]=Approved',
       'update Absences?Status=Requested&fields=Status becomes Status[]=Approved&Status[]=Declined',
@@ -86,6 +100,21 @@ describe('a text that is no right is refused, with what to write', () => {
     ['read Absences?Statsu=Approved', 'Absences has no parameter "Statsu". Did you mean Status?'],
     ['read Absences?fields=Id,Strat', 'Absences have no property "Strat". Did you mean Start?'],
     ['read Absences?fields=', 'one of them is empty'],
+    [
+      'read Absences?fields=Id,EmployeeId.Department',
+      'EmployeeId.Department stands in another row: give a right to read Employees with fields=Department.',
+    ],
+    [
+      'update Absences?fields=EmployeeId.CompanyId.Name',
+      'EmployeeId.CompanyId.Name stands in another row: give a right to update Companies with fields=Name.',
+    ],
+    ['read Absences?EmployeeId.Departmant=A', 'Employees have no property "Departmant". Did you mean Department?'],
+    ['read Absences?EmployeeId.ManagerId.CompanyId.Name=A', 'A path leads through up to 2 references.'],
+    [
+      'read Absences?EmployeeId[under]=7',
+      'EmployeeId is an integer: it can be compared with =, !=, <, <=, >, >= and [], not with [under].',
+    ],
+    ['read Absences?EmployeeId.ManagerId[under]=', 'needs a value behind [under]'],
     ['read Absences?Start=yesterday', 'Start must be a date-time like 2024-01-31T09:00:00Z'],
     ['read Absences?Period=1', 'Period is an object: filter by one of Period.Prefered, Period.Days, Period.Hours.'],
     ['read Absences?Start[contains]=2024', 'Start'],
@@ -139,8 +168,10 @@ const thing = defineEntity('Thing', {
   born: date(),
   seen: instant(),
   label: computed(['name']),
+  parentId: reference('Thing'),
   size: group({ width: decimal(3), height: decimal(0), words: computed(['name']) }),
 })
+linkReferences([thing])
 
 test('An object stands for its present parts, in a right to write for those that clients write: a later part is in no right', () => {
   const namesOf = (right: string) =>
@@ -172,11 +203,11 @@ const operand: Readonly<Record<string, fc.Arbitrary<string>>> = {
 }
 
 const condition = fc
-  .constantFrom(...thing.properties)
-  .chain((property) => {
-    const served = operators.filter(({ serves, isChain }) => serves(property) && !isChain)
+  .tuple(fc.constantFrom('', '', 'ParentId.', 'ParentId.ParentId.'), fc.constantFrom(...thing.properties))
+  .chain(([path, property]) => {
+    const served = operators.filter(({ serves }) => serves(property))
     return fc.tuple(
-      fc.constant(property),
+      fc.constant({ name: path + property.name }),
       fc.constantFrom(...served),
       operand[property.kind.name] as fc.Arbitrary<string>,
       fc.nat(9),

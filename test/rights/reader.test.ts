@@ -116,6 +116,12 @@ describe('the right to create', () => {
     expect(read('create Absences?EmployeeId=7', 'read Absences').accessTo(absences).create?.body).toBe(absences)
   })
 
+  test('by a path sets nothing, and checks the row that the reference names', () => {
+    const { create } = read('create Absences?EmployeeId.CompanyId=5&Status=New&fields=EmployeeId').accessTo(absences)
+    expect(names(create?.presets.keys())).toEqual(['Status'])
+    expect(create?.guard?.admitted.map(({ after }) => texts(after))).toEqual([['EmployeeId.CompanyId=5']])
+  })
+
   test('asks whether the key may read the row', () => {
     const { create } = read('read Companies?Enabled=true', 'create Companies').accessTo(companies)
     expect(texts(create?.guard?.readable ?? [])).toEqual(['Enabled=true'])
@@ -163,6 +169,20 @@ describe('the right to update', () => {
     expect(admittedBy('update Employees?CompanyId=5&Status=New&fields=CompanyId,Status becomes Status=Current')).toEqual([
       { before: ['CompanyId=5', 'Status=New'], after: ['Status=Current', 'CompanyId=5'] },
     ])
+  })
+
+  test('checks a path after, if the key may change its reference', () => {
+    const admitted = (right: string) => {
+      const guard = read(right).accessTo(absences).update?.guard
+      return guard?.admitted.map(({ before, after }) => [texts(before), texts(after)])
+    }
+    const path = 'EmployeeId.CompanyId=5'
+    expect(admitted(`update Absences?${path}&fields=Status`)).toEqual([[[path], []]])
+    expect(admitted(`update Absences?${path}&fields=EmployeeId`)).toEqual([[[path], [path]]])
+    expect(admitted(`update Absences?${path}&fields=EmployeeId becomes EmployeeId.CompanyId=6`)).toEqual([
+      [[path], ['EmployeeId.CompanyId=6']],
+    ])
+    expect(admitted(`update Absences?${path}&fields=EmployeeId becomes EmployeeId=7`)).toEqual([[[path], ['EmployeeId=7', path]]])
   })
 
   test('is complete only if the key may set all that clients write', () => {
@@ -214,8 +234,62 @@ describe('the shape of a guard', () => {
   })
 })
 
+describe('paths of a key', () => {
+  const reference = absences.properties.find(({ name }) => name === 'EmployeeId') as Property
+  const manager = employees.properties.find(({ name }) => name === 'ManagerId') as Property
+  const target = (...rights: string[]) =>
+    read('read Absences', ...rights)
+      .accessTo(absences)
+      .read?.related(reference)
+
+  test('lead to what it may read, from there on, too', () => {
+    const view = target('read Employees?Department=Sales&fields=Department,ManagerId')
+    expect(names(view?.properties)).toEqual(['Id', 'Department', 'ManagerId'])
+    expect(texts(view?.filters)).toEqual(['Department=Sales'])
+    expect(view?.related(manager)).toBe(view as never)
+    expect(target('read Companies')).toBeNull()
+    expect(target('create Employees')).toBeNull()
+    expect(target('read Employees', 'read Companies')).toBe(wholeView(employees))
+  })
+
+  test('of a right’s own filters have full authority', () => {
+    const [filter] = read('read Absences?EmployeeId.ManagerId[under]=7').accessTo(absences).read?.filters ?? []
+    expect(filter?.property.related?.view).toBe(wholeView(employees))
+    expect(filter?.chain).toBe(wholeView(employees))
+  })
+
+  test('are named in the text by which answers are kept: those that differ in what they lead to have different ones', () => {
+    const textOf = (...rights: string[]) => read('read Absences', ...rights).accessTo(absences).read?.relatedText
+    const texts = [
+      textOf(),
+      textOf('read Employees'),
+      textOf('read Employees?fields=Department'),
+      textOf('read Employees?Department=Sales'),
+      textOf('read Employees?Department=Staff'),
+      textOf('read Employees', 'read Companies'),
+      textOf('read Employees', 'read Companies?Id=5'),
+      textOf('read Employees?fields=Department', 'read Companies?Id=5'),
+    ]
+    expect(new Set(texts).size).toBe(texts.length)
+    expect(texts[5]).toBe('')
+    // What no path leads to makes no difference.
+    expect(textOf('read Companies')).toBe(textOf() as string)
+    expect(textOf('update Employees?fields=Title')).toBe(textOf() as string)
+  })
+
+  test('are those of whole entities where the list has the right', () => {
+    expect(list('*:read').accessTo(absences).read).toBe(wholeView(absences))
+    const view = list('Absences:read,Employees:read').accessTo(absences).read
+    expect([view?.text, view?.relatedText]).toEqual(['', '-Companies'])
+    expect(view?.related(reference)?.related(manager)).toBe(view?.related(reference) as never)
+    expect(list('Absences:read').accessTo(absences).read?.related(reference)).toBeNull()
+  })
+})
+
 describe('rights that do not fit the entities', () => {
   test.each([
+    ['read Absences?EmployeeId.Gone=1', 'Employees have no property "Gone"'],
+    ['read Absences?GoneId.Name=1', 'Absences has no parameter "GoneId.Name"'],
     ['read Absences?Gone=1', 'Absences has no parameter "Gone"'],
     ['read Companies\nread Planets', 'there is no collection "Planets"'],
     ['read Companies\nread Companies?Enabled=true', 'there is another right to read Companies'],
