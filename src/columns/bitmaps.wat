@@ -99,4 +99,107 @@
       (i32.store (local.get $to) (local.get $bits))
       (local.set $to (i32.add (local.get $to) (i32.const 4)))
       (br_if $next (i32.ne (local.get $to) (local.get $end)))))
+
+  ;; Sets the bits of the ids of rows: of the slots whose bit is set, in a column of codes of 32 bits. The first bit is that of `base`.
+  (func (export "setIds32") (param $bits i32) (param $bytes i32) (param $column i32) (param $base i32) (param $to i32)
+    (local $end i32) (local $left i64) (local $id i32) (local $at i32)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (loop $next
+      (local.set $left (i64.load (local.get $bits)))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (local.set $id
+            (i32.sub
+              (i32.load
+                (i32.add (local.get $column) (i32.shl (i32.wrap_i64 (i64.ctz (local.get $left))) (i32.const 2))))
+              (local.get $base)))
+          (local.set $at (call $word (local.get $to) (local.get $id)))
+          (i32.store (local.get $at) (i32.or (i32.load (local.get $at)) (i32.shl (i32.const 1) (local.get $id))))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (br $bit)))
+      (local.set $column (i32.add (local.get $column) (i32.const 256)))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
+
+  ;; The same of codes of 64 bits.
+  (func (export "setIds64") (param $bits i32) (param $bytes i32) (param $column i32) (param $base i64) (param $to i32)
+    (local $end i32) (local $left i64) (local $id i32) (local $at i32)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (loop $next
+      (local.set $left (i64.load (local.get $bits)))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (local.set $id
+            (i32.wrap_i64
+              (i64.sub
+                (i64.load
+                  (i32.add (local.get $column) (i32.shl (i32.wrap_i64 (i64.ctz (local.get $left))) (i32.const 3))))
+                (local.get $base))))
+          (local.set $at (call $word (local.get $to) (local.get $id)))
+          (i32.store (local.get $at) (i32.or (i32.load (local.get $at)) (i32.shl (i32.const 1) (local.get $id))))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (br $bit)))
+      (local.set $column (i32.add (local.get $column) (i32.const 512)))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
+
+  ;; Writes a bitmap of the slots whose code of 32 bits, less the base, has its bit in `ids`. A code that is not less than the size,
+  ;; unsigned, has the bit of the size, which is not set.
+  (func (export "amongIds32")
+    (param $column i32) (param $slots i32) (param $ids i32) (param $base i32) (param $size i32) (param $to i32)
+    (local $end i32) (local $bits i32) (local $bit i32) (local $id i32)
+    (local.set $end (i32.add (local.get $to) (i32.shr_u (local.get $slots) (i32.const 3))))
+    (loop $next
+      (local.set $bits (i32.const 0))
+      (local.set $bit (i32.const 0))
+      (loop $each
+        (local.set $id (i32.sub (i32.load (local.get $column)) (local.get $base)))
+        (local.set $id
+          (select (local.get $id) (local.get $size) (i32.lt_u (local.get $id) (local.get $size))))
+        (local.set $bits
+          (i32.or
+            (local.get $bits)
+            (i32.shl
+              (i32.and
+                (i32.shr_u (i32.load (call $word (local.get $ids) (local.get $id))) (local.get $id))
+                (i32.const 1))
+              (local.get $bit))))
+        (local.set $column (i32.add (local.get $column) (i32.const 4)))
+        (local.set $bit (i32.add (local.get $bit) (i32.const 1)))
+        (br_if $each (i32.lt_u (local.get $bit) (i32.const 32))))
+      (i32.store (local.get $to) (local.get $bits))
+      (local.set $to (i32.add (local.get $to) (i32.const 4)))
+      (br_if $next (i32.ne (local.get $to) (local.get $end)))))
+
+  ;; The same of codes of 64 bits.
+  (func (export "amongIds64")
+    (param $column i32) (param $slots i32) (param $ids i32) (param $base i64) (param $size i32) (param $to i32)
+    (local $end i32) (local $bits i32) (local $bit i32) (local $code i64) (local $id i32)
+    (local.set $end (i32.add (local.get $to) (i32.shr_u (local.get $slots) (i32.const 3))))
+    (loop $next
+      (local.set $bits (i32.const 0))
+      (local.set $bit (i32.const 0))
+      (loop $each
+        (local.set $code (i64.sub (i64.load (local.get $column)) (local.get $base)))
+        (local.set $id
+          (select
+            (i32.wrap_i64 (local.get $code))
+            (local.get $size)
+            (i64.lt_u (local.get $code) (i64.extend_i32_u (local.get $size)))))
+        (local.set $bits
+          (i32.or
+            (local.get $bits)
+            (i32.shl
+              (i32.and
+                (i32.shr_u (i32.load (call $word (local.get $ids) (local.get $id))) (local.get $id))
+                (i32.const 1))
+              (local.get $bit))))
+        (local.set $column (i32.add (local.get $column) (i32.const 8)))
+        (local.set $bit (i32.add (local.get $bit) (i32.const 1)))
+        (br_if $each (i32.lt_u (local.get $bit) (i32.const 32))))
+      (i32.store (local.get $to) (local.get $bits))
+      (local.set $to (i32.add (local.get $to) (i32.const 4)))
+      (br_if $next (i32.ne (local.get $to) (local.get $end)))))
 )

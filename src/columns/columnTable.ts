@@ -5,14 +5,19 @@ import type { Row } from '../model/sql.ts'
 import type { SummaryQuery } from '../model/summary.ts'
 import { ColumnStore, ID } from './columnStore.ts'
 import { ConditionBitmaps } from './conditionBitmaps.ts'
-import { type Coded, conditionsOf } from './conditions.ts'
+import type { Coded } from './conditions.ts'
 import { Grouping } from './grouping.ts'
 import { groupingParts } from './groupingParts.ts'
-import { Indexes, type Room } from './indexes.ts'
+import { Indexes, IndexMissing, type Room } from './indexes.ts'
 import { KERNEL_BYTES_MAX, Kernel, Reservations } from './kernel.ts'
 import { ListSearch } from './listSearch.ts'
+import { TableLookUp } from './relatedFields.ts'
 import { RowCodes, type UncodedValues } from './rowCodes.ts'
+import { TableChanges } from './tableChanges.ts'
+import { TableConditions } from './tableConditions.ts'
+import { NO_TABLES, type Tables } from './tables.ts'
 import { type Prepared, TableTexts, type TextParts } from './tableTexts.ts'
+import { prepareTexts } from './textParts.ts'
 
 /** Estimated bytes of a row's values without codes. */
 const UNCODED_ROW_BYTES = 1_024
@@ -35,6 +40,10 @@ export class ColumnTable {
   /** Finds lists. */
   readonly lists: ListSearch
   readonly texts: TableTexts
+  readonly conditions: TableConditions
+  /** Finds rows by their ids. */
+  readonly lookUp: TableLookUp
+  private readonly changes: TableChanges
   private readonly rowCodes: RowCodes
   private readonly coded: Coded & { readonly uncoded: Int32Array }
   private readonly store: ColumnStore
@@ -74,7 +83,13 @@ export class ColumnTable {
     this.texts = texts
     this.indexes = indexes
     this.bitmaps = bitmaps
-    this.lists = new ListSearch({ coded: this.coded, store, indexes, bitmaps, texts, uncodedRows: this.uncodedRows })
+    const { coded, uncodedRows } = this
+    this.changes = new TableChanges(columns)
+    const conditions = new TableConditions({ coded, store, bitmaps, texts, changes: this.changes })
+    this.conditions = conditions
+    const lookUp = new TableLookUp({ coded, store, indexes, bitmaps, conditions, uncodedRows })
+    this.lookUp = lookUp
+    this.lists = new ListSearch({ coded, store, indexes, bitmaps, conditions, lookUp, texts, uncodedRows })
   }
 
   get rows(): number {
@@ -107,7 +122,7 @@ export class ColumnTable {
   put(row: Row): void {
     this.noteUncoded(this.rowCodes.code(row))
     const { lows, highs } = this.rowCodes
-    const slot = this.slotOf(highs[ID] * 2 ** 32 + (lows[ID] >>> 0))
+    const slot = this.indexes.slotOf(highs[ID] * 2 ** 32 + (lows[ID] >>> 0))
     if (slot >= 0) this.change(slot)
     else this.insert()
   }
@@ -115,8 +130,9 @@ export class ColumnTable {
   /** Removes the row of this id, if there is one. */
   remove(id: string): void {
     this.forgetUncoded(Number(id))
-    const slot = this.slotOf(Number(id))
+    const slot = this.indexes.slotOf(Number(id))
     if (slot < 0) return
+    this.changes.noteRow()
     for (const grouping of this.groupings) grouping.takeRow(slot)
     // Other indexes compare ids, so that of ids is the last.
     for (let column = this.columns - 1; column >= 0; column--) this.indexes.leave(slot, column)
@@ -124,15 +140,15 @@ export class ColumnTable {
     this.store.releaseSlot(slot)
   }
 
-  /** As `TableTexts.prepare`, of a list. */
-  prepare(query: Prepared, caller: Caller): Promise<void> | null {
-    return this.texts.prepare(query, [], caller)
+  /** As `TableTexts.prepare`, of a list, and of all tables to which its paths lead. */
+  prepare(query: Prepared, caller: Caller, tables: Tables = NO_TABLES): Promise<void> | null {
+    return prepareTexts(this, query, [], tables, caller)
   }
 
-  /** As `TableTexts.prepare`, of a summary. */
-  prepareGroups({ filters, keys, figures }: SummaryQuery, caller: Caller): Promise<void> | null {
+  /** As `prepare`, of a summary. */
+  prepareGroups({ filters, keys, figures }: SummaryQuery, caller: Caller, tables: Tables = NO_TABLES): Promise<void> | null {
     const compared = figures.flatMap(({ name, property }) => (name === 'minimum' || name === 'maximum' ? [property] : []))
-    return this.texts.prepare({ filters, sorts: [] }, [...keys.map(({ property }) => property), ...compared], caller)
+    return prepareTexts(this, { filters, sorts: [] }, [...keys.map(({ property }) => property), ...compared], tables, caller)
   }
 
   /** Frees the bitmaps, checkpoints or indexes that no list has used for `unusedMs`; lists can do without. */
@@ -158,12 +174,22 @@ export class ColumnTable {
   }
 
   /**
-   * Groups of rows that are yet to be formed, as the rows are now, whatever changes; null: codes cannot tell. @throws
-   * KernelFull
+   * Groups of rows that are yet to be formed, as the rows are now, whatever changes; null: codes cannot tell. `tables`: those that
+   * its paths lead to. @throws KernelFull
    */
-  group(query: SummaryQuery): Grouping | null {
+  group(query: SummaryQuery, tables: Tables = NO_TABLES): Grouping | null {
+    try {
+      return this.beginGrouping(query, tables)
+    } catch (error) {
+      if (error instanceof IndexMissing) return null
+      throw error
+    }
+  }
+
+  private beginGrouping(query: SummaryQuery, tables: Tables): Grouping | null {
     const { coded, store, texts, bitmaps, rowCodes } = this
-    const conditions = conditionsOf(coded, query.filters, texts)
+    if ([...query.keys, ...query.figures].some(({ property }) => property.related !== null)) return null
+    const conditions = this.conditions.of(query.filters, tables)
     if (typeof conditions === 'string') return null
     const rows = bitmaps.rowsOf(conditions)
     const memory = new Reservations(store.kernel)
@@ -182,14 +208,9 @@ export class ColumnTable {
     return grouping
   }
 
-  private slotOf(id: number): number {
-    const { ids } = this.indexes
-    const slot = ids.slotAt(ids.find(ids.order.targetAt(id, id)))
-    return slot >= 0 && this.store.idAt(slot) === id ? slot : -1
-  }
-
   private insert() {
     const { store, indexes } = this
+    this.changes.noteRow()
     const slot = store.takeSlot()
     this.setAll(slot)
     for (let column = 0; column < this.columns; column++) indexes.enter(slot, column)
@@ -205,6 +226,7 @@ export class ColumnTable {
     if (changed.length === 0) return
     for (const grouping of this.groupings) grouping.takeRow(slot)
     for (const column of changed) {
+      this.changes.noteColumn(column)
       indexes.leave(slot, column)
       store.set(slot, column, highs[column], lows[column])
       indexes.enter(slot, column)

@@ -5,7 +5,8 @@ import { type CodeSet, FewCodes, TextCodes } from './codeSet.ts'
 import { type Code, halvesTo, NO_CODE } from './codes.ts'
 import { AFTER_IDS, BEFORE_IDS, type Ranks } from './columnOrder.ts'
 import type { ColumnStore } from './columnStore.ts'
-import type { Condition } from './conditions.ts'
+import { type Condition, isRange } from './conditions.ts'
+import type { IdSet } from './idSet.ts'
 import type { Indexes, Room } from './indexes.ts'
 import { KernelFull } from './kernel.ts'
 import type { SortedIndex } from './sortedIndex.ts'
@@ -37,11 +38,15 @@ export interface Rows {
   readonly count: number
 }
 
+type KeptCondition = Omit<Condition, 'among' | 'referred'>
+
 interface Kept {
   /** Without the codes among which a row's code is, which may be those of all texts. */
-  readonly condition: Omit<Condition, 'among'>
+  readonly condition: KeptCondition
   /** The codes of which a row has one; null: a range decides. */
   readonly among: CodeSet | null
+  /** That of the referred rows when the bitmap was made; null: it depends on no other rows. */
+  readonly version: string | null
   readonly bits: number
   readonly test: (slot: number) => boolean
   count: number
@@ -91,37 +96,27 @@ export class ConditionBitmaps {
   }
 
   /**
-   * The rows that meet all conditions; the bitmap holds until the next call, or until a row changes. Null: an index is
-   * missing.
+   * The rows that meet all conditions; the bitmap holds until the next call, or until a row changes. Null: an index is missing.
+   * `result`, `other`: where bitmaps may be written. @throws KernelFull; IndexMissing
    */
-  rowsOf(conditions: readonly Condition[]): Rows | null {
+  rowsOf(conditions: readonly Condition[], result = this.resultBits, other = this.conditionBits): Rows | null {
     const { store } = this
+    const { kernel, bitmapBytes } = store
     let rows: Rows = { bits: store.liveBits, count: store.rows }
     let isFirst = true
     for (const condition of conditions) {
-      const own = this.keptOf(condition) ?? this.make(condition, isFirst ? this.resultBits : this.conditionBits)
+      const own = this.keptOf(condition) ?? this.make(condition, isFirst ? result : other)
       if (own === null) return null
-      rows = isFirst ? own : this.and(rows.bits, own.bits)
+      rows = isFirst ? own : { bits: result, count: kernel.wasm.and(rows.bits, own.bits, result, bitmapBytes) }
       isFirst = false
     }
     return rows
   }
 
-  /** The rows of a bitmap that are in another one, too; in the same place as those of `rowsOf`. */
-  and(one: number, other: number): Rows {
-    const { kernel, bitmapBytes } = this.store
-    return { bits: this.resultBits, count: kernel.wasm.and(one, other, this.resultBits, bitmapBytes) }
-  }
-
   /** The rows of a condition as a part of an index; null: it is no range, or the index is not there. */
   sliceOf(condition: Condition): Slice | null {
-    const index = condition.among === null && !condition.isComplement ? this.indexFor(condition) : null
+    const index = isRange(condition) ? this.indexFor(condition) : null
     return index && sliceBetween(index, condition.least, condition.greatest)
-  }
-
-  /** Returns whether a bitmap of the condition is kept. */
-  isKept({ key }: Condition): boolean {
-    return this.kept.has(key)
   }
 
   /** Writes a bitmap of the rows of slots to the place of results. */
@@ -130,6 +125,14 @@ export class ConditionBitmaps {
     kernel.words.fill(0, this.resultBits >>> 2, (this.resultBits + bitmapBytes) >>> 2)
     kernel.wasm.flip(address, count, this.resultBits)
     return { bits: this.resultBits, count }
+  }
+
+  /** Tests whether rows meet a condition; the test holds until a row changes. @throws KernelFull; IndexMissing */
+  testFor(condition: Condition): (slot: number) => boolean {
+    const kept = this.kept.get(condition.key)
+    if (kept === undefined || kept.version !== versionOf(condition)) return this.testOf(condition, this.amongOf(condition))
+    const { words } = this.store.kernel
+    return (slot) => ((words[(kept.bits >>> 2) + (slot >> 5)] >>> (slot & 31)) & 1) === 1
   }
 
   /** Leaves of some slots those that meet a condition, in their order, where they are; returns their number. */
@@ -184,6 +187,10 @@ export class ConditionBitmaps {
   private keptOf(condition: Condition): Kept | null {
     const { key } = condition
     const known = this.kept.get(key)
+    if (known !== undefined && known.version !== versionOf(condition)) {
+      this.drop(known)
+      return this.keep(condition)
+    }
     if (known !== undefined) {
       known.usedMs = performance.now()
       // The least recently used one is the first.
@@ -216,9 +223,10 @@ export class ConditionBitmaps {
     }
     if (rows === null) return null
     const among = this.amongOf(condition)
-    const { among: _, ...rest } = condition
+    const { among: _, referred: __, ...rest } = condition
     const test = this.testOf(rest, among)
-    const kept = { condition: rest, among, bits, test, count: rows.count, usedMs: performance.now() }
+    const version = versionOf(condition)
+    const kept = { condition: rest, among, version, bits, test, count: rows.count, usedMs: performance.now() }
     this.codesBytes += among?.bytes ?? 0
     this.kept.set(condition.key, kept)
     this.keptOfColumn[condition.column].push(kept)
@@ -239,7 +247,8 @@ export class ConditionBitmaps {
   private make(condition: Condition, to: number): Rows | null {
     const { store } = this
     const { kernel, liveBits, bitmapBytes } = store
-    if (condition.among === null) this.makeRange(condition, to)
+    if (condition.referred !== null) this.makeReferred(condition.column, condition.referred.ids(), to)
+    else if (condition.among === null) this.makeRange(condition, to)
     else if (!this.makeAmong(condition, condition.among, to)) return null
     const combine = condition.isComplement ? kernel.wasm.andNot : kernel.wasm.and
     return { bits: to, count: combine(liveBits, to, to, bitmapBytes) }
@@ -291,6 +300,27 @@ export class ConditionBitmaps {
     return true
   }
 
+  /** Writes a bitmap of the rows whose code of a column is one of the ids. */
+  private makeReferred(column: number, ids: IdSet, to: number) {
+    const { store } = this
+    const { kernel, slotsInUse, bitmapBytes } = store
+    // The bit after all others stays 0: it stands for all codes beyond them.
+    const bytes = ids.bytes + 4
+    if (bytes > this.marksBytes) this.growMarks(bytes)
+    const words = this.marks >>> 2
+    kernel.words.set(ids.words, words)
+    kernel.words[words + ids.words.length] = 0
+    const address = store.addressOf(column)
+    if (store.isWide(column)) {
+      kernel.wasm.amongIds64(address, slotsInUse, this.marks, BigInt(ids.base), ids.bits, to)
+      return
+    }
+    // Greater ids do not fit into the column.
+    const size = Math.min(ids.bits, 2 ** 31 - ids.base)
+    if (size <= 0) kernel.words.fill(0, to >>> 2, (to + bitmapBytes) >>> 2)
+    else kernel.wasm.amongIds32(address, slotsInUse, this.marks, ids.base, size, to)
+  }
+
   private writeMarked(address: number, isMarked: (code: number) => boolean, texts: number, to: number) {
     const { kernel, slotsInUse } = this.store
     if (texts > this.marksBytes) this.growMarks(texts)
@@ -318,20 +348,21 @@ export class ConditionBitmaps {
   }
 
   /** Returns whether texts that the condition does not know may belong to the row. */
-  private isOutdated({ column, by, codesEnd }: Kept['condition'], slot: number): boolean {
+  private isOutdated({ column, by, codesEnd }: KeptCondition, slot: number): boolean {
     if (codesEnd === Number.POSITIVE_INFINITY) return false
     const code = this.store.lowAt(slot, column)
     return code >= codesEnd || (by === 'ranks' && code > 0 && (this.ranksOf(column)?.ranks[code] ?? 0) === 0)
   }
 
-  private amongOf({ column, among }: Condition): CodeSet | null {
+  private amongOf({ column, among, referred }: Condition): CodeSet | null {
+    if (referred !== null) return referred.ids()
     if (among === null) return null
     const texts = this.textCodesEnd(column)
     return texts === null ? new FewCodes(among) : new TextCodes(among, texts)
   }
 
   /** Tests a row by its codes. */
-  private testOf({ column, by, least, greatest, isComplement }: Kept['condition'], among: CodeSet | null) {
+  private testOf({ column, by, least, greatest, isComplement }: KeptCondition, among: CodeSet | null) {
     const { store } = this
     if (among !== null) return (slot: number) => among.has(store.codeAt(slot, column)) !== isComplement
     const ranked = by === 'ranks' ? this.ranksOf(column) : null
@@ -351,6 +382,10 @@ function sliceBetween(index: SortedIndex, least: Code, greatest: Code): Slice {
   const bounds = { from: { target: from, place }, to: { target: to, place: index.find(to) } }
   const count = index.count(bounds.from.place, bounds.to.place)
   return count > 0 ? { index, ...bounds, count } : { index, from: bounds.from, to: bounds.from, count: 0 }
+}
+
+function versionOf({ referred }: Condition): string | null {
+  return referred === null ? null : referred.version
 }
 
 function setBit({ kernel: { words } }: ColumnStore, kept: Kept, slot: number, isSet: boolean) {

@@ -2,9 +2,10 @@
 import type { Entity } from '../model/entity.ts'
 import { isText as isTextName, type Kind } from '../model/kinds.ts'
 import type { Sides } from '../model/operators.ts'
-import { type Filter, isOfOtherRows } from '../model/query.ts'
+import type { Filter } from '../model/query.ts'
 import { type Code, compareCodes, operandOf } from './codes.ts'
 import { EMPTY_TEXT } from './dictionary.ts'
+import type { IdSet } from './idSet.ts'
 import type { IndexedBy } from './indexes.ts'
 import type { RowCodes } from './rowCodes.ts'
 
@@ -16,8 +17,23 @@ export type Reason =
   | 'texts'
   /** An index that it needs is being built, or found no memory. */
   | 'index'
+  /** Another table that it needs is not in memory, or its ids lie too far apart. */
+  | 'related'
 
-/** Rows whose code, or rank, of a property is from the least to the greatest, or is among some codes; or all others. */
+/** Rows of which a reference may name one. */
+export interface ReferredRows {
+  /** Names them among all that the reference may name. */
+  readonly key: string
+  /** Stays the same while they are certainly the same rows. */
+  readonly version: string
+  /** Their ids. @throws KernelFull; IndexMissing */
+  ids(): IdSet
+}
+
+/**
+ * Rows whose code, or rank, of a property is from the least to the greatest, or is among some codes, or is the id of one of the
+ * referred rows; or all others.
+ */
 export interface Condition {
   readonly column: number
   readonly by: IndexedBy
@@ -25,6 +41,7 @@ export interface Condition {
   readonly greatest: Code
   /** Codes of which a row must have one, in ascending order, no value last; null: the range decides. */
   readonly among: readonly Code[] | null
+  readonly referred: ReferredRows | null
   readonly isComplement: boolean
   /** Names the condition among all of its table. */
   readonly key: string
@@ -73,8 +90,12 @@ export function conditionsOf(table: Coded, filters: readonly Filter[], texts: Kn
 }
 
 function canIntersect(one: Condition, other: Condition): boolean {
-  const areRanges = one.among === null && other.among === null && !one.isComplement && !other.isComplement
-  return areRanges && one.column === other.column && one.by === other.by
+  return isRange(one) && isRange(other) && one.column === other.column && one.by === other.by
+}
+
+/** Returns whether it asks for a range of codes or ranks. */
+export function isRange({ among, referred, isComplement }: Condition): boolean {
+  return among === null && referred === null && !isComplement
 }
 
 function intersection(one: Condition, other: Condition): Condition {
@@ -89,7 +110,6 @@ function intersection(one: Condition, other: Condition): Condition {
 
 function conditionOf(table: Coded, filter: Filter, texts: KnownTexts): Condition | Reason {
   const { property, operator, value, anyOf } = filter
-  if (isOfOtherRows(filter)) return 'values'
   const { kind } = property
   const { sides } = operator
   const column = table.entity.properties.indexOf(property)
@@ -133,6 +153,7 @@ function noValue(column: number, kind: Kind, { equal }: Sides, key: string): Con
     least,
     greatest: Number.POSITIVE_INFINITY,
     among: null,
+    referred: null,
     isComplement: equal,
     key,
     codesEnd: Number.POSITIVE_INFINITY,
@@ -151,7 +172,7 @@ type Range = Omit<Condition, 'key' | 'codesEnd'>
 function amongCodes(column: number, codes: readonly Code[]): Range {
   const least = codes[0] ?? Number.POSITIVE_INFINITY
   const greatest = codes.at(-1) ?? Number.NEGATIVE_INFINITY
-  return { column, by: 'codes', least, greatest, among: codes, isComplement: false }
+  return { column, by: 'codes', least, greatest, among: codes, referred: null, isComplement: false }
 }
 
 /** The greatest code that is less than an operand's, its own, null if no row can have it, and the least that is greater. */
@@ -172,5 +193,5 @@ function rangeOf(column: number, sides: Sides, around: Neighbors): Range {
   const own = equal ? around.equal : null
   const least = less ? Number.NEGATIVE_INFINITY : (own ?? (greater ? around.above : Number.POSITIVE_INFINITY))
   const greatest = greater ? Number.POSITIVE_INFINITY : (own ?? (less ? around.below : Number.NEGATIVE_INFINITY))
-  return { column, by: 'codes', least, greatest, among: null, isComplement }
+  return { column, by: 'codes', least, greatest, among: null, referred: null, isComplement }
 }

@@ -17,6 +17,9 @@ const ENTERED_MAX = 2_000
 /** Estimated bytes of a row in an index whose leaves are three quarters full. */
 const ROW_BYTES = 5.4
 
+/** Thrown where an index is missing without which rows cannot be found; it is being built, unless it found no memory. */
+export class IndexMissing extends Error {}
+
 /** By what an index orders the rows of a column: by codes, or, of texts, by their ranks. */
 export type IndexedBy = 'codes' | 'ranks'
 
@@ -87,6 +90,13 @@ export class Indexes {
     index.lastUsedMs = performance.now()
     if (index.checkpoints.areMissing) this.beginBuildingCheckpoints(number, index)
     return index
+  }
+
+  /** The slot of the row of an id; -1: there is none. */
+  slotOf(id: number): number {
+    const { ids, store } = this
+    const slot = ids.slotAt(ids.find(ids.order.targetAt(id, id)))
+    return slot >= 0 && store.idAt(slot) === id ? slot : -1
   }
 
   /** A row leaves the indexes of a column, before its code changes. */

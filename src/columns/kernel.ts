@@ -21,6 +21,10 @@ interface BitmapCalls {
   flip(slots: number, count: number, bits: number): void
   gather(bits: number, bytes: number, base: number, out: number, most: number): number
   marked(column: number, slots: number, marks: number, to: number): void
+  setIds32(bits: number, bytes: number, column: number, base: number, to: number): void
+  setIds64(bits: number, bytes: number, column: number, base: bigint, to: number): void
+  amongIds32(column: number, slots: number, ids: number, base: number, size: number, to: number): void
+  amongIds64(column: number, slots: number, ids: number, base: bigint, size: number, to: number): void
 }
 
 /** Functions of groups.wat. */

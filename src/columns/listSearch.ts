@@ -1,16 +1,20 @@
 // Lists of one table: turns filters into bitmaps or parts of indexes, counts the rows that match, and finds the page.
 import type { ListQuery, Seek } from '../model/query.ts'
+import type { CodedRows } from '../respond/page.ts'
 import { firstNotBefore } from './bisect.ts'
 import { ColumnOrder, type Target } from './columnOrder.ts'
 import type { ColumnStore } from './columnStore.ts'
 import type { ConditionBitmaps, Rows, Slice } from './conditionBitmaps.ts'
-import { type Coded, type Condition, conditionsOf, type Reason } from './conditions.ts'
+import type { Coded, Condition, Reason } from './conditions.ts'
 import { FoundRows } from './foundPage.ts'
-import type { IndexedBy, Indexes } from './indexes.ts'
+import { type IndexedBy, type Indexes, IndexMissing } from './indexes.ts'
 import { KernelFull } from './kernel.ts'
 import { compareTo, isOneIndex, type PageKey, pageKeysOf, sortedPage, targetsOf } from './pageKeys.ts'
 import { GATHERED_BYTES, GATHERED_MAX, PageSearch, type Range, type Way } from './pageSearch.ts'
+import { RowsWithRelated, type TableLookUp } from './relatedFields.ts'
 import type { UncodedValues } from './rowCodes.ts'
+import type { TableConditions } from './tableConditions.ts'
+import { NO_TABLES, type Tables } from './tables.ts'
 import type { TableTexts } from './tableTexts.ts'
 
 /** Rows of a part of an index that are looked at one by one, instead of by bitmaps. */
@@ -20,7 +24,7 @@ const NARROW_MAX = 32_768
 export interface FoundPage {
   /** Rows of the list. */
   readonly total: number
-  readonly rows: FoundRows
+  readonly rows: CodedRows
   readonly way: Way
 }
 
@@ -30,6 +34,8 @@ export interface ListParts {
   readonly store: ColumnStore
   readonly indexes: Indexes
   readonly bitmaps: ConditionBitmaps
+  readonly conditions: TableConditions
+  readonly lookUp: TableLookUp
   readonly texts: TableTexts
   /** By id and column, values without a code, as PostgreSQL prints them. */
   readonly uncodedRows: ReadonlyMap<number, UncodedValues>
@@ -58,22 +64,25 @@ export class ListSearch {
     this.gathered = kernel.reserve(GATHERED_BYTES)
   }
 
-  /** Total and page of a list, synchronously; or why they cannot be found. Its texts were prepared by `TableTexts.prepare`. */
-  find(query: ListQuery): FoundPage | Reason {
+  /**
+   * Total and page of a list, synchronously; or why they cannot be found. Its texts were prepared by `ColumnTable.prepare`.
+   * `tables`: those that its paths lead to.
+   */
+  find(query: ListQuery, tables: Tables = NO_TABLES): FoundPage | Reason {
     try {
-      return this.findPage(query)
+      return this.findPage(query, tables)
     } catch (error) {
       // A list needs a bitmap of its own for each value of a first sort that many rows have.
-      if (error instanceof KernelFull) return 'index'
+      if (error instanceof KernelFull || error instanceof IndexMissing) return 'index'
       throw error
     }
   }
 
-  private findPage({ filters, sorts, page, pageSize, seek }: ListQuery): FoundPage | Reason {
-    const { coded, store, texts, uncodedRows } = this.parts
+  private findPage({ filters, sorts, page, pageSize, seek, choice }: ListQuery, tables: Tables): FoundPage | Reason {
+    const { coded, store, texts, uncodedRows, conditions: ofTable, lookUp } = this.parts
     const keys = pageKeysOf(coded, sorts, (column, by) => this.orderOf(column, by))
     if (typeof keys === 'string') return keys
-    const conditions = conditionsOf(coded, filters, texts)
+    const conditions = ofTable.of(filters, tables)
     if (typeof conditions === 'string') return conditions
     const targets = seek && targetsOf(coded, keys, seek.position, texts)
     if (typeof targets === 'string') return targets
@@ -82,7 +91,13 @@ export class ListSearch {
       seek && targets ? { side: seek.side, targets, size: pageSize + 1 } : { range: { from, end: from + pageSize } }
     const found = this.findSlots(conditions, keys, place)
     if (found === null) return 'index'
-    return { total: found.total, rows: new FoundRows(found.slots, store, coded.rowCodes.printers, uncodedRows), way: found.way }
+    const { total, slots, way } = found
+    const { printers } = coded.rowCodes
+    const rows = new FoundRows(slots, store, printers, uncodedRows)
+    if (choice === null || choice.related.length === 0) return { total, rows, way }
+    const related = lookUp.columnsOf(slots, choice.related, tables)
+    if (typeof related === 'string') return related
+    return { total, rows: new RowsWithRelated(rows, printers.length, related), way }
   }
 
   /** Null: an index is missing. */

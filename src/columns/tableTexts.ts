@@ -1,5 +1,5 @@
 // What a table knows of its texts: their order, the places of operands among them, and which texts a folded filter matches.
-import type { Entity, Property } from '../model/entity.ts'
+import type { Entity, Projection, Property } from '../model/entity.ts'
 import type { Caller } from '../model/key.ts'
 import { isText } from '../model/kinds.ts'
 import type { Filter, FiltersAndSorts, Seek } from '../model/query.ts'
@@ -30,7 +30,7 @@ export interface TextListener {
 }
 
 /** A list, or the part of a summary, whose texts are to be known. */
-export type Prepared = FiltersAndSorts & { readonly seek?: Seek | null }
+export type Prepared = FiltersAndSorts & { readonly seek?: Seek | null; readonly choice?: Projection | null }
 
 /** Ranks and folded texts of a property are made when a list first needs them. */
 export class TableTexts implements KnownTexts {

@@ -121,8 +121,8 @@ export const metrics = {
   ),
   databaseLists: counter(
     'roster_database_lists_total',
-    'Lists that were read from the database, by why memory could not answer: it has no copy of the table, the copy was behind, copies of several tables were not of one moment, an index was not there, the order of texts was not known, or values have no code.',
-    { reason: ['noCopy', 'behind', 'apart', 'index', 'texts', 'values'] },
+    'Lists that were read from the database, by why memory could not answer: it has no copy of the table, the copy was behind, copies of several tables were not of one moment, an index was not there, the order of texts was not known, values have no code, or rows behind a reference could not be told.',
+    { reason: ['noCopy', 'behind', 'apart', 'index', 'texts', 'values', 'related'] },
   ),
   summaries: counter('roster_summaries_total', 'Summaries by where their answer came from, as lists.', {
     from: ['kept', 'memory', 'database'],

@@ -1,0 +1,124 @@
+// Values of other rows that a page shows: looked up by the references of its rows, and copied, since other tables change later.
+import type { Property, View } from '../model/entity.ts'
+import type { JsonWriter } from '../model/jsonWriter.ts'
+import type { CodedRows } from '../respond/page.ts'
+import type { Code } from './codes.ts'
+import { type ColumnStore, ID } from './columnStore.ts'
+import type { ConditionBitmaps } from './conditionBitmaps.ts'
+import type { Coded, Reason } from './conditions.ts'
+import type { Indexes } from './indexes.ts'
+import type { UncodedValues } from './rowCodes.ts'
+import type { TableConditions } from './tableConditions.ts'
+import type { LookedUp, RelatedColumn, RowLookUp, Tables } from './tables.ts'
+
+interface LookUpParts {
+  readonly coded: Coded
+  readonly store: ColumnStore
+  readonly indexes: Indexes
+  readonly bitmaps: ConditionBitmaps
+  readonly conditions: TableConditions
+  readonly uncodedRows: ReadonlyMap<number, UncodedValues>
+}
+
+/** Finds rows of a table by their ids. */
+export class TableLookUp implements RowLookUp {
+  constructor(private readonly parts: LookUpParts) {}
+
+  /** The values of related properties for rows of the table; or why they cannot be found. @throws KernelFull; IndexMissing */
+  columnsOf(slots: ArrayLike<number>, properties: readonly Property[], tables: Tables): RelatedColumn[] | Reason {
+    const steps = new Map<string, LookedUp>()
+    const columns: RelatedColumn[] = []
+    for (const property of properties) {
+      let rows: LookedUp = { table: this, slots: Int32Array.from(slots) }
+      let last = property
+      for (let path = ''; last.related !== null; last = last.related.property) {
+        const { reference, view } = last.related
+        // A list has one view for each path.
+        path = `${path}${reference.name}.`
+        const known = steps.get(path)
+        const next = known ?? rows.table.follow(rows.slots, reference, view, tables)
+        if (typeof next === 'string') return next
+        steps.set(path, next)
+        rows = next
+      }
+      columns.push(rows.table.valuesOf(rows.slots, last))
+    }
+    return columns
+  }
+
+  slotOf(id: number): number {
+    return this.parts.indexes.slotOf(id)
+  }
+
+  follow(slots: Int32Array, reference: Property, view: View, tables: Tables): LookedUp | Reason {
+    const { coded, store } = this.parts
+    const column = coded.entity.properties.indexOf(reference)
+    if (coded.uncoded[column] > 0) return 'values'
+    const other = tables(view.table)
+    if (other === undefined) return 'related'
+    const table = other.lookUp
+    const isVisible = table.testOf(view, tables)
+    if (typeof isVisible === 'string') return isVisible
+    const found = slots.map((slot) => {
+      const id = slot < 0 ? Number.NaN : Number(store.codeAt(slot, column))
+      const own = Number.isNaN(id) ? -1 : table.slotOf(id)
+      return own >= 0 && isVisible(own) ? own : -1
+    })
+    return { table, slots: found }
+  }
+
+  testOf({ filters }: View, tables: Tables): ((slot: number) => boolean) | Reason {
+    const { bitmaps, conditions } = this.parts
+    const own = conditions.of(filters, tables)
+    if (typeof own === 'string') return own
+    const tests = own.map((condition) => bitmaps.testFor(condition))
+    return (slot) => tests.every((test) => test(slot))
+  }
+
+  valuesOf(slots: Int32Array, property: Property): RelatedColumn {
+    const { coded, store, uncodedRows } = this.parts
+    const column = coded.entity.properties.indexOf(property)
+    const codes: Code[] = []
+    const uncoded: (string | undefined)[] = []
+    for (const slot of slots) {
+      codes.push(slot < 0 ? Number.NaN : store.codeAt(slot, column))
+      if (uncodedRows.size > 0) uncoded.push(slot < 0 ? undefined : uncodedRows.get(Number(store.codeAt(slot, ID)))?.get(column))
+    }
+    return { printer: coded.rowCodes.printers[column], codes, uncoded }
+  }
+}
+
+/** Rows of a page, whose columns are followed by those of related properties. */
+export class RowsWithRelated implements CodedRows {
+  /** `columns`: how many the rows have themselves. */
+  constructor(
+    private readonly rows: CodedRows,
+    private readonly columns: number,
+    private readonly related: readonly RelatedColumn[],
+  ) {}
+
+  get length(): number {
+    return this.rows.length
+  }
+
+  print(index: number, column: number): string | null {
+    if (column < this.columns) return this.rows.print(index, column)
+    const { printer, codes, uncoded } = this.related[column - this.columns]
+    return uncoded[index] ?? printer.print(codes[index])
+  }
+
+  hasValue(index: number, column: number): boolean {
+    return this.print(index, column) !== null
+  }
+
+  write(index: number, column: number, into: JsonWriter): void {
+    if (column < this.columns) {
+      this.rows.write(index, column, into)
+      return
+    }
+    const { printer, codes, uncoded } = this.related[column - this.columns]
+    const text = uncoded[index]
+    if (text === undefined) printer.write(codes[index], into)
+    else printer.writeText(text, into)
+  }
+}

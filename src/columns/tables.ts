@@ -1,0 +1,50 @@
+// The tables that a list or summary needs beside its own: those to which its paths lead.
+import type { Filter, Property, View } from '../model/entity.ts'
+import type { Code } from './codes.ts'
+import type { Reason, ReferredRows } from './conditions.ts'
+import type { Printer } from './printers.ts'
+import type { TableTexts } from './tableTexts.ts'
+
+/** The tables of entities as of one snapshot, by the tables' names; undefined: it is not in memory. */
+export type Tables = (name: string) => OtherTable | undefined
+
+export const NO_TABLES: Tables = () => undefined
+
+/** A table in memory; a `ColumnTable` is one. */
+export interface OtherTable {
+  readonly texts: TableTexts
+  readonly conditions: RowConditions
+  readonly lookUp: RowLookUp
+}
+
+export interface RowConditions {
+  /** The rows that meet filters, and, if `but` has filters, not all of these; or why they cannot be found. */
+  rowsOf(filters: readonly Filter[], but: readonly Filter[], tables: Tables): ReferredRows | Reason
+}
+
+/** Finds rows by their ids. Slots of -1 are none. */
+export interface RowLookUp {
+  /** Returns the slot of an id's row. */
+  slotOf(id: number): number
+  /** Returns a test of whether a view shows a row; or why codes cannot tell. @throws KernelFull; IndexMissing */
+  testOf(view: View, tables: Tables): ((slot: number) => boolean) | Reason
+  /** Returns the rows that a reference of some rows names, as far as a view shows them. @throws as `testOf` */
+  follow(slots: Int32Array, reference: Property, view: View, tables: Tables): LookedUp | Reason
+  /** Copies values of some rows. */
+  valuesOf(slots: Int32Array, property: Property): RelatedColumn
+}
+
+/** Rows of a table, by their slots. */
+export interface LookedUp {
+  readonly table: RowLookUp
+  readonly slots: Int32Array
+}
+
+/** Values of a related property, one for each row of a page. */
+export interface RelatedColumn {
+  readonly printer: Printer
+  /** NaN: the row has no value. */
+  readonly codes: readonly Code[]
+  /** Values without a code, as PostgreSQL prints them. */
+  readonly uncoded: readonly (string | undefined)[]
+}

@@ -1,0 +1,72 @@
+// Parts of a list or summary by the tables whose texts they are about: its own, and those to which its paths lead.
+import type { Filter, Property } from '../model/entity.ts'
+import type { Caller } from '../model/key.ts'
+import type { Prepared, TableTexts } from './tableTexts.ts'
+
+/** A table, by its texts. */
+interface TableOfTexts {
+  readonly texts: TableTexts
+}
+
+/** What a table's texts are asked for. */
+interface Part {
+  readonly filters: Filter[]
+  /** Properties whose order is needed. */
+  readonly compared: Property[]
+}
+
+/**
+ * Prepares the texts of each table for its part of a list or summary; resolves as `TableTexts.prepare`. `compared`: properties
+ * whose order it needs beside those of its sorts. @throws Abandoned, ApiError
+ */
+export function prepareTexts(
+  table: TableOfTexts,
+  query: Prepared,
+  compared: readonly Property[],
+  tables: (name: string) => TableOfTexts | undefined,
+  caller: Caller,
+): Promise<void> | null {
+  const parts = new TextsOfTables(tables)
+  const own = parts.of(table)
+  parts.add(table, query.filters, compared)
+  // Rows outside of a view have no values.
+  for (const property of query.choice?.related ?? []) parts.add(table, [], [], property)
+  const waits: Promise<void>[] = []
+  for (const [of, part] of parts.all) {
+    const wait = of.texts.prepare(part === own ? { ...query, ...part } : { ...part, sorts: [] }, part.compared, caller)
+    if (wait !== null) waits.push(wait)
+  }
+  return waits.length === 0 ? null : Promise.all(waits).then(() => undefined)
+}
+
+class TextsOfTables {
+  readonly all = new Map<TableOfTexts, Part>()
+
+  constructor(private readonly tables: (name: string) => TableOfTexts | undefined) {}
+
+  of(table: TableOfTexts): Part {
+    return this.all.getOrInsertComputed(table, () => ({ filters: [], compared: [] }))
+  }
+
+  /** `shown`: a related property whose values are shown. */
+  add(table: TableOfTexts, filters: readonly Filter[], compared: readonly Property[], shown: Property | null = null) {
+    const part = this.of(table)
+    for (const filter of filters) {
+      const { property, chain } = filter
+      if (property.related === null) part.filters.push(filter)
+      else this.addBehind(property, [{ ...filter, property: property.related.property }], [], null)
+      if (chain !== undefined && property.related === null) this.add(table, chain.filters, [])
+    }
+    for (const property of compared) {
+      if (property.related === null) part.compared.push(property)
+      else this.addBehind(property, [], [property.related.property], null)
+    }
+    if (shown !== null && shown.related !== null) this.addBehind(shown, [], [], shown.related.property)
+  }
+
+  private addBehind({ related }: Property, filters: readonly Filter[], compared: readonly Property[], shown: Property | null) {
+    if (related === null) return
+    const table = this.tables(related.view.table)
+    if (table !== undefined) this.add(table, [...filters, ...related.view.filters], compared, shown)
+  }
+}
