@@ -1,6 +1,7 @@
 // Rows that match filters: the `from` clause and the conditions of a statement.
 import type { Entity, Property, RelatedPath } from '../model/entity.ts'
 import { foldSql } from '../model/fold.ts'
+import { equality, inequality } from '../model/operators.ts'
 import type { Filter, FiltersAndSorts } from '../model/query.ts'
 import { matchesNone, order, ownProperty } from '../model/query.ts'
 import { integer, join, name, type Param, type Sql, sql, typeName } from '../model/sql.ts'
@@ -57,17 +58,27 @@ export function compileFilter(filter: Filter, value: Sql, folded: Sql | null, op
 }
 
 /**
- * Compiles a filter on a property of the row that a reference names. A filter that matches rows without a value asks for the rows
- * that it does not match, since a row without a reference, or whose reference may not be read, has no value either.
+ * Compiles a filter on a property of the row that a reference names. A filter that matches rows without a value asks that no row
+ * with another value is named, since a row without a reference, or whose reference may not be read, has no value either.
+ * PostgreSQL joins what exists, also where a list of ids would be too long for its memory; for a single row it looks one up.
  */
 function compileRelated(filter: Filter, { view, property }: RelatedPath, reference: Sql, operands: readonly Param[]): Sql {
   const isOfNone = matchesNone(filter)
-  const rows = matching(view.whole, [{ ...filter, property }, ...view.filters], operands)
+  const compared = isOfNone ? complementOf(filter) : filter
+  const rows = matching(view.whole, [{ ...(compared ?? filter), property }, ...view.filters], operands)
   const [condition, ...others] = rows.conditions as [Sql, ...Sql[]]
   // A list of values with "no value" among them is null for other values.
-  const matched = isOfNone ? sql`(${condition}) is not true` : condition
-  const ids = sql`select ${rows.table}.id from ${rowsOf({ ...rows, conditions: [matched, ...others] })}`
-  return isOfNone ? sql`(${reference} in (${ids})) is not true` : sql`${reference} in (${ids})`
+  const matched = compared ? condition : sql`(${condition}) is not true`
+  const ids = sql`select ${rows.table}.id as "I" from ${rowsOf({ ...rows, conditions: [matched, ...others] })}`
+  // The reference is not taken for a column of these rows, since they show nothing but "I".
+  const found = sql`exists (select from (${ids}) as "R" where "R"."I" = ${reference})`
+  return isOfNone ? sql`not ${found}` : found
+}
+
+/** Returns the filter that matches all other rows, which an index may find; null: no operator does. */
+function complementOf(filter: Filter): Filter | null {
+  if (filter.anyOf) return null
+  return { ...filter, operator: filter.operator === equality ? inequality : equality }
 }
 
 /** Selects the id of a row, and of all rows whose references lead there; each once, since references may form a loop. */
@@ -95,10 +106,14 @@ export interface ReusedRows extends Matching {
   readonly isMaterialized: boolean
 }
 
-/** As `matching`, but folds texts only once: the matching rows are materialized in "Found". */
+/**
+ * As `matching`, but folds texts and follows chains only once: the matching rows are materialized in "Found". For a page alone
+ * PostgreSQL might compare each row in the page's order with each row of a chain, since it cannot know how short that is.
+ */
 export function reusedRows(entity: Entity, { filters, sorts }: FiltersAndSorts, operands: readonly Param[]): ReusedRows {
   const matched = matching(entity, filters, operands)
-  if (filters.every(({ operator }) => operator.folded === null)) return { ...matched, parts: [], isMaterialized: false }
+  const isCheap = filters.every(({ operator }) => operator.folded === null && !operator.isChain)
+  if (isCheap) return { ...matched, parts: [], isMaterialized: false }
   const keys = commaList(order(entity, sorts).map(({ property }) => name(property.column)))
   const part = sql`"Found" as materialized (select ${keys} from ${rowsOf(matched)})`
   const table = sql`"Found"`

@@ -121,6 +121,9 @@ export const ANY_IN_WORDS = '[any]'
 
 export const equality = operators.find(({ sign }) => sign === '=') as Operator
 
+/** The complement of equality. */
+export const inequality = operators.find(({ sign }) => sign === '!=') as Operator
+
 /** Operators by their names in the typed client: `>=`, `contains`, `any`. */
 export const clientOperators: Readonly<Record<string, string>> = Object.fromEntries(
   operators.map(({ sign, isAny }) => [isAny ? 'any' : sign.replace(/[[\]]/g, ''), sign]),

@@ -37,6 +37,9 @@ export interface PlanNode {
   'Parent Relationship'?: string
   'Subplan Name'?: string
   'Index Name'?: string
+  'Relation Name'?: string
+  Alias?: string
+  'Join Type'?: string
   'Scan Direction'?: string
   'Index Cond'?: string
   Filter?: string
