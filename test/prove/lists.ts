@@ -1,8 +1,9 @@
 import { Random } from '../support/random.ts'
+import { type Asked, hasPaths, isSummary, randomAsked } from './lists/asked.ts'
 import { checkCursors, checkExactly, checkSanity, Findings, inParallel } from './lists/check.ts'
 import { Cluster, type Name } from './lists/cluster.ts'
 import { type Fault, faults } from './lists/faults.ts'
-import { type List, randomList } from './lists/randomList.ts'
+import type { List } from './lists/randomList.ts'
 import { proveStates } from './lists/states.ts'
 import { fill, type Ids, readIds, writeOnce, writeOutside } from './lists/writes.ts'
 
@@ -19,8 +20,10 @@ interface Options {
   /** Periods with one writer and many readers, in which the possible answers are known. */
   readonly states: number
   readonly statesForMs: number
-  /** More such periods, until this many lists were checked. Default: 0. */
+  /** More such periods, until this many lists were checked, and a tenth as many summaries. Default: 0. */
   readonly listsMin?: number
+  /** True if memory answers paths, too, and not only the database. */
+  readonly arePathsInMemory?: boolean
 }
 
 export interface Proof {
@@ -29,6 +32,8 @@ export interface Proof {
   readonly differences: readonly string[]
   /** Share of the repeated lists that are answered although no server can read the tables. */
   readonly remembered: number
+  /** Shares of lists and of summaries that memory answered, before faults. */
+  readonly fromMemory: { readonly lists: number; readonly summaries: number }
 }
 
 type FaultName = keyof typeof faults
@@ -51,15 +56,33 @@ export async function proveLists(options: Options): Promise<Proof> {
     const { findings } = prover
     for (let round = 0; round < options.alone; round++) await prover.alone(round)
     for (let round = 0; round < options.together; round++) await prover.together(`together ${round}`)
-    const remembered = await prover.remembered()
-    const { states, statesForMs, listsMin = 0 } = options
-    for (let round = 0; round < states || (findings.counts.states ?? 0) < listsMin; round++)
-      await prover.states(`states ${round}`, statesForMs)
+    const { states, statesForMs, listsMin = 0, arePathsInMemory = false } = options
+    const remembered = await prover.remembered(arePathsInMemory)
+    const isEnough = () => {
+      const { states: lists = 0, 'states of summaries': summaries = 0 } = findings.counts
+      return lists >= listsMin && summaries >= listsMin / 10
+    }
+    for (let round = 0; round < states || !isEnough(); round++) await prover.states(`states ${round}`, statesForMs)
+    const fromMemory = sharesOf(await cluster.origins())
     for (const name of prover.chosen(options.faults)) await prover.together(name, faults[name])
-    return { counts: { ...findings.counts, ...(await cluster.origins()) }, differences: findings.differences, remembered }
+    return {
+      counts: { ...findings.counts, ...(await cluster.origins()) },
+      differences: findings.differences,
+      remembered,
+      fromMemory,
+    }
   } finally {
     await cluster.close()
   }
+}
+
+/** Shares of what memory answered, by `origins`. */
+function sharesOf(origins: Record<string, number>): Proof['fromMemory'] {
+  const share = (what: string) => {
+    const [kept = 0, memory = 0, database = 0] = ['kept', 'memory', 'database'].map((from) => origins[`${what}, ${from}`] ?? 0)
+    return (kept + memory) / Math.max(kept + memory + database, 1)
+  }
+  return { lists: share('lists'), summaries: share('summaries') }
 }
 
 /** Servers that clients write to and read from. */
@@ -69,12 +92,12 @@ const AROUND_MS = 300
 
 class Prover {
   readonly findings = new Findings()
-  private readonly lists: List[]
+  private readonly lists: Asked[]
   constructor(
     private readonly cluster: Cluster,
     private readonly random: Random,
   ) {
-    this.lists = Array.from({ length: LISTS }, () => randomList(this.random))
+    this.lists = Array.from({ length: LISTS }, () => randomAsked(this.random))
   }
 
   /** Returns a random number of faults, or the named ones. */
@@ -123,8 +146,10 @@ class Prover {
     await this.check(`after ${moment}`, LISTS)
   }
 
-  async remembered(): Promise<number> {
-    const { cluster, lists } = this
+  /** Returns the share of repeated lists that are answered while the tables are locked. */
+  async remembered(arePathsInMemory: boolean): Promise<number> {
+    const { cluster } = this
+    const lists = this.lists.filter((asked) => arePathsInMemory || !hasPaths(asked))
     const asks = (times: number) => lists.flatMap(({ path }) => Array.from({ length: times }, () => path))
     await inParallel(asks(ASKED), 8, async (path) => void (await cluster.ask(path)))
     let answered = 0
@@ -157,9 +182,10 @@ class Prover {
 
   private async check(moment: string, count: number) {
     const { cluster, random, lists, findings } = this
-    if (random.chance(50)) lists[random.below(LISTS)] = randomList(random)
+    if (random.chance(50)) lists[random.below(LISTS)] = randomAsked(random)
     const checked = count >= LISTS ? lists : Array.from({ length: count }, () => random.pick(lists))
     await checkExactly(cluster, SERVERS, checked, findings, moment)
-    if (random.chance(20)) await checkCursors(cluster, random, random.pick(lists), findings, moment)
+    const list = random.pick(lists.filter((asked): asked is List => !isSummary(asked)))
+    if (random.chance(20)) await checkCursors(cluster, random, list, findings, moment)
   }
 }

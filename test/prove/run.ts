@@ -83,13 +83,20 @@ const limiter: Record<string, Proof> = {
   },
 }
 
-/** Number of lists that were checked during writes. */
+/** Numbers of lists and of summaries that were checked during writes. */
 let judged = 0
+let judgedSummaries = 0
 const lists: Record<string, Proof> = {
   'lists from memory are what PostgreSQL says': async (seed) => {
-    const { counts, ...found } = await proveLists({ seed, listsMin: options.lists, ...LISTS })
+    const { lists: listsMin, fromMemory: percentMin } = options
+    const { counts, ...found } = await proveLists({ seed, listsMin, arePathsInMemory: percentMin > 0, ...LISTS })
     judged += counts.states ?? 0
-    return same({ ...counts, ...found })
+    judgedSummaries += counts['states of summaries'] ?? 0
+    const { lists, summaries } = found.fromMemory
+    const proved = same({ ...counts, ...found })
+    if (Math.min(lists, summaries) < percentMin / 100)
+      throw new Differing(`memory answered too few: ${JSON.stringify(proved)}`, 1)
+    return proved
   },
 }
 
@@ -187,7 +194,18 @@ const options = new Command('prove')
   .option('--soak <duration>', 'the CRUD mix beside faults alone, for so long: 90s, 30m, 2h', parseDuration)
   .option('--requests <n>', 'how many requests the hostile client sends', parseCount, 1_000_000)
   .option('--from <n>', 'the attempt of a seed that it begins with, as a line of an earlier run says', parseCount, 0)
-  .option('--lists <n>', 'in each proof of lists, at least so many lists beside writes', parseCount, 0)
+  .option(
+    '--lists <n>',
+    'in each proof of lists, at least so many lists beside writes, and a tenth as many summaries',
+    parseCount,
+    0,
+  )
+  .option(
+    '--from-memory <percent>',
+    'the least share of lists and of summaries that memory must answer, with paths',
+    parseNumber,
+    0,
+  )
   .option('--pairs <n>', 'how many pairs of answers to keys of random rights are compared', parseCount, 10_000)
   .option('--key <n>', 'the key of a seed that it begins with, as a difference says', parseNumber, 0)
   .option('--keys <n>', 'how many keys it tries at most', parseCount)
@@ -200,6 +218,7 @@ const options = new Command('prove')
     requests: number
     from: number
     lists: number
+    fromMemory: number
     pairs: number
     key: number
     keys?: number
@@ -230,7 +249,7 @@ while (done < proofs.length || Date.now() < endMs) {
     console.log(`FAIL  ${name}, seed ${seed}: ${(error as Error).message}`)
   }
 }
-if (judged > 0) console.log(`${judged} lists were judged beside writes`)
+if (judged > 0) console.log(`${judged} lists and ${judgedSummaries} summaries were judged beside writes`)
 console.log(`${done} proofs, ${differences} differences`)
 process.exit(differences === 0 ? 0 : 1)
 

@@ -1,8 +1,10 @@
 import { type Collection, inOrder, matches, type Filter as PlainFilter, properties, type Row } from '../../support/model.ts'
 import type { Random } from '../../support/random.ts'
 import { tables } from '../../support/randomRows.ts'
+import { type Asked, differenceFrom, hasPaths, isSummary, rowsOf, truthOf } from './asked.ts'
 import type { Answer, Cluster, Name } from './cluster.ts'
-import { type List, truthOf } from './randomList.ts'
+import { fieldsParameter, type List, parametersOf } from './randomList.ts'
+import { isRelated } from './related.ts'
 
 /** Differences, and how much was checked. */
 export class Findings {
@@ -24,32 +26,94 @@ export class Findings {
 /** Requests for each list, so that rarely a worker is left out. */
 const ASKED = 5
 
+/** Streams with more rows are not read. */
+const STREAMED_MAX = 2_000
+
 /**
- * Checks lists while no client writes: every answer must be PostgreSQL’s, and equal to that of the server without memory byte for
- * byte.
+ * Checks answers while no client writes: each must be what PostgreSQL says, and equal to that of the server without memory byte
+ * for byte.
  */
 export async function checkExactly(
   cluster: Cluster,
   servers: readonly Name[],
-  lists: readonly List[],
+  asked: readonly Asked[],
   findings: Findings,
   moment: string,
 ) {
-  await inParallel(lists, 6, async (list) => {
-    const { text, values } = truthOf(list)
-    const [plain, rows, ...answers] = await Promise.all([
-      cluster.ask(list.path, 'GET', undefined, 'plain'),
+  await inParallel(asked, 6, async (one) => {
+    const { path } = one
+    const { text, values } = truthOf(one)
+    const [plain, [truth], ...answers] = await Promise.all([
+      cluster.ask(path, 'GET', undefined, 'plain'),
       cluster.sql.unsafe(text, values),
-      ...servers.flatMap((server) => Array.from({ length: ASKED }, () => cluster.ask(list.path, 'GET', undefined, server))),
+      ...servers.flatMap((server) => Array.from({ length: ASKED }, () => cluster.ask(path, 'GET', undefined, server))),
     ])
-    const ids = String(rows[0]?.ids).replace(/[{}]/g, '')
-    if (plain.status !== 200 || plain.total !== rows[0]?.total || idsOf(plain) !== ids)
-      findings.differs('without views', { moment, path: list.path, ids, total: rows[0]?.total, plain })
+    const difference = differenceFrom(truth, one, plain)
+    if (difference) findings.differs('without memory', { moment, path, difference })
     for (const answer of answers) {
-      findings.count('exact')
-      if (!isSame(answer, plain)) findings.differs('not exact', { moment, path: list.path, answer, plain })
+      findings.count(isSummary(one) ? 'exact summaries' : 'exact')
+      if (hasPaths(one)) findings.count('exact, by paths')
+      if (!isSame(answer, plain)) findings.differs('not exact', { moment, path, answer, plain })
     }
+    if (isSummary(one) || one.shown === null) return
+    await checkRow(cluster, servers, one, plain, findings, moment)
+    if (plain.total <= STREAMED_MAX) await checkStreams(cluster, servers, one, findings, moment)
   })
+}
+
+/** Checks the first row of a page at its own address, with the same `fields`. */
+async function checkRow(
+  cluster: Cluster,
+  servers: readonly Name[],
+  { collection, shown }: List,
+  plain: Answer,
+  findings: Findings,
+  moment: string,
+) {
+  const [id] = idsOf(plain).split(',')
+  if (!id || shown === null) return
+  const path = `/${collection}/${id}?${fieldsParameter(shown)}`
+  const own = { field: ID, operator: '=', operand: id }
+  const list = { collection, filters: [own], sorts: [], page: 1, pageSize: 5, shown, path }
+  const { text, values } = truthOf(list)
+  const [[truth], ...answers] = await Promise.all([
+    cluster.sql.unsafe(text, values),
+    ...['plain' as const, ...servers].map((server) => cluster.ask(path, 'GET', undefined, server)),
+  ])
+  for (const answer of answers) {
+    findings.count('exact rows')
+    const difference = differenceFrom(truth, list, { ...answer, text: `[${answer.text}]`, total: 1 })
+    if (difference) findings.differs('a row', { moment, path, difference })
+  }
+}
+
+const ID = { name: 'Id', kind: 'integer' } as const
+
+/** Checks the streams of a list, whose rows must be what PostgreSQL says, in both forms. */
+async function checkStreams(cluster: Cluster, servers: readonly Name[], list: List, findings: Findings, moment: string) {
+  const path = `/${list.collection}?${parametersOf(list).join('&')}`
+  const { text, values } = truthOf({ ...list, page: 1, pageSize: STREAMED_MAX })
+  const [truth] = await cluster.sql.unsafe(text, values)
+  for (const accept of ['application/x-ndjson', 'text/csv']) {
+    const [plain, ...answers] = await Promise.all(
+      ['plain' as const, ...servers].map((server) => cluster.ask(path, 'GET', undefined, server, accept)),
+    )
+    const [first] = [plain as Answer]
+    if (accept === 'application/x-ndjson') {
+      const lines = first.text.split('\n').slice(0, -1)
+      const difference = differenceFrom(truth, list, { ...first, text: `[${lines}]`, total: Number(truth?.total) })
+      if (difference) findings.differs('a stream', { moment, path, difference })
+    } else if (recordsOf(first.text) !== truth?.total) findings.differs('a CSV', { moment, path, text: first.text, truth })
+    for (const answer of answers) {
+      findings.count('exact streams')
+      if (answer.text !== first.text) findings.differs('another stream', { moment, path, accept, answer, plain })
+    }
+  }
+}
+
+/** The number of rows of a CSV. Texts of the proof have no line breaks. */
+function recordsOf(csv: string): number {
+  return csv.split('\r\n').length - 2
 }
 
 /**
@@ -88,13 +152,16 @@ async function deleteLast({ sql }: Cluster, collection: Collection, answer: Answ
 }
 
 /** Checks what holds during writes, too: sorted, no row twice, every row within the filters, and a possible total. */
-export function checkSanity({ collection, filters, sorts, path }: List, answer: Answer, findings: Findings): void {
+export function checkSanity(asked: Asked, answer: Answer, findings: Findings): void {
+  if (isSummary(asked) || asked.shown !== null) return
+  const { collection, filters, sorts, path } = asked
   findings.count('sane')
-  const rows = rowsOf(collection, answer)
+  const rows = modelRowsOf(collection, answer)
   const ids = rows.map(({ Id }) => Id)
   const faults: string[] = []
   if (new Set(ids).size !== ids.length) faults.push('a row twice')
-  const plain = filters.filter(({ operator }) => !operator.startsWith('[')) as PlainFilter[]
+  const own = filters.filter(({ field }) => !isRelated(collection, field))
+  const plain = own.filter(({ operator }) => !operator.startsWith('[')) as PlainFilter[]
   if (!rows.every((row) => plain.every((filter) => matches(filter, row)))) faults.push('a row that does not match')
   const sorted = inOrder(rows, [...sorts]).map(({ Id }) => Id)
   if (String(sorted) !== String(ids)) faults.push('not sorted')
@@ -116,11 +183,9 @@ function idsOf({ text }: Answer): string {
     : ''
 }
 
-/** The rows of a page, decimals as texts with all of their digits. */
-function rowsOf(collection: Collection, { text }: Answer): Row[] {
-  return JSON.parse(text.replace(/:(\d+\.\d{8})(?=[,}])/g, ':"$1"')).map((row: Record<string, unknown>) =>
-    Object.fromEntries(properties[collection].map(({ name }) => [name, partOf(row, name)])),
-  )
+/** The rows of a page as those of the model. */
+function modelRowsOf(collection: Collection, answer: Answer): Row[] {
+  return rowsOf(answer).map((row) => Object.fromEntries(properties[collection].map(({ name }) => [name, partOf(row, name)])))
 }
 
 function partOf(row: Record<string, unknown>, name: string): Row[string] {

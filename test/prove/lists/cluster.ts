@@ -133,13 +133,16 @@ export class Cluster {
     return this.of(name).url
   }
 
-  /** Lists of the server under test so far, by where they came from, and by how they were found, or why the database had to. */
+  /**
+   * Lists and summaries of the server under test so far, by where they came from; and lists by how they were found, or why the
+   * database had to.
+   */
   async origins(): Promise<Record<string, number>> {
     const [, admin = ''] = await this.of('cached').server.waitFor(/Metrics: (http:\S+)\/metrics/)
-    const series = /^roster_(memory_|database_|)lists_total\{\w+="(\w+)"\} (\d+)$/gm
+    const series = /^roster_(memory_|database_|)(lists|summaries)_total\{\w+="(\w+)"\} (\d+)$/gm
     const found = [...(await scrape(admin)).matchAll(series)]
     return Object.fromEntries(
-      found.map(([, from = '', label, number]) => [`lists, ${from.replace('_', ': ')}${label}`, Number(number)]),
+      found.map(([, from = '', what, label, number]) => [`${what}, ${from.replace('_', ': ')}${label}`, Number(number)]),
     )
   }
 
@@ -155,8 +158,8 @@ export class Cluster {
   }
 
   /** Sends a request over a new connection, so that any worker may get it. */
-  ask(path: string, method = 'GET', body?: unknown, server: Name = 'cached'): Promise<Answer> {
-    return ask(this.urlOf(server) + path, method, body)
+  ask(path: string, method = 'GET', body?: unknown, server: Name = 'cached', accept = 'application/json'): Promise<Answer> {
+    return ask(this.urlOf(server) + path, method, body, accept)
   }
 
   /** Waits until all workers of all servers answer, and so does the database. */
@@ -215,8 +218,8 @@ export class Cluster {
   }
 }
 
-async function ask(url: string, method: string, body?: unknown): Promise<Answer> {
-  const headers: Record<string, string> = { authorization: `ApiKey ${KEY}` }
+async function ask(url: string, method: string, body: unknown, accept: string): Promise<Answer> {
+  const headers: Record<string, string> = { authorization: `ApiKey ${KEY}`, accept }
   const init: RequestInit = { method, headers, keepalive: false, signal: AbortSignal.timeout(ANSWER_MS_MAX) }
   if (body !== undefined) {
     headers['content-type'] = 'application/json'

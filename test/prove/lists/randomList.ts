@@ -1,9 +1,10 @@
-import { type Collection, type Filter as PlainFilter, properties, type Sort } from '../../support/model.ts'
+import type { Collection, Field, Filter as PlainFilter, Sort } from '../../support/model.ts'
 import type { Random } from '../../support/random.ts'
 import { tables } from '../../support/randomRows.ts'
+import { chainOf, columnBehind, isOfChain, isRelated, ownFields, printed, relatedFields } from './related.ts'
 
 /** Operator in brackets; values of `[]` are separated by line breaks. */
-interface Filter extends Pick<PlainFilter, 'field' | 'operand'> {
+export interface Filter extends Pick<PlainFilter, 'field' | 'operand'> {
   readonly operator: string
 }
 
@@ -14,6 +15,8 @@ export interface List {
   readonly sorts: readonly Sort[]
   readonly page: number
   readonly pageSize: number
+  /** The properties that `fields` names; null: all of the entity's own. */
+  readonly shown: readonly Field[] | null
   readonly path: string
 }
 
@@ -34,45 +37,58 @@ const OPERANDS: Record<Filter['field']['kind'], readonly string[]> = {
   decimal: ['', ...DECIMALS, '0.500000000', '1.00000000000001', '9007199254.740992015', '-1', '10', '30000000000'],
   instant: ['', ...INSTANTS, '2024-06-01T02:00:00+02:00', '2024-06-01T00:00:00.5Z', '2016-01-01T00:00:00Z'],
   integer: ['', '1', '2', '3', '5', '10', '40', '2000', '30000', '-1', '99999999999999999999'],
-  boolean: ['true', 'false', 'TRUE'],
+  boolean: ['true', 'false', 'TRUE', ''],
 }
 const PARTS = ['a', 'E', 'É', 'S', 'ß', ' ', 'd', 'zz'] as const
+/** Ids of employees to whom references lead, or of none. */
+const CHAIN_ENDS = ['1', '2', '3', '5', '10', '40', '77', '2000', '99999999999999999999'] as const
 const EQUALITIES = ['=', '!=']
 const OPERATORS = ['=', '=', '=', '!=', '<', '<=', '>', '>=']
-/** Properties that random writes set. */
-const WRITTEN: Record<Collection, RegExp> = {
-  Companies: /./,
-  Employees: /^(Id|KnownAs|FirstName|LastName|DisplayName|Department|Status|Started|CompanyId|Company|Manager(Id)?)$/,
-  Absences: /./,
-}
+/** Chances in percent: that a list has paths at all, and that a filter of such a list is by one. */
+const PATHS = 55
+const FILTER_BY_PATH = 60
 
 export function randomList(random: Random): List {
-  const collection = random.pick(['Companies', 'Employees', 'Absences', 'Absences'] as const)
-  const fields = properties[collection].filter(({ name }) => WRITTEN[collection].test(name))
-  const drawn = random.times(random.chance(80) ? 2 : 4, (): Filter => {
-    const field = random.pick(fields)
-    if (random.chance(15)) {
-      const values = random.times(4, () => random.pick(OPERANDS[field.kind]))
-      if (values.length > 0) return { field, operator: '[]', operand: values.join('\n') }
-    }
-    if (field.kind === 'text' && random.chance(20))
-      return { field, operator: random.pick(['[begins]', '[contains]']), operand: random.pick(PARTS) }
-    const operand = random.pick(OPERANDS[field.kind])
-    const isEquality = operand === '' || field.kind === 'boolean' || (field.kind === 'text' && random.chance(70))
-    return { field, operator: random.pick(isEquality ? EQUALITIES : OPERATORS), operand }
-  })
-  const filters = withOneAny(drawn)
+  const collection = random.pick(['Companies', 'Employees', 'Employees', 'Absences', 'Absences', 'Absences'] as const)
+  const fields = ownFields[collection]
+  const hasPaths = relatedFields[collection].length > 0 && random.chance(PATHS)
+  const filters = randomFilters(random, collection, hasPaths)
   const sorts = random.times(random.chance(70) ? 2 : 4, () => ({ field: random.pick(fields), descending: random.chance(50) }))
   const unique = sorts.filter(({ field }, index) => sorts.findIndex((sort) => sort.field === field) === index)
   const [page, pageSize] = [random.chance(60) ? 1 : 1 + random.below(random.chance(70) ? 9 : 2_000), 5 + random.below(16)]
-  return {
-    collection,
-    filters,
-    sorts: unique,
-    page,
-    pageSize,
-    path: pathOf(collection, filters, unique, page, pageSize),
+  const shown = hasPaths && random.chance(50) ? randomFields(random, collection) : null
+  const list = { collection, filters, sorts: unique, page, pageSize, shown }
+  return { ...list, path: `/${collection}?${[...parametersOf(list), ...pageParameters(page, pageSize)].join('&')}` }
+}
+
+/** Draws filters, some of them by a path if `hasPaths`. */
+export function randomFilters(random: Random, collection: Collection, hasPaths: boolean): Filter[] {
+  const drawn = random.times(random.chance(80) ? 2 : 4, () => {
+    const isByPath = hasPaths && random.chance(FILTER_BY_PATH)
+    return randomFilter(random, random.pick((isByPath ? relatedFields : ownFields)[collection]))
+  })
+  return withOneAny(drawn)
+}
+
+function randomFilter(random: Random, field: Field): Filter {
+  const operands = OPERANDS[field.kind]
+  if (isOfChain(field) && random.chance(60)) return { field, operator: '[under]', operand: random.pick(CHAIN_ENDS) }
+  if (random.chance(15)) {
+    const values = random.times(4, () => random.pick(operands))
+    if (values.length > 0) return { field, operator: '[]', operand: values.join('\n') }
   }
+  if (field.kind === 'text' && random.chance(20))
+    return { field, operator: random.pick(['[begins]', '[contains]']), operand: random.pick(PARTS) }
+  const operand = random.pick(operands)
+  const isEquality = operand === '' || field.kind === 'boolean' || (field.kind === 'text' && random.chance(70))
+  return { field, operator: random.pick(isEquality ? EQUALITIES : OPERATORS), operand }
+}
+
+/** Draws properties to show, at least one of them by a path. */
+function randomFields(random: Random, collection: Collection): Field[] {
+  const related = random.times(3, () => random.pick(relatedFields[collection]))
+  const own = random.times(2, () => random.pick(ownFields[collection]))
+  return [...new Set([...own, random.pick(relatedFields[collection]), ...related])]
 }
 
 /** Merges all `[]` of one property to one filter. */
@@ -85,22 +101,28 @@ function withOneAny(filters: readonly Filter[]): Filter[] {
   return [...filters.filter((filter) => !isAny(filter)), ...merged]
 }
 
-function pathOf(
-  collection: Collection,
-  filters: readonly Filter[],
-  sorts: readonly Sort[],
-  page: number,
-  pageSize: number,
-): string {
-  const parts = filters.flatMap(({ field, operator, operand }) => {
+/** The parameters of a list, or of its stream, without those of the page. */
+export function parametersOf({ filters, sorts, shown }: Pick<List, 'filters' | 'sorts' | 'shown'>): string[] {
+  const parts = filterParameters(filters)
+  if (sorts.length > 0) parts.push(`sort=${sorts.map(({ field, descending }) => (descending ? '-' : '') + field.name)}`)
+  if (shown) parts.push(fieldsParameter(shown))
+  return parts
+}
+
+export function fieldsParameter(shown: readonly Field[]): string {
+  return `fields=${['Id', ...shown.map(({ name }) => name)]}`
+}
+
+export function pageParameters(page: number, pageSize: number): string[] {
+  return [`PageSize=${pageSize}`, ...(page > 1 ? [`page=${page}`] : [])]
+}
+
+export function filterParameters(filters: readonly Filter[]): string[] {
+  return filters.flatMap(({ field, operator, operand }) => {
     const values = operator === '[]' ? operand.split('\n') : [operand]
     if (operator.startsWith('[')) return values.map((value) => `${field.name}${operator}=${encodeURIComponent(value)}`)
     return `${field.name}=${encodeURIComponent(operator === '=' ? operand : operator + operand)}`
   })
-  if (sorts.length > 0) parts.push(`sort=${sorts.map(({ field, descending }) => (descending ? '-' : '') + field.name)}`)
-  parts.push(`PageSize=${pageSize}`)
-  if (page > 1) parts.push(`page=${page}`)
-  return `/${collection}?${parts.join('&')}`
 }
 
 const CASTS: Record<Filter['field']['kind'], string> = {
@@ -111,23 +133,46 @@ const CASTS: Record<Filter['field']['kind'], string> = {
   boolean: '::text::boolean',
 }
 
-/** Reads the total of a list, and the ids of its page, by SQL that shares no code with the server. */
-export function truthOf({ collection, filters, sorts, page, pageSize }: List): { text: string; values: string[] } {
+/** A statement with its values. */
+export interface Truth {
+  readonly text: string
+  readonly values: string[]
+}
+
+/**
+ * Reads the total of a list, the ids of its page, and the related values that these rows show, by SQL that shares no code with
+ * the server.
+ */
+export function truthOfList(list: Omit<List, 'path'>): Truth {
+  const { collection, filters, sorts, shown, page, pageSize } = list
   const values: string[] = []
-  const conditions = filters.map((filter) => conditionOf(filter, values))
-  const from = `from ${tables[collection]} where ${['true', ...conditions].join(' and ')}`
+  const from = `from ${tables[collection]} as "T" where ${conditionsOf(collection, filters, values)}`
   const direction = (isDescending = false) => (isDescending ? ' desc' : '')
-  const keys = sorts.map(({ field, descending }) => columnOf(field.name) + direction(descending))
-  const id = `id${direction(sorts.at(-1)?.descending)}`
-  const ids = `select id ${from} order by ${[...keys, id].join(', ')} limit ${pageSize} offset ${(page - 1) * pageSize}`
-  const text = `select (select count(*) ${from})::int as total, array(${ids})::text[]::text as ids`
+  const keys = sorts.map(({ field, descending }) => columnBehind(collection, field.name) + direction(descending))
+  const id = `"T".id${direction(sorts.at(-1)?.descending)}`
+  const rows = `${from} order by ${[...keys, id].join(', ')} limit ${pageSize} offset ${(page - 1) * pageSize}`
+  const related = relatedShown(collection, shown).map(({ name, kind }) => printed(kind, columnBehind(collection, name)))
+  const selected = `select id, json_build_array(${related}) as shown ${rows}`
+  const text = `select (select count(*) ${from})::int as total, array_agg(id)::text[]::text as ids, \
+coalesce(json_agg(shown), '[]')::text as shown from (${selected}) as page`
   return { text, values }
 }
 
-function conditionOf({ field, operator, operand }: Filter, values: string[]): string {
-  const column = columnOf(field.name)
+/** The related properties that a list shows. */
+export function relatedShown(collection: Collection, shown: List['shown']): Field[] {
+  return (shown ?? []).filter((field) => isRelated(collection, field))
+}
+
+/** The condition of all filters. Their operands are appended to `values`. */
+export function conditionsOf(collection: Collection, filters: readonly Filter[], values: string[]): string {
+  return ['true', ...filters.map((filter) => conditionOf(collection, filter, values))].join(' and ')
+}
+
+function conditionOf(collection: Collection, { field, operator, operand }: Filter, values: string[]): string {
+  const column = columnBehind(collection, field.name)
+  if (operator === '[under]') return chainOf(column, `$${values.push(operand)}${CASTS.integer}`)
   if (operator === '[]') {
-    const ways = operand.split('\n').map((value) => conditionOf({ field, operator: '=', operand: value }, values))
+    const ways = operand.split('\n').map((value) => conditionOf(collection, { field, operator: '=', operand: value }, values))
     return `(${ways.join(' or ')})`
   }
   if (operator.startsWith('[')) {
@@ -142,10 +187,4 @@ function conditionOf({ field, operator, operand }: Filter, values: string[]): st
   values.push(field.kind === 'instant' ? operand.replace(/\.\d+/, '') : operand)
   const cast = `$${values.length}${CASTS[field.kind]}`
   return operator === '!=' ? `(${column} = ${cast}) is not true` : `${column} ${operator} ${cast}`
-}
-
-/** Column of a property, quoted for SQL. */
-function columnOf(name: string): string {
-  const words = name.replace('.', '').replace(/(?<!^)([A-Z])/g, '_$1')
-  return `"${words.toLowerCase()}"`
 }

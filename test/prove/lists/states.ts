@@ -1,13 +1,23 @@
 import type { Random } from '../../support/random.ts'
+import { type Asked, differenceFrom, hasPaths, isSummary, randomAsked, truthOf } from './asked.ts'
 import { type Findings, nextOf } from './check.ts'
 import type { Answer, Cluster } from './cluster.ts'
-import { type List, randomList, truthOf } from './randomList.ts'
 import { type Ids, readIds, writeOnce, writeOutside } from './writes.ts'
 
 /** Lists of one period, and of these pages behind a cursor. Each state is read for all of them, so they are few. */
 const LISTS = 8
 const BEHIND_CURSORS = 3
 const READERS = 6
+
+/** What is asked for; `path`: of a further page, behind a cursor, or null. */
+interface Moved {
+  readonly asked: Asked
+  readonly path: string | null
+}
+
+function pathOf({ asked, path }: Moved): string {
+  return path ?? asked.path
+}
 
 /** The answer of every list in one state of the tables. */
 type State = ReadonlyMap<string, string>
@@ -22,9 +32,9 @@ export async function proveStates(
   findings: Findings,
   { moment, forMs }: { moment: string; forMs: number },
 ): Promise<void> {
-  const lists = Array.from({ length: LISTS }, () => randomList(random))
+  const lists: Moved[] = Array.from({ length: LISTS }, () => ({ asked: randomAsked(random), path: null }))
   for (const [index, list] of lists.slice(0, BEHIND_CURSORS).entries()) {
-    const path = nextOf(await cluster.ask(list.path, 'GET', undefined, 'plain'))
+    const path = nextOf(await cluster.ask(list.asked.path, 'GET', undefined, 'plain'))
     if (path !== null) lists[index] = { ...list, path }
   }
   const states: State[] = [await readState(cluster, lists, findings)]
@@ -35,20 +45,21 @@ export async function proveStates(
     while (!isOver) {
       const list = random.pick(lists)
       const first = states.length - 1
-      const answer = await cluster.ask(list.path, 'GET', undefined, random.chance(80) ? 'cached' : 'elsewhere')
+      const answer = await cluster.ask(pathOf(list), 'GET', undefined, random.chance(80) ? 'cached' : 'elsewhere')
       const last = begun
       findings.count(`list ${answer.status}`)
       if (answer.status !== 200) continue
-      findings.count('states')
+      findings.count(isSummary(list.asked) ? 'states of summaries' : 'states')
+      if (hasPaths(list.asked)) findings.count('states, by paths')
       if (last > first) findings.count('states, beside a write')
       const shown = shownBy(answer)
       // The state after a write is read once the write has ended.
       while (states.length <= last && !isOver) await Bun.sleep(1)
-      const possible = states.slice(first, last + 1).map((state) => state.get(list.path))
+      const possible = states.slice(first, last + 1).map((state) => state.get(pathOf(list)))
       if (!possible.includes(shown) && states.length > last)
         findings.differs('no state between question and answer', {
           moment,
-          path: list.path,
+          path: pathOf(list),
           first,
           last,
           shown,
@@ -65,12 +76,12 @@ export async function proveStates(
     states.push(await readState(cluster, lists, findings))
     // Right after a write, most readers request a list that it has changed.
     const fresh = random.pick(lists)
-    const answer = await cluster.ask(fresh.path, 'GET', undefined, random.chance(50) ? 'cached' : 'elsewhere')
+    const answer = await cluster.ask(pathOf(fresh), 'GET', undefined, random.chance(50) ? 'cached' : 'elsewhere')
     findings.count('fresh')
-    const [now, before] = [states.at(-1)?.get(fresh.path), states.at(-2)?.get(fresh.path)]
+    const [now, before] = [states.at(-1)?.get(pathOf(fresh)), states.at(-2)?.get(pathOf(fresh))]
     if (now !== before) findings.count('fresh, changed')
     if (answer.status === 200 && shownBy(answer) !== now)
-      findings.differs('not as of the write before', { moment, path: fresh.path, shown: shownBy(answer), now })
+      findings.differs('not as of the write before', { moment, path: pathOf(fresh), shown: shownBy(answer), now })
   }
   isOver = true
   await Promise.all(readers)
@@ -82,19 +93,16 @@ async function write(cluster: Cluster, random: Random, ids: Ids, findings: Findi
 }
 
 /** Reads a state from the server without memory, which is compared with PostgreSQL itself. */
-async function readState(cluster: Cluster, lists: readonly List[], findings: Findings): Promise<State> {
-  const answers = await Promise.all(
-    lists.map(async (list): Promise<[string, string]> => {
-      const answer = await cluster.ask(list.path, 'GET', undefined, 'plain')
-      return [list.path, shownBy(answer)]
-    }),
-  )
-  const list = lists[Math.floor(Math.random() * lists.length)] as List
-  const { text, values } = truthOf(list)
+async function readState(cluster: Cluster, lists: readonly Moved[], findings: Findings): Promise<State> {
+  const answers = await Promise.all(lists.map((list) => cluster.ask(pathOf(list), 'GET', undefined, 'plain')))
+  const drawn = Math.floor(Math.random() * lists.length)
+  const [{ asked, path }, answer] = [lists[drawn] as Moved, answers[drawn] as Answer]
+  const { text, values } = truthOf(asked)
   const [row] = await cluster.sql.unsafe(text, values)
-  const shown = new Map(answers).get(list.path) as string
-  if (!shown.startsWith(`${row?.total} `)) findings.differs('the server without memory', { path: list.path, shown, row })
-  return new Map(answers)
+  // Behind a cursor there are other rows of the same list.
+  const difference = path === null ? differenceFrom(row, asked, answer) : answer.total === row?.total ? null : `${row?.total}`
+  if (difference) findings.differs('the server without memory', { path: asked.path, answer, difference })
+  return new Map(lists.map((list, index) => [pathOf(list), shownBy(answers[index] as Answer)]))
 }
 
 function shownBy({ total, text, link }: Answer): string {

@@ -38,7 +38,7 @@ export async function writeOnce(
   renames: boolean,
   server: Name = 'cached',
 ): Promise<number> {
-  const collection = random.pick(['Companies', 'Employees', 'Absences', 'Absences'] as const)
+  const collection = random.pick(['Companies', 'Employees', 'Employees', 'Absences', 'Absences'] as const)
   const known = ids[collection]
   const id = random.pick(random.chance(50) ? known.slice(0, HOT) : known)
   const isFull = known.length > ROWS_MAX[collection]
@@ -120,6 +120,28 @@ const outside: Outside[] = [
     update company set name = ${random.pick(TEXTS)}, enabled = not enabled
     where id = (select id from company order by id offset ${random.below(HOT)} limit 1)`,
   (sql, random) => sql`insert into company (name) values (${random.pick(TEXTS)})`,
+  // What paths lead to changes for thousands of rows at once.
+  (sql, random) => sql`update employee set department = ${random.pick(TEXTS)} where id % 20 = ${random.below(20)}`,
+  // Managers of one another, and of themselves.
+  (sql, random) => sql`
+    update employee as e set manager_id = m.id, manager_key = m.display_name_key
+    from employee as m where e.id % 17 = ${random.below(17)} and e.id < ${OUTSIDE_IDS} and m.id = ${1 + random.below(40)}`,
+  (sql, random) => sql`
+    update employee set manager_id = null, manager_key = null where id % 11 = ${random.below(11)} and id < ${OUTSIDE_IDS}`,
+  (sql, random) => sql`
+    update employee as e set company_id = c.id, company_key = c.name_key
+    from company as c where e.id % 13 = ${random.below(13)} and c.id = ${1 + random.below(12)}`,
+  // Rows go together with the references to them.
+  (sql, random) =>
+    sql
+      .unsafe(
+        `begin; create temp table gone on commit drop as
+          select id from employee where id > 30 order by id limit 3 offset ${random.below(300)};
+        update absence set employee_id = null, employee_key = null where employee_id in (select id from gone);
+        update employee set manager_id = null, manager_key = null where manager_id in (select id from gone);
+        delete from employee where id in (select id from gone); commit`,
+      )
+      .simple(),
   (sql, random) => sql`
     update absence set reason = repeat('r', 9000) where id % 40 = ${random.below(40)} and id < ${OUTSIDE_IDS}`,
   // Sent like psql, in a session with other settings than the servers'.
@@ -169,6 +191,10 @@ export async function fill({ sql }: Cluster, more = 0): Promise<void> {
       chr(97 + n % 4), case when n % 5 <> 0 then timestamptz '2000-01-01Z' + n * 7919 % 9000 * interval '1 day' end,
       company.id, name_key
     from generate_series(1, ${Math.floor(more / 10)}::int) as n left join company on n % 8 <> 0 and company.id = 1 + n % 12`
+  // Chains of managers, some of which are loops, and employees who are their own managers.
+  await sql`
+    update employee as e set manager_id = m.id, manager_key = m.display_name_key
+    from employee as m where e.id % 6 <> 0 and m.id = case when e.id % 50 = 7 then e.id else 1 + e.id * 7 % (10 + e.id / 2) end`
   // Starts grow with ids, as those of real rows do.
   await sql`
     insert into absence (type, status, reason, start, "end", period_days, period_hours, employee_id, employee_key)
