@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { type Rows, rowsFor } from './data.ts'
 import { DATA_DIR } from './database.ts'
-import { scenariosFor } from './scenarios.ts'
+import { PAGE, scenariosFor } from './scenarios.ts'
 
 export interface Options {
   readonly rows: number
@@ -88,7 +88,11 @@ export function rowsOf({ rows, together }: Pick<Options, 'rows' | 'together'>): 
 export function loadOptions(command: Command, defaults: { seconds: number; rounds: number }): Command {
   const scenarios = scenariosFor(rowsFor(ROWS)).map(({ name, title }) => `  ${name.padEnd(24)}${title}\n`)
   return command
-    .addOption(new Option('--only <names>', 'these scenarios, comma-separated').argParser(parseNames).default([], 'all'))
+    .addOption(
+      new Option('--only <names>', `these scenarios, comma-separated; ${PAGE}: those of docs/benchmarks.md`)
+        .argParser(parseNames)
+        .default([], 'all'),
+    )
     .option('--rows <n>', 'absences; employees and companies follow', numberIn(100, 10_000_000, true), ROWS)
     .option('--together', 'absences whose properties go together: instants grow with ids', false)
     .option('--seconds <n>', 'how long each target is loaded in each round', numberIn(0.1, 3_600), defaults.seconds)

@@ -93,6 +93,7 @@ function fullBlock(results: Results): string {
       figureText(subject?.p99Ms?.middle),
     ]
   })
+  const time = results.minutes === undefined ? '' : ` It took ${figureText(results.minutes)} minutes.`
   const versions = Object.entries(results.versions).map(([name, text]) => `${name}${text.includes(',') ? ':' : ''} ${text}`)
   return `![Requests/s of Roster and its peers](images/bench.svg)
 
@@ -101,7 +102,7 @@ function fullBlock(results: Results): string {
 ${markdown(heads, lines)}
 In brackets: of requests/s, the least and the most of the rounds; of ratios, that to the best peer with an index made for the list.
 ${circumstances(results, '../bench/published.json')}
-\`${results.command}\`. ${versions.join('; ')}.
+\`${results.command}\`.${time} ${versions.join('; ')}.
 `
 }
 

@@ -11,6 +11,8 @@ export interface Results {
   readonly connections: number
   readonly workers: number
   readonly seed: number
+  /** How long the measurement took; earlier runs have none. */
+  readonly minutes?: number
   readonly rows: {
     readonly absences: number
     readonly employees: number

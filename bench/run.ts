@@ -50,10 +50,12 @@ async function run(scenarios: readonly Scenario[]) {
   const head = await describeRun(bench.database, bench.peers)
   status('checking answers')
   await checkBench(bench, scenarios)
+  const startMs = performance.now()
   const measured = await measureAll(scenarios, (scenario) => openTargets(bench, scenario))
   await bench.stop()
   const curves = options.curves ? await measureCurves(cluster, options, ending, measured) : []
-  save({ ...head, curves, scenarios: measured })
+  const minutes = Number(((performance.now() - startMs) / 60_000).toFixed(1))
+  save({ ...head, minutes, curves, scenarios: measured })
 }
 
 async function measureAll(scenarios: readonly Scenario[], open: (scenario: Scenario) => Target[] | Promise<Target[]>) {
@@ -70,7 +72,10 @@ async function measureAll(scenarios: readonly Scenario[], open: (scenario: Scena
   return measured
 }
 
-async function describeRun({ url, rows }: Database, peers: readonly Peer[]): Promise<Omit<Results, 'curves' | 'scenarios'>> {
+async function describeRun(
+  { url, rows }: Database,
+  peers: readonly Peer[],
+): Promise<Omit<Results, 'minutes' | 'curves' | 'scenarios'>> {
   const { seconds, rounds, connections, workers, seed } = options
   const versions = await readVersions(url)
   for (const peer of peers.filter(({ isIndexed }) => !isIndexed)) versions[peer.name] = peer.version
@@ -91,7 +96,8 @@ function save(results: Results) {
   const path = join(folder, results.date.replace(/\.\d+Z$/, 'Z').replaceAll(':', '-'))
   writeFileSync(`${path}.json`, `${JSON.stringify(results)}\n`)
   writeFileSync(`${path}.html`, writePage(results))
-  console.log(`${path}.html, and .json beside it`)
+  const time = results.minutes === undefined ? '' : `measured in ${results.minutes} minutes: `
+  console.log(`${time}${path}.html, and .json beside it`)
 }
 
 function messageOf(error: unknown): unknown {

@@ -2,13 +2,14 @@ import { describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { rowsFor } from '../../bench/data.ts'
 import { countsIn, sharesBetween } from '../../bench/found.ts'
 import { nextPathOf, requestSource } from '../../bench/load/requests.mjs'
 import { BUCKET_GROWTH, percentileMs, type Round, sampleOf } from '../../bench/load.ts'
 import type { Operation } from '../../bench/operation.ts'
 import { formatScenario } from '../../bench/report/summary.ts'
 import type { Results, ScenarioResult, TargetResult } from '../../bench/results.ts'
-import type { Scenario } from '../../bench/scenarios.ts'
+import { type Scenario, scenariosFor } from '../../bench/scenarios.ts'
 import { runScenario } from '../../bench/suite.ts'
 import { overHttp } from '../../bench/targets.ts'
 import { copyCluster } from '../support/cluster.ts'
@@ -165,6 +166,12 @@ test('integers that are drawn once come from all clients together, and again onl
   expect(paths.every((path) => Number(path.split('/')[2]) >= 11 && Number(path.split('/')[2]) <= 310)).toBe(true)
   const [again] = requestSource([getting('/Absences/{11..310!}')], 7)(301).slice(-1)
   expect(again?.path).toBe(requestSource([getting('/Absences/{11..310!}')], 7)(1)[0]?.path as string)
+})
+
+test('one word names the scenarios of the page, beside others', () => {
+  const names = scenariosFor(rowsFor(1_000), ['page', 'mixed']).map(({ name }) => name)
+  expect(names).toEqual(expect.arrayContaining(['one-by-id', 'new-lists', 'filter-sort', 'related', 'mixed']))
+  expect(names).not.toContain('kind-range')
 })
 
 test('a placeholder of words becomes each of them', () => {
