@@ -1,15 +1,16 @@
 // Lists of one entity: from the response cache, the copy in memory, or the database; 304 for unchanged pages. Spec 4.2.
 import type { ColumnTable } from '../columns/columnTable.ts'
+import type { Tables } from '../columns/tables.ts'
 import { compileList } from '../compile/list.ts'
 import { ApiError } from '../errors.ts'
 import { Abandoned } from '../execute/listReads.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
 import { countDatabaseList, countKeptList, countMemoryList } from '../metrics/counts.ts'
-import type { Entity } from '../model/entity.ts'
+import type { Entity, Property } from '../model/entity.ts'
 import { type Conditions, hasWeakly } from '../model/entityTag.ts'
 import { listCostOf } from '../model/listCost.ts'
-import { isOfOtherRows, type ListQuery } from '../model/query.ts'
+import { type Filter, type ListQuery, otherEntities } from '../model/query.ts'
 import type { View } from '../model/view.ts'
 import { parseConditions } from '../parse/headers.ts'
 import { parseList } from '../parse/list.ts'
@@ -33,7 +34,7 @@ export async function pageList(view: View, parts: ResourceParts, call: ResourceR
   // cache has no faults.
   const cachedTables = memory.responses.tablesOf(target)
   const parsed = cachedTables === null ? parse() : null
-  const tables = cachedTables ?? tablesOf(view)
+  const tables = cachedTables ?? tablesOfList(view, parsed as ListQuery)
   const copies = memory.allOf(tables)
   if (copies === null) {
     const query = parsed ?? parse()
@@ -48,21 +49,20 @@ export async function pageList(view: View, parts: ResourceParts, call: ResourceR
     return cached
   }
   const query = parsed ?? parse()
-  if (query.filters.some(isOfOtherRows) || query.choice?.related.length)
-    return pageFromDatabase(view, parts, call, query, 'values')
   const turn = memory.slices.next(call.key)
   if (turn !== null) {
     await turn
     if (call.request.signal.aborted) throw new Abandoned()
   }
-  const prepare = (table: ColumnTable) => table.prepare(query, call)
+  const others = tablesIn(copies)
+  const prepare = (table: ColumnTable) => table.prepare(query, call, others)
   const wait = (attempt: number) => waitFor(memory, copies, prepare, attempt)
   for (let attempt = 1, waiting = wait(attempt); waiting; waiting = wait(++attempt)) await waiting
   // No `await` from here on: the answer is stored for the state of the copies that `find` reads.
   const version = memory.versionOf(copies)
   if (version === null) return pageFromDatabase(view, parts, call, query, reasonOf(copies))
   const startMs = performance.now()
-  const found = ownOf(copies).columns.lists.find(query)
+  const found = ownOf(copies).columns.lists.find(query, others)
   memory.slices.note(performance.now() - startMs)
   if (typeof found === 'string') return pageFromDatabase(view, parts, call, query, found)
   countMemoryList(found.way)
@@ -71,9 +71,19 @@ export async function pageList(view: View, parts: ResourceParts, call: ResourceR
   return reply
 }
 
-/** Returns the tables that a query needs, its own first. */
-export function tablesOf(view: View): readonly Entity[] {
-  return [view.whole]
+function tablesOfList(view: View, { filters, choice }: ListQuery): readonly Entity[] {
+  return tablesOf(view, filters, choice?.related ?? [])
+}
+
+/** Returns the entities whose tables a query needs, its own first. */
+export function tablesOf({ whole }: View, filters: readonly Filter[], properties: readonly Property[]): readonly Entity[] {
+  const others = otherEntities(filters, properties)
+  return others.length === 0 ? [whole] : [whole, ...others.filter((other) => other !== whole)]
+}
+
+/** Returns the tables of copies by their names. */
+export function tablesIn(copies: readonly TableCopy[]): Tables {
+  return (name) => copies.find(({ entity }) => entity.table === name)?.columns
 }
 
 /** Returns the copy of the list's own table. */

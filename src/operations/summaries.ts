@@ -11,6 +11,7 @@ import type { Version } from '../memory/questionQueue.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
 import { countFrom } from '../metrics/counts.ts'
+import type { Entity } from '../model/entity.ts'
 import { parentRowOf } from '../model/listCost.ts'
 import { isOfOtherRows } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
@@ -22,7 +23,7 @@ import { parseSummary } from '../parse/summary.ts'
 import type { Reply } from '../respond/reply.ts'
 import { streamHeaders } from '../respond/stream.ts'
 import { respondSummary, summaryWriter } from '../respond/summary.ts'
-import { ownOf, tablesOf, targetOf, waitFor, withAdvice } from './lists.ts'
+import { ownOf, tablesIn, tablesOf, targetOf, waitFor, withAdvice } from './lists.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { replyStreamed, requireSameView, textsOf, whileAllowed } from './streams.ts'
 
@@ -39,7 +40,7 @@ export async function pageSummary(view: View, parts: ResourceParts, call: Resour
   // As in `pageList`: faults are named whatever the database does, and copies that are not current have no cached response.
   const cachedTables = memory.responses.tablesOf(target)
   const parsed = cachedTables === null ? parse() : null
-  const tables = cachedTables ?? tablesOf(view)
+  const tables = cachedTables ?? tablesOfSummary(view, parsed as SummaryQuery)
   const copies = memory.allOf(tables)
   if (copies === null) return pageFromDatabase(view, parts, call, parsed ?? parse())
   await memory.refresh(copies)
@@ -49,7 +50,6 @@ export async function pageSummary(view: View, parts: ResourceParts, call: Resour
     return cached
   }
   const query = parsed ?? parse()
-  if (isOfSeveralTables(query)) return pageFromDatabase(view, parts, call, query)
   const reply = await withGroups(call, memory, copies, query, async (grouping, version) => {
     const rows = await memory.slices.run(call, grouping.page((query.page - 1) * query.pageSize, query.pageSize))
     const page = respondSummary(query, rows, grouping.total, call.url)
@@ -66,18 +66,14 @@ export function streamSummary(view: View, parts: ResourceParts, call: ResourceRe
   const query = parseSummary(view, call.query, form)
   const headers = streamHeaders(`${view.plural}Summary`, form, call.request.headers)
   const requireAllowed = async () => {
-    if (keysInUse) requireSameView(await keysInUse.rightsOf(call.request), view, isOfSeveralTables(query))
+    if (keysInUse) requireSameView(await keysInUse.rightsOf(call.request), view, hasPaths(query))
   }
   return replyStreamed(call, summaryLimit, { headers, form }, async (slot) => {
     const hold = (bytes: number) => summaryLimit.hold(call.key, slot, bytes)
     const writer = summaryWriter(query, form)
-    const copies = memory?.allOf(tablesOf(view)) ?? null
+    const copies = memory?.allOf(tablesOfSummary(view, query)) ?? null
     if (copies !== null) await memory?.refresh(copies)
-    const grouping =
-      memory &&
-      copies &&
-      !isOfSeveralTables(query) &&
-      (await withGroups(call, memory, copies, query, async (found) => takeGroups(found, hold)))
+    const grouping = memory && copies && (await withGroups(call, memory, copies, query, async (found) => takeGroups(found, hold)))
     if (!grouping) {
       const { rows } = await readGroups(view, parts, call, query, null)
       hold(CELL_BYTES * rows.length * (rows[0]?.length ?? 0))
@@ -87,8 +83,16 @@ export function streamSummary(view: View, parts: ResourceParts, call: ResourceRe
   })
 }
 
-/** Returns whether a summary needs rows of other entities. */
-function isOfSeveralTables({ filters, keys, figures }: SummaryQuery): boolean {
+function tablesOfSummary(view: View, { filters, keys, figures }: SummaryQuery): readonly Entity[] {
+  return tablesOf(
+    view,
+    filters,
+    [...keys, ...figures].map(({ property }) => property),
+  )
+}
+
+/** Returns whether a summary depends on rights to read what its references lead to. */
+function hasPaths({ filters, keys, figures }: SummaryQuery): boolean {
   return filters.some(isOfOtherRows) || [...keys, ...figures].some(({ property }) => property.related !== null)
 }
 
@@ -120,12 +124,13 @@ async function withGroups<Result>(
   let grouping: Grouping | null = null
   try {
     if (call.request.signal.aborted) throw new Abandoned()
-    const prepare = (table: ColumnTable) => table.prepareGroups(query, call)
+    const others = tablesIn(copies)
+    const prepare = (table: ColumnTable) => table.prepareGroups(query, call, others)
     const wait = (attempt: number) => waitFor(memory, copies, prepare, attempt)
     for (let attempt = 1, waiting = wait(attempt); waiting; waiting = wait(++attempt)) await waiting
     // In the turn of the event loop in which there was nothing to wait for.
     const version = memory.versionOf(copies)
-    grouping = version === null ? null : ownOf(copies).columns.group(query)
+    grouping = version === null ? null : ownOf(copies).columns.group(query, others)
     if (version === null || grouping === null) return null
     await memory.slices.run(call, grouping.steps())
     countSummary('memory')
@@ -153,7 +158,7 @@ async function readGroups(
   query: SummaryQuery,
   page: { readonly offset: number; readonly size: number } | null,
 ) {
-  for (const table of tablesOf(view)) memory?.load(table)
+  for (const table of tablesOfSummary(view, query)) memory?.load(table)
   countSummary('database')
   const statement = compileSummary(view.whole, query, page)
   const parentRow = parentRowOf(query.filters)
