@@ -85,7 +85,7 @@ export class ColumnTable {
     this.bitmaps = bitmaps
     const { coded, uncodedRows } = this
     this.changes = new TableChanges(columns)
-    const conditions = new TableConditions({ coded, store, bitmaps, texts, changes: this.changes })
+    const conditions = new TableConditions({ coded, store, indexes, bitmaps, texts, changes: this.changes })
     this.conditions = conditions
     const lookUp = new TableLookUp({ coded, store, indexes, bitmaps, conditions, uncodedRows })
     this.lookUp = lookUp

@@ -4,9 +4,9 @@ import type { Bound } from './checkpoints.ts'
 import { type CodeSet, FewCodes, TextCodes } from './codeSet.ts'
 import { type Code, halvesTo, NO_CODE } from './codes.ts'
 import { AFTER_IDS, BEFORE_IDS, type Ranks } from './columnOrder.ts'
-import type { ColumnStore } from './columnStore.ts'
-import { type Condition, isRange } from './conditions.ts'
-import type { IdSet } from './idSet.ts'
+import { type ColumnStore, ID } from './columnStore.ts'
+import { type Condition, isRange, type ReferredRows } from './conditions.ts'
+import { type IdRange, IdSet } from './idSet.ts'
 import type { Indexes, Room } from './indexes.ts'
 import { KernelFull } from './kernel.ts'
 import type { SortedIndex } from './sortedIndex.ts'
@@ -21,6 +21,8 @@ const TEXTS_MIN = 256
 const SLICES_MAX = 256
 /** Least size of the place for marks. */
 const MARKS_BYTES_MIN = 4_096
+/** Rows that a pass looks up in a set of ids in the time in which those of one id are found by the index. */
+const SCANNED_SLICE = 512
 /** Rows that a scan of the codes passes in the time in which one bit is flipped. */
 const SCANNED_ROWS = 8
 
@@ -67,7 +69,7 @@ export class ConditionBitmaps {
   private readonly conditionBits: number
   /** Bytes of the codes of kept conditions. */
   private codesBytes = 0
-  /** The place for a mark of each text, and its size. */
+  /** The place for a mark of each text, or a bit of each id, and its size. */
   private marks = 0
   private marksBytes = 0
 
@@ -115,8 +117,38 @@ export class ConditionBitmaps {
 
   /** The rows of a condition as a part of an index; null: it is no range, or the index is not there. */
   sliceOf(condition: Condition): Slice | null {
+    if (condition.referred !== null) return this.sliceOfOne(condition, condition.referred)
     const index = isRange(condition) ? this.indexFor(condition) : null
     return index && sliceBetween(index, condition.least, condition.greatest)
+  }
+
+  /** The rows that refer to a single row, or to none; null: there are more, or the bitmap is kept. */
+  private sliceOfOne(condition: Condition, referred: ReferredRows): Slice | null {
+    if (condition.isComplement || this.isCurrent(condition)) return null
+    const ids = referred.ids()
+    const index = ids.count <= 1 ? this.indexes.want(condition.column, 'codes') : null
+    if (index === null) return null
+    for (const id of ids.each()) return sliceBetween(index, id, id)
+    return sliceBetween(index, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY)
+  }
+
+  /** Returns whether the bitmap of a condition is kept, and is that of the rows as they are now. */
+  private isCurrent(condition: Condition): boolean {
+    const kept = this.kept.get(condition.key)
+    return kept !== undefined && kept.version === versionOf(condition)
+  }
+
+  /** The ids of some rows. @throws KernelFull */
+  idsOf({ bits, count }: Rows, range: IdRange): IdSet {
+    const { store } = this
+    const { kernel, bitmapBytes } = store
+    const bytes = range.bits / 8
+    const place = this.placeOfMarks(bytes)
+    kernel.octets.fill(0, place, place + bytes)
+    const column = store.addressOf(ID)
+    if (store.isWide(ID)) kernel.wasm.setIds64(bits, bitmapBytes, column, BigInt(range.base), place)
+    else kernel.wasm.setIds32(bits, bitmapBytes, column, range.base, place)
+    return new IdSet(range.base, range.bits, kernel.words.slice(place >>> 2, (place + bytes) >>> 2), count)
   }
 
   /** Writes a bitmap of the rows of slots to the place of results. */
@@ -130,7 +162,7 @@ export class ConditionBitmaps {
   /** Tests whether rows meet a condition; the test holds until a row changes. @throws KernelFull; IndexMissing */
   testFor(condition: Condition): (slot: number) => boolean {
     const kept = this.kept.get(condition.key)
-    if (kept === undefined || kept.version !== versionOf(condition)) return this.testOf(condition, this.amongOf(condition))
+    if (kept === undefined || !this.isCurrent(condition)) return this.testOf(condition, this.amongOf(condition))
     const { words } = this.store.kernel
     return (slot) => ((words[(kept.bits >>> 2) + (slot >> 5)] >>> (slot & 31)) & 1) === 1
   }
@@ -247,7 +279,7 @@ export class ConditionBitmaps {
   private make(condition: Condition, to: number): Rows | null {
     const { store } = this
     const { kernel, liveBits, bitmapBytes } = store
-    if (condition.referred !== null) this.makeReferred(condition.column, condition.referred.ids(), to)
+    if (condition.referred !== null) this.makeReferring(condition.column, condition.referred.ids(), to)
     else if (condition.among === null) this.makeRange(condition, to)
     else if (!this.makeAmong(condition, condition.among, to)) return null
     const combine = condition.isComplement ? kernel.wasm.andNot : kernel.wasm.and
@@ -281,7 +313,6 @@ export class ConditionBitmaps {
   private makeAmong(condition: Condition, codes: readonly Code[], to: number): boolean {
     const { column } = condition
     const { store } = this
-    const { kernel, bitmapBytes } = store
     const texts = this.textCodesEnd(column)
     const index = texts === null || codes.length <= SLICES_MAX ? this.indexFor(condition) : null
     if (index === null) {
@@ -292,50 +323,65 @@ export class ConditionBitmaps {
       this.writeMarked(store.addressOf(column), (code) => marks[code] === 1, texts, to)
       return true
     }
+    this.writeSlices(index, codes, to)
+    return true
+  }
+
+  /** Writes a bitmap of the rows whose code of a column is one of the ids: by the index if they are few, else by a pass. */
+  private makeReferring(column: number, ids: IdSet, to: number) {
+    const index = ids.count * SCANNED_SLICE <= this.store.slots ? this.indexes.want(column, 'codes') : null
+    if (index === null) this.passReferring(column, ids, to)
+    else this.writeSlices(index, ids.each(), to)
+  }
+
+  private writeSlices(index: SortedIndex, codes: Iterable<Code>, to: number) {
+    const { kernel, bitmapBytes } = this.store
     kernel.words.fill(0, to >>> 2, (to + bitmapBytes) >>> 2)
     for (const code of codes) {
       const slice = sliceBetween(index, code, code)
       index.eachRun(slice.from.place, slice.to.place, (address, count) => kernel.wasm.flip(address, count, to))
     }
-    return true
   }
 
-  /** Writes a bitmap of the rows whose code of a column is one of the ids. */
-  private makeReferred(column: number, ids: IdSet, to: number) {
+  private passReferring(column: number, ids: IdSet, to: number) {
     const { store } = this
     const { kernel, slotsInUse, bitmapBytes } = store
     // The bit after all others stays 0: it stands for all codes beyond them.
-    const bytes = ids.bytes + 4
-    if (bytes > this.marksBytes) this.growMarks(bytes)
-    const words = this.marks >>> 2
+    const place = this.placeOfMarks(ids.bytes + 4)
+    const words = place >>> 2
     kernel.words.set(ids.words, words)
     kernel.words[words + ids.words.length] = 0
     const address = store.addressOf(column)
     if (store.isWide(column)) {
-      kernel.wasm.amongIds64(address, slotsInUse, this.marks, BigInt(ids.base), ids.bits, to)
+      kernel.wasm.amongIds64(address, slotsInUse, place, BigInt(ids.base), ids.bits, to)
       return
     }
     // Greater ids do not fit into the column.
     const size = Math.min(ids.bits, 2 ** 31 - ids.base)
     if (size <= 0) kernel.words.fill(0, to >>> 2, (to + bitmapBytes) >>> 2)
-    else kernel.wasm.amongIds32(address, slotsInUse, this.marks, ids.base, size, to)
+    else kernel.wasm.amongIds32(address, slotsInUse, place, ids.base, size, to)
   }
 
   private writeMarked(address: number, isMarked: (code: number) => boolean, texts: number, to: number) {
     const { kernel, slotsInUse } = this.store
-    if (texts > this.marksBytes) this.growMarks(texts)
-    for (let code = 0; code < texts; code++) kernel.octets[this.marks + code] = Number(isMarked(code))
-    kernel.wasm.marked(address, slotsInUse, this.marks, to)
+    const place = this.placeOfMarks(texts)
+    for (let code = 0; code < texts; code++) kernel.octets[place + code] = Number(isMarked(code))
+    kernel.wasm.marked(address, slotsInUse, place, to)
   }
 
-  /** Doubles the place for marks: each size is given back once, and dictionaries grow by a few texts at a time. */
-  private growMarks(texts: number) {
+  /**
+   * A place for the marks of texts, or the bits of ids, until the next call. It is doubled: each size is given back once, and
+   * dictionaries grow by a few texts at a time. @throws KernelFull
+   */
+  private placeOfMarks(wanted: number): number {
+    if (wanted <= this.marksBytes) return this.marks
     const { kernel } = this.store
-    const bytes = Math.max(MARKS_BYTES_MIN, 2 ** Math.ceil(Math.log2(texts)))
+    const bytes = Math.max(MARKS_BYTES_MIN, 2 ** Math.ceil(Math.log2(wanted)))
     const marks = kernel.reserve(bytes)
     if (this.marksBytes > 0) kernel.free(this.marks, this.marksBytes)
     this.marks = marks
     this.marksBytes = bytes
+    return marks
   }
 
   /** The index by which the condition is met, if it is there; else it is built, if it is worth it. */

@@ -2,7 +2,6 @@
 import type { CodeSet } from './codeSet.ts'
 import type { Code } from './codes.ts'
 import { type ColumnStore, ID } from './columnStore.ts'
-import { Reservations } from './kernel.ts'
 
 /** Bits of a word, and of the steps in which sets begin. */
 const WORD = 32
@@ -19,10 +18,10 @@ export interface IdRange {
   readonly bits: number
 }
 
-/** Returns the range of a table's ids; null: they lie too far apart for sets. */
-export function idRangeOf(store: ColumnStore): IdRange | null {
-  const least = store.leastOf(ID)
-  const greatest = store.greatestOf(ID)
+/** Returns the range of a table's ids, and of another one; null: they lie too far apart for sets. */
+export function idRangeOf(store: ColumnStore, other: number | null = null): IdRange | null {
+  const least = Math.min(store.leastOf(ID), other ?? Number.POSITIVE_INFINITY)
+  const greatest = Math.max(store.greatestOf(ID), other ?? Number.NEGATIVE_INFINITY)
   // No row was ever there.
   if (least > greatest) return { base: 0, bits: WORD }
   const base = Math.floor(least / WORD) * WORD
@@ -31,27 +30,16 @@ export function idRangeOf(store: ColumnStore): IdRange | null {
 }
 
 export class IdSet implements CodeSet {
-  private constructor(
+  constructor(
     readonly base: number,
     /** Bits, as many as those of all words. */
     readonly bits: number,
     readonly words: Int32Array,
-    readonly count: number,
+    public count: number,
   ) {}
 
-  /** The ids of `count` rows of a bitmap. @throws KernelFull */
-  static ofRows(store: ColumnStore, { base, bits }: IdRange, rows: number, count: number): IdSet {
-    const { kernel, bitmapBytes } = store
-    const memory = new Reservations(kernel)
-    try {
-      const to = memory.reserve(bits / 8)
-      const column = store.addressOf(ID)
-      if (store.isWide(ID)) kernel.wasm.setIds64(rows, bitmapBytes, column, BigInt(base), to)
-      else kernel.wasm.setIds32(rows, bitmapBytes, column, base, to)
-      return new IdSet(base, bits, kernel.words.slice(to >>> 2, (to >>> 2) + bits / WORD), count)
-    } finally {
-      memory.release()
-    }
+  static empty({ base, bits }: IdRange): IdSet {
+    return new IdSet(base, bits, new Int32Array(bits / WORD), 0)
   }
 
   get bytes(): number {
@@ -61,6 +49,17 @@ export class IdSet implements CodeSet {
   has(code: Code): boolean {
     const at = Number(code) - this.base
     return at >= 0 && at < this.bits && ((this.words[at >>> 5] >>> (at & 31)) & 1) === 1
+  }
+
+  /** Adds an id of the range; false: it was there. */
+  add(id: number): boolean {
+    const at = id - this.base
+    const bit = 1 << (at & 31)
+    const before = this.words[at >>> 5]
+    if ((before & bit) !== 0) return false
+    this.words[at >>> 5] = before | bit
+    this.count++
+    return true
   }
 
   /** The ids, ascending. */

@@ -20,25 +20,33 @@ interface LookUpParts {
   readonly uncodedRows: ReadonlyMap<number, UncodedValues>
 }
 
+/** A reference that was followed from some rows. */
+interface Step {
+  readonly from: LookedUp
+  readonly reference: Property
+  readonly view: View
+  readonly rows: LookedUp
+}
+
 /** Finds rows of a table by their ids. */
 export class TableLookUp implements RowLookUp {
   constructor(private readonly parts: LookUpParts) {}
 
   /** The values of related properties for rows of the table; or why they cannot be found. @throws KernelFull; IndexMissing */
   columnsOf(slots: ArrayLike<number>, properties: readonly Property[], tables: Tables): RelatedColumn[] | Reason {
-    const steps = new Map<string, LookedUp>()
+    const own: LookedUp = { table: this, slots: Int32Array.from(slots) }
+    const steps: Step[] = []
     const columns: RelatedColumn[] = []
     for (const property of properties) {
-      let rows: LookedUp = { table: this, slots: Int32Array.from(slots) }
+      let rows = own
       let last = property
-      for (let path = ''; last.related !== null; last = last.related.property) {
+      for (; last.related !== null; last = last.related.property) {
         const { reference, view } = last.related
-        // A list has one view for each path.
-        path = `${path}${reference.name}.`
-        const known = steps.get(path)
-        const next = known ?? rows.table.follow(rows.slots, reference, view, tables)
+        const from = rows
+        const known = steps.find((step) => step.from === from && step.reference === reference && step.view === view)
+        const next = known?.rows ?? from.table.follow(from.slots, reference, view, tables)
         if (typeof next === 'string') return next
-        steps.set(path, next)
+        if (known === undefined) steps.push({ from, reference, view, rows: next })
         rows = next
       }
       columns.push(rows.table.valuesOf(rows.slots, last))

@@ -1,17 +1,19 @@
 // Conditions of a table's filters, also of those on the rows that its references name: these are sets of ids of another table.
 import type { Filter, Property, View } from '../model/entity.ts'
 import { matchesNone } from '../model/query.ts'
+import { ChainSearch } from './chainRows.ts'
 import type { ColumnStore } from './columnStore.ts'
 import type { ConditionBitmaps } from './conditionBitmaps.ts'
 import { type Coded, type Condition, conditionsOf, type KnownTexts, type Reason, type ReferredRows } from './conditions.ts'
 import { type IdRange, IdSet, idRangeOf } from './idSet.ts'
-import { IndexMissing } from './indexes.ts'
+import { type Indexes, IndexMissing } from './indexes.ts'
 import type { TableChanges } from './tableChanges.ts'
 import type { RowConditions, Tables } from './tables.ts'
 
 interface ConditionParts {
   readonly coded: Coded
   readonly store: ColumnStore
+  readonly indexes: Indexes
   readonly bitmaps: ConditionBitmaps
   readonly texts: KnownTexts
   readonly changes: TableChanges
@@ -31,11 +33,13 @@ export class TableConditions implements RowConditions {
   /** Returns the conditions of filters; or why codes cannot decide. They hold until this or another table changes. */
   of(filters: readonly Filter[], tables: Tables): Condition[] | Reason {
     const own: Filter[] = []
+    const chains: Filter[] = []
     const paths: PathFilters[] = []
     for (const filter of filters) {
       const { related } = filter.property
       if (related === null) {
-        own.push(filter)
+        if (filter.operator.isChain) chains.push(filter)
+        else own.push(filter)
         continue
       }
       const { reference, view, property } = related
@@ -45,12 +49,27 @@ export class TableConditions implements RowConditions {
     }
     const conditions = conditionsOf(this.parts.coded, own, this.parts.texts)
     if (typeof conditions === 'string') return conditions
-    for (const path of paths) {
-      const condition = this.ofPath(path, tables)
-      if (typeof condition === 'string') return condition
-      conditions.push(condition)
+    for (const of of [...chains.map((chain) => this.ofChain(chain, tables)), ...paths.map((path) => this.ofPath(path, tables))]) {
+      if (typeof of === 'string') return of
+      conditions.push(of)
     }
     return conditions
+  }
+
+  private ofChain({ property, value, chain }: Filter, tables: Tables): Condition | Reason {
+    const { coded, store } = this.parts
+    if (!chain) throw new Error(`a chain of ${property.name} without its rows`)
+    const column = coded.entity.properties.indexOf(property)
+    if (coded.uncoded[column] > 0) return 'values'
+    const visible = this.of(chain.filters, tables)
+    if (typeof visible === 'string') return visible
+    const id = Number(property.kind.printFilter(value as string))
+    // If no row has or had it as its reference, it needs no place among the ids.
+    const isReferred = id >= store.leastOf(column) && id <= store.greatestOf(column)
+    const range = idRangeOf(store, isReferred ? id : null)
+    if (range === null) return 'related'
+    const rows = new ChainRows(this.parts, { id: isReferred ? id : null, range, column, visible })
+    return referring(column, rows, false)
   }
 
   private ofPath({ reference, view, filters }: PathFilters, tables: Tables): Condition | Reason {
@@ -65,17 +84,7 @@ export class TableConditions implements RowConditions {
       ? other.conditions.rowsOf(view.filters, filters, tables)
       : other.conditions.rowsOf([...filters, ...view.filters], [], tables)
     if (typeof rows === 'string') return rows
-    return {
-      column,
-      by: 'codes',
-      least: Number.NEGATIVE_INFINITY,
-      greatest: Number.POSITIVE_INFINITY,
-      among: null,
-      referred: rows,
-      isComplement,
-      key: `${column} ${isComplement ? '!' : ''}.${rows.key}`,
-      codesEnd: Number.POSITIVE_INFINITY,
-    }
+    return referring(column, rows, isComplement)
   }
 
   rowsOf(filters: readonly Filter[], but: readonly Filter[], tables: Tables): ReferredRows | Reason {
@@ -87,6 +96,26 @@ export class TableConditions implements RowConditions {
     if (typeof unmet === 'string') return unmet
     return new ConditionRows(this.parts, range, met, unmet)
   }
+}
+
+/** The condition that a reference names one of these rows; or, if it is a complement, none of them. */
+function referring(column: number, rows: ReferredRows, isComplement: boolean): Condition {
+  return {
+    column,
+    by: 'codes',
+    least: Number.NEGATIVE_INFINITY,
+    greatest: Number.POSITIVE_INFINITY,
+    among: null,
+    referred: rows,
+    isComplement,
+    key: `${column} ${isComplement ? '!' : ''}.${rows.key}`,
+    codesEnd: Number.POSITIVE_INFINITY,
+  }
+}
+
+/** Names conditions. With their lengths, keys do not run into each other. */
+function keyOf(conditions: readonly Condition[]): string {
+  return conditions.map(({ key }) => ` ${key.length} ${key}`).join('')
 }
 
 /** Rows that meet some conditions, and, if there are others, not all of these. */
@@ -102,10 +131,8 @@ class ConditionRows implements ReferredRows {
     private readonly unmet: readonly Condition[],
   ) {
     const all = [...met, ...unmet]
-    // With their lengths, keys do not run into each other.
-    this.key = `${met.length}${all.map(({ key }) => ` ${key.length} ${key}`).join('')}`
-    const own = parts.changes.versionOf(all.map(({ column }) => column))
-    this.version = [own, ...all.flatMap(({ referred }) => referred?.version ?? [])].join(' ')
+    this.key = `${met.length}${keyOf(all)}`
+    this.version = versionOf(parts, all)
   }
 
   /** @throws KernelFull; IndexMissing */
@@ -121,13 +148,66 @@ class ConditionRows implements ReferredRows {
     try {
       const met = bitmaps.rowsOf(this.met, places[0], places[1])
       if (met === null) throw new IndexMissing()
-      if (this.unmet.length === 0) return IdSet.ofRows(store, this.range, met.bits, met.count)
+      if (this.unmet.length === 0) return bitmaps.idsOf(met, this.range)
       const unmet = bitmaps.rowsOf(this.unmet, places[2], places[1])
       if (unmet === null) throw new IndexMissing()
       const count = store.kernel.wasm.andNot(met.bits, unmet.bits, places[0], store.bitmapBytes)
-      return IdSet.ofRows(store, this.range, places[0], count)
+      return bitmaps.idsOf({ bits: places[0], count }, this.range)
     } finally {
       for (const bits of places) store.freeBitmap(bits)
     }
   }
+}
+
+interface ChainTop {
+  /** The id with which the chain ends; null: no row refers to it. */
+  readonly id: number | null
+  readonly range: IdRange
+  readonly column: number
+  /** Conditions of the rows through which the chain leads. */
+  readonly visible: readonly Condition[]
+}
+
+/** A row, and all rows whose references lead there. */
+class ChainRows implements ReferredRows {
+  readonly key: string
+  readonly version: string
+  private found: IdSet | null = null
+
+  constructor(
+    private readonly parts: ConditionParts,
+    private readonly top: ChainTop,
+  ) {
+    const { id, column, visible } = top
+    this.key = `${id} ${column}${keyOf(visible)}`
+    this.version = versionOf(parts, visible, column)
+  }
+
+  /** @throws KernelFull; IndexMissing */
+  ids(): IdSet {
+    this.found ??= this.find()
+    return this.found
+  }
+
+  private find(): IdSet {
+    const { id, range, column, visible } = this.top
+    if (id === null) return IdSet.empty(range)
+    const { store, indexes, bitmaps } = this.parts
+    const index = indexes.want(column, 'codes')
+    if (visible.length === 0) return new ChainSearch({ store, column, range, visible: null }).find(id, index)
+    const places = [store.reserveBitmap(), store.reserveBitmap()] as const
+    try {
+      const rows = bitmaps.rowsOf(visible, ...places)
+      if (rows === null) throw new IndexMissing()
+      return new ChainSearch({ store, column, range, visible: rows.bits }).find(id, index)
+    } finally {
+      for (const bits of places) store.freeBitmap(bits)
+    }
+  }
+}
+
+/** Stays the same while the rows that meet some conditions do, and the values of a column. */
+function versionOf({ changes }: ConditionParts, conditions: readonly Condition[], ...columns: readonly number[]): string {
+  const own = changes.versionOf([...columns, ...conditions.map(({ column }) => column)])
+  return [own, ...conditions.flatMap(({ referred }) => referred?.version ?? [])].join(' ')
 }
