@@ -11,7 +11,7 @@ interface Group {
   /** Lists that came since the last question was sent; null: none did. */
   waiting: Demand | null
   /** Versions of several copies, in the order of their numbers, when they were of one moment; null: unknown. */
-  versions: Version | null
+  versions: string | null
   /** Time until which there are no joint questions, because one has failed. */
   pausedUntilMs: number
 }
@@ -57,7 +57,8 @@ export class QuestionQueue {
    * @throws ApiError for a single copy, if PostgreSQL does not answer
    */
   refresh(copies: readonly TableCopy[]): Promise<void> {
-    const group = this.groupOf(copies)
+    const key = keyOf(copies)
+    const group = this.groups.get(key) ?? this.addGroup(key)
     if (group.waiting !== null) return group.waiting.answer.promise
     if (copies.length > 1 && (copies.some(isUnusable) || performance.now() < group.pausedUntilMs)) {
       // What was of one moment before may be stale now.
@@ -72,16 +73,14 @@ export class QuestionQueue {
 
   /** Returns the version of copies that are of one moment; null if they are not, or if one is unusable. */
   versionOf(copies: readonly TableCopy[]): Version | null {
+    const [first] = copies
+    if (copies.length === 1 && first) return first.unusable === null ? first.version : null
     if (copies.some(isUnusable)) return null
     const versions = versionsOf(copies)
-    if (copies.length === 1) return versions
     return this.groups.get(keyOf(copies))?.versions === versions ? versions : null
   }
 
-  private groupOf(copies: readonly TableCopy[]): Group {
-    const key = keyOf(copies)
-    const known = this.groups.get(key)
-    if (known !== undefined) return known
+  private addGroup(key: Version): Group {
     if (this.groups.size >= GROUPS_MAX)
       for (const [other, { waiting }] of this.groups) if (waiting === null) this.groups.delete(other)
     const group: Group = { waiting: null, versions: null, pausedUntilMs: 0 }
@@ -206,9 +205,7 @@ function keyOf(copies: readonly TableCopy[]): Version {
     .join()
 }
 
-function versionsOf(copies: readonly TableCopy[]): Version {
-  const [first] = copies
-  if (copies.length === 1 && first) return first.version
+function versionsOf(copies: readonly TableCopy[]): string {
   return byNumber(copies)
     .map(({ version }) => version)
     .join()

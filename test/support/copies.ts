@@ -1,3 +1,4 @@
+import type { Reader } from '../../src/columns/collation.ts'
 import { ColumnTable } from '../../src/columns/columnTable.ts'
 import { Slices } from '../../src/columns/slices.ts'
 import type { Database } from '../../src/execute/database.ts'
@@ -9,7 +10,7 @@ interface CopyOptions {
   readonly url: string
   readonly database: Database
   /** Connection for questions; default: `database`. */
-  readonly questions?: Database
+  readonly questions?: Reader
   onLost(error: unknown): void
   /** Writes rows after the copy is read. */
   write?(): Promise<unknown>
