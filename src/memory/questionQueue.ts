@@ -20,6 +20,7 @@ interface Group {
 interface Demand {
   readonly group: Group
   readonly copies: readonly TableCopy[]
+  readonly sinceMs: number
   readonly answer: PromiseWithResolvers<void>
 }
 
@@ -34,10 +35,12 @@ const GROUPS_MAX = 200
 /** Pause after a joint question that failed. Its lists go to PostgreSQL, and those of single tables do not wait for it. */
 const PAUSE_MS = 1_000
 /**
- * Time for which lists of a table wait while a joint question waits for another table. Without it, tables that are asked in turn
- * would never be free at the same time.
+ * Time for which lists of a table wait while a joint question waits for another table. Without it, tables that are asked about in
+ * turn would hardly ever be free at the same time.
  */
-const HELD_MS_MAX = 20
+const HELD_MS_MAX = 100
+/** Time after which PostgreSQL answers lists of several tables that wait for one of them. */
+const QUEUED_MS_MAX = 1_000
 
 /** Sends questions about copies: one for all lists that wait. A copy is in one question at a time. docs/memory.md */
 export class QuestionQueue {
@@ -60,12 +63,13 @@ export class QuestionQueue {
     const key = keyOf(copies)
     const group = this.groups.get(key) ?? this.addGroup(key)
     if (group.waiting !== null) return group.waiting.answer.promise
-    if (copies.length > 1 && (copies.some(isUnusable) || performance.now() < group.pausedUntilMs)) {
+    const sinceMs = performance.now()
+    if (copies.length > 1 && (copies.some(isUnusable) || sinceMs < group.pausedUntilMs)) {
       // What was of one moment before may be stale now.
       group.versions = null
       return Promise.resolve()
     }
-    group.waiting = { group, copies, answer: Promise.withResolvers() }
+    group.waiting = { group, copies, sinceMs, answer: Promise.withResolvers() }
     this.demands.push(group.waiting)
     if (!copies.some((copy) => this.asked.has(copy))) this.beginSoon()
     return group.waiting.answer.promise
@@ -108,9 +112,7 @@ export class QuestionQueue {
       const { copies, group } = demand
       const larger = rounds.find((round) => copies.every((copy) => round.copies.includes(copy)))
       if (larger === undefined && copies.some(isBusy)) {
-        this.demands.push(demand)
-        const isBrief = (copy: TableCopy) => !held.has(copy) && nowMs - (this.asked.get(copy) ?? nowMs) < HELD_MS_MAX
-        if (copies.length > 1 && copies.every(isBrief)) for (const copy of copies) held.add(copy)
+        this.postpone(demand, held, nowMs)
         continue
       }
       group.waiting = null
@@ -122,11 +124,23 @@ export class QuestionQueue {
     for (const { copies, demands } of rounds)
       if (copies.length === 1) this.askAlone(copies[0] as TableCopy, demands)
       else this.askTogether(copies, demands)
-    // What a copy is held for may take long.
-    if (held.size > 0) this.timer ??= setTimeout(this.stopHolding, HELD_MS_MAX)
+    // A question that joint ones wait for may take long.
+    if (this.demands.some(({ copies }) => copies.length > 1)) this.timer ??= setTimeout(this.lookAgain, HELD_MS_MAX)
   }
 
-  private readonly stopHolding = () => {
+  /** Lets a demand wait for the next turn. If it is of several tables, all are held for it, unless one is asked about for long. */
+  private postpone(demand: Demand, held: Set<TableCopy>, nowMs: number) {
+    const { copies, sinceMs } = demand
+    if (copies.length > 1 && nowMs - sinceMs > QUEUED_MS_MAX) {
+      giveUp(demand)
+      return
+    }
+    this.demands.push(demand)
+    const isSoonFree = (copy: TableCopy) => !held.has(copy) && nowMs - (this.asked.get(copy) ?? nowMs) < HELD_MS_MAX
+    if (copies.length > 1 && copies.every(isSoonFree)) for (const copy of copies) held.add(copy)
+  }
+
+  private readonly lookAgain = () => {
     this.timer = null
     this.beginSoon()
   }
@@ -147,11 +161,7 @@ export class QuestionQueue {
   private catchUp(copy: TableCopy) {
     const ended = this.demands.filter(({ copies }) => copies.includes(copy))
     this.demands = this.demands.filter((demand) => !ended.includes(demand))
-    for (const { group, answer } of ended) {
-      group.waiting = null
-      group.versions = null
-      answer.resolve()
-    }
+    for (const demand of ended) giveUp(demand)
     // The interval of refreshes asks again if it fails.
     this.refresh([copy]).catch(() => undefined)
   }
@@ -181,6 +191,13 @@ export class QuestionQueue {
   private continue() {
     if (this.demands.length > 0) this.beginSoon()
   }
+}
+
+/** Lets PostgreSQL answer the lists: their copies are not brought to one moment. */
+function giveUp({ group, answer }: Demand) {
+  group.waiting = null
+  group.versions = null
+  answer.resolve()
 }
 
 /** Several tables come first: questions about them answer those about each. */
