@@ -30,6 +30,7 @@ export function hooksCommand(readSettings: () => Config): Command {
   addCommand(hooks, 'add', 'Post what changes from now on, and show the secret this once, as the last line.', EXAMPLE, [
     URL_FLAGS,
   ])
+    .usage(`${URL_FLAGS} (${ENTITY_FLAGS} | ${RIGHT_FLAGS})... [options]`)
     .option(URL_FLAGS, 'where to: https://receiver.example.com/path', parserOf(readHookUrl))
     .option(ENTITY_FLAGS, 'Employees:update,delete, or Employees, or *; may be given several times', collect)
     .option(RIGHT_FLAGS, "'read Employees?fields=Id,JobTitle': show no other properties; one for each entity", collect)
@@ -58,7 +59,8 @@ export function hooksCommand(readSettings: () => Config): Command {
 
 async function add(config: Config, { url, entity, right, json }: Add, command: Command) {
   const entities = await loadEntities(config.entitiesDir)
-  if (entity === undefined && right === undefined) command.error(`error: required option '${ENTITY_FLAGS}' not specified`)
+  if (entity === undefined && right === undefined)
+    command.error(`error: required option '${ENTITY_FLAGS}' or '${RIGHT_FLAGS}' not specified`)
   const rights = right === undefined ? null : orUsage(command, '--right', () => parseHookRights(right, entities))
   const events = orUsage(command, '--entity', () => {
     const texts = entity ?? rights?.map((one) => one.entity.plural) ?? []

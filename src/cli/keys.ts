@@ -146,9 +146,9 @@ function newKey() {
   return { key, id: idOf(key), hash: hashKey(key).toString('hex') }
 }
 
-/** Terms of a key for `--json`: its addresses are a list. */
+/** Terms of a key for `--json`: its rights as `keys list` prints them, those by row and property one a line. */
 function dataOf({ rights, addresses, limits, ends }: KeyTerms) {
-  return { rights, addresses: addresses?.split('\n') ?? null, limits, ends }
+  return { rights: addresses ?? rights, limits, ends }
 }
 
 /** Terms of a key as the end of a sentence; rights by address have lines of their own. */

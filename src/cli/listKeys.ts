@@ -11,8 +11,13 @@ const HEADS = ['NAME', 'ID', 'RIGHTS', 'LIMITS', 'CREATED', 'LAST USED', 'STATE'
 export async function listKeys(config: Config, json: true | undefined): Promise<void> {
   const entities = await loadEntities(config.entitiesDir)
   const listed = await withKeys(config, (store) => store.list())
-  const faults = new Map(findMisfits(listed, entities).map(({ key, fault }) => [key, fault]))
-  const data = listed.map((key) => ({ ...key, addresses: linesOf(key), fault: faults.get(key) ?? null }))
+  // Rights of a key that has ended hold for nothing, whether they fit or not.
+  const misfits = findMisfits(listed.filter(isInForce), entities)
+  const faults = new Map(misfits.map(({ key, fault }) => [key, fault]))
+  const data = listed.map((key) => {
+    const { addresses, ...shown } = key
+    return { ...shown, rights: addresses ?? key.rights, fault: faults.get(key) ?? null }
+  })
   if (listed.length === 0) return report(json, data, 'There are no keys.\n')
   const [head, ...lines] = formatTable([HEADS, ...listed.map(cellsOf)]).match(/.*\n/g) as string[]
   const texts = listed.map((key, index) => {
@@ -21,6 +26,10 @@ export async function listKeys(config: Config, json: true | undefined): Promise<
     return [lines[index], ...below.map((line) => `  ${line}\n`)].join('')
   })
   return report(json, data, head + texts.join(''))
+}
+
+function isInForce({ state }: ListedKey): boolean {
+  return state === 'active' || state === 'expiring'
 }
 
 function linesOf({ addresses }: ListedKey): string[] | null {

@@ -9,6 +9,7 @@ import { readCursorSecret } from '../keys/store.ts'
 import type { KeyRights, Right } from '../model/access.ts'
 import { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
+import { excerpt } from '../model/excerpt.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { suggest } from '../model/nearest.ts'
 import { requireRight } from '../operations/resourceRequest.ts'
@@ -27,11 +28,11 @@ type StoredRights = Pick<KeyRecord, 'rights' | 'addresses'>
 type Target = ReturnType<typeof readRequest>
 type Located = ReturnType<typeof locate>
 
-/** An answer: its status, its total if it is a list, and its JSON. */
+/** An answer: its status, its total if it is a list, and its JSON; null: that of a HEAD has none. */
 interface Answer {
   readonly status: number
   readonly total: number | null
-  readonly body: string
+  readonly body: string | null
   /** Null: the request was answered. */
   readonly error: ApiError | null
 }
@@ -58,13 +59,18 @@ export async function tryAs(config: Config, text: string, as: string | StoredRig
   })
 }
 
-/** Reads `GET /Absences?sort=-Start`; GET may be left out. @throws CommandError for another method */
+const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE']
+
+/** Reads `GET /Absences?sort=-Start`; GET may be left out. @throws CommandError for a method that does not read */
 function readRequest(text: string) {
-  const [, method = 'GET', address = ''] = /^(?:([a-z]+)\s+)?(\S.*)$/is.exec(text.trim()) ?? []
-  if (method.toUpperCase() !== 'GET')
+  const [, word = 'GET', address = ''] = /^(?:([a-z]+)\s+)?(\S.*)$/is.exec(text.trim()) ?? []
+  const method = word.toUpperCase()
+  if (WRITES.includes(method))
     throw new CommandError(`${method} may change rows: try a GET, and writes with a key on a server with a copy of the data`)
+  if (method !== 'GET' && method !== 'HEAD')
+    throw new CommandError(`"${excerpt(word)}" is no method that reads: write GET or HEAD, and a path, as GET /Absences`)
   const [path = '', ...query] = address.split('?')
-  return { path: path.startsWith('/') ? path : `/${path}`, query: query.join('?') }
+  return { method, path: path.startsWith('/') ? path : `/${path}`, query: query.join('?') }
 }
 
 /** Makes the endpoints of a server that has no memory and charges nobody. */
@@ -96,7 +102,7 @@ function locate(router: Router, path: string) {
   throw new CommandError(`there is nothing at ${path} that rights decide about.${hint}`)
 }
 
-async function answerTo({ get, entity, id }: Located, { path, query }: Target, rights: KeyRights): Promise<Answer> {
+async function answerTo({ get, entity, id }: Located, { method, path, query }: Target, rights: KeyRights): Promise<Answer> {
   try {
     const access = entity === null ? null : requireRight(rights, entity, 'read')
     const request = new Request('http://localhost/')
@@ -105,11 +111,12 @@ async function answerTo({ get, entity, id }: Located, { path, query }: Target, r
     if (body === null || isStreamed(body)) throw new Error('a GET for JSON has another answer')
     const total = headers['X-Total-Count']
     const text = typeof body === 'string' ? body : Buffer.from(body).toString()
-    return { status, total: total === undefined ? null : Number(total), body: text, error: null }
+    const shown = method === 'HEAD' ? null : text
+    return { status, total: total === undefined ? null : Number(total), body: shown, error: null }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const { status, body } = respondError(error, '')
-    return { status, total: null, body, error }
+    return { status, total: null, body: method === 'HEAD' ? null : body, error }
   }
 }
 
@@ -125,9 +132,14 @@ async function textOf({ status, total, body, error }: Answer, right: Right | nul
     ...(right === null ? [] : [`properties: ${propertiesOf(right)?.join(', ') ?? 'all'}`]),
   ]
   if (error !== null) about.push(`answer: ${status} ${error.code}: ${error.message}`)
-  else if (total === null) about.push(`answer: ${status}`, body)
-  else about.push(`total: ${total}`, ...(body === '[]' ? [] : await findRows(new UnparsedRows(body, 'array'))))
+  else about.push(total === null ? `answer: ${status}` : `total: ${total}`)
+  if (error === null && body !== null) about.push(...(total === null ? [body] : await linesOf(body)))
   return `${about.join('\n')}\n`
+}
+
+/** Returns the rows of a list, one a line. */
+async function linesOf(body: string): Promise<readonly string[]> {
+  return body === '[]' ? [] : findRows(new UnparsedRows(body, 'array'))
 }
 
 function filtersOf(right: Right | null): string[] {

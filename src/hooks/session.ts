@@ -85,10 +85,11 @@ export class Session {
     return 'sender'
   }
 
-  /** Reads the secret that seals tokens. */
+  /** Reads the secret that seals tokens. @throws Error if the database has none */
   async secret(): Promise<string> {
-    const [row] = await this.run((sql) => sql`select secret from cursor_secret`)
-    return row?.secret
+    const [row] = await this.run((sql) => sql<{ secret: string }[]>`select secret from cursor_secret`)
+    if (!row) throw new Error('the table cursor_secret is empty')
+    return row.secret
   }
 
   async states(): Promise<HookStates> {

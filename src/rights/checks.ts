@@ -2,6 +2,7 @@
 import type { Right, Verb } from '../model/access.ts'
 import { writableSourcesOf } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
+import { equalityHolds, isEquality } from '../model/equalities.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { JsonNumber, Mismatch } from '../model/kinds.ts'
 import { equality } from '../model/operators.ts'
@@ -26,6 +27,8 @@ export function checkRights(rights: readonly Right[], entities: readonly Entity[
       fail(right, `there is another right to ${right.verb} ${right.entity.plural}: a key has one for each verb and collection.`)
   for (const right of rights) {
     const read = find(right.entity, 'read') ?? null
+    checkTogether(right, right.filters)
+    checkTogether(right, right.becomes ?? [])
     if (right.verb === 'create') checkCreate(right)
     if (right.verb === 'update') {
       checkUpdate(right)
@@ -40,6 +43,17 @@ function fail({ text }: Right, message: string): never {
   throw new RightError(`"${excerpt(text)}": ${message}`)
 }
 
+/** Checks that a row can match all filters: one whose values are `A` cannot be `B`, too. */
+function checkTogether(right: Right, filters: readonly Filter[]) {
+  for (const given of filters) {
+    const { kind } = given.property
+    const printed = valuesOf(given)?.map((value) => (value === null ? null : kind.printFilter(value)))
+    const others = filters.filter((other) => other.property === given.property && isEquality(other))
+    if (!printed || printed.some((value) => others.every((other) => equalityHolds(other, value)))) continue
+    fail(right, `${listed(others.map(printFilter), 'and')} contradict each other: no row matches all of them.`)
+  }
+}
+
 /** Checks that the right can create a row: that it can set what a row needs, and what its own filters ask for. */
 function checkCreate(right: Right) {
   const { entity, filters } = right
@@ -48,8 +62,6 @@ function checkCreate(right: Right) {
   for (const filter of filters) {
     const { property } = filter
     const { name } = checkWritten(right, property, 'A new row is checked before it is stored')
-    const equal = filters.filter((other) => other.property === property && other.operator === equality)
-    if (equal.length > 1) fail(right, `${property.name}= is given twice, and no row has both values.`)
     if (!isPreset(filter) && !settable.has(ownProperty(property)) && !presets.has(ownProperty(property)))
       fail(right, `no new row has a value of ${name}: add it to fields, or set it, as in ${name}=<value>.`)
   }

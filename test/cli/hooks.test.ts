@@ -46,7 +46,7 @@ test.each([
   [['--entity', 'Employes:update'], 'Did you mean Employees?'],
   [['--entity', 'Employees:updated'], 'Did you mean update?'],
   [['--entity', 'Employees:'], 'is not what can happen to a row'],
-  [[], "required option '--entity <events>' not specified"],
+  [[], "required option '--entity <events>' or '--right <right>' not specified"],
 ])('an unknown event is refused: %j', async (words, why) => {
   expect(await add(...words)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(why) })
 })

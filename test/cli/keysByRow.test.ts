@@ -34,9 +34,17 @@ describe('keys create --right', () => {
     expect(await stored()).toEqual([{ name: 'payroll', rights: '', addresses: lines.join('\n'), limits: null }])
   })
 
-  test('--json has the rights as a list', async () => {
+  test('--json has the rights one a line, as it has those of whole entities', async () => {
     const { stdout } = await create('payroll', '--right', PAYROLL, '--right', 'read Companies', '--json')
-    expect(JSON.parse(stdout)).toMatchObject({ rights: '', addresses: [PAYROLL, 'read Companies'], ends: null })
+    const rights = `${PAYROLL}\nread Companies`
+    expect(JSON.parse(stdout)).toMatchObject({ rights, ends: null })
+    const valuesOf = async (...words: string[]) => JSON.parse((await keys(...words, '--name', 'payroll', '--json')).stdout)
+    const [listed] = JSON.parse((await keys('list', '--json')).stdout)
+    const rotated = await valuesOf('rotate')
+    const {
+      changed: [changed],
+    } = await valuesOf('change', '--expires', '1d')
+    for (const value of [listed, rotated, changed]) expect([value.rights, value.addresses]).toEqual([rights, undefined])
   })
 
   test('--expires gives the key an end', async () => {
@@ -110,7 +118,7 @@ describe('keys change', () => {
     expect(stderr).toBe('')
     expect(JSON.parse(stdout)).toEqual({
       name: 'payroll',
-      changed: [{ id: expect.any(String), rights: '*:read', addresses: null, limits: null, ends: null }],
+      changed: [{ id: expect.any(String), rights: '*:read', limits: null, ends: null }],
     })
     expect(await stored()).toEqual([{ name: 'payroll', rights: '*:read', addresses: null, limits: null }])
   })
@@ -147,7 +155,10 @@ describe('keys list', () => {
     const fault = '"read Absences?Gone=1": Absences has no parameter "Gone".'
     expect((await keys('list')).stdout).toContain(`\n  read Absences?Gone=1\n  None of them holds: ${fault}`)
     const [key] = JSON.parse((await keys('list', '--json')).stdout)
-    expect(key).toMatchObject({ addresses: ['read Companies', 'read Absences?Gone=1'], fault: expect.stringContaining(fault) })
+    expect(key).toMatchObject({ rights: 'read Companies\nread Absences?Gone=1', fault: expect.stringContaining(fault) })
+    await keys('revoke', '--name', 'payroll')
+    expect((await keys('list')).stdout).not.toContain('None of them holds')
+    expect(JSON.parse((await keys('list', '--json')).stdout)).toMatchObject([{ state: 'revoked', fault: null }])
   })
 })
 
@@ -197,6 +208,16 @@ describe('keys try', () => {
     expect((await keys('try', ...narrow, '/Absences/Summary?groupBy=Status')).stdout).toContain('{"status":"Approved"')
   })
 
+  test('answers a HEAD as a GET, without rows', async () => {
+    const narrow = ['--right', 'read Absences?Status=Approved&fields=Id']
+    const head = 'right: read Absences?Status=Approved&fields=Id\nfilters: Status=Approved\nproperties: Id\n'
+    expect((await keys('try', ...narrow, 'HEAD /Absences')).stdout).toBe(`${head}total: 1\n`)
+    expect((await keys('try', ...narrow, 'head /Absences/1')).stdout).toBe(`${head}answer: 200\n`)
+    expect((await keys('try', ...narrow, 'HEAD /Absences/2')).stdout).toContain('\nanswer: 404 NotFound: ')
+    const { total, body, status } = JSON.parse((await keys('try', ...narrow, '--json', 'HEAD /Absences')).stdout)
+    expect([total, body, status]).toEqual([1, null, 200])
+  })
+
   test('shows an error as the key gets it', async () => {
     const narrow = ['--right', 'read Absences?fields=Id,Status']
     expect((await keys('try', ...narrow, '/Absences?Reason=Flu')).stdout).toContain(
@@ -208,7 +229,16 @@ describe('keys try', () => {
   })
 
   test.each([
-    [['--right', 'read Absences', 'DELETE /Absences/1'], 1, 'DELETE may change rows'],
+    ...['DELETE', 'patch', 'Put', 'POST'].map(
+      (method) =>
+        [['--right', 'read Absences', `${method} /Absences/1`], 1, `${method.toUpperCase()} may change rows`] as [
+          string[],
+          number,
+          string,
+        ],
+    ),
+    [['--right', 'read Absences', 'read Absences'], 1, '"read" is no method that reads: write GET or HEAD, and a path'],
+    [['--right', 'read Absences', 'OPTIONS /Absences'], 1, '"OPTIONS" is no method that reads'],
     [
       ['--right', 'read Absences', '/Absnces'],
       1,

@@ -355,6 +355,22 @@ test.each(['read Companies?fields=Id,Gone', 'read Companies?Enabled=true', 'read
   },
 )
 
+test('the sender of a database without a secret for tokens says so, and posts when there is one', async () => {
+  const [secret] = await sql`delete from cursor_secret returning secret`
+  const receiver = receive()
+  await store.add({
+    ...{ url: receiver.url, secret: makeSecret(), events: ['Companies:create'] },
+    rights: 'read Companies?fields=Id',
+  })
+  await company('Sealed')
+  const reasons: unknown[] = []
+  send({ log: quietLog({ warn: (_, fields) => void reasons.push(fields?.reason) }) })
+  await until(() => reasons.length > 0)
+  await sql`insert into cursor_secret ${sql(secret as { secret: string })}`
+  await until(() => receiver.deliveries.length === 1)
+  expect(reasons).toEqual(['the table cursor_secret is empty'])
+})
+
 test('the number of hooks is limited', async () => {
   for (let index = 0; index < 50; index++) await add('https://example.com/', '*')
   expect(add('https://example.com/', '*')).rejects.toThrow(/there are 50 hooks/)
