@@ -3,7 +3,9 @@ import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { isText } from '../model/kinds.ts'
 import { suggest } from '../model/nearest.ts'
 import { instantOfSpreadsheet, unescapeFormulas } from '../model/spreadsheet.ts'
+import { wholeView } from '../model/view.ts'
 import { findMember } from '../parse/names.ts'
+import { isPath } from '../parse/paths.ts'
 import { type CsvRecord, FileFault } from './csvRecords.ts'
 import { counted } from './output.ts'
 
@@ -80,7 +82,9 @@ function columnOf(entity: Entity, { line, cells }: CsvRecord, name: string, inde
   const member = findMember(entity, name.trim())
   if (!member) {
     const known = entity.properties.map(({ path }) => path.join('.'))
-    throw new FileFault(line, `${entity.plural} have no property "${name}".${suggest(name, known)}`)
+    const isOfOtherRow = isPath(wholeView(entity), name.trim())
+    const hint = isOfOtherRow ? ' It belongs to another row: leave this column out, and write it there.' : suggest(name, known)
+    throw new FileFault(line, `${entity.plural} have no property "${name}".${hint}`)
   }
   if (isGroup(member)) {
     const parts = member.properties.map(({ path }) => path.join('.'))

@@ -111,8 +111,15 @@ function parseObject(owner: string, prefix: string, members: Members, object: Js
   }
 }
 
-/** Suggests the name that was probably meant; for a part outside of its object ` Did you mean {"Period":{"Days":...}}?`. */
+/**
+ * Suggests the name that was probably meant; for a part outside of its object ` Did you mean {"Period":{"Days":...}}?`. A path
+ * names a property of another row.
+ */
 function hintFor(key: string, members: Members): string {
+  const reference = members.find(
+    (member) => isReference(member) && key.toLowerCase().startsWith(`${lastName(member).toLowerCase()}.`),
+  )
+  if (reference) return ` What stands behind ${reference.name}. belongs to another row: write it there.`
   const near = suggest(key, members.map(lastName))
   if (near !== '') return near
   const lower = key.toLowerCase()
@@ -124,6 +131,10 @@ function hintFor(key: string, members: Members): string {
     key,
     writable.map((member) => ({ ...member, name: lastName(member) })),
   )
+}
+
+function isReference(member: Member): boolean {
+  return !isGroup(member) && member.reference !== null
 }
 
 function parseGroup(group: Group, value: unknown, into: Reading) {

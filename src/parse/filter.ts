@@ -7,20 +7,20 @@ import { foldText } from '../model/fold.ts'
 import { Mismatch } from '../model/kinds.ts'
 import { RESERVED_PARAMETERS } from '../model/names.ts'
 import { ANY_IN_WORDS, brackets, equality, type Operator, operators, prefixes } from '../model/operators.ts'
-import type { Filter } from '../model/query.ts'
+import { type Filter, isOfOtherRows } from '../model/query.ts'
 import { arrayText } from '../model/sql.ts'
 import type { View } from '../model/view.ts'
 import { findMember, listed } from './names.ts'
 import { suggestProperty } from './nearestProperty.ts'
 import { hintForOperator, hintForValue } from './otherApiFilters.ts'
 import { hintForParameter } from './otherApiHints.ts'
-import { faultOfPath, findRelated } from './paths.ts'
+import { chainsOf, faultOfPath, findRelated, meantPath } from './paths.ts'
 import type { Parameter } from './queryString.ts'
 
 /** Maximum filters of a list; more would make one request as costly as hundreds. */
 export const FILTERS_MAX = 32
 
-/** Maximum filters by a path, each of which needs rows of another table. D91 */
+/** Maximum filters by a path or by `[under]`, each of which needs other rows than those that it filters. D91 */
 export const RELATED_FILTERS_MAX = 8
 
 /** Maximum values of `[]`; more would make one list of values as costly as many filters. D71 */
@@ -44,7 +44,7 @@ export function parseFilter(view: View, parameter: Parameter, others: readonly s
   if (bracket !== undefined) return parseBracketed(view, member, bracket, parameter)
   const operator = firstCharacters.has(text[0]) ? longestFirst.find(({ sign }) => text.startsWith(sign)) : undefined
   const operand = operator ? text.slice(operator.sign.length) : text
-  return checkFilter(member, operator ?? equality, operand)
+  return checkFilter(view, member, operator ?? equality, operand)
 }
 
 /** Adds a filter; several `[]` of one property become one filter with all their values. D71 @throws ApiError TooManyFilters */
@@ -54,8 +54,8 @@ export function addFilter(filters: Filter[], filter: Filter): void {
   if (at < 0) filters.push(filter)
   else filters[at] = anyFilter(property, operator, [...(filters[at]?.anyOf ?? []), ...(anyOf ?? [])])
   if (filters.length > FILTERS_MAX) throw new ApiError('TooManyFilters', `A request may have up to ${FILTERS_MAX} filters.`)
-  if (filters.filter((one) => one.property.related !== null).length > RELATED_FILTERS_MAX) {
-    const message = `A request may have up to ${RELATED_FILTERS_MAX} filters by a path such as ${property.name}.`
+  if (filters.filter(isOfOtherRows).length > RELATED_FILTERS_MAX) {
+    const message = `A request may have up to ${RELATED_FILTERS_MAX} filters by paths or by [under], as by ${property.name}.`
     throw new ApiError('TooManyFilters', message)
   }
   const values = filters.reduce((sum, { anyOf = [] }) => sum + anyOf.length, 0)
@@ -83,11 +83,13 @@ function parseBracketed(view: View, property: Property, bracket: string, { name,
   const operator = brackets.find(({ sign, isAny }) => sign === lower || (isAny && lower === ANY_IN_WORDS))
   if (!operator) {
     const known = brackets.filter(({ serves }) => serves(property)).map(({ sign }) => property.name + sign)
-    const hint = hintForOperator(property, bracket, value) ?? ` In brackets there are ${known.join(', ')}.`
+    const path = meantPath(view, name)
+    const meant = path === null ? ` In brackets there are ${known.join(', ')}.` : ` Did you mean ${path}?`
+    const hint = hintForOperator(property, bracket, value) ?? meant
     const target = excerpt(name)
     throw new ApiError('UnknownParameter', `${view.plural} has no parameter "${target}".${hint}`, { target })
   }
-  const filter = checkFilter(property, operator, value)
+  const filter = checkFilter(view, property, operator, value)
   if (operator.isChain) return { ...filter, chain: chainOf(view, property) }
   return operator.isAny ? anyFilter(property, operator, [filter.value]) : filter
 }
@@ -106,20 +108,21 @@ function unknownParameter(view: View, parameter: Parameter, others: readonly str
   const { name } = parameter
   const [, before = '', operator] = MISPLACED_OPERATOR.exec(`${name}=`) ?? []
   const isMisplaced = findMember(view, before) ?? findRelated(view, before)
+  const [, base = name] = BRACKETED.exec(name) ?? []
   const hint = isMisplaced
     ? ` An operator stands behind the first =, as in ${before}=${operator}<value>.`
-    : (faultOfPath(view, BRACKETED.exec(name)?.[1] ?? name) ??
-      hintForParameter(view, parameter, others) ??
-      suggestProperty(name, view.properties, others))
+    : (hintForParameter(view, parameter, others) ??
+      faultOfPath(view, base) ??
+      suggestProperty(base, view.properties, others, meantPath(view, base)))
   const target = excerpt(name)
   return new ApiError('UnknownParameter', `${view.plural} has no parameter "${target}".${hint}`, { target })
 }
 
-function checkFilter(property: Property, operator: Operator, operand: string): Filter {
+function checkFilter(view: View, property: Property, operator: Operator, operand: string): Filter {
   if (!operator.serves(property)) {
     const served = operators.filter(({ serves }) => serves(property)).map(({ sign }) => sign)
     const comparable = `it can be compared with ${listed(served, 'and')}, not with ${operator.sign}`
-    throw invalidFilter(property, `is ${property.kind.allowed}: ${comparable}`)
+    throw invalidFilter(property, `is ${property.kind.allowed}: ${comparable}`, operator.isChain ? chainHint(view) : '')
   }
   if (operand === '') {
     if (!operator.compileEmpty) throw invalidFilter(property, `needs a value behind ${operator.sign}`)
@@ -133,6 +136,13 @@ function checkFilter(property: Property, operator: Operator, operand: string): F
     if (error instanceof Mismatch) throw invalidFilter(property, error.message, hintForValue(property, operand))
     throw error
   }
+}
+
+/** Says what `[under]` takes. */
+function chainHint(view: View): string {
+  const names = chainsOf(view)
+  const known = names.length === 0 ? `of which ${view.plural} have none` : `as ${listed(names, 'or')}`
+  return ` [under] takes references to rows of their own kind, ${known}.`
 }
 
 function invalidFilter({ name }: Property | Group, reason: string, hint = ''): ApiError {

@@ -10,7 +10,7 @@ import type { View } from '../model/view.ts'
 import { addFilter, parseFilter, withFiltersOf } from './filter.ts'
 import type { StreamForm } from './headers.ts'
 import { findByName, findMember, listed, sortDefinitions } from './names.ts'
-import { suggestOrList } from './nearestProperty.ts'
+import { suggestOrList, suggestProperty } from './nearestProperty.ts'
 import {
   type CommonParameters,
   csvFormOf,
@@ -21,7 +21,7 @@ import {
   readCommonParameter,
   rejectUnusedParameters,
 } from './parameters.ts'
-import { findRelated } from './paths.ts'
+import { findRelated, isPath, meantPath } from './paths.ts'
 import { parseQueryString } from './queryString.ts'
 import { directionHint, readDirected } from './sortHints.ts'
 
@@ -98,13 +98,20 @@ export function parseSort(view: View, text: string, sorts: Sort[]): void {
 function findProperty(view: View, name: string, before: readonly Sort[]): Property {
   if (name === '') throw invalidSort('A sort definition is + or - and the name of a property; one of them is empty.')
   const member = findMember(view, name)
-  const related = member ? undefined : findRelated(view, name)
-  if (related)
-    throw invalidSort(`${view.plural} cannot be sorted by ${related.name}, which stands in another row.${sortHint(view)}`)
+  const path = member ? null : pathOf(view, name)
+  if (path !== null)
+    throw invalidSort(`${view.plural} cannot be sorted by ${path}, which stands in another row.${sortHint(view)}`)
   if (!member) throw invalidSort(`${view.plural} cannot be sorted by "${excerpt(name)}".${hintFor(view, name, before)}`)
   if (!isGroup(member)) return member
   const parts = member.properties.map((part) => part.name).join(', ')
   throw invalidSort(`${member.name} is an object: sort by one of ${parts}.`)
+}
+
+/** The path that a name is, or that it means if no property has a name near to it; null: it is none. */
+function pathOf(view: View, name: string): string | null {
+  const related = findRelated(view, name)
+  if (related || isPath(view, name)) return related?.name ?? `"${excerpt(name)}"`
+  return suggestProperty(name, view.properties) === '' ? meantPath(view, name) : null
 }
 
 /** Says by what rows can be sorted in place of a related property. */

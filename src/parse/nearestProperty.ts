@@ -19,19 +19,28 @@ const WORD_LENGTH_MIN = 3
 /** Maximum names that a message lists. */
 const LISTED_MAX = 30
 
-/** Suggests one of `candidates` (` Did you mean Start?`), or one of `others` if its letters are near; '' if nothing is. */
-export function suggestProperty(name: string, candidates: readonly Candidate[], others: readonly string[] = []): string {
-  if (name.length > COMPARED_LENGTH_MAX) return ''
+/**
+ * Suggests one of `candidates` (` Did you mean Start?`), or one of `others` if its letters are near; '' if nothing is. `path`: what
+ * the name means if it is not a misspelled one.
+ */
+export function suggestProperty(
+  name: string,
+  candidates: readonly Candidate[],
+  others: readonly string[] = [],
+  path: string | null = null,
+): string {
+  if (name.length > COMPARED_LENGTH_MAX) return path === null ? '' : ` Did you mean ${path}?`
   const names = [...candidates.map((one) => one.name), ...others]
-  const nearest = nearestOf(name, names, MISSPELLED_MAX) ?? byMeaning(plain(name), candidates) ?? nearestOf(name, names)
+  const nearest = nearestOf(name, names, MISSPELLED_MAX) ?? path ?? byMeaning(plain(name), candidates) ?? nearestOf(name, names)
   return nearest === null ? '' : ` Did you mean ${nearest}?`
 }
 
 /** Suggests as `suggestProperty` does; if nothing is near, lists all: ` There are Id, Name and Enabled.` */
-export function suggestOrList(name: string, candidates: readonly Candidate[]): string {
+export function suggestOrList(name: string, candidates: readonly Candidate[], path: string | null = null): string {
   if (candidates.length === 0) return ''
   return (
-    suggestProperty(name, candidates) || ` There ${candidates.length === 1 ? 'is' : 'are'} ${listed(namesOf(candidates), 'and')}.`
+    suggestProperty(name, candidates, [], path) ||
+    ` There ${candidates.length === 1 ? 'is' : 'are'} ${listed(namesOf(candidates), 'and')}.`
   )
 }
 
@@ -45,10 +54,16 @@ function namesOf(candidates: readonly Candidate[]): string[] {
   return candidates.length > LISTED_MAX ? [...names, `${candidates.length - LISTED_MAX} more`] : names
 }
 
-/** Message about a name that `parameter` does not accept. `candidates`: names that it accepts. */
-export function faultOfName({ plural }: Entity, name: string, parameter: string, candidates: readonly Candidate[]): string {
+/** Message about a name that `parameter` does not accept. `candidates`: names that it accepts; `path`: what it may mean. */
+export function faultOfName(
+  { plural }: Entity,
+  name: string,
+  parameter: string,
+  candidates: readonly Candidate[],
+  path: string | null,
+): string {
   if (name === '') return `${parameter} is names of properties with commas between; one of them is empty.`
-  return `${plural} have no property "${excerpt(name)}".${suggestOrList(name, candidates)}`
+  return `${plural} have no property "${excerpt(name)}".${suggestOrList(name, candidates, path)}`
 }
 
 /**

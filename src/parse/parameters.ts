@@ -6,7 +6,7 @@ import type { CsvForm, Filter } from '../model/query.ts'
 import type { View } from '../model/view.ts'
 import { findMember } from './names.ts'
 import { faultOfName } from './nearestProperty.ts'
-import { faultOfPath, findRelated } from './paths.ts'
+import { faultOfPath, findRelated, meantPath } from './paths.ts'
 import { type Parameter, parseQueryString } from './queryString.ts'
 
 /** Least, greatest and default value of an integer parameter. */
@@ -203,5 +203,5 @@ function faultOfField(view: View, name: string): string {
   const path = faultOfPath(view, name)
   if (path !== null) return `${view.plural} have no "${excerpt(name)}".${path}`
   const members = view.members.flatMap((one) => (isGroup(one) ? [one, ...one.properties] : one))
-  return faultOfName(view, name, 'fields', members)
+  return faultOfName(view, name, 'fields', members, meantPath(view, name))
 }

@@ -2,8 +2,9 @@
 import { isGroup, type Property, relatedProperty } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { memoize } from '../model/memoize.ts'
+import { nearestOf } from '../model/nearest.ts'
 import type { View } from '../model/view.ts'
-import { findMember } from './names.ts'
+import { findMember, listed, plain } from './names.ts'
 import { suggestOrList } from './nearestProperty.ts'
 
 /** Maximum references through which a path leads. */
@@ -44,23 +45,102 @@ export function referenceOfCopy(view: View, { column, related }: Property): Prop
 /** Says why a path leads nowhere, and what was probably meant: the end of a message. Null: the name is no path. */
 export function faultOfPath(view: View, name: string, references = REFERENCES_MAX): string | null {
   const step = firstStep(view, name)
-  if (step === null || step.view === null) return null
+  if (step === null) return null
   const { reference, view: target, rest } = step
+  if (target === null)
+    return ` The key may not read ${reference.reference?.target?.plural ?? reference.reference?.entity}, to which ${reference.name} leads.`
   if (references === 0) return ` A path leads through up to ${REFERENCES_MAX} references.`
+  if (rest === '') return ` Behind ${reference.name}. stands a property of ${target.plural}: ${exampleOf(target)}, for example.`
   const further = faultOfPath(target, rest, references - 1)
   if (further !== null) return further
   const member = findMember(target, rest)
   if (member && isGroup(member)) {
     const parts = member.properties.map((part) => `${reference.name}.${part.name}`)
-    return ` ${member.name} of ${target.plural} is an object: name one of its parts, as ${parts.join(', ')}.`
+    return ` ${member.name} of ${target.plural} is an object: name one of its parts, as ${listed(parts, 'or')}.`
   }
-  return ` ${target.plural} have no property "${excerpt(rest)}".${suggestOrList(rest, target.properties)}`
+  return ` ${target.plural} have no property "${excerpt(rest)}".${suggestOrList(rest, target.properties, meantPath(target, rest, references - 1))}`
+}
+
+/** Returns whether a name begins with a reference and a dot, wherever that leads. */
+export function isPath(view: View, name: string): boolean {
+  return firstStep(view, name) !== null
+}
+
+/** References of rows to rows of their own kind, which `[under]` follows: of a view, and behind its references. */
+export function chainsOf(view: View): string[] {
+  return view.properties.flatMap((property) => {
+    if (property.reference?.isToItself) return [property.name]
+    const target = property.reference === null ? null : view.related(property)
+    return target === null ? [] : chainsBehind(target).map((name) => `${property.name}.${name}`)
+  })
+}
+
+function chainsBehind({ properties }: View): string[] {
+  return properties.flatMap(({ name, reference }) => (reference?.isToItself ? [name] : []))
+}
+
+function exampleOf({ properties }: View): string {
+  return properties.find((property) => property.name !== 'Id' && property.reference === null)?.name ?? 'Id'
+}
+
+/** Maximum length of a name that is interpreted. */
+const READ_LENGTH_MAX = 100
+
+/**
+ * Returns the path that a name probably means: `EmployeeId.Department` for `Department`, `employee_id__department`,
+ * `Employee.Department` and `EmployeId.Department`; null if there is none, also if it is misspelled otherwise.
+ */
+export function meantPath(view: View, name: string, references = REFERENCES_MAX): string | null {
+  if (name.length > READ_LENGTH_MAX || references === 0) return null
+  const text = plain(name)
+  const found = pathSpelled(view, text, references)
+  if (found !== null) return found.includes('.') && findMember(view, found) === undefined ? found : null
+  const direct = view.properties.map((reference) => pathThrough(view, reference, text, 0)).find((path) => path !== null)
+  return direct ?? misspelledPath(view, name, references)
+}
+
+/** Finds the property or the path that a name spells in lower-case letters and digits. */
+function pathSpelled(view: View, text: string, references: number): string | null {
+  const own = view.properties.find((property) => plain(property.name) === text)
+  if (own) return own.name
+  for (const reference of references === 0 ? [] : view.properties) {
+    const before = spellingsOf(view, reference).find((spelling) => text.startsWith(spelling))
+    const path = before === undefined ? null : pathThrough(view, reference, text.slice(before.length), references - 1)
+    if (path !== null) return path
+  }
+  return null
+}
+
+/** Finds what a text spells behind a reference; null if that leads nowhere. */
+function pathThrough(view: View, reference: Property, text: string, references: number): string | null {
+  const target = reference.reference === null ? null : view.related(reference)
+  const path = target === null ? null : pathSpelled(target, text, references)
+  return path === null ? null : `${reference.name}.${path}`
+}
+
+/** What clients may call a reference, longest first: `employeeid`, `employees`, `employee`. */
+function spellingsOf(view: View, { name, reference }: Property): string[] {
+  if (reference === null) return []
+  const copy = view.properties.find(({ column }) => column === reference.copy?.column)
+  const names = [name, name.replace(/Id$/, ''), copy?.name ?? '', reference.entity, reference.target?.plural ?? '']
+  return [...new Set(names.map(plain))].filter((text) => text !== '').sort((one, other) => other.length - one.length)
+}
+
+/** Finds the path that begins with a misspelled reference. */
+function misspelledPath(view: View, name: string, references: number): string | null {
+  const dot = name.indexOf('.')
+  const names = view.properties.flatMap((one) => (one.reference && view.related(one) ? [one.name] : []))
+  const nearest = dot <= 0 ? null : nearestOf(name.slice(0, dot), names)
+  const reference = view.properties.find((one) => one.name === nearest)
+  return reference ? pathThrough(view, reference, plain(name.slice(dot + 1)), references - 1) : null
 }
 
 /** The reference with which a path begins: the longest name of the view's own that is followed by a dot. */
 function firstStep(view: View, name: string): Step | null {
-  for (let dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
-    const member = findMember(view, name.slice(0, dot))
+  const first = name.indexOf('.')
+  // A name of the view's own has at most one dot.
+  for (const dot of [name.indexOf('.', first + 1), first]) {
+    const member = dot > 0 ? findMember(view, name.slice(0, dot)) : undefined
     if (member === undefined) continue
     if (isGroup(member) || member.reference === null) return null
     return { reference: member, view: view.related(member), rest: name.slice(dot + 1) }

@@ -30,7 +30,7 @@ import {
   rejectUnusedParameters,
   SUMMARY_PAGES,
 } from './parameters.ts'
-import { faultOfPath, findRelated, referenceOfCopy } from './paths.ts'
+import { faultOfPath, findRelated, meantPath, referenceOfCopy } from './paths.ts'
 import { type Parameter, parseQueryString } from './queryString.ts'
 import { directionHint, readDirected } from './sortHints.ts'
 
@@ -93,7 +93,7 @@ function withReferences(view: View, keys: readonly GroupKey[]): GroupKey[] {
     const names = key.period === null ? referenceOfCopy(view, key.property) : null
     const own = { ...key, names }
     const isGiven = names === null || keys.some(({ property }) => property === names)
-    return isGiven ? [own] : [own, { property: names, period: null, names: null }]
+    return isGiven || !takesKey(names) ? [own] : [own, { property: names, period: null, names: null }]
   })
 }
 
@@ -159,8 +159,8 @@ function isOfNumbers(aggregate: Aggregate): boolean {
   return aggregate === 'sum' || aggregate === 'average'
 }
 
-function isId({ name, reference }: Property): boolean {
-  return name === 'Id' || reference !== null
+function isId({ name, reference, related }: Property): boolean {
+  return related ? isId(related.property) : name === 'Id' || reference !== null
 }
 
 function meaningOf(property: Property): string {
@@ -185,10 +185,17 @@ function propertyOf(view: View, name: string, target: 'groupBy' | Aggregate): Pr
   const candidates = target === 'groupBy' ? view.properties.filter(takesKey) : aggregated(view, target)
   const path = member ? null : faultOfPath(view, name)
   if (path !== null) throw new ApiError(code, `${view.plural} have no "${excerpt(name)}".${path}`, { target })
-  if (!member) throw new ApiError(code, faultOfName(view, name, target, candidates), { target })
+  if (!member) throw new ApiError(code, faultOfName(view, name, target, candidates, meantBy(view, name, target)), { target })
   const parts = candidates.filter((part) => member.properties.includes(part)).map((part) => part.name)
   const what = parts.length === 0 ? 'none of its parts is taken' : `give one of ${listed(parts, 'or')}`
   throw new ApiError(code, `${member.name} is an object: ${what}.`, { target })
+}
+
+/** The path that a name probably means, if it is accepted there. */
+function meantBy(view: View, name: string, target: 'groupBy' | Aggregate): string | null {
+  const path = meantPath(view, name)
+  const property = path === null ? undefined : findRelated(view, path)
+  return property && (target === 'groupBy' || takesAggregate(property, target)) ? property.name : null
 }
 
 /** Properties that an aggregate accepts. */
