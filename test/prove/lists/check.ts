@@ -44,9 +44,9 @@ export async function checkExactly(
     const { path } = one
     const { text, values } = truthOf(one)
     const [plain, [truth], ...answers] = await Promise.all([
-      cluster.ask(path, 'GET', undefined, 'plain'),
+      cluster.askPatiently(path, 'plain'),
       cluster.sql.unsafe(text, values),
-      ...servers.flatMap((server) => Array.from({ length: ASKED }, () => cluster.ask(path, 'GET', undefined, server))),
+      ...servers.flatMap((server) => Array.from({ length: ASKED }, () => cluster.askPatiently(path, server))),
     ])
     const difference = differenceFrom(truth, one, plain)
     if (difference) findings.differs('without memory', { moment, path, difference })
@@ -78,7 +78,7 @@ async function checkRow(
   const { text, values } = truthOf(list)
   const [[truth], ...answers] = await Promise.all([
     cluster.sql.unsafe(text, values),
-    ...['plain' as const, ...servers].map((server) => cluster.ask(path, 'GET', undefined, server)),
+    ...['plain' as const, ...servers].map((server) => cluster.askPatiently(path, server)),
   ])
   for (const answer of answers) {
     findings.count('exact rows')
@@ -96,7 +96,7 @@ async function checkStreams(cluster: Cluster, servers: readonly Name[], list: Li
   const [truth] = await cluster.sql.unsafe(text, values)
   for (const accept of ['application/x-ndjson', 'text/csv']) {
     const [plain, ...answers] = await Promise.all(
-      ['plain' as const, ...servers].map((server) => cluster.ask(path, 'GET', undefined, server, accept)),
+      ['plain' as const, ...servers].map((server) => cluster.askPatiently(path, server, accept)),
     )
     const [first] = [plain as Answer]
     if (accept === 'application/x-ndjson') {
@@ -125,8 +125,8 @@ export async function checkCursors(cluster: Cluster, random: Random, list: List,
   for (let pages = 0; path !== null && pages < 5; pages++) {
     const current: string = path
     const [plain, ...answers] = await Promise.all([
-      cluster.ask(current, 'GET', undefined, 'plain'),
-      ...Array.from({ length: ASKED }, () => cluster.ask(current)),
+      cluster.askPatiently(current, 'plain'),
+      ...Array.from({ length: ASKED }, () => cluster.askPatiently(current, 'cached')),
     ])
     for (const answer of answers) {
       findings.count('exact')

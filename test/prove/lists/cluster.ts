@@ -24,6 +24,8 @@ export interface Answer {
 const PUBLIC_URL = 'http://roster.test'
 const ANSWER_MS_MAX = 12_000
 const ANSWERS_MS_MAX = 20_000
+/** Pause before a busy server is asked again. */
+const BUSY_MS = 200
 /** Time after which a statement past the servers, and those of a whole round, count as lost. */
 const STATEMENT_MS_MAX = 10_000
 const ROUND_MS_MAX = 60_000
@@ -160,6 +162,16 @@ export class Cluster {
   /** Sends a request over a new connection, so that any worker may get it. */
   ask(path: string, method = 'GET', body?: unknown, server: Name = 'cached', accept = 'application/json'): Promise<Answer> {
     return ask(this.urlOf(server) + path, method, body, accept)
+  }
+
+  /** Sends a request again while a server has too much to do: lists of one key are read from the database in turns. */
+  async askPatiently(path: string, server: Name, accept?: string): Promise<Answer> {
+    const untilMs = performance.now() + ANSWERS_MS_MAX
+    for (;;) {
+      const answer = await this.ask(path, 'GET', undefined, server, accept)
+      if (answer.status !== 503 || performance.now() > untilMs) return answer
+      await Bun.sleep(BUSY_MS)
+    }
   }
 
   /** Waits until all workers of all servers answer, and so does the database. */

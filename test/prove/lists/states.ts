@@ -34,7 +34,7 @@ export async function proveStates(
 ): Promise<void> {
   const lists: Moved[] = Array.from({ length: LISTS }, () => ({ asked: randomAsked(random), path: null }))
   for (const [index, list] of lists.slice(0, BEHIND_CURSORS).entries()) {
-    const path = nextOf(await cluster.ask(list.asked.path, 'GET', undefined, 'plain'))
+    const path = nextOf(await cluster.askPatiently(list.asked.path, 'plain'))
     if (path !== null) lists[index] = { ...list, path }
   }
   const states: State[] = [await readState(cluster, lists, findings)]
@@ -94,7 +94,7 @@ async function write(cluster: Cluster, random: Random, ids: Ids, findings: Findi
 
 /** Reads a state from the server without memory, which is compared with PostgreSQL itself. */
 async function readState(cluster: Cluster, lists: readonly Moved[], findings: Findings): Promise<State> {
-  const answers = await Promise.all(lists.map((list) => cluster.ask(pathOf(list), 'GET', undefined, 'plain')))
+  const answers = await Promise.all(lists.map((list) => cluster.askPatiently(pathOf(list), 'plain')))
   const drawn = Math.floor(Math.random() * lists.length)
   const [{ asked, path }, answer] = [lists[drawn] as Moved, answers[drawn] as Answer]
   const { text, values } = truthOf(asked)
