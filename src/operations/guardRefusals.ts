@@ -5,7 +5,7 @@ import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import type { Guard } from '../model/access.ts'
 import type { Entity, Property } from '../model/entity.ts'
-import { type Assignments, type Filter, ownProperty } from '../model/query.ts'
+import { type Assignments, type Filter, isOfOtherRows, ownProperty } from '../model/query.ts'
 import { arrayText, type Row } from '../model/sql.ts'
 import { listed } from '../parse/names.ts'
 import type { RowReads } from './rowReads.ts'
@@ -15,6 +15,13 @@ export type FaultOf = (index: number, fault: Fault) => Fault
 
 /** The entity with the properties that the key may read or set; null: it sees none. */
 export type Seen = Entity | null
+
+/**
+ * Conditions that a refusal is about: `own` values of the row alone, or `all`, those on the rows that its references name, too.
+ * A reference that names no row, or none that the key may read, is told between the two: else the answer would say of a hidden row
+ * whether it matches, and so that it is there.
+ */
+export type Extent = 'own' | 'all'
 
 /** Returns the fault without the name of a property that the key does not see: its right has set that. */
 export function asSeen(fault: Fault, seen: Seen): Fault {
@@ -53,15 +60,23 @@ export class GuardRefusals {
   }
 
   /** Error of an update after which the row would leave what the right admits; null if it would not. `row`: from `find`. */
-  refusalOfChange(row: Row, guard: Guard, seen: Seen): ApiError | null {
-    if (this.isAdmitted(this.holding(row), guard)) return null
-    const faults = this.failedFilters(row, guard, seen, 'after').map(afterFault)
+  refusalOfChange(row: Row, guard: Guard, seen: Seen, extent: Extent): ApiError | null {
+    if (this.isAdmitted(this.holding(row), guard, extent)) return null
+    const failed = this.failedFilters(row, guard, seen, 'after')
+    const faults = failed.filter((filter) => extent === 'all' || !isOfOtherRows(filter)).map(afterFault)
     if (faults.length > 0) return faultsError(faults)
     return new ApiError('Forbidden', `The key’s right to update ${this.entity.plural} does not admit this change.`)
   }
 
   /** Error of new rows that the guard does not admit; null if it admits all. */
-  async refusalOfRows(rows: readonly Assignments[], guard: Guard, seen: Seen, faultOf: FaultOf): Promise<ApiError | null> {
+  async refusalOfRows(
+    rows: readonly Assignments[],
+    whole: Guard,
+    seen: Seen,
+    extent: Extent,
+    faultOf: FaultOf,
+  ): Promise<ApiError | null> {
+    const guard = extent === 'own' ? ofOwnValues(whole) : whole
     const conditions = guardConditions(guard)
     const properties = [...new Set(conditions.map(({ filter }) => ownProperty(filter.property)))]
     if (properties.length === 0) return null
@@ -93,16 +108,23 @@ export class GuardRefusals {
     )
   }
 
-  private isAdmitted(holds: Row, guard: Guard): boolean {
+  private isAdmitted(holds: Row, guard: Guard, extent: Extent): boolean {
     const conditions = guardConditions(guard)
+    const isLater = ({ time, filter }: GuardCondition) => extent === 'own' && time === 'after' && isOfOtherRows(filter)
     return guard.admitted.some((_, pair) =>
-      conditions.every((condition, index) => condition.pair !== pair || holds[index] === 't'),
+      conditions.every((condition, index) => condition.pair !== pair || isLater(condition) || holds[index] === 't'),
     )
   }
 
   private failedFilters(row: Row, guard: Guard, seen: Seen, time: GuardCondition['time']): Filter[] {
     return failedOf(guardConditions(guard), this.holding(row), seen, time)
   }
+}
+
+/** Returns the guard of new rows without conditions on other rows. */
+function ofOwnValues(guard: Guard): Guard {
+  const admitted = guard.admitted.map(({ before, after }) => ({ before, after: after.filter((one) => !isOfOtherRows(one)) }))
+  return { ...guard, admitted }
 }
 
 /**

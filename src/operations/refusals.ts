@@ -10,8 +10,8 @@ import type { WritePlan } from '../model/batch.ts'
 import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity, Property, Rule } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
-import { arrayText } from '../model/sql.ts'
-import { asSeen, type FaultOf, GuardRefusals, type Seen } from './guardRefusals.ts'
+import { arrayText, type Row } from '../model/sql.ts'
+import { asSeen, type Extent, type FaultOf, GuardRefusals, type Seen } from './guardRefusals.ts'
 import type { ExpectedVersion, RowReads } from './rowReads.ts'
 
 /** A refused write: its plan, and the conditions of its request. */
@@ -83,23 +83,25 @@ export class Refusals {
 
   private async causeOf(write: RefusedWrite, violation: ConstraintViolation | null): Promise<ApiError | null> {
     if (write.verb === 'createRows') return this.explainRows(write)
-    if (write.verb === 'create') return (await this.explainCreate(write)) ?? this.explainValues(write, violation)
-    const refusal = await this.explainRow(write)
+    if (write.verb === 'create') return this.explainCreate(write, violation)
+    const row = await this.findRefused(write)
+    const { plan, verb, seen } = write
+    const refusalOfChange = (extent: Extent) => row && plan.guard && this.guards.refusalOfChange(row, plan.guard, seen, extent)
+    const refusal = (row && plan.guard && this.guards.refusalOfReach(row, plan.guard, seen, verb)) ?? refusalOfChange('own')
     if (refusal !== null) return refusal
-    return write.verb === 'delete' ? this.explainDeletion(write, violation) : this.explainValues(write, violation)
+    if (verb === 'delete') return this.explainDeletion(write, violation)
+    return (await this.explainValues(write, violation)) ?? refusalOfChange('all')
   }
 
-  private async explainCreate(write: RefusedCreate): Promise<ApiError | null> {
+  private async explainCreate(write: RefusedCreate, violation: ConstraintViolation | null): Promise<ApiError | null> {
     const { guard, values } = write.plan
-    return guard && this.guards.refusalOfRows([values], guard, write.seen, (_, fault) => fault)
+    const refusalOfRow = (extent: Extent) =>
+      guard && this.guards.refusalOfRows([values], guard, write.seen, extent, (_, fault) => fault)
+    return (await refusalOfRow('own')) ?? (await this.explainValues(write, violation)) ?? refusalOfRow('all')
   }
 
-  /**
-   * Returns the error of a row that is not there, has another version, or is not within reach; null if nothing is wrong with
-   * it.
-   */
-  private async explainRow(write: RefusedUpdate | RefusedDeletion): Promise<ApiError | null> {
-    const { plan, expected, verb, seen } = write
+  /** Finds the row of a write; null if there is no guard to compare it with. @throws ApiError NotFound, PreconditionFailed */
+  private async findRefused({ plan, expected }: RefusedUpdate | RefusedDeletion): Promise<Row | null> {
     const { id, guard, values } = plan
     if (guard === null) {
       if (expected !== null) this.reads.requireExpected(await this.reads.find(id), id, expected)
@@ -107,7 +109,7 @@ export class Refusals {
     }
     const row = await this.guards.find(id, guard, values)
     this.reads.requireExpected(row, id, expected)
-    return this.guards.refusalOfReach(row, guard, seen, verb) ?? this.guards.refusalOfChange(row, guard, seen)
+    return row
   }
 
   private async explainDeletion(
@@ -147,22 +149,23 @@ export class Refusals {
   }
 
   /**
-   * Returns an error that names each row that the guard does not admit; else each reference to a missing row, and each unique
-   * value that another row has.
+   * Returns an error that names each row that the guard does not admit by its own values; else each reference to a missing row,
+   * and each unique value that another row has; else each row that the guard does not admit by what its references name.
    */
   private async explainRows(write: RefusedRows): Promise<ApiError | null> {
     const { rows, guard, faultOf, seen } = write
-    const refusal = guard && (await this.guards.refusalOfRows(rows, guard, seen, faultOf))
+    const refusalOfRows = (extent: Extent) => guard && this.guards.refusalOfRows(rows, guard, seen, extent, faultOf)
+    const refusal = await refusalOfRows('own')
     if (refusal) return refusal
     const values = this.refusable.map((property) => arrayText(rows.map((row) => row.get(property) ?? null)))
     const statement = compileRowRefusals(this.entity, this.refusable, values, guard, FAULTS_MAX)
-    if (statement === null) return null
+    if (statement === null) return refusalOfRows('all')
     const faults = (await this.database.read(statement)).map(([number, cause]): Fault => {
       const index = Number(number) - 1
       const taken = takenValue(this.entity, cause as string)
       return faultOf(index, asSeen(taken ?? missingReference(cause as string, rows[index] as Assignments), seen))
     })
-    return faults.length === 0 ? null : faultsError(faults)
+    return faults.length === 0 ? refusalOfRows('all') : faultsError(faults)
   }
 
   private ruleOf(name: string): Rule | undefined {

@@ -145,11 +145,16 @@ function normal({ status, headers }: Response, text: string): PairAnswer {
     // A token or a tag may be longer than the other server's.
     if (name === 'content-length' && body !== text) continue
     if (name === 'x-changes-after') lines.push(`${name}: <token>`)
-    else lines.push(name === 'etag' && !value.startsWith(WEAK) ? `${name}: <tag>` : `${name}: ${value}`)
+    else if (name === 'etag')
+      lines.push(`${name}: ${value.startsWith(WEAK) ? value.replace(SHOWN, 'W/"$1-<version>-$2"') : '<tag>'}`)
+    else lines.push(`${name}: ${value}`)
   }
   const remaining = headers.get('x-ratelimit-remaining')
   return { status, headers, body, sent: text, remaining, text: [`${status}`, ...lines.sort(), '', body].join('\n') }
 }
+
+/** Tag of a row with values of others: its version, and what it shows. */
+const SHOWN = /^W\/"([0-9a-z]+)-\d+-([0-9a-z]+)"$/
 
 /** Returns the target of the page that a link of this relation leads to. */
 export function linkedTarget({ headers }: PairAnswer, relation: 'next' | 'prev'): string | null {

@@ -4,6 +4,7 @@ import type { Verb } from '../../src/model/access.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import type { Row } from '../../src/model/sql.ts'
 import type { PairAnswer, PairRequest } from './rightsPairsAnswers.ts'
+import type { FindRow } from './rightsPairsPaths.ts'
 import type { Condition, RandomKey, RandomRight } from './rightsPairsRights.ts'
 import { targetOf } from './rightsPairsRows.ts'
 import { rowMatches } from './rightsPairsSecrets.ts'
@@ -12,12 +13,22 @@ const VERBS: Readonly<Record<string, Verb>> = { POST: 'create', PUT: 'update', P
 
 /** Reads a row past the API, as PostgreSQL prints its values; null if there is none. */
 async function readRow(sql: postgres.Sql, entity: Entity, id: number): Promise<Row | null> {
+  const [row] = await readRows(sql, entity, `where id = ${id}`)
+  return row ?? null
+}
+
+async function readRows(sql: postgres.Sql, entity: Entity, where = ''): Promise<Row[]> {
   const cells = entity.properties.map(({ column, kind }) => {
     if (kind.name === 'instant') return `("${column}" at time zone 'UTC')::text || '+00'`
     return kind.name === 'boolean' ? `left("${column}"::text, 1)` : `"${column}"::text`
   })
-  const [row] = await sql.unsafe(`select ${cells} from "${entity.table}" where id = ${id}`).values()
-  return (row as unknown as Row | undefined) ?? null
+  return (await sql.unsafe(`select ${cells} from "${entity.table}" ${where}`).values()) as unknown as Row[]
+}
+
+/** What a write found: its row, null if it is about none that is there, and the rows to which paths of its rights led then. */
+export interface Before {
+  readonly row: Row | null
+  readonly find: FindRow
 }
 
 /** Checks writes of a key by its rights. */
@@ -28,18 +39,31 @@ export class WriteOracle {
     private readonly entities: readonly Entity[],
   ) {}
 
-  /** Returns the row that the request is about, as it is before; null if it is about none that is there. */
-  async before(request: PairRequest): Promise<Row | null> {
+  /** Returns what the request finds. */
+  async before(request: PairRequest): Promise<Before> {
     const aim = this.aimOf(request)
-    return aim === null || aim.id === null ? null : readRow(this.sql, aim.entity, aim.id)
+    const row = aim === null || aim.id === null ? null : await readRow(this.sql, aim.entity, aim.id)
+    return { row, find: await this.findNow() }
+  }
+
+  /** Returns what finds the rows of now to which paths of the key's rights lead. */
+  private async findNow(): Promise<FindRow> {
+    const rows = new Map<Entity, Map<number, Row>>()
+    const isOfOthers = ({ property, sign }: Condition) => property.related !== null || sign === '[under]'
+    if (this.key.rights.some(({ filters, becomes }) => [...filters, ...(becomes ?? [])].some(isOfOthers)))
+      for (const entity of this.entities)
+        rows.set(entity, new Map((await readRows(this.sql, entity)).map((row) => [Number(row[0]), row])))
+    return (entity, id) => rows.get(entity)?.get(id) ?? null
   }
 
   /** Returns what is wrong with what the write has done, and with what its answer shows. */
-  async faultsOf(request: PairRequest, answer: PairAnswer, before: Row | null): Promise<string[]> {
-    return [...(await this.faultsOfEffect(request, answer, before)), ...(await this.faultsOfShown(request, answer))]
+  async faultsOf(request: PairRequest, answer: PairAnswer, before: Before): Promise<string[]> {
+    // A statement sees other rows as they are when it begins; a stored answer is shown by those of now.
+    const find = answer.headers.has('idempotency-replayed') ? await this.findNow() : before.find
+    return [...(await this.faultsOfEffect(request, answer, before)), ...(await this.faultsOfShown(request, answer, find))]
   }
 
-  private async faultsOfEffect(request: PairRequest, answer: PairAnswer, before: Row | null): Promise<string[]> {
+  private async faultsOfEffect(request: PairRequest, answer: PairAnswer, { row: before, find }: Before): Promise<string[]> {
     const aim = this.aimOf(request)
     if (aim === null) return []
     const verb = VERBS[request.method] as Verb
@@ -48,36 +72,41 @@ export class WriteOracle {
     if (isDone && right === undefined)
       return [`a key without the right to ${verb} ${aim.entity.plural} was answered ${answer.status}`]
     const isReplay = answer.headers.has('idempotency-replayed')
-    if (verb === 'create') return isDone && right && !isReplay ? this.faultsOfCreate(right, answer) : []
+    if (verb === 'create') return isDone && right && !isReplay ? this.faultsOfCreate(right, answer, find) : []
     const after = await readRow(this.sql, aim.entity, aim.id as number)
     if (!isDone || isReplay)
       return String(before) === String(after) ? [] : [`the row has changed, although the answer is ${answer.status}`]
-    return this.faultsOfChange(right as RandomRight, before, after, setsNothing(request, aim.entity))
+    return this.faultsOfChange(right as RandomRight, { row: before, find }, after, setsNothing(request, aim.entity))
   }
 
   /** Returns what is wrong with the rows that the answer to a write shows: the key must be able to read them. */
-  async faultsOfShown(request: PairRequest, { body, status }: PairAnswer): Promise<string[]> {
+  private async faultsOfShown(request: PairRequest, { body, status }: PairAnswer, find: FindRow): Promise<string[]> {
     const aim = this.aimOf(request)
     if (aim === null || status >= 300) return []
     const read = this.key.rights.find((one) => one.entity === aim.entity && one.verbs.includes('read'))
     const faults: string[] = []
     for (const [, id] of body.matchAll(/\{"id":(\d+),/g)) {
       const row = await readRow(this.sql, aim.entity, Number(id))
-      const isAdmitted = read && row && rowMatches(aim.entity, row, read.filters)
+      const isAdmitted = read && row && rowMatches(aim.entity, row, read.filters, find)
       if (!isAdmitted) faults.push(`the answer shows row ${id}, which the key may not read`)
     }
     return faults
   }
 
-  private faultsOfChange(right: RandomRight, before: Row | null, after: Row | null, isUnchanged: boolean): string[] {
+  /** Returns what is wrong with an answer that shows stored rows again. */
+  async faultsOfReplay(request: PairRequest, answer: PairAnswer): Promise<string[]> {
+    return this.faultsOfShown(request, answer, await this.findNow())
+  }
+
+  private faultsOfChange(right: RandomRight, { row: before, find }: Before, after: Row | null, isUnchanged: boolean): string[] {
     const { entity, filters, fields } = right
     if (before === null) return ['a row that was not there was written']
     const faults: string[] = []
-    if (!rowMatches(entity, before, filters)) faults.push('the row was not within reach of the right')
+    if (!rowMatches(entity, before, filters, find)) faults.push('the row was not within reach of the right')
     if (after === null) return faults
     const named = new Set((right.becomes ?? []).map(({ property }) => property))
     const conditions = [...(right.becomes ?? []), ...filters.filter(({ property }) => !named.has(property))]
-    if (!isUnchanged && !rowMatches(entity, after, conditions)) faults.push('the row has left the right')
+    if (!isUnchanged && !rowMatches(entity, after, conditions, find)) faults.push('the row has left the right')
     for (const [index, property] of entity.properties.entries()) {
       if (!property.writable || before[index] === after[index]) continue
       if (fields !== null && !fields.includes(property)) faults.push(`${property.name} was changed, which the key may not set`)
@@ -85,32 +114,37 @@ export class WriteOracle {
     return faults
   }
 
-  private async faultsOfCreate(right: RandomRight, answer: PairAnswer): Promise<string[]> {
+  private async faultsOfCreate(right: RandomRight, answer: PairAnswer, find: FindRow): Promise<string[]> {
     const { entity, filters, fields } = right
     const faults: string[] = []
     for (const [, id] of answer.body.matchAll(/\{"id":(\d+)/g)) {
       const row = await readRow(this.sql, entity, Number(id))
       if (row === null) return [`the new row ${id} is not there`]
-      if (!rowMatches(entity, row, filters)) faults.push('the new row is not within the right')
+      if (!rowMatches(entity, row, filters, find)) faults.push('the new row is not within the right')
       for (const [index, property] of entity.properties.entries()) {
         const isDefault = row[index] === null || row[index] === 'f'
         const isPreset = filters.some((one) => one.property === property && one.sign === '=')
         if (!property.writable || isDefault || isPreset) continue
         if (fields !== null && !fields.includes(property)) faults.push(`${property.name} was set, which the key may not set`)
-        faults.push(...(await this.faultsOfReference(property, row[index] as string, filters)))
+        faults.push(...(await this.faultsOfReference(property, row[index] as string, filters, find)))
       }
     }
     return faults
   }
 
   /** A reference leads to a row that the key may read, unless the right itself sets it or the key reads none or all. */
-  private async faultsOfReference(property: Property, id: string, filters: readonly Condition[]): Promise<string[]> {
+  private async faultsOfReference(
+    property: Property,
+    id: string,
+    filters: readonly Condition[],
+    find: FindRow,
+  ): Promise<string[]> {
     if (!property.reference || filters.some((one) => one.property === property && one.sign === '=')) return []
     const target = targetOf(property, this.entities)
     const read = this.key.rights.find((one) => one.entity === target && one.verbs.includes('read'))
     if (!read || read.filters.length === 0) return []
     const row = await readRow(this.sql, target, Number(id))
-    return row && !rowMatches(target, row, read.filters) ? [`${property.name} names a row that the key may not read`] : []
+    return row && !rowMatches(target, row, read.filters, find) ? [`${property.name} names a row that the key may not read`] : []
   }
 
   /** Returns the row that the request is about; id null: a new one. Null: not a write of rows. */

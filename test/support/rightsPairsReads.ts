@@ -3,8 +3,9 @@ import { type Entity, isGroup, type Property } from '../../src/model/entity.ts'
 import { operators } from '../../src/model/operators.ts'
 import type { Random } from './random.ts'
 import type { PairRequest } from './rightsPairsAnswers.ts'
+import { endOf, randomPath, valueBehind } from './rightsPairsPaths.ts'
 import { type RandomKey, type RandomRight, typed } from './rightsPairsRights.ts'
-import { type Rows, randomValue, valueIn } from './rightsPairsRows.ts'
+import { type Rows, randomValue } from './rightsPairsRows.ts'
 import type { Secrets } from './rightsPairsSecrets.ts'
 
 /** An entity as the key reads it. */
@@ -30,6 +31,9 @@ export function seenBy({ rights }: RandomKey, secrets: Secrets): Seen[] {
 
 /** Channel of lists with the cursor that a whole key got for the same list. */
 export const FOREIGN_CURSOR = 'list, foreign cursor'
+
+/** Channels of requests that may name paths. */
+const OF_PATHS = /^(list|list, filtered|row|summary|summary, csv|summary, ndjson|csv|ndjson)$/
 
 type Headers = Record<string, string>
 
@@ -64,9 +68,39 @@ export class ReadsDraw {
   /** Draws a request with a name that the key does not see, or that there is not. */
   strange(one: Seen): PairRequest {
     const { random } = this
+    const path = random.chance(40) ? this.strangePath(one) : null
+    if (path !== null) return this.named(one, path, 'hidden path')
     if (one.hidden.length === 0 || random.chance(25))
       return this.named(one, random.pick(['Nmae', 'Xqzw', 'id_', 'Period.Xq', 'Statu', 'Days']), 'misspelled name')
     return this.named(one, random.pick(one.hidden).name, 'hidden name')
+  }
+
+  /** Names what a path does not lead to, since it is hidden from the key, or is not there; null: no path begins here. */
+  private strangePath({ properties }: Seen): string | null {
+    const { random } = this
+    const references = properties.filter(({ reference }) => reference?.target)
+    if (references.length === 0) return null
+    const { name, reference } = random.pick(references)
+    const target = this.seen.find(({ entity }) => entity === reference?.target)
+    const hidden = target ? target.hidden : (reference?.target?.properties ?? [])
+    return `${name}.${hidden.length === 0 || random.chance(20) ? random.pick(['Nmae', 'Xqzw', 'CompanyId.Xq']) : random.pick(hidden).name}`
+  }
+
+  /** Draws a path that the key may name; null if there is none. */
+  private path({ entity, properties }: Seen): Property | null {
+    return randomPath(
+      this.random,
+      entity,
+      properties,
+      (target) => this.seen.find((one) => one.entity === target)?.properties ?? [],
+    )
+  }
+
+  /** Draws properties, some of them by a path. */
+  private someWithPaths(one: Seen, properties: readonly Property[], count: number): Property[] {
+    const own = this.someOf(properties, count)
+    const path = own.length > 0 && this.random.chance(30) ? this.path(one) : null
+    return path === null ? own : [...own.slice(1), path]
   }
 
   private list(one: Seen): PairRequest {
@@ -98,7 +132,8 @@ export class ReadsDraw {
   private summary(one: Seen): PairRequest {
     const { random } = this
     const parameters = random.chance(40) ? this.filters(one) : []
-    const keys = this.someOf(
+    const keys = this.someWithPaths(
+      one,
       one.properties.filter(({ path }) => path[0] !== 'count'),
       random.pick([0, 1, 1, 2, 3]),
     )
@@ -109,9 +144,10 @@ export class ReadsDraw {
     )
     if (groups.length > 0) parameters.push(`groupBy=${groups}`)
     const isNumber = ({ kind, reference, name }: Property) =>
-      (kind.name === 'decimal' || kind.name === 'integer') && reference === null && name !== 'Id'
+      (kind.name === 'decimal' || kind.name === 'integer') && reference === null && !/(^|\.)Id$/.test(name)
     for (const aggregate of ['sum', 'average', 'minimum', 'maximum']) {
-      const fit = one.properties.filter((property) =>
+      const path = random.chance(30) ? this.path(one) : null
+      const fit = [...one.properties, ...(path === null ? [] : [path, path])].filter((property) =>
         /sum|average/.test(aggregate) ? isNumber(property) : property.kind.ordered,
       )
       if (fit.length > 0 && random.chance(45)) parameters.push(`${aggregate}=${this.someOf(fit, 2).map(({ name }) => name)}`)
@@ -220,16 +256,18 @@ export class ReadsDraw {
     const { random } = this
     // Conditions on what the right itself compares are the most likely to be mixed up with it.
     const compared = one.right.filters.map(({ property }) => property).filter((property) => one.properties.includes(property))
-    const property = compared.length > 0 && random.chance(40) ? random.pick(compared) : random.pick(one.properties)
-    const fit = operators.filter(({ serves, isChain }) => serves(property) && !isChain)
+    const path = random.chance(35) ? this.path(one) : null
+    const property = path ?? (compared.length > 0 && random.chance(40) ? random.pick(compared) : random.pick(one.properties))
+    const fit = operators.filter(({ serves }) => serves(property))
     // Several values are one filter, also where the right has such a one of the same property.
     const isOfRight = one.right.filters.some((filter) => filter.property === property && filter.sign === '[]')
-    const { sign, isAny, folded } = random.chance(isOfRight ? 75 : 25)
+    const { sign, isAny, isChain, folded } = random.chance(isOfRight ? 75 : 25)
       ? (fit.find((one) => one.isAny) ?? random.pick(fit))
       : random.pick(fit)
     const operand = () => encodeURIComponent(typed(property, this.value(one, property)))
     if (folded)
       return [`${property.name}${sign}=${encodeURIComponent(Array.from(this.value(one, property)).slice(0, 2).join('') || 'a')}`]
+    if (isChain) return [`${this.spelt(property.name)}${sign}=${operand()}`]
     if (isAny) return Array.from({ length: random.pick([1, 2, 3]) }, () => `${this.spelt(property.name)}${sign}=${operand()}`)
     return [`${this.spelt(property.name)}=${encodeURIComponent(sign)}${operand()}`]
   }
@@ -238,8 +276,8 @@ export class ReadsDraw {
     const { random } = this
     const compared = right.filters.filter((one) => one.property === property)
     if (compared.length > 0 && random.chance(30)) return random.pick(random.pick(compared).values) || 'a'
-    const seen = ids.length > 0 && random.chance(85) ? valueIn(this.rows, entity, random.pick(ids), property) : null
-    return seen ?? (randomValue(random, property, 30) || 'a')
+    const seen = ids.length > 0 && random.chance(85) ? valueBehind(this.rows, entity, random.pick(ids), property) : null
+    return seen ?? (randomValue(random, endOf(entity, property).property, 30) || 'a')
   }
 
   private sorts(one: Seen): string {
@@ -248,8 +286,9 @@ export class ReadsDraw {
       .join()
   }
 
-  private fields({ properties, entity }: Seen): string {
-    const names = this.someOf(properties, 3).map(({ name }) => name)
+  private fields(one: Seen): string {
+    const { properties, entity } = one
+    const names = this.someWithPaths(one, properties, 3).map(({ name }) => name)
     const group = entity.members.find((member) => isGroup(member) && member.properties.some((part) => properties.includes(part)))
     return [...names, ...(group && this.random.chance(30) ? [group.name] : [])].join()
   }
@@ -274,7 +313,8 @@ export class ReadsDraw {
   }
 
   private request(channel: string, method: string, target: string, headers: Headers): PairRequest {
-    return { channel, method, target, headers, body: null }
+    const isByPath = OF_PATHS.test(channel) && /\w+Id\./i.test(target)
+    return { channel: isByPath ? `${channel}, by a path` : channel, method, target, headers, body: null }
   }
 }
 

@@ -3,11 +3,14 @@
 import type { Verb } from '../../src/model/access.ts'
 import { type Entity, isGroup, type Property } from '../../src/model/entity.ts'
 import { operators } from '../../src/model/operators.ts'
+import { ownProperty } from '../../src/model/query.ts'
 import type { Random } from './random.ts'
+import { endOf, randomPath } from './rightsPairsPaths.ts'
 import { idMaxOf, randomValue, sourcesOf, targetOf } from './rightsPairsRows.ts'
 
 /** A condition of a right. */
 export interface Condition {
+  /** A property of the entity itself, or of another row by a path. */
   readonly property: Property
   /** Sign of the operator; in brackets it stands behind the name. */
   readonly sign: string
@@ -45,7 +48,7 @@ export const KINDS = [
   'creator',
   'blind',
   'reader',
-  'desk',
+  'team',
   'mixed',
 ] as const
 
@@ -56,8 +59,10 @@ export function randomKey(random: Random, entities: readonly Entity[], kind: Kin
   const draw = new RightsDraw(random, entities)
   const refersToOthers = ({ properties }: Entity) => properties.some(({ reference }) => reference)
   const referred = entities.filter(({ name }) => entities.some((one) => one.properties.some((p) => p.reference?.entity === name)))
-  const main = random.pick(kind === 'referrer' ? entities.filter(refersToOthers) : kind === 'remover' ? referred : entities)
-  if (kind === 'narrow') return keyOf(draw.readSome(main))
+  const isReferring = kind === 'referrer' || kind === 'team'
+  const main = random.pick(isReferring ? entities.filter(refersToOthers) : kind === 'remover' ? referred : entities)
+  if (kind === 'narrow') return keyOf([...draw.readSome(main), ...draw.readTargets(main)])
+  if (kind === 'team') return keyOf(draw.team(main))
   const rights: RandomRight[] = []
   if (kind === 'partner') rights.push(draw.readOfPartner(main))
   else if (kind === 'referrer') rights.push(draw.read(main), ...draw.readReferred(main))
@@ -87,23 +92,23 @@ export function twinOf(random: Random, key: RandomKey, entities: readonly Entity
   // Where one value of several differs, all but one must be told apart.
   const first = random.chance(75) ? conditions[0] : random.pick(conditions)
   const only = conditions.length > 1 && random.chance(80) ? first : null
-  const other = (condition: Condition): Condition => {
+  const other = (entity: Entity, condition: Condition): Condition => {
     const { property, sign, values } = condition
     if (only !== null && condition !== only) return condition
-    const target = property.reference ? targetOf(property, entities) : null
+    const end = endOf(entity, property)
+    const idMax = property.reference || end.property === end.entity.id ? idMaxOf(referredBy(end, entities), entities) : 60
     const drawn = values.map((value) => {
       if (value === '' || property.kind.name === 'boolean') return value
-      const drawn = random.chance(90) ? operandOf(random, property, target ? idMaxOf(target, entities) : 60) : value
+      const drawn = random.chance(90) ? operandOf(random, end.property, idMax) : value
       return sign === '[begins]' || sign === '[contains]' ? partOf(random, drawn) : drawn
     })
     differs ||= String(drawn) !== String(values)
     return { property, sign, values: drawn }
   }
   const rights = key.rights.map((right) => {
-    const filters = right.filters.map(other)
-    return right.becomes === null
-      ? rightOf({ ...right, filters })
-      : rightOf({ ...right, filters, becomes: right.becomes.map(other) })
+    const drawn = (conditions: readonly Condition[]) => conditions.map((condition) => other(right.entity, condition))
+    const filters = drawn(right.filters)
+    return right.becomes === null ? rightOf({ ...right, filters }) : rightOf({ ...right, filters, becomes: drawn(right.becomes) })
   })
   return differs ? keyOf(rights) : null
 }
@@ -160,6 +165,30 @@ class RightsDraw {
     })
   }
 
+  /** Rights to the rows whose references lead to some rows, as those of a manager, and often to what they lead to. */
+  team(entity: Entity): RandomRight[] {
+    const { random } = this
+    const property = randomPath(random, entity, entity.properties, (target) => target.properties) as Property
+    const filters = [this.condition(entity, property)]
+    const target = ownProperty(property).reference?.target as Entity
+    const read = rightOf({ verbs: ['read'], entity, filters, fields: this.some(entity.properties, 60), becomes: null })
+    const rights = [read, ...(target === entity || random.chance(30) ? [] : [this.read(target)])]
+    if (random.chance(50)) rights.push(rightOf({ ...this.update(entity, rights), filters }))
+    if (random.chance(30)) rights.push(this.write(random.pick(['create', 'delete'] as const), entity, rights))
+    if (random.chance(30)) rights.push(this.update(target, rights))
+    const isSame = (one: RandomRight, other: RandomRight) => one.entity === other.entity && one.verbs[0] === other.verbs[0]
+    return rights.filter((right, at) => rights.findIndex((one) => isSame(one, right)) === at)
+  }
+
+  /** Rights to read all to which references lead. */
+  readTargets(entity: Entity): RandomRight[] {
+    const targets = new Set([entity])
+    for (const { properties } of targets)
+      for (const { reference } of properties) if (reference?.target) targets.add(reference.target)
+    const others = [...targets].filter((target) => target !== entity)
+    return others.map((target) => rightOf({ verbs: ['read'], entity: target, filters: [], fields: null, becomes: null }))
+  }
+
   /** Rights to all rows and some of their properties, to read them and to set them in new rows. */
   readSome(entity: Entity): RandomRight[] {
     const read = rightOf({ verbs: ['read'], entity, filters: [], fields: this.some(entity.properties, 55), becomes: null })
@@ -180,7 +209,9 @@ class RightsDraw {
     const writable = entity.properties.filter((property) => property.writable)
     const filters = this.random.chance(75) ? this.filters(entity, 1, writable, ['=', '[]', '[]']) : []
     // A value that the right does not set must be one that the key may set.
-    const checked = filters.filter(({ sign }) => sign !== '=').map(({ property }) => property)
+    const checked = filters
+      .filter(({ sign, property }) => sign !== '=' || property.related)
+      .map((one) => ownProperty(one.property))
     const fields = this.settable(entity, rights, [...entity.required, ...checked])
     return rightOf({ verbs: ['create'], entity, filters, fields, becomes: null })
   }
@@ -246,16 +277,21 @@ class RightsDraw {
   }
 
   private filters(entity: Entity, count: number, properties: readonly Property[], signs?: readonly string[]): Condition[] {
-    const chosen = new Set(Array.from({ length: count }, () => this.random.pick(properties)))
-    // Conditions of few rows and of many: with decimals and dates alone most rights would admit next to nothing.
-    return [...chosen].map((property) => this.condition(entity, property, signs ?? signsFor(property)))
+    const chosen = new Set(
+      Array.from({ length: count }, () => {
+        const path = this.random.chance(45) ? randomPath(this.random, entity, properties, (target) => target.properties) : null
+        return path ?? this.random.pick(properties)
+      }),
+    )
+    return [...chosen].map((property) => this.condition(entity, property, signs))
   }
 
-  private condition(entity: Entity, property: Property, signs: readonly string[]): Condition {
-    const served = operators.filter(({ serves, isChain }) => serves(property) && !isChain).map(({ sign }) => sign)
-    const sign = this.random.pick(signs.filter((one) => served.includes(one)))
-    const target = property.reference ? targetOf(property, this.entities) : entity
-    const draw = () => operandOf(this.random, property, idMaxOf(target, this.entities))
+  private condition(entity: Entity, property: Property, signs?: readonly string[]): Condition {
+    const end = endOf(entity, property)
+    const served = operators.filter(({ serves }) => serves(property)).map(({ sign }) => sign)
+    // Conditions of few rows and of many: with decimals and dates alone most rights would admit next to nothing.
+    const sign = this.random.pick((signs ?? signsFor(end.property)).filter((one) => served.includes(one)))
+    const draw = () => operandOf(this.random, end.property, idMaxOf(referredBy(end, this.entities), this.entities))
     if (sign === '[]') return { property, sign, values: [...new Set([draw(), draw(), ...this.random.times(3, draw)])] }
     if (sign === '[begins]' || sign === '[contains]') return { property, sign, values: [partOf(this.random, draw())] }
     const mayBeEmpty = (sign === '=' || sign === '!=') && property.kind.nullable && this.random.chance(15)
@@ -263,9 +299,15 @@ class RightsDraw {
   }
 }
 
+/** The entity whose ids a property has: that to which it refers, or its own. */
+function referredBy({ entity, property }: { entity: Entity; property: Property }, entities: readonly Entity[]): Entity {
+  return property.reference ? targetOf(property, entities) : entity
+}
+
 /** Signs of operators, those that admit many rows more often. */
-function signsFor({ kind, name }: Property): readonly string[] {
+function signsFor({ kind, name, reference }: Property): readonly string[] {
   if (name === 'Id') return ['[]', '>', '<=', '!=']
+  if (reference?.isToItself) return ['=', '[]', '!=', '<', '>=', '[under]', '[under]', '[under]']
   if (kind.name === 'boolean') return ['=', '!=']
   if (kind.name === 'text') return ['=', '[]', '!=', '!=', '[begins]', '[contains]', '<', '>=']
   return ['=', '[]', '!=', '!=', '<', '<=', '>', '>=']

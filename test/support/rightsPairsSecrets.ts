@@ -7,6 +7,7 @@ import { wholeView } from '../../src/model/view.ts'
 import { parseFilter } from '../../src/parse/filter.ts'
 import { compilePredicate } from './predicate.ts'
 import type { Random } from './random.ts'
+import { endOf, type FindRow, isUnder, referencesOf, rowBehind } from './rightsPairsPaths.ts'
 import { type Condition, parametersOf, type RandomKey, type RandomRight } from './rightsPairsRights.ts'
 import { idMaxOf, keepRules, NEXT_ID, type Rows, randomCell, randomValue, rowOf, sourcesOf, targetOf } from './rightsPairsRows.ts'
 
@@ -132,7 +133,14 @@ export class Secrets {
   }
 
   private matches(rows: Rows, entity: Entity, id: number, conditions: readonly Condition[]): boolean {
-    return rowMatches(entity, rowOf(rows, entity, id), conditions)
+    return rowMatches(entity, rowOf(rows, entity, id), conditions, finderIn(rows))
+  }
+
+  /** Returns the ids that a reference may have, so that a row with this one alone matches the conditions. */
+  referable(entity: Entity, reference: Property, conditions: readonly Condition[]): number[] {
+    const rowWith = (id: number) => entity.properties.map((property) => (property === reference ? String(id) : null))
+    const find = finderIn(this.rows)
+    return this.idsOf(targetOf(reference, this.entities)).filter((id) => rowMatches(entity, rowWith(id), conditions, find))
   }
 
   private admits({ entity, filters }: RandomRight, id: number): boolean {
@@ -143,9 +151,11 @@ export class Secrets {
   private fixComparedColumns(entity: Entity): void {
     for (const right of this.key.rights.filter((one) => one.entity === entity))
       for (const condition of [...right.filters, ...(right.becomes ?? [])]) {
-        const { property } = condition
-        const isPlain = property.writable && property.reference === null
-        if (this.mayWrite || !isPlain) this.fixColumn(entity, property)
+        // Behind references that are alike, values may differ as long as they match alike.
+        for (const place of referencesOf(entity, condition.property)) this.fixColumn(place.entity, place.property)
+        const end = endOf(entity, condition.property)
+        const isPlain = end.property.writable && end.property.reference === null
+        if (this.mayWrite || !isPlain) this.fixColumn(end.entity, end.property)
       }
     // A write may learn whether a unique value is taken.
     if (this.mayWrite) for (const property of entity.properties) if (property.unique !== null) this.fixColumn(entity, property)
@@ -244,9 +254,23 @@ export class Secrets {
   }
 
   private isCompared(entity: Entity, property: Property): boolean {
-    return this.key.rights.some(
-      (right) => right.entity === entity && [...right.filters, ...(right.becomes ?? [])].some((one) => one.property === property),
+    return this.key.rights.some((right) =>
+      [...right.filters, ...(right.becomes ?? [])].some((one) => {
+        const end = endOf(right.entity, one.property)
+        return end.entity === entity && end.property === property
+      }),
     )
+  }
+
+  /** Conditions on rows of the entity that must hold alike in both databases: those of rights to read it, and those by a path. */
+  private comparedIn(entity: Entity): (readonly Condition[])[] {
+    const paths = [...this.reads.values()].flat().flatMap((right) =>
+      right.filters.flatMap((condition) => {
+        const end = endOf(right.entity, condition.property)
+        return condition.property.related && end.entity === entity ? [[{ ...condition, property: end.property }]] : []
+      }),
+    )
+    return [...(this.reads.get(entity) ?? []).map(({ filters }) => filters), ...paths]
   }
 
   /** Changes hidden cells of a row, so that every right to read admits it as before. */
@@ -269,16 +293,14 @@ export class Secrets {
     const undo = (properties: Iterable<Property>) => {
       for (const property of properties) cells.set(property, before.get(property) ?? null)
     }
+    const compared = this.comparedIn(entity)
     const isSame = () =>
-      (this.reads.get(entity) ?? []).every(
-        ({ filters }) =>
+      compared.every(
+        (filters) =>
           this.matches(varied, entity, id, filters) === this.matches(this.rows, entity, id, filters) ||
           !filters.some(({ property }) => property.writable),
       )
-    if (!isSame())
-      undo(
-        (this.reads.get(entity) ?? []).flatMap(({ filters }) => filters.map((one) => one.property)).filter((one) => one.writable),
-      )
+    if (!isSame()) undo(compared.flatMap((filters) => filters.map((one) => one.property)).filter((one) => one.writable))
     const ruled = new Map(cells)
     keepRules(entity, ruled)
     const isBroken = [...ruled].some(([property, value]) => cells.get(property) !== value)
@@ -287,9 +309,21 @@ export class Secrets {
   }
 }
 
-/** Returns whether a row, its properties in the entity's order, matches all conditions. */
-export function rowMatches(entity: Entity, row: Row, conditions: readonly Condition[]): boolean {
-  return conditions.every((condition) => testOf(entity, condition)(row))
+/** Returns what finds the rows to which references lead. */
+function finderIn(rows: Rows): FindRow {
+  return (entity, id) => (rows.get(entity)?.has(id) ? rowOf(rows, entity, id) : null)
+}
+
+/** Returns whether a row, its properties in the entity's order, matches all conditions. `find`: finds what paths lead to. */
+export function rowMatches(entity: Entity, row: Row, conditions: readonly Condition[], find: FindRow): boolean {
+  return conditions.every((condition) => {
+    const end = endOf(entity, condition.property)
+    // Without a row behind the path there is no value.
+    const behind = rowBehind(entity, row, condition.property, find) ?? end.entity.properties.map(() => null)
+    if (condition.sign !== '[under]') return testOf(end.entity, condition, end.property)(behind)
+    const value = behind[end.entity.properties.indexOf(end.property)] ?? null
+    return isUnder(end, value, Number(condition.values[0]), find)
+  })
 }
 
 const tests = new WeakMap<Condition, RowTest>()
@@ -299,7 +333,7 @@ type RowTest = (row: Row) => boolean
 const collator = new Intl.Collator('und')
 
 /** Returns the test of a condition by the order of texts, which is that of PostgreSQL's collation. */
-function orderTest(entity: Entity, { property, sign, values: [operand = ''] }: Condition): RowTest {
+function orderTest(entity: Entity, property: Property, { sign, values: [operand = ''] }: Condition): RowTest {
   const place = entity.properties.indexOf(property)
   return (row) => {
     const value = row[place] ?? null
@@ -309,15 +343,15 @@ function orderTest(entity: Entity, { property, sign, values: [operand = ''] }: C
   }
 }
 
-/** Returns the test of a condition. */
-function testOf(entity: Entity, condition: Condition): RowTest {
+/** Returns the test of a condition. `property`: the one that is compared, behind a path. */
+function testOf(entity: Entity, condition: Condition, property: Property): RowTest {
   let known = tests.get(condition)
   if (!known) {
-    const parsed = parametersOf(condition).map((parameter) => {
+    const parsed = parametersOf({ ...condition, property }).map((parameter) => {
       const [name = '', ...rest] = parameter.split('=')
       return parseFilter(wholeView(entity), { name, value: decodeURIComponent(rest.join('=')), raw: '' })
     })
-    const ways = parsed.map((filter) => compilePredicate(entity, [filter]) ?? orderTest(entity, condition))
+    const ways = parsed.map((filter) => compilePredicate(entity, [filter]) ?? orderTest(entity, property, condition))
     known = (row: Row) => ways.some((way) => way(row))
     tests.set(condition, known)
   }

@@ -3,6 +3,7 @@ import type { Verb } from '../../src/model/access.ts'
 import { type Entity, isGroup, type Property } from '../../src/model/entity.ts'
 import type { Random } from './random.ts'
 import type { PairRequest } from './rightsPairsAnswers.ts'
+import { endOf } from './rightsPairsPaths.ts'
 import { type Condition, type RandomKey, type RandomRight, typed } from './rightsPairsRights.ts'
 import { idMaxOf, randomCell, targetOf } from './rightsPairsRows.ts'
 import type { Secrets } from './rightsPairsSecrets.ts'
@@ -57,7 +58,16 @@ export class WritesDraw {
         ({ column, computedFrom }) =>
           copied.has(column) && (computedFrom.includes(property.column) || column === property.column),
       )
-    const fit = this.settable(right).filter((property) => !isCopied(property) && property.reference === null)
+    // What a path of the key leads to decides about other rows.
+    const ofPaths = this.key.rights.flatMap(({ entity, filters, becomes }) =>
+      [...filters, ...(becomes ?? [])].flatMap(({ property }) => (property.related ? endOf(entity, property) : [])),
+    )
+    const sources = (entity: Entity) =>
+      ofPaths.filter((end) => end.entity === entity).flatMap(({ property }) => [property.column, ...property.computedFrom])
+    const isOfPath = ({ column }: Property) => sources(right.entity).includes(column)
+    const fit = this.settable(right).filter(
+      (property) => !isCopied(property) && !isOfPath(property) && property.reference === null,
+    )
     if (fit.length === 0) return []
     const ids = new Set(Array.from({ length: count }, () => this.idFor(right)))
     const chosen = this.someOf(fit, 2)
@@ -183,6 +193,11 @@ export class WritesDraw {
     const compared = after.length > 0 ? after : right.filters.filter((one) => one.property === property)
     if (compared.length > 0 && random.chance(65)) return jsonOf(property, admittedBy(random, random.pick(compared)))
     const target = property.reference ? targetOf(property, this.entities) : null
+    const paths = [...(right.becomes ?? []), ...right.filters].filter((one) => one.property.related?.reference === property)
+    if (paths.length > 0 && random.chance(65)) {
+      const admitted = this.secrets.referable(right.entity, property, paths)
+      if (admitted.length > 0) return String(random.pick(admitted))
+    }
     if (target && random.chance(70)) {
       const readable = this.secrets.readable(target)
       if (readable.length > 0) return String(random.pick(readable))
