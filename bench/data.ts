@@ -55,7 +55,6 @@ const INDEXES_OF_NEW_LISTS = [
   'absence (start, id) include (type, period_hours)',
   'absence (start) include (type, employee_id, period_days)',
   'employee (department, started, id)',
-  'employee (id) include (department, started)',
 ]
 
 /**

@@ -25,7 +25,7 @@ function bench(...args: string[]) {
   return run([process.execPath, '--no-env-file', 'bench/run.ts', '--data', data, '--output', output, ...args])
 }
 
-const ONCE_MORE = { timeout: 180_000, retry: 1 }
+const ONCE_MORE = { timeout: 480_000, retry: 1 }
 
 function resultsIn(): Results {
   const file = readdirSync(output)
