@@ -6,6 +6,7 @@ import {
   figureText,
   isIndexed,
   isPeer,
+  memoryShareOf,
   NO_MEMORY,
   type Row,
   ratioOf,
@@ -80,7 +81,13 @@ ${circumstances(results, PUBLISHED)}`
 /** Text of the full report: charts of some scenarios, and every scenario with every peer. */
 function fullBlock(results: Results): string {
   const peers = targetsOf(results).filter(isPeer)
-  const heads = ['requests/s', 'Roster', 'no memory', ...peers, 'vs. best peer', 'p99 of Roster, ms']
+  const shareOf = ({ targets }: ScenarioResult) => {
+    const own = targets.find(({ target }) => target === SUBJECT)
+    return own ? memoryShareOf(own) : null
+  }
+  // Earlier runs have not counted how lists were found.
+  const more = results.scenarios.some((scenario) => shareOf(scenario) !== null) ? ['lists from memory, %'] : []
+  const heads = ['requests/s', 'Roster', 'no memory', ...peers, 'vs. best peer', 'p99 of Roster, ms', ...more]
   const lines = results.scenarios.map((scenario) => {
     const rows = rowsOf(scenario)
     const rowOf = (target: string) => rows.find((row) => row.target === target)
@@ -91,6 +98,7 @@ function fullBlock(results: Results): string {
       ...[NO_MEMORY, ...peers].map((target) => cellOf(rowOf(target))),
       `${ratioText(ratio)}${indexed ? ` (${ratioText(indexed)})` : ''}`,
       figureText(subject?.p99Ms?.middle),
+      ...more.map(() => figureText(shareOf(scenario))),
     ]
   })
   const time = results.minutes === undefined ? '' : ` It took ${figureText(results.minutes)} minutes.`

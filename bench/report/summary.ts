@@ -1,4 +1,4 @@
-import { type Found, isFromDatabase } from '../found.ts'
+import { isFromDatabase } from '../found.ts'
 import { INDEXED, median, type Results, type Sample, type ScenarioResult, type TargetResult } from '../results.ts'
 
 export const SUBJECT = 'roster'
@@ -49,15 +49,18 @@ export function foundLines({ targets }: ScenarioResult): string[] {
     const sorted = parts.filter(([, part]) => part > 0).sort(([, one], [, other]) => other - one)
     if (sorted.length === 0) return []
     const ways = sorted.map(([name, part]) => `${figureText(part)} % ${name}`).join(', ')
-    const memory = median(rounds.map(({ found = {} }) => memoryShareOf(found)))
-    return [`lists of ${target}: ${figureText(memory)} % from memory; ${ways}`]
+    return [`lists of ${target}: ${figureText(memoryShareOf({ rounds }))} % from memory; ${ways}`]
   })
 }
 
-/** Returns the part of lists in percent that the database did not have to find. */
-function memoryShareOf(found: Found): number {
-  const parts = Object.entries(found).filter(([name]) => !isFromDatabase(name))
-  return parts.reduce((sum, [, part]) => sum + part, 0)
+/** Returns the median part of lists in percent that the database did not have to find; null if lists were not counted. */
+export function memoryShareOf({ rounds }: Pick<TargetResult, 'rounds'>): number | null {
+  const shares = rounds.flatMap(({ found }) => {
+    if (found === undefined) return []
+    const parts = Object.entries(found).filter(([name]) => !isFromDatabase(name))
+    return parts.reduce((sum, [, part]) => sum + part, 0)
+  })
+  return shares.length === 0 ? null : median(shares)
 }
 
 /** Returns, for each target, how many requests of the background it has answered in a second. */

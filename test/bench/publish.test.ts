@@ -41,6 +41,23 @@ describe('the published run', () => {
     publishRun()
   })
 
+  test('a published run shows which part of the lists came from memory, and how long it took', () => {
+    const found = { walk: 60, kept: 30, 'database: texts': 10 }
+    const scenarios = published.scenarios.map((scenario) => ({
+      ...scenario,
+      targets: scenario.targets.map((target) => {
+        const isCounted = scenario.name === 'new-lists' && target.target === 'roster'
+        return isCounted ? { ...target, rounds: target.rounds.map((round) => ({ ...round, found })) } : target
+      }),
+    }))
+    publishRun({ scenarios, minutes: 23.4 })
+    const page = read(folder.path, 'docs/benchmarks.md')
+    expect(page).toContain('| lists from memory, % |\n')
+    expect(page.match(/^\| never asked before: .* \| 90\.0 \|$/gm)).toHaveLength(1)
+    expect(page).toContain('`. It took 23.4 minutes. ')
+    publishRun()
+  })
+
   test.each([
     ['of a checkout with changes', { commit: 'abc1234+' }, 'a checkout with changes of its own'],
     ['without a scenario of the README', { scenarios: published.scenarios.slice(1) }, 'has no scenario one-by-id'],
