@@ -58,7 +58,7 @@ export class Admission {
     return this.limiters.of(key).charge(key.client)
   }
 
-  /** Looks the key up, in one query for all requests that wait, and charges the address only if there is no such key. */
+  /** Looks the key up, by one query for all waiting requests, and charges the address only if there is no such key. */
   private async admitUnknown(text: string, address: string, isOpen: boolean): Promise<Admitted> {
     const anonymous = await this.limiters.anonymous.foresee(clientOf(address))
     if (!anonymous.admitted) return { ...UNCONFIRMED, isConfirmed: true, rateLimit: anonymous }

@@ -11,7 +11,7 @@ import { anonymousClients, type LimiterSettings, type LimiterTables, ownTableOf,
 import type { RedisWindows } from './redis.ts'
 import { SlidingWindows } from './window.ts'
 
-/** Slots that an address may have. It is small, so that a flood of addresses stays cheap. */
+/** Maximum slots to try for an address. It is small, so that a flood of addresses stays cheap. */
 const ANONYMOUS_PROBE_MAX = 64
 
 /** One limiter for keys, one for addresses, and one for each key with its own limits. */
@@ -89,7 +89,9 @@ export interface RateLimitStatus {
 /** A store that several machines share, so that they count together. */
 export type SharedStore = Pick<RedisWindows, 'decide'>
 
-/** Tolerance for the store's clock, which differs from ours, as do the times at which both charge a request. */
+/**
+ * Tolerance for differences between the store and this machine: of their clocks, and of the times at which they charge a request.
+ */
 const SKEW_MS = 1_000
 
 /** The limiter of all keys, of all addresses, or of one key with its own limits. */

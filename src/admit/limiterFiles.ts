@@ -63,8 +63,8 @@ export class LimiterFiles {
   }
 
   /**
-   * Creates missing tables, replaces damaged ones, and deletes those of other limits than `limits` (null: of none). @throws Error
-   * if a shared table does not fit into memory; for a key's own table `onNoRoom` is called instead
+   * Creates missing tables, replaces damaged ones, and deletes those that `limits` lacks (null: deletes none). @throws Error if a
+   * shared table does not fit into memory; for a key's own table `onNoRoom` is called instead
    */
   ensure(limits: OwnLimits | null, onNoRoom: (error: Error, name: string) => void): LimiterTables {
     // An operator may have deleted the folder.

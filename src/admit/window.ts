@@ -197,8 +197,8 @@ export class SlidingWindows {
   }
 
   /**
-   * Returns whether an admission has expired. An age over half the range means a time ahead of our clock, which another process
-   * has just written.
+   * Returns whether an admission has expired. An age over half the range is a time ahead of our clock, which another process has
+   * just written.
    */
   private hasExpired(ring: number, number: number, now: number): boolean {
     const age = this.age(ring, number, now)

@@ -54,7 +54,7 @@ const FIRST_LINE = /^[\r\n]*([^\r\n]+)[\r\n]/
 const NAMED_SEPARATOR = /^"?sep=(.*?)"?$/i
 const SEPARATORS = [',', ';', '\t', '|']
 
-/** Returns the reader of a file by its first line that is not blank; null: `text` does not have the whole line yet. */
+/** Returns a reader for the separator in the first line that is not blank; null: `text` does not have that whole line yet. */
 function readerOf(text: string): RecordReader | null {
   const [, firstLine] = FIRST_LINE.exec(text) ?? []
   const lineOf = () => new LineCounter(Buffer.from(text)).lineAt(0)
@@ -131,7 +131,7 @@ class RecordReader {
     else if (cells.some((cell) => cell !== null)) this.records.push({ line, cells, separator: this.separator })
   }
 
-  /** The fault begins with its cell: `info.bytes` is where the cell or record before it ends. */
+  /** Returns the fault with the line in which its cell begins: `info.bytes` is the end of the cell or record before it. */
   private faultOf({ code }: CsvError): FileFault {
     const message = code === 'CSV_QUOTE_NOT_CLOSED' ? QUOTE_MISSING : QUOTE_MISPLACED
     return new FileFault(this.lines.lineAt(this.parser.info.bytes), message)

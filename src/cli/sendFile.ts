@@ -29,7 +29,10 @@ const PIECE_BYTES_MAX = 2 * 1024 * 1024
 /** Maximum number of faults that are printed. */
 const FAULTS_SHOWN = 100
 
-/** Divides items by number and bytes; a larger item is a part by itself. The parts of a file never change, nor do their keys. */
+/**
+ * Divides items into parts by number and bytes; an item that is too large is a part by itself. The parts of a file, and so their
+ * keys, are the same in each run.
+ */
 export async function* divided<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   most: number,
@@ -62,7 +65,10 @@ interface Outcome {
   readonly faults: RowFault[]
 }
 
-/** Sends rows, `most` at a time, up to a refused piece, or all in a dry run. @throws CommandError that names the last row sent */
+/**
+ * Sends rows, at most `most` in a request. Stops at a refused piece; a dry run sends all. @throws CommandError that names the
+ * last row sent
+ */
 export async function sendAll(target: Target, rows: AsyncIterable<FileRow> | Iterable<FileRow>, most: number): Promise<Outcome> {
   const outcome: Outcome = { rows: 0, before: 0, last: null, faults: [] }
   let index = 0
@@ -94,7 +100,7 @@ export function faultsText(name: string, faults: readonly RowFault[], extent: st
   return [...lines, extent].join('\n')
 }
 
-/** Says how many rows were imported. `unknown`: the next piece, if it may have been created. */
+/** Returns a sentence with the number of imported rows. `unknown`: rows of the next piece, if they may have been created. */
 function extentText({ rows, last }: Outcome, unknown: readonly FileRow[] = []): string {
   const first = unknown[0]
   if (last === null && !first) return 'No row was imported.'

@@ -27,7 +27,7 @@ export interface RosterPast extends RosterChanged {
 
 export interface RosterChangesPage<Change, Next = string> {
   readonly changes: Change[]
-  /** For `after`: continues after this page. */
+  /** Token for `after`, to continue after this page. */
   readonly next: Next
   /** True if there are more changes after this page. */
   readonly more: boolean

@@ -12,7 +12,7 @@ export interface Exchange {
   close(): void
 }
 
-/** Begins a request that errors call `named`. @throws the signal's reason if it is aborted already */
+/** Begins a request. `named`: its name in errors. @throws the signal's reason if it is aborted already */
 export function beginExchange(named: string, timeoutMs: number, signal: AbortSignal | undefined): Exchange {
   signal?.throwIfAborted()
   const ending = new AbortController()

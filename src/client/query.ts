@@ -35,7 +35,7 @@ export interface RosterOperators<Value> {
 /** A property to sort by, ascending; descending with a minus in front. */
 export type RosterSorted<Name extends string> = Name | `-${Name}`
 
-/** The properties of a row that these names select; of objects their named parts. */
+/** Properties of a row that these names select; an object has only its named parts. */
 export type RosterPicked<Row, Name> = {
   [Key in keyof Row & RosterOuter<Name>]: Key extends Name ? Row[Key] : RosterParts<Row[Key], RosterPart<Key, Name>>
 }

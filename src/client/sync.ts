@@ -12,7 +12,7 @@ export interface RosterStep<Row> {
   readonly rows: Row[]
   /** Ids of rows to delete, if they exist. */
   readonly deleted: number[]
-  /** For the next call, once this step is applied. */
+  /** State for the next call, once this step is applied. */
   readonly state: string
 }
 

@@ -1,6 +1,6 @@
 // Binary search.
 
-/** The first index from `low` on that is not before what is looked for; `high`: there is none. */
+/** The first index from `low` on whose entry is not before the target; `high`: there is none. */
 export function firstNotBefore(low: number, high: number, isBefore: (index: number) => boolean): number {
   let [from, to] = [low, high]
   while (from < to) {

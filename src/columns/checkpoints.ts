@@ -3,9 +3,9 @@ import { firstNotBefore } from './bisect.ts'
 import { type ColumnOrder, compareTargets, type Target } from './columnOrder.ts'
 import { KernelFull } from './kernel.ts'
 
-/** Stretches between checkpoints; each is at most twice as long as the mean. */
+/** Number of stretches between checkpoints; none is longer than twice the mean. */
 const STRETCHES = 32
-/** In smaller indexes every range is found quickly without. */
+/** Minimum rows of an index with checkpoints: in a smaller one every range is found quickly without them. */
 const ROWS_MIN = 32_768
 /** Stands for a bitmap without rows: 0 is no address. */
 const NO_ROWS = 0
@@ -28,7 +28,7 @@ interface IndexedRows {
   eachRun(from: Place, to: Place, take: (address: number, count: number) => void): void
 }
 
-/** A place of the index, and what it stands for. */
+/** A bound of a range: its place in the index, and the target that it was found for. */
 export interface Bound {
   readonly target: Target
   readonly place: Place
@@ -36,23 +36,23 @@ export interface Bound {
 
 interface Checkpoint {
   target: Target
-  /** The code of the text whose rank the target has; NaN: it has no text. */
+  /** Code of the text whose rank is the key of the target; NaN: the target is no text. */
   readonly textCode: number
-  /** The address of the bitmap of all rows before it. */
+  /** Address of the bitmap of all rows before the checkpoint. */
   readonly bits: number
-  /** Rows between the checkpoint in front of it and this one. */
+  /** Number of rows between the previous checkpoint and this one. */
   rows: number
 }
 
 export class Checkpoints {
-  /** In the order of their places. A checkpoint can be used as soon as it is in the list. */
+  /** The checkpoints in the order of their places. Each can be used as soon as it is in the list. */
   readonly all: Checkpoint[] = []
   isBeingBuilt = false
   private isWide = false
 
   constructor(private readonly index: IndexedRows) {}
 
-  /** While they are being built, of all. */
+  /** Bytes of the checkpoints; while they are being built, bytes of all that the index will have. */
   get bytes(): number {
     return this.isBeingBuilt ? this.bytesWanted : this.all.length * this.index.order.store.bitmapBytes
   }
@@ -62,14 +62,14 @@ export class Checkpoints {
     return this.all.length === 0 && this.index.size >= ROWS_MIN
   }
 
-  /** Bytes of all that the index will have. */
+  /** Bytes of all checkpoints that the index will have. */
   get bytesWanted(): number {
     return STRETCHES * this.index.order.store.bitmapBytes
   }
 
   /**
-   * Makes the checkpoints, one in each step, while rows may change between the steps. If some cannot be made, or have to give
-   * way meanwhile, there is none. @throws KernelFull
+   * Makes the checkpoints, one in each step; rows may change between steps. If memory runs out, or is needed elsewhere meanwhile,
+   * all checkpoints are dropped. @throws KernelFull
    */
   *build(): Generator<void, void> {
     this.release()
@@ -92,7 +92,7 @@ export class Checkpoints {
     }
   }
 
-  /** A row enters the index at this place (`change` 1), or leaves it (-1). */
+  /** Notes that a row enters the index at this place (`change` 1), or leaves it (-1). */
   note(slot: number, target: Target, change: 1 | -1): void {
     if (this.all.length === 0) return
     if (this.isWide !== this.index.order.isWide) {
@@ -118,7 +118,7 @@ export class Checkpoints {
     if (this.all[next].rows > (2 * this.index.size) / STRETCHES) this.split(next)
   }
 
-  /** The texts of the index have other ranks, in the same order. */
+  /** Notes that the texts of the index have got other ranks, in the same order. */
   noteSpread(): void {
     const { ranks } = this.index.order
     if (ranks === null) return
@@ -126,8 +126,8 @@ export class Checkpoints {
   }
 
   /**
-   * Writes a bitmap of the rows between two bounds, of which the first is not after the second. Its cost is that of two
-   * bitmaps, and of the rows between each bound and the nearest checkpoint.
+   * Writes a bitmap of the rows between two bounds; `from` must not be after `to`. It combines two bitmaps, and looks at each row
+   * between a bound and its nearest checkpoint.
    */
   writeBetween(from: Bound, to: Bound, bits: number): void {
     const { store } = this.index.order
@@ -141,12 +141,12 @@ export class Checkpoints {
     this.flipBetween(high.place, to.place, bits)
   }
 
-  /** Rows that `writeBetween` would look at one by one. */
+  /** Number of rows that `writeBetween` would look at one by one. */
   costBetween(from: Bound, to: Bound): number {
     return this.nearest(from).distance + this.nearest(to).distance
   }
 
-  /** The place of a checkpoint; that of number -1 is the begin of the index, and that of a number after all its end. */
+  /** The place of a checkpoint. Number -1 stands for the start of the index, a number after the last one for its end. */
   placeOf(number: number): Place {
     if (number < 0) return { leaf: 0, at: 0 }
     return number < this.all.length ? this.index.find(this.all[number].target) : this.index.end()
@@ -181,7 +181,7 @@ export class Checkpoints {
     this.index.eachRun(from, to, (address, count) => wasm.flip(address, count, bits))
   }
 
-  /** The number of the first checkpoint that a row is before. */
+  /** The number of the first checkpoint after a target. */
   nextAfter(target: Target): number {
     return firstNotBefore(0, this.all.length, (number) => compareTargets(this.all[number].target, target) <= 0)
   }
@@ -198,7 +198,7 @@ export class Checkpoints {
     return slot < 0 ? null : this.index.order.targetOf(slot)
   }
 
-  /** Adds a checkpoint by the one in front of it. @throws KernelFull */
+  /** Adds a checkpoint; its bitmap is made from that of the previous one. @throws KernelFull */
   private add(at: number, target: Target): void {
     const { store } = this.index.order
     const { words } = store.kernel
@@ -215,7 +215,8 @@ export class Checkpoints {
   }
 
   /**
-   * Divides a stretch that has become too long, and joins the two shortest neighbors, so that there are not more checkpoints.
+   * Divides a stretch that has become too long, and joins the two shortest neighbors, so that the number of checkpoints stays the
+   * same.
    */
   private split(stretch: number): void {
     const from = this.placeOf(stretch - 1)

@@ -1,7 +1,7 @@
 // Sets of codes: does a row's code belong to a condition?
 import type { Code } from './codes.ts'
 
-/** Codes that are looked up; NaN is one of them if no value is. */
+/** A set of codes; NaN is in it if rows without a value are meant. */
 export interface CodeSet {
   /** Estimated bytes. */
   readonly bytes: number
@@ -28,7 +28,10 @@ export class FewCodes implements CodeSet {
   }
 }
 
-/** Codes of texts, one bit for each that there is: a word may be in every text, and a Set would take 64 bytes for each. */
+/**
+ * A set of text codes, with one bit for each text of the property: a word may be in every text, and a Set would take 64 bytes for
+ * each.
+ */
 export class TextCodes implements CodeSet {
   private readonly bits: Int32Array
 

@@ -9,12 +9,12 @@ import type { PlainName } from '../model/kinds.ts'
 export type Code = number | bigint
 
 /**
- * Returns the code of a value as PostgreSQL prints it; null: it has none. `scale`: digits of a decimal after the point, of
- * whose last one its code counts the units.
+ * Returns the code of a value as PostgreSQL prints it; null: it has none. `scale`: digits of a decimal after the point; the code
+ * is the number of units of the last digit.
  */
 type CodeOf = (text: string, scale: number) => Code | null
 
-/** Codes by kind; texts have those of a dictionary. */
+/** Functions that code values, by kind. Texts are coded by a dictionary instead. */
 export const numbers: Readonly<Record<PlainName, CodeOf>> = {
   boolean: (text) => Number(text === 't'),
   integer: (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : null),
@@ -25,7 +25,7 @@ export const numbers: Readonly<Record<PlainName, CodeOf>> = {
 
 /** Maximum units of a decimal: 18 digits, so that the codes beside any code are integers of 64 bits, too. */
 const UNITS_MAX = 10n ** 18n - 1n
-/** Digits of a decimal that are read as a float, which is exact. */
+/** Maximum digits of a decimal that is read as a float: up to these, a float is exact. */
 const DIGITS_EXACT = 15
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/
 
@@ -58,8 +58,8 @@ export interface Operand {
 }
 
 /**
- * Returns the codes around an operand, as `printFilter` of its kind prints it: it may have more digits than the codes of its
- * property, and lie beyond all of them. `scale`: as in `numbers`.
+ * Returns the codes around an operand. The operand may have more digits than the codes of its property, or be beyond all of them.
+ * It is written as `printFilter` of its kind does. `scale`: as in `numbers`.
  */
 export function operandOf(kind: PlainName, scale: number, operand: string): Operand {
   const equal = numbers[kind](operand, scale)
@@ -78,7 +78,7 @@ export function operandOf(kind: PlainName, scale: number, operand: string): Oper
   }
 }
 
-/** The greatest integer of units that is not greater than a decimal, and whether the decimal is greater than it. */
+/** Rounds a decimal down to an integer of units, and says whether that was less than the decimal. */
 function floorOf(text: string, scale: number): [floor: bigint, isBetween: boolean] {
   const [, sign, whole = '', fraction = ''] = DECIMAL.exec(text) ?? []
   const units = BigInt(whole + fraction.slice(0, scale).padEnd(scale, '0'))
@@ -97,14 +97,14 @@ function aboveOf(integer: bigint, greatest: bigint): Code {
   return integer > greatest ? Number.POSITIVE_INFINITY : codeOf(integer < -greatest ? -greatest : integer)
 }
 
-/** Compares codes: no value, NaN, is greater than any, also than Infinity. */
+/** Compares codes. NaN, which is no value, is greater than any other, even Infinity. */
 export function compareCodes(one: Code, other: Code): number {
   if (one < other) return -1
   if (one > other) return 1
   return one === other ? 0 : Number(Number.isNaN(one)) - Number(Number.isNaN(other))
 }
 
-/** No value in a column of 32 bits: the least integer. */
+/** Stands for no value in a column of 32 bits: the least integer. */
 export const NO_CODE = -(2 ** 31)
 
 // Codes that are no integers, as the upper and the lower half of 64 bits. No value is the least integer; it is greater than any
@@ -117,13 +117,13 @@ const HIGH_LEAST = -(2 ** 31)
 const LOW_LEAST = 1
 
 const INT32_MAX = 2 ** 31 - 1
-/** Values of a lower half, and half as many. */
+/** Number of values of 32 bits, and half of it. */
 const WORD = 2 ** 32
 const HALF_WORD = 2 ** 31
-/** The upper half of the least and, plus one, of the greatest safe integer. */
+/** Bound of the upper halves of safe integers: they are from `-HIGH_SAFE` up to, not including, `HIGH_SAFE`. */
 const HIGH_SAFE = 2 ** 21
 
-/** Writes the halves of a code, which are those of an integer of 64 bits, at an index. */
+/** Writes a code at an index, as the two halves of an integer of 64 bits. */
 export function halvesTo(lows: Int32Array, highs: Int32Array, at: number, code: Code): void {
   if (typeof code === 'bigint') {
     lows[at] = Number(BigInt.asIntN(32, code))
@@ -133,7 +133,7 @@ export function halvesTo(lows: Int32Array, highs: Int32Array, at: number, code: 
   }
 }
 
-/** As `halvesTo`, of a code that is a number: small, so that it becomes part of its caller. */
+/** As `halvesTo`, for a code that is a number. It is small, so that the compiler inlines it. */
 export function halvesOfNumber(lows: Int32Array, highs: Int32Array, at: number, code: number): void {
   if (code >= NO_CODE && code <= INT32_MAX) {
     lows[at] = code
@@ -143,7 +143,7 @@ export function halvesOfNumber(lows: Int32Array, highs: Int32Array, at: number, 
   }
 }
 
-/** As `halvesTo`, of a number that is no integer of 32 bits. */
+/** As `halvesTo`, for a number that is no integer of 32 bits. */
 function largeHalves(lows: Int32Array, highs: Int32Array, at: number, code: number): void {
   if (Number.isFinite(code)) {
     // Exact, since the quotient by a power of two is.
@@ -174,7 +174,7 @@ export const HOUR = 3_600
 export const DAY = 86_400
 const MOMENT = /^(\d{4,7})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)\+00)?( BC)?$/
 
-/** Seconds since 2000 of an instant, days of a date. */
+/** Returns the seconds from 2000 to an instant, or the days to a date. */
 function momentCode(text: string): Code | null {
   if (text === 'infinity') return Number.POSITIVE_INFINITY
   if (text === '-infinity') return Number.NEGATIVE_INFINITY
@@ -184,7 +184,7 @@ function momentCode(text: string): Code | null {
   return hour === undefined ? days : days * DAY + Number(hour) * HOUR + Number(minute) * MINUTE + Number(second)
 }
 
-/** Date by its days since 2000-01-01: the inverse of `daysOf`. */
+/** Returns the date that is so many days after 2000-01-01: the inverse of `daysOf`. */
 export function dateOf(days: number): { year: number; month: number; day: number } {
   // Eras of 400 years that begin in March: each has as many days. Howard Hinnant, chrono-Compatible Low-Level Date Algorithms.
   const from = days + 730_425

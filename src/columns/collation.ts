@@ -12,7 +12,7 @@ export interface Reader {
 export interface Place {
   /** Index of the text. */
   readonly index: number
-  /** How many thresholds are not greater than the text. */
+  /** Number of thresholds that are not greater than the text. */
   readonly threshold: number
 }
 
@@ -36,8 +36,7 @@ export class Collation {
   }
 
   /**
-   * Returns the places of texts, one at least, in ascending order of the texts. The thresholds ascend. @throws ApiError 500,
-   * 503
+   * Returns the places of at least one text, in ascending order of the texts. `thresholds` must ascend. @throws ApiError 500, 503
    */
   async places(texts: readonly string[], thresholds: readonly string[]): Promise<Place[]> {
     const [row] = await this.reader.read({ text: this.text, values: [arrayText(texts), arrayText(thresholds)] })

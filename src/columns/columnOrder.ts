@@ -9,14 +9,14 @@ const NO_RANK = 0xffffffff
 /** The rank of a text whose place is not known yet. */
 export const NOT_PLACED = 0
 
-/** Ranks of texts by their codes; 0: not known yet. The array may be another one after texts have come. */
+/** Ranks of texts by their codes; 0: not known yet. New texts may replace the array, so read it anew each time. */
 export interface Ranks {
   readonly ranks: Uint32Array
 }
 
 /**
- * A place in the order: a key of 64 bits as two unsigned halves, and an id. Keys ascend as values do, and that of no value is
- * the greatest.
+ * A place in the order: a key of 64 bits as two unsigned halves, and an id. Keys ascend as values do; the key of no value is the
+ * greatest.
  */
 export interface Target {
   readonly high: number
@@ -34,10 +34,10 @@ const highs = new Int32Array(1)
 
 export class ColumnOrder {
   private readonly words: Int32Array
-  /** The address of the column, in words; columns never move. */
+  /** Address of the column, in words; columns never move. */
   private readonly base: number
 
-  /** `ranks`: by which texts are ordered; null: codes are. */
+  /** `ranks`: the ranks that order the texts; null: codes give the order. */
   constructor(
     readonly store: ColumnStore,
     readonly column: number,
@@ -47,7 +47,7 @@ export class ColumnOrder {
     this.base = store.addressOf(column) >>> 2
   }
 
-  /** Returns whether keys have 64 bits: if a column becomes wide, targets of its former keys are void. */
+  /** Returns whether keys have 64 bits. If a column becomes wide, its earlier targets are void. */
   get isWide(): boolean {
     return this.ranks === null && this.store.isWide(this.column)
   }
@@ -57,7 +57,7 @@ export class ColumnOrder {
     return this.search(slot, target, this.ranks === null ? null : this.ranks.ranks, this.isWide)
   }
 
-  /** The first of the slots at an address, of which there are `count`, that is not before the target; `count`: all are. */
+  /** Index of the first of `count` slots at an address that is not before the target; `count`: all are before it. */
   firstNotBefore(address: number, count: number, target: Target): number {
     const { words, isWide } = this
     const ranks = this.ranks === null ? null : this.ranks.ranks
@@ -72,7 +72,7 @@ export class ColumnOrder {
     return from
   }
 
-  /** As `isBefore`, without what is the same for all rows of a search. */
+  /** As `isBefore`, with what is the same for all rows of a search given by its caller. */
   private search(slot: number, target: Target, ranks: Uint32Array | null, isWide: boolean): boolean {
     const { words, base } = this
     let low: number
@@ -93,7 +93,7 @@ export class ColumnOrder {
     return { high: this.highKey(slot), low: this.lowKey(slot), id: this.store.idAt(slot) }
   }
 
-  /** The place of an id among the rows of a code; of texts, of a rank. NaN: no value. */
+  /** The place of an id among the rows with a code, or among texts with a rank. NaN: among rows without a value. */
   targetAt(code: Code, id: number): Target {
     if (this.ranks !== null) {
       if (code === Number.POSITIVE_INFINITY) return { high: 0, low: NO_RANK - 0.5, id }
@@ -160,7 +160,7 @@ export function compareTargets(one: Target, other: Target): number {
   return one.id === other.id ? 0 : one.id - other.id
 }
 
-/** Codes less one, and from the least on: that of no value, the least, becomes the greatest key. */
+/** Returns the key of a code as an unsigned integer. No value, which is the least code, gets the greatest key. */
 function narrowKey(code: number): number {
   return (code + 0x7fffffff) >>> 0
 }

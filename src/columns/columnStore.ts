@@ -4,9 +4,9 @@ import { type Kernel, KernelFull } from './kernel.ts'
 
 /** The id is each entity's first property. */
 export const ID = 0
-/** Slots that functions of the kernel look at come in multiples of it. */
+/** Functions of the kernel look at multiples of so many slots. */
 const SLOTS_STEP = 128
-/** Bytes that a column has room for, of each slot: it begins with 4 of them in use. */
+/** Bytes of each slot that a column reserves. It begins by using 4 of them. */
 const WIDE = 8
 const NARROW = 4
 
@@ -25,7 +25,7 @@ export class ColumnStore {
   private readonly addresses: number[]
   private readonly widths: Uint8Array
   private readonly free: number[] = []
-  /** By column: the least and the greatest code that is or was there, not counting infinite ones. */
+  /** Least and greatest finite code of each column, of rows that it has or had. */
   private readonly leasts: Float64Array
   private readonly greatests: Float64Array
   private readonly infinite: Uint8Array
@@ -50,7 +50,7 @@ export class ColumnStore {
     return this.widths.reduce((sum, width) => sum + width * this.slots, this.slots / 8)
   }
 
-  /** Slots to look at: all in use, and some without a row up to a multiple of 128. */
+  /** Number of slots to look at: `slots`, rounded up to a multiple of 128. */
   get slotsInUse(): number {
     return Math.max(SLOTS_STEP, (this.slots + SLOTS_STEP - 1) & -SLOTS_STEP)
   }
@@ -104,7 +104,7 @@ export class ColumnStore {
     return ((this.kernel.words[(this.liveBits >>> 2) + (slot >> 5)] >>> (slot & 31)) & 1) === 1
   }
 
-  /** The upper half of a code; of no value, that of the least integer of 64 bits. */
+  /** The upper half of a code. No value is the least integer of 64 bits. */
   highAt(slot: number, column: number): number {
     const { words } = this.kernel
     const address = this.addresses[column] >>> 2
@@ -136,7 +136,7 @@ export class ColumnStore {
     return words[address + 2 * slot + 1] * 2 ** 32 + (words[address + 2 * slot] >>> 0)
   }
 
-  /** A slot for a new row. @throws KernelFull */
+  /** Returns a free slot for a new row. @throws KernelFull */
   takeSlot(): number {
     const slot = this.free.pop() ?? this.slots
     if (slot >= this.slotsMax) throw new KernelFull(`a table has outgrown ${this.slotsMax} slots`)
@@ -181,8 +181,9 @@ export class ColumnStore {
   }
 
   /**
-   * Reads all codes of these rows, one row after the other, into floats, NaN for no value; codes beyond 2^53 by their place in
-   * `into` to `large`. Column by column: nearly every code comes from memory by itself, and so many of them come at once.
+   * Reads all codes of these rows into floats, one row after the other; NaN is no value. Codes beyond 2^53 go to `large`, by
+   * their place in `into`. It reads column by column: each code is a cache miss, and the processor waits for many of them at
+   * once.
    */
   readAll(slots: ArrayLike<number>, into: Float64Array, large: Map<number, bigint>): void {
     const { words } = this.kernel
@@ -211,7 +212,7 @@ export class ColumnStore {
     words[word] = words[word] ^ (1 << (slot & 31))
   }
 
-  /** Makes room for codes of 64 bits where the column lies: from the end, so that no code is overwritten before it was read. */
+  /** Widens the codes of a column to 64 bits in place. It begins at the end, so that no code is overwritten before it is read. */
   private widen(column: number) {
     const { words } = this.kernel
     const address = this.addresses[column] >>> 2

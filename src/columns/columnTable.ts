@@ -21,21 +21,24 @@ import { prepareTexts } from './textParts.ts'
 
 /** Estimated bytes of a row's values without codes. */
 const UNCODED_ROW_BYTES = 1_024
-/** Slots beside twice the rows that a table is loaded with: room for those that come. */
+/** Slots of a new table beyond twice its rows: room for rows that come later. */
 const SLOTS_SPARE = 100_000
 const SLOTS_UNIT = 512
-/** With less room, a table would be worn soon after its load. */
+/** Minimum slots of a new table, as a multiple of its rows: with fewer, it would have to be loaded anew soon. */
 const SLOTS_FACTOR_MIN = 1.2
-/** Share of its slots from which on a table is loaded anew, while this one serves on. */
+/** Share of slots in use above which a table is loaded anew; meanwhile the old one serves. */
 const FULL_SHARE = 0.9
-/** Bytes of a slot that a column's codes, its two indexes and their checkpoints, and the bitmaps of a table can take. */
+/** Maximum bytes of a slot: codes of a column, its two indexes and their checkpoints, and the bitmaps of the table. */
 const CODE_BYTES_MAX = 8
 const COLUMN_BYTES = CODE_BYTES_MAX + 2 * (5.4 + 4)
 const BITMAPS_BYTES = 80 / 8
-/** For places of slots, marks of texts and records of summaries. */
+/** Bytes for buffers of slots, marks of texts and records of summaries. */
 const OTHER_BYTES = 128 * 2 ** 20
 
-/** After a change has thrown, the table takes no more of them; lists and summaries of its last state go on. */
+/**
+ * The rows of a table as codes. After a change has thrown, the table takes no more changes; lists and summaries of its last state
+ * go on.
+ */
 export class ColumnTable {
   /** Finds lists. */
   readonly lists: ListSearch
@@ -52,10 +55,10 @@ export class ColumnTable {
   private readonly columns: number
   /** By id and column, values without a code, as PostgreSQL prints them. */
   private readonly uncodedRows = new Map<number, UncodedValues>()
-  /** Summaries that take rows as they are now before these change. */
+  /** Summaries that are being formed: each takes a row before the row changes. */
   private readonly groupings = new Set<Grouping>()
 
-  /** `rows`: about how many it is loaded with. @throws KernelFull */
+  /** `rows`: estimated number of rows that are loaded. @throws KernelFull */
   constructor(entity: Entity, rows: number, parts: TextParts, room: Room, hasVectors = true) {
     const columns = entity.properties.length
     const slots = slotsFor(rows, columns)
@@ -104,7 +107,7 @@ export class ColumnTable {
     return bytes + this.uncodedRows.size * UNCODED_ROW_BYTES
   }
 
-  /** True if the table shall be loaded anew: it is about to outgrow its slots, or most of them are free. */
+  /** True if the table has to be loaded anew: few slots are left, or most of them are free. */
   get isWorn(): boolean {
     const { slots, slotsMax, freeSlots } = this.store
     return slots - freeSlots > FULL_SHARE * slotsMax || (slots > SLOTS_SPARE && 2 * freeSlots > slots)
@@ -140,12 +143,12 @@ export class ColumnTable {
     this.store.releaseSlot(slot)
   }
 
-  /** As `TableTexts.prepare`, of a list, and of all tables to which its paths lead. */
+  /** As `TableTexts.prepare`, for a list, and for all tables to which its paths lead. */
   prepare(query: Prepared, caller: Caller, tables: Tables = NO_TABLES): Promise<void> | null {
     return prepareTexts(this, query, [], tables, caller)
   }
 
-  /** As `prepare`, of a summary. */
+  /** As `prepare`, for a summary. */
   prepareGroups({ filters, keys, figures }: SummaryQuery, caller: Caller, tables: Tables = NO_TABLES): Promise<void> | null {
     const compared = figures.flatMap(({ name, property }) => (name === 'minimum' || name === 'maximum' ? [property] : []))
     return prepareTexts(this, { filters, sorts: [] }, [...keys.map(({ property }) => property), ...compared], tables, caller)
@@ -158,7 +161,7 @@ export class ColumnTable {
     else this.indexes.giveWay(part, beforeMs)
   }
 
-  /** Bytes that lists do without: all that `giveWay` can give back. */
+  /** Bytes that `giveWay` can free at most. */
   get partsBytes(): number {
     return this.bitmaps.partsBytes + this.indexes.partsBytes
   }
@@ -168,7 +171,7 @@ export class ColumnTable {
     return this.indexes.settled()
   }
 
-  /** Builds nothing any more. */
+  /** Stops building indexes. */
   end(): void {
     this.indexes.end()
   }
@@ -257,7 +260,9 @@ export class ColumnTable {
   }
 }
 
-/** Slots for a table that is loaded with about so many rows: fewer than wanted where codes would leave no room for indexes. */
+/**
+ * Number of slots of a table that is loaded with about so many rows: fewer than wanted if codes would leave no room for indexes.
+ */
 function slotsFor(rows: number, columns: number): number {
   const most = KERNEL_BYTES_MAX / (2 * CODE_BYTES_MAX * columns)
   const slots = Math.max(SLOTS_FACTOR_MIN * rows, Math.min(2 * rows + SLOTS_SPARE, most))

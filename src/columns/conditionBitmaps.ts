@@ -11,15 +11,15 @@ import type { Indexes, Room } from './indexes.ts'
 import { KernelFull } from './kernel.ts'
 import type { SortedIndex } from './sortedIndex.ts'
 
-/** Bitmaps that are kept for one table. A changed row costs some nanoseconds for each. */
+/** Maximum bitmaps that are kept for one table. A changed row costs some nanoseconds for each. */
 const KEPT_MAX = 64
-/** Estimated bytes of the conditions of which it is remembered that they were asked once: about 2,000 of usual length. */
+/** Maximum estimated bytes of remembered conditions that were asked once: about 2,000 of usual length. */
 const SEEN_BYTES_MAX = 256 * 1_024
-/** Texts of a property that are found by an index; with fewer, each has so many rows that a scan is as good. */
+/** Minimum texts of a property for an index by code; with fewer, each text has so many rows that a scan is as good. */
 const TEXTS_MIN = 256
-/** Texts for which the slices of an index are taken one by one; for more, marks are looked up. */
+/** Maximum texts whose slices of an index are taken one by one; for more, each row looks up the mark of its text. */
 const SLICES_MAX = 256
-/** Least size of the place for marks. */
+/** Minimum bytes of the buffer of marks. */
 const MARKS_BYTES_MIN = 4_096
 /** Rows that a pass looks up in a set of ids in the time in which those of one id are found by the index. */
 const SCANNED_SLICE = 512
@@ -43,7 +43,7 @@ export interface Rows {
 type KeptCondition = Omit<Condition, 'among' | 'referred'>
 
 interface Kept {
-  /** Without the codes among which a row's code is, which may be those of all texts. */
+  /** The condition without its codes, which may be those of all texts. */
   readonly condition: KeptCondition
   /** The codes of which a row has one; null: a range decides. */
   readonly among: CodeSet | null
@@ -60,11 +60,11 @@ export class ConditionBitmaps {
   /** Kept bitmaps by their column. */
   private readonly keptOfColumn: Kept[][]
   /**
-   * Conditions that were asked once: a bitmap is kept when its condition comes again, or ranges that never do would push it
+   * Conditions that were asked once. A bitmap is kept from the second time on, so that ranges which never come again push none
    * out.
    */
   private readonly seen = new LruCache<true>(SEEN_BYTES_MAX, (_, key) => 64 + 2 * key.length)
-  /** For a result, and for a condition that is and-ed with it. */
+  /** Addresses of two bitmaps: of a result, and of a condition that is and-ed with it. */
   private readonly resultBits: number
   private readonly conditionBits: number
   /** Bytes of the codes of kept conditions. */
@@ -79,7 +79,7 @@ export class ConditionBitmaps {
     columns: number,
     private readonly indexes: Indexes,
     private readonly ranksOf: (column: number) => Ranks | null,
-    /** By column, one more than the greatest code of its texts; null where it has none. */
+    /** Returns one more than the greatest code of a column's texts; null: the column has no texts. */
     private readonly textCodesEnd: (column: number) => number | null,
     private readonly room: Room,
   ) {
@@ -98,8 +98,8 @@ export class ConditionBitmaps {
   }
 
   /**
-   * The rows that meet all conditions; the bitmap holds until the next call, or until a row changes. Null: an index is missing.
-   * `result`, `other`: where bitmaps may be written. @throws KernelFull; IndexMissing
+   * Returns the rows that meet all conditions. The bitmap is valid until the next call, or until a row changes. Null: an index is
+   * missing. `result`, `other`: bitmaps to write to. @throws KernelFull; IndexMissing
    */
   rowsOf(conditions: readonly Condition[], result = this.resultBits, other = this.conditionBits): Rows | null {
     const { store } = this
@@ -115,7 +115,7 @@ export class ConditionBitmaps {
     return rows
   }
 
-  /** The rows of a condition as a part of an index; null: it is no range, or the index is not there. */
+  /** Returns the rows of a condition as a part of an index; null: the condition is no range, or the index is missing. */
   sliceOf(condition: Condition): Slice | null {
     if (condition.referred !== null) return this.sliceOfOne(condition, condition.referred)
     const index = isRange(condition) ? this.indexFor(condition) : null
@@ -167,7 +167,7 @@ export class ConditionBitmaps {
     return (slot) => ((words[(kept.bits >>> 2) + (slot >> 5)] >>> (slot & 31)) & 1) === 1
   }
 
-  /** Leaves of some slots those that meet a condition, in their order, where they are; returns their number. */
+  /** Removes slots that do not meet a condition, in place; returns how many are left, in their order. */
   select(address: number, count: number, condition: Condition): number {
     const { kernel } = this.store
     const kept = this.keptOf(condition)
@@ -184,7 +184,7 @@ export class ConditionBitmaps {
     return left
   }
 
-  /** A row has another code in a column, or is new: its bits of the kept bitmaps are set. */
+  /** Notes that a row is new or has another code in a column: sets its bits in the kept bitmaps. */
   noteChange(slot: number, column: number): void {
     const outdated: Kept[] = []
     for (const kept of this.keptOfColumn[column]) {
@@ -198,12 +198,12 @@ export class ConditionBitmaps {
     for (const kept of this.kept.values()) setBit(this.store, kept, slot, false)
   }
 
-  /** Ranks of a column's texts have changed, or texts have come between others. */
+  /** Notes that ranks of a column's texts have changed, or that texts have come between others. */
   noteRanks(column: number): void {
     for (const kept of [...this.keptOfColumn[column]]) if (kept.condition.by === 'ranks') this.drop(kept)
   }
 
-  /** Gives bitmaps back that no list has used since then. */
+  /** Frees the bitmaps that no list has used since `beforeMs`. */
   giveWay(beforeMs: number): void {
     for (const kept of [...this.kept.values()]) if (kept.usedMs < beforeMs) this.drop(kept)
   }
@@ -237,7 +237,9 @@ export class ConditionBitmaps {
     return this.keep(condition)
   }
 
-  /** Null: its condition is met without. @throws KernelFull */
+  /**
+   * Makes and keeps the bitmap of a condition. Null: it finds no memory, or needs an index that is missing. @throws KernelFull
+   */
   private keep(condition: Condition): Kept | null {
     const { store } = this
     if (!this.room.has(store.bitmapBytes)) return null
@@ -265,7 +267,7 @@ export class ConditionBitmaps {
     return kept
   }
 
-  /** Null: the kernel has no memory for it, and the condition is met without. */
+  /** Reserves a bitmap to keep. Null: the kernel has no memory for it, so the condition is evaluated without. */
   private bitmapToKeep(): number | null {
     try {
       return this.store.reserveBitmap()
@@ -275,7 +277,7 @@ export class ConditionBitmaps {
     }
   }
 
-  /** Writes the bitmap of a condition; null: only an index could tell, and it is not there. */
+  /** Writes the bitmap of a condition; null: it needs an index that is missing. */
   private make(condition: Condition, to: number): Rows | null {
     const { store } = this
     const { kernel, liveBits, bitmapBytes } = store
@@ -309,7 +311,7 @@ export class ConditionBitmaps {
     else kernel.wasm.range32(address, slotsInUse, to, low, (high as number) - low)
   }
 
-  /** False: only an index could tell, and it is not there. */
+  /** As `make`, for codes. False: it needs an index that is missing. */
   private makeAmong(condition: Condition, codes: readonly Code[], to: number): boolean {
     const { column } = condition
     const { store } = this
@@ -384,7 +386,7 @@ export class ConditionBitmaps {
     return marks
   }
 
-  /** The index by which the condition is met, if it is there; else it is built, if it is worth it. */
+  /** Returns the index that finds the rows of the condition, if it exists; else begins to build it, if it is worth it. */
   private indexFor({ column, by, least, greatest, among }: Condition): SortedIndex | null {
     const texts = this.textCodesEnd(column)
     if (texts === null || by === 'ranks') return this.indexes.want(column, by)
@@ -407,7 +409,7 @@ export class ConditionBitmaps {
     return texts === null ? new FewCodes(among) : new TextCodes(among, texts)
   }
 
-  /** Tests a row by its codes. */
+  /** Returns a test of whether a row meets the condition, by its codes. */
   private testOf({ column, by, least, greatest, isComplement }: KeptCondition, among: CodeSet | null) {
     const { store } = this
     if (among !== null) return (slot: number) => among.has(store.codeAt(slot, column)) !== isComplement
@@ -420,7 +422,7 @@ export class ConditionBitmaps {
   }
 }
 
-/** The rows from a code, or rank, to another one. NaN for both: those without a value. */
+/** Returns the rows from one code, or rank, to another. NaN for both: rows without a value. */
 function sliceBetween(index: SortedIndex, least: Code, greatest: Code): Slice {
   const from = index.order.targetAt(least, BEFORE_IDS)
   const to = index.order.targetAt(greatest, AFTER_IDS)
@@ -450,12 +452,12 @@ function bigOf(code: Code): bigint {
   return (BigInt(highs[0]) << 32n) | BigInt(lows[0] >>> 0)
 }
 
-/** The least code of 32 bits that is not less. */
+/** Returns the least code of 32 bits that is not less than this one. */
 function narrowLeast(code: Code): number {
   return code <= NO_CODE ? NO_CODE + 1 : Number(code)
 }
 
-/** The greatest code of 32 bits that is not greater; less than all where there is none. */
+/** Returns the greatest code of 32 bits that is not greater than this one; if there is none, a number less than all codes. */
 function narrowGreatest(code: Code): number {
   return code >= 2 ** 31 - 1 ? 2 ** 31 - 1 : Number(code)
 }

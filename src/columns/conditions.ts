@@ -13,7 +13,7 @@ import type { RowCodes } from './rowCodes.ts'
 export type Reason =
   /** A value that it compares or sorts by has no code. */
   | 'values'
-  /** The order of its texts, or how they are folded, is not known yet. */
+  /** The order of its texts, or their folded form, is not known yet. */
   | 'texts'
   /** An index that it needs is being built, or found no memory. */
   | 'index'
@@ -31,8 +31,8 @@ export interface ReferredRows {
 }
 
 /**
- * Rows whose code, or rank, of a property is from the least to the greatest, or is among some codes, or is the id of one of the
- * referred rows; or all others.
+ * A condition on the code, or rank, of a property: it is in a range, among some codes, or the id of a referred row; or, as a
+ * complement, it is not.
  */
 export interface Condition {
   readonly column: number
@@ -46,8 +46,8 @@ export interface Condition {
   /** Names the condition among all of its table. */
   readonly key: string
   /**
-   * One more than the greatest code of its texts when it was made: it says nothing of later texts. Infinity: none can belong
-   * to it.
+   * One more than the greatest code of its texts when it was made: later texts are unknown to it. Infinity: no later text can
+   * belong to it.
    */
   readonly codesEnd: number
 }
@@ -68,7 +68,7 @@ export interface TextBound {
   readonly equal: number | null
 }
 
-/** Answers about the texts of filters; null: it is not known yet. */
+/** Facts about the texts of filters; each answer is null while it is not known yet. */
 export interface KnownTexts {
   /** Returns the place of an operand in the order of a column's texts. */
   boundOf(column: number, operand: string): TextBound | null
@@ -76,7 +76,7 @@ export interface KnownTexts {
   codesOf(filter: Filter): readonly number[] | null
 }
 
-/** Returns the conditions, two ranges of one property as one; or why codes cannot decide. */
+/** Returns the conditions of filters, with two ranges of one property joined; or the reason why codes cannot decide. */
 export function conditionsOf(table: Coded, filters: readonly Filter[], texts: KnownTexts): Condition[] | Reason {
   const conditions: Condition[] = []
   for (const filter of filters) {
@@ -175,7 +175,7 @@ function amongCodes(column: number, codes: readonly Code[]): Range {
   return { column, by: 'codes', least, greatest, among: codes, referred: null, isComplement: false }
 }
 
-/** The greatest code that is less than an operand's, its own, null if no row can have it, and the least that is greater. */
+/** Codes around an operand: the greatest lesser one, its own (null: no row can have it), and the least greater one. */
 interface Neighbors {
   readonly equal: Code | null
   readonly below: Code
@@ -186,7 +186,7 @@ function neighborsOf({ bound, equal }: TextBound): Neighbors {
   return { equal, below: bound - 1, above: equal === null ? bound : equal + 1 }
 }
 
-/** Range of an operator; one that also takes rows without a value is the complement of the opposite range. */
+/** Returns the range of an operator. If it also matches rows without a value, that is the complement of the opposite range. */
 function rangeOf(column: number, sides: Sides, around: Neighbors): Range {
   const isComplement = sides.none
   const { less, equal, greater } = isComplement ? { less: !sides.less, equal: !sides.equal, greater: !sides.greater } : sides

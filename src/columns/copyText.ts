@@ -18,7 +18,7 @@ export function isNull(bytes: Uint8Array, from: number, to: number): boolean {
   return to - from === 2 && bytes[from] === BACKSLASH && bytes[from + 1] === CAPITAL_N
 }
 
-/** Writes what a field stands for into `into`, which has room for it; gives its length. */
+/** Writes a field without its escapes into `into`, which must have room for it; returns the length. */
 export function writeUnescaped(bytes: Uint8Array, from: number, to: number, into: Uint8Array): number {
   let length = 0
   for (let at = from; at < to; at++) {
@@ -31,8 +31,8 @@ export function writeUnescaped(bytes: Uint8Array, from: number, to: number, into
 // What follows gives NaN where a field is not as usual; codes.ts knows more.
 
 /**
- * Digits of a number that is read as a float. Of 16, those up to the greatest safe integer are exact, and no other seems to
- * be one.
+ * Maximum digits of a number that is read as a float. With 16 digits, safe integers are exact, and no other number is read as
+ * one.
  */
 const DIGITS_MAX = 16
 
@@ -70,7 +70,7 @@ export function instantAt(bytes: Uint8Array, from: number, to: number): number {
   return dayAt(bytes, from) * DAY + seconds
 }
 
-/** Days since 2000. */
+/** Returns the days from 2000 to the date in the text. */
 function dayAt(bytes: Uint8Array, from: number): number {
   const year = 100 * pairAt(bytes, from) + pairAt(bytes, from + 2)
   const month = pairAt(bytes, from + 5)
@@ -83,7 +83,7 @@ export function dateAt(bytes: Uint8Array, from: number, to: number): number {
   return to - from === DATE_LENGTH ? dayAt(bytes, from) : Number.NaN
 }
 
-/** A number of two digits; NaN where one of them is none. */
+/** Reads a number of two digits; NaN if one of them is no digit. */
 function pairAt(bytes: Uint8Array, at: number): number {
   const tens = bytes[at] - ZERO
   const ones = bytes[at + 1] - ZERO

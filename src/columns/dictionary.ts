@@ -8,14 +8,14 @@ const encoder = new TextEncoder()
 /** The least code, that of the empty text. */
 export const EMPTY_TEXT = 1
 
-/** Ends of texts are integers of 32 bits. */
+/** Maximum bytes of all texts: ends of texts are integers of 32 bits. */
 const BYTES_MAX = 2 ** 31 - 1
-/** Maximum slots that the search for a new text passes. Chance makes a hundred in use side by side. */
+/** Maximum slots that the search for a new text passes. By chance, about a hundred in a row may be in use. */
 const PASSED_MAX = 1_000
-/** Maximum choices of other factors for one more text. */
+/** Maximum attempts with other factors to add one text. */
 const FACTORS_MAX = 4
 
-/** Thrown for texts that collide whatever the factors. */
+/** Thrown if texts collide with every choice of factors. */
 export class TextsCollide extends Error {}
 
 /** Codes of texts, from 2 on in the order in which they came. The texts are in one buffer. */
@@ -85,7 +85,7 @@ export class Dictionary {
     into.text(this.octets, this.ends[code - 1], this.ends[code])
   }
 
-  /** Returns the slot of the text's code, or the empty one where it would be; -1: it lies behind too many others. */
+  /** Returns the slot of the text's code, or the empty slot where it would be; -1: the search has passed too many slots. */
   private slotOf(bytes: Uint8Array, from: number, to: number, hash: number, passedMax?: number): number {
     const { slots, hashes } = this
     const mask = slots.length - 1
@@ -124,7 +124,7 @@ export class Dictionary {
     return code
   }
 
-  /** Hashes all texts by other factors, where too many lie side by side. @throws TextsCollide */
+  /** Hashes all texts by other factors, because too many slots in a row are in use. @throws TextsCollide */
   private hashAnew() {
     for (let left = FACTORS_MAX; left > 0; left--) {
       const { ends, octets, hashes } = this
@@ -136,7 +136,7 @@ export class Dictionary {
     throw new TextsCollide()
   }
 
-  /** Spreads all codes over so many slots. False: one lies behind too many others. */
+  /** Distributes all codes over so many slots. False: a search would pass too many of them. */
   private spread(length: number): boolean {
     const { ends, octets, hashes } = this
     this.slots = new Int32Array(length)
@@ -149,7 +149,7 @@ export class Dictionary {
   }
 }
 
-/** Returns the numbers, with room for as many more. */
+/** Returns the numbers in an array of twice the size. */
 export function widened(numbers: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   const wider = new Int32Array(2 * numbers.length)
   wider.set(numbers)

@@ -28,7 +28,7 @@ export class FoldedTexts {
   /** One more than the greatest code that is folded. */
   private size = 1
   private adding: Promise<void> | null = null
-  /** Codes of the texts that match, among those of codes below `size`. */
+  /** By filter, codes of the texts that match, among the texts whose codes are below `size`. */
   private readonly found = new WeakMap<Filter, { readonly codes: number[]; size: number }>()
 
   constructor(
@@ -40,7 +40,10 @@ export class FoldedTexts {
     return this.octets.length + this.starts.byteLength
   }
 
-  /** Folds new texts, and searches for the filter's in steps; null: they are known, or PostgreSQL must. @throws as `run` */
+  /**
+   * Folds new texts, and searches for those of the filter, in steps. Null: they are known, or PostgreSQL has to find the list.
+   * @throws as `run`
+   */
   prepare(filter: Filter, run: (steps: Generator<void, void>) => Promise<void>): Promise<void> | null {
     const isKnown = this.find(filter) !== null || this.texts.size > TEXTS_MAX || !isSurelyFolded(filter.value as string)
     if (isKnown) return null
@@ -56,7 +59,9 @@ export class FoldedTexts {
     return this.adding
   }
 
-  /** The codes of the filter's texts in ascending order; null: it has to be prepared again, or that is not known. */
+  /**
+   * Returns the codes of the filter's texts in ascending order; null: call `prepare` first, or PostgreSQL has to find the list.
+   */
   find(filter: Filter): number[] | null {
     const found = this.found.get(filter)
     return found?.size === this.texts.size ? found.codes : null
@@ -101,7 +106,7 @@ export class FoldedTexts {
     }
   }
 
-  /** PostgreSQL says how the texts of these indexes are folded. */
+  /** Lets PostgreSQL fold the texts at these indexes. */
   private async ask(folded: string[], indexes: readonly number[]) {
     const values = [arrayText(indexes.map((index) => this.texts.text(this.size + index)))]
     const rows = await this.reader.read({ text: FOLD, values })

@@ -9,9 +9,9 @@ import type { UncodedValues } from './rowCodes.ts'
 /** Rows of a page, which stay the same when the table changes. */
 export class FoundRows implements CodedRows {
   readonly length: number
-  /** One row after the other. */
+  /** Codes of the rows, one row after the other. */
   private readonly codes: Float64Array
-  /** Codes beyond 2^53, by their place among the others. */
+  /** Codes beyond 2^53, by their index in `codes`. */
   private readonly large = new Map<number, bigint>()
   private readonly uncoded: readonly (UncodedValues | undefined)[]
 

@@ -5,11 +5,14 @@ import type { Reservations } from './kernel.ts'
 import { type Printer, printUnits } from './printers.ts'
 import type { SelectedRows } from './selectedRows.ts'
 
-/** Parts of a sum by which groups are sorted: a float near it, which decides for nearly all, its upper half, its lower one. */
+/**
+ * Parts of a sum by which groups are sorted: a float near it, which decides in nearly all cases; then its upper and its lower
+ * half.
+ */
 export const SUM_PARTS = ['near', 'upper', 'lower'] as const
 type SumPart = (typeof SUM_PARTS)[number]
 
-/** Integers of 32 bits in the kernel's memory, as many for each group, until they leave it. */
+/** Integers of 32 bits for groups, the same number for each. They are in the kernel's memory until `leave` copies them out. */
 class GroupWords {
   address = 0
   size = 0
@@ -34,7 +37,7 @@ class GroupWords {
     ;[this.address, this.size] = [address, size]
   }
 
-  /** Takes them out of the kernel's memory. */
+  /** Copies them out of the kernel's memory, and frees that. */
   leave(): void {
     const from = this.address >>> 2
     this.words = this.words.slice(from, from + this.length * this.size)
@@ -47,9 +50,7 @@ class GroupWords {
   }
 }
 
-/**
- * Records in the kernel's memory: the count of rows, the count of values of each sum, the sums in units of their last digit.
- */
+/** Records of groups: the number of rows, the number of values of each sum, and the sums in units of their last digit. */
 export class GroupRecords {
   /** Integers of 32 bits of a record. */
   private readonly length: number
@@ -99,7 +100,7 @@ export class GroupRecords {
     return groups.subarray(0, count)
   }
 
-  /** Takes the records out of the kernel's memory. */
+  /** Copies the records out of the kernel's memory, and frees that. */
   leave(): void {
     this.records.leave()
   }
@@ -132,9 +133,9 @@ export interface FigureValues {
   readonly bytes?: number
   /** Makes room for groups up to, not including, `size`. @throws KernelFull */
   grow?(size: number): void
-  /** Takes in rows, whose groups the scratch memory has. */
+  /** Adds rows; the scratch memory has the group of each. */
   take?(rows: SelectedRows): void
-  /** Takes the values out of the kernel's memory. */
+  /** Copies the values out of the kernel's memory, and frees that. */
   leave?(): void
   /** The figure of a group as PostgreSQL prints it; null: none of its rows has a value. */
   textOf(group: number): string | null
@@ -166,8 +167,8 @@ export class Sums implements FigureValues {
 }
 
 /**
- * The greatest value, or the least one. The kernel keeps least codes less one: then no value, the least integer, is the
- * greatest.
+ * The greatest or the least value of each group. For least values the kernel keeps codes minus one, so that no value, the least
+ * integer, becomes the greatest.
  */
 export class Extremes implements FigureValues {
   private readonly codes: GroupWords

@@ -7,7 +7,7 @@ import type { SelectedRows } from './selectedRows.ts'
 /** Thrown for more groups than a summary may have. */
 export class TooManyGroups extends Error {}
 
-/** Numbers for the values by which rows are grouped: 0 stands for none. */
+/** Assigns numbers to the values of a key: 0 is no value. */
 export interface GroupKeyEncoder {
   /** One more than the greatest number that there can be. */
   readonly size: number
@@ -15,13 +15,13 @@ export interface GroupKeyEncoder {
   readonly bytes?: number
   /** True if a code is or was a bigint. */
   readonly isLarge?: boolean
-  /** Makes each slot's integer at the address `into` itself times `factor`, plus the number of the slot's row. */
+  /** Multiplies each slot's integer at the address `into` by `factor`, and adds the number of the slot's row. */
   take(rows: SelectedRows, factor: number, into: number): void
   /** The code of the value of a number, or of the first instant of its period; NaN: none. */
   codeOf(number: number): Code
 }
 
-/** Codes of a range, each by itself. */
+/** A key whose numbers are the codes of a range. */
 export class IntegerKey implements GroupKeyEncoder {
   readonly size: number
   private readonly before: number
@@ -59,7 +59,7 @@ export class PeriodNumbers implements GroupKeyEncoder {
   /** The address of the number of each day; 0: not yet. */
   private table = 0
 
-  /** `unit`: codes of a day. */
+  /** `unit`: number of codes in a day. */
   constructor(
     private readonly memory: Reservations,
     private readonly column: number,
@@ -101,13 +101,13 @@ export class PeriodNumbers implements GroupKeyEncoder {
   }
 }
 
-/** Rounds a size up by less than a quarter, so that pieces of memory which one summary gave back fit another one. */
+/** Rounds a size up by less than a quarter, so that memory which one summary has freed fits another one. */
 export function roundedSize(bytes: number): number {
   const step = 2 ** Math.max(6, Math.floor(Math.log2(bytes)) - 2)
   return Math.ceil(bytes / step) * step
 }
 
-/** PostgreSQL's calendar begins within a year, whose periods begin with it. */
+/** First day of PostgreSQL's calendar. It is within a year, whose first periods begin on this day. */
 const FIRST_DAY = daysOf(-4713, 11, 24)
 const MONTHS_OF = { year: 12, quarter: 3, month: 1 } as const
 /** 2000-01-03 was a Monday. */
@@ -129,7 +129,7 @@ function firstDayOf(period: Period, ordinal: number): number {
   return daysOf(year, months - 12 * year + 1, 1)
 }
 
-/** Any codes, numbered as they come. */
+/** A key of any codes, which are numbered in the order in which they come. */
 export class HashedKey implements GroupKeyEncoder {
   readonly size = GROUPS_MAX + 1
   isLarge = false
@@ -158,7 +158,7 @@ export class HashedKey implements GroupKeyEncoder {
   }
 }
 
-/** An estimate: a number, and its entry in a Map. */
+/** Estimated bytes of a number and its entry in a Map. */
 const INTERNED_BYTES = 56
 
 /** Numbers for values that are not NaN, from 0 in the order in which they came. */

@@ -74,7 +74,10 @@ function divide(count: number, isDescending: boolean): boolean {
   return isDivided
 }
 
-/** The groups of the buckets in which `[from, to)` lie, bucket by bucket: where the first begins, and where each ends. */
+/**
+ * Puts the groups of the buckets that overlap `[from, to)` together, bucket by bucket. Returns where the first one begins, and
+ * where each ends.
+ */
 function nearBuckets(groups: Int32Array, from: number, to: number) {
   const counts = new Int32Array(BUCKETS + 1)
   for (let at = 0; at < groups.length; at++) counts[buckets[at]]++
@@ -97,7 +100,7 @@ function nearBuckets(groups: Int32Array, from: number, to: number) {
   return { near, begin, ends }
 }
 
-/** Groups, at most 65,536, in the order of the values that each has by each key. */
+/** Sorts groups, at most 65,536, by their values for each key. */
 function sortBy(groups: Int32Array, keys: readonly SortKey[], values: readonly Float64Array[]): Int32Array {
   const order = new Uint16Array(groups.length)
   for (let at = 0; at < order.length; at++) order[at] = at

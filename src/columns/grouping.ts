@@ -10,9 +10,9 @@ import type { Reservations } from './kernel.ts'
 import type { Printer } from './printers.ts'
 import { RUN_SLOTS, Scratch, SelectedRows } from './selectedRows.ts'
 
-/** Maximum combinations of keys that each have a record, with rows or without: about as many as there may be groups. */
+/** Maximum combinations of keys for which each has a record, even without rows: about the maximum of groups. */
 const CELLS_MAX = 1 << 18
-/** Groups for which there is room at first, where they are numbered as they come. */
+/** Initial room for groups that are numbered as they come. */
 const GROUPS_FIRST = 1 << 10
 /** Groups that are printed in one step. */
 const STEP_ROWS = 500
@@ -34,17 +34,20 @@ export interface GroupingParts {
   readonly records: GroupRecords
   readonly figures: readonly FigureValues[]
   readonly sorts: readonly GroupSort[]
-  /** Called once, when no row has to be taken any more. */
+  /** Called once, when all rows are taken, so that changes need not wait for the grouping. */
   onTaken(): void
 }
 
-/** A group is the number of a combination of keys; if there can be too many, combinations are numbered as they come. */
+/**
+ * The groups of a summary. A group is the number of a combination of keys; if too many are possible, combinations are numbered as
+ * they come.
+ */
 export class Grouping {
   /** Groups that have rows. */
   private groups: Int32Array = new Int32Array(0)
   /** Numbers of the combinations of the keys up to this one; null: the combinations themselves are few. */
   private readonly combined: (ValueIds<number> | null)[] = []
-  /** Groups for which there is room. */
+  /** Number of groups that fit into the reserved memory. */
   private room = 0
   private scratch: Scratch | null = null
   /** Slots that may have a bit. */
@@ -61,7 +64,7 @@ export class Grouping {
     return this.groups.length
   }
 
-  /** Bytes of the groups that are formed, whether they have left the table's memory or not. */
+  /** Bytes of the groups that are formed, in the table's memory or out of it. */
   get bytes(): number {
     const { keys, records, figures } = this.parts
     const numbers = [...this.combined, ...keys.map(({ numbers }) => numbers)]
@@ -81,7 +84,7 @@ export class Grouping {
     if (this.total > GROUPS_MAX) throw new TooManyGroups()
   }
 
-  /** Takes the row of a slot if it is still to be taken: to be called before the row changes or goes. */
+  /** Takes the row of a slot, unless it was taken. Call it before the row changes or is removed. */
   takeRow(slot: number): void {
     const { store, bits } = this.parts
     const { words } = store.kernel
@@ -110,20 +113,20 @@ export class Grouping {
     return rows
   }
 
-  /** Takes the groups out of the table's memory, so that they can still be read when it is closed. */
+  /** Copies the groups out of the table's memory, so that they can be read after `close`. */
   leave(): this {
     this.parts.records.leave()
     for (const figure of this.parts.figures) figure.leave?.()
     return this
   }
 
-  /** Gives back what it had of the table. */
+  /** Frees the memory of the table that the grouping has used. */
   close(): void {
     this.endTaking()
     this.parts.memory.release()
   }
 
-  /** Returns the scratch memory. Reserves it, and that of the groups, when it is called first. @throws KernelFull */
+  /** Returns the scratch memory. The first call reserves it, and the memory of the groups. @throws KernelFull */
   private begin(): Scratch {
     if (this.scratch !== null) return this.scratch
     const { memory, keys } = this.parts
@@ -229,7 +232,7 @@ function beyond(code: Code): number {
   return typeof code === 'bigint' ? Number(code - BigInt(Number(code))) : 0
 }
 
-/** Makes the numbers of rows those of their combinations with a key. @throws TooManyGroups */
+/** Combines the numbers of rows with those of one more key. @throws TooManyGroups */
 function combine(rows: SelectedRows, isFirst: boolean, size: number, combined: ValueIds<number>) {
   const { slots, first, scratch } = rows
   const { words } = rows.kernel

@@ -12,9 +12,9 @@ import type { RowCodes } from './rowCodes.ts'
 
 /** Days of the years 1 to 9999; a range with infinite dates is longer. */
 const PERIODS_DAYS = 366 * 10_000
-/** Keys of more codes are numbered as they come. */
+/** Maximum codes of a key whose codes are its numbers; those of a larger key are numbered as they come. */
 const CODES_MAX = 2 ** 30
-/** Sums fit into 64 bits, also by a bound that is rounded. */
+/** Maximum of a sum, so that it fits into 64 bits although its bound is rounded. */
 const SUM_MAX = 2 ** 62
 
 /** A table whose rows are grouped. */
@@ -28,7 +28,7 @@ export interface GroupedTable {
   ranksOf(column: number): ReadRanks | null | undefined
 }
 
-/** The parts of a grouping; null: codes cannot tell which rows belong together, or a figure of them. */
+/** Returns the parts of a grouping; null: codes cannot decide its groups or figures. */
 export function groupingParts(
   table: GroupedTable,
   memory: Reservations,
@@ -85,7 +85,7 @@ function isExact(store: ColumnStore, column: number): boolean {
   return !store.hasInfinite(column) && greatest * store.rows < SUM_MAX
 }
 
-/** Numbers for values that are not texts; null: they lie too far apart for periods, or are infinite. */
+/** Returns the key encoder of values that are not texts; null: they are infinite, or too far apart for periods. */
 function numbersOf(
   memory: Reservations,
   store: ColumnStore,

@@ -3,9 +3,9 @@ import type { Place } from './checkpoints.ts'
 import { AFTER_IDS, type ColumnOrder, NOT_PLACED } from './columnOrder.ts'
 import { SortedIndex } from './sortedIndex.ts'
 
-/** Slots that one step looks at: some milliseconds. */
+/** Slots that one step reads, which takes some milliseconds. */
 const STEP_SLOTS = 65_536
-/** Bits of a digit, and how many digits there are. More would leave the processor's cache. */
+/** Bits of a digit, and the number of its values. With more, counts would not fit into the processor's cache. */
 const DIGIT_BITS = 11
 const DIGITS = 1 << DIGIT_BITS
 
@@ -21,7 +21,7 @@ const CHANGED = 1
 /** State of a slot that is in the index. */
 const APPENDED = 2
 
-/** The rows that change while an index is built. */
+/** Records which rows change while an index is built. */
 export class Building {
   /** By slot: whether its row has changed since the building began, or is in the index. */
   private readonly states: Uint8Array
@@ -35,14 +35,14 @@ export class Building {
     this.states = new Uint8Array(slotsMax)
   }
 
-  /** A row goes, or its code is about to change. */
+  /** Notes that a row is removed, or that its code is about to change. */
   leave(slot: number): void {
     if (this.states[slot] === APPENDED) this.index?.remove(slot)
     this.states[slot] = CHANGED
     this.pending.delete(slot)
   }
 
-  /** A row has come, or has another code. */
+  /** Notes that a row is new, or has another code. */
   enter(slot: number): void {
     this.states[slot] = CHANGED
     this.pending.add(slot)
@@ -52,7 +52,9 @@ export class Building {
     return this.states[slot] === CHANGED
   }
 
-  /** Appends those of the slots `[from, to)` that have not changed; all come after the rows of the index. @throws KernelFull */
+  /**
+   * Appends the slots `[from, to)` whose rows have not changed. They must come after all rows of the index. @throws KernelFull
+   */
   append(index: SortedIndex, slots: Uint32Array, from: number, to: number): void {
     this.index = index
     let end = from
@@ -67,11 +69,9 @@ export class Building {
 }
 
 /**
- * Returns an index without the rows that change meanwhile and those whose text has no rank: `building` collects these, and
- * the caller adds them. Rows are taken in the order of their ids, so a stable sort by the code gives the whole order. Null:
- * codes have become wider or ranks other numbers, so that keys of before and after do not compare.
- *
- * @throws KernelFull
+ * Builds an index of all rows, except those that change meanwhile, and those whose text has no rank: `building` collects these,
+ * and the caller adds them. Rows are read in the order of their ids, so a stable sort by the code gives the whole order. Null:
+ * codes have become wider, or ranks have changed, so that earlier and later keys cannot be compared. @throws KernelFull
  */
 export function* buildIndex(
   order: ColumnOrder,
@@ -110,7 +110,7 @@ function makeKeys({ isWide }: ColumnOrder, count: number): Keys {
   return { highs: new Uint32Array(isWide ? count : 0), lows: new Uint32Array(count), slots: new Uint32Array(count) }
 }
 
-/** The keys of the rows that have not changed, in the order of their ids; null: they do not compare. */
+/** Returns the keys of the rows that have not changed, in the order of their ids; null: they cannot be compared. */
 function* copyKeys(
   order: ColumnOrder,
   ids: SortedIndex,

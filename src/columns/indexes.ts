@@ -10,9 +10,9 @@ import { SortedIndex } from './sortedIndex.ts'
 const SLICE_MS = 4
 /** Pause before an index or checkpoints that found no memory are tried again. */
 const RETRY_MS = 60_000
-/** Rows that are added in one step. */
+/** Rows that one step adds. */
 const STEP_ROWS = 500
-/** Rows that enter an index at once when their texts have got ranks; more do so in steps. */
+/** Maximum rows that enter an index in one go after their texts have got ranks; more enter in steps. */
 const ENTERED_MAX = 2_000
 /** Estimated bytes of a row in an index whose leaves are three quarters full. */
 const ROW_BYTES = 5.4
@@ -20,39 +20,39 @@ const ROW_BYTES = 5.4
 /** Thrown where an index is missing without which rows cannot be found; it is being built, unless it found no memory. */
 export class IndexMissing extends Error {}
 
-/** By what an index orders the rows of a column: by codes, or, of texts, by their ranks. */
+/** Order of an index: by codes, or, if texts have to be in the order of their collation, by ranks. */
 export type IndexedBy = 'codes' | 'ranks'
 
 interface Entry {
   readonly number: number
   readonly order: ColumnOrder
-  /** Null: it is being sorted. */
+  /** The index; null: it is being sorted. */
   index: SortedIndex | null
   /** Null: the sorting has not begun, or has ended. */
   building: Building | null
   /** Rows that are not in the index yet: those that changed during the sorting, and those whose text has no rank. */
   readonly pending: Set<number>
   isReady: boolean
-  /** True if the sorting that runs has become void. */
+  /** True if the result of the running sort cannot be used. */
   isVoid: boolean
 }
 
-/** Asks whether so many bytes may be used; others give way for them if they can. */
+/** Returns whether so many bytes may be used; other tables and parts are dropped for them if possible. */
 export interface Room {
   has(bytes: number): boolean
 }
 
 export class Indexes {
-  /** The index of ids, which is always there. */
+  /** Index of ids, which always exists. */
   readonly ids: SortedIndex
   private readonly entries: (Entry | null)[]
-  /** The time at which each index found no memory; then the same of the checkpoints of each. */
+  /** Times at which indexes found no memory; after these, times at which their checkpoints found none. */
   private readonly refusedMs: Float64Array
   private readonly jobs: Generator<void, void>[] = []
   private isRunning = false
   private isEnded = false
 
-  /** `ranksOf`: by column; null where it has no texts. */
+  /** `ranksOf`: returns the ranks of a column; null: it has no texts. */
   constructor(
     private readonly store: ColumnStore,
     private readonly columns: number,
@@ -64,7 +64,7 @@ export class Indexes {
     this.refusedMs = new Float64Array(4 * columns).fill(Number.NEGATIVE_INFINITY)
   }
 
-  /** Also those that indexes will take which are being built: several may be wanted before the first one is there. */
+  /** Bytes of indexes, also of those that are being built: several may be requested before the first one is done. */
   get bytes(): number {
     const bytesOf = (entry: Entry | null) => (entry === null ? 0 : (entry.index?.bytes ?? this.bytesWanted))
     return this.entries.reduce((sum, entry) => sum + bytesOf(entry), this.ids.bytes)
@@ -80,7 +80,7 @@ export class Indexes {
     return this.bytes - this.ids.bytes + this.ids.checkpoints.bytes
   }
 
-  /** The index of a column, if it is there and has all rows; else null, and it is built in the background. */
+  /** Returns the index of a column if it has all rows; else null, and builds it in the background. */
   want(column: number, by: IndexedBy): SortedIndex | null {
     const number = this.numberOf(column, by)
     const entry = this.entries[number]
@@ -99,7 +99,7 @@ export class Indexes {
     return slot >= 0 && store.idAt(slot) === id ? slot : -1
   }
 
-  /** A row leaves the indexes of a column, before its code changes. */
+  /** Removes a row from the indexes of a column. Call it before the code changes. */
   leave(slot: number, column: number): void {
     if (column === ID) this.ids.remove(slot)
     else
@@ -109,7 +109,7 @@ export class Indexes {
       }
   }
 
-  /** A row enters them, with the code that it has now. @throws KernelFull */
+  /** Adds a row to the indexes of a column, with its present code. @throws KernelFull */
   enter(slot: number, column: number): void {
     if (column === ID) this.ids.insert(slot)
     else
@@ -120,7 +120,7 @@ export class Indexes {
       }
   }
 
-  /** Texts of a column have got ranks: rows that waited for them enter its index, many of them in steps. */
+  /** Adds the rows whose texts have got ranks to the index of a column; if there are many, in steps. */
   enterPlaced(column: number): void {
     const entry = this.entries[this.numberOf(column, 'ranks')]
     if (!entry?.isReady || entry.index === null) return
@@ -137,7 +137,7 @@ export class Indexes {
     }
   }
 
-  /** The texts of a column have other ranks, in the same order. */
+  /** Notes that the texts of a column have got other ranks, in the same order. */
   noteSpread(column: number): void {
     const entry = this.entries[this.numberOf(column, 'ranks')]
     if (entry === null) return
@@ -146,7 +146,7 @@ export class Indexes {
     entry.index?.checkpoints.noteSpread()
   }
 
-  /** Gives checkpoints, or whole indexes, back that no list has used since then. */
+  /** Frees checkpoints, or whole indexes, that no list has used since `beforeMs`. */
   giveWay(part: 'checkpoints' | 'indexes', beforeMs: number): void {
     if (part === 'checkpoints' && this.ids.lastUsedMs < beforeMs) this.ids.checkpoints.release()
     for (const entry of this.entries) {
@@ -162,7 +162,7 @@ export class Indexes {
     while (this.isRunning) await setImmediate()
   }
 
-  /** Builds nothing any more. */
+  /** Stops building indexes. */
   end(): void {
     this.isEnded = true
   }
@@ -180,7 +180,7 @@ export class Indexes {
     return found
   }
 
-  /** False: there is no memory for it, and the index is gone. */
+  /** Adds a row to an index. False: there was no memory, so the index was dropped. */
   private insert(entry: Entry, index: SortedIndex, slot: number): boolean {
     try {
       index.insert(slot)
@@ -197,7 +197,7 @@ export class Indexes {
     this.entries[entry.number] = null
   }
 
-  /** The kernel has no memory for the index. */
+  /** Notes that the kernel has no memory for the index. */
   private refuse(entry: Entry) {
     this.drop(entry)
     this.refusedMs[entry.number] = performance.now()
@@ -246,7 +246,7 @@ export class Indexes {
     if (!this.isRunning) this.runQueued()
   }
 
-  /** Runs jobs one after the other, in slices that are about as long as the pauses between them. */
+  /** Runs jobs one after the other, in slices with pauses of about the same length. */
   private async runQueued() {
     this.isRunning = true
     try {

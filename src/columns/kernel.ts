@@ -48,15 +48,15 @@ type Calls = VectorCalls & BitmapCalls & GroupCalls
 
 const PAGE = 65_536
 /**
- * 4 GiB, the most that addresses of 32 bits reach. Those of its upper half are negative as JavaScript's integers: use `>>>
+ * Maximum pages: 4 GiB, as far as addresses of 32 bits reach. Addresses of the upper half are negative in JavaScript: use `>>>
  * 0`.
  */
 const PAGES_MAX = 65_536
-/** The most that a kernel can have. */
+/** Maximum bytes of a kernel. */
 export const KERNEL_BYTES_MAX = PAGES_MAX * PAGE
-/** The first bytes are never given out, because 0 is no address. */
+/** First address that is given out: 0 is no address. */
 const FIRST = 64
-/** Pieces begin at multiples of it, so that vectors do not cross cache lines. */
+/** Alignment of pieces in bytes, so that vectors do not cross cache lines. */
 const ALIGNMENT = 64
 
 const read = (file: string) => readFileSync(join(import.meta.dir, file))
@@ -66,8 +66,8 @@ const simd = read('simd.wasm')
 const VECTORS = WebAssembly.validate(simd) ? new WebAssembly.Module(simd) : null
 
 /**
- * A memory of full size from the beginning, since to grow it would copy it. A page takes memory of the machine once something
- * is written there, so that columns can reserve room for rows that may never come.
+ * WebAssembly memory with the functions over it. It has its full size from the start, because growing would copy it. The machine
+ * provides a page only once something is written there, so columns can reserve room for rows that may never come.
  */
 export class Kernel {
   /** Views of the whole memory. */
@@ -76,9 +76,9 @@ export class Kernel {
   readonly wasm: Calls
   private readonly memory: WebAssembly.Memory
   private readonly bytesMax: number
-  /** From here on nothing was ever given out. */
+  /** First address that was never given out. */
   private next = FIRST
-  /** Pieces that were given back, by their size. */
+  /** Addresses of freed pieces, by their size. */
   private readonly released = new Map<number, number[]>()
 
   /** `bytesMax`: 4 GiB at most; with vectors of 128 bits if the processor has them and `hasVectors`. */
@@ -122,7 +122,7 @@ function sizeOf(bytes: number): number {
   return Math.ceil(bytes / ALIGNMENT) * ALIGNMENT
 }
 
-/** For processors without vectors. */
+/** The calls of simd.wat for processors without vectors. */
 function callsWithoutVectors(words: Int32Array): VectorCalls {
   const combine = (one: number, other: number, to: number | null, bytes: number, flip: number): number => {
     let count = 0
@@ -155,7 +155,7 @@ function callsWithoutVectors(words: Int32Array): VectorCalls {
   }
 }
 
-/** The number of bits that are set. Henry S. Warren, Hacker's Delight, 5-1. */
+/** Counts the bits that are set. Henry S. Warren, Hacker's Delight, 5-1. */
 function bitsOf(word: number): number {
   const pairs = word - ((word >>> 1) & 0x55555555)
   const nibbles = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)

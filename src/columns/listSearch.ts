@@ -17,12 +17,12 @@ import type { TableConditions } from './tableConditions.ts'
 import { NO_TABLES, type Tables } from './tables.ts'
 import type { TableTexts } from './tableTexts.ts'
 
-/** Rows of a part of an index that are looked at one by one, instead of by bitmaps. */
+/** Maximum rows of a part of an index that are tested one by one instead of by bitmaps. */
 const NARROW_MAX = 32_768
 
 /** A page, and how it was found. */
 export interface FoundPage {
-  /** Rows of the list. */
+  /** Number of rows of the list. */
   readonly total: number
   readonly rows: CodedRows
   readonly way: Way
@@ -47,13 +47,13 @@ interface FoundSlots {
   readonly way: Way
 }
 
-/** The place of a page: rows by their number, or beside a position. */
+/** Place of a page: a range of row numbers, or the rows next to a position. */
 type PagePlace =
   | { readonly range: Range }
   | { readonly side: Seek['side']; readonly targets: readonly Target[]; readonly size: number }
 
 export class ListSearch {
-  /** The addresses of buffers of slots: of a part of an index, and of matches that are gathered. */
+  /** Addresses of two buffers of slots: for a part of an index, and for gathered matches. */
   private readonly narrow: number
   private readonly gathered: number
 
@@ -100,7 +100,7 @@ export class ListSearch {
     return { total, rows: new RowsWithRelated(rows, printers.length, related), way }
   }
 
-  /** Null: an index is missing. */
+  /** Finds the rows of a page; null: an index is missing. */
   private findSlots(conditions: readonly Condition[], keys: readonly PageKey[], place: PagePlace): FoundSlots | null {
     const { bitmaps, store } = this.parts
     const slices = conditions.map((condition) => bitmaps.sliceOf(condition))
@@ -125,7 +125,7 @@ export class ListSearch {
     return slots && { total: rows.count, slots, way: search.way }
   }
 
-  /** Finds rows in a small part of an index, by what the other conditions leave of it. */
+  /** Finds rows in a small part of an index, by testing its rows against the other conditions. */
   private findNarrow(slice: Slice, others: readonly Condition[], keys: readonly PageKey[], place: PagePlace): FoundSlots | null {
     const { bitmaps, store } = this.parts
     const { words } = store.kernel
@@ -149,7 +149,7 @@ export class ListSearch {
     return { total: count, slots: sorted.subarray(from, end), way: isSorted ? 'index' : 'gathered' }
   }
 
-  /** Null: the order of the column's texts is not known. */
+  /** Returns the order of a column; null: the order of its texts is not known. */
   private orderOf(column: number, by: IndexedBy): ColumnOrder | null {
     const { store, texts } = this.parts
     if (by === 'codes') return new ColumnOrder(store, column, null)
@@ -157,7 +157,7 @@ export class ListSearch {
   }
 }
 
-/** The numbers of rows beside a position. */
+/** Returns the range of row numbers next to a position. */
 function rangeBeside(
   sorted: Int32Array,
   keys: readonly PageKey[],
@@ -175,7 +175,7 @@ function clipped({ from, end }: Range, total: number): Range {
   return { from: Math.min(from, total), end: Math.min(end, total) }
 }
 
-/** Returns whether it is a part of the key's index. */
+/** Returns whether a slice is a part of the key's index. */
 function isOf({ index }: Slice, { column, by, order }: PageKey): boolean {
   return index.order.column === column && (by === 'ranks') === (index.order.ranks !== null) && order.column === column
 }

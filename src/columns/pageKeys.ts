@@ -15,7 +15,7 @@ export interface PageKey {
   readonly order: ColumnOrder
 }
 
-/** The keys of a list's order, the id last. `orderOf`: null where the order of texts is not known. */
+/** Returns the keys of a list's order, the id last. `orderOf`: returns null if the order of texts is not known. */
 export function pageKeysOf(
   { entity, uncoded }: Coded,
   sorts: readonly Sort[],
@@ -39,7 +39,7 @@ export function isOneIndex(keys: readonly PageKey[]): boolean {
   return first.column === ID || (keys.length === 2 && second.isDescending === first.isDescending)
 }
 
-/** Returns the place of a position by each key; its id is that of each target. */
+/** Returns the target of a position by each key; all have the id of the position. */
 export function targetsOf(
   { entity, rowCodes }: Coded,
   keys: readonly PageKey[],
@@ -85,14 +85,14 @@ function compareRows(one: number, other: number, keys: readonly PageKey[], from 
   return 0
 }
 
-/** Rows that are sorted at once, at most: the number of one has to fit beside its key. */
+/** Maximum rows that are sorted at once, so that the number of a row fits into a float beside its key. */
 const SORTED_MAX = 1 << 16
-/** Keys that are less apart are exact beside the number of a row. */
+/** Maximum range of keys that a float holds exactly beside the number of a row. */
 const KEYS_MAX = 2 ** 53 / SORTED_MAX
 
 /**
- * The rows `[from, end)` of slots in the order of some keys. Sorted as numbers, of the first key and the place of the row; only
- * rows of the page that have the same key are compared by the others.
+ * Returns the rows `[from, end)` of slots in the order of some keys. It sorts numbers that are made of the first key and the
+ * index of the row; only rows of the page with the same first key are compared by the other keys.
  */
 export function sortedPage(slots: Int32Array, keys: readonly PageKey[], from: number, end: number): number[] {
   const [{ order: own, isDescending }] = keys

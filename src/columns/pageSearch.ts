@@ -7,13 +7,13 @@ import type { Indexes } from './indexes.ts'
 import { compareTo, isOneIndex, type PageKey, sortedPage } from './pageKeys.ts'
 import type { SortedIndex } from './sortedIndex.ts'
 
-/** Matches that are gathered and sorted instead of walking an index. */
+/** Maximum matches that are gathered and sorted, instead of walking an index. */
 export const GATHERED_MAX = 2_048
-/** Rows of an index that a walk passes before checkpoints go on. */
+/** Maximum rows of an index that a walk passes; then checkpoints are used. */
 const WALKED_MAX = 16_384
-/** Checkpoints that are chosen by interpolation; further ones by halves. */
+/** Maximum checkpoints that are chosen by interpolation; further ones by bisection. */
 const GUESSES_MAX = 3
-/** Bytes of the place for gathered slots: a word of a bitmap may bring 63 more than were asked for. */
+/** Bytes of the buffer of gathered slots: the last word of a bitmap may add up to 63 slots. */
 export const GATHERED_BYTES = 4 * (GATHERED_MAX + 64)
 
 /** How a page was found. */
@@ -25,7 +25,7 @@ export interface Range {
   readonly end: number
 }
 
-/** Counts of matches before the checkpoints of an index; each is counted once for a page. */
+/** Numbers of matches before the checkpoints of an index; each is counted once a page. */
 class Matches {
   private readonly before = new Map<number, number>()
 
@@ -35,7 +35,7 @@ class Matches {
     readonly rows: Rows,
   ) {}
 
-  /** Matches before a checkpoint; before the end of the index, all. */
+  /** Number of matches before a checkpoint, or before the end of the index. */
   beforeCheckpoint(number: number): number {
     const { checkpoints } = this.index
     if (number < 0) return 0
@@ -44,7 +44,7 @@ class Matches {
     return this.before.getOrInsertComputed(number, count)
   }
 
-  /** Matches before a place of the index, which stands for the target. */
+  /** Number of matches before a target, whose place in the index is `place`. */
   beforePlace(target: Target, place: Place): number {
     const { checkpoints } = this.index
     const next = checkpoints.nextAfter(target)
@@ -59,7 +59,7 @@ class Matches {
     return count
   }
 
-  /** A place, and how many matches from there on come before that of a number. */
+  /** Returns a place before the match with a number, and how many matches are between the two. */
   locate(number: number): { place: Place; skip: number } {
     const { index, rows, store } = this
     const next = this.checkpointAfter(number)
@@ -74,7 +74,7 @@ class Matches {
     return { place: { leaf, at }, skip }
   }
 
-  /** The number of the first checkpoint before which there are more matches than `number`. */
+  /** Returns the number of the first checkpoint that has more than `number` matches before it. */
   private checkpointAfter(number: number): number {
     let low = -1
     let high = this.index.checkpoints.all.length
@@ -90,11 +90,11 @@ class Matches {
   }
 }
 
-/** Finds pages of one list, whose rows match. */
+/** Finds pages of one list in the bitmap of its matches. */
 export class PageSearch {
   way: Way = 'gathered'
 
-  /** `gathered`: the address of a place for slots, of `GATHERED_BYTES`. */
+  /** `gathered`: address of a buffer of `GATHERED_BYTES` for slots. */
   constructor(
     private readonly store: ColumnStore,
     private readonly indexes: Indexes,
@@ -103,14 +103,17 @@ export class PageSearch {
   ) {}
 
   /**
-   * Slots of the rows of a range in their order; null: an index is missing. `within`: the part of its index that has all
+   * Returns the slots of a range of rows in their order; null: an index is missing. `within`: a part of an index that has all
    * rows.
    */
   find(rows: Rows, range: Range, within: Slice | null = null): number[] | null {
     return this.findByKeys(this.keys, rows, range, within)
   }
 
-  /** Slots beside a position, in their order: `size` of them, or fewer at the end of the list. Null: an index is missing. */
+  /**
+   * Returns the slots next to a position in their order: `size` of them, or fewer at the end of the list. Null: an index is
+   * missing.
+   */
   findBeside(rows: Rows, side: 'after' | 'before', targets: readonly Target[], size: number): number[] | null {
     if (rows.count > GATHERED_MAX && isOneIndex(this.keys)) {
       const index = this.indexOf(this.keys[0])
@@ -144,7 +147,7 @@ export class PageSearch {
     return isDescending ? found.reverse() : found
   }
 
-  /** The slots of the matches `[first, end)` in ascending order. */
+  /** Returns the slots of the matches `[first, end)` in ascending order. */
   private alongIndex(matches: Matches, first: number, end: number, within: Slice | null): number[] {
     const { index, rows } = matches
     const begin = within?.from.place ?? { leaf: 0, at: 0 }
@@ -175,8 +178,8 @@ export class PageSearch {
   }
 
   /**
-   * Walks along an index from a place, passes over some matches, and takes those that come then. It stops after `WALKED_MAX`
-   * rows (`isWhole` false).
+   * Walks along an index from a place, skips some matches, and takes the next ones. It stops after `WALKED_MAX` rows (`isWhole`
+   * false).
    */
   private walk(index: SortedIndex, bits: number, place: Place, isForward: boolean, skip: number, wanted: number) {
     const { words } = this.store.kernel
@@ -215,7 +218,7 @@ export class PageSearch {
     return side === 'after' ? found : found.reverse()
   }
 
-  /** How many rows come before a position; `isWithRow`: and the row at it. Null: an index is missing. */
+  /** Counts the rows before a position, and with `isWithRow` also the row at it. Null: an index is missing. */
   private countUpTo(keys: readonly PageKey[], rows: Rows, targets: readonly Target[], isWithRow: boolean): number | null {
     if (rows.count <= GATHERED_MAX) {
       let count = 0
@@ -241,7 +244,7 @@ export class PageSearch {
     return within === null ? null : before + within
   }
 
-  /** Finds rows of an order that no index has: value by value of the first key. */
+  /** Finds rows in an order that no index has: one value of the first key after the other. */
   private findByGroups(keys: readonly PageKey[], index: SortedIndex, rows: Rows, { from, end }: Range): number[] | null {
     const { isDescending } = keys[0]
     const matches = new Matches(this.store, index, rows)
@@ -276,7 +279,7 @@ export class PageSearch {
     return { index, ...bounds, before, count: matches.beforePlace(to, bounds.to.place) - before }
   }
 
-  /** Calls back with the matches of a group as a bitmap. @throws KernelFull */
+  /** Calls `use` with the matches of a group as a bitmap. @throws KernelFull */
   private withGroup<Result>(rows: Rows, { index, from, to, count }: Group, use: (own: Rows) => Result): Result {
     const { store } = this
     const bits = store.reserveBitmap()
@@ -289,7 +292,7 @@ export class PageSearch {
     }
   }
 
-  /** The rows of a range in a small group, and in those next to it as far as they are small and near. */
+  /** Finds the rows of a range in a small group, and in the groups next to it while these are small, too. */
   private findInNeighbors(keys: readonly PageKey[], { index, rows }: Matches, group: Group, { from, end }: Range): number[] {
     const { isDescending, order } = keys[0]
     const place = isDescending ? group.to.place : group.from.place
@@ -306,7 +309,7 @@ export class PageSearch {
     return sortedPage(own, whole === group.count ? keys.slice(1) : keys, from, Math.min(end, whole))
   }
 
-  /** The slots of matches, at most `GATHERED_MAX`; they hold until the next call. */
+  /** Returns the slots of at most `GATHERED_MAX` matches. They are valid until the next call. */
   private gather({ bits }: Rows): Int32Array {
     const { kernel, bitmapBytes } = this.store
     const end = kernel.wasm.gather(bits, bitmapBytes, 0, this.gathered, GATHERED_MAX) >>> 0
@@ -316,8 +319,8 @@ export class PageSearch {
 
 /** Rows of one value. */
 interface Group extends Slice {
-  /** Matches of lesser values. */
+  /** Number of matches of lesser values. */
   readonly before: number
-  /** Matches of this value. */
+  /** Number of matches of this value. */
   readonly count: number
 }

@@ -5,7 +5,7 @@ import { jsonOf } from '../respond/json.ts'
 import { type Code, DAY, dateOf, daysOf, HOUR, MINUTE } from './codes.ts'
 import type { Dictionary } from './dictionary.ts'
 
-/** Numbers for kinds, of which a switch is quicker than calls of as many functions. */
+/** Numbers of kinds: a switch over them is faster than a call of one of several functions. */
 const FORMS = { text: 0, oneOf: 0, integer: 1, instant: 2, decimal: 3, boolean: 4, date: 4 } as const satisfies Record<
   KindName,
   number
@@ -18,7 +18,7 @@ export class Printer {
   /** Digits of a decimal after the point; 0 for other kinds. */
   readonly scale: number
 
-  /** `dictionary`: null where the kind has no texts. */
+  /** `dictionary`: null if the kind has no texts. */
   constructor(
     private readonly kind: Kind,
     private readonly dictionary: Dictionary | null,
@@ -28,7 +28,7 @@ export class Printer {
     this.scale = kind.name === 'decimal' ? Math.max(kind.printFilter('0').length - '0.'.length, 0) : 0
   }
 
-  /** As PostgreSQL prints it; null: there is no value. */
+  /** Prints a code as PostgreSQL does; null: there is no value. */
   print(code: Code): string | null {
     if (Number.isNaN(code)) return null
     return this.dictionary === null ? (this.plain as Plain)(code, this.scale) : this.dictionary.text(code as number)
@@ -44,7 +44,7 @@ export class Printer {
     into.json(jsonOf(this.kind, text))
   }
 
-  /** False: the value is not as usual, or there is none, and nothing was written. */
+  /** Writes a usual value. False: the value is unusual, or there is none; then nothing was written. */
   private writeUsual(code: number, into: JsonWriter): boolean {
     switch (this.form) {
       case FORMS.text:
@@ -74,7 +74,7 @@ export class Printer {
   }
 }
 
-/** As PostgreSQL prints a code that is a number. */
+/** Prints a code that is a number, as PostgreSQL does. */
 type Plain = (code: Code, scale: number) => string
 
 const plains: Readonly<Record<PlainName, Plain>> = {
@@ -110,6 +110,6 @@ function printInstant(seconds: number): string {
   return printDate(days, ` ${pairs[hour]}:${pairs[minute]}:${pairs[inDay % 60]}+00`)
 }
 
-/** Instants of the years that have four digits. */
+/** First and last second of the years with four digits. */
 const FIRST_INSTANT = daysOf(1, 1, 1) * DAY
 const LAST_INSTANT = daysOf(10_000, 1, 1) * DAY - 1

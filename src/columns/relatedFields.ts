@@ -32,7 +32,10 @@ interface Step {
 export class TableLookUp implements RowLookUp {
   constructor(private readonly parts: LookUpParts) {}
 
-  /** The values of related properties for rows of the table; or why they cannot be found. @throws KernelFull; IndexMissing */
+  /**
+   * Returns the values of related properties for rows of the table; or the reason why they cannot be found. @throws KernelFull;
+   * IndexMissing
+   */
   columnsOf(slots: ArrayLike<number>, properties: readonly Property[], tables: Tables): RelatedColumn[] | Reason {
     const own: LookedUp = { table: this, slots: Int32Array.from(slots) }
     const steps: Step[] = []
@@ -98,7 +101,7 @@ export class TableLookUp implements RowLookUp {
 
 /** Rows of a page, whose columns are followed by those of related properties. */
 export class RowsWithRelated implements CodedRows {
-  /** `columns`: how many the rows have themselves. */
+  /** `columns`: number of columns of the rows themselves. */
   constructor(
     private readonly rows: CodedRows,
     private readonly columns: number,

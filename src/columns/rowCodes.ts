@@ -11,7 +11,7 @@ import { Printer } from './printers.ts'
 const LETTER_F = 102
 const LETTER_T = 116
 
-/** The code of a field of COPY; NaN: it is not as usual, or there is no value. */
+/** Returns the code of a field of COPY; NaN: the field is unusual, or there is no value. */
 type ReadField = (bytes: Uint8Array, from: number, to: number, scale: number) => number
 
 const READERS: Readonly<Record<PlainName, ReadField>> = {
@@ -24,11 +24,11 @@ export type UncodedValues = ReadonlyMap<number, string>
 
 /** Dictionaries, printers and codes of an entity. */
 export class RowCodes {
-  /** Lower halves of the codes of the row that was coded last, by column. */
+  /** Lower halves of the codes of the last coded row, by column. */
   readonly lows: Int32Array
-  /** Their upper halves. */
+  /** Upper halves of these codes. */
   readonly highs: Int32Array
-  /** Null: the property has no texts. */
+  /** Dictionaries by column; null: the property has no texts. */
   readonly dictionaries: readonly (Dictionary | null)[]
   private readonly kinds: readonly KindName[]
   private readonly readers: readonly (ReadField | undefined)[]
@@ -50,7 +50,10 @@ export class RowCodes {
     return this.dictionaries.reduce((sum, dictionary) => sum + (dictionary?.bytes ?? 0), 0)
   }
 
-  /** Digits after the point of a column's decimals, of whose last one codes count the units; 0 for other kinds. */
+  /**
+   * Returns the digits after the point of a column's decimals, whose codes are numbers of units of the last digit; 0 for other
+   * kinds.
+   */
   scaleOf(column: number): number {
     return this.scales[column]
   }
@@ -68,7 +71,7 @@ export class RowCodes {
     return uncoded
   }
 
-  /** The code of one value, NaN for null; null: it has none. */
+  /** Returns the code of a value; NaN for no value; null: the value has no code. */
   find(column: number, text: string | null): Code | null {
     const dictionary = this.dictionaries[column]
     if (text === null) return Number.NaN
@@ -103,7 +106,7 @@ export class RowCodes {
     return uncoded
   }
 
-  /** Codes a field that its reader does not know; returns `uncoded`, with its value if that has no code. */
+  /** Codes an unusual field. If its value has no code, adds it to `uncoded`, which is returned. */
   private unusual(column: number, bytes: Uint8Array, from: number, to: number, uncoded: Map<number, string> | null) {
     const text = isNull(bytes, from, to) ? null : decoder.decode(bytes.subarray(from, to))
     const code = this.find(column, text)

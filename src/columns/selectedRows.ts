@@ -2,7 +2,7 @@
 import type { ColumnStore } from './columnStore.ts'
 import type { Kernel, Reservations } from './kernel.ts'
 
-/** Slots that are looked at in one step. */
+/** Slots that one step reads. */
 export const RUN_SLOTS = 8_192
 /** Bytes of a word of the bitmaps that functions of the kernel read. */
 const WORD = 8
@@ -12,9 +12,9 @@ const WORD = 8
  * alone.
  */
 export class Scratch {
-  /** The numbers of slots: the groups of their rows. */
+  /** Address of the numbers of slots, which are the groups of their rows. */
   readonly numbers: number
-  /** Numbers by one of the keys. */
+  /** Address of the numbers of slots by one of the keys. */
   readonly keys: number
   readonly selected: number
   readonly firstBit: number
@@ -30,7 +30,7 @@ export class Scratch {
   }
 }
 
-/** Rows of `count` slots from `first` on, whose bits are set in the bitmap of `bytes` at the address `bits`. */
+/** Rows among `count` slots from `first` on: those whose bits are set in the bitmap of `bytes` bytes at the address `bits`. */
 export class SelectedRows {
   readonly kernel: Kernel
   private gathered: Int32Array | null = null
@@ -46,7 +46,7 @@ export class SelectedRows {
     this.kernel = store.kernel
   }
 
-  /** Returns those of a run of slots: `first` and `count` are multiples of 64. */
+  /** Selects the rows of a run of slots: `first` and `count` are multiples of 64. */
   static ofRun(store: ColumnStore, scratch: Scratch, first: number, count: number, bits: number): SelectedRows {
     return new SelectedRows(store, scratch, first, count, bits, count / 8)
   }
@@ -55,7 +55,7 @@ export class SelectedRows {
     return new SelectedRows(store, scratch, slot, 1, scratch.firstBit, WORD)
   }
 
-  /** Their slots, which hold until the next rows are selected. */
+  /** Slots of the rows. They are valid until the next rows are selected. */
   get slots(): Int32Array {
     if (this.gathered === null) {
       const { wasm, words } = this.kernel

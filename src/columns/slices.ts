@@ -9,8 +9,8 @@ import { Deadlines } from '../os/time.ts'
 const SLICE_MS = 4
 
 /**
- * Searches hold the only thread of the process, so each turn of the event loop has `SLICE_MS` for them. Further ones wait while
- * other requests are answered, and then go on, first that of the asker with the least use of late.
+ * Limits searches to `SLICE_MS` in each turn of the event loop, because they block the only thread of the process. Further ones
+ * wait while other requests are answered. The next one is of the key with the least recent use.
  */
 export class Slices {
   private readonly turns = new FairSemaphore(1)
@@ -19,13 +19,13 @@ export class Slices {
   private spentMs = 0
   private release = () => {}
 
-  /** Resolves when a list of this asker may be looked for; null: now. @throws ApiError 503, after 5 seconds */
+  /** Resolves when a list of this key may be searched; null: now. @throws ApiError 503, after 5 seconds */
   next(keyId: string): Promise<void> | null {
     if (this.waiting === 0 && this.spentMs < SLICE_MS) return null
     return this.deadlines.race(this.begin(keyId), tooManyLists)
   }
 
-  /** Does work whose steps are short, for some milliseconds in each turn of the event loop. @throws ApiError 503; Abandoned */
+  /** Runs work with short steps, for some milliseconds in each turn of the event loop. @throws ApiError 503; Abandoned */
   async run<Result>({ key, request }: Caller, steps: Generator<void, Result>): Promise<Result> {
     for (;;) {
       await this.next(key)
@@ -38,7 +38,7 @@ export class Slices {
     }
   }
 
-  /** Notes the time that the search for a list took. */
+  /** Notes the duration of a search. */
   note(ms: number): void {
     if (this.spentMs === 0) setImmediate(this.endTurn)
     this.spentMs += ms

@@ -2,27 +2,27 @@
 import { Checkpoints, type Place } from './checkpoints.ts'
 import type { ColumnOrder, Target } from './columnOrder.ts'
 
-/** Slots of a leaf. An insertion moves half of them on the average: 4 KB. */
+/** Maximum slots of a leaf. An insertion moves half of them on average: 4 KB. */
 export const LEAF_SLOTS = 2_048
 const LEAF_BYTES = 4 * LEAF_SLOTS
-/** How full leaves are built, so that rows that come later find room. */
+/** Slots of a newly built leaf, so that later rows find room. */
 const FILL = Math.floor(0.75 * LEAF_SLOTS)
 
-/** A run of slots. */
+/** Slots that follow each other in the order of the index, at an address. */
 export interface Leaf {
   readonly address: number
   size: number
 }
 
 /**
- * Rows without a value come after all others. A row must leave the index before its code changes, and enter it afterwards;
- * its id has to be there both times.
+ * Slots in the order of a column, as leaves. Rows without a value come last. Remove a row before its code changes, and insert it
+ * afterwards; its id must be set both times.
  */
 export class SortedIndex {
   readonly leaves: Leaf[] = []
   /** Rows in the index. */
   size = 0
-  /** The time of the last list that used it. */
+  /** Time of the last list that used the index. */
   lastUsedMs = 0
   readonly checkpoints: Checkpoints
   private readonly words: Int32Array
@@ -36,7 +36,7 @@ export class SortedIndex {
     return this.leaves.length * LEAF_BYTES + this.checkpoints.bytes
   }
 
-  /** Adds slots that come after all others, in their order: `slots[from, to)`. @throws KernelFull */
+  /** Appends `slots[from, to)`, which are in order and come after all others. @throws KernelFull */
   append(slots: Int32Array | Uint32Array, from: number, to: number): void {
     for (let at = from; at < to; ) {
       let leaf = this.leaves.at(-1)
@@ -131,14 +131,14 @@ export class SortedIndex {
     return { leaf, at: left }
   }
 
-  /** How many slots are between two places. */
+  /** Number of slots between two places. */
   count(from: Place, to: Place): number {
     let count = to.at - from.at
     for (let leaf = from.leaf; leaf < to.leaf; leaf++) count += this.leaves[leaf].size
     return count
   }
 
-  /** Calls back for each run of slots between two places: with the address of the first, and their number. */
+  /** Calls `take` for each run of slots between two places, with the address of the first and their number. */
   eachRun(from: Place, to: Place, take: (address: number, count: number) => void): void {
     for (let number = from.leaf; number <= to.leaf && number < this.leaves.length; number++) {
       const { address, size } = this.leaves[number]
@@ -156,7 +156,7 @@ export class SortedIndex {
     return next === undefined || next.size === 0 ? -1 : this.words[next.address >>> 2]
   }
 
-  /** The slots from a place on, in their order: so many, or fewer at the end. */
+  /** Returns up to `most` slots from a place on, in their order. */
   slotsFrom({ leaf, at }: Place, most: number): Uint32Array {
     const slots = new Uint32Array(most)
     let count = 0
@@ -169,7 +169,7 @@ export class SortedIndex {
     return slots.subarray(0, count)
   }
 
-  /** Gives its memory back. */
+  /** Frees the memory of the index. */
   release(): void {
     const { kernel } = this.order.store
     for (const { address } of this.leaves) kernel.free(address, LEAF_BYTES)

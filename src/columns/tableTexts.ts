@@ -11,11 +11,11 @@ import type { RowCodes } from './rowCodes.ts'
 import type { Slices } from './slices.ts'
 import { type ReadOrder, TextRanks } from './textRanks.ts'
 
-/** Time for which a list waits until new texts have their places; then the database finds it. */
+/** Maximum time for which a list waits for the places of new texts; then PostgreSQL answers it. */
 const PLACED_MS_MAX = 100
 
 export interface TextParts {
-  /** Compares texts. */
+  /** Connection by which PostgreSQL compares texts. */
   readonly database: Reader
   /** Limits the time that searches take of the process. */
   readonly slices: Slices
@@ -23,16 +23,16 @@ export interface TextParts {
   readOrder(property: Property): ReadOrder
 }
 
-/** Called when rows with texts of a column have to move in its index, or the ranks in it are other numbers. */
+/** Is told when texts of a column get ranks, so that rows have to move in its index, or when their ranks change. */
 export interface TextListener {
   onPlaced(column: number): void
   onSpread(column: number): void
 }
 
-/** A list, or the part of a summary, whose texts are to be known. */
+/** Parts of a list or a summary whose texts have to be known. */
 export type Prepared = FiltersAndSorts & { readonly seek?: Seek | null; readonly choice?: Projection | null }
 
-/** Ranks and folded texts of a property are made when a list first needs them. */
+/** Texts of a table: their ranks and their folded forms. Those of a property are made when a list first needs them. */
 export class TableTexts implements KnownTexts {
   private readonly ranks = new Map<number, TextRanks>()
   private readonly folded = new Map<number, FoldedTexts>()
@@ -52,7 +52,7 @@ export class TableTexts implements KnownTexts {
     return bytes
   }
 
-  /** The ranks of a column's texts; null: it has none, or their order was not read yet. */
+  /** Returns the ranks of a column's texts; null: it has no texts, or their order was not read yet. */
   ranksOf(column: number): TextRanks | null {
     const ranks = this.ranks.get(column)
     return ranks?.state === 'ready' ? ranks : null
@@ -71,14 +71,14 @@ export class TableTexts implements KnownTexts {
     return this.foldedOf(this.columnOf(filter.property)).find(filter)
   }
 
-  /** Gives texts that have come with changed rows their ranks, before lists ask for them. */
+  /** Gives ranks to texts of changed rows, before a list needs them. */
   placeNew(): void {
     for (const ranks of this.ranks.values()) if (ranks.state === 'ready' && ranks.unplaced > 0) ranks.place().catch(ignore)
   }
 
   /**
-   * Resolves when order and matches of a list's texts are known; null: there is nothing to wait for, since they are known, or
-   * the database has to find the list. `compared`: other properties whose order it needs. @throws Abandoned, ApiError
+   * Resolves when the order and the matches of a list's texts are known. Null: do not wait, since they are known, or PostgreSQL
+   * has to find the list. `compared`: other properties whose order it needs. @throws Abandoned, ApiError
    */
   prepare({ filters, sorts, seek }: Prepared, compared: readonly Property[], caller: Caller): Promise<void> | null {
     const waits: Promise<unknown>[] = []
@@ -136,7 +136,7 @@ export class TableTexts implements KnownTexts {
 
 function ignore() {}
 
-/** Returns whether it asks which texts are less than its operand. */
+/** Returns whether a filter depends on which texts are less than its operand. */
 function isOrdered({ property, operator, value }: Filter): boolean {
   const { sides } = operator
   return isText(property.kind.name) && value !== null && sides !== null && sides.less !== sides.greater

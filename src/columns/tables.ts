@@ -5,7 +5,7 @@ import type { Reason, ReferredRows } from './conditions.ts'
 import type { Printer } from './printers.ts'
 import type { TableTexts } from './tableTexts.ts'
 
-/** The tables of entities as of one snapshot, by the tables' names; undefined: it is not in memory. */
+/** Returns the table with a name, as of the same snapshot as all others; undefined: the table is not in memory. */
 export type Tables = (name: string) => OtherTable | undefined
 
 export const NO_TABLES: Tables = () => undefined
@@ -18,7 +18,10 @@ export interface OtherTable {
 }
 
 export interface RowConditions {
-  /** The rows that meet filters, and, if `but` has filters, not all of these; or why they cannot be found. */
+  /**
+   * Returns the rows that match all of `filters`, except those that also match all of `but`, if it has filters; or the reason why
+   * they cannot be found.
+   */
   rowsOf(filters: readonly Filter[], but: readonly Filter[], tables: Tables): ReferredRows | Reason
 }
 
@@ -28,7 +31,7 @@ export interface RowLookUp {
   slotOf(id: number): number
   /** Returns a test of whether a view shows a row; or why codes cannot tell. @throws KernelFull; IndexMissing */
   testOf(view: View, tables: Tables): ((slot: number) => boolean) | Reason
-  /** Returns the rows that a reference of some rows names, as far as a view shows them. @throws as `testOf` */
+  /** Returns the rows to which some rows refer, if a view shows them. @throws as `testOf` */
   follow(slots: Int32Array, reference: Property, view: View, tables: Tables): LookedUp | Reason
   /** Copies values of some rows. */
   valuesOf(slots: Int32Array, property: Property): RelatedColumn
@@ -43,7 +46,7 @@ export interface LookedUp {
 /** Values of a related property, one for each row of a page. */
 export interface RelatedColumn {
   readonly printer: Printer
-  /** NaN: the row has no value. */
+  /** Codes of the values; NaN: the row has no value. */
   readonly codes: readonly Code[]
   /** Values without a code, as PostgreSQL prints them. */
   readonly uncoded: readonly (string | undefined)[]

@@ -3,18 +3,18 @@
 /** A factor for each position in a block of a text. */
 export type Factors = Int32Array
 
-/** Positions that have factors of their own; longer texts are hashed block by block. */
+/** Positions with a factor of their own; longer texts are hashed block by block. */
 const BLOCK = 1_024
 
-/** Returns factors that nobody knows. */
+/** Returns random factors, which nobody can guess. */
 export function randomFactors(): Factors {
   return crypto.getRandomValues(new Int32Array(BLOCK))
 }
 
 /**
- * Returns the hash of `bytes[from, to)`, an integer of 32 bits: a sum of products, so that two texts of a block have one hash
- * under one of 2^25 choices of factors, whoever made the texts. A secret start of FNV-1a would not do: whether two texts of one
- * length collide depends on 8 bits of it.
+ * Returns the hash of `bytes[from, to)`: 32 bits of a sum of products. Any two texts of up to a block collide with a probability
+ * of 2^-25 over the choice of factors, even if an attacker has chosen the texts. FNV-1a with a secret start would not be enough:
+ * whether two texts of one length collide depends on 8 bits of the start.
  */
 export function hashOf(bytes: Uint8Array, from: number, to: number, factors: Factors): number {
   let hash = 0

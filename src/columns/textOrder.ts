@@ -2,7 +2,7 @@
 import { firstNotBefore } from './bisect.ts'
 import { EMPTY_TEXT } from './dictionary.ts'
 
-/** The texts of a property by code: 1 is the empty text, and 0 stands for no value. A code always stands for the same text. */
+/** Texts of a property by their codes: 1 is the empty text, 0 is no value. The text of a code never changes. */
 export interface Texts {
   /** One more than the greatest code. */
   readonly size: number
@@ -13,21 +13,21 @@ export interface Texts {
 
 /** Maximum texts of one property that are ordered. */
 export const TEXTS_MAX = 4_000_000
-/** A bound above the ranks of all texts. */
+/** Exclusive bound of all ranks. */
 export const RANK_END = 0xffff_ffff
-/** Texts on each side of a full gap that get new ranks first; then twice as many. */
+/** Number of texts on each side of a full gap that first get new ranks; it doubles until there is room. */
 const REACH = 16
 
-/** Texts that are compared in one step. */
+/** Texts that one step compares. */
 const PIECE = 16_384
 
-/** Codes in ascending order of their texts; each is inserted before the text that now has the place. */
+/** New codes in ascending order of their texts, with their places: each is inserted before the text that has the place now. */
 export interface Insertion {
   readonly added: ArrayLike<number>
   readonly places: ArrayLike<number>
 }
 
-/** Codes of texts in order, and their ranks. Two texts never change places. */
+/** Codes of texts in order, and their ranks. The order of two texts never changes. */
 export class TextOrder {
   /** Codes in ascending order of their texts. The empty text is the least of each collation. */
   private codes = new Int32Array(1 << 5)
@@ -40,12 +40,12 @@ export class TextOrder {
     this.respace(0, 1)
   }
 
-  /** How many texts have ranks. */
+  /** Number of texts with a rank. */
   get size(): number {
     return this.count
   }
 
-  /** By code, ranks from 1 on; 0: the text has none. */
+  /** Ranks by code, from 1 on; 0: the text has none. */
   get ranks(): Uint32Array {
     return this.byCode
   }
@@ -99,8 +99,8 @@ export class TextOrder {
   }
 
   /**
-   * Finds the places of texts without rank in an order of texts, as `insert` takes them; yields from time to time. Between two
-   * texts that both orders have, it leaves out texts if this order alone has others there: nobody has compared them.
+   * Finds the places of texts without rank by another order of texts, as `insert` takes them; yields from time to time. It leaves
+   * out a text if this order has texts in the same gap that the other one lacks: nobody has compared them with the text.
    */
   *findPlaces(sorted: Int32Array): Generator<void, Insertion> {
     const added = new Int32Array(sorted.length)
@@ -129,8 +129,8 @@ export class TextOrder {
   }
 
   /**
-   * Gives ranks to texts that have none, at these places; if there is no gap, also to texts around. Returns whether it did
-   * so.
+   * Gives ranks to the texts at these places, which have none. If the gap is too small, texts around them get new ranks, too;
+   * then it returns true.
    */
   private fill(from: number, to: number): boolean {
     if (this.spaceOf(from, to) >= 1) {
@@ -158,7 +158,7 @@ export class TextOrder {
     for (let place = from; place < to; place++) byCode[codes[place]] = low + Math.floor(space * (place - from + 1))
   }
 
-  /** The space of each text, if those of places had ranks at equal distances. */
+  /** Returns the distance of ranks if the texts at these places had ranks at equal distances. */
   private spaceOf(from: number, to: number): number {
     const high = to === this.count ? this.rankEnd : this.byCode[this.codes[to]]
     return (high - this.lowOf(from)) / (to - from + 1)

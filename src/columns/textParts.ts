@@ -3,12 +3,12 @@ import type { Filter, Property } from '../model/entity.ts'
 import type { Caller } from '../model/key.ts'
 import type { Prepared, TableTexts } from './tableTexts.ts'
 
-/** A table, by its texts. */
+/** A table with texts. */
 interface TableOfTexts {
   readonly texts: TableTexts
 }
 
-/** What a table's texts are asked for. */
+/** The part of a list or summary that is about the texts of one table. */
 interface Part {
   readonly filters: Filter[]
   /** Properties whose order is needed. */
@@ -48,7 +48,10 @@ class TextsOfTables {
     return this.all.getOrInsertComputed(table, () => ({ filters: [], compared: [] }))
   }
 
-  /** `shown`: a related property whose values are shown. */
+  /**
+   * Adds filters and properties to the parts of the tables whose texts they need. `shown`: a related property whose values are
+   * shown.
+   */
   add(table: TableOfTexts, filters: readonly Filter[], compared: readonly Property[], shown: Property | null = null) {
     const part = this.of(table)
     for (const filter of filters) {

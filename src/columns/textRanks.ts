@@ -16,54 +16,62 @@ export type ReadOrder = (take: (text: string) => void) => Promise<void>
 export type RanksState = 'unread' | 'reading' | 'ready' | 'refused'
 
 export interface TextRanksParts {
-  /** Compares texts. */
+  /** Connection by which PostgreSQL compares texts. */
   readonly reader: Reader
   readonly readOrder: ReadOrder
-  /** Called in the turn in which these texts got ranks; not for those of the first reading, whose end `state` tells. */
+  /**
+   * Called in the turn of the event loop in which these texts got ranks. It is not called for the first reading: `state` tells
+   * when that has ended.
+   */
   onPlaced(codes: readonly number[]): void
-  /** Called, before `onPlaced`, in the turn in which texts got other ranks, in the same order, because a gap was full. */
+  /**
+   * Called before `onPlaced`, in the turn of the event loop in which texts got other ranks in the same order, because a gap was
+   * full.
+   */
   onSpread(): void
   readonly limits?: Partial<typeof LIMITS>
 }
 
-/** Limits of one statement. ICU compares for some 2 ms to guess the places of so many texts. */
+/** Maximum texts of one statement. ICU takes some 2 ms to guess the places of so many. */
 const BATCH_TEXTS_MAX = 128
 
 const LIMITS = {
   /** Exclusive bound of ranks. */
   rankEnd: RANK_END,
   textsMax: TEXTS_MAX,
-  /** Maximum texts that are placed by one statement, like new ones; for more, the column is read. */
+  /** Maximum texts whose ranks one statement finds; for more, the whole column is read. */
   placedMax: BATCH_TEXTS_MAX,
-  /** With more texts without rank that came since the order was read, it is read again. */
+  /** Maximum texts without rank since the order was read; with more, it is read again. */
   unplacedMax: 20_000,
-  /** Time after a failed reading without another one. */
+  /** Pause after a failed reading. */
   pauseMs: 60_000,
 }
 
 const CHARACTERS_MAX = 64 * 1_024
-/** For each text, PostgreSQL walks along the thresholds. */
+/** Maximum thresholds of one statement: for each text, PostgreSQL walks along them. */
 const THRESHOLDS_MAX = 512
-/** Maximum thresholds on each side of the place where ICU here has a text. */
+/** Maximum thresholds on each side of the place that this process's ICU guesses for a text. */
 const NEAR_MAX = 8
-/** Operands of one property that are looked for at once. */
+/** Maximum operands of one property that wait at the same time. */
 const OPERANDS_MAX = 100
 const GAPS_BYTES_MAX = 256 * 1_024
 const guess = new Intl.Collator('und')
 
-/** The texts between which an operand lies, by their codes; 0: there is none. */
+/** Codes of the neighbors of an operand in the order of texts; 0: there is none. */
 interface Gap {
   readonly below: number
   readonly above: number
 }
 
-/** The rank below which texts are less than an operand, and the rank of the operand itself, if it is one of the texts. */
+/**
+ * Exclusive bound of the ranks of lesser texts than an operand; and the rank of the operand itself, if it is one of the texts.
+ */
 export interface RankBound {
   readonly bound: number
   readonly equal: number | null
 }
 
-/** A text that is looked for, and the places of the order among which its own is, from `from` to `to`. */
+/** A text whose place is searched: it is between the places `from` and `to` of the order. */
 interface Search {
   readonly text: string
   /** Code of a new text; null: an operand. */
@@ -73,25 +81,25 @@ interface Search {
 }
 
 /**
- * Ranks that hold as long as PostgreSQL, and the column's definition, stay the same. They take 8 to 12 bytes for each text, as
- * many more while the order is read, and 256 KiB for operands.
+ * Ranks of a column's texts, valid while PostgreSQL and the column's definition stay the same. They take 8 to 12 bytes a text,
+ * twice that while the order is read, and 256 KiB for operands.
  */
 export class TextRanks {
   private readonly limits: typeof LIMITS
   private readonly order: TextOrder
   private readonly collation: Collation
   private isRead = false
-  /** The first reading. */
+  /** Promise of the first reading of the order. */
   private reading: Promise<void> | null = null
-  /** Texts that there were when the order was read last. */
+  /** Number of texts when the order was last read. */
   private sizeAtReading = 0
   private pausedUntilMs = Number.NEGATIVE_INFINITY
-  /** All codes below have ranks. */
+  /** Code below which all texts have ranks. */
   private first = EMPTY_TEXT
   private step: Promise<void> | null = null
   /** Operands that wait for a step. */
   private readonly operands = new Set<string>()
-  /** A text that is placed in a gap makes it unknown. */
+  /** Gaps of operands that were found. A new text in a gap removes it from here. */
   private readonly gaps = new LruCache<Gap>(GAPS_BYTES_MAX, (_, operand) => 128 + 2 * operand.length)
 
   constructor(
@@ -105,7 +113,7 @@ export class TextRanks {
     this.collation = new Collation(entity, property, parts.reader)
   }
 
-  /** By code: ranks from 1 on, with gaps; 0: the text has none yet, or is none. Another array after texts came. */
+  /** Ranks by code, from 1 on, with gaps; 0: the text has none yet. New texts may replace the array. */
   get ranks(): Uint32Array {
     this.order.cover(this.texts.size)
     return this.order.ranks
@@ -118,7 +126,7 @@ export class TextRanks {
     return performance.now() < this.pausedUntilMs ? 'refused' : 'unread'
   }
 
-  /** Texts without rank. */
+  /** Number of texts without rank. */
   get unplaced(): number {
     return this.texts.size - 1 - this.order.size
   }
@@ -127,7 +135,7 @@ export class TextRanks {
     return this.order.bytes + GAPS_BYTES_MAX
   }
 
-  /** Begins to read the order, unless that was done, or failed of late. */
+  /** Begins to read the order, unless it was read, or a reading failed a short time ago. */
   start(): void {
     if (this.state !== 'unread') return
     if (this.texts.size <= this.limits.placedMax) {
@@ -138,7 +146,7 @@ export class TextRanks {
     this.reading.catch(() => undefined).finally(() => (this.reading = null))
   }
 
-  /** Resolves when all texts that there are at the call have ranks. @throws ApiError 500, 503 */
+  /** Resolves when all texts that exist at this call have ranks. @throws ApiError 500, 503 */
   async place(): Promise<void> {
     const { size } = this.texts
     await this.ready()
@@ -151,7 +159,7 @@ export class TextRanks {
     return this.first
   }
 
-  /** Returns the bound of an operand; null: `findBound` has to look for it. */
+  /** Returns the bound of an operand; null: call `findBound` first. */
   knownBound(operand: string): RankBound | null {
     const { order } = this
     const code = this.texts.find(operand)
@@ -164,7 +172,10 @@ export class TextRanks {
     return { bound: gap.above === 0 ? this.limits.rankEnd : order.ranks[gap.above], equal: null }
   }
 
-  /** Looks for an operand, which `knownBound` has then, unless many long ones push it out. @throws ApiError 500, 503 */
+  /**
+   * Finds the bound of an operand. Then `knownBound` returns it, unless many long operands have evicted it. @throws ApiError 500,
+   * 503
+   */
   async findBound(operand: string): Promise<void> {
     await this.ready()
     if (this.knownBound(operand) !== null) return
@@ -181,13 +192,16 @@ export class TextRanks {
     if (this.state !== 'ready') throw unavailable(new Error('the texts of a property have no order'))
   }
 
-  /** All callers share one step at a time. */
+  /** Finds places of some texts and operands. Concurrent callers share one step. */
   private takeStep(): Promise<void> {
     this.step ??= this.placeSome().finally(() => (this.step = null))
     return this.step
   }
 
-  /** Texts that no row has any more, so that no reading brings them, are no reason for another one. */
+  /**
+   * Finds the places of some new texts and operands. If many texts have no rank, it reads the order again; but not for texts that
+   * no row has any more, since a reading does not return them.
+   */
   private async placeSome(): Promise<void> {
     const came = this.texts.size - this.sizeAtReading
     const isDue = Math.min(came, this.unplaced) > this.limits.unplacedMax && performance.now() >= this.pausedUntilMs
@@ -226,7 +240,7 @@ export class TextRanks {
     }
   }
 
-  /** Finds where operands and new texts lie, with one statement. */
+  /** Finds the places of some operands and new texts by one statement. */
   private async placeBatch(): Promise<void> {
     // All that is asked for in this turn of the event loop shares the statement.
     await setImmediate()
@@ -234,7 +248,7 @@ export class TextRanks {
     if (searches.length > 0) this.apply(await this.locate(searches))
   }
 
-  /** As many searches as one statement takes, one at least if there is any. */
+  /** Takes as many searches as fit into one statement, but at least one if there are any. */
   private takeBatch(): Search[] {
     const { texts, order } = this
     const batch: Search[] = []
@@ -252,7 +266,7 @@ export class TextRanks {
     return batch
   }
 
-  /** Inserts new texts, and notes the gaps of operands. `searches` ascend, and their places are known. */
+  /** Inserts new texts, and remembers the gaps of operands. `searches`: in ascending order, with known places. */
   private apply(searches: readonly Search[]): void {
     const { order } = this
     const added: number[] = []
@@ -282,7 +296,7 @@ export class TextRanks {
   }
 
   /**
-   * Finds the places of texts among those of the order: `from` equals `to` then. Returns them in ascending order of the
+   * Finds the places of texts in the order: afterwards `from` equals `to`. Returns the searches in ascending order of their
    * texts.
    */
   private async locate(searches: Search[]): Promise<Search[]> {
@@ -306,7 +320,7 @@ export class TextRanks {
     return sorted
   }
 
-  /** The places, in ascending order, whose texts are compared with those that are looked for. */
+  /** Returns the places, in ascending order, with whose texts the searched ones are compared. */
   private thresholdsOf(open: readonly Search[], isFirst: boolean): number[] {
     const places = new Set<number>()
     const share = Math.floor(THRESHOLDS_MAX / open.length)

@@ -11,7 +11,10 @@ export interface Operand {
 
 /** The runs of a batch in SQL. */
 export interface BatchInput {
-  /** A row `b` for each run: its values, and its number "N" from 1, in upper case since no column of an entity is. */
+  /**
+   * Rows `b`, one for each run: its values, and its number "N", from 1. A name in upper case cannot clash with a column of an
+   * entity.
+   */
   readonly from: Sql
   /** The arrays of values, in the order of the operands. */
   readonly arrays: readonly Sql[]

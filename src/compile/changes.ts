@@ -42,7 +42,7 @@ function positionOf({ position, number }: FeedPosition): Sql {
   return sql`(${param(position)}::bigint, ${param(number)}::bigint)`
 }
 
-/** True if a view hides properties, so that some updates have nothing to tell it. */
+/** True if a view hides properties, so that it does not show some updates. */
 export function hidesProperties(view: View): boolean {
   return view.properties.length < view.whole.properties.length
 }
@@ -53,16 +53,15 @@ function shownColumns({ properties }: View): string {
 }
 
 /**
- * Returns ` and …`, which leaves out updates that changed no visible property. The statement must do it: a page that is thinned
- * out afterwards tells how many updates are hidden.
+ * Returns ` and …`, a condition that excludes updates of hidden properties only. The statement must exclude them: if this process
+ * did, the size of a page would reveal how many updates are hidden.
  */
 export function andShown(view: View): Sql {
   return hidesProperties(view) ? sql` and (action <> 'u' or changed && ${param(shownColumns(view))}::text[])` : sql``
 }
 
 /**
- * Reads up to `countMax` events that these views show after a position, in their order; `last`: none after this position. Null:
- * up to the end.
+ * Reads up to `countMax` events of these views after a position, in their order. `last`: last position to read; null: the end.
  */
 export function compileChanges(
   views: readonly View[],
@@ -82,8 +81,8 @@ export function compileChanges(
 }
 
 /**
- * Reads the position up to which a statement may read, so that it reads at most `countMax` events that a view may hide. No row:
- * up to the end.
+ * Finds the position up to which a statement may read, so that it reads at most `countMax` events, hidden ones included. No row:
+ * the end.
  */
 export function compileReach(views: readonly View[], after: FeedPosition | null, countMax: number): Statement {
   const piece = ({ table }: View) =>
@@ -95,8 +94,8 @@ export function compileReach(views: readonly View[], after: FeedPosition | null,
 }
 
 /**
- * Reads up to `countMax` events of one row that a view shows after a position; `last`: none after this position. Null: up to the
- * end. Each was committed before the next one could be written.
+ * Reads up to `countMax` events of one row after a position, as a view shows them. `last`: last position to read; null: the end.
+ * Each was committed before the next one could be written.
  */
 export function compileHistory(
   view: View,
@@ -142,7 +141,7 @@ function linesOf(lines: Sql): Statement {
   return toStatement(sql`select ${ALL}, ${LINE} from ${fed} order by line.position, line.number`)
 }
 
-/** Reads for each entity with events the position of the last event that can be read. */
+/** Reads the position of the last readable event of each entity that has events. */
 export function compileNewest(entities: readonly Entity[]): Statement {
   // Qualified, because the selected columns of the same names are texts.
   const newest = ({ table }: Entity) =>
@@ -150,15 +149,16 @@ export function compileNewest(entities: readonly Entity[]): Statement {
   return toStatement(join(entities.map(newest), sql` union all `))
 }
 
-/** A view that hides properties, and a position after which its events are looked for. */
+/** A view that hides properties, and the position after which its events are searched. */
 export interface Watch {
   readonly view: View
   readonly after: FeedPosition
 }
 
 /**
- * Reads for each watch the last event that its view shows of the next `countMax` after its position; if there are more, the first
- * of those, which it may show. Columns: the index of the watch from 0, position and number. The text is the same for all watches.
+ * For each watch, searches the next `countMax` events after its position. Returns the last of them that the view shows; if there
+ * are more events, the first of the others, which the view may show or hide. Columns: the index of the watch from 0, position and
+ * number. The text is the same for all watches.
  */
 export function compileNewestShown(watches: readonly Watch[], countMax: number): Statement {
   const array = (value: (watch: Watch) => string) => param(arrayText(watches.map(value)))

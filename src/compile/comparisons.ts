@@ -30,7 +30,7 @@ import {
 } from './guard.ts'
 import { columns } from './parts.ts'
 
-/** A filter of a guard: in which of its pairs, and on the row before the write or after it. */
+/** A filter of a guard, with the index of its pair, and whether it is for the row before or after the write. */
 export interface GuardCondition {
   readonly pair: number
   readonly time: 'before' | 'after'
@@ -62,8 +62,8 @@ export function compileComparison(entity: Entity, id: string, guard: Guard, chan
 }
 
 /**
- * Compares new rows with a guard. Returns for the first `countMax` that it does not admit the number, from 1, and whether each
- * condition holds. `values`: a PostgreSQL array for each of `properties`, which the guard's conditions name.
+ * Compares new rows with a guard. Returns the first `countMax` rows that it does not admit: their number, from 1, and whether
+ * each condition holds. `values`: a PostgreSQL array for each of `properties`, which the guard's conditions name.
  */
 export function compileRowComparisons(
   properties: readonly Property[],
@@ -100,8 +100,8 @@ function allTrue(conditions: readonly Sql[]): Sql {
 }
 
 /**
- * Selects which of these rows the key may read: their numbers, from 1, of rows that match the filters of its view as they are
- * stored now, and matched them as they were. `rows`: the rows as they were, with the columns of the entity.
+ * Selects the rows that the key may read: rows that match the filters of its view now, and that matched them as they were.
+ * Returns their numbers, from 1. `rows`: the rows as they were, with the columns of the entity.
  */
 export function compileReadable({ whole: entity, properties: shown, filters }: View, rows: readonly Row[]): Statement {
   // Other rows were not stored, so nobody knows whether the row matched by them: it must still be as it was, as far as it is shown.

@@ -83,14 +83,14 @@ export function insertParts(
 }
 
 /**
- * Skips a row whose unique value another row has, even one of a concurrent write, instead of an error. Never for several rows: of
- * these all or none are written, so the constraint has to undo the statement.
+ * Clause that skips a row whose unique value is taken, even by a concurrent write, instead of failing. Not for several rows: all
+ * or none are written, so the constraint has to undo the statement.
  */
 function skippingTaken(parts: InsertParts): InsertParts {
   return { ...parts, returning: sql`on conflict do nothing ${parts.returning}` }
 }
 
-/** Inserts a row, unless it is not admitted, or a row that it refers to is missing. `condition`: that of the statement. */
+/** Inserts a row if the guard admits it, the rows that it refers to exist, and `condition` holds. */
 function insertOne({ insert, values, returning, referenced, admitted }: InsertParts, condition: Sql): Sql {
   const conditions = join([condition, ...admitted], sql` and `)
   if (referenced.length === 0) return sql`${insert} select ${values} where ${conditions} ${returning}`

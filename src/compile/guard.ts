@@ -33,7 +33,7 @@ export interface GuardParts {
 /** Parts of no guard: nothing is checked. */
 const UNGUARDED: GuardParts = { admitted: [{ before: [], after: [] }], references: new Map(), readable: [], params: [] }
 
-/** Returns the parts of a guard that a statement has. `changed`: properties that are set; null: the row is deleted. */
+/** Returns the parts of a guard for a statement. `changed`: properties that are set; null: the row is deleted. */
 export function guardParts(guard: Guard | null, changed: readonly Property[] | null): GuardParts {
   if (guard === null) return UNGUARDED
   const params: Param[] = []
@@ -107,22 +107,22 @@ export function admittedConditions({ admitted }: GuardParts, stored: ValueOf, wr
   return anyOf(admitted.map(({ before, after }) => [...conditionsOf(before, stored), ...conditionsOf(after, written)]))
 }
 
-/** Conditions that a row which is within reach is admitted, too. */
+/** Conditions of a guard for a row that is already known to be within reach. */
 export function remainingConditions(parts: GuardParts, stored: ValueOf, written: ValueOf): Sql[] {
   const [first, ...others] = parts.admitted
   return first && others.length === 0 ? conditionsOf(first.after, written) : admittedConditions(parts, stored, written)
 }
 
 /**
- * Joins conditions of a batch, so that PostgreSQL does not estimate how many rows match the values of a guard. If it did, a
- * plan for these values could seem cheaper than one for all, and it would plan each batch anew, which takes a quarter of its
- * time.
+ * Joins conditions of a batch in a way for which PostgreSQL does not estimate how many rows match the values of a guard. If it
+ * did, a plan for these values could seem cheaper than the generic one; then it would plan each batch anew, which takes a quarter
+ * of its time.
  */
 export function withoutEstimate(conditions: readonly Sql[]): Sql[] {
   return conditions.length === 0 ? [] : [sql`case when ${join(conditions, sql` and `)} then true else false end`]
 }
 
-/** The column after the transaction of a written row: whether the key may read the row. Nothing if `readable` is empty. */
+/** Selects whether the key may read the written row, in the column after its transaction. Empty if `readable` is. */
 export function readableColumn(entity: Entity, { readable }: GuardParts, prefix: Sql): Sql {
   if (readable.length === 0) return sql``
   const conditions = conditionsOf(readable, returnedValue(entity, prefix))
@@ -148,7 +148,7 @@ export function conditionsOf(conditions: readonly Condition[], value: ValueOf): 
   return conditions.map((condition) => compileCondition(condition, value))
 }
 
-/** Joins alternatives. Nothing is left to check if one has no condition; without alternatives no row matches. */
+/** Joins alternatives by `or`. If one has no conditions, there is nothing to check; without alternatives no row matches. */
 function anyOf(alternatives: readonly Sql[][]): Sql[] {
   const [first, ...others] = alternatives
   if (!first) return [sql`false`]
@@ -158,7 +158,10 @@ function anyOf(alternatives: readonly Sql[][]): Sql[] {
   return [sql`(${join(joined, sql` or `)})`]
 }
 
-/** Values of a row as it will be: PostgreSQL updates copies within the row itself after the statement has returned it. */
+/**
+ * Values of a written row as it will be stored: PostgreSQL updates copies within the row itself only after the statement has
+ * returned it.
+ */
 function returnedValue(entity: Entity, prefix: Sql): ValueOf {
   const stored = storedValue(prefix)
   const propertyAt = (index: number) => entity.properties[index] as Property

@@ -18,7 +18,7 @@ export interface Matching {
 }
 
 /**
- * Compiles a condition for each filter. `operands`: those of `valuesOf`, in their order. `alias`: another name of the table.
+ * Compiles a condition for each filter. `operands`: parameters of `valuesOf`, in their order. `alias`: another name of the table.
  */
 export function matching(
   entity: Entity,

@@ -102,8 +102,8 @@ export function shapeCache<Made extends Compiled | string>(sizeMax: number) {
 }
 
 /**
- * Key of the cache for queries that compile to the same text, whatever their values. `position`: a cursor's, which may have
- * nulls.
+ * Key of the cache: equal for queries that compile to the same text, whatever their values. `position`: of a cursor, which may
+ * have nulls.
  */
 export function shapeOf(filters: readonly Filter[], sorts: readonly Sort[] = [], position: Seek['position'] = []): string {
   let shape = ''

@@ -6,7 +6,7 @@ import { type GuardParts, referredRows } from './guard.ts'
 
 /** A row that a written row refers to. If it is missing, nothing is written. */
 export interface ReferencedRow {
-  /** The table, or those of its rows to which the write may refer. */
+  /** The table, or a query of the rows in it to which the write may refer. */
   readonly table: Sql
   readonly id: Param
   /** Value that is copied from the row; for a reference without a copy, any value that is not null. */

@@ -52,7 +52,10 @@ export function compileRowRefusals(
   return toStatement(sql`select "N"::text, "Cause" from (${all}) as causes order by causes."N" limit ${integer(countMax)}`)
 }
 
-/** Selects the causes in a property's values, as rows `b`: a reference names no row, or a row other than `own` has the value. */
+/**
+ * Selects the causes among the values of one property, as rows `b`: a reference names no row, or another row than `own` has the
+ * unique value.
+ */
 function causesOf(entity: Entity, property: Property, values: string, own: Param | null, guard: GuardParts): Sql[] {
   const { column, kind, reference, unique } = property
   const rows = sql`unnest(${param(values)}::${typeName(kind.columnType)}[]) with ordinality as b(value, "N")`

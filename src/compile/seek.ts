@@ -64,9 +64,9 @@ function rangesAfter(parts: readonly PositionPart[]): SeekRange[] {
 }
 
 /**
- * Ranges after the position in the last property, or equal in it and after it by the id. They are compared as a pair: for `a = $1
- * and id > $2` the planner may choose the index of ids, and read all of it to find a few rows. The pair covers all rows with a
- * value, unless a sort names the id itself in the other direction; then the equal rows are a range with the order of the id.
+ * Ranges of the last property: rows after its value, and rows with the same value after the id. Both are one comparison of pairs,
+ * because for `a = $1 and id > $2` the planner may choose the index of ids, and read all of it to find a few rows. If the id is
+ * sorted in the other direction, the rows with the same value are a range of their own.
  */
 function rangesAfterPair(last: PositionPart, id: PositionPart): SeekRange[] {
   const isDescending = id.key.descending

@@ -74,7 +74,7 @@ const WHOLE_FROM: Partial<Record<Period, Sql>> = {
   year: sql`'4713-01-01 BC'`,
 }
 
-/** Replaces the start of the calendar's first period by the first date, because that period is not whole. */
+/** Replaces the start of the first period of the calendar by the first date, because that period is not whole. */
 function notBeforeFirst(truncated: Sql, value: Sql, first: Sql, period: Period): Sql {
   const wholeFrom = WHOLE_FROM[period]
   if (wholeFrom === undefined) return truncated

@@ -2,7 +2,7 @@
 import type { Access } from '../model/access.ts'
 import { type View, viewOf } from '../model/view.ts'
 
-/** Returns the entity as answers to the key show it: the view that it reads, or the id alone. */
+/** Returns the entity as answers show it to the key: its view, or the id alone. */
 export function shownView({ whole, read }: Access): View {
   return read ?? viewOf(whole, new Set(), [], '')
 }

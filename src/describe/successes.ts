@@ -62,7 +62,7 @@ export function successesOf({ success, entity, isUnlimited }: Operation): Record
   }
 }
 
-/** Responses with pages and streams of rows, or of groups. */
+/** Returns the responses with pages and streams, of rows or of groups. */
 function listed(one: 'row' | 'group', { name, filters }: View, maxItems: number, answer: AnswerOf): Record<string, Part> {
   const items = row(one === 'row' ? name : `${name}Group`)
   const pages = one === 'row' ? 'A page, and links to others' : 'A page of groups'

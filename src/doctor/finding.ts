@@ -5,7 +5,7 @@ import { classify } from '../execute/outcomes.ts'
 export interface Finding {
   readonly check: string
   readonly state: 'ok' | 'advice' | 'fault'
-  /** Description; of advice and faults also what to do. */
+  /** Description of the finding; for advice and faults also what to do. */
   readonly text: string
 }
 

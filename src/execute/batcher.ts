@@ -21,7 +21,7 @@ export interface Execution {
   query?: DriverQuery
 }
 
-/** Progress of a write. It decides what a client hears that waits no longer: nothing was done, or the outcome is unknown. */
+/** Progress of a write. It decides what a client is told after its deadline: nothing was done, or the outcome is unknown. */
 export class WriteProgress {
   /** True if it was sent and may have been done, though the answer was lost. */
   isUnknown = false
@@ -242,7 +242,7 @@ function joined({ text, shared = 0 }: Batch, runs: readonly Run[]): Statement {
   return { text, values: [...arrays, ...values.slice(values.length - shared)] }
 }
 
-/** Takes the next runs from the queue, in its order. Of runs with the same `distinct` value, the batch has the first. */
+/** Takes the next runs from the queue, in its order. Of runs with the same `distinct` value it takes only the first. */
 function take(queue: Queue, runsMax: number): Run[] {
   const { waiting } = queue
   const distinct = waiting[0]?.statement.batch?.distinct ?? null

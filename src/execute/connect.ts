@@ -48,7 +48,7 @@ export function connectTo(url: string, { connection, hostIndex = 0, ...clientOpt
 
 /** Maximum time to open a connection for one piece of work, and for its first answer. */
 const FIRST_SECONDS_MAX = 5
-/** Time after which a connection closes that the driver opens although `withConnection` has given up. */
+/** Idle time after which a connection closes, for one that the driver opens after `withConnection` has given up. */
 const IDLE_SECONDS_MAX = 10
 
 /**

@@ -9,7 +9,7 @@ import { retryLater } from './outcomes.ts'
 /** Maximum costly lists at once of all API keys, and of one. The other connections are for lists that are found soon. */
 const AT_ONCE_MAX = 2
 const AT_ONCE_PER_KEY_MAX = 1
-/** Time for which lists are costly after one like them took long. */
+/** Time for which lists count as costly after one of their kind took long. */
 const COSTLY_FOR_MS = 60_000
 /** Maximum memory of the kinds that are remembered. */
 const KINDS_BYTES_MAX = 256 * 1024
@@ -17,7 +17,7 @@ const KINDS_BYTES_MAX = 256 * 1024
 /** Limits costly lists, since each keeps a processor of the database busy. They wait here before they wait for a connection. */
 export class CostlyLists {
   private readonly semaphore: FairSemaphore
-  /** Time by `performance.now()` until which lists of a kind are costly, since one took long. */
+  /** Time by `performance.now()` until which lists of a kind count as costly, since one took long. */
   private readonly until = new LruCache<number>(KINDS_BYTES_MAX, (_, kind) => 64 + 2 * kind.length)
   /** Time that the last costly list took: an estimate of the next one's. */
   private lastMs = 0
@@ -41,7 +41,7 @@ export class CostlyLists {
     return this.semaphore.waitingOf(keyId)
   }
 
-  /** Runs a list whose clients wait until `untilMs`. @throws ApiError 503 if it would probably be late, and read in vain */
+  /** Runs a list whose clients wait until `untilMs`. @throws ApiError 503 if it would probably end after that */
   async run<Result>(untilMs: number, read: () => Promise<Result>): Promise<Result> {
     const startMs = performance.now()
     if (untilMs - startMs < Math.min(2 * this.lastMs, STATEMENT_MS_MAX)) throw busyWithCostlyLists()

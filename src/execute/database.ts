@@ -36,7 +36,10 @@ export interface DatabaseOptions extends PoolOptions {
   onStatement?(text: string, ms: number): void
   /** Deadline of a statement, with the wait for a connection. Default: `QUERY_MS_MAX`. */
   queryMsMax?: number
-  /** Called when writes over connections of this name were given up and may still be done. After `closed` none is sent. */
+  /**
+   * Called when writes over connections of this name were given up, although they may still be done. After `closed` resolves none
+   * is sent.
+   */
   onOutcomeUnknown?(connections: string, closed: Promise<void>): void
   /** Runs the statements of this pool while PostgreSQL gives it no connection at all. Default: they wait for one. */
   fallback?: Database

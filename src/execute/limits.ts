@@ -11,7 +11,7 @@ export const LIST_LOCK_MS_MAX = 2_000
 export const STATEMENT_MS_MAX = 3_000
 /** Deadline of a request's statement, with the wait for a connection: its client gets 503. D39 */
 export const QUERY_MS_MAX = 5_000
-/** Interval at which deadlines are checked: a statement is given up so much later at most. */
+/** Interval at which deadlines are checked, so the maximum time by which a statement is given up late. */
 export const DEADLINE_CHECK_MS = 100
 /** Time without a byte after which the server closes the connection of a client. A proxy has to close its own sooner. */
 export const CLIENT_IDLE_MS = 30_000
@@ -32,13 +32,13 @@ export const WAIT_PAUSE_FACTOR_MAX = 1.5
 export const MISSED_IN_ROW_MAX = 4
 /** Connections that writes leave free: requests by id, readiness and keys need them while writes wait for locks. D69 */
 export const READ_CONNECTIONS_MIN = 2
-/** Interval and number of the attempts to end the connections of a write that was given up. */
+/** Interval of the attempts to end the connections of a write that was given up, and their maximum number. */
 export const TERMINATE_EVERY_MS = 250
 export const TERMINATE_ATTEMPTS_MAX = 240
 
 // Reads and writes.
 
-/** Maximum statements in flight, and of these maximum writes, of all keys and of one. Further ones are refused at once. D39 */
+/** Maximum statements in flight; maximum writes among them, of all keys and of one. Further ones are refused at once. D39 */
 export const QUERIES_MAX = 1_000
 export const WRITES_MAX = 600
 export const WRITES_PER_KEY_MAX = 400
@@ -56,7 +56,7 @@ export const WRITE_BATCH_MS_MAX = 100
 export const BATCH_RUNS_FIRST = 8
 export const BATCH_RUNS_MIN = 2
 export const BATCH_RUNS_MAX = 64
-/** Time of a full batch up to which the next one may have twice as many runs. */
+/** Maximum time of a full batch after which the next one may have twice as many runs. */
 export const BATCH_FAST_MS_MAX = 50
 /** Time of a batch above which the next one has half as many runs: more than what a busy machine adds to any batch. */
 export const BATCH_SLOW_MS_MIN = 250
@@ -68,7 +68,7 @@ export const LISTS_SHARE = 0.45
 /** Maximum lists that wait, of all keys and of one. Further ones would miss their deadline. */
 export const LISTS_WAITING_MAX = 1_000
 export const LISTS_WAITING_PER_KEY_MAX = 200
-/** Time of a list up to which it may use the shared pool, where other statements of its connection wait for it. */
+/** Maximum time of a list in the shared pool, where other statements of its connection wait for it. */
 export const LIST_FAST_MS_MAX = 100
 /** Time of a list above which lists like it count as costly for a while, whatever their filters. */
 export const LIST_COSTLY_MS_MIN = 500

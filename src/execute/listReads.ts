@@ -21,7 +21,10 @@ import {
 } from './limits.ts'
 import { retryLater } from './outcomes.ts'
 
-/** Time for which lists of one row use the list pool after one was slow. Not for ever: a lock may have held it up. */
+/**
+ * Time for which lists of one row's children use the list pool after one of them was slow. It ends, since a lock may have been
+ * the cause.
+ */
 const SLOW_FOR_MS = 60_000
 const SLOW_BYTES_MAX = 256 * 1024
 
@@ -62,7 +65,7 @@ interface ListReadsOptions {
 /** Cost of a list of which nothing is known. */
 const UNKNOWN_COST: ListCost = { parentRow: null, isCostly: false }
 
-/** Time after which the backend is looked up again of a list that waited for its connection to be opened. */
+/** Time after which the backend of a list is looked up again, if its connection was still being opened. */
 const CONNECTED_MS = 100
 /** Maximum backends that are remembered. Then all are forgotten, and reported again. */
 const BACKENDS_MAX = 1_000
@@ -108,7 +111,7 @@ export class ListReads {
     return this.readFairly(statement, caller, cost)
   }
 
-  /** Reads a list over the list pool, when its API key may use a connection. */
+  /** Waits until the API key may use a connection of the list pool, and reads the list over it. */
   private async readFairly(statement: Statement, caller: Caller, cost: ListCost): Promise<Row[]> {
     const waiting = this.semaphore.waitingOf(caller.key) + this.costly.waitingOf(caller.key)
     if (waiting >= LISTS_WAITING_PER_KEY_MAX || this.queue.size >= LISTS_WAITING_MAX) throw tooManyLists()
@@ -145,7 +148,7 @@ export class ListReads {
     }
   }
 
-  /** Sends a list over the list pool, again if it was ended by a request that came too late for the statement before it. */
+  /** Sends a list over the list pool; again, if it was ended by a cancel request that was meant for the statement before it. */
   private async run(list: QueuedList, attempts = 2): Promise<Row[]> {
     const startMs = performance.now()
     const note = () => this.costly.note(list.kind, performance.now() - startMs)

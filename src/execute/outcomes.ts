@@ -136,7 +136,7 @@ const BY_CLASS: Record<string, Verdict> = {
 const NEEDS_OPERATOR = /^(28...|3D000|42...|57014|55P03)$/
 /** Codes of errors of a TLS certificate, or of the server's SCRAM signature: the server may be another than the one meant. */
 const UNTRUSTED = /CERT|SIGNATURE|^ERR_TLS/
-/** Verdicts on a database that cannot be used at the moment. */
+/** Verdicts that mean that the database cannot be used at the moment. */
 const AWAY: readonly Verdict[] = ['notSent', 'noConnection', 'lost', 'refused']
 
 /** Returns whether the error, or its cause, says that the database is unreachable or cannot serve yet: a retry may succeed. */

@@ -36,7 +36,7 @@ const IDLE_SAVE_MS = 3_600_000
 /** Maximum time for saving the position when a sender stops. */
 const LAST_SAVE_MS_MAX = 1_000
 const WAIT_MS = 60_000
-/** Minimum delay of an attempt that shows that no server ran. That time does not count as failing. */
+/** Delay of an attempt from which it follows that no server was running. That time does not count as failing. */
 const NO_SERVER_MS_MIN = 3_600_000
 
 /** Delivers the changes of one hook from its position on, until the run is stopped or the hook is parked. */
@@ -83,7 +83,10 @@ export class HookRun {
     if (!this.hasEnded && this.queue.length === 0) await withDeadline(this.save(null), LAST_SAVE_MS_MAX, () => undefined)
   }
 
-  /** Reads what the hook shows. Without all of its rights it is parked, because it must never show more than they say. */
+  /**
+   * Reads the views of the hook. If one of its rights is invalid, the hook is parked, because it must never show more than its
+   * rights allow.
+   */
   private async readViews() {
     try {
       this.views = viewsOf(this.hook, this.parts.entities)
@@ -210,7 +213,10 @@ export class HookRun {
     return setTimeout(ms, true, { signal: this.signal }).catch(() => false)
   }
 
-  /** The id follows from the hook and the line, so that it is the same however often, and by whichever process, it is sent. */
+  /**
+   * Makes the message of a change. Its id follows from the hook and the change, so it is the same in each attempt of each
+   * process.
+   */
   private messageOf(line: ChangeEvent): Message {
     const { id, rights } = this.hook
     const show = (token: string) => (rights === null ? token : this.parts.tokens.seal(token))
@@ -230,8 +236,8 @@ export const BACK_OFF = { firstMs: 5_000, maxMs: 15 * 60_000, parkAfterMs: 3 * 2
 export type BackOff = typeof BACK_OFF
 
 /**
- * Returns the pause before the next attempt in ms: it doubles with each failure; of it a random part from half to all. `random`:
- * 0 to 1.
+ * Returns the pause before the next attempt in ms. It doubles with each failure, and is shortened by a random part of up to a
+ * half. `random`: 0 to 1.
  */
 export function pauseAfter(attempts: number, { firstMs, maxMs }: BackOff, random: number): number {
   const fullMs = Math.min(firstMs * 2 ** Math.min(attempts - 1, 30), maxMs)

@@ -19,7 +19,7 @@ export interface SenderOptions {
   nowMs?(): number
 }
 
-/** Pauses in ms: between checks for hooks, for the lock, for changed hooks, and after an error. */
+/** Pauses in ms between checks for hooks, for the lock and for changed hooks; and after an error. */
 const PAUSES = { idleMs: 60_000, electMs: 2_000, reloadMs: 1_000, retryMs: 2_000 }
 
 /** Metrics of webhooks: the states of hooks, the deliveries of this process, and the age of the oldest change that waits. */

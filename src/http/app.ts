@@ -104,7 +104,7 @@ async function respond(
   return finish(parts, call, reply, isArriving)
 }
 
-/** A request with its target, and with whether its key is known to be valid still. */
+/** A request with its target; and whether its key is known to be still valid. */
 interface Call extends Exchange {
   readonly target: Target
   readonly isConfirmed: boolean

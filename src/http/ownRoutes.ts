@@ -87,7 +87,7 @@ const encodeSegment = (segment: string) => encodeURIComponent(/^\.{0,2}$/.test(s
 
 /** Headers of the client's request that `ask` passes on. */
 const HEADERS = ['if-match', 'if-none-match', 'if-unmodified-since', 'idempotency-key', 'prefer']
-/** Number of requests that `ask` has sent for a client's request, of the same kind: reading or writing. */
+/** Number of reads, and of writes, that `ask` has sent for a client's request. */
 const asks = new WeakMap<Request, number>()
 const isReading = (method: string) => method === 'GET' || method === 'HEAD'
 

@@ -5,7 +5,7 @@ import type { Reply, Streamed, StreamSlot } from '../respond/reply.ts'
 
 /** A client that reads nothing for this time is disconnected. */
 const STALL_MS = 30_000
-/** Maximum stalls of a slow client: it may take at most twice as long for the texts of 1,000 rows. D55 */
+/** Maximum time of a slow client for the texts of 1,000 rows, as a multiple of `STALL_MS`. D55 */
 const STALLS_MAX = 2
 const STALL_TEXTS = PAID_ROWS / TEXT_ROWS
 /** Level of zlib beyond which rows shrink little and cost much. */
@@ -88,7 +88,7 @@ class BodySource implements Bun.UnderlyingSource<Uint8Array> {
     this.leave()
   }
 
-  /** Makes the next text, when other requests have had their turn. */
+  /** Makes the next text, after other requests have had their turn. */
   private async makeNext(): Promise<IteratorResult<string>> {
     await this.pace.turn()
     const startMs = performance.now()
@@ -180,7 +180,7 @@ class ReadTimeout {
     if (this.waits % STALL_TEXTS === 0) this.leftMs = STALLS_MAX * this.stallMs
   }
 
-  /** Waits no longer. */
+  /** Ends the timeout. */
   stop(): void {
     clearTimeout(this.timer)
   }
@@ -215,8 +215,8 @@ const PIECE_BYTES = 64 * 1024
 const WHOLE_BYTES_MAX = 512 * 1024
 
 /**
- * Splits a long body into pieces, each made when the client has taken the one before: Bun copies all that a client has not taken,
- * so hundreds of slow clients of the docs' script would fill the memory.
+ * Splits a long body into pieces, each of which is sent when the client has taken the one before: Bun copies what a client has
+ * not taken, so hundreds of slow clients of the docs' script would fill the memory.
  */
 export function chunked(body: WholeBody, method: string): WholeBody | ReadableStream<Uint8Array> {
   if (body === null || typeof body === 'string' || body.length <= WHOLE_BYTES_MAX || method === 'HEAD') return body

@@ -12,7 +12,10 @@ import { withDeadline } from '../os/time.ts'
 
 const isValid = sql`revoked is null and (expires is null or expires > now()) and (ends is null or ends > now())`
 
-/** Includes the next expiry and the next end, so that the version also differs after a key has expired or ended. */
+/**
+ * Selects the version of the keys. It includes the next expiry and the next end, so that it differs after a key has expired or
+ * ended, too.
+ */
 const selectVersion = toStatement(sql`
   select version || ' ' || coalesce((
     select min(expires) from api_key where revoked is null and expires is not null and expires > now()
@@ -60,7 +63,10 @@ export interface KeyTerms extends Pick<KeyRecord, 'rights' | 'addresses' | 'limi
   readonly ends: string | null
 }
 
-/** Result of a rotation: id and end of the old key (null: it has ended), and the terms of the new one, which are the same. */
+/**
+ * Result of a rotation: id and end of the old key (null: it has ended), and the terms of the new one, which are those of the old
+ * one.
+ */
 export interface Rotation extends KeyTerms {
   readonly id: string
   readonly expires: string | null

@@ -10,13 +10,13 @@ import type { Statement } from '../model/sql.ts'
 /** Takes a row as a line of COPY's text format: `bytes[from, to)`, without the newline. */
 export type TakeLine = (bytes: Uint8Array, from: number, to: number) => void
 
-/** Returns the COPY of the next piece, after this id; null: of the first piece. */
+/** Returns the COPY statement of the piece after this id; null: of the first piece. */
 type CompileNextPiece = (last: string | null) => Statement
 
 /** Rows between two checks of the clock. */
 const STEP_ROWS = 250
 /**
- * Least and greatest time of a step. Each is as long as the pause before it, so that lists double the time of a load at most.
+ * Minimum and maximum time of a step. A step is as long as the pause before it, so that lists at most double the time of a load.
  */
 const STEP_MS_MIN = 3
 const STEP_MS_MAX = 20
@@ -30,7 +30,7 @@ const COLLECTED_PIECES = 16
 
 const NEWLINE = 10
 
-/** Takes all rows of a table, piece by piece until an empty one. PostgreSQL prepares the next piece in the meantime. */
+/** Reads all rows of a table, piece by piece until one is empty. PostgreSQL prepares the next piece in the meantime. */
 export async function takePieces(transaction: postgres.TransactionSql, compileNext: CompileNextPiece, take: TakeLine) {
   const readNext = (last: string | null): Promise<Uint8Array[]> => {
     const reading = readPiece(transaction, compileNext(last))

@@ -1,6 +1,9 @@
 // Pauses between loads of a table whose copies are soon lost, because rows change faster than a copy can follow.
 
-/** A load was worth it if its copy was kept for this multiple of the load's time. So loads take at most a tenth of the time. */
+/**
+ * A load was worth it if its copy was kept for at least this multiple of the load's duration, so that loads take at most a tenth
+ * of the time.
+ */
 const WORTH_FACTOR = 10
 /** First pause after a wasted load, as a multiple of the load's time. */
 const FIRST_FACTOR = 4

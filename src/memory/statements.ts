@@ -5,8 +5,8 @@ import type { Entity, Property } from '../model/entity.ts'
 import { integer, name, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
 
 /**
- * Maximum changed rows, and maximum lines of `row_change`, that a copy takes in while lists wait. With more, PostgreSQL answers
- * the lists until the copy has caught up.
+ * Maximum of changed rows, and of lines of `row_change`, that a copy takes in while lists wait. With more, PostgreSQL answers the
+ * lists until the copy has caught up.
  */
 export const CHANGES_MAX = 5_000
 

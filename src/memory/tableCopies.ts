@@ -18,7 +18,7 @@ import { type LoadedState, NotRecorded, readTable, readTexts } from './tableRead
 
 /** Share of the memory for cached responses. */
 const RESPONSES_SHARE = 1 / 8
-/** Share of the memory for copies that their optional parts leave free, so that rows and texts can come. */
+/** Share of the memory for copies that optional parts leave free for new rows and texts. */
 const SPARE_SHARE = 1 / 32
 /** Bytes of a code, and of a row in the index of ids. */
 const CODE_BYTES = 4
@@ -43,7 +43,7 @@ const GIVE_WAY_MS = 1_000
 const SUMMARIES_MAX = 4
 const SUMMARIES_PER_KEY_MAX = 2
 
-/** The turns of reading tables. */
+/** Name under which loads take turns. */
 const LOADS = 'loads'
 const ORDERS = 'orders'
 
@@ -70,7 +70,7 @@ interface TableEntry {
 }
 
 export interface MemoryOptions {
-  /** Compares texts. */
+  /** Connection by which PostgreSQL compares texts. */
   readonly database: Reader
   /** Connection for questions about changed rows. */
   readonly questions: Reader
@@ -108,7 +108,7 @@ export class TableCopies {
     this.timer.unref()
   }
 
-  /** Number of copies, and the bytes of these and of the load that is running. */
+  /** Number of copies, and bytes of the copies and of the running load. */
   get use(): { tables: number; bytes: number } {
     let tables = 0
     let bytes = 0
@@ -287,7 +287,7 @@ export class TableCopies {
     await readTexts(this.options.url, entity, property, take).finally(release)
   }
 
-  /** Requires that all copies and the load that runs fit into the memory. @throws KernelFull */
+  /** Requires that all copies and the running load fit into the memory. @throws KernelFull */
   private requireRoom() {
     if (this.fits(0)) return
     for (const unusedMs of [UNUSED_PART_MS, 0]) this.giveWay(0, unusedMs)
@@ -310,7 +310,7 @@ export class TableCopies {
     return this.fits(wanted)
   }
 
-  /** Takes parts that no list has used for so long from all copies, until so many bytes are free. */
+  /** Frees parts of all copies that no list has used for `unusedMs`, until so many bytes are free. */
   private giveWay(bytes: number, unusedMs: number) {
     for (const part of PARTS)
       for (const { copy } of this.leastRecent()) {

@@ -37,7 +37,7 @@ export class CopyLost extends Error {}
 /** Thrown when more rows have changed than a copy takes in at once. */
 class TooManyChanges extends CopyLost {}
 
-/** Exactly the rows that one snapshot of PostgreSQL sees, whoever wrote them. docs/memory.md */
+/** A copy of a table: exactly the rows that one snapshot of PostgreSQL sees, whoever wrote them. docs/memory.md */
 export class TableCopy {
   /** Number that no other copy of this process has. */
   readonly number = ++copies
@@ -51,7 +51,7 @@ export class TableCopy {
   /** Promise of the end of a take, while changed rows are taken in. */
   private taking: PromiseWithResolvers<void> | null = null
 
-  /** `columns`: the rows as of `loaded`. */
+  /** `columns`: the rows in the snapshot of `loaded`. */
   constructor(
     readonly entity: Entity,
     readonly columns: ColumnTable,

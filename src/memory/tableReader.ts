@@ -19,15 +19,15 @@ export interface LoadedState {
   readonly definition: string
 }
 
-/** Called before the rows with their number; returns the function that takes each row. It may throw. */
+/** Called with the number of rows before the first one; returns the function that takes each row. Both may throw. */
 export type Begin = (rows: number) => TakeLine
 
-/** Thrown for a table whose change lines would not tell of every write. */
+/** Thrown for a table whose change lines would miss some writes. */
 export class NotRecorded extends Error {}
 
 /** Maximum time of a load. Many millions of rows take minutes, during which PostgreSQL cannot remove old row versions. */
 const READ_MS_MAX = 300_000
-/** Maximum time of reading the order of texts, for as many as a property may have. */
+/** Maximum time to read the order of texts, enough for the maximum number of texts of a property. */
 const ORDER_MS_MAX = 120_000
 /** Rows of a piece, which the driver processes in some milliseconds. */
 const PIECE_ROWS = 8_000
@@ -37,8 +37,8 @@ const FETCHED_TEXTS = 1_000
 const IDLE_S_MAX = 10
 
 /**
- * Reads all rows in the order of their ids. `rowsMax`: with more rows, `begin` gets this number, since to count them all may
- * take long. @throws NotRecorded; errors of `begin`, of the function that it returns, and of the driver
+ * Reads all rows in the order of their ids. Counts at most `rowsMax` rows for `begin`, because counting all may take long.
+ * @throws NotRecorded; errors of `begin`, of the function that it returns, and of the driver
  */
 export function readTable(url: string, entity: Entity, rowsMax: number, begin: Begin): Promise<LoadedState> {
   return readAlone(url, READ_MS_MAX, async (connection) => {
@@ -64,7 +64,7 @@ export function readTexts(url: string, entity: Entity, property: Property, take:
   })
 }
 
-/** Uses a connection for nothing else: the driver's COPY may hang after an error (porsager/postgres#917). */
+/** Reads over a connection of its own, because the driver's COPY may hang after an error (porsager/postgres#917). */
 async function readAlone<Result>(
   url: string,
   msMax: number,

@@ -4,8 +4,8 @@ import { type KindOfRequest, type KindOfStatement, type Metric, type MetricName,
 export type Samples = Partial<Record<MetricName, readonly Sample[]>>
 
 /**
- * One series of a metric. `values`: its number, or a histogram's counts by bucket, the last one without an upper bound, and the
- * sum.
+ * One series of a metric. `values`: its number; or, for a histogram, the counts of its buckets, the last of which has no upper
+ * bound, and the sum.
  */
 export interface Series extends Sample {
   readonly values: number[]

@@ -2,7 +2,7 @@
 import type { Samples } from './counts.ts'
 import { type Metric, type MetricName, metrics, type Sample } from './declared.ts'
 
-/** The processes that have had one number, one after the other: the last one, and the counts of those before it. */
+/** The worker with one number: its present process, and the counts of the ended processes that had the number before. */
 interface Worker {
   process: unknown
   isRunning: boolean

@@ -37,8 +37,8 @@ const CIPHER = 'aes-256-ctr'
 const OF_NO_RUN: ChangesToken = { run: '', position: '0', number: '0' }
 
 /**
- * Tokens for keys that see a part of the changes. A plain token has the numbers of the last transaction and event of the whole
- * database, and so tells how many were between two; a sealed one is encrypted, and the same for the same position.
+ * Tokens for keys that see a part of the changes. Plain tokens contain the numbers of transactions and events of the whole
+ * database, so two of them reveal how many came in between. A sealed token is encrypted, and the same for the same position.
  */
 export class SealedTokens {
   /** `secret`: returns the secret of the database, which all servers share. */
@@ -66,7 +66,10 @@ export class SealedTokens {
     return (this.seal(token) === text ? readToken(token) : null) ?? OF_NO_RUN
   }
 
-  /** As `read`, for keys that get sealed tokens: by plain ones, which they could write, they would find the last transaction. */
+  /**
+   * As `read`, for keys that get sealed tokens. It takes no plain ones: a key could write some, and find the last transaction by
+   * trying.
+   */
   readSealed(text: string): ChangesToken | null {
     return readToken(text) === null ? this.read(text) : OF_NO_RUN
   }

@@ -109,7 +109,7 @@ export interface View extends Entity {
   readonly text: string
   /** The view of the rows that a reference names; null: no path leads through it, since the key may not read them. */
   related(reference: Property): View | null
-  /** Text of the rights to read what paths can lead to, which caches depend on, too. '' if all of it is whole. */
+  /** Text of the rights to read the entities to which paths can lead; caches depend on it, too. '' if they are read whole. */
   readonly relatedText: string
 }
 
@@ -205,14 +205,14 @@ function toProperty(table: string, path: string[], field: Field, siblings: Field
   }
 }
 
-/** Lets references lead to the entities that they name; a reference to another one leads nowhere. */
+/** Sets the target of each reference to the entity that it names, if that is among these entities. */
 export function linkReferences(entities: readonly Entity[]): void {
   for (const { properties } of entities)
     for (const { reference } of properties)
       if (reference) reference.target = entities.find(({ name }) => name === reference.entity) ?? null
 }
 
-/** Makes the property of another row to which a reference leads. Its name is a path, and is one name in JSON. */
+/** Makes the property of another row to which a reference leads. Its name is a path, which is a single name in JSON. */
 export function relatedProperty(reference: Property, view: View, property: Property): Property {
   return {
     path: [`${reference.path.join('.')}.${property.path.join('.')}`],

@@ -16,7 +16,10 @@ const UNSURE =
  * spelling for them is common.
  */
 const SINGLE = { from: 'ðøđħıĸłŉŋŧſŀς', to: 'dodhiqlnntslσ' }
-/** Letters that are typed as several: digraphs and ligatures, which Unicode sorts as several, and the point of Catalan l·l. */
+/**
+ * Letters that people type as several: digraphs and ligatures, which Unicode sorts as several letters, and the point of Catalan
+ * l·l.
+ */
 const SEVERAL = [
   'ß ss',
   'æ ae',

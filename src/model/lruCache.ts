@@ -1,6 +1,9 @@
 // A cache that evicts the least recently used values when their weights exceed a bound.
 
-/** A cache of two generations: a hit in the younger one moves nothing. A Map in order of use would cost twenty times as much. */
+/**
+ * A cache of two generations, so that a hit in the younger one moves nothing. A Map in order of use would cost twenty times as
+ * much.
+ */
 export class LruCache<V> {
   private younger = new Map<string, V>()
   private older = new Map<string, V>()

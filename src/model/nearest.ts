@@ -23,8 +23,8 @@ export function nearestOf(name: string, known: readonly string[], editsMax = Inf
 }
 
 /**
- * Allows a third of the letters, rounded up if only their order differs: swapped letters are two edits, so `Nmae` is as far
- * from `Name` as `Date` is from `page`.
+ * Returns whether at most a third of the letters differ; rounded up if only their order differs, because swapped letters are two
+ * edits: `Nmae` is as far from `Name` as `Date` is from `page`.
  */
 function isNear(name: string, known: string, editsMax: number): boolean {
   const third = known.length / 3

@@ -29,7 +29,7 @@ export interface Operator {
   readonly folded: 'anywhere' | 'beginning' | null
   /** True if several parameters are one filter, whose values are alternatives. */
   readonly isAny: boolean
-  /** True if the operand is the id of a row, and rows match whose references lead there, at any depth. */
+  /** True if the operand is the id of a row, and the rows match whose references lead to it at any depth. */
   readonly isChain: boolean
   /** Compiles the condition for an empty operand, which means "no value"; null: an empty operand is not allowed. */
   readonly compileEmpty: ((column: Sql, emptyIsNoValue: boolean) => Sql) | null

@@ -3,7 +3,7 @@
 
 export const anyOf = (...patterns: readonly string[]) => `(?:${patterns.join('|')})`
 
-/** Pattern of a day that every year has: `02-28`. */
+/** Pattern of the days that every year has, such as `02-28`. */
 export const DAY_PATTERN = anyOf(
   '(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])',
   '(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)',

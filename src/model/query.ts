@@ -3,12 +3,14 @@ import type { Entity, Filter, Projection, Property, View } from './entity.ts'
 
 export type { Filter } from './entity.ts'
 
-/** The property of the entity itself that a property stands for, or with which its path begins. */
+/**
+ * Returns the property of the entity itself: for a related property the reference with which its path begins, else the property.
+ */
 export function ownProperty(property: Property): Property {
   return property.related?.reference ?? property
 }
 
-/** Returns whether a filter asks for other rows than those that it filters. */
+/** Returns whether a filter needs rows of other entities, or other rows of this one. */
 export function isOfOtherRows({ property, operator }: Filter): boolean {
   return property.related !== null || operator.isChain
 }
@@ -34,7 +36,7 @@ export function otherEntities(filters: readonly Filter[], properties: readonly P
   return [...found]
 }
 
-/** Returns whether a filter matches a row without a value: then one by a path matches rows without a reference, too. */
+/** Returns whether a filter matches rows without a value. If it is by a path, it then matches rows without the reference, too. */
 export function matchesNone({ operator, value, anyOf }: Filter): boolean {
   if (anyOf) return anyOf.includes(null)
   return value === null ? operator.sides?.equal === true : operator.sides?.none === true

@@ -19,10 +19,7 @@ export interface Statement {
 /** Values in the order of a statement's columns, as PostgreSQL prints them. */
 export type Row = readonly (string | null)[]
 
-/**
- * Writes SQL, which is possible in no other way: literal text with pieces and parameters in between. Plain strings do not
- * type-check.
- */
+/** Makes SQL of literal text with pieces and parameters in between. It is the only way: plain strings do not type-check. */
 export function sql(strings: TemplateStringsArray, ...parts: (Sql | Param)[]): Sql {
   const chunks: (string | Param)[] = [strings[0] as string]
   parts.forEach((part, index) => {

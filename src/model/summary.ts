@@ -18,8 +18,8 @@ export interface GroupKey {
   /** Null: rows with the same value form a group. */
   readonly period: Period | null
   /**
-   * The reference along which the property is copied, if it is the name of another row: a key, too, since several rows may have
-   * one name. Null: the property is no such name, or the request may not read the reference. D92
+   * If the property is the copied name of another row, the reference along which it is copied; that is a key, too, since several
+   * rows may have the same name. Null: it is no such name, or the request may not read the reference. D92
    */
   readonly names: Property | null
 }

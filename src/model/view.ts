@@ -17,7 +17,7 @@ function wholeRelated({ reference }: Property): View | null {
 /** The targets of a view's paths, and the text of the rights to read them. */
 export type RelatedViews = Pick<View, 'related' | 'relatedText'>
 
-/** No path leads anywhere. */
+/** Stands for a view without paths. */
 export const NO_PATHS: RelatedViews = { related: () => null, relatedText: '-' }
 
 /** Makes a view of the rows that match `filters`, with these properties; the id is always among them. */
@@ -31,7 +31,7 @@ export function viewOf(
   return Object.freeze({ ...withProperties(whole, visible), whole, filters, text, ...paths })
 }
 
-/** Returns the entity without its other properties. An object without visible parts goes; the parts of others are fewer. */
+/** Returns the entity with only the visible properties. Objects keep their visible parts; an object without any is removed. */
 export function withProperties(entity: Entity, visible: ReadonlySet<Property>): Entity {
   const isVisible = (property: Property) => property === entity.id || visible.has(property)
   const members = entity.members.flatMap((member): (Property | Group)[] => {

@@ -16,10 +16,13 @@ import { requireList } from './lists.ts'
 import { accessFor, type ResourceParts, type ResourceRequest } from './resourceRequest.ts'
 import type { RowWrites } from './rowWrites.ts'
 
-/** Rows, or bytes, that count as one request. Bytes count too, because a body is read whole even if its first row is refused. */
+/**
+ * Number of rows, and of bytes, that count as one request. Bytes count too, because a body is read whole even if its first row is
+ * refused.
+ */
 const ROWS_OF_REQUEST = 100
 const BYTES_OF_REQUEST = 200 * 1024
-/** Rows to convert before checking whether the event loop is due a turn. */
+/** Rows to convert between two checks of whether other requests have waited long enough. */
 const STEP_ROWS = 50
 
 export class BulkCreates {

@@ -19,13 +19,13 @@ import { replyStreamed } from './streams.ts'
 
 /** Seconds that a connection may stay silent after its request has waited. */
 const SPARE_SECONDS = 15
-/** Events that one request pays for; a page has fewer, so only streams are charged again. */
+/** Events that are charged as one request; a page has fewer, so only streams are charged again. */
 const CHARGED_EVENTS = 1_000
 /** Interval of heartbeats in a stream: a token keeps the connection open and the client's position current. */
 const HEARTBEAT_MS = 15_000
 /**
- * Interval of key checks. A check sees the state that the previous check has requested, so a revoked key ends a wait within a
- * second.
+ * Interval of key checks. A check reads the state for which the previous check has asked, so a wait with a revoked key ends
+ * within a second.
  */
 const KEY_CHECK_MS = 500
 

@@ -97,7 +97,7 @@ export class Changes {
     }
   }
 
-  /** Returns the position up to which one statement may read, so that it takes no longer than it may; null: up to the end. */
+  /** Returns the position up to which one statement may read, so that it stays within its time; null: the end. */
   private async reachOf({ compileReach }: Events, after: FeedPosition | null): Promise<FeedPosition | null> {
     const [row] = await this.database.read(compileReach(after))
     return row ? { position: row[0] as string, number: row[1] as string } : null
@@ -159,7 +159,7 @@ interface Wait {
   readonly key: string
 }
 
-/** A waiting request, and by view a position up to which no event is for it. */
+/** A waiting request, with a position for each view up to which there is no event for it. */
 interface Waiter {
   readonly key: string
   readonly seen: Map<View, FeedPosition>
@@ -169,7 +169,7 @@ interface Waiter {
 interface Newest {
   /** Position of the last event of each entity, by its table. */
   readonly byTable: ReadonlyMap<string, FeedPosition>
-  /** By view that hides properties, the last event after `from` that it shows; null: there is none. */
+  /** For each view that hides properties, the last event after `from` that it shows; null: there is none. */
   readonly byView: ReadonlyMap<View, { readonly from: FeedPosition; readonly position: FeedPosition | null }>
 }
 
@@ -235,7 +235,10 @@ export class ChangeWaits {
     return { byTable, byView }
   }
 
-  /** Returns a watch for each view that hides properties and may have new events, from the earliest position looked at. */
+  /**
+   * Returns a watch for each view that hides properties and may have new events, from the earliest position that its requests
+   * have seen.
+   */
   private watchesFor(newest: Newest['byTable']): Watch[] {
     const from = new Map<View, FeedPosition>()
     for (const { seen } of this.waiters)
@@ -249,8 +252,8 @@ export class ChangeWaits {
 }
 
 /**
- * Returns whether a view has an event that its request has not seen. If those up to the newest event are hidden, notes that, so
- * that no later poll looks at them again.
+ * Returns whether a view has an event that its request has not seen. If all events up to the newest one are hidden, notes that,
+ * so that no later poll reads them again.
  */
 function hasEventFor({ seen }: Waiter, view: View, { byTable, byView }: Newest): boolean {
   const after = seen.get(view) as FeedPosition

@@ -81,7 +81,7 @@ export class ConcurrencyLimit {
     slot.bytes = bytes
   }
 
-  /** Evicts a slot of the key with the greatest amount, if that is `atLeast` or more. False if none can be evicted. */
+  /** Evicts a slot of the key with the greatest amount, if that amount is at least `atLeast`. False: no slot can be evicted. */
   private evictOne(amountOf: (slots: ReadonlySet<StreamSlot>) => number, atLeast: number): boolean {
     const keys = [...this.slotsByKey.values()]
       .filter((slots) => amountOf(slots) >= atLeast)

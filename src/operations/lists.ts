@@ -97,15 +97,15 @@ function reasonOf(copies: readonly TableCopy[]): Reason {
   return 'apart'
 }
 
-/** Returns the key of an answer in the response cache: what one right shows is no answer for another. */
+/** Returns the key of an answer in the response cache. It contains the right, since keys of other rights get other answers. */
 export function targetOf({ text, relatedText }: View, { url, query }: ResourceRequest): string {
   const target = `${url}?${query}`
   return text === '' && relatedText === '' ? target : `${text}\n${relatedText}\n${target}`
 }
 
 /**
- * Returns what to wait for before rows of the copies are looked for: until changed rows are taken in, until all copies are of one
- * moment again, or until texts are known. Null: nothing, so look for them in this turn of the event loop. `attempt`: from 1.
+ * Returns a promise to wait for before the search in copies: until changed rows are taken in, until all copies are of one
+ * snapshot again, or until texts are known. Null: search now, in this turn of the event loop. `attempt`: from 1.
  */
 export function waitFor(
   memory: TableCopies,
@@ -147,7 +147,7 @@ export function withAdvice(advice: () => string): (error: unknown) => never {
   }
 }
 
-/** Suggests a cheaper list, by what is costly in the query; a clause of a sentence. */
+/** Returns advice for a costly query, as a clause of a sentence. */
 export function suggestCheaperQuery({
   filters,
   sorts,

@@ -19,7 +19,9 @@ import { RowWrites } from './rowWrites.ts'
 import { streamList } from './streams.ts'
 import { pageSummary, streamSummary } from './summaries.ts'
 
-/** Time for which a request keeps the rights that it began with; a key that is revoked may be used for a second. */
+/**
+ * Time for which a request keeps the rights that it began with, less than the second for which a revoked key may still be used.
+ */
 const RIGHTS_MS_MAX = 500
 
 export class Resource {

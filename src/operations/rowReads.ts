@@ -10,7 +10,7 @@ import type { Row } from '../model/sql.ts'
 import { parseConditions } from '../parse/headers.ts'
 import { parseId } from '../parse/parameters.ts'
 
-/** PostgreSQL's counter of transactions modulo this is the `xmin` of a row. */
+/** Modulus of `xmin`: the `xmin` of a row is PostgreSQL's counter of transactions modulo this. */
 const TRANSACTIONS = 2 ** 32
 /** Form of an `xmin`. */
 const VERSION = /^\d{1,10}$/

@@ -143,7 +143,10 @@ export class RowWrites {
     return rows.map((row) => (isReadable(row) ? view : null))
   }
 
-  /** A stored answer has the row as it was: it is shown if the key may read the row now, and could have read it then. */
+  /**
+   * Returns the views of a repeated request. A stored answer has the row as it was, so it is shown if the key may read the row
+   * now, and could have read it then.
+   */
   private async viewsOfReplayed({ rows }: Written, view: View): Promise<(View | null)[]> {
     const found = await this.parts.database.read(compileReadable(view, rows))
     const readable = new Set(found.map(([number]) => Number(number)))

@@ -83,7 +83,10 @@ export function requireSameView(rights: KeyRights, view: View, hasPaths: boolean
     throw new ApiError('Forbidden', `The right of the key to read ${view.plural} was changed.`)
 }
 
-/** Passes rows on, and calls `requireAllowed` before each further `PAID_ROWS`: a slow client may outlive the right of its key. */
+/**
+ * Yields the pieces, and calls `requireAllowed` after every `PAID_ROWS` rows: the key of a slow client may lose its right
+ * meanwhile.
+ */
 export async function* whileAllowed(pieces: Pieces, requireAllowed: () => Promise<void>): AsyncGenerator<readonly Row[]> {
   let isFirst = true
   for await (const rows of pieces)
@@ -127,7 +130,7 @@ export async function replyStreamed(
   }
 }
 
-/** Rows of a stream that one request pays for. */
+/** Rows of a stream that are charged as one request. */
 export const PAID_ROWS = 1_000
 /** Rows to write at once, which blocks the event loop for some hundred microseconds. */
 export const TEXT_ROWS = 100
@@ -147,11 +150,11 @@ const PIECE_LENGTH_MAX = 8_000_000
 /** Rows of a piece while other requests are served: a thousand would block the event loop for some milliseconds. */
 const PIECE_ROWS_SHARED = 100
 /**
- * Longest time of a read to reduce pieces for. Beyond it the sort order costs, not the rows, and smaller pieces would multiply
- * that.
+ * Maximum time of a read for which the next piece is made smaller. A longer read is slow because of its sort order, whose cost
+ * smaller pieces would multiply.
  */
 const QUICK_MS_MAX = 30
-/** Time after a response in which other requests count as being served. */
+/** Time after a response for which other requests count as being served. */
 const OTHERS_MS = 50
 
 let lastAnswerMs = Number.NEGATIVE_INFINITY

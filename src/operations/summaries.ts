@@ -28,7 +28,7 @@ import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { replyStreamed, requireSameView, textsOf, whileAllowed } from './streams.ts'
 
 const countSummary = countFrom('summaries')
-/** Waits of summaries for one another. */
+/** Deadlines of summaries that wait for other summaries. */
 const deadlines = new Deadlines(QUERY_MS_MAX, DEADLINE_CHECK_MS)
 
 /** Returns a page of groups. @throws ApiError */
@@ -172,7 +172,7 @@ async function readGroups(
   return { total, rows }
 }
 
-/** Groups of a stream to sort at once; each time, all groups are scanned. */
+/** Groups of a stream that are sorted at once. Each time all groups are scanned. */
 const PIECE_GROUPS = 4_000
 
 function* piecesOf(call: ResourceRequest, memory: TableCopies, grouping: Grouping): Generator<Promise<Row[]>> {

@@ -4,8 +4,7 @@ import type { ListenSocket } from './listenSocket.ts'
 
 const CHECK_MS = 250
 /**
- * Free descriptors that are needed to accept clients again, so that the listener does not stop and start with each client that
- * leaves.
+ * Minimum free descriptors to accept clients again, so that the listener does not stop and start with each client that leaves.
  */
 const CLIENTS_MIN = 8
 

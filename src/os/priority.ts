@@ -2,7 +2,9 @@
 import { writeFileSync } from 'node:fs'
 import { getPriority, setPriority } from 'node:os'
 
-/** About a tenth of the processor time of this process. With less, lists might never end. setpriority(2) */
+/**
+ * Difference of priority: about a tenth of the processor time of this process. With less, lists might never end. setpriority(2)
+ */
 const LOW = 10
 const LOWEST = 19
 

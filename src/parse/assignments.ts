@@ -14,7 +14,7 @@ import { suggestProperty } from './nearestProperty.ts'
 type Member = Property | Group
 type Members = readonly Member[]
 
-/** Lets a body set every property that clients write, for an operator, who needs no right. */
+/** Access of an operator, who needs no right: a body may set every property that clients write. */
 export const wholeBody = memoize((entity: Entity): BodyAccess => {
   return { body: entity, settable: new Set(entity.properties.filter(({ writable }) => writable)) }
 })
@@ -23,7 +23,7 @@ export const wholeBody = memoize((entity: Entity): BodyAccess => {
 export interface NewRow {
   /** Values that the client sent, and the defaults of the others. An Idempotency-Key stands for these. */
   readonly sent: Assignments
-  /** Values to write: before the defaults come those that the right sets. */
+  /** Values to write: those that were sent, then those that the right sets, then the defaults. */
   readonly values: Assignments
 }
 
@@ -80,7 +80,7 @@ function checked(entity: Entity, { body }: BodyAccess, assignments: Assignments,
   return assignments
 }
 
-/** Returns whether this is no value. For some kinds '' is no value, as it is in filters. */
+/** Returns whether a value is missing. For some kinds '' counts as no value, as in filters. */
 function isLacking({ kind }: Property, value: string | null | undefined): boolean {
   return value === null || (value === '' && kind.emptyIsNoValue)
 }
@@ -143,7 +143,7 @@ function parseGroup(group: Group, value: unknown, into: Reading) {
   else into.faults.push(valueFault(group.name, 'must be an object, or null'))
 }
 
-/** Clears the parts of an object. Parts that the key cannot see do not exist for it, so they stay. */
+/** Clears the parts of an object that the key sees; others do not exist for it. */
 function clearGroup({ name, properties }: Group, { settable, assignments, faults }: Reading) {
   const parts = properties.filter(({ writable }) => writable)
   const kept = parts.filter((part) => !settable.has(part)).map((part) => part.name)

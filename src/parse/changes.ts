@@ -23,7 +23,7 @@ export interface ChangesQuery {
   readonly hasRows: boolean
 }
 
-/** Errors of repeated parameters, for the history of a row and for the change feed. */
+/** Errors for repeated parameters, of the history of a row and of the change feed. */
 const CODES_OF_ROW = { after: 'InvalidToken', PageSize: 'InvalidPageSize' } as const
 const CODES = { ...CODES_OF_ROW, entity: null, wait: 'InvalidWait', rows: 'InvalidForm' } as const
 

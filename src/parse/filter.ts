@@ -72,7 +72,10 @@ export function withFiltersOf({ filters: ofView }: View, filters: readonly Filte
   return ofView.length === 0 ? filters : [...filters, ...ofView]
 }
 
-/** Sorts the values, because the same values in another order are the same list. Null sorts before the text `null`. */
+/**
+ * Makes a filter of several values. It sorts them, because the same values in another order are the same list. Null sorts before
+ * the text `null`.
+ */
 function anyFilter(property: Property, operator: Operator, values: readonly (string | null)[]): Filter {
   const anyOf = [...new Set(values.includes(null) ? [null, ...values] : values)].sort()
   return { property, operator, value: arrayText(anyOf), anyOf }
@@ -94,7 +97,10 @@ function parseBracketed(view: View, property: Property, bracket: string, { name,
   return operator.isAny ? anyFilter(property, operator, [filter.value]) : filter
 }
 
-/** The rows through which a chain of references leads: those of the reference's own entity, as the request may read them. */
+/**
+ * Returns the view of the rows through which a chain of references leads: rows of the reference's own entity, as the request may
+ * read them.
+ */
 function chainOf(view: View, property: Property): View {
   const { related } = property
   if (related) return chainOf(related.view, related.property)

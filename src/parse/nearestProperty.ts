@@ -10,7 +10,7 @@ interface Candidate {
   readonly name: string
 }
 
-/** Maximum letters that differ in a misspelled name whose words are known; with more it is another word. */
+/** Maximum differing letters in a misspelled name whose words are known; a name with more is another word. */
 const MISSPELLED_MAX = 2
 /** Maximum length of names that are compared. */
 const COMPARED_LENGTH_MAX = 64
@@ -93,7 +93,8 @@ function byMeaning(name: string, candidates: readonly Candidate[]): string | nul
 }
 
 /**
- * Finds the longest known name that begins or ends this name (`Employee` of `EmployeeName`), or the first that it begins or ends.
+ * Finds the longest known name with which this name begins or ends (`Employee` of `EmployeeName`); else the first known name that
+ * begins or ends with this one.
  */
 function byWords(name: string, known: readonly string[]): string | null {
   if (name.length < WORD_LENGTH_MIN) return null
@@ -109,9 +110,7 @@ function beginsOrEnds(known: string, name: string): boolean {
   return words.some((_, at) => words.slice(at).join('') === name || words.slice(0, at).join('') === name)
 }
 
-/**
- * Returns the property that most probably has a row's name. Null if none is called so, or only copies of other rows' names are.
- */
+/** Returns the property that most probably has a row's name. Null if none has such a name, except copies of other rows' names. */
 function nameLike(properties: readonly Property[]): Property | null {
   const copies = properties.flatMap(({ reference }) => (reference?.copy?.source.endsWith('name') ? reference.copy.column : []))
   const ranks: readonly ((property: Property) => boolean)[] = [

@@ -28,7 +28,8 @@ const READ_LENGTH_MAX = 100
 const HINT_VALUES_MAX = 5
 
 /**
- * Hint for an operator and its value, ` Write Name[contains]=ada.`; null if the operator is unknown, or not one of the property.
+ * Hint for an operator and its value, ` Write Name[contains]=ada.`; null if the operator is unknown, or the property does not
+ * have it.
  */
 export function hintForOperator(property: Property, operator: string, value: string): string | null {
   const word = plain(operator)
@@ -37,7 +38,7 @@ export function hintForOperator(property: Property, operator: string, value: str
   return ` Write ${written(property, word, sign, placeholder, value)}.`
 }
 
-/** Hint for a filter whose name has more parts than a property, ` Write Status=A.`; null if it is no such filter. */
+/** Hint for a filter whose name consists of a property and other parts, ` Write Status=A.`; null if it is no such filter. */
 export function hintForFilter(entity: Entity, name: string, value: string): string | null {
   if (name.length > READ_LENGTH_MAX) return null
   const words = name.split(/[^a-z0-9]+/i).filter(Boolean)
@@ -73,8 +74,8 @@ export function hintForExpression(entity: Entity, text: string): string | null {
 const PREFIXED = /^(?<word>[a-z]+)[.:](?<value>.*)$/i
 
 /**
- * Hint for a value with an operator or a list: ` Write Id=5.` for `Id=eq.5`, ` Write Id[]=1&Id[]=2.` for `Id=1,2`; '' if it has
- * no value of the property.
+ * Hint for a value with an operator or a list: ` Write Id=5.` for `Id=eq.5`, ` Write Id[]=1&Id[]=2.` for `Id=1,2`; '' if it
+ * contains no valid value of the property.
  */
 export function hintForValue(property: Property, text: string): string {
   const { word = 'in', value = text } = PREFIXED.exec(text)?.groups ?? {}

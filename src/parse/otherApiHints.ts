@@ -45,7 +45,7 @@ const HINTS: Readonly<Record<string, Hint>> = {
     'The form is chosen by the header Accept: application/json, text/csv or application/x-ndjson.',
 }
 
-/** Hints that are different for summaries, because groups have other members than rows. */
+/** Hints for summaries that differ from those for lists, because groups have other members than rows. */
 const SUMMARY_HINTS: Readonly<Record<string, Hint>> = {
   'sort order orderBy ordering sortBy sortOrder sorting sorts sortField direction dir': () =>
     'The order is sort=count, descending sort=-count; or sort=-sum(<property>), or something from groupBy.',

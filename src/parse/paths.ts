@@ -10,7 +10,7 @@ import { suggestOrList } from './nearestProperty.ts'
 /** Maximum references through which a path leads. */
 export const REFERENCES_MAX = 2
 
-/** A reference, the view of the rows that it names, and what stands behind it in a path. */
+/** The first step of a path: a reference, the view of the rows that it names, and the rest of the path. */
 interface Step {
   readonly reference: Property
   /** Null: the key may not read them. */
@@ -33,7 +33,10 @@ export function findRelated(view: View, name: string, references = REFERENCES_MA
   return relatedOf(view).getOrInsertComputed(path, () => relatedProperty(reference, target, property))
 }
 
-/** The reference along which a property is copied, if the view has it, behind the same references; null: it is no copy. */
+/**
+ * Returns the reference along which a property is copied, with the same path in front, if the view has it; null: the property is
+ * no copy.
+ */
 export function referenceOfCopy(view: View, { column, related }: Property): Property | null {
   if (related) {
     const found = referenceOfCopy(related.view, related.property)
@@ -42,7 +45,7 @@ export function referenceOfCopy(view: View, { column, related }: Property): Prop
   return view.properties.find(({ reference }) => reference?.copy?.column === column) ?? null
 }
 
-/** Says why a path leads nowhere, and what was probably meant: the end of a message. Null: the name is no path. */
+/** Returns the end of a message: why a path leads nowhere, and what was probably meant. Null: the name is no path. */
 export function faultOfPath(view: View, name: string, references = REFERENCES_MAX): string | null {
   const step = firstStep(view, name)
   if (step === null) return null
@@ -135,7 +138,7 @@ function misspelledPath(view: View, name: string, references: number): string | 
   return reference ? pathThrough(view, reference, plain(name.slice(dot + 1)), references - 1) : null
 }
 
-/** The reference with which a path begins: the longest name of the view's own that is followed by a dot. */
+/** Splits a path after its first reference: the longest name of a property of the view that is followed by a dot. */
 function firstStep(view: View, name: string): Step | null {
   const first = name.indexOf('.')
   // A name of the view's own has at most one dot.

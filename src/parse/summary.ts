@@ -87,7 +87,9 @@ function readParameters(view: View, query: string): Parameters {
   return { ...read, keys: withReferences(view, read.keys) }
 }
 
-/** Adds the reference behind each copied name as the next key: different rows may have one name, and each is a group. D92 */
+/**
+ * Adds the reference of each copied name as the next key, because different rows may have the same name, and each is a group. D92
+ */
 function withReferences(view: View, keys: readonly GroupKey[]): GroupKey[] {
   return keys.flatMap((key) => {
     const names = key.period === null ? referenceOfCopy(view, key.property) : null
@@ -203,7 +205,7 @@ function aggregated({ properties }: Entity, aggregate: Aggregate): Property[] {
   return properties.filter((property) => takesAggregate(property, aggregate))
 }
 
-/** Adds a sort unless the column is sorted by already: only the first one counts. */
+/** Adds a sort, unless there is an earlier one by the same column, which wins. */
 function addSort(sorts: GroupSort[], sort: GroupSort) {
   if (!sorts.some(({ column }) => column === sort.column)) sorts.push(sort)
 }

@@ -20,7 +20,7 @@ export type Migration = ReturnType<typeof readMigrations>[number]
 
 interface Applied {
   readonly file: string
-  /** Null: single migrations stand for it. */
+  /** Checksum of the file; null if single migrations were applied instead. */
   readonly checksum: string | null
 }
 

@@ -10,7 +10,10 @@ type DeleteSlice = (sql: Connection, rows: number) => Promise<number>
 
 /** Hours to keep answers for their Idempotency-Key. D43 */
 const KEPT_HOURS = 24
-/** Maximum rows of a statement, so that it blocks no one; and pauses between slices, and between checks for expired rows. */
+/**
+ * Maximum rows of a slice, which is one statement, so that it blocks no one; and the pauses between slices and between checks for
+ * expired rows.
+ */
 const SLICES = { sliceRows: 1_000, slicePauseMs: 250, idlePauseMs: 60_000 }
 /** Advisory lock of deletions; an arbitrary number that no other program is likely to use. */
 const LOCK = '7067837113'

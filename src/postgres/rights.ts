@@ -23,7 +23,10 @@ host all all 127.0.0.1/32 scram-sha-256
 `,
 }
 
-/** No role that comes with the cluster, and no right that PostgreSQL gives to everyone, leads past the tables. */
+/**
+ * SQL that restricts the role to the tables: it takes away the roles that come with the cluster, and the rights that PostgreSQL
+ * gives to everyone.
+ */
 function restrict(password: string): string[] {
   return [
     `do $$ begin if to_regrole('${SERVING}') is null then create role ${SERVING}; end if; end $$`,

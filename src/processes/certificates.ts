@@ -21,7 +21,7 @@ export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChang
   let isEndLogged = false
   /** Last fault; '' if there is none. */
   let fault = ''
-  /** Number of checks that found it. It is logged at the second, because one of the two files is written first. */
+  /** Number of checks that found the fault. It is logged at the second one, because the two files are not written at once. */
   let timesFound = 0
 
   function logEnd() {

@@ -1,7 +1,7 @@
 // The log of slow statements, with a limit on its lines.
 import type { Log } from '../log.ts'
 
-/** Maximum lines per minute; the next minute's first line says how many were left out. */
+/** Maximum lines per minute; the first line of the next minute says how many were omitted. */
 const LINES_MAX = 10
 const MINUTE_MS = 60_000
 const TEXT_MAX = 2_000

@@ -108,7 +108,7 @@ export class WorkerAdmission {
     gauge(seriesOf('limiterKeysMax'), this.config.rateLimitClients)
   }
 
-  /** Stores which keys were used, where a failure may lose some, and logs if the limiter's table was too small for the keys. */
+  /** Stores which keys were used; if that fails, some uses are lost. Logs if the limiter's table was too small for the keys. */
   private async noteUse(): Promise<void> {
     const { windows } = this.limiters.keys
     const requests = windows.overflowed
@@ -124,7 +124,7 @@ export class WorkerAdmission {
     if (ids.length > 0) await this.database.read(touchKeys(ids)).catch(() => undefined)
   }
 
-  /** All workers lose Redis at once; only the first one logs it. */
+  /** Logs an outage of Redis. All workers notice it at once; only the first one logs it. */
   private logOutage(error: Error | null): void {
     const { log } = this.context
     if (!this.limiters.noteStore(error !== null)) return

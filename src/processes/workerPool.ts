@@ -22,7 +22,7 @@ const STEADY_MS = 2_000
 const PAUSE_MS_MAX = 5_000
 /** Time for clients to leave a worker that is replaced. */
 const RESTART_LEAVE_MS = 2_000
-/** How long its requests have to finish: longer than any but a stream may take. */
+/** Time for its requests to finish: longer than any request takes, except a stream. */
 const RESTART_FINISH_MS = LONG_WRITE_MS_MAX + 5_000
 const PING_EVERY_MS = 2_000
 

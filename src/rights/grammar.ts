@@ -27,7 +27,7 @@ const FORM = 'a verb and the address of a list, such as read Absences?Status=App
 const RIGHT = /^(\S+)\s+\/?([^\s?&]+)(?:\?(.*))?$/s
 const BECOMES = /\s+becomes(?:\s+|$)/
 
-/** Parameters of lists and summaries that would say nothing in a right. */
+/** Parameters of lists and summaries that have no meaning in a right. */
 const WITHOUT_MEANING = [...RESERVED_PARAMETERS.filter((name) => name !== 'fields'), 'groupBy', ...AGGREGATES]
 
 /** Parses one right, as typed or as stored. `write` gives three: create, update and delete. @throws RightError */

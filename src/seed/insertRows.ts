@@ -23,7 +23,7 @@ export interface GeneratorInput extends ReferencedColumn {
 /** Rows that refer to the same row of their own entity, such as the employees of a manager. */
 const ROWS_PER_PARENT = 8
 
-/** Returns how many rows may follow the first `made` so that each finds the row of its own entity that it refers to. */
+/** Returns how many rows may follow the first `made` rows, so that the rows of their own entity to which they refer exist. */
 export function nextOwn(made: number): number {
   return (ROWS_PER_PARENT - 1) * made + 1
 }
@@ -55,7 +55,7 @@ export function compileSeed(input: GeneratorInput, from: number, to: number): St
     on conflict do nothing`)
 }
 
-/** Selects the referenced row: the one with this ordinal, or the next id if it is gone. */
+/** Selects the referenced row: the one with this ordinal, or the next one if it was deleted. */
 function referred(input: GeneratorInput, property: Property, { table, copy }: Reference): Sql {
   const key = copy ? sql`, referred.${name(copy.sourceColumn)} as key` : sql``
   const from = sql`select referred.id${key} from ${name(table)} as referred`
@@ -82,7 +82,7 @@ function ordinalOf(input: GeneratorInput, property: Property, table: string): re
   return [property.kind.nullable ? random.orNull(ordinal, FEW_NULLS) : ordinal, ids]
 }
 
-/** Returns how many rows after `base` can get values of every unique property that is never null. */
+/** Returns the maximum of rows after `base`, by the values that are left for unique properties that are never null. */
 export function rowsMax({ properties }: Entity, ids: ReadonlyMap<string, Ids | null>, base: number): number {
   const limits = properties
     .filter(({ unique, kind }) => unique !== null && !kind.nullable)

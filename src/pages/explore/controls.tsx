@@ -79,7 +79,10 @@ export function CopyButton({ label, look = 'button', text }: { readonly label: s
   return <Button class={look} label={<span aria-live="polite">{isCopied ? 'Copied' : label}</span>} onClick={copy} />
 }
 
-/** The clipboard works over HTTPS and on this machine; elsewhere the text is copied from a field. */
+/**
+ * Copies a text to the clipboard. Browsers offer it only over HTTPS and on this machine; elsewhere the text is copied from a
+ * field.
+ */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text)
   const field = document.createElement('textarea')

@@ -92,7 +92,7 @@ function heaviest(weights: ReadonlyMap<string, number>): string[] {
   return [...weights.keys()].sort((one, other) => (weights.get(other) ?? 0) - (weights.get(one) ?? 0))
 }
 
-/** Returns the first names, and the index after them for the others. */
+/** Returns the first names, and the index after them, which stands for the others. */
 function first(names: string[], max: number, hasOthers: boolean): [string[], number] {
   if (names.length <= max) return [names, -1]
   return hasOthers ? [[...names.slice(0, max), OTHERS], max] : [names.slice(0, max), -1]

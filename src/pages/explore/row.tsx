@@ -107,7 +107,7 @@ interface Change {
 const CHANGES_PAGE = 500
 const CHANGES_SHOWN = 100
 
-/** Reads all pages of a history, from the oldest change; returns the newest ones, the last change first. */
+/** Reads all pages of a history, which begin with the oldest change. Returns the newest changes, the last one first. */
 function readChanges(path: string) {
   return async (response: Response): Promise<readonly Change[]> => {
     let { changes, next, more } = await readJson(response)

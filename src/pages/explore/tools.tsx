@@ -71,8 +71,8 @@ export function Download({ path, name, excelPath }: DownloadProps) {
 const LOCALES_MAX = 4
 
 /**
- * Values of `locale` to try, the best first; undefined for none. The API only writes Latin digits, so a language with other
- * digits is tried in its form with Latin digits, which can have another decimal mark.
+ * Values of `locale` to try, the best first; undefined for none. The API only writes Latin digits, so for a language with other
+ * digits its form with Latin digits is tried, which can have another decimal mark.
  */
 function localesOf(languages: readonly string[]): (string | undefined)[] {
   const found = languages.flatMap((one) => [one, `${one}-u-nu-latn`].find(hasCommaOrPoint) ?? [])
