@@ -87,12 +87,12 @@ function floorOf(text: string, scale: number): [floor: bigint, isBetween: boolea
   return [isBetween ? -units - 1n : -units, isBetween]
 }
 
-/** The integer as a code that bounds codes from above. */
+/** Returns the greatest code that is at most an integer; `-Infinity`: no code is. Codes are from `-greatest` to `greatest`. */
 function belowOf(integer: bigint, greatest: bigint): Code {
   return integer < -greatest ? Number.NEGATIVE_INFINITY : codeOf(integer > greatest ? greatest : integer)
 }
 
-/** The integer as a code that bounds codes from below. */
+/** Returns the least code that is at least an integer; `Infinity`: no code is. */
 function aboveOf(integer: bigint, greatest: bigint): Code {
   return integer > greatest ? Number.POSITIVE_INFINITY : codeOf(integer < -greatest ? -greatest : integer)
 }

@@ -177,8 +177,8 @@ export class ColumnTable {
   }
 
   /**
-   * Groups of rows that are yet to be formed, as the rows are now, whatever changes; null: codes cannot tell. `tables`: those that
-   * its paths lead to. @throws KernelFull
+   * Begins a summary of the rows as they are now, whatever changes later; its `steps` form the groups. Null: codes cannot decide.
+   * `tables`: the tables to which its paths lead. @throws KernelFull
    */
   group(query: SummaryQuery, tables: Tables = NO_TABLES): Grouping | null {
     try {

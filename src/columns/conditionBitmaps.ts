@@ -23,7 +23,7 @@ const SLICES_MAX = 256
 const MARKS_BYTES_MIN = 4_096
 /** Rows that a pass looks up in a set of ids in the time in which those of one id are found by the index. */
 const SCANNED_SLICE = 512
-/** Rows that a scan of the codes passes in the time in which one bit is flipped. */
+/** Number of codes that a scan reads in the time in which one bit is flipped. */
 const SCANNED_ROWS = 8
 
 /** Rows of a condition as a part of an index. */
@@ -47,7 +47,7 @@ interface Kept {
   readonly condition: KeptCondition
   /** The codes of which a row has one; null: a range decides. */
   readonly among: CodeSet | null
-  /** That of the referred rows when the bitmap was made; null: it depends on no other rows. */
+  /** Version of the referred rows when the bitmap was made; null: it depends on no other rows. */
   readonly version: string | null
   readonly bits: number
   readonly test: (slot: number) => boolean
@@ -151,7 +151,7 @@ export class ConditionBitmaps {
     return new IdSet(range.base, range.bits, kernel.words.slice(place >>> 2, (place + bytes) >>> 2), count)
   }
 
-  /** Writes a bitmap of the rows of slots to the place of results. */
+  /** Writes a bitmap of some slots to the bitmap of results. */
   bitmapOf(address: number, count: number): Rows {
     const { kernel, bitmapBytes } = this.store
     kernel.words.fill(0, this.resultBits >>> 2, (this.resultBits + bitmapBytes) >>> 2)

@@ -28,7 +28,7 @@ interface Entry {
   readonly order: ColumnOrder
   /** The index; null: it is being sorted. */
   index: SortedIndex | null
-  /** Null: the sorting has not begun, or has ended. */
+  /** Records changes while the index is sorted; null: the sorting has not begun, or has ended. */
   building: Building | null
   /** Rows that are not in the index yet: those that changed during the sorting, and those whose text has no rank. */
   readonly pending: Set<number>

@@ -111,8 +111,8 @@ export function compileHistory(
 }
 
 /**
- * Reads the position up to which a statement may read the history of a row, so that it reads at most `countMax` events. No row: up
- * to the end.
+ * Finds the position up to which a statement may read the history of a row, so that it reads at most `countMax` events. No row:
+ * the end.
  */
 export function compileHistoryReach(view: View, id: string, after: FeedPosition | null, countMax: number): Statement {
   // As a subquery: if the planner knew how many it skips, it could sort all events of the row.

@@ -6,7 +6,7 @@ import { FairSemaphore } from './fairSemaphore.ts'
 import { LIST_COSTLY_MS_MIN, STATEMENT_MS_MAX } from './limits.ts'
 import { retryLater } from './outcomes.ts'
 
-/** Maximum costly lists at once of all API keys, and of one. The other connections are for lists that are found soon. */
+/** Maximum costly lists at once: of all API keys, and of one. The other connections are for lists that are found soon. */
 const AT_ONCE_MAX = 2
 const AT_ONCE_PER_KEY_MAX = 1
 /** Time for which lists count as costly after one of their kind took long. */

@@ -23,7 +23,7 @@ export type Seen = Entity | null
  */
 export type Extent = 'own' | 'all'
 
-/** Returns the fault without the name of a property that the key does not see: its right has set that. */
+/** Returns the fault; if the key does not see its property, since its right has set that, then without the name. */
 export function asSeen(fault: Fault, seen: Seen): Fault {
   if (fault.target === 'Body' || seen?.properties.some(({ name }) => name === fault.target)) return fault
   const message = `What the key’s right sets ${fault.code === 'AlreadyExists' ? 'is not free' : 'names no row'}.`

@@ -114,7 +114,7 @@ function pathOf(view: View, name: string): string | null {
   return suggestProperty(name, view.properties) === '' ? meantPath(view, name) : null
 }
 
-/** Says by what rows can be sorted in place of a related property. */
+/** Returns advice for a sort by a related property: which properties of the entity rows can be sorted by. */
 function sortHint({ properties }: View): string {
   const copies = properties.filter(({ column }) => properties.some(({ reference }) => reference?.copy?.column === column))
   const own =

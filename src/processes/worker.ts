@@ -39,7 +39,7 @@ const SETTLE_TLS_MS = 500
 const QUESTIONS_POOL = 2
 /** Maximum time of a question about several tables to wait for a lock: lists of its other tables wait for it. */
 const JOINT_LOCK_MS_MAX = 20
-/** Time to write out the answers of requests that the end of the pools has ended. */
+/** Time to send the answers of requests whose statements were ended with their connection pools. */
 const LAST_ANSWERS_MS = 500
 const DELAY_EVERY_MS = 1_000
 

@@ -107,8 +107,8 @@ function checkUpdate(right: Right) {
 }
 
 /**
- * Returns the property on which a condition depends: that of a path is its reference, since other rows are stored already. Refuses
- * one that clients do not write: its value is known only when the row is stored.
+ * Returns the property on which a condition depends: for a path its reference, since other rows are stored already. Refuses a
+ * property that clients do not write: its value is known only when the row is stored.
  */
 function checkWritten(right: Right, property: Property, reason: string): Property {
   const written = ownProperty(property)
