@@ -23,13 +23,13 @@ const declare = (file: string, name: string) =>
 export default defineEntity('${name}', { id: identity(), label: text() })\n`,
   )
 
-test('a file is all that an entity takes; they come in the order of their names', async () => {
+test('an entity needs only its file; entities are in the order of their names', async () => {
   declare('room.ts', 'Room')
   declare('desk.ts', 'Desk')
   expect((await loadEntities(folder)).map(({ name }) => name)).toEqual(['Desk', 'Room'])
 })
 
-test('a file that declares nothing stops the start, by name', async () => {
+test('a file that declares nothing stops the start, and is named', async () => {
   declare('desk.ts', 'Desk')
   writeFileSync(join(folder, 'room.ts'), 'export const room = 1\n')
   await expect(loadEntities(folder)).rejects.toThrow('room.ts has no default export made by defineEntity')
@@ -40,7 +40,7 @@ test('a folder that is not there, or has no declaration, stops the start, and sa
   await expect(loadEntities(folder)).rejects.toThrow('has no file that ends with .ts')
 })
 
-test('a fault of a declaration is said with its file, and with its line where it cannot be read', async () => {
+test('the error of a declaration names its file, and also its line if the file cannot be read', async () => {
   writeFileSync(join(folder, 'odd.ts'), '\nexport default {')
   await expect(loadEntities(folder)).rejects.toThrow(/^odd\.ts, line 2: /)
   const wrong = mkdtempSync(join(folder, 'wrong-'))
@@ -61,7 +61,7 @@ export default defineEntity('Desk', { id: identity(), label: text() })\n`,
   )
 })
 
-test('a reference to what is no entity stops the start, by name', async () => {
+test('a reference to a missing entity stops the start, and is named', async () => {
   writeFileSync(
     join(folder, 'desk.ts'),
     `import { defineEntity, identity, reference } from '${MODEL}'
@@ -87,7 +87,7 @@ export default defineEntity('${entity}', { id: identity(), ${fields} })\n`,
   return loadEntities(parent)
 }
 
-test('a copy of what is not there, is no text or is too long for an index stops the start', async () => {
+test('a copy of a missing property, of no text, or of one that is too long for an index stops the start', async () => {
   const copies = "roomId: reference('Room'), room: copied('roomId', 'name')"
   await expect(declareBoth('', copies)).rejects.toThrow('Desk cannot copy name of Room: it has no such property')
   await expect(declareBoth('name: integer()', copies)).rejects.toThrow('only texts can be copied')
@@ -109,13 +109,13 @@ test('entities whose schemas, types or operations would have one name stop the s
     await expect(declareBoth('', '', name)).rejects.toThrow('the API has a type')
 })
 
-test('a path of the server, and nothing to write, stop the start, by name', async () => {
+test('an entity with a path of the server, or without a property to write, stops the start, and is named', async () => {
   await expect(declareBoth('a: text()', 'a: text()', 'Doc')).rejects.toThrow('Doc cannot have the path /Docs')
   await expect(declareBoth('a: text()', 'a: text()', 'Right')).rejects.toThrow('Right cannot have the path /Rights')
   await expect(declareBoth('a: text()', '')).rejects.toThrow('Desk needs a property that clients write')
 })
 
-test('all other schemas of the API are names that no entity may have', async () => {
+test('no entity may have the name of another schema of the API', async () => {
   const entities = await loadEntities()
   const limits = parseRules('750/1m')
   const document = describeApi(entities.map(wholeAccess), {
@@ -137,7 +137,7 @@ test('two entities of one table or path, and one with a table of the server, sto
     await expect(declareBoth('', '', name)).rejects.toThrow('the server has a table')
 })
 
-test('every table of the server that is no entity’s is known as its own', async () => {
+test('the list of the server’s own tables has every table that is not of an entity', async () => {
   const sql = connect(await createDatabase())
   const found =
     await sql`select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1`

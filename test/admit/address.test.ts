@@ -108,7 +108,7 @@ describe('keyClient', () => {
     expect(clients.every(({ low, high }) => low !== 0 && (low | 0) === low && (high | 0) === high)).toBe(true)
   })
 
-  test('its text has only characters that are safe in a store, and differs for each name', () => {
+  test('the text of a client has only characters that are safe in a store, and differs for each name', () => {
     for (const name of ['a b', 'a:b', '{x}', 'Zoë', '\n1', '%20']) expect(keyClient(name).text).toMatch(/^key:[\w%.~-]+$/)
     expect(keyClient('a b').text).not.toBe(keyClient('a%20b').text)
   })

@@ -136,7 +136,7 @@ describe('Unknown keys are charged to their address', () => {
     },
   )
 
-  test('they cause no more look-ups than the address has requests, one after the other', async () => {
+  test('they cause at most as many look-ups, one after the other, as the address has requests left', async () => {
     const worker = workerOf()
     const outcomes: unknown[] = []
     for (const text of unknownKeys(LIMIT + 20)) outcomes.push(...(await worker.ask([text])))

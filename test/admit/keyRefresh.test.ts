@@ -40,7 +40,7 @@ function countedSource() {
 const away = () => keySource(new Database({ url: 'postgres://nobody@127.0.0.1:1/nowhere', poolSize: 1, prepare: true }))
 
 describe('D34: a refresh of the keys', () => {
-  test('reads the keys only if they have changed, or were not taken', async () => {
+  test('reads the keys only if they have changed, or if the last ones were not taken', async () => {
     const [refresh, partial] = [refreshOf(), refreshOf(keySource(database), false)]
     for (let look = 0; look < 3; look++) await refresh.refresh()
     expect(reads).toBe(1)
@@ -48,7 +48,7 @@ describe('D34: a refresh of the keys', () => {
     expect(reads).toBe(4)
   })
 
-  test('is shared by callers that arrive while another runs, and begins after they arrived', async () => {
+  test('is shared by callers that arrive while an earlier one runs, and begins after they have arrived', async () => {
     const { source, asked } = countedSource()
     const refresh = refreshOf(source)
     const first = refresh.refresh()
@@ -60,7 +60,7 @@ describe('D34: a refresh of the keys', () => {
 })
 
 describe('D34: confirming the keys', () => {
-  test('needs no refresh right after one, and else starts one', async () => {
+  test('needs no refresh right after one; later it starts one', async () => {
     const refresh = refreshOf()
     expect(await refresh.confirm()).toBe(true)
     expect([reads, refresh.confirm()]).toEqual([1, true])
@@ -82,7 +82,7 @@ describe('D34: confirming the keys', () => {
     expect([await refresh.confirm(), errors]).toEqual([true, []])
   })
 
-  test('logs once that the database is away, if it was there before, and once that it is back', async () => {
+  test('logs once that the database is away, unless it was never reached, and once that it is back', async () => {
     const [here, gone] = [keySource(database), away()]
     let isAway = false
     const source = { ...here, version: () => (isAway ? gone : here).version() }
@@ -96,7 +96,7 @@ describe('D34: confirming the keys', () => {
     expect(errors.slice(1)).toEqual(['away no more'])
   })
 
-  test('fails while only the keys cannot be read, and logs that once, and again when they can', async () => {
+  test('fails while the database answers but the keys cannot be read; logs that once, and once when they can', async () => {
     const refresh = refreshOf()
     await sql`alter table api_key_version rename to gone`
     expect([await refresh.confirm(), await refresh.confirm()]).toEqual([false, false])

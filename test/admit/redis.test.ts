@@ -64,7 +64,7 @@ function ruleTests() {
     expect(refusals).toBeLessThan(36_000)
   })
 
-  test('a decision without a charge equals the next one, and leaves no trace', async () => {
+  test('a decision without a charge equals the next decision, and changes nothing', async () => {
     const rules = parseRules('2/1m,9/1h')
     const client = newcomer()
     for (let round = 0; round < 3; round++) expect(await decideAt(START_MS, client, rules, false)).toEqual(admitted(1, 9, 0))

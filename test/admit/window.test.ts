@@ -131,7 +131,7 @@ describe('sliding windows in several processes', () => {
     expect(found.refusalsChecked).toBeGreaterThan(0)
   })
 
-  test('are as before or after a decision when its process dies at any atomic step', async () => {
+  test('are as they were before or after a decision whose process dies at any atomic step', async () => {
     const program = join(import.meta.dir, '../prove/deaths.ts')
     const child = Bun.spawn([process.execPath, program, '200', '4'], { stdout: 'pipe', stderr: 'inherit' })
     const { deaths, before, after, intrusions, lags } = (await new Response(child.stdout).json()) as Record<string, number>

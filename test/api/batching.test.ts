@@ -35,7 +35,7 @@ for (const prepare of ['true', 'false'])
       return rows
     }
 
-    test.each(collections)('creating any values in %s, every client gets its own row as written', async (collection) => {
+    test.each(collections)('that create any values in %s: every client gets its own row as written', async (collection) => {
       const drafts = fc.array(draft(collection, 'any'), { minLength: 2, maxLength: 20 })
       await fc.assert(
         fc.asyncProperty(drafts, async (some) => void (await createAll(collection, some))),
@@ -43,7 +43,7 @@ for (const prepare of ['true', 'false'])
       )
     })
 
-    test('creating rows, they share statements', async () => {
+    test('that create rows share statements', async () => {
       await createAll(
         'Companies',
         times(100, (index) => ({ Name: `shared ${index}` })),
@@ -54,7 +54,7 @@ for (const prepare of ['true', 'false'])
       expect(row?.statements).toBeLessThan(50)
     })
 
-    test('updating any values by PATCH and PUT, every client gets its own row as written', async () => {
+    test('that update any values by PATCH and PUT: every client gets its own row as written', async () => {
       const pair = fc.record({ base: draft('Absences', 'any'), change: draft('Absences', 'any') })
       const property = fc.asyncProperty(
         fc.array(pair, { minLength: 2, maxLength: 15 }),
@@ -108,7 +108,7 @@ for (const prepare of ['true', 'false'])
       },
     )
 
-    test('one that is refused gets its error, and the others are written once', async () => {
+    test('of which one is refused: it gets its error, and the others are written once', async () => {
       const [start, end] = ['2024-01-02T00:00:00Z', '2024-01-01T00:00:00Z']
       const { id } = await createRow(server, '/Absences', { Start: start })
       const bodies = times(40, (index) => ({ Reason: `r${index}`, EmployeeId: index === 7 ? 999_999 : null }))
@@ -127,7 +127,7 @@ for (const prepare of ['true', 'false'])
       expect(rows.map(({ reason }) => reason as string).sort()).toEqual(expected.sort())
     })
 
-    test('updating one row, each is applied, and each client sees its own update', async () => {
+    test('that update one row are each applied, and each client sees its own update', async () => {
       const { id } = await createRow(server, '/Absences', { Status: 'before' })
       const changes: Json[] = [{ Type: 't' }, { Reason: 'r' }, { End: '2024-02-01T00:00:00Z' }, { EmployeeId: 1 }]
       changes.push(...['Prefered', 'Days', 'Hours'].map((part, index) => ({ Period: { [part]: index || 'p' } })))
@@ -142,7 +142,7 @@ for (const prepare of ['true', 'false'])
       expect(statuses).toContain(body.status)
     })
 
-    test('reading existing and missing rows, and the same one many times, each gets its own answer', async () => {
+    test('that read existing and missing rows, and one row many times, get each its own answer', async () => {
       const { id } = await createRow(server, '/Companies', { Name: 'there' })
       const ids = times(100, (index) => (index % 3 === 0 ? 999_000 + index : index % 3 === 1 ? id : 1 + (index % 4)))
       const together = await getAll('/Companies', ids)

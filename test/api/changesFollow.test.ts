@@ -105,7 +105,7 @@ test('streams of one key are limited, and a slot is free again when a client dis
   await until(async () => (await follow('?after=now', crowd.headers)).response.status === 200)
 })
 
-test('a key without a stream gets a slot although a few keys have taken all', async () => {
+test('a key without a stream gets a slot although a few other keys have taken all slots', async () => {
   const all = crowds.flatMap(({ headers }) => Array.from({ length: 8 }, () => follow('?after=now', headers)))
   const streams = await Promise.all(all)
   expect(new Set(streams.map(({ response }) => response.status))).toEqual(new Set([200]))

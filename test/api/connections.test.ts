@@ -38,7 +38,7 @@ describe('CONNECT', () => {
     expect(answer).toContain('"Code":"MethodNotAllowed"')
   })
 
-  test('on a used connection is answered, too, and bytes after it are not', async () => {
+  test('on a connection that was used before is answered, and bytes after it are ignored', async () => {
     const connection = new Connection(server.url)
     const request = `GET ${item} HTTP/1.1\r\n${AUTHORIZED}\r\n`
     expect((await connection.send(Buffer.from(request), false)).status).toBe(200)

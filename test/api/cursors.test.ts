@@ -120,7 +120,7 @@ describe('D32: a page with a cursor', () => {
     expect(idsOf(await follow(empty, 'next'))).toEqual(ids(13, 9))
   })
 
-  test('counts as page 1 without a number', async () => {
+  test('is counted as page 1 if the request names no page', async () => {
     const answer = await follow(await server.get(`${LIST}&page=2`), 'next', { page: null })
     expect(idsOf(answer)).toEqual(ids(13, 9))
     expect(pagesOf(answer)).toEqual({ first: '1', previous: '1', next: '2', last: '5' })
@@ -128,7 +128,7 @@ describe('D32: a page with a cursor', () => {
 })
 
 describe('D32: 400 InvalidCursor', () => {
-  test('answers an altered cursor, two valid ones, and that of another list', async () => {
+  test('is the answer to an altered cursor, to two valid ones, and to the cursor of another list', async () => {
     const cursor = cursorOf(await server.get(LIST))
     const altered = ['', `${cursor}A`, `${cursor}=`, `A${cursor}`, cursor.slice(0, -1), 'x', `${cursor}&Cursor=${cursor}`]
     altered.push(cursor.replace(/.$/, (own) => (own === 'A' ? 'B' : 'A')))

@@ -40,7 +40,7 @@ describe('D88: /openapi.json with a key', () => {
     expect(Object.keys(components.schemas.Absence.properties)).toEqual(['id', 'employeeId', 'start', 'end', 'period'])
   })
 
-  test('is the one without a key if the key has all rights', async () => {
+  test('equals the one without a key if the key has all rights', async () => {
     const whole = await documentFor(open)
     expect(await documentFor(everything.headers)).toBe(whole)
     expect(await documentFor({ authorization: `ApiKey ${KEY}` })).toBe(whole)
@@ -79,7 +79,7 @@ describe('D88: /openapi.json with a key', () => {
       expect(await documentFor({ authorization })).toBe(await documentFor(open))
   })
 
-  test('of twenty keys in turns stays the own of each', async () => {
+  test('stays that of each key when twenty keys ask in turns', async () => {
     const many = Array.from({ length: 20 }, (_, place) =>
       withRights(`read Companies?Id=${place}&fields=Id,Name`, `read Absences?Id=>${place}`),
     )
@@ -112,7 +112,7 @@ describe('D88: DOCUMENT_NEEDS_KEY=1', () => {
     environment: { DOCUMENT_NEEDS_KEY: '1' },
   }))
 
-  test('lets no request without a key have the document', async () => {
+  test('answers no request without a key', async () => {
     for (const headers of [open, { authorization: 'Basic dTpw' }, makeKey().headers])
       expect((await closed.get('/openapi.json', headers)).status).toBe(401)
     const { paths } = JSON.parse(await documentFor(payroll.headers, closed)) as Json

@@ -165,7 +165,7 @@ describe('D31', () => {
     expect(short.headers.has('link')).toBe(true)
   })
 
-  test('a link of the longest target leads to its page, though the number takes it over 3 KiB', async () => {
+  test('a link of the longest target leads to its page, though the page number makes it longer than 3 KiB', async () => {
     const kept = `/Companies?PageSize=5&Name=!=`
     const target = kept + 'x'.repeat(TARGET_MAX - kept.length)
     const first = await server.get(target)
@@ -175,7 +175,7 @@ describe('D31', () => {
     expect([second.status, second.body.length, second.body[0].id]).toEqual([200, 5, 6])
   })
 
-  test('links that have no room in 4 KiB by themselves keep their cursors', async () => {
+  test('links that do not fit into 4 KiB even alone keep their cursors', async () => {
     const { headers } = await server.get(`/Companies?PageSize=5&page=3&Name=!=${'x'.repeat(1_000)}`)
     for (const { address, relation } of linksIn(headers.get('location') ?? ''))
       expect([relation, address.includes('&cursor=')]).toEqual([relation, relation === 'previous' || relation === 'next'])

@@ -100,7 +100,7 @@ describe('D69: a key that writes locked rows', () => {
     for (const answer of await own) expect(known).toContain(answer as string)
   })
 
-  test('waits with a read by id for a lock that ends in time', async () => {
+  test('can read by id: the read waits for a lock that ends in time', async () => {
     const { id } = await createRow(busy, '/Companies', { Name: 'Read' })
     const asked = await blocker.begin(async (transaction) => {
       await transaction`lock table company in access exclusive mode`

@@ -26,7 +26,7 @@ test('two databases that differ in what a key may not see answer it alike, with 
 test('two databases that differ in what a key may not see answer it alike, without memory, and with values in histories', () =>
   expectEqual({ ...EACH, from: 1_000, keys: KEYS, environment: { MEMORY_MB: '0', CHANGES_VALUES: 'on' } }))
 
-test('a view is answered as an entity that has no other properties', () =>
+test('a key with a view gets the answers of an entity that has only the properties of the view', () =>
   expectEqual({ ...EACH, from: 2_000, keys: 2, reads: 100, writes: 0, shadowEvery: 1 }))
 
 afterAll(() => {

@@ -181,7 +181,7 @@ test('D37: a client that waits RetryAfter seconds is admitted, a second earlier 
 })
 
 describe('D35: the client to charge', () => {
-  test('is the key, apart from other keys and from its address', async () => {
+  test('is the key; neither other keys nor its address are charged', async () => {
     const address = newAddress()
     const [one, two] = [await newKey(), await newKey()]
     await exhaust({ ...address, ...one.headers })
@@ -198,13 +198,13 @@ describe('D35: the client to charge', () => {
     ['a key with a wrong secret', () => `ApiKey ${known[0]?.text.slice(0, -3)}xxx`],
     ['a revoked key', () => revoked()],
     ['a very long key', () => `ApiKey ${'k'.repeat(3_000)}`],
-  ])('is the address for %s, which is refused with 429 like all when that is exhausted', async (_, authorizationOf) => {
+  ])('is the address for %s; when its requests are used up, that is refused with 429', async (_, authorizationOf) => {
     const address = { ...newAddress(), authorization: await authorizationOf() }
     expect(await statusesOf(4, address, '/Companies')).toEqual([401, 401, 401, 429])
     expect(await leftOf({ ...address, authorization: '' })).toBe(0)
   })
 
-  test('does not reveal, when a guess is refused, whether the key was right', async () => {
+  test('is refused a guessed key in the same way whether the key is right or not', async () => {
     const address = newAddress()
     await exhaust(address)
     const guess = await ask('GET', '/Companies', { ...address, ...makeKey().headers })

@@ -46,7 +46,7 @@ describe('D91: filters by a path', () => {
 })
 
 describe('D91: fields by a path', () => {
-  test('A list shows them under the whole path', async () => {
+  test('A list shows chosen fields under the whole path', async () => {
     const { body, headers } = await server.get(
       '/Absences?fields=Id,EmployeeId.Department,EmployeeId.CompanyId.Name,Employee&sort=-Id&PageSize=5',
     )
@@ -60,7 +60,7 @@ describe('D91: fields by a path', () => {
     expect(next.body).toEqual([{ id: 6, 'employeeId.department': null }])
   })
 
-  test('A row, a CSV and a self-reference', async () => {
+  test('A row and a CSV have chosen fields, also through a self-reference', async () => {
     const row = await server.get('/Employees/3?fields=Id,ManagerId.DisplayName,ManagerId.ManagerId.Department')
     expect(row.body).toEqual({ id: 3, 'managerId.displayName': 'Bob Ray', 'managerId.managerId.department': 'Sales' })
     const csv = await server.get('/Employees?fields=Id,ManagerId.Department&sort=Department', { Accept: 'text/csv' })

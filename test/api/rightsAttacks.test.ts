@@ -196,7 +196,7 @@ test.each([
   'read Absences, *:read',
   'read Absences?Reason=a%0Aread Employees becomes Id=1',
   'update Absences?Reason=a becomes b becomes c',
-])('rights that are not well formed are none: %j', (addresses) => {
+])('stored rights that are not well formed give a key no rights: %j', (addresses) => {
   const rights = new RightsReader(entities).read({ rights: '', addresses })
   expect(rights.fault).not.toBeNull()
   for (const entity of entities)
@@ -223,7 +223,7 @@ describe('an attack that once succeeded', () => {
     for (const hidden of ['Reason', 'Prefered', 'CompanyId']) expect(text).not.toMatch(new RegExp(`\\b${hidden}\\b`))
   })
 
-  test('a right to all parts of an object does not get those that are declared later', () => {
+  test('a right to all parts of an object does not extend to parts that are declared later', () => {
     const declare = (parts: Record<string, ReturnType<typeof text>>) =>
       defineEntity('Stay', { id: identity(), box: group(parts) })
     const before = declare({ one: text(), two: text() })

@@ -283,14 +283,14 @@ describe('messages', () => {
     expect((await send('hidden', 'PATCH /Employees/1', { FirstName: 'x' })).body).toEqual({ id: 1, firstName: 'x' })
   })
 
-  test('are the same to the byte for a property that is hidden and for one that does not exist', async () => {
+  test('have the same bytes for a property that is hidden and for one that does not exist', async () => {
     const [hidden, unknown] = await Promise.all(
       ['JobTitle', 'JobTxtle'].map(async (name) => (await send('partner', 'PATCH /Employees/1', { [name]: 'x' })).text),
     )
     expect(hidden?.replaceAll('JobTitle', 'JobTxtle')).toBe(unknown as string)
   })
 
-  test('are the same to the byte for a row that is hidden and for one that is not there', async () => {
+  test('have the same bytes for a row that is hidden and for one that does not exist', async () => {
     for (const [method, body] of [
       ['PATCH', { FirstName: 'x' }],
       ['PATCH', {}],
@@ -314,7 +314,7 @@ describe('messages', () => {
 })
 
 describe('If-Match', () => {
-  test('is checked before the right: a row that another has decided is 412', async () => {
+  test('is checked before the right: for a row that another client has changed, the answer is 412', async () => {
     const tag = (await send('desk', 'GET /Absences/1')).headers.get('etag') as string
     await send('desk', 'PATCH /Absences/1', { Status: 'Approved' })
     const body = { Status: 'Declined' }
@@ -343,7 +343,7 @@ describe('PATCH without properties', () => {
     ['blindDesk', '/Absences/1', '200', { id: 1 }],
     ['blindDesk', '/Absences/2', '404 NotFound Api', undefined],
     ['clerk', '/Absences/3', '200', { id: 3 }],
-  ])('asks for the reach of the row: %s %s is %s', async (key, path, outcome, body) => {
+  ])('needs a row within reach: %s %s is %s', async (key, path, outcome, body) => {
     const answer = await send(key, `PATCH ${path}`, {})
     expect(outcomeOf(answer)).toBe(outcome)
     if (body) expect(answer.body).toEqual(body)

@@ -224,7 +224,7 @@ test('no write reaches a row that is outside of its right at that moment, howeve
 })
 
 describe('creates at once', () => {
-  test('get the row of their own, or the refusal', async () => {
+  test('get each its own row, or its refusal', async () => {
     const bodies = Array.from({ length: 24 }, (_, index) => ({
       JobTitle: `title ${index}`,
       ...(index % 3 === 0 ? {} : { CompanyId: index % 3 }),

@@ -94,7 +94,7 @@ test.each(CASES)('an update is answered %s', async (_, first, between, second, [
   expect([replayed.status, replayed.headers.get('idempotency-replayed'), replayed.body]).toEqual([200, 'true', again])
 })
 
-test('several rows are answered row by row as the key reads them now', async () => {
+test('the answer to several rows shows each row as the key reads it now', async () => {
   await giveRights(CREATE, READ)
   const rows = [1, 2, 1].map((CompanyId) => ({ FirstName: 'Ann', CompanyId }))
   expect((await send('POST', '/Employees', rows)).body).toEqual(
@@ -118,7 +118,7 @@ test('an update is replayed although its row is out of reach now, and a deletion
   }
 })
 
-test('a request is told by what the client sent, without what the right sets', async () => {
+test('a repeated request is recognized by what the client sent, without what the right sets', async () => {
   await giveRights('create Employees?Status=New&fields=FirstName')
   const first = await send('POST', '/Employees', { FirstName: 'Ann' })
   await giveRights('create Employees?Status=Other&fields=FirstName,LastName')
@@ -131,7 +131,7 @@ test('a request is told by what the client sent, without what the right sets', a
   expect(statuses.map(({ status }) => status)).toEqual(['New'])
 })
 
-test('a body is checked by the rights of now, before anything stored is looked for', async () => {
+test('a body is checked by the present rights, before a stored answer is looked up', async () => {
   await giveRights(CREATE)
   await send('POST', '/Employees', { FirstName: 'Ann', CompanyId: 1 })
   await giveRights('create Employees?fields=FirstName', READ)

@@ -202,14 +202,14 @@ describe('D59: a body of several rows costs one request for each 100 rows begun'
     expect((await send({ name: 'x' })).status).toBe(429)
   })
 
-  test('and at least one for each 200 KiB, also if no row can be found in it', async () => {
+  test('and at least one for each 200 KiB, even if no row is found in them', async () => {
     const escapes = `[{"Name":"${'\\"'.repeat(450_000)}`
     const refused = await post(escapes, twenty.headers, second)
     expect(outcomeOf(refused)).toBe('400 InvalidJson [0]')
     expect(remaining(refused)).toBe(20 - 5)
   })
 
-  test('of which only the first is charged, and nothing written, if they do not fit', async () => {
+  test('if these exceed the limit, only the first is charged, and nothing is written', async () => {
     const send = (rows: unknown) => post(rows, twelve.headers)
     expect((await send(companies(500))).status).toBe(201)
     const refused = await send(companies(1_000).map((row) => ({ ...row, more: ' '.repeat(400) })))
@@ -222,7 +222,7 @@ describe('D59: a body of several rows costs one request for each 100 rows begun'
     expect((await send(companies(600))).status).toBe(201)
   })
 
-  test('and is not told to wait if the limits never allow it', async () => {
+  test('if the limits never allow so many, the answer does not say when to retry', async () => {
     const refused = await post(companies(301), three.headers)
     expect(outcomeOf(refused)).toBe('400 InvalidRows Body')
     expect(refused.body.Error.Message).toBe(
@@ -231,7 +231,7 @@ describe('D59: a body of several rows costs one request for each 100 rows begun'
     expect((await post(companies(200), three.headers)).status).toBe(201)
   })
 
-  test('and is not told to wait either after bytes were charged', async () => {
+  test('if the limits never allow so many after bytes were charged, the answer does not say when to retry either', async () => {
     const rows = companies(301).map((row) => ({ ...row, Name: 'x'.repeat(90), more: ' '.repeat(700) }))
     const refused = await post(rows, bytes.headers)
     expect(outcomeOf(refused)).toBe('400 InvalidRows Body')
@@ -261,7 +261,7 @@ describe('D43: several rows under an Idempotency-Key', () => {
     ['fewer rows', [{ name: 'A' }, { name: 'B' }], [{ name: 'A' }]],
     ['one object', [{ name: 'A' }, { name: 'B' }], { name: 'A' }],
     ['an array of the row alone', { name: 'A' }, [{ name: 'A' }]],
-  ])('are a mismatch for %s', async (_, first, other) => {
+  ])('are answered IdempotencyMismatch for %s', async (_, first, other) => {
     expect((await post(first, under('used'))).status).toBe(201)
     expect(outcomeOf(await post(other, under('used')))).toBe('422 IdempotencyMismatch Idempotency-Key')
     expect(await count('company')).toBe([first].flat().length)

@@ -73,7 +73,7 @@ describe('the refusal to delete a referenced row', () => {
     expect(await messageOf('/Employees/1', 'absences')).toBe(PLAIN)
   })
 
-  test('counts up to 1,000', async () => {
+  test('counts at most 1,000 rows', async () => {
     await addAbsences(2, 1_000)
     expect(await messageOf('/Employees/2')).toContain('1000 of Absences (EmployeeId=2)')
     await addAbsences(2, 1)

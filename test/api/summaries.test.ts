@@ -184,7 +184,7 @@ describe('a summary (D76)', () => {
     expect(outcomeOf(await get('', limited.headers))).toBe('429 RateLimitExceeded Api')
   })
 
-  test('is not a row: other methods are 405, and longer paths 404', async () => {
+  test('has no other methods (405), and no longer paths (404)', async () => {
     expect(outcomeOf(await server.patch('/Absences/Summary', {}))).toBe('405 MethodNotAllowed Api')
     expect(outcomeOf(await server.get('/Absences/Summary/Changes'))).toBe('404 NotFound Api')
     expect((await server.get('/absences/SUMMARY/')).status).toBe(200)

@@ -36,7 +36,7 @@ describe('2 Period', () => {
     ['a PATCH with null clears all', 'PATCH', null, null],
     ['a period without a value in any field is null', 'PATCH', { Prefered: null, Days: null, Hours: null }, null],
     ['a PUT does not merge', 'PUT', { Days: 2 }, { prefered: null, days: 2, hours: null }],
-  ])('D14: %s, as after %s of %j', async (_, method, Period, period) => {
+  ])('D14: the period is %s after %s of %j', async (_, method, Period, period) => {
     const { id } = await createRow(server, '/Absences', { Reason: 'r', Period: whole })
     const { body } = await server.send(method, `/Absences/${id}`, { Reason: 'r', Period })
     expect([body.period, body.reason]).toEqual([period, 'r'])

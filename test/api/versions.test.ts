@@ -101,7 +101,7 @@ describe('If-Match', () => {
       ['any', '*'],
       ['a list with the tag', '"other", W/"weak",,"a,b" , TAG'],
       ['the tag after itself weakened', 'W/TAG, TAG'],
-    ])('is met for %s: the write is done', async (_, match) => {
+    ])('matches %s: the write is done', async (_, match) => {
       const { path, tag } = await newCompany()
       const answer = await send(method, path, { 'if-match': match.replaceAll('TAG', tag) })
       expect(answer.status).toBe(method === 'DELETE' ? 204 : 200)
@@ -129,7 +129,7 @@ describe('If-Match', () => {
       }
     })
 
-    test('is 404 for a missing row, whatever it says', async () => {
+    test('is 404 for a missing row, whatever tag it names', async () => {
       const { path, tag } = await newCompany()
       await server.remove(path)
       for (const match of ['*', tag]) expect(outcomeOf(await send(method, path, { 'if-match': match }))).toBe('404 NotFound Api')
@@ -180,7 +180,7 @@ describe('If-None-Match', () => {
     expect((await server.get(path, { 'if-none-match': tag, 'if-match': tag })).status).toBe(304)
   })
 
-  test.each(WRITES)('of %s: `*` never overwrites, nor does a tag that the row has', async (method) => {
+  test.each(WRITES)('of %s: a write with `*`, or with a tag that the row has, is not done', async (method) => {
     const { path, tag } = await newCompany()
     for (const match of ['*', tag, `"x", W/${tag}`]) {
       const answer = await send(method, path, { 'if-none-match': match })

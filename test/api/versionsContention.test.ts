@@ -93,7 +93,7 @@ describe.each([
     expect(names.map(({ company }) => company)).toEqual([commits ? 'before' : 'mine'])
   })
 
-  test('waits as a PATCH for the rename of a row that it copies from, which changes its version, too', async () => {
+  test('by PATCH also waits for the rename of a row that it copies from, which changes its version, too', async () => {
     const { id: company } = await createRow(server, '/Companies', { Name: 'before' })
     const { id } = await createRow(server, '/Employees', { FirstName: 'Ada', CompanyId: company })
     const path = `/Employees/${id}`

@@ -35,7 +35,7 @@ test(
   ONCE_MORE,
 )
 
-test('the reference joins the employees of absences for the properties that a path names', () => {
+test('the SQL of the check joins the employees of absences for the properties that a path names', () => {
   const joined = (columns: string) =>
     `from absence left join (select id as related_id, ${columns} from employee) as related on related_id = employee_id where true`
   const { rows, total } = referenceOf(

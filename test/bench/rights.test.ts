@@ -58,7 +58,7 @@ test(
   ONCE_MORE,
 )
 
-test('a placeholder that begins with zeros becomes numbers of its length, of keys too', () => {
+test('a placeholder that begins with zeros becomes numbers of its length, also in keys', () => {
   const draw = requestSource([{ method: 'GET', path: '/Absences', key: 'a{0001..0120}b', status: 200 }], 1)
   const headers = draw(500).map((request) => request.headers.Authorization ?? '')
   expect(headers.every((header) => /^ApiKey a0[01]\d\db$/.test(header))).toBe(true)

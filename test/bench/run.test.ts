@@ -168,7 +168,7 @@ test('integers that are drawn once come from all clients together, and again onl
   expect(again?.path).toBe(requestSource([getting('/Absences/{11..310!}')], 7)(1)[0]?.path as string)
 })
 
-test('one word names the scenarios of the page, beside others', () => {
+test('the word `page` names all scenarios of the page of benchmarks, beside names of others', () => {
   const names = scenariosFor(rowsFor(1_000), ['page', 'mixed']).map(({ name }) => name)
   expect(names).toEqual(expect.arrayContaining(['one-by-id', 'new-lists', 'filter-sort', 'related', 'mixed']))
   expect(names).not.toContain('kind-range')

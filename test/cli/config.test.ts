@@ -48,7 +48,7 @@ test('roster config --json prints the settings as JSON', async () => {
   })
 })
 
-test('fails where a setting is wrong, and says which', async () => {
+test('roster config fails if a setting is wrong, and says which', async () => {
   const { code, output } = await config([], { PORT: 'x', BOOTSTRAP_API_KEY: 'short' })
   expect(code).toBe(1)
   expect(output).toContain('roster: PORT must be an integer from 0 to 65535; it is "x"')

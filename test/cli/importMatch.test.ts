@@ -140,7 +140,7 @@ line 2: period.days "2.50000000" -> "3.00000000"
     expect(found).toEqual({ rows: 5_010, numbers: 5_010 })
   })
 
-  test('a dry run with more differences than are shown counts all, by property; one without any has no such line', async () => {
+  test('a dry run counts all differences by property, more than it shows; without differences it prints no count', async () => {
     await server.sql`insert into employee (employee_number, last_name, department)
       select 'N' || n, 'Name ' || n, 'Sales' from generate_series(1, 1200) n`
     const lines = Array.from({ length: 1_200 }, (_, index) => `N${index + 1},New ${index + 1},${index < 7 ? 'IT' : 'Sales'}`)
@@ -222,7 +222,7 @@ describe('a file that was imported before', () => {
     expect(await countOf()).toBe(3 + names.length)
   })
 
-  test('is not reported as imported in part if only its first pieces are unchanged', async () => {
+  test('and has the same first pieces as an earlier file, is not reported as imported in part', async () => {
     const path = fileOf(rows(['A', 'B', 'C']))
     await roster(['import', 'companies', path, '--piece', '2'])
     writeFileSync(path, rows(['A', 'B', 'C', 'D']))

@@ -56,7 +56,7 @@ describe('keys create --right', () => {
     expect(row?.lifetime).toMatch(/^14 days|^336:0\d/)
   })
 
-  test('--expires never gives it none', async () => {
+  test('--expires with the value "never" gives the key no end', async () => {
     expect(await create('payroll', '--rights', '*:read', '--expires', 'never')).toMatchObject({ code: 0, stderr: '' })
     expect((await sql`select ends from api_key`).map(({ ends }) => ends)).toEqual([null])
   })

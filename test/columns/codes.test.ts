@@ -52,7 +52,7 @@ describe('halves of a code', () => {
     }
   })
 
-  test('lead back to the same code, a number if it is a safe integer', () => {
+  test('give the same code again, as a number if it is a safe integer', () => {
     for (const code of [...codes, Number.NaN, Infinity, -Infinity]) expect(codeOfHalves(...halvesOf(code))).toBe(code)
   })
 
@@ -118,7 +118,7 @@ describe('a value', () => {
     })
   }
 
-  test('of COPY has the code that it has as a text, whatever its digits', () => {
+  test('in a line of COPY has the same code as in a text, whatever its digits', () => {
     const rowCodes = new RowCodes(entity)
     for (let count = 0; count < 20_000; count++) {
       const amount = `${digits(11)}.${digits(8).padStart(8, '0')}`
@@ -180,7 +180,7 @@ describe('codes around an operand', () => {
     }
   })
 
-  test('that lies beyond all codes are the last finite code and Infinity', () => {
+  test('beyond all codes are the last finite code and Infinity', () => {
     const [least, greatest] = [1 - 2 ** 53, 2 ** 53 - 1]
     expect(operandOf('integer', 0, '9223372036854775807')).toEqual({ equal: null, below: greatest, above: Infinity })
     expect(operandOf('integer', 0, '-9223372036854775807')).toEqual({ equal: null, below: -Infinity, above: least })

@@ -38,7 +38,7 @@ describe('memory', () => {
     expect(pages.map((page) => misprinted(table, page))).toEqual([null, null, null])
   })
 
-  test('that is refused: lists of few rows are found, for others an index is missing, and it is not asked for again at once', async () => {
+  test('for an index is refused: lists of few rows are found, others lack the index, which is not requested again at once', async () => {
     const table = new RandomTable(reading, new Random(SEED), 6_000, NONE)
     let asked = 0
     const columns = table.load({
@@ -60,7 +60,7 @@ describe('memory', () => {
     expect(heldBy(columns)).toEqual({ indexes: 0, checkpoints: 0, bitmaps: 0 })
   })
 
-  test('that indexes and checkpoints will take counts from the moment at which lists want them', async () => {
+  test('for indexes and checkpoints is counted from the moment at which a list requests them', async () => {
     const table = new RandomTable(reading, new Random(SEED), 34_000, NONE)
     let left = Number.POSITIVE_INFINITY
     const columns: ColumnTable = table.load({ has: (bytes) => columns.bytes + bytes <= left })
@@ -73,7 +73,7 @@ describe('memory', () => {
     expect([heldBy(columns).indexes, columns.bytes <= left]).toEqual([1, true])
   })
 
-  test('is given back by parts, and lists build them again', async () => {
+  test('of indexes, checkpoints and bitmaps can be freed one by one, and lists build them again', async () => {
     const table = new RandomTable(reading, new Random(SEED), 34_000, NONE)
     const columns = table.load()
     const build = async () => {
@@ -106,7 +106,7 @@ describe('memory', () => {
     expect(faultsOf(columns)).toEqual([])
   })
 
-  test('for more rows than a table has slots is refused by a name', () => {
+  test('for more rows than a table has slots is refused with KernelFull', () => {
     const columns = new ColumnTable(
       company,
       1,
@@ -124,7 +124,7 @@ describe('memory', () => {
     expect(columns.lists.find(listOf(parseList(wholeView(company), 'sort=-Id'), 1, 5))).toMatchObject({ total: id })
   })
 
-  test('of a table most of whose rows are gone is worth another load', () => {
+  test('of a table whose rows are mostly deleted makes the table worn, so that it is loaded again', () => {
     const columns = new ColumnTable(
       company,
       1,
@@ -147,7 +147,7 @@ describe('memory', () => {
     expect(large.isWorn).toBe(true)
   })
 
-  test('of rows that are gone is used by late ones', () => {
+  test('of deleted rows is used by later ones', () => {
     const columns = new ColumnTable(
       company,
       1_000,
@@ -165,7 +165,7 @@ describe('memory', () => {
     expect(faultsOf(columns)).toEqual([])
   })
 
-  test('of kept bitmaps is that of bits, also where all of many texts match', async () => {
+  test('of kept bitmaps is one bit a slot, even if all of many texts match', async () => {
     const columns = new ColumnTable(
       company,
       100_000,
@@ -191,7 +191,7 @@ describe('memory', () => {
     expect(used() - before).toBeLessThan(10 * 200_000)
   })
 
-  test('of a bitmap that cannot be made, since there is no room for marks of texts, is free again', async () => {
+  test('of a bitmap is free again if there was no room for the marks of texts', async () => {
     const columns = new ColumnTable(
       company,
       10_000,
@@ -234,7 +234,7 @@ describe('memory', () => {
     expect(used() - before).toBeLessThan(2 * 2 ** 20)
   })
 
-  test('for marks of texts is not taken anew with each new text', async () => {
+  test('for marks of texts is not reserved anew with each new text', async () => {
     const columns = new ColumnTable(
       company,
       1_000,
@@ -260,7 +260,7 @@ describe('memory', () => {
   })
 })
 
-test('an index that finds no memory leaves none of it in use', async () => {
+test('an index that finds too little memory leaves none in use', async () => {
   const kernel = new Kernel(4 * 2 ** 20)
   const store = new ColumnStore(kernel, 2, 65_536)
   const indexes = new Indexes(store, 2, () => null, everything)

@@ -57,7 +57,7 @@ describe('of a few rows', () => {
     queries.map((query) => totalOf(columns, parseList(wholeView(reading), query).filters))
   const [LABEL, AT, AMOUNT, LEVEL] = [1, 3, 4, 5]
 
-  test('a text that reads like no value is another list', async () => {
+  test('a filter by a text that looks like "no value" is another list than one by no value', async () => {
     const columns = readings(LABEL, [null, null, 'null', 'Ada', ''])
     const queries = ['Label=', 'Label=null', 'Label=!=null', 'Label=!=', 'Label[]=null', 'Label[]=']
     // The third time, their bitmaps are kept.
@@ -67,7 +67,7 @@ describe('of a few rows', () => {
     expect(totals(columns, queries)).toEqual([2, 2, 3, 3, 2, 2])
   })
 
-  test('a text that comes when bitmaps are kept is in those to which it belongs', async () => {
+  test('a new text is added to the kept bitmaps of conditions that it matches', async () => {
     const names = ['old', 'older', null, 'o']
     const columns = readings(LABEL, names)
     const queries = ['=new', '=!=new', '[]=new', '[contains]=EW', '[begins]=n', '=>n', '=<=new', '=>=old', '=', '=!=old']
@@ -89,7 +89,7 @@ describe('of a few rows', () => {
     expect(faultsOf(columns)).toEqual([])
   })
 
-  test('values that are written in two ways are one value of []', async () => {
+  test('two notations of a value are one value of []', async () => {
     const columns = readings(AT, ['2024-01-31 09:00:00+00', '2024-01-31 10:00:00+00', null])
     const query = parseList(
       wholeView(reading),
@@ -99,7 +99,7 @@ describe('of a few rows', () => {
     expect(idsOf(found)).toEqual([1])
   })
 
-  test('a cursor at a value that codes of 32 bits do not reach stands before no value, and behind all others', async () => {
+  test('a cursor at a value beyond codes of 32 bits is after all values, and before no value', async () => {
     const times = ['1931-12-13 20:45:53+00', null, '2068-01-19 03:14:07+00', null, '2020-01-01 00:00:00+00']
     const columns = readings(AT, times)
     const page = async (sort: string, side: 'after' | 'before', at: string) => {
@@ -122,7 +122,7 @@ describe('of a few rows', () => {
     }
   })
 
-  test('a page beside a row goes on at the next id, also where floats have no halves', async () => {
+  test('a page by cursor begins at the next id, also for ids beyond which floats have no fractions', async () => {
     const ids = Array.from({ length: 3_000 }, (_, index) => Number.MAX_SAFE_INTEGER - 2_999 + index)
     const columns = new ColumnTable(reading, ids.length, texts, everything)
     for (const id of ids) columns.put([String(id), null, 't', null, null, '7'])
@@ -139,7 +139,7 @@ describe('of a few rows', () => {
       }
   })
 
-  test('numbers around 0, and beyond all floats, are compared as PostgreSQL does, for which NaN is the greatest', () => {
+  test('numbers around 0 and beyond all floats are compared as PostgreSQL compares them, with NaN as the greatest', () => {
     const columns = readings(AMOUNT, ['-1.00000000', '1.00000000', 'NaN', null, '0.00000000', '-0.00000001'])
     const [high, low] = [`${'9'.repeat(150)}e40`, `-${'9'.repeat(150)}e40`]
     const signs = ['=', '<', '<=', '>', '>=']
@@ -155,7 +155,7 @@ describe('of a few rows', () => {
     ])
   })
 
-  test('a list by a number that a row has and no code is left to PostgreSQL, for as long as a row has one', async () => {
+  test('a list by a property is left to PostgreSQL while a row has a number without a code', async () => {
     const amounts = ['1.00000000', '10000000000.12345678', '2.00000000']
     const columns = readings(AMOUNT, amounts)
     const bySort = listOf(parseList(wholeView(reading), 'sort=Amount'))
@@ -180,13 +180,13 @@ describe('of a few rows', () => {
     expect(columns.lists.find(listOf(bySort, 1, 5, at))).toBe('values')
   })
 
-  test('a filter whose operator is none of order is left to PostgreSQL', () => {
+  test('a filter whose operator does not follow an order is left to PostgreSQL', () => {
     const columns = readings(LEVEL, ['1'])
     const [filter] = parseList(wholeView(reading), 'Level=1').filters as [Filter]
     expect(totalOf(columns, [{ ...filter, operator: { ...filter.operator, sides: null } }])).toBe('values')
   })
 
-  test('an id that a float does not hold is refused', () => {
+  test('an id that a float cannot hold exactly is refused', () => {
     const columns = readings(LEVEL, ['1'])
     expect(() => columns.put(['9007199254740993', null, 't', null, null, null])).toThrow('the id 9007199254740993 is greater')
     expect([columns.rows, faultsOf(columns)]).toEqual([1, []])

@@ -33,7 +33,7 @@ describe('a dictionary', () => {
     expectDistinct(new Dictionary(), textsOfOneFnv(random))
   })
 
-  test('takes texts that collide under its factors: it chooses others, under which the texts before still have their codes', () => {
+  test('takes texts that collide under its factors: it chooses other factors, and earlier texts keep their codes', () => {
     const [known, texts] = [randomFactors(), Array.from({ length: 2_000 }, (_, index) => `before ${index}`)]
     const choices = [known, randomFactors()]
     const dictionary = new Dictionary(() => choices.shift() as Factors)
@@ -49,7 +49,7 @@ describe('a dictionary', () => {
     expect(choices).toEqual([])
   })
 
-  test('gives up texts that collide whatever the factors, before searches among them take long', () => {
+  test('refuses texts that collide with every choice of factors, before searches among them take long', () => {
     const known = randomFactors()
     const dictionary = new Dictionary(() => known)
     const texts = alike(known, 1_500)
@@ -71,7 +71,7 @@ describe('texts of one hash under some factors', () => {
     }
   }
 
-  test('have different ones under others', () => {
+  test('have different hashes under other factors', () => {
     const [factors, other] = [randomFactors(), randomFactors()]
     for (let times = 0; times < 3; times++) {
       const [one, two] = pairUnder(factors)
@@ -79,7 +79,7 @@ describe('texts of one hash under some factors', () => {
     }
   })
 
-  test('have different ones under others, too, where both begin or end alike, are long, or change places with a block between', () => {
+  test('have different hashes under other factors, also if they begin or end alike, are long, or have two blocks exchanged', () => {
     const factors = randomFactors()
     const long = 'x'.repeat(1_024)
     const texts = [

@@ -342,7 +342,7 @@ describe(`groups of rows in columns, SEED=${SEED}`, () => {
     expect(rows.group(summed)).toBeNull()
   })
 
-  test('of infinite values have no periods and no sums, but keys, counts and extremes', () => {
+  test('of infinite values are formed by value, with counts and extremes, but not by period or with sums', () => {
     const random = new Random(SEED)
     const rows = new Rows()
     for (let id = 1; id <= 300; id++) {
@@ -357,7 +357,7 @@ describe(`groups of rows in columns, SEED=${SEED}`, () => {
       expect(groupsOf(rows.group(query(text)) as Grouping)).toEqual(expected([...rows.byId.values()], query(text)))
   })
 
-  test('are not formed where a value has no code, or a text no rank', () => {
+  test('are not formed if a value has no code, or a text no rank', () => {
     const rows = new Rows()
     rows.put(['1', 'a', 'b', 't', '1', null, null, '1.00000000', '9999999999999999999.99'])
     expect(rows.group(query('groupBy=Price'))).toBeNull()
@@ -378,7 +378,7 @@ describe(`groups of rows in columns, SEED=${SEED}`, () => {
     expect(groupsOf(rows.group(query('groupBy=Label'), () => false) as Grouping)).toEqual([])
   })
 
-  test('can be read page by page after they have left the table, whatever uses its memory then', () => {
+  test('can be read page by page after they were copied out of the table, whatever uses its memory then', () => {
     const random = new Random(SEED)
     const rows = new Rows()
     for (let id = 1; id <= 9_000; id++) rows.put(randomRow(id, random, 0))
@@ -400,7 +400,7 @@ describe('a running summary', () => {
       rows.put([String(id), `label ${id % 7}`, null, null, '1', null, null, '1.00000000', null])
   }
 
-  test('takes no row that has changed or come since it began, also in a slot that is used again', () => {
+  test('takes no row that has changed or was added since it began, also in a slot that is used again', () => {
     const rows = new Rows()
     fill(rows)
     const grouping = rows.group(query('groupBy=Label&sum=Level')) as Grouping
@@ -439,7 +439,7 @@ describe('a running summary', () => {
     expect(free() - address).toBe(64)
   })
 
-  test('that finds no memory for a row which is about to change fails, and the change goes on', () => {
+  test('fails if it finds no memory for a row that is about to change, and the change is made', () => {
     const rows = new Rows(new Kernel(3 * 2 ** 20 + 2 ** 19), 64 * 512)
     fill(rows)
     const grouping = rows.group(query('groupBy=Label&sum=Level')) as Grouping
@@ -457,7 +457,7 @@ describe('a running summary', () => {
     grouping.close()
   })
 
-  test('that fails between two steps ends in the next one', () => {
+  test('throws in its next step what has failed between two steps', () => {
     const rows = new Rows(new Kernel(64 * 2 ** 20), 64 * 512)
     fill(rows)
     for (let id = 1; id <= 10_000; id++)
@@ -477,7 +477,7 @@ describe('a running summary', () => {
     grouping.close()
   })
 
-  test('has too many groups also where changed rows make them', () => {
+  test('has too many groups also if the rows that it takes before changes make them', () => {
     const count = GROUPS_MAX + 1
     const rows = new Rows(new Kernel(MEMORY), 512 * Math.ceil(count / 512))
     for (let id = 1; id <= count; id++) rows.put([String(id), null, null, null, String(id * 1e6), null, null, null, null])

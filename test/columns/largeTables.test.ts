@@ -98,7 +98,7 @@ test(`lists of many rows, whose times grow with ids, are found in each way; SEED
   expect(heldBy(columns).bitmaps).toBeGreaterThan(10)
 })
 
-test(`rows that come at one end, and go at the other, leave checkpoints right and stretches short; SEED=${SEED}`, async () => {
+test(`rows that are added at one end and removed at the other leave checkpoints right and stretches short; SEED=${SEED}`, async () => {
   const random = new Random(SEED)
   const table = largeTable(random)
   // The places of the load do not suffice for those that come.
@@ -206,7 +206,7 @@ test(`texts that get other ranks, in the same order, leave indexes, checkpoints 
   expect(faultsOf(columns)).toEqual([])
 })
 
-test('a checkpoint that is added when the last row of a leaf goes is right', async () => {
+test('a checkpoint that is added when the last row of a leaf is removed is right', async () => {
   const rows = 100_000
   const columns = new RandomTable(reading, new Random(SEED), 0, NONE).load(undefined, true, rows)
   // From the greatest id on, so that the leaves lie in memory in another order than in the index.
@@ -233,7 +233,7 @@ test('a checkpoint that is added when the last row of a leaf goes is right', asy
   expect(stretch.rows).toBeLessThan(before / 1.5)
 })
 
-test('no step of the building of an index puts all rows there', async () => {
+test('no single step of building an index handles all rows', async () => {
   const rows = 300_000
   const columns = new RandomTable(reading, new Random(SEED), 0, NONE).load(undefined, true, rows)
   for (let id = 1; id <= rows; id++) columns.put([String(id), null, 't', null, null, String(id % 1_000)])
@@ -288,7 +288,7 @@ test('rows whose texts get ranks at once enter an index in many steps', async ()
   expect(faultsOf(columns)).toEqual([])
 })
 
-test('checkpoints that have to give way while they are made are all made again', async () => {
+test('checkpoints that are dropped while they are made are all made again', async () => {
   const random = new Random(SEED)
   const columns = largeTable(random).load()
   // Private, since a turn of the event loop has time for all steps.

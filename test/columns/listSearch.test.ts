@@ -52,7 +52,7 @@ async function ordered() {
   await findList(table, parseList(wholeView(company), 'sort=Name'))
 }
 
-test('the first reading of an order is not waited for, but soon there', async () => {
+test('no list waits for the first reading of an order, which ends soon', async () => {
   for (let id = 5; id < 500; id++) table.put(rowOf(id, `name ${id}`))
   expect(table.prepare(parseList(wholeView(company), 'sort=Name'), caller)).toBeNull()
   expect(listed('sort=Name')).toBe('texts')
@@ -63,7 +63,7 @@ test('the first reading of an order is not waited for, but soon there', async ()
   expect(listed('sort=Name&pageSize=5')).toEqual({ total: 499, ids: [3, 1, 2, 10, 100] })
 })
 
-test('few texts are waited for, since one statement places them', async () => {
+test('a list waits for the order of few texts, since one statement finds it', async () => {
   await table.prepare(parseList(wholeView(company), 'sort=Name'), caller)
   expect(listed('sort=Name')).toEqual({ total: 4, ids: [3, 1, 2, 4] })
 })
@@ -79,7 +79,7 @@ test('a list waits for texts that came after the order was read', async () => {
   expect(listed('sort=-Name&pageSize=5')).toEqual({ total: 499, ids: [4, 99, 98, 97, 96] })
 })
 
-test('texts that came are placed before lists ask, if they are told of', async () => {
+test('new texts get their ranks before a list needs them, once the table is told of them', async () => {
   await ordered()
   table.put(rowOf(5, 'Ca'))
   expect(listed('sort=Name')).toBe('texts')
@@ -99,7 +99,7 @@ test('a page goes on at a text that no row has', async () => {
   }
 })
 
-test('without the database a list waits for an error at most, and nothing is known', async () => {
+test('without the database a list waits no longer than for an error, and the order stays unknown', async () => {
   await ordered()
   of = ended
   table.put(rowOf(5, 'bb'))

@@ -161,7 +161,7 @@ describe('The order of texts', () => {
     expectShort(asked)
   })
 
-  test('has new texts among the others, whose ranks stay', async () => {
+  test('has new texts in their places; the others keep their ranks', async () => {
     await fill(texts)
     const made = await placed(texts.slice(0, 2_000))
     const { dictionary, ranks, told } = made
@@ -199,7 +199,7 @@ describe('The order of texts', () => {
     }
   })
 
-  test('stays when texts come at once for many gaps that are used up', async () => {
+  test('stays when texts are added at once to many gaps that are used up', async () => {
     const nameOf = (number: number) => `Name ${1_000 + number}`
     const even = Array.from({ length: 100 }, (_, index) => nameOf(2 * index))
     await fill(even)
@@ -211,7 +211,7 @@ describe('The order of texts', () => {
     expect(inOrder(made)).toEqual(await ordered([...even, ...odd]))
   })
 
-  test('has texts that came while it was read', async () => {
+  test('has texts that were added while it was read', async () => {
     await fill(texts.slice(0, 100))
     const dictionary = dictionaryOf(texts.slice(0, 50))
     const readOrder: ReadOrder = (take) => {
@@ -230,7 +230,7 @@ describe('The order of texts', () => {
     expect(inOrder({ dictionary, ranks, told: [] })).toEqual(await ordered(texts.slice(0, 150)))
   })
 
-  test('stays when each text comes before the last one', async () => {
+  test('stays when each new text is less than the one before', async () => {
     await fill([])
     const names = Array.from({ length: 300 }, (_, index) => `Name ${1_999 - index}`)
     const made = await placed([], { limits: { rankEnd: 400 } })
@@ -242,7 +242,7 @@ describe('The order of texts', () => {
     expect(asked.length).toBe(300)
   })
 
-  test('is read again when many texts came, with those that the table has no more', async () => {
+  test('is read again when many texts were added; texts that the table has lost keep their places', async () => {
     await fill(texts.slice(0, 500))
     const limits = { unplacedMax: 200 }
     const made = await placed(texts.slice(0, 500), { limits })
@@ -256,7 +256,7 @@ describe('The order of texts', () => {
     expectShort(asked)
   })
 
-  test('is found when no text of before is in the table any more', async () => {
+  test('is found when the table has none of the earlier texts any more', async () => {
     await fill(texts.slice(0, 500))
     const made = await placed(texts.slice(0, 500), { limits: { unplacedMax: 200 } })
     await fill(texts.slice(500, 1_000))
@@ -265,7 +265,7 @@ describe('The order of texts', () => {
     expect(inOrder(made)).toEqual(await ordered(texts.slice(0, 1_000)))
   })
 
-  test('is that of the column, where ICU here has another one', async () => {
+  test('is that of the column, even if the ICU of this process has another one', async () => {
     await sql`create table byte (id bigint, name text collate "C")`
     await sql`insert into byte (name) select name from unnest(${texts.slice(0, 1_000)}::text[]) as name`
     const byte = defineEntity('Byte', { id: identity(), name: text() })
@@ -329,7 +329,7 @@ describe('The bound of an operand', () => {
   const operands = texts.slice(0, 60).map((text, index) => (index % 3 === 0 ? text : `${text}~`))
   beforeAll(() => fill(texts))
 
-  test('divides the texts as PostgreSQL does, also when more have come', async () => {
+  test('divides the texts as PostgreSQL does, also after more were added', async () => {
     const made = await placed(texts.slice(0, 500))
     for (const until of [500, 510, 900]) {
       for (const text of texts.slice(0, until)) made.dictionary.code(text)
@@ -343,7 +343,7 @@ describe('The bound of an operand', () => {
     expect(made.ranks.knownBound(operands[1] as string)?.equal).toBeNull()
   })
 
-  test('is unknown from the moment at which a text lies in its gap', async () => {
+  test('is unknown from the moment at which a new text is in its gap', async () => {
     const made = await placed(texts)
     await made.ranks.findBound('Mum and a half')
     const below = countBelow(made, 'Mum and a half') as number
@@ -356,7 +356,7 @@ describe('The bound of an operand', () => {
     expect(countBelow(made, 'Mum and a half')).toBe(below + 1)
   })
 
-  test('is found in one statement with all others and new texts', async () => {
+  test('is found by the same statement as other bounds and new texts', async () => {
     const made = await placed(texts)
     asked = []
     const names = Array.from({ length: 40 }, (_, index) => `Mum ${10 + index}`)
@@ -368,7 +368,7 @@ describe('The bound of an operand', () => {
     expect(wanted.map((operand) => countBelow(made, operand))).toEqual(await countsBelow([...texts, ...names], wanted))
   })
 
-  test('takes no statement where a text equals it, nor a second time', async () => {
+  test('needs no statement if a text equals the operand, nor a second time', async () => {
     const made = await placed(texts)
     asked = []
     for (const text of ['', ...texts.slice(0, 100)]) await made.ranks.findBound(text)
@@ -379,7 +379,7 @@ describe('The bound of an operand', () => {
     expect(countBelow(made, '')).toBe(0)
   })
 
-  test('is not looked for of more than a hundred operands at once', async () => {
+  test('is found for at most a hundred operands at once; further ones are refused', async () => {
     const made = await placed(texts)
     const found = await Promise.allSettled(Array.from({ length: 150 }, (_, index) => made.ranks.findBound(`Mum ${index}`)))
     expect(found.filter(({ status }) => status === 'fulfilled')).toHaveLength(100)
@@ -389,7 +389,7 @@ describe('The bound of an operand', () => {
     expect(countBelow(made, 'Mum 149')).toBeGreaterThan(0)
   })
 
-  test('of long operands is found in several statements', async () => {
+  test('is found by several statements if operands are long', async () => {
     const made = await placed(texts)
     const long = Array.from({ length: 40 }, (_, index) => `${'Mum'.repeat(650)} ${10 + index}`)
     const names = long.filter((_, index) => index % 3 === 0)
@@ -406,7 +406,7 @@ describe('The bound of an operand', () => {
   })
 })
 
-test('Statements among long texts are short', async () => {
+test('Statements stay short even if the texts are long', async () => {
   const longOf = (number: number) => `${'Mum'.repeat(500)} ${1_000 + number}`
   const long = Array.from({ length: 200 }, (_, index) => longOf(5 * index))
   await fill(long)

@@ -137,7 +137,7 @@ test('columns have the totals and pages of PostgreSQL, by any texts', async () =
   expect(await differences(rounds(250, 3_000))).toEqual([])
 })
 
-test('columns say nothing of the order while a text has no rank, and are right again when it has one', async () => {
+test('columns leave the order to PostgreSQL while a text has no rank, and are right again when it has one', async () => {
   const type = absence.properties.indexOf(propertyOf('type'))
   for (const text of ['name 77 and a half', 'Name 77 and a half', 'ñame']) {
     const [before] = rows.splice(7, 1) as [Row]

@@ -62,7 +62,7 @@ const ofRow = (table: string) => {
   return `${own} and (position + 0, number) > ${start} and number > coalesce((${known}), 0)`
 }
 
-test('views that show all properties compile to the statements without a condition on names', () => {
+test('the statements for views that show all properties have no condition on names', () => {
   const start = '(l.deleted_position, l.deleted_number)'
   const both = compileChanges([all, wholeView(employee)], null, 51)
   const pieces = ['company', 'employee'].map((table) => eventsOf(table, start, '', '$1')).join(' union all ')
@@ -79,7 +79,7 @@ test('views that show all properties compile to the statements without a conditi
   expect(compileHistory(named, '7', { position: '3', number: '4' }, 51)).toEqual(history)
 })
 
-test('a view that hides properties compiles to a condition whose names are a value, so that all such views share a text', () => {
+test('the condition of a view that hides properties has the names as a value, so that all such views share a text', () => {
   const shown = " and (action <> 'u' or changed && $4::text[])"
   const after = { position: '3', number: '4' }
   const text = (names: string) => compileChanges([employees(...names.split(' '))], after, 51).text

@@ -80,7 +80,7 @@ test.each([
   expect(update.text).not.toBe(compileUpdate(company, plan(values, null)).text)
 })
 
-test('conditions before the write stay, and one row of several that does not match leaves all to the statement', () => {
+test('conditions before the write stay in the statement; if one row of several does not match, the statement checks all', () => {
   const guard = guardOf('Name=Own', 'Enabled=true', 'Enabled=true')
   const [matching, other] = [row('Own', 'true'), row('Own', 'false')]
   expect(checkedGuard(company, guard, [matching])?.admitted).toEqual([{ before: filtersOf('Name=Own'), after: [] }])
@@ -89,7 +89,7 @@ test('conditions before the write stay, and one row of several that does not mat
   expect(checkedGuard(company, guard, [matching, other])?.shape).not.toBe(checkedGuard(company, guard, [matching])?.shape)
 })
 
-test('of a row, one of two alternatives is enough', () => {
+test('a row has to match only one of two alternatives', () => {
   const either = { ...guardOf('', 'Enabled=true', ''), shape: 'either' }
   const guard = { ...either, admitted: [...either.admitted, { before: [], after: filtersOf('Name=Own') }] }
   expect(checkedGuard(company, guard, [row('Own', 'true')])).toBeNull()

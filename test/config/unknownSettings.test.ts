@@ -8,7 +8,7 @@ const missesOf = (...names: string[]) =>
   nearMisses(Object.fromEntries(names.map((name) => [name, 'x']))).map(({ name, meant }) => `${name}: ${meant}`)
 
 describe('a line of a file', () => {
-  test('that is a setting is fine', () => {
+  test('with a known setting is accepted', () => {
     expect(
       faultsOf(
         Object.keys(settings)
@@ -56,7 +56,7 @@ describe('variables of the environment', () => {
     ])
   })
 
-  test('a setting, and an empty variable, are no near misses', () => {
+  test('neither a setting nor an empty variable is a near miss', () => {
     expect(missesOf(...Object.keys(settings))).toEqual([])
     expect(nearMisses({ RATE_LIMIT: '', LOGLEVEL: undefined })).toEqual([])
   })

@@ -31,7 +31,7 @@ test('a shell sends the first request as written', async () => {
   expect(answer).toContain('"status":"Requested"')
 })
 
-test('a range becomes two parameters, and an example with a quote one word of the shell', () => {
+test('an example of a range has two parameters, and one with a quote is a single word of the shell', () => {
   const texts = { examples: ["O'Brien & Sons"] }
   const [dated, named] = [
     defineEntity('Holiday', { id: identity(), day: date() }),

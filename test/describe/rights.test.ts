@@ -105,7 +105,7 @@ describe('the document of a key', () => {
     expect(propertiesOf('EmployeeWrite')).toEqual(['workPhone', 'workMobile'])
   })
 
-  test('says of an own entity what a create requires, without what the right itself sets', () => {
+  test('requires in a create only what the right itself does not set', () => {
     const ticket = defineEntity('Ticket', {
       id: identity(),
       title: text({ required: true }),

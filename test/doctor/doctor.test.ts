@@ -57,7 +57,7 @@ test('doctor prints OK in each line, and creates nothing, if all is well', async
   expect(await Bun.file(join(folder, 'data')).exists()).toBe(false)
 })
 
-test('it names hooks whose rights do not fit the entities, and has no line if no hook has rights', async () => {
+test('doctor names hooks whose rights do not fit the entities, and has no line about them if no hook has rights', async () => {
   const url = await createDatabase()
   const sql = connect(url)
   const webhooks = async () => (await findingsOf({ DATABASE_URL: url })).filter(({ check }) => check === 'webhooks')
@@ -73,7 +73,7 @@ test('it names hooks whose rights do not fit the entities, and has no line if no
   )
 })
 
-test('it asks for no right that docs/operations/databases.md does not grant', async () => {
+test('doctor needs no right that docs/operations/databases.md does not grant', async () => {
   const page = await Bun.file(join(import.meta.dir, '../../docs/operations/databases.md')).text()
   const granted = new Set(
     [...page.matchAll(/^grant ([a-z, ]+) on ([a-z_, ]+) to roster_app;$/gm)].flatMap(([, rights = '', tables = '']) =>

@@ -242,7 +242,7 @@ describe('costly lists', () => {
       expect((await second).message).toContain('one at a time for each key')
     }))
 
-  test('a list is costly for a minute after one of its text, or of its row, took long', async () => {
+  test('a list is costly for a minute after one with its text, or of the same row, took long', async () => {
     const [a, sleep] = [callerOf('a'), "case when $1 = 'long' then pg_sleep(0.7)::text end"]
     const of = (text: string, value: string): BatchableStatement => ({ text: `select $1, ${text}`, values: [value] })
     const besideCostly = async (

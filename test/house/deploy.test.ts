@@ -103,7 +103,7 @@ describe('the manifests for Kubernetes', () => {
     expect(container.image.split(':')[0]).toBe('roster')
   })
 
-  test('ask the server what it answers, and let it finish', () => {
+  test('have probes that the server answers, and give it time to finish its requests', () => {
     for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
       expect([probe, container[probe].httpGet]).toEqual([
         probe,

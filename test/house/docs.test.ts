@@ -181,7 +181,7 @@ describe('the tables of docs/api.md are those of the code', () => {
   })
 })
 
-test('there are pages with requests, some for programs in Python, which are run where those can be had', () => {
+test('there are pages with requests; those that need Python packages are run if these are installed', () => {
   expect(livePages.map(({ path }) => path)).toContain(README)
   const paths = pages.filter(needsPython).map(({ path }) => path)
   expect(paths.toSorted()).toEqual(['docs/recipes/python.md'])

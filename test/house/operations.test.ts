@@ -47,7 +47,7 @@ describe('docs/operations/log.md has every line of the log', () => {
     expect(listed(LOG)).toEqual([...lines, '<>'].sort())
   })
 
-  test('of which one is not a literal', () => {
+  test('except one, which is not a literal', () => {
     const calls = [...sources.values()].flatMap((text) => [
       ...text.matchAll(/\blog\??\.(?:debug|info|warn|error)\((?!\s*['"`])(\S+?),/g),
     ])

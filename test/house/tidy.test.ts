@@ -187,7 +187,7 @@ describe('what is written about the program is what the program does', () => {
     )
   })
 
-  test('each is thrown somewhere', () => {
+  test('each error code is thrown somewhere', () => {
     // The table's own keys have no quotes.
     expect(Object.keys(errorTable).filter((name) => found(new RegExp(`'${name}'`), source).length === 0)).toEqual([])
   })

@@ -103,7 +103,7 @@ describe('a URL in which the framework finds another path', () => {
     }
   })
 
-  test('HTTP/1.0 without a Host finds nothing at a path that only ends as a known one', async () => {
+  test('a request of HTTP/1.0 without a Host is 404 if its path only ends like a known one', async () => {
     for (const path of ['/nothing/livez', '/nothing/Companies', '/nothing/Companies/1']) {
       const answer = await exchange(server.url, `GET ${path} HTTP/1.0\r\nAuthorization: ApiKey ${KEY}\r\n\r\n`)
       expect([path, answer.slice(9, 12)]).toEqual([path, '404'])

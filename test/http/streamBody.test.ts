@@ -99,7 +99,7 @@ test('D55: a slow client is disconnected before it has a thousand rows, however 
   expect(await ended.promise).toBe(false)
 })
 
-test('an evicted stream ends with the line that says so, though its next text is ready at that moment', async () => {
+test('an evicted stream ends with the line that says so, even if its next text is ready at that moment', async () => {
   const { promise, resolve } = Promise.withResolvers<string>()
   texts = async function* () {
     yield await promise

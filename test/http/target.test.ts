@@ -48,7 +48,7 @@ describe('pathOf', () => {
     [`http://api.example/${'x'.repeat(500)}?y`, `/${'x'.repeat(199)}`],
     [`/${'x'.repeat(500)}`, `/${'x'.repeat(199)}`],
   ])
-  test.each(logged)('%s is logged without its query, secrets and what follows 200 characters', (_, url, path) => {
+  test.each(logged)('%s is logged without its query and secrets, and with at most 200 characters', (_, url, path) => {
     expect(pathOf(url)).toBe(path)
   })
 })

@@ -68,7 +68,7 @@ describe('revoke', () => {
     ['an unknown name', 'deploy', 'there is no valid key named "deploy".'],
     ['a misspelt name', 'Cii', 'there is no valid key named "Cii". Did you mean ci?'],
     ['a name revoked before', 'gone', 'there is no valid key named "gone".'],
-  ])('is refused for %s, and servers have nothing to read', async (_, name, message) => {
+  ])('is refused for %s, and the version stays, so that servers read nothing', async (_, name, message) => {
     for (const made of ['ci', 'gone']) await store.create(recordOf(made))
     await store.revoke('gone')
     const version = await source.version()
@@ -129,7 +129,7 @@ describe('rights as addresses', () => {
     await expect(store.create(key)).rejects.toThrow('api_key_one_form')
   })
 
-  test('are those of the next key after a rotation', async () => {
+  test('stay the same in a rotation', async () => {
     await store.create({ ...recordOf('payroll'), ...addressesOf('read Absences') })
     const fresh = recordOf('payroll')
     expect(await store.rotate('payroll', fresh, 0)).toMatchObject(addressesOf('read Absences'))
@@ -151,7 +151,7 @@ describe('a key with an end', () => {
     expect(await source.version()).not.toBe(version)
   })
 
-  test('keeps its name for itself until then, and leaves it afterwards', async () => {
+  test('has its name alone until it ends; then the name is free', async () => {
     await store.create(recordOf('ci'), HOUR_MS)
     await expect(store.create(recordOf('ci'), HOUR_MS)).rejects.toThrow('a key named "ci" exists already')
     await endNow('ci')
@@ -201,7 +201,7 @@ describe('changeTerms', () => {
     )
   })
 
-  test('leaves what is not given', async () => {
+  test('keeps the terms that are not named', async () => {
     await store.create({ ...recordOf('ci'), ...addressesOf('read Absences') }, HOUR_MS)
     await store.changeTerms('ci', { limits: null })
     expect(await lineOf('ci')).toMatchObject({ ...addressesOf('read Absences'), limits: null, ends: expect.any(String) })

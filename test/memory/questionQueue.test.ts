@@ -119,7 +119,7 @@ async function refreshOften(copy: TableCopy) {
 }
 
 describe('Copies of several tables that are asked about together', () => {
-  test('are of one moment, beside writers of both and questions about each', async () => {
+  test('are of one snapshot, beside writers of both and questions about each', async () => {
     let isOver = false
     const writing = [1, 2, 3].map(() => writePairs(() => isOver))
     let compared = 0

@@ -64,7 +64,7 @@ test('changed rows are taken in within several turns of the event loop, in which
   expect([copy.settled(), copy.columns.rows, copy.table === null]).toEqual([null, 5_030, false])
 })
 
-test('a copy whose changed rows cannot be taken in ends, and those that wait until it is settled are told', async () => {
+test('a copy whose changed rows cannot be taken in ends, and lists that wait for it get no table', async () => {
   const copy = await copyFromBefore(async () => undefined)
   await copy.catchUpAfterLoad()
   // Beyond 2^53, where an id has no code.
@@ -114,7 +114,7 @@ test('a list that comes while too many changes are found does not wait for the c
   expect([copy.columns.rows, copy.table === null, lost]).toEqual([7_030, false, null])
 })
 
-test('a copy whose changes take PostgreSQL too long fails no list, and ends if its catch-up takes too long as well', async () => {
+test('no list fails if PostgreSQL takes too long to read changes; the copy ends if its catch-up takes too long, too', async () => {
   const impatient = new Database({ url, poolSize: 2, prepare: true, statementMsMax: 1 })
   try {
     const copy = await copyFromBefore(async () => undefined, impatient)
@@ -226,7 +226,7 @@ test.each([
   ])
 })
 
-test('a run and change lines from a dump of another cluster are replaced', async () => {
+test('the run and the change lines that a dump of another cluster has brought are replaced', async () => {
   await sql`update row_change_run set run = 'of another cluster', kept_from = '9000000000'`
   await sql`insert into row_change (transaction, relation) values ('9000000000', 'company'::regclass)`
   const copy = await copyFromBefore(() => sql`update company set name = 'changed' where id = 1`)

@@ -39,7 +39,7 @@ test('a cursor is read as it was written, and null differs from an empty value',
 describe('an altered cursor is invalid', () => {
   const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
-  test('with any character replaced by any other', () => {
+  test('if any character is replaced by another one', () => {
     // All three lengths that base64 has an end for.
     for (const id of ['7', '77', '777']) {
       const text = write(QUERY, { ...seek, position: ['Approved', null, id] })
@@ -52,7 +52,7 @@ describe('an altered cursor is invalid', () => {
     }
   })
 
-  test('with one character more or less', () => {
+  test('if it has one character more or less', () => {
     const text = write(QUERY)
     for (let index = 0; index <= text.length; index++) {
       for (const more of ['A', '=', ' ', '\n', '.', '%'])
@@ -62,7 +62,7 @@ describe('an altered cursor is invalid', () => {
     for (const other of ['', '=', text + text, text.slice(0, 22), 'A'.repeat(100_000)]) expect(read(QUERY, other)).toBeNull()
   })
 
-  test('with another secret', () => {
+  test('if another secret has signed it', () => {
     expect(new Cursors('Secret').read(wholeView(absence), parseList(wholeView(absence), QUERY), write(QUERY))).toBeNull()
   })
 })

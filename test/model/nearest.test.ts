@@ -16,6 +16,6 @@ const neighbors = titled<readonly [string, string | null]>([
   // The shorter the name, the nearer it must be; one that is too long is not compared.
   ...['Colour', 'Date', 'Months', '', 'xy', 'a'.repeat(65)].map((name) => [name, null] as const),
 ])
-test.each(neighbors)('the known name near to "%s"', (_, name, near) => {
+test.each(neighbors)('the known name that is nearest to "%s"', (_, name, near) => {
   expect(suggest(name, KNOWN)).toBe(near === null ? '' : ` Did you mean ${near}?`)
 })

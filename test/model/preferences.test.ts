@@ -33,7 +33,7 @@ describe('HTML is only for clients that prefer it to JSON', () => {
     expect(prefersHtml('a/b;q=0.1,'.repeat(1_500))).toBe(false)
   })
 
-  test('a weight that cannot be read counts as none given', () => {
+  test('an invalid weight counts as a missing one', () => {
     expect(prefersHtml('text/html;q=high, application/json;q=0.9')).toBe(true)
     expect(prefersHtml('text/html;q=0.5, application/json;q=-1')).toBe(false)
   })

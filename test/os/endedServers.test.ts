@@ -90,7 +90,7 @@ if (globalThis.process.platform === 'linux' && statfsSync(temporaryFolder().path
       expect(isFreed(path)).toBe(false) // nothing is left to free
     })
 
-    test('is undone by their next start, which allocates all space again', () => {
+    test('lasts until their next start, which allocates all space again', () => {
       const path = leave()
       expect(isFreed(path)).toBe(true)
       const file = new RegionFile(join(path, 'keys'), 'shape', WORDS)

@@ -44,7 +44,7 @@ describe('withDeadline', () => {
     throw new Error('late')
   }
 
-  test('passes on what settles in time, also an error, without calling onMiss', async () => {
+  test('passes on a result or an error that comes in time, without calling onMiss', async () => {
     expect(await withDeadline(Promise.resolve('value'), 1_000, late)).toBe('value')
     await expect(withDeadline(Promise.reject(new Error('own')), 1_000, late)).rejects.toThrow('own')
     let isMissed = false

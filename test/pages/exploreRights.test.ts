@@ -50,7 +50,7 @@ describeInBrowser('/explore with a key of few rights', () => {
   const linksOf = (page: Page) =>
     page.locator('main a, aside a').evaluateAll((links) => links.map((link) => link.getAttribute('href')))
 
-  test('opens the first resource that the key may read, and leads nowhere else', async () => {
+  test('/explore opens the first resource that the key may read, and has links to no others', async () => {
     const { page, complaints, refused } = await open(calendar.text)
     await page.getByRole('heading', { name: 'Absences' }).waitFor()
     await page.locator('tbody tr').nth(1).waitFor()
@@ -74,7 +74,7 @@ describeInBrowser('/explore with a key of few rights', () => {
     expect([complaints, refused]).toEqual([[], []])
   })
 
-  test('opens a row with links to the rows that the key may read', async () => {
+  test('/explore opens a row with links only to rows that the key may read', async () => {
     const { page, complaints, refused } = await open(calendar.text, '#/Absences?row=1')
     await page.getByRole('link', { name: 'Open employee' }).waitFor()
     await page.keyboard.press('Escape')
@@ -94,7 +94,7 @@ describeInBrowser('/explore with a key of few rights', () => {
     expect([complaints, refused]).toEqual([[], []])
   })
 
-  test('sums up what the key may read', async () => {
+  test('/explore offers sums only of what the key may read', async () => {
     const { page, complaints, refused } = await open(calendar.text, '#/Absences?view=summary')
     await page.locator('svg').waitFor()
     const measures = await page.getByLabel('Show').locator('option').allInnerTexts()
@@ -102,7 +102,7 @@ describeInBrowser('/explore with a key of few rights', () => {
     expect([complaints, refused]).toEqual([[], []])
   })
 
-  test('says which resource there is not for the key, and shows the others', async () => {
+  test('/explore says which resource the key may not read, and shows the others', async () => {
     const { page } = await open(names.text, '#/Absences?Status=Approved')
     await page.getByText('There is no resource Absences, or this key may not read it.').waitFor()
     await page.getByRole('link', { name: 'Companies' }).click()
@@ -112,19 +112,19 @@ describeInBrowser('/explore with a key of few rights', () => {
     await page.getByRole('heading', { name: 'Changes' }).waitFor()
   })
 
-  test('says that a key may read nothing, and what it may do', async () => {
+  test('/explore says that a key may read nothing, and what it may do', async () => {
     const { page } = await open(sender.text)
     await page.getByText('This key may read nothing here. It may:').waitFor()
     expect(await page.locator('main li').allInnerTexts()).toEqual([sender.record.addresses as string])
     expect(await page.locator('nav a').count()).toBe(0)
   })
 
-  test('says why a key has no rights any more', async () => {
+  test('/explore says why a key has no rights any more', async () => {
     const { page } = await open(outdated.text)
     await page.getByText(/^The key has no rights any more: .* has no parameter "Colour"/).waitFor()
   })
 
-  test('begins with what the next key may read', async () => {
+  test('/explore begins with a resource that the next key may read', async () => {
     const { page } = await open(names.text)
     await page.getByText('Acme').waitFor()
     await page.getByRole('button', { name: 'Forget' }).click()
@@ -134,7 +134,7 @@ describeInBrowser('/explore with a key of few rights', () => {
     expect(await page.locator('nav a').allInnerTexts()).toEqual(['Absences', 'Employees'])
   })
 
-  test('tells in words that a key was revoked while the page was open', async () => {
+  test('/explore says that the key was revoked while the page was open', async () => {
     const { page } = await open(names.text)
     await page.getByText('Acme').waitFor()
     await server.replaceKeys(keys.filter(({ id }) => id !== names.record.id))

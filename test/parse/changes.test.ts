@@ -10,7 +10,7 @@ const parse = (query: string) => parseChanges(query, ENTITIES)
 const TOKEN = { run: '0123456789ab', position: '4711', number: '12' }
 
 describe('the parameters of the change feed', () => {
-  test('have defaults, and bounds to which values are set', () => {
+  test('have defaults, and bounds; values beyond become the nearest bound', () => {
     expect(parse('')).toEqual({ after: null, entities: null, pageSize: 100, waitMs: 0, hasRows: false })
     expect(parse('pagesize=1000&WAIT=99')).toMatchObject({ pageSize: 500, waitMs: 30_000 })
     expect(parse('PageSize=0&wait=-1')).toMatchObject({ pageSize: 1, waitMs: 0 })
@@ -65,7 +65,7 @@ describe('a sealed token', () => {
   const tokens = new SealedTokens(() => 'secret')
   const plain = writeToken(TOKEN)
 
-  test('is read as the plain one that it was made of, and so is a plain one', () => {
+  test('is read as the plain token that it was made of; a plain token is read, too', () => {
     expect(tokens.read(tokens.seal(plain))).toEqual(TOKEN)
     expect(tokens.read(plain)).toEqual(TOKEN)
     expect(tokens.readSealed(tokens.seal(plain))).toEqual(TOKEN)
@@ -73,7 +73,7 @@ describe('a sealed token', () => {
     expect(tokens.seal(plain)).toBe(new SealedTokens(() => 'secret').seal(plain))
   })
 
-  test('has the same length for all positions, and no characters of them', () => {
+  test('has the same length for all positions, and contains nothing of them', () => {
     const far = { run: TOKEN.run, position: '9223372036854775807', number: '9223372036854775807' }
     const [one, other] = [TOKEN, far].map((token) => tokens.seal(writeToken(token))) as [string, string]
     expect(tokens.read(other)).toEqual(far)
@@ -81,7 +81,7 @@ describe('a sealed token', () => {
     expect(Buffer.from(one, 'base64url').toString('latin1')).not.toContain(TOKEN.run)
   })
 
-  test('is of no run if it was altered, or sealed with another secret, and refused in another form', () => {
+  test('is of no run if it was altered, or sealed with another secret; in another form it is refused', () => {
     const sealed = tokens.seal(plain)
     const altered = Array.from(
       sealed,

@@ -16,7 +16,7 @@ test.each([
   for (const text of texts) expect(() => parseSort(wholeView(company), text, [])).toThrow(hint)
 })
 
-test('a sort by an unknown name lists the names if none is near, also after thousands of signs', () => {
+test('the error of a sort by an unknown name lists the names if none is near, also after thousands of signs', () => {
   for (const text of ['desc', `${':'.repeat(3_000)}desc`])
     expect(() => parseSort(wholeView(company), text, [])).toThrow(
       /^Companies cannot be sorted by "[^"]*"\. There are Id, Name and Enabled\.$/,

@@ -63,7 +63,7 @@ describe('the rows of an array', () => {
     ['escapes', `"N":"${'\\"'.repeat(100_001)}`],
     ['values', `"N":[${'1,'.repeat(1_100)}`],
     ['nesting', `"N":${'['.repeat(2_048)}`],
-  ])('are refused for too much of %s while their end is looked for', async (_, start) => {
+  ])('are refused for too many %s before their end is found', async (_, start) => {
     const refused = { code: 'InvalidJson', target: '[1]' }
     for (const text of [`[{},{${start}`, `[{},{${start}"}]`])
       await expect(findRows(new UnparsedRows(text, 'array'))).rejects.toMatchObject(refused)

@@ -103,7 +103,7 @@ describe('A database with all single migrations', () => {
     ])
   })
 
-  test('is no fault to the doctor', async () => {
+  test('is no fault for roster doctor', async () => {
     const url = await open()
     await migrate(url, MIGRATIONS)
     expect(await findingOfDoctor(url)).toMatchObject({ state: 'ok', text: `all ${FILES.length} are applied` })
@@ -141,7 +141,7 @@ describe('A database that lacks the last of the single migrations', () => {
     expect(await filesOf(url)).toEqual(SINGLE_MIGRATIONS.slice(0, -1))
   })
 
-  test('is refused by commands, and is a fault to the doctor', async () => {
+  test('is refused by commands, and is a fault for roster doctor', async () => {
     const url = await open()
     for (const words of [['migrate'], ['migrate', '--dry-run'], ['seed', '--rows', '10']])
       expect(await rosterHere(words, { DATABASE_URL: url })).toMatchObject({

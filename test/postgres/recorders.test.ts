@@ -131,7 +131,7 @@ describe('recorded changes', () => {
     expect(await migrate(own, path)).toHaveLength(2)
   })
 
-  test('changes are recorded of columns that have names of the triggers’ variables', async () => {
+  test('changes are recorded of columns whose names are those of variables of the triggers', async () => {
     const names =
       'o n r v pair place asker ids noted name value was is_now differs position entity key changed tg_op tg_relid tg_table_name new_rows old_rows'
     const columns = [...names.split(' '), '50% @'].map((column) => `"${column}" text`)

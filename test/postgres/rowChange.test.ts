@@ -79,13 +79,13 @@ describe('rows of row_change', () => {
     ['the mark of another transaction', `select set_config('roster.noted', '3 0 ,@,', false)`],
     ['an empty mark', `set roster.noted = ''`],
     ['a mark that is none', `set roster.noted = 'x y z'`],
-  ])('a session that sets %s leaves lines', async (_, setting) => {
+  ])('a session that sets %s still writes lines', async (_, setting) => {
     const [table] = await sql`select 'absence'::regclass::oid::text as oid`
     const set = setting.replace('@', table?.oid)
     expect(await linesAfter(set, `update absence set reason = 'x' where id = 1`)).toEqual(['1'])
   })
 
-  test('a mark of one transaction has no effect in the next one', async () => {
+  test('a mark that one transaction sets has no effect in the next one', async () => {
     const own = await sql.reserve()
     await own`begin`
     await own`truncate company cascade`

@@ -124,7 +124,7 @@ describe('a create', () => {
   })
   const parse = (right: string) => () => parseRights([right], [note])
 
-  test('must be able to set what a row needs, by fields or by its filters', () => {
+  test('must be able to set all required properties, by fields or by its filters', () => {
     expect(parse('create Notes?fields=Done')).toThrow(
       'a row needs Title and Size: add it to fields, or set it, as in Title=<value>.',
     )
@@ -243,7 +243,7 @@ describe('a copied property', () => {
     [['read Employees?fields=Manager,DisplayName', 'update Employees?fields=ManagerId']],
   ])('%j is accepted', accepts)
 
-  test('is found behind a property that is computed from it', () => {
+  test('is also found through a property that is computed from it', () => {
     const box = defineEntity('Box', { id: identity(), label: text() })
     const item = defineEntity('Item', {
       id: identity(),

@@ -173,7 +173,7 @@ const thing = defineEntity('Thing', {
 })
 linkReferences([thing])
 
-test('An object stands for its present parts, in a right to write for those that clients write: a later part is in no right', () => {
+test('An object in a right means the parts that it has now (in a right to write those that clients write): a later part is in no right', () => {
   const namesOf = (right: string) =>
     parseRight(right, [thing]).map(({ text, properties }) => [text, properties?.map(({ name }) => name)])
   expect(namesOf('update Things?fields=Size')).toEqual([

@@ -24,18 +24,18 @@ describe('rights of --rights', () => {
     expect(access.delete).toEqual({ guard: null })
   })
 
-  test('a right to write is none to read, and one to read none to write', () => {
+  test('do not include reading in a right to write, nor writing in a right to read', () => {
     expect(list('Companies:write').accessTo(companies)).toMatchObject({ read: null, create: {}, update: {}, delete: {} })
     expect(list('Companies:read').accessTo(companies)).toMatchObject({ create: null, update: null, delete: null })
     expect(list('Companies:read').accessTo(absences).read).toBeNull()
   })
 
-  test('are refused as they are written', () => {
+  test('are refused in the form in which they were written', () => {
     expect(list('').refusal(companies, 'update')).toBe('The key does not have the right Companies:write.')
     expect(list('').refusal(companies, 'read')).toBe('The key does not have the right Companies:read.')
   })
 
-  test('are data as others are', () => {
+  test('are also available as data, like rights by address', () => {
     expect(list('*:read,Companies:write').rights.map(({ text }) => text)).toEqual([
       'read Absences',
       'read Companies',
@@ -46,7 +46,7 @@ describe('rights of --rights', () => {
     ])
   })
 
-  test('of an entity that no longer exists are no fault', () => {
+  test('to an entity that no longer exists are ignored', () => {
     expect(list('Gone:read,Companies:read').fault).toBeNull()
     expect(list('Gone:read,Companies:read').accessTo(companies).read).toBe(wholeView(companies))
   })
@@ -66,14 +66,14 @@ describe('the right to read', () => {
     expect(read('read Companies?fields=Id,Name,Enabled').accessTo(companies).read).toBe(wholeView(companies))
   })
 
-  test('is the same object for keys of the same text, and its view that of keys with another second right', () => {
+  test('is the same object for keys with the same text; keys that differ in another right share its view', () => {
     const text = 'read Absences?Status=Approved'
     expect(read(text)).toBe(read(text))
     expect(read(text, 'read Companies')).not.toBe(read(text))
     expect(read(text, 'read Companies').accessTo(absences).read).toBe(read(text).accessTo(absences).read as never)
   })
 
-  test('gives nothing else', () => {
+  test('gives no other access', () => {
     const rights = read('read Absences')
     expect(rights.accessTo(absences)).toMatchObject({ create: null, update: null, delete: null })
     expect(rights.accessTo(companies)).toMatchObject({ read: null, create: null, update: null, delete: null })
@@ -92,7 +92,7 @@ describe('the right to create', () => {
     expect(create?.guard).toBeNull()
   })
 
-  test('checks what a body can set', () => {
+  test('checks the filters by properties that a body can set', () => {
     const { create } = read('create Absences?Status=New&Reason[begins]=A&fields=Status,Reason,EmployeeId').accessTo(absences)
     expect(create?.guard?.admitted.map(({ before, after }) => [texts(before), texts(after)])).toEqual([
       [[], ['Status=New', 'Reason[begins]A']],
@@ -122,7 +122,7 @@ describe('the right to create', () => {
     expect(create?.guard?.admitted.map(({ after }) => texts(after))).toEqual([['EmployeeId.CompanyId=5']])
   })
 
-  test('asks whether the key may read the row', () => {
+  test('has a guard that tells whether the key may read the new row', () => {
     const { create } = read('read Companies?Enabled=true', 'create Companies').accessTo(companies)
     expect(texts(create?.guard?.readable ?? [])).toEqual(['Enabled=true'])
   })
@@ -135,13 +135,13 @@ describe('references', () => {
     return [...((create ?? update)?.guard?.references ?? [])].map(([{ name }, filters]) => [name, texts(filters)])
   }
 
-  test('must be rows that the key may read', () => {
+  test('must name rows that the key may read', () => {
     expect(referencesOf('create Absences')).toEqual([['EmployeeId', ['CompanyId=5']]])
     expect(referencesOf('update Absences?fields=EmployeeId')).toEqual([['EmployeeId', ['CompanyId=5']]])
     expect(referencesOf('create Absences?EmployeeId=!=7')).toEqual([['EmployeeId', ['CompanyId=5']]])
   })
 
-  test('are exempt where the right itself sets them, or does not let the key set them', () => {
+  test('are not checked if the right itself sets them, or does not let the key set them', () => {
     expect(referencesOf('create Absences?EmployeeId=7')).toEqual([])
     expect(referencesOf('update Absences?fields=EmployeeId becomes EmployeeId=7')).toEqual([])
     expect(referencesOf('update Absences?fields=Reason')).toEqual([])
@@ -159,19 +159,19 @@ describe('the right to update', () => {
     return guard?.admitted.map(({ before, after }) => ({ before: texts(before), after: texts(after) }))
   }
 
-  test('checks before, and after what the key may change', () => {
+  test('checks the row before the update, and afterwards the filters by properties that the key may change', () => {
     expect(admittedBy('update Employees?CompanyId=5&Status=New&fields=Status,WorkPhone')).toEqual([
       { before: ['CompanyId=5', 'Status=New'], after: ['Status=New'] },
     ])
   })
 
-  test('checks after the filters that becomes does not name', () => {
+  test('checks afterwards the filters by properties that `becomes` does not name', () => {
     expect(admittedBy('update Employees?CompanyId=5&Status=New&fields=CompanyId,Status becomes Status=Current')).toEqual([
       { before: ['CompanyId=5', 'Status=New'], after: ['Status=Current', 'CompanyId=5'] },
     ])
   })
 
-  test('checks a path after, if the key may change its reference', () => {
+  test('checks a filter by a path afterwards, if the key may change its reference', () => {
     const admitted = (right: string) => {
       const guard = read(right).accessTo(absences).update?.guard
       return guard?.admitted.map(({ before, after }) => [texts(before), texts(after)])
@@ -191,7 +191,7 @@ describe('the right to update', () => {
     expect(read('update Companies?fields=Name').accessTo(companies).update?.isComplete).toBe(false)
   })
 
-  test('has a guard where rows are hidden, and none where nothing is', () => {
+  test('has a guard if rows are hidden, and none if nothing is', () => {
     expect(read('read Companies?fields=Name', 'update Companies?fields=Name').accessTo(companies).update?.guard).toBeNull()
     const guard = read('read Companies?Enabled=true', 'update Companies').accessTo(companies).update?.guard
     expect(texts(guard?.readable ?? [])).toEqual(['Enabled=true'])
@@ -199,7 +199,7 @@ describe('the right to update', () => {
 })
 
 describe('the right to delete', () => {
-  test('checks before', () => {
+  test('checks the row before the deletion', () => {
     const { delete: remove } = read('delete Absences?Status=Declined').accessTo(absences)
     expect(remove?.guard?.admitted.map(({ before, after }) => [texts(before), texts(after)])).toEqual([[['Status=Declined'], []]])
   })
@@ -212,11 +212,11 @@ describe('the right to delete', () => {
 describe('the shape of a guard', () => {
   const shapeOf = (...rights: string[]) => read(...rights).accessTo(absences).update?.guard?.shape
 
-  test('is that of guards that differ in values', () => {
+  test('is equal for guards that differ only in values', () => {
     expect(shapeOf('update Absences?Status=A&fields=Status')).toBe(shapeOf('update Absences?Status=B&fields=Status') as string)
   })
 
-  test('differs where the SQL does', () => {
+  test('differs if the SQL does', () => {
     const readable = 'read Absences?Status=A&fields=Id'
     const shapes = [
       shapeOf('update Absences?Status=A&fields=Reason'),
@@ -242,7 +242,7 @@ describe('paths of a key', () => {
       .accessTo(absences)
       .read?.related(reference)
 
-  test('lead to what it may read, from there on, too', () => {
+  test('lead only to rows and properties that the key may read, at each step', () => {
     const view = target('read Employees?Department=Sales&fields=Department,ManagerId')
     expect(names(view?.properties)).toEqual(['Id', 'Department', 'ManagerId'])
     expect(texts(view?.filters)).toEqual(['Department=Sales'])
@@ -258,7 +258,7 @@ describe('paths of a key', () => {
     expect(filter?.chain).toBe(wholeView(employees))
   })
 
-  test('are named in the text by which answers are kept: those that differ in what they lead to have different ones', () => {
+  test('are part of the key of cached answers: rights that differ in the targets of paths have different keys', () => {
     const textOf = (...rights: string[]) => read('read Absences', ...rights).accessTo(absences).read?.relatedText
     const texts = [
       textOf(),
@@ -277,7 +277,7 @@ describe('paths of a key', () => {
     expect(textOf('update Employees?fields=Title')).toBe(textOf() as string)
   })
 
-  test('are those of whole entities where the list has the right', () => {
+  test('lead to whole entities for rights of --rights', () => {
     expect(list('*:read').accessTo(absences).read).toBe(wholeView(absences))
     const view = list('Absences:read,Employees:read').accessTo(absences).read
     expect([view?.text, view?.relatedText]).toEqual(['', '-Companies'])
@@ -303,6 +303,6 @@ describe('rights that do not fit the entities', () => {
   })
 })
 
-test('What stands in the list of an older server is not read beside addresses', () => {
+test('A list of rights beside addresses is ignored', () => {
   expect(reader.read({ rights: '*:read', addresses: 'read Companies' }).accessTo(absences).read).toBeNull()
 })
