@@ -43,3 +43,10 @@ test('an object that is null sets only its writable parts to null', () => {
     ['Size.Net', null],
   ])
 })
+
+test('a required text must not be empty, and a PATCH may leave it out', () => {
+  const named = defineEntity('Named', { id: identity(), title: text({ required: true }), note: text() })
+  const parse = (body: Body) => [...parsePartial(named, wholeBody(named), body).values()]
+  expect([parse({ Title: 'x' }), parse({ Note: 'y' })]).toEqual([['x'], ['y']])
+  for (const Title of ['', null]) expect(fault(named, { Title })).toMatchObject({ outcome: 'InvalidValue Title' })
+})
