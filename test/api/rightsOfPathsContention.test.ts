@@ -40,8 +40,11 @@ const WRITES: [form: string, method: string, body: unknown, headers: Record<stri
 ]
 
 /** Moves an employee to a company, as another program may. */
-const moveTo = (id: number, company: number) => (sql: postgres.Sql) =>
-  sql`update employee set company_id = ${company}, company_key = (select name_key from company where id = ${company}) where id = ${id}`
+const moveTo = (id: number, company: number) => (sql: Pick<postgres.Sql, 'unsafe'>) =>
+  sql.unsafe(`update employee set company_id = $1, company_key = (select name_key from company where id = $1) where id = $2`, [
+    company,
+    id,
+  ])
 
 describe.each(WRITES)('%s', (_, method, body, template, good) => {
   const isCreate = method === 'POST'

@@ -65,9 +65,9 @@ function copyOf(entity: Entity): Promise<TableCopy> {
 }
 
 /** A queue whose questions about several tables have the limits of a worker, but for `options`. */
-function queueOf(options: Partial<DatabaseOptions> = {}): QuestionQueue {
+function queueOf(options: Partial<DatabaseOptions> = { lockMsMax: 20 }): QuestionQueue {
   const onStatement = (text: string) => void askedTogether.push(text)
-  return new QuestionQueue(readerOf(poolOf({ lockMsMax: 20, failsAtLocks: true, onStatement, ...options })))
+  return new QuestionQueue(readerOf(poolOf({ failsAtLocks: true, onStatement, ...options })))
 }
 
 /** Values of a property by id, as they are in the copy now. */
@@ -220,7 +220,7 @@ describe('A table that is locked by an alter table', () => {
   })
 
   test('holds up no question about another table, after a joint one without a lock_timeout, as behind a pooler', async () => {
-    queue = queueOf({ lockMsMax: undefined })
+    queue = queueOf({})
     await whileLocked('employee', async () => {
       await Promise.all([refreshOften(companies), queue.refresh(both)])
       expect([queue.versionOf(both), queue.versionOf([companies])]).toEqual([null, expect.any(Number)])
