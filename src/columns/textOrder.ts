@@ -16,7 +16,7 @@ export const TEXTS_MAX = 4_000_000
 /** Exclusive bound of all ranks. */
 export const RANK_END = 0xffff_ffff
 /** Number of texts on each side of a full gap that first get new ranks; it doubles until there is room. */
-const REACH = 16
+const SIDE_TEXTS = 16
 
 /** Texts that one step compares. */
 const PIECE = 16_384
@@ -142,9 +142,9 @@ export class TextOrder {
     const spaceMin = Math.max(1, this.rankEnd / (this.count + 1) / 2)
     let first = from
     let end = to
-    for (let reach = REACH; this.spaceOf(first, end) < spaceMin; reach *= 2) {
-      first = Math.max(0, first - reach)
-      end = Math.min(this.count, end + reach)
+    for (let texts = SIDE_TEXTS; this.spaceOf(first, end) < spaceMin; texts *= 2) {
+      first = Math.max(0, first - texts)
+      end = Math.min(this.count, end + texts)
     }
     this.respace(first, end)
     return true

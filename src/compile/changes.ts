@@ -84,7 +84,7 @@ export function compileChanges(
  * Finds the position up to which a statement may read, so that it reads at most `countMax` events, hidden ones included. No row:
  * the end.
  */
-export function compileReach(views: readonly View[], after: FeedPosition | null, countMax: number): Statement {
+export function compileStretchEnd(views: readonly View[], after: FeedPosition | null, countMax: number): Statement {
   const piece = ({ table }: View) =>
     sql`(select position, number from entity_change where entity = ${word(table)} and ${isAfter(after)} and position < ${SETTLED} order by position, number offset ${integer(countMax)} limit 1)`
   const pieces = join(views.filter(hidesProperties).map(piece), sql` union all `)
@@ -114,7 +114,7 @@ export function compileHistory(
  * Finds the position up to which a statement may read the history of a row, so that it reads at most `countMax` events. No row:
  * the end.
  */
-export function compileHistoryReach(view: View, id: string, after: FeedPosition | null, countMax: number): Statement {
+export function compileHistoryStretchEnd(view: View, id: string, after: FeedPosition | null, countMax: number): Statement {
   // As a subquery: if the planner knew how many it skips, it could sort all events of the row.
   const skipped = sql`(select ${integer(countMax)})`
   const piece = sql`select position, number from ${eventsOf(view, id, after)} order by number offset ${skipped} limit 1`

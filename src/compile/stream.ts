@@ -16,7 +16,8 @@ export function streamColumns(entity: Entity, { sorts, choice }: StreamQuery): r
   if (choice === null) return entity.properties
   const read = new Set(order(entity, sorts).map(({ property }) => property))
   // All parts of an object are read, because it is null only if all of them are.
-  for (const member of choice.members) for (const property of isGroup(member) ? member.whole : [member]) read.add(property)
+  for (const member of choice.members)
+    for (const property of isGroup(member) ? member.allProperties : [member]) read.add(property)
   return [...entity.properties.filter((property) => read.has(property)), ...choice.related]
 }
 

@@ -71,7 +71,7 @@ export interface Group {
   /** Its parts, or those that a request chooses. */
   readonly properties: readonly Property[]
   /** All its parts, also if only some are chosen: the object is null if none of them has a value. */
-  readonly whole: readonly Property[]
+  readonly allProperties: readonly Property[]
 }
 
 /** A rule that `later` is not before `earlier`. The constraint of this name checks it in the table. */
@@ -182,7 +182,7 @@ function toGroup(table: string, key: string, fields: Readonly<Record<string, Fie
   const required = Object.entries(fields).find(([, field]) => field.required)
   if (required) throw new Error(`${key}.${required[0]} of ${table} cannot be required: it is a part of an object`)
   const properties = Object.entries(fields).map(([part, field]) => toProperty(table, [key, part], field, {}, named))
-  return { name: pascalCase(key), key, properties, whole: properties }
+  return { name: pascalCase(key), key, properties, allProperties: properties }
 }
 
 function toProperty(table: string, path: string[], field: Field, siblings: Fields, named: readonly NamedField[]): Property {

@@ -37,8 +37,8 @@ export function withProperties(entity: Entity, visible: ReadonlySet<Property>): 
   const members = entity.members.flatMap((member): (Property | Group)[] => {
     if (!isGroup(member)) return isVisible(member) ? [member] : []
     const properties = member.properties.filter(isVisible)
-    // Whether an object is null must not tell of hidden parts, so `whole` has the visible ones only.
-    return properties.length === 0 ? [] : [{ ...member, properties, whole: properties }]
+    // Whether an object is null must not tell of hidden parts, so `allProperties` has the visible ones only.
+    return properties.length === 0 ? [] : [{ ...member, properties, allProperties: properties }]
   })
   return {
     ...entity,

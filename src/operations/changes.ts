@@ -3,11 +3,11 @@ import {
   CHANGE_COLUMNS,
   compileChanges,
   compileHistory,
-  compileHistoryReach,
+  compileHistoryStretchEnd,
   compileNewest,
   compileNewestShown,
-  compileReach,
   compileRows,
+  compileStretchEnd,
   hidesProperties,
   type Watch,
 } from '../compile/changes.ts'
@@ -49,7 +49,7 @@ interface Events {
   /** Compiles a read of up to `countMax` events after `start`, none of them after `last`; null: up to the end. */
   compile(start: FeedPosition | null, countMax: number, last: FeedPosition | null): Statement
   /** Compiles a read of the position up to which one statement may read. */
-  compileReach(start: FeedPosition | null): Statement
+  compileStretchEnd(start: FeedPosition | null): Statement
 }
 
 /** Reads the events that triggers have recorded. D57 */
@@ -64,7 +64,7 @@ export class Changes {
     return this.readPage(after, query, {
       views,
       compile: (start, countMax, last) => compileChanges(views, start, countMax, last),
-      compileReach: (start) => compileReach(views, start, SCANNED_MAX),
+      compileStretchEnd: (start) => compileStretchEnd(views, start, SCANNED_MAX),
     })
   }
 
@@ -73,7 +73,7 @@ export class Changes {
     return this.readPage(after, query, {
       views: [view],
       compile: (start, countMax, last) => compileHistory(view, id, start, countMax, last),
-      compileReach: (start) => compileHistoryReach(view, id, start, SCANNED_MAX),
+      compileStretchEnd: (start) => compileHistoryStretchEnd(view, id, start, SCANNED_MAX),
     })
   }
 
@@ -83,7 +83,7 @@ export class Changes {
     const untilMs = performance.now() + PAGE_MS_MAX
     const lines: ChangeEvent[] = []
     for (let place = after; ; ) {
-      const last = mayHide ? await this.reachOf(events, place as Exclude<After, 'now'>) : null
+      const last = mayHide ? await this.stretchEndOf(events, place as Exclude<After, 'now'>) : null
       const pageSize = query.pageSize - lines.length
       const compile = (start: FeedPosition | null) => events.compile(start, pageSize + 1, last)
       const page = await this.read(views, compile, place, { ...query, pageSize })
@@ -98,8 +98,8 @@ export class Changes {
   }
 
   /** Returns the position up to which one statement may read, so that it stays within its time; null: the end. */
-  private async reachOf({ compileReach }: Events, after: FeedPosition | null): Promise<FeedPosition | null> {
-    const [row] = await this.database.read(compileReach(after))
+  private async stretchEndOf({ compileStretchEnd }: Events, after: FeedPosition | null): Promise<FeedPosition | null> {
+    const [row] = await this.database.read(compileStretchEnd(after))
     return row ? { position: row[0] as string, number: row[1] as string } : null
   }
 
@@ -115,8 +115,8 @@ export class Changes {
     if (after !== null && after !== 'now') requireKept(after, first)
     const found = rows.filter(({ position }) => position !== null)
     const page = found.slice(0, pageSize)
-    const viewOf = (name: string) => views.find(({ table }) => table === name) as View
-    const plain = page.map((row) => ({ ...row, token: writeToken(row), entity: viewOf(row.entity) }))
+    const viewNamed = (name: string) => views.find(({ table }) => table === name) as View
+    const plain = page.map((row) => ({ ...row, token: writeToken(row), entity: viewNamed(row.entity) }))
     const lines = hasRows && plain.length > 0 ? await this.withRows(plain) : plain
     const more = found.length > pageSize
     // All events before `settled` were read. A history also has later ones; transactions in progress may still add events before

@@ -63,7 +63,7 @@ function valueWriter(kind: Kind, index: number): Write {
 
 /** Returns a writer of an object, which is null if none of its parts has a value. */
 function groupWriter(group: Group, columns: readonly Property[]): Write {
-  const parts = group.whole.map((property) => columns.indexOf(property))
+  const parts = group.allProperties.map((property) => columns.indexOf(property))
   const write = choiceWriter({ members: group.properties }, columns)
   return (row) => {
     // A part that is not among the columns may have a value, so the object is written.

@@ -112,14 +112,14 @@ function compile(members: readonly (Property | Group)[], columns: readonly Prope
   const columnOf = (property: Property) => columns.indexOf(property)
   const parts = members.map((member, index) => {
     const prefix = encoder.encode(`${index === 0 ? '{' : ','}${JSON.stringify(keyOf(member))}:`)
-    if (!isGroup(member)) return { prefix, column: columnOf(member), whole: null, write: null }
-    return { prefix, column: -1, whole: member.whole.map(columnOf), write: compile(member.properties, columns) }
+    if (!isGroup(member)) return { prefix, column: columnOf(member), ofObject: null, write: null }
+    return { prefix, column: -1, ofObject: member.allProperties.map(columnOf), write: compile(member.properties, columns) }
   })
   return (rows, index, into) => {
-    for (const { prefix, column, whole, write } of parts) {
+    for (const { prefix, column, ofObject, write } of parts) {
       into.raw(prefix)
       if (write === null) rows.write(index, column, into)
-      else if (hasAny(rows, index, whole)) write(rows, index, into)
+      else if (hasAny(rows, index, ofObject)) write(rows, index, into)
       else into.raw(NONE)
     }
     into.raw(END)

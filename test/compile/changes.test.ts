@@ -3,10 +3,10 @@ import {
   CHANGE_COLUMNS,
   compileChanges,
   compileHistory,
-  compileHistoryReach,
+  compileHistoryStretchEnd,
   compileNewest,
   compileNewestShown,
-  compileReach,
+  compileStretchEnd,
 } from '../../src/compile/changes.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
@@ -125,14 +125,14 @@ test('a statement reads up to the last of the events that it may read, in the or
   await sql`
     insert into entity_change (position, entity, id, action, key, changed)
     select 5 + n / 3, 'employee', n, 'u', 'k', '{title}' from generate_series(1, 9) as n`
-  const reach = async (countMax: number, after: string | null, ...views: View[]) => {
-    const { text, values } = compileReach(views, after === null ? null : { position: after, number: '0' }, countMax)
+  const endOf = async (countMax: number, after: string | null, ...views: View[]) => {
+    const { text, values } = compileStretchEnd(views, after === null ? null : { position: after, number: '0' }, countMax)
     return (await sql.unsafe(text, values as string[]).values()).map((row) => row.join(' '))
   }
-  expect(await reach(3, null, employees('Type'))).toEqual(['6 4'])
-  expect(await reach(3, '6', all, employees('Type'))).toEqual(['7 6'])
-  expect(await reach(8, null, employees('Type'))).toEqual(['8 9'])
-  expect(await reach(9, null, employees('Type'))).toEqual([])
+  expect(await endOf(3, null, employees('Type'))).toEqual(['6 4'])
+  expect(await endOf(3, '6', all, employees('Type'))).toEqual(['7 6'])
+  expect(await endOf(8, null, employees('Type'))).toEqual(['8 9'])
+  expect(await endOf(9, null, employees('Type'))).toEqual([])
   const upTo = compileChanges([employees('Title')], null, 9, { position: '6', number: '4' })
   const rows = await sql.unsafe(upTo.text, upTo.values as string[]).values()
   expect(rows.map((row) => row[CHANGE_COLUMNS.indexOf('id')])).toEqual(['1', '2', '3', '4'])
@@ -153,8 +153,8 @@ test('a history is read up to the last of the events that a statement may read, 
   for (const after of [null, ...Array.from({ length: 30 }, (_, index) => placeOf(index + 1))]) {
     const later = own.filter((number) => number > Number(after?.number ?? 0))
     for (const countMax of [1, 3, 20]) {
-      const [reach] = await run(compileHistoryReach(view, '1', after, countMax))
-      expect(reach ?? []).toEqual(later[countMax] === undefined ? [] : Object.values(placeOf(later[countMax])))
+      const [end] = await run(compileHistoryStretchEnd(view, '1', after, countMax))
+      expect(end ?? []).toEqual(later[countMax] === undefined ? [] : Object.values(placeOf(later[countMax])))
       const last = later[countMax] === undefined ? null : placeOf(later[countMax])
       const rows = await run(compileHistory(view, '1', after, 50, last))
       expect(rows.map((row) => row[numberAt])).toEqual(later.length === 0 ? [null] : later.slice(0, countMax + 1).map(String))
