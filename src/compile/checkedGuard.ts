@@ -45,14 +45,14 @@ function decidesReadable(entity: Entity, filters: readonly Filter[]): boolean {
 
 const checkedOf = memoize((entity: Entity) =>
   memoize((guard: Guard): Checked => {
-    const decided = guard.admitted.flatMap(({ after }) => after.filter((filter) => isDecided(entity, filter)))
+    const decided = guard.pairs.flatMap(({ after }) => after.filter((filter) => isDecided(entity, filter)))
     const readable = guard.readable && decidesReadable(entity, guard.readable) ? [] : guard.readable
     const otherwise = { ...guard, readable, shape: `${guard.shape} readable ${readable?.length}` }
-    const admitted = guard.admitted.map(({ before, after }) => ({
+    const pairs = guard.pairs.map(({ before, after }) => ({
       before,
       after: after.filter((filter) => !decided.includes(filter)),
     }))
-    const ifMatched = { ...otherwise, admitted, shape: `${otherwise.shape} matched` }
+    const ifMatched = { ...otherwise, pairs, shape: `${otherwise.shape} matched` }
     return { decided, ifMatched: nullIfNothing(ifMatched), otherwise: nullIfNothing(otherwise) }
   }),
 )
@@ -69,7 +69,7 @@ function isMatched(filter: Filter, values: Assignments): boolean {
 }
 
 function nullIfNothing(guard: Guard): Guard | null {
-  const { admitted, references, readable } = guard
-  const admitsAll = admitted.some(({ before, after }) => before.length === 0 && after.length === 0)
+  const { pairs, references, readable } = guard
+  const admitsAll = pairs.some(({ before, after }) => before.length === 0 && after.length === 0)
   return admitsAll && references.size === 0 && (readable ?? []).length === 0 ? null : guard
 }

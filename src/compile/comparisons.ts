@@ -38,8 +38,8 @@ export interface GuardCondition {
 }
 
 /** Conditions of a guard, in the order in which `compileComparison` and `compileRowComparisons` select whether they hold. */
-export function guardConditions({ admitted }: Guard): GuardCondition[] {
-  return admitted.flatMap(({ before, after }, pair) => [
+export function guardConditions({ pairs }: Guard): GuardCondition[] {
+  return pairs.flatMap(({ before, after }, pair) => [
     ...before.map((filter): GuardCondition => ({ pair, time: 'before', filter })),
     ...after.map((filter): GuardCondition => ({ pair, time: 'after', filter })),
   ])
@@ -88,8 +88,8 @@ export function compileRowComparisons(
   )
 }
 
-function comparisons({ admitted }: GuardParts, stored: ValueOf, written: ValueOf): Sql[] {
-  return admitted
+function comparisons({ pairs }: GuardParts, stored: ValueOf, written: ValueOf): Sql[] {
+  return pairs
     .flatMap(({ before, after }) => [...conditionsOf(before, stored), ...conditionsOf(after, written)])
     .map((condition) => sql`(${condition}) is true`)
 }

@@ -38,7 +38,7 @@ export function compileCreate(entity: Entity, plan: WritePlan): BatchableStateme
       return { text: toStatement(write, [...paramsOf(operands), ...claimed, ...guarded.params, key]).text, batch: null }
     }
     const { text } = toStatement(insertOne(single, setAuditKey(key)), [...paramsOf(operands), ...guarded.params, key])
-    const isChecked = parts.admitted.length > 0
+    const isChecked = parts.valueConditions.length > 0
     const batch = isChecked ? insertAdmitted(parts, operands, guarded, key) : insertMany(parts, operands, guarded, key)
     return { text, batch }
   })
@@ -53,7 +53,7 @@ export interface InsertParts {
   readonly returning: Sql
   readonly referenced: readonly ReferencedRow[]
   /** Conditions on the new values. */
-  readonly admitted: readonly Sql[]
+  readonly valueConditions: readonly Sql[]
   /** Columns that match a returned row to its run: the references. */
   readonly keyColumns: NonNullable<Batch['keyColumns']>
 }
@@ -75,7 +75,7 @@ export function insertParts(
     values: commaList(assigned.map(({ value }) => value)),
     returning: sql`returning ${columns(entity)}, xmin::text${readableColumn(entity, guard, sql``)}`,
     referenced: referencedRows(changed, operands, guard),
-    admitted: admittedConditions(guard, written, written),
+    valueConditions: admittedConditions(guard, written, written),
     keyColumns: changed.flatMap((property, value) =>
       property.reference ? [{ value, column: entity.properties.indexOf(property) }] : [],
     ),
@@ -91,8 +91,8 @@ function skippingTaken(parts: InsertParts): InsertParts {
 }
 
 /** Inserts a row if the guard admits it, the rows that it refers to exist, and `condition` holds. */
-function insertOne({ insert, values, returning, referenced, admitted }: InsertParts, condition: Sql): Sql {
-  const conditions = join([condition, ...admitted], sql` and `)
+function insertOne({ insert, values, returning, referenced, valueConditions }: InsertParts, condition: Sql): Sql {
+  const conditions = join([condition, ...valueConditions], sql` and `)
   if (referenced.length === 0) return sql`${insert} select ${values} where ${conditions} ${returning}`
   // `offset 0` keeps the planner from looking up twice, for the condition and for the value.
   return sql`
@@ -130,7 +130,7 @@ function insertAdmitted(parts: InsertParts, operands: readonly Operand[], guard:
   const { insert, returning, referenced } = parts
   const value = columnOf(operands)
   const ofRuns = (piece: Sql) => replaceParams(piece, value)
-  const admitted = withoutEstimate(parts.admitted.map(ofRuns))
+  const admitted = withoutEstimate(parts.valueConditions.map(ofRuns))
   const text = compileBatchWrite(operands, guard.params, keyId, ({ from }, settings) => {
     const conditions = join([settings, ...admitted], sql` and `)
     const runs =

@@ -61,7 +61,7 @@ function insertAll(
   isClaimed: boolean,
 ): Sql {
   const operands = operandsOf(changed)
-  const { insert, values, returning, referenced, admitted } = insertParts(entity, changed, operands, guard)
+  const { insert, values, returning, referenced, valueConditions } = insertParts(entity, changed, operands, guard)
   const value = columnOf(operands)
   const { from } = batchInput(operands, arrays)
   // Bulk creates of one table run one after the other, also those of other servers. Otherwise two whose rows share unique values,
@@ -74,7 +74,7 @@ function insertAll(
   // The conditions of each row: the guard admits it, the rows that it refers to exist, and its unique values are free. All rows
   // must meet them. An aggregate would skip a condition that is neither true nor false.
   const conditions = [
-    ...admitted.map((condition) => sql`(${condition}) is true`),
+    ...valueConditions.map((condition) => sql`(${condition}) is true`),
     ...(referenced.length === 0 ? [] : [allFound(referenced)]),
     ...uniqueConditions(entity, changed, operands, null),
   ]

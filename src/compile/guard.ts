@@ -21,7 +21,7 @@ export interface Condition {
 
 /** Parts of a guard in one statement, with their parameters. */
 export interface GuardParts {
-  readonly admitted: readonly { readonly before: readonly Condition[]; readonly after: readonly Condition[] }[]
+  readonly pairs: readonly { readonly before: readonly Condition[]; readonly after: readonly Condition[] }[]
   /** By changed reference, the conditions that the referenced row must match. */
   readonly references: ReadonlyMap<Property, readonly Condition[]>
   /** Conditions that a written row must match for the answer to show it. Empty if the key may read every row, or none. */
@@ -31,7 +31,7 @@ export interface GuardParts {
 }
 
 /** Parts of no guard: nothing is checked. */
-const UNGUARDED: GuardParts = { admitted: [{ before: [], after: [] }], references: new Map(), readable: [], params: [] }
+const UNGUARDED: GuardParts = { pairs: [{ before: [], after: [] }], references: new Map(), readable: [], params: [] }
 
 /** Returns the parts of a guard for a statement. `changed`: properties that are set; null: the row is deleted. */
 export function guardParts(guard: Guard | null, changed: readonly Property[] | null): GuardParts {
@@ -43,7 +43,7 @@ export function guardParts(guard: Guard | null, changed: readonly Property[] | n
     return conditions
   }
   return {
-    admitted: guard.admitted.map(({ before, after }) => ({ before: bind(before), after: bind(after) })),
+    pairs: guard.pairs.map(({ before, after }) => ({ before: bind(before), after: bind(after) })),
     references: new Map(restrictedReferences(guard, changed).map(([property, filters]) => [property, bind(filters)])),
     readable: changed === null ? [] : bind(guard.readable ?? []),
     params,
@@ -59,7 +59,7 @@ export function bindFilters(filters: readonly Filter[]): Condition[] {
 export function guardValues(guard: Guard | null, changed: readonly Property[] | null): string[] {
   if (guard === null) return []
   return [
-    ...guard.admitted.flatMap(({ before, after }) => [...valuesOf(before), ...valuesOf(after)]),
+    ...guard.pairs.flatMap(({ before, after }) => [...valuesOf(before), ...valuesOf(after)]),
     ...restrictedReferences(guard, changed).flatMap(([, filters]) => valuesOf(filters)),
     ...(changed === null ? [] : valuesOf(guard.readable ?? [])),
   ]
@@ -98,18 +98,18 @@ export function typedValue({ kind }: Property, value: Sql): Sql {
 }
 
 /** Conditions that a row is within reach: it matches what the guard requires before. */
-export function reachConditions({ admitted }: GuardParts, stored: ValueOf): Sql[] {
-  return anyOf(admitted.map(({ before }) => conditionsOf(before, stored)))
+export function reachConditions({ pairs }: GuardParts, stored: ValueOf): Sql[] {
+  return anyOf(pairs.map(({ before }) => conditionsOf(before, stored)))
 }
 
 /** Conditions that a row matches both parts of a pair: `stored` before the write and `written` after it. */
-export function admittedConditions({ admitted }: GuardParts, stored: ValueOf, written: ValueOf): Sql[] {
-  return anyOf(admitted.map(({ before, after }) => [...conditionsOf(before, stored), ...conditionsOf(after, written)]))
+export function admittedConditions({ pairs }: GuardParts, stored: ValueOf, written: ValueOf): Sql[] {
+  return anyOf(pairs.map(({ before, after }) => [...conditionsOf(before, stored), ...conditionsOf(after, written)]))
 }
 
 /** Conditions of a guard for a row that is already known to be within reach. */
 export function remainingConditions(parts: GuardParts, stored: ValueOf, written: ValueOf): Sql[] {
-  const [first, ...others] = parts.admitted
+  const [first, ...others] = parts.pairs
   return first && others.length === 0 ? conditionsOf(first.after, written) : admittedConditions(parts, stored, written)
 }
 

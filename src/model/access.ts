@@ -44,7 +44,7 @@ export interface DeleteAccess {
 /** Conditions of a write, which its statement checks while it holds the lock of the row. */
 export interface Guard {
   /** The row must match both parts of one of these. */
-  readonly admitted: readonly RowConditions[]
+  readonly pairs: readonly RowConditions[]
   /** By reference, the filters of the key's right to read the referred entity, if it has any: the referred row must match. */
   readonly references: ReadonlyMap<Property, readonly Filter[]>
   /** Filters of the right to read the entity, which decide whether the answer is the row or its id; null: it is the id. */

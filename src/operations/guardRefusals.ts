@@ -103,7 +103,7 @@ export class GuardRefusals {
   private isWithinReach(row: Row, guard: Guard): boolean {
     const holds = this.holding(row)
     const conditions = guardConditions(guard)
-    return guard.admitted.some((_, pair) =>
+    return guard.pairs.some((_, pair) =>
       conditions.every((condition, index) => condition.pair !== pair || condition.time === 'after' || holds[index] === 't'),
     )
   }
@@ -111,7 +111,7 @@ export class GuardRefusals {
   private isAdmitted(holds: Row, guard: Guard, extent: Extent): boolean {
     const conditions = guardConditions(guard)
     const isLater = ({ time, filter }: GuardCondition) => extent === 'own' && time === 'after' && isOfOtherRows(filter)
-    return guard.admitted.some((_, pair) =>
+    return guard.pairs.some((_, pair) =>
       conditions.every((condition, index) => condition.pair !== pair || isLater(condition) || holds[index] === 't'),
     )
   }
@@ -123,8 +123,8 @@ export class GuardRefusals {
 
 /** Returns the guard of new rows without conditions on other rows. */
 function ofOwnValues(guard: Guard): Guard {
-  const admitted = guard.admitted.map(({ before, after }) => ({ before, after: after.filter((one) => !isOfOtherRows(one)) }))
-  return { ...guard, admitted }
+  const pairs = guard.pairs.map(({ before, after }) => ({ before, after: after.filter((one) => !isOfOtherRows(one)) }))
+  return { ...guard, pairs }
 }
 
 /**

@@ -194,11 +194,11 @@ export function isFixed(property: Property, filters: readonly Filter[]): boolean
 }
 
 /** Makes a guard; null if there is nothing to check. */
-function guardOf({ read }: Parts, admitted: RowConditions, references: Guard['references']): Guard | null {
+function guardOf({ read }: Parts, pair: RowConditions, references: Guard['references']): Guard | null {
   const readable = read?.filters ?? null
-  const conditions = [admitted.before, admitted.after, ...references.values(), readable ?? []]
+  const conditions = [pair.before, pair.after, ...references.values(), readable ?? []]
   if (conditions.every((filters) => filters.length === 0)) return null
   const referred = [...references].map(([{ column }, filters]) => ` ${column}:${shapeOf(filters)}`).join('')
-  const shape = `${shapeOf(admitted.before)}>${shapeOf(admitted.after)}|${referred}|${readable ? shapeOf(readable) : '-'}`
-  return { admitted: [admitted], references, readable, shape }
+  const shape = `${shapeOf(pair.before)}>${shapeOf(pair.after)}|${referred}|${readable ? shapeOf(readable) : '-'}`
+  return { pairs: [pair], references, readable, shape }
 }

@@ -44,7 +44,7 @@ function filtersOf(query: string): Filter[] {
 function guardOf(before: string, after: string, readable: string): Guard {
   const pair = { before: filtersOf(before), after: filtersOf(after) }
   const shape = [pair.before, pair.after, filtersOf(readable)].map((filters) => shapeOf(filters)).join('|')
-  return { admitted: [pair], references: new Map(), readable: filtersOf(readable), shape }
+  return { pairs: [pair], references: new Map(), readable: filtersOf(readable), shape }
 }
 
 const row = (name: string | null, isEnabled: string): Assignments =>
@@ -83,17 +83,17 @@ test.each([
 test('conditions before the write stay in the statement; if one row of several does not match, the statement checks all', () => {
   const guard = guardOf('Name=Own', 'Enabled=true', 'Enabled=true')
   const [matching, other] = [row('Own', 'true'), row('Own', 'false')]
-  expect(checkedGuard(company, guard, [matching])?.admitted).toEqual([{ before: filtersOf('Name=Own'), after: [] }])
+  expect(checkedGuard(company, guard, [matching])?.pairs).toEqual([{ before: filtersOf('Name=Own'), after: [] }])
   expect(checkedGuard(company, guard, [matching, matching])).toBe(checkedGuard(company, guard, [matching]))
-  expect(checkedGuard(company, guard, [matching, other])?.admitted).toEqual(guard.admitted)
+  expect(checkedGuard(company, guard, [matching, other])?.pairs).toEqual(guard.pairs)
   expect(checkedGuard(company, guard, [matching, other])?.shape).not.toBe(checkedGuard(company, guard, [matching])?.shape)
 })
 
 test('a row has to match only one of two alternatives', () => {
   const either = { ...guardOf('', 'Enabled=true', ''), shape: 'either' }
-  const guard = { ...either, admitted: [...either.admitted, { before: [], after: filtersOf('Name=Own') }] }
+  const guard = { ...either, pairs: [...either.pairs, { before: [], after: filtersOf('Name=Own') }] }
   expect(checkedGuard(company, guard, [row('Own', 'true')])).toBeNull()
-  expect(checkedGuard(company, guard, [row('Other', 'true')])?.admitted).toEqual(guard.admitted)
+  expect(checkedGuard(company, guard, [row('Other', 'true')])?.pairs).toEqual(guard.pairs)
 })
 
 test('a right to create by equality leaves nothing to the statement, and one by reference leaves its reference', () => {
@@ -156,7 +156,7 @@ test('equalities hold exactly where PostgreSQL says so: random filters of every 
     let held = 0
     for (let count = 0; count < FILTERS; count++) {
       const filter = drawEquality(one, random, ['', ...given, ...spellings])
-      const guard: Guard = { admitted: [{ before: [], after: [filter] }], references: new Map(), readable: null, shape: '' }
+      const guard: Guard = { pairs: [{ before: [], after: [filter] }], references: new Map(), readable: null, shape: '' }
       const refused = await database.read(compileRowComparisons([one], [array], guard, values.length))
       const expected = values.map((_, index) => !refused.some(([number]) => Number(number) === index + 1))
       const decided = values.map((value) => checkedGuard(kinds, guard, [new Map([[one, value]])]) === null)

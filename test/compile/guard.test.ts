@@ -35,12 +35,12 @@ function filtersOf(entity: Entity, query: string): Filter[] {
 
 /** A guard of these pairs of conditions. */
 function guardOf(entity: Entity, pairs: readonly (readonly [before: string, after: string])[], more: Partial<Guard> = {}): Guard {
-  const admitted = pairs.map(
+  const conditions = pairs.map(
     ([before, after]): RowConditions => ({ before: filtersOf(entity, before), after: filtersOf(entity, after) }),
   )
   const { references = new Map<Property, readonly Filter[]>(), readable = [] } = more
-  const lists = [...admitted.flatMap(({ before, after }) => [before, after]), ...references.values(), readable ?? []]
-  return { admitted, references, readable, shape: lists.map((filters) => shapeOf(filters)).join('|') }
+  const lists = [...conditions.flatMap(({ before, after }) => [before, after]), ...references.values(), readable ?? []]
+  return { pairs: conditions, references, readable, shape: lists.map((filters) => shapeOf(filters)).join('|') }
 }
 
 const NO_VALUES: Assignments = new Map()

@@ -94,7 +94,7 @@ describe('the right to create', () => {
 
   test('checks the filters by properties that a body can set', () => {
     const { create } = read('create Absences?Status=New&Reason[begins]=A&fields=Status,Reason,EmployeeId').accessTo(absences)
-    expect(create?.guard?.admitted.map(({ before, after }) => [texts(before), texts(after)])).toEqual([
+    expect(create?.guard?.pairs.map(({ before, after }) => [texts(before), texts(after)])).toEqual([
       [[], ['Status=New', 'Reason[begins]A']],
     ])
     expect(create?.guard?.readable).toBeNull()
@@ -119,7 +119,7 @@ describe('the right to create', () => {
   test('by a path sets nothing, and checks the row that the reference names', () => {
     const { create } = read('create Absences?EmployeeId.CompanyId=5&Status=New&fields=EmployeeId').accessTo(absences)
     expect(names(create?.presets.keys())).toEqual(['Status'])
-    expect(create?.guard?.admitted.map(({ after }) => texts(after))).toEqual([['EmployeeId.CompanyId=5']])
+    expect(create?.guard?.pairs.map(({ after }) => texts(after))).toEqual([['EmployeeId.CompanyId=5']])
   })
 
   test('has a guard that tells whether the key may read the new row', () => {
@@ -156,7 +156,7 @@ describe('references', () => {
 describe('the right to update', () => {
   const admittedBy = (...rights: string[]) => {
     const guard = read(...rights).accessTo(employees).update?.guard
-    return guard?.admitted.map(({ before, after }) => ({ before: texts(before), after: texts(after) }))
+    return guard?.pairs.map(({ before, after }) => ({ before: texts(before), after: texts(after) }))
   }
 
   test('checks the row before the update, and afterwards the filters by properties that the key may change', () => {
@@ -174,7 +174,7 @@ describe('the right to update', () => {
   test('checks a filter by a path afterwards, if the key may change its reference', () => {
     const admitted = (right: string) => {
       const guard = read(right).accessTo(absences).update?.guard
-      return guard?.admitted.map(({ before, after }) => [texts(before), texts(after)])
+      return guard?.pairs.map(({ before, after }) => [texts(before), texts(after)])
     }
     const path = 'EmployeeId.CompanyId=5'
     expect(admitted(`update Absences?${path}&fields=Status`)).toEqual([[[path], []]])
@@ -201,7 +201,7 @@ describe('the right to update', () => {
 describe('the right to delete', () => {
   test('checks the row before the deletion', () => {
     const { delete: remove } = read('delete Absences?Status=Declined').accessTo(absences)
-    expect(remove?.guard?.admitted.map(({ before, after }) => [texts(before), texts(after)])).toEqual([[['Status=Declined'], []]])
+    expect(remove?.guard?.pairs.map(({ before, after }) => [texts(before), texts(after)])).toEqual([[['Status=Declined'], []]])
   })
 
   test('without filters has no guard', () => {
