@@ -166,9 +166,7 @@ function checkCopies(right: Right, rights: readonly Right[], entities: readonly 
     const source = referred?.properties.find(({ column }) => column === reference?.copy?.source)
     if (!copy || !referred || !source || isFixed(property, after)) continue
     const mayRead = rights.some((other) => other.entity === referred && other.verb === 'read' && isVisible(other, source))
-    const seen = right.entity.properties.find(
-      (one) => follows(right.entity, one, copy) && rights.some((other) => shows(other, one)),
-    )
+    const seen = shownBy(right.entity, copy, entities).find((one) => rights.some((other) => shows(other, one)))
     if (seen === undefined || mayRead) continue
     const showing = rights.find((other) => shows(other, seen)) as Right
     const remedy = `give a right to read ${referred.plural} with fields=${source.name}, or leave ${seen.name} out of its rights to ${showing.entity.plural}`
@@ -187,9 +185,7 @@ function checkExpressions(right: Right, read: Right | null, rights: readonly Rig
     const sources = sourcesOf(entity, computed)
     const set = sources.find((source) => settable.has(source))
     if (computed.computedBy === null || set === undefined) continue
-    const seen = [computed, ...copiesOf(entity, computed, entities)].find((property) =>
-      rights.some((other) => shows(other, property)),
-    )
+    const seen = shownBy(entity, computed, entities).find((property) => rights.some((other) => shows(other, property)))
     if (seen === undefined) continue
     const hidden = sources.filter((source) => source !== set && (read === null || !isVisible(read, source)))
     const wider = read?.filters.find((filter) => !right.filters.some((given) => implies(given, filter)))
@@ -208,21 +204,19 @@ function checkExpressions(right: Right, read: Right | null, rights: readonly Rig
   }
 }
 
-/** Returns the properties of all entities that copy a property along a reference, or are computed from such copies. */
-function copiesOf({ table }: Entity, { column }: Property, entities: readonly Entity[]): Property[] {
-  return entities.flatMap((entity) => {
-    const columns = entity.properties.flatMap(({ reference }) =>
-      reference?.table === table && reference.copy?.source === column ? reference.copy.column : [],
-    )
-    const copies = entity.properties.filter((property) => columns.includes(property.column))
-    return entity.properties.filter((property) => copies.some((copy) => follows(entity, property, copy)))
-  })
-}
-
-/** Returns whether the property is this copy, or computed from it. */
-function follows(entity: Entity, property: Property, copy: Property): boolean {
-  const sources = entity.properties.filter(({ column }) => property.computedFrom.includes(column))
-  return property === copy || sources.some((source) => follows(entity, source, copy))
+/** Returns the properties of all entities that show a property: itself, what is computed from it, and copies of these, however far. */
+function shownBy(entity: Entity, property: Property, entities: readonly Entity[]): Property[] {
+  const found = new Map([[property, entity]])
+  // A map goes on with what is added while it is read.
+  for (const [{ column }, owner] of found) {
+    for (const computed of owner.properties) if (computed.computedFrom.includes(column)) found.set(computed, owner)
+    for (const other of entities)
+      for (const { reference } of other.properties) {
+        const copy = other.properties.find((one) => one.column === reference?.copy?.column)
+        if (copy && reference?.table === owner.table && reference.copy?.source === column) found.set(copy, other)
+      }
+  }
+  return [...found.keys()]
 }
 
 /**

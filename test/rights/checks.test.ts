@@ -263,4 +263,42 @@ describe('a copied property', () => {
     expect(parse('update Items?Title[begins]=A')).toThrow('who changes Name moves the row out of Title[begins]=A')
     expect(parse('update Items?Title[begins]=A&fields=BoxId')).toThrow('leave BoxId out of fields, or filter by Name or BoxId.')
   })
+
+  describe('is also found where other collections copy what is computed from it', () => {
+    const box = defineEntity('Box', { id: identity(), label: text() })
+    const item = defineEntity('Item', {
+      ...{ id: identity(), name: text(), boxId: reference('Box'), box: copied('boxId', 'label') },
+      place: computed(['name', 'box']),
+    })
+    const part = defineEntity('Part', {
+      ...{ id: identity(), size: text(), itemId: reference('Item'), item: copied('itemId', 'place') },
+      title: computed(['size', 'item']),
+    })
+    const note = defineEntity('Note', { id: identity(), partId: reference('Part'), part: copied('partId', 'title') })
+    const declared = [note, part, item, box]
+    const learns = (seen: string) => `who sets BoxId and sees ${seen} learns Label of all Boxs`
+    const UPDATE = 'update Items?fields=BoxId'
+
+    test.each([
+      [[UPDATE, 'read Parts?fields=Item'], learns('Item')],
+      [[UPDATE, 'read Parts?fields=Title'], learns('Title')],
+      [[UPDATE, 'read Parts?Item[begins]=A&fields=Id'], learns('Item')],
+      [[UPDATE, 'delete Parts?Title=A'], learns('Title')],
+      [
+        [UPDATE, 'read Notes?fields=Part'],
+        `${learns('Part')}: give a right to read Boxs with fields=Label, or leave Part out of its rights to Notes.`,
+      ],
+      [['create Items', 'read Notes'], learns('Part')],
+    ])('%j is refused', (rights, message) => {
+      expect(() => parseRights(rights, declared)).toThrow(message)
+    })
+
+    test.each([
+      [[UPDATE, 'read Parts?fields=Size,ItemId', 'read Notes?fields=PartId']],
+      [[UPDATE, 'read Notes', 'read Boxs?fields=Label']],
+      [['update Items?fields=Name', 'read Notes']],
+    ])('%j is accepted', (rights) => {
+      expect(() => parseRights(rights, declared)).not.toThrow()
+    })
+  })
 })
