@@ -10,6 +10,11 @@ export interface AimedField {
   readonly kind: KindName
 }
 
+/** Maximum paths that begin with the same reference, so that requests by a collection's own properties are not rare. */
+const BEHIND_MAX = 8
+
+type AimedNamed = Pick<Entity['properties'][number], 'name' | 'kind'>
+
 export interface AimedCollection {
   readonly plural: string
   /** Properties that filters and sorts accept. */
@@ -32,7 +37,7 @@ type Json = any
 export function surfaceOf(entities: readonly Entity[], document: OpenApi): Surface {
   const collections = entities.map(({ plural, properties }) => ({
     plural,
-    properties: properties.map(fieldOf),
+    properties: [...properties, ...relatedOf(properties, namesIn(document, plural))].map(fieldOf),
     writable: properties.filter(({ writable }) => writable).map(fieldOf),
   }))
   const isPage = (path: string) => !entities.some(({ plural }) => path.split('/')[1] === plural)
@@ -47,6 +52,23 @@ export function surfaceOf(entities: readonly Entity[], document: OpenApi): Surfa
   return { collections, pages: Object.keys(document.paths).filter(isPage), headers: [...named] }
 }
 
-function fieldOf({ name, kind }: Entity['properties'][number]): AimedField {
+/** Names of the parameters that the document lists for a list. */
+function namesIn({ paths }: OpenApi, plural: string): ReadonlySet<string> {
+  const { parameters = [] } = (paths as Json)[`/${plural}`]?.get ?? {}
+  return new Set(parameters.map(({ name }: Json) => name))
+}
+
+/** Properties behind references, by the paths that the document lists. */
+function relatedOf(properties: Entity['properties'], named: ReadonlySet<string>): AimedNamed[] {
+  return properties.flatMap(({ name, reference }) => {
+    const paths = (reference?.target?.properties ?? []).map((property) => ({
+      name: `${name}.${property.name}`,
+      kind: property.kind,
+    }))
+    return paths.filter((path) => named.has(path.name)).slice(0, BEHIND_MAX)
+  })
+}
+
+function fieldOf({ name, kind }: AimedNamed): AimedField {
   return { name, kind: kind.name }
 }
