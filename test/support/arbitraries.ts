@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { type Collection, type Field, type Filter, type Operator, properties, type Sort, writable } from './model.ts'
+import { type Collection, type Field, type Filter, type Operator, properties, related, type Sort, writable } from './model.ts'
 
 /** Letters whose order is the same in all versions of ICU; few, so that texts tie. */
 const collatedText = fc.oneof(
@@ -78,9 +78,15 @@ export function draft(collection: Collection, texts: 'collated' | 'any'): fc.Arb
   return fc.record(Object.fromEntries(writable[collection].map((field) => [field.name, sample(field, text)])))
 }
 
+/** Draws a property, often one behind references. */
+export function anyField(collection: Collection): fc.Arbitrary<Field> {
+  const own = fc.constantFrom(...properties[collection])
+  return related[collection].length === 0 ? own : fc.oneof(own, fc.constantFrom(...related[collection]))
+}
+
 /** Draws a filter, and the value of its parameter, in which the `=` of an equality may be left out. */
 export function filter(collection: Collection): fc.Arbitrary<Filter & { text: string }> {
-  return fc.constantFrom(...properties[collection]).chain((field) => {
+  return anyField(collection).chain((field) => {
     const ordered: Operator[] = field.kind === 'boolean' ? ['=', '!='] : ['=', '!=', '<', '<=', '>', '>=']
     return fc
       .tuple(fc.constantFrom(...ordered), operand(field), fc.boolean(), fc.nat(9))

@@ -48,6 +48,29 @@ export const properties: Record<Collection, Field[]> = {
 
 export const collections = Object.keys(properties) as Collection[]
 
+/** Properties of other rows, behind up to two references: D91. */
+export const related: Record<Collection, Field[]> = {
+  Companies: [],
+  Employees: fieldsBehind('Employees', 2),
+  Absences: fieldsBehind('Absences', 2),
+}
+
+function fieldsBehind(collection: Collection, references: number): Field[] {
+  return properties[collection].flatMap(({ name, refersTo }) => {
+    if (!refersTo) return []
+    const fields = [...properties[refersTo], ...(references > 1 ? fieldsBehind(refersTo, references - 1) : [])]
+    return fields.map((field) => ({ ...field, name: `${name}.${field.name}` }))
+  })
+}
+
+/** The value behind a path; null without the row. `rows`: rows that references name. */
+export function relatedValue(collection: Collection, name: string, row: Row, rows: Partial<Record<Collection, Row[]>>): Value {
+  const reference = properties[collection].find(({ name: own, refersTo }) => refersTo && name.startsWith(`${own}.`))
+  if (!reference?.refersTo) return row[name] ?? null
+  const target = rows[reference.refersTo]?.find(({ Id }) => Id === row[reference.name])
+  return target ? relatedValue(reference.refersTo, name.slice(reference.name.length + 1), target, rows) : null
+}
+
 /** Returns the display name: known as or first name, then last name. D11 */
 export function displayName(row: Row): string | null {
   return [row.KnownAs || row.FirstName, row.LastName].filter(Boolean).join(' ') || null

@@ -10,7 +10,12 @@ export async function reset(server: TestServer): Promise<Known> {
   await server.sql`truncate company, employee, absence restart identity cascade`
   const known: Known = { Companies: [], Employees: [] }
   for (const Name of ['Öberg', 'oberg', 'Zenith', null]) known.Companies.push(await create(server, 'Companies', { Name }, known))
-  const people = [{ FirstName: 'Zoë', LastName: 'Ångström' }, { KnownAs: 'zoe' }, {}, { FirstName: '', LastName: 'b' }]
+  const people = [
+    { FirstName: 'Zoë', LastName: 'Ångström', CompanyId: 1, Department: 'a' },
+    { KnownAs: 'zoe', ManagerId: 0, Department: 'é' },
+    {},
+    { FirstName: '', LastName: 'b', CompanyId: 3, ManagerId: 1, Department: '' },
+  ]
   for (const person of people) known.Employees.push(await create(server, 'Employees', person, known))
   return known
 }
