@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { type IncomingMessage, request } from 'node:http'
 import { keyWith } from '../support/rights.ts'
+import type { TestKey } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
 const APPROVED = 1_500
@@ -37,7 +38,9 @@ test('a stream is charged for the rows that the right admits, not for those that
 })
 
 /** Its rows are long, so that no buffer on the way holds all of them. */
-const long = keyWith('read Absences?Status[begins]=Approved&fields=Id,Status')
+const OF_LONG = 'read Absences?Status[begins]=Approved&fields=Id,Status,EmployeeId'
+const long = keyWith(OF_LONG.replace(',EmployeeId', ''))
+const withPaths = keyWith(OF_LONG, 'read Employees?fields=Department')
 const RIGHTS = [
   ['other rows', 'read Absences?Status=Requested&fields=Id,Status'],
   ['other properties', 'read Absences?Status[begins]=Approved&fields=Id'],
@@ -46,24 +49,40 @@ const RIGHTS = [
 const PATHS = ['/Absences', '/Absences/Summary?groupBy=Id,Status']
 
 describe.each(['0', '64'])('with MEMORY_MB=%s', (MEMORY_MB) => {
-  const own = useServer({ keys: [long.record], environment: { MEMORY_MB, RATE_LIMIT_CLIENTS: '8' } })
+  const own = useServer({ keys: [long.record], environment: { MEMORY_MB, RATE_LIMIT_CLIENTS: '8' }, hasForeignRows: true })
+
+  /** Returns the lines of a stream whose key gets other rights when it has begun. */
+  async function linesOf(path: string, key: TestKey, addresses: string): Promise<string[]> {
+    await own.sql`truncate absence`
+    await own.sql`insert into absence (status) select 'Approved' || repeat('x', 90) from generate_series(1, 60000)`
+    await own.replaceKeys([key.record])
+    // Bun's `fetch` reads on by itself; this client reads nothing until the rights have changed.
+    const answer = await new Promise<IncomingMessage>((resolve) => {
+      request(own.url + path, { headers: { ...key.headers, ...NDJSON } }, resolve).end()
+    })
+    await own.replaceKeys([{ ...key.record, addresses }])
+    let text = ''
+    for await (const piece of answer.setEncoding('utf8')) text += piece
+    return text.trimEnd().split('\n')
+  }
 
   test.each(PATHS.flatMap((path) => RIGHTS.map(([what, right]) => [path, what, right] as const)))(
     'a stream of %s whose key reads %s from now on ends with Forbidden',
     async (path, _, right) => {
-      await own.sql`truncate absence`
-      await own.sql`insert into absence (status) select 'Approved' || repeat('x', 90) from generate_series(1, 60000)`
-      await own.replaceKeys([long.record])
-      // Bun's `fetch` reads on by itself; this client reads nothing until the rights have changed.
-      const answer = await new Promise<IncomingMessage>((resolve) => {
-        request(own.url + path, { headers: { ...long.headers, ...NDJSON } }, resolve).end()
-      })
-      await own.replaceKeys([{ ...long.record, addresses: right }])
-      let text = ''
-      for await (const piece of answer.setEncoding('utf8')) text += piece
-      const lines = text.trimEnd().split('\n')
+      const lines = await linesOf(path, long, right)
       expect(JSON.parse(lines.at(-1) ?? '').Error?.Code).toBe('Forbidden')
       expect(lines.length).toBeLessThan(60_000)
     },
   )
+
+  test.each([
+    ['/Absences?fields=Id,Status,EmployeeId.Department', 'read Companies', true],
+    ['/Absences?EmployeeId.Department=', 'read Employees?Department=x&fields=Department', true],
+    ['/Absences/Summary?groupBy=Id,Status,EmployeeId.Department', 'read Employees?Department=x&fields=Department', true],
+    ['/Absences', 'read Companies', false],
+  ])('D95: a stream of %s whose key has no other right but %s from now on ends with Forbidden: %p', async (path, other, ends) => {
+    const lines = await linesOf(path, withPaths, `${OF_LONG}\n${other}`)
+    expect(JSON.parse(lines.at(-1) ?? '').Error?.Code).toBe(ends ? 'Forbidden' : undefined)
+    if (!ends) expect(lines).toHaveLength(60_000)
+  })
 })
