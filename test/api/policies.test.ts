@@ -5,7 +5,7 @@ import { type Json, makeKey, type TestKey } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
 const page = readFileSync(join(import.meta.dir, '../../docs/keys-and-limits.md'), 'utf8')
-const table = page.split('## Twelve policies')[1]?.split('\n## ')[0] ?? ''
+const table = page.split('## Policies')[1]?.split('\n## ')[0] ?? ''
 
 /** The keys of the policies, as the page has their rights. */
 const keys = new Map<string, TestKey>()
@@ -29,13 +29,15 @@ beforeEach(async () => {
       (2, 'E2', 'Ben', 'Fox', null, 6, 'Sales', 'Current', null),
       (3, 'E3', 'Cid', 'Ray', null, 5, 'Legal', 'Left', '2024-06-30T00:00:00Z')
     ) as made (id, number, first, last, email, at, department, status, left_at) join company on company.id = at;
+    update employee set manager_id = 1, manager_key = (select display_name_key from employee where id = 1) where id = 2;
     select setval(pg_get_serial_sequence('employee', 'id'), 10);
     insert into absence (id, status, employee_id, employee_key, reason, start, "end") overriding system value
     select made.id, made.status, employee.id, display_name_key, reason, begun::timestamptz, ended::timestamptz
     from (values
       (1, 'Requested', 1, 'Annual Leave', '2026-03-01T00:00:00Z', '2026-03-05T00:00:00Z'),
       (2, 'Approved', 2, 'Sickness', '2026-03-02T00:00:00Z', '2026-03-03T00:00:00Z'),
-      (3, 'Declined', 1, 'Annual Leave', '2023-03-02T00:00:00Z', '2023-03-03T00:00:00Z')
+      (3, 'Declined', 1, 'Annual Leave', '2023-03-02T00:00:00Z', '2023-03-03T00:00:00Z'),
+      (4, 'Requested', 2, 'Annual Leave', '2026-04-02T00:00:00Z', '2026-04-03T00:00:00Z')
     ) as made (id, status, of, reason, begun, ended) join employee on employee.id = of;
     select setval(pg_get_serial_sequence('absence', 'id'), 10)`)
 })
@@ -93,6 +95,24 @@ const TRIED: Record<string, [request: string, body: object | null, status: numbe
     ['DELETE /Employees/2', null, 404],
     ['DELETE /Employees/3', null, 204],
   ],
+  Manager: [
+    ['GET /Absences', null, 200, [{ id: 2, employee: 'Ben Fox' }, { id: 4 }]],
+    ['GET /Absences?EmployeeId.ManagerId=1', null, 400],
+    ['PATCH /Absences/4', { Status: 'Approved' }, 200, { id: 4, status: 'Approved' }],
+    ['PATCH /Absences/2', { Status: 'Declined' }, 403],
+    ['PATCH /Absences/1', { Status: 'Approved' }, 404],
+    ['GET /Changes?entity=Absences', null, 403],
+  ],
+  'Absences of a company': [
+    ['GET /Absences', null, 200, [{ id: 1 }, { id: 3 }]],
+    ['GET /Absences/2', null, 404],
+    ['POST /Absences', { EmployeeId: 1, Reason: 'Sickness' }, 201, { status: 'Requested', employee: 'Ann Lee' }],
+    ['POST /Absences', { EmployeeId: 2, Reason: 'Sickness' }, 409],
+    ['POST /Absences', { Reason: 'Sickness' }, 403],
+    ['DELETE /Absences/1', null, 204],
+    ['DELETE /Absences/3', null, 403],
+    ['DELETE /Absences/4', null, 404],
+  ],
   Statistics: [
     [
       'GET /Employees/Summary?groupBy=Department',
@@ -124,8 +144,8 @@ const TRIED: Record<string, [request: string, body: object | null, status: numbe
 }
 
 describe('the policies of the page about keys', () => {
-  test('are twelve, and each has a test here', () => {
-    expect(keys.size).toBe(12)
+  test('are fourteen, and each has a test here', () => {
+    expect(keys.size).toBe(14)
     expect([...keys.keys()].sort()).toEqual(Object.keys(TRIED).sort())
   })
 
