@@ -70,7 +70,8 @@ export function filterSchema(kind: Kind): TArray {
 }
 
 /** List of the operands of an operator in brackets. D71 */
-export function bracketSchema(kind: Kind, { isAny }: Operator): TArray {
+export function bracketSchema(kind: Kind, { isAny, isChain }: Operator): TArray {
+  if (isChain) return someOf(Type.String({ pattern: `^${operandPattern(kind)}$` }), FILTERS_MAX)
   if (!isAny) return someOf(schemaRef('TextPart'), FILTERS_MAX)
   const items = kind.values ? valueSchema(kind) : schemaRef(schemaNameOf(kind, 'Value'))
   return someOf(items, VALUES_MAX)

@@ -1,6 +1,8 @@
 // Markdown texts of the OpenAPI document: getting started, filters of other APIs, and example queries of each resource.
 import type { Entity, Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
+import type { View } from '../model/view.ts'
+import { describePaths } from './related.ts'
 
 /** A query string before percent-encoding, and what it finds. */
 interface ExampleQuery {
@@ -68,13 +70,15 @@ function quoted(text: string): string {
 }
 
 /** Returns Markdown about a resource and the parameters of its list. */
-export function describeResource(entity: Entity): string {
-  const rows = exampleQueries(entity).map(({ query, meaning }) => `| \`${query}\` | ${meaning} |`)
+export function describeResource(view: View): string {
+  const rows = exampleQueries(view).map(({ query, meaning }) => `| \`${query}\` | ${meaning} |`)
   return `Filters and sorts, before they are percent-encoded; several filters are joined by \`&\`:
 
 | query | rows |
 |---|---|
-${rows.join('\n')}`
+${rows.join('\n')}
+
+${describePaths(view)}`.trim()
 }
 
 /** Returns example queries, one for each kind of property that the entity has; the last one sorts. */

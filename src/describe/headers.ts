@@ -40,6 +40,10 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
       'The version of the row, for `If-Match` and `If-None-Match`. Every write of the row makes another one.',
       VERSION,
     ),
+    ReadVersion: always(
+      'The version of the row, for `If-Match` and `If-None-Match`. With properties of other rows it is weak, and for `If-None-Match` alone.',
+      text('^(?:W/)?"[^"]+"$', '"1kzp-4711"'),
+    ),
     VersionNow: sometimes('The version that the row has now.', VERSION),
     ListVersion: always(`${LIST_VERSION_MEANING}.`, LIST_VERSION),
     PageTotal: sometimes('Rows that match the filters, on all pages; of a page.', from(0, 6)),

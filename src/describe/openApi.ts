@@ -10,7 +10,15 @@ import { ErrorAnswers, errorExampleValues, errorSchemas } from './errorAnswers.t
 import { describeResource, gettingStarted } from './guide.ts'
 import { headerSchemas } from './headers.ts'
 import { type Operation, operationsOf } from './operations.ts'
-import { fieldSchema, fieldsParameter, inPath, listParameters, sharedParameters, sortSchema } from './parameters.ts'
+import {
+  fieldSchema,
+  fieldsParameter,
+  inPath,
+  listParameters,
+  pathParameters,
+  sharedParameters,
+  sortSchema,
+} from './parameters.ts'
 import { rightsSchemas } from './rights.ts'
 import { bodiesOf, rowSchema, writtenSchema } from './rows.ts'
 import { type Part, parameterRefs, type Schema, schemaRef } from './schema.ts'
@@ -72,7 +80,7 @@ export function describeApi(accesses: readonly Access[], facts: ServerFacts) {
       ...referredFrom(
         {
           schemas: schemasOf(accesses),
-          parameters: { ...sharedParameters, ...changesParameters },
+          parameters: Object.assign({}, sharedParameters, changesParameters, ...views.map(pathParameters)),
           headers: headerSchemas(facts.limits, facts.baseUrl),
           responses: errors.components,
           examples: errorExampleValues(operations, facts.baseUrl, hiddenNames(accesses)),
@@ -107,12 +115,12 @@ function pathsOf(operations: readonly Operation[], errors: ErrorAnswers, accesse
   const byPath = Map.groupBy(operations, ({ path }) => path)
   const paths = [...byPath].map(([path, ofPath]) => {
     const own = ofPath.map((operation) => [operation.method.toLowerCase(), operationSchema(operation, errors, accesses)])
-    return [path, { parameters: pathParameters(path), ...Object.fromEntries(own) }]
+    return [path, { parameters: parametersInPath(path), ...Object.fromEntries(own) }]
   })
   return Object.fromEntries(paths)
 }
 
-function pathParameters(path: string): Part[] {
+function parametersInPath(path: string): Part[] {
   const code = inPath('code', 'The code, in any case.', schemaRef('ErrorCode'), 'NotFound')
   const own = path.includes('/{id}') ? parameterRefs('Id') : path.endsWith('/{code}') ? [code] : []
   return [...own, ...parameterRefs('RequestId')]

@@ -1,11 +1,14 @@
 // Parameters in the OpenAPI document: those that operations share, and those of an entity's list.
 import { type TArray, Type } from '@sinclair/typebox'
 import type { Entity, Property } from '../model/entity.ts'
+import { memoize } from '../model/memoize.ts'
 import { ANY_IN_WORDS, brackets } from '../model/operators.ts'
+import type { View } from '../model/view.ts'
 import { FILTERS_MAX } from '../parse/filter.ts'
 import { type Bounds, LIST_PAGES } from '../parse/parameters.ts'
 import { bracketSchema, filterSchema, prefixesFor } from './conditions.ts'
 import { exampleOf } from './exampleRow.ts'
+import { inWords, listedPaths } from './related.ts'
 import { oneOf, type Part, parameterRefs, type Schema, schemaRef, someOf } from './schema.ts'
 
 /** Pattern of the keys that `parse/headers.ts` accepts. */
@@ -94,7 +97,7 @@ export const sharedParameters: Readonly<Record<string, Part>> = {
 }
 
 /** Returns the parameters of an entity's list: filters, sort, paging. Spec 4.2. */
-export function listParameters(entity: Entity): Part[] {
+export function listParameters(entity: View): Part[] {
   const { properties } = entity
   return [
     ...properties.map((property) => filterParameter(entity, property)),
@@ -111,8 +114,17 @@ export function listParameters(entity: Entity): Part[] {
     ...parameterRefs('PageSize', 'Page', 'Cursor', 'Bom', 'Excel', 'Locale'),
     // Last, so that generated clients with positional parameters keep working.
     ...properties.flatMap((property) => bracketParameters(entity, property)),
+    ...parameterRefs(...Object.keys(pathParameters(entity))),
   ]
 }
+
+/** Filter parameters by related properties, which the list and the summary of an entity share, by their names in `components`. */
+export const pathParameters = memoize((view: View): Readonly<Record<string, Part>> => {
+  const parts = listedPaths(view).flatMap((property) => [filterParameter(view, property), ...bracketParameters(view, property)])
+  // `Absence.EmployeeId.Department-begins`: brackets are not allowed there.
+  const keyOf = ({ name }: Part) => `${view.name}.${name}`.replace(/\[(\w+)\]$/, '-$1')
+  return Object.fromEntries(parts.map((part) => [keyOf(part), part]))
+})
 
 /** Parameter that chooses the properties of each row. D56 */
 export function fieldsParameter(entity: Entity): Part {
@@ -129,26 +141,29 @@ export function listInQuery(name: string, description: string, schema: TArray, e
   return { name, in: 'query', description, style: 'form', explode, schema }
 }
 
-/** Schema of one name in `fields`: of a property or an object. */
-export function fieldSchema({ members, properties }: Entity): Schema {
-  return oneOf([...new Set([...members, ...properties].map(({ name }) => name))])
+/** Schema of one name in `fields`: of a property, an object or a related property. */
+export function fieldSchema(view: View): Schema {
+  const named = [...view.members, ...view.properties, ...listedPaths(view)]
+  return oneOf([...new Set(named.map(({ name }) => name))])
 }
 
 /** Parameters of filters with an operator in front of the value. */
 export function filterParameter(entity: Entity, property: Property): Part {
-  const { name, path, kind } = property
+  const { name, kind, related } = property
   const prefixes = prefixesFor(kind).map(({ sign }) => `\`${sign}\``)
-  const description = `Filters ${entity.plural} by \`${path.join('.')}\`, ${kind.allowed}. Operators: ${prefixes.join(' ')}. Several conditions must all match: a range is two. Up to ${FILTERS_MAX} filters in all.`
-  return { ...listInQuery(name, description, filterSchema(kind), true), examples: filterExamples(entity, property) }
+  const description = `Filters ${entity.plural} by ${inWords(property)}, ${kind.allowed}. Operators: ${prefixes.join(' ')}.`
+  if (related) return listInQuery(name, description, filterSchema(kind), true)
+  const rules = `Several conditions must all match: a range is two. Up to ${FILTERS_MAX} filters in all.`
+  return { ...listInQuery(name, `${description} ${rules}`, filterSchema(kind), true), examples: filterExamples(entity, property) }
 }
 
 /** Parameters of filters with an operator in brackets. */
 export function bracketParameters({ plural }: Entity, property: Property): Part[] {
-  const { name, path, kind } = property
+  const { name, kind } = property
   const serving = brackets.filter((operator) => operator.serves(property))
   return serving.map((operator) => {
     const { isAny, sign, meaning } = operator
-    const description = `Filters ${plural} by \`${path.join('.')}\`: ${meaning}.${isAny ? ` \`${name}[]\` is the same.` : ''}`
+    const description = `Filters ${plural} by ${inWords(property)}: ${meaning}.${isAny ? ` \`${name}[]\` is the same.` : ''}`
     return listInQuery(name + (isAny ? ANY_IN_WORDS : sign), description, bracketSchema(kind, operator), true)
   })
 }

@@ -6,17 +6,20 @@ import { type Entity, type Group, isGroup, keyOf, type Property, project } from 
 import type { Kind } from '../model/kinds.ts'
 import { withArticle } from '../model/names.ts'
 import { DATE_PATTERN } from '../model/plainInstant.ts'
+import type { View } from '../model/view.ts'
 import { INSTANT_PATTERN } from './conditions.ts'
 import { exampleRow } from './exampleRow.ts'
+import { listedPaths } from './related.ts'
 import { objectSchema, optionalObject, orNull, type Schema } from './schema.ts'
 
 /** Schema of a row in a response. It is a single one, because generated clients choose wrongly among several. D56 */
-export function rowSchema(entity: Entity): TObject {
+export function rowSchema(view: View): TObject {
   const chosen: ShapeOf = (properties) => optionalObject(properties, { minProperties: 1 })
-  const schema = objectOf(entity.members, (property) => answeredValue(property, entity), chosen)
-  const description =
-    'A row with all of these properties; in an answer to a request with `fields`, with those that it has chosen.'
-  return { description, ...schema, examples: [exampleRow(entity)] }
+  const paths = listedPaths(view)
+  const schema = objectOf([...view.members, ...paths], (property) => answeredValue(property, view), chosen)
+  const own = paths[0] ? ` but those of other rows, such as \`${keyOf(paths[0])}\`` : ''
+  const description = `A row with all of these properties${own}; in an answer to a request with \`fields\`, with those that it has chosen.`
+  return { description, ...schema, examples: [exampleRow(view)] }
 }
 
 /** Schema of a row in the response to a write. D34 */
@@ -46,6 +49,7 @@ export function objectOf(
 const FORMATS: Readonly<Record<string, string>> = { instant: 'date-time', date: 'date', integer: 'int64' }
 
 export function answeredValue(property: Property, entity: Entity): Schema {
+  if (property.related) return relatedValue(property)
   const { kind, writable, examples, reference } = property
   const through = entity.properties.find((other) => other.reference?.copy?.column === property.column)
   const description = describeProperty(property, entity, through)
@@ -58,6 +62,19 @@ export function answeredValue(property: Property, entity: Entity): Schema {
     ...(kind.name in FORMATS ? { format: FORMATS[kind.name] } : {}),
     ...(examples.length === 0 ? {} : { examples }),
     ...(writable ? {} : { readOnly: true }),
+  })
+}
+
+/** Schema of a property of another row, which may be missing. */
+function relatedValue(property: Property): Schema {
+  const { kind, reference, related } = property
+  return Type.Unsafe({
+    ...orNull(valueSchema(kind)),
+    'x-through': related?.reference.name,
+    ...(reference ? { 'x-references': reference.entity } : {}),
+    ...(kind.name in FORMATS ? { format: FORMATS[kind.name] } : {}),
+    ...(kind.values ? { enum: [...kind.values, null] } : {}),
+    readOnly: true,
   })
 }
 

@@ -22,6 +22,7 @@ const LINKS = { Location: 'PageLinks', Link: 'Link' }
 /** Headers of a write's response. */
 const WRITTEN = { 'Idempotency-Replayed': 'Idempotency-Replayed' }
 const VERSION = { ETag: 'RowVersion' }
+const READ_VERSION = { ETag: 'ReadVersion' }
 
 type AnswerOf = (description: string, headers?: Record<string, string>, content?: Part) => Part
 
@@ -39,8 +40,8 @@ export function successesOf({ success, entity, isUnlimited }: Operation): Record
       return listed('group', entity as View, SUMMARY_PAGES.max, answer)
     case 'row':
       return {
-        200: answer('The row.', VERSION, json(row((entity as Entity).name))),
-        304: answer('The row has the version that the client has.', VERSION),
+        200: answer('The row.', READ_VERSION, json(row((entity as Entity).name))),
+        304: answer('The row has the version that the client has.', READ_VERSION),
       }
     case 'created': {
       const description = 'The new row; of an array, the new rows as an array in the order in which they were sent.'

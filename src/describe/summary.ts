@@ -1,23 +1,25 @@
 // Summaries in the OpenAPI document: their parameters, and the schema of a group.
 import { Type } from '@sinclair/typebox'
-import { type Entity, type Property, project } from '../model/entity.ts'
+import { type Property, project } from '../model/entity.ts'
 import { AGGREGATES } from '../model/names.ts'
 import { type Aggregate, groupName, PERIODS } from '../model/summary.ts'
+import type { View } from '../model/view.ts'
 import { SUMMARY_PAGES } from '../parse/parameters.ts'
 import { KEYS_MAX, MEASURES_MAX, takesAggregate, takesKey, takesPeriods } from '../parse/summary.ts'
-import { boundedInQuery, bracketParameters, filterParameter, listInQuery } from './parameters.ts'
+import { boundedInQuery, bracketParameters, filterParameter, listInQuery, pathParameters } from './parameters.ts'
+import { listedPaths } from './related.ts'
 import { answeredValue, objectOf, rowSchema } from './rows.ts'
 import { objectSchema, oneOf, optionalObject, orNull, type Part, parameterRefs, type Schema, someOf } from './schema.ts'
 
 /** Returns the parameters of a summary: filters, keys, aggregates, sort, paging. D76 */
-export function summaryParameters(entity: Entity): Part[] {
+export function summaryParameters(entity: View): Part[] {
   const { properties } = entity
   return [
     ...properties.map((property) => filterParameter(entity, property)),
     listInQuery(
       'groupBy',
       'The properties by which rows are grouped, dates by their period in UTC too, to which a row belongs whole. Without it: one group.',
-      someOf(oneOf(properties.filter(takesKey).flatMap(keyNames)), KEYS_MAX),
+      someOf(oneOf([...properties, ...listedPaths(entity)].filter(takesKey).flatMap(keyNames)), KEYS_MAX),
     ),
     ...aggregatesOf(entity).map(([aggregate, taken]) => {
       const names = oneOf(taken.map(({ name }) => name))
@@ -31,14 +33,15 @@ export function summaryParameters(entity: Entity): Part[] {
     boundedInQuery('PageSize', 'Groups of a page', SUMMARY_PAGES),
     ...parameterRefs('Page', 'Bom', 'Excel', 'Locale'),
     ...properties.flatMap((property) => bracketParameters(entity, property)),
+    ...parameterRefs(...Object.keys(pathParameters(entity))),
   ]
 }
 
 /** Returns the aggregates that properties of the entity support, with these properties. */
-function aggregatesOf({ properties }: Entity): [Aggregate, Property[]][] {
+function aggregatesOf(view: View): [Aggregate, Property[]][] {
   return AGGREGATES.map((aggregate): [Aggregate, Property[]] => [
     aggregate,
-    properties.filter((property) => takesAggregate(property, aggregate)),
+    [...view.properties, ...listedPaths(view)].filter((property) => takesAggregate(property, aggregate)),
   ]).filter(([, taken]) => taken.length > 0)
 }
 
@@ -55,7 +58,7 @@ const MEANINGS: Readonly<Record<Aggregate, string>> = {
 }
 
 /** Schema of a group: its keys, the count, and aggregates, which are null if no row has a value. */
-export function groupSchema(entity: Entity): Schema {
+export function groupSchema(entity: View): Schema {
   const { properties } = rowSchema(entity)
   const aggregates = aggregatesOf(entity).map(([aggregate, taken]) => [aggregate, aggregatedSchema(entity, aggregate, taken)])
   const optional = optionalObject({ ...properties, ...Object.fromEntries(aggregates) })
@@ -63,7 +66,7 @@ export function groupSchema(entity: Entity): Schema {
   return objectSchema({ ...optional.properties, count }, { description: 'A group of a summary.' })
 }
 
-function aggregatedSchema(entity: Entity, aggregate: Aggregate, taken: readonly Property[]): Schema {
+function aggregatedSchema(entity: View, aggregate: Aggregate, taken: readonly Property[]): Schema {
   const isOfKind = aggregate === 'minimum' || aggregate === 'maximum'
   const schemaOf = (property: Property) => (isOfKind ? withoutReadOnly(answeredValue(property, entity)) : Type.Number())
   return objectOf(project(entity, new Set(taken)).members, (property) => orNull(schemaOf(property)), optionalObject, false)

@@ -8,7 +8,7 @@ import { JSON_TYPE, type Reply } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
 import { RightsReader } from '../rights/reader.ts'
 
-/** Maximum documents of keys that a worker keeps; each has some 250 KB. Another one is made in milliseconds. */
+/** Maximum documents of keys that a worker keeps; each has some 450 KB. Another one is made in milliseconds. */
 const DOCUMENTS_MAX = 16
 
 /** A client that keeps a document asks each time whether it has changed. The ETag saves sending it again. */

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { createRows } from '../support/rows.ts'
 import { useServer } from '../support/start.ts'
 
-const server = useServer({ hasForeignRows: true })
+const server = useServer()
 
 beforeAll(async () => {
   await createRows(server, '/Companies', [{ Name: 'Acme' }, { Name: 'Beta' }])

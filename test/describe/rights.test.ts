@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { describeApi } from '../../src/describe/openApi.ts'
-import { defineEntity, identity, oneOf, reference, text } from '../../src/model/entity.ts'
+import { defineEntity, identity, linkReferences, oneOf, reference, text } from '../../src/model/entity.ts'
 import { parseRules } from '../../src/model/limits.ts'
 import { RightsReader } from '../../src/rights/reader.ts'
 import { entities } from '../support/entities.ts'
@@ -51,15 +51,49 @@ describe('the document of a key', () => {
 
   test('names no hidden property: not as a filter, sort, group, column, example or hint', () => {
     const { paths, components, info, tags } = documentOf(PAYROLL)
-    const own = JSON.stringify([paths['/Absences'], paths['/Employees'], info, tags])
+    const texts = JSON.stringify([paths['/Absences'], paths['/Employees'], components.parameters, info, tags])
     const ofRows = Object.entries(components.schemas).filter(([name]) => /^(?:Absence|Employee)/.test(name))
-    const text = own + JSON.stringify(ofRows)
+    const text = texts + JSON.stringify(ofRows)
     for (const hidden of ['Reason', 'Status', 'FirstName', 'DisplayName', 'WorkEmail', 'ManagerId', 'Enabled'])
       expect([hidden, new RegExp(`\\b${hidden}\\b`, 'i').test(text)]).toEqual([hidden, false])
-    expect(Object.keys(components.schemas.Absence.properties)).toEqual(['id', 'employeeId', 'start', 'end', 'period'])
+    const behind = ['id', 'employeeNumber', 'companyId', 'started', 'employmentEnd'].map((name) => `employeeId.${name}`)
+    const own = ['id', 'employeeId', 'start', 'end', 'period']
+    expect(Object.keys(components.schemas.Absence.properties)).toEqual([...own, ...behind])
     expect(components.schemas.EmployeeField.enum).toEqual(['Id', 'EmployeeNumber', 'CompanyId', 'Started', 'EmploymentEnd'])
     const row = components.schemas.Employee.examples[0]
     expect(Object.keys(row)).toEqual(['id', 'employeeNumber', 'companyId', 'started', 'employmentEnd'])
+  })
+
+  test('D94: has the paths to what the key may read, and none through other references', () => {
+    const pathsIn = ({ components }: Json) => Object.keys(components.parameters).filter((name) => name.startsWith('Absence.'))
+    expect(pathsIn(documentOf(['read Absences', 'read Employees?Id=1&fields=Department,ManagerId']))).toEqual(
+      ['Id', 'Id-any', 'Department', 'Department-any', 'Department-begins', 'Department-contains']
+        .concat('ManagerId', 'ManagerId-any', 'ManagerId-under')
+        .map((name) => `Absence.EmployeeId.${name}`),
+    )
+    expect(pathsIn(documentOf(['read Absences', 'read Companies', 'delete Employees']))).toEqual([])
+    expect(pathsIn(documentOf(['read Absences?fields=Start', 'read Employees']))).toEqual([])
+    const { tags } = documentOf(['read Absences', 'read Employees?fields=Department'])
+    expect(tags[0].description).toContain('`EmployeeId.Department` is `department` of the Employee that `employeeId` names')
+    expect(tags[0].description).not.toContain('two references')
+    expect(documentOf(['read Absences', 'read Employees', 'read Companies']).tags[0].description).toContain(
+      'those through two references, as `EmployeeId.CompanyId.Name`',
+    )
+  })
+
+  test('D94: lists up to 200 related properties of an entity, and describes other references in words', () => {
+    const fields = Object.fromEntries(Array.from({ length: 59 }, (_, index) => [`text${index}`, text()]))
+    const target = defineEntity('Target', { id: identity(), ...fields })
+    const references = Object.fromEntries(['one', 'two', 'three', 'four'].map((name) => [name, reference('Target')]))
+    const source = defineEntity('Source', { id: identity(), ...references })
+    linkReferences([target, source])
+    const { components, tags } = documentOf(['read Sources', 'read Targets'], [source, target])
+    const paths = components.schemas.SourceField.enum.filter((name: string) => name.includes('.'))
+    expect([paths.length, new Set(paths.map((name: string) => name.split('.')[0]))]).toEqual([
+      180,
+      new Set(['One', 'Two', 'Three']),
+    ])
+    expect(tags[0].description).toContain('Not listed, because there are many: those through `Four`.')
   })
 
   test('has the visible parts of an object, and not the object if all are hidden', () => {

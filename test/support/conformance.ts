@@ -6,6 +6,7 @@ import type { KeyRecord } from '../../src/model/key.ts'
 import { parseRules } from '../../src/model/limits.ts'
 import { RightsReader } from '../../src/rights/reader.ts'
 import { entities } from './entities.ts'
+import { PathsInWords } from './pathsInWords.ts'
 
 // Conformance of responses to the OpenAPI document. Every response to a test client is checked here.
 
@@ -49,8 +50,10 @@ export class Conformance {
   private readonly ajv = new Ajv({ strict: false, validateSchema: false, logger: false })
   private readonly validators = new Map<string, ValidateFunction>()
   private readonly templates: readonly { pattern: RegExp; path: string }[]
+  private readonly inWords: PathsInWords
 
   constructor(readonly document: OpenApi) {
+    this.inWords = new PathsInWords(document)
     addFormats(this.ajv)
     this.ajv.addSchema(document, 'api')
     this.templates = Object.keys(document.paths).map((path) => ({
@@ -87,22 +90,30 @@ export class Conformance {
     this.met.add(`${operation.operationId} ${answer.status}${code}`)
     const pointer = response.$ref ? pointerOf(response.$ref) : ['paths', path as string, verb, 'responses', String(answer.status)]
     const { headers = {}, content } = this.at(pointer)
+    const row = this.inWords.rowAt(path as string)
     return [
       ...this.headerFaults(headers, answer),
-      ...(method === 'HEAD' || isInWords(operation, answer) ? [] : this.bodyFaults(pointer, content, answer)),
-      ...this.parameterFaults(operation, target, answer),
+      ...(method === 'HEAD' || isInWords(operation, answer) ? [] : this.bodyFaults(pointer, content, answer, row)),
+      ...this.parameterFaults(operation, target, answer, row),
       ...this.choiceFaults(content, method, target, answer),
     ]
   }
 
   /** Checks parameters both ways: a successful list had parameters by the document, and a list with such parameters succeeds. */
-  private parameterFaults({ operationId, parameters = [] }: Json, target: string, answer: ReceivedAnswer): string[] {
+  private parameterFaults(
+    { operationId, parameters = [] }: Json,
+    target: string,
+    answer: ReceivedAnswer,
+    row: string | null,
+  ): string[] {
     const described: Json[] = parameters.map((one: Json) => (one.$ref ? this.at(pointerOf(one.$ref)) : one))
     const pieces = described.some(({ name }) => name === 'sort') ? piecesOf(target) : null
     if (pieces === null) return []
-    const wrong = pieces.filter(([name, value]) => !LONG_NUMBER.test(value) && !this.takes(described, name, value))
+    const wrong = pieces.filter(([name, value]) => !LONG_NUMBER.test(value) && !this.takes(described, name, value, row))
     if (answer.status < 400) return wrong.map(([name, value]) => `${operationId} takes ${name}=${value}, which is not described`)
-    const isCertain = wrong.length === 0 && pieces.length <= 32 && !pieces.some((_, at) => isUncertain(at, pieces))
+    const paths = pieces.filter(([name]) => this.inWords.step(row, name))
+    const isFew = pieces.length <= 32 && paths.length <= 8
+    const isCertain = wrong.length === 0 && isFew && !pieces.some((_, at) => isUncertain(at, pieces))
     // The fault may be in a header, which an answer to HEAD cannot say; or in the combination of keys and sorts of a summary.
     const isElsewhere =
       /"Invalid(?:Host|Header)"/.test(answer.text) || (operationId.startsWith('summarize') && OF_KEYS.test(answer.text))
@@ -122,19 +133,23 @@ export class Conformance {
     return rows.flatMap((row) => missing(this.at(pointerOf($ref)), row, 'a row'))
   }
 
-  private takes(described: readonly Json[], name: string, value: string): boolean {
+  private takes(described: readonly Json[], name: string, value: string, row: string | null): boolean {
     // The document names `Id[]` in words.
     const named = name.toLowerCase().replace(/\[\]$/, '[any]')
     const parameter = described.find((one) => one.in === 'query' && one.name.toLowerCase() === named)
+    const step = parameter ? null : this.inWords.step(row, name)
+    if (step) return this.takes(this.inWords.filtersOf(step.target), step.rest, value, null)
     if (!parameter) return false
     // A + may have been decoded to a space.
     if (parameter.name === 'sort' && parameter.schema.items.$ref)
       return value === '' || value.split(',').every((one) => this.isNamed(parameter, one.replace(/^ /, '+')))
-    if (parameter.name === 'fields') return value.split(',').every((one) => this.isNamed(parameter, one))
+    const isPath = (one: string) => this.inWords.valueSchema(row, one) !== null
+    if (parameter.name === 'fields') return value.split(',').every((one) => this.isNamed(parameter, one) || isPath(one))
     if (parameter.schema.enum) return parameter.schema.enum.includes(value)
     if (parameter.schema.type === 'integer') return this.isInteger(parameter, value)
     const { $ref, enum: names } = parameter.schema.items ?? {}
-    if (names) return value.split(',').every((one) => names.some((name: string) => name.toLowerCase() === one.toLowerCase()))
+    const isIn = (one: string) => names.some((name: string) => name.toLowerCase() === one.toLowerCase())
+    if (names) return value.split(',').every((one) => isIn(one) || isPath(one.replace(/^\w+\((.*)\)$/, '$1')))
     if ($ref) return this.validatorAt(pointerOf($ref))(value)
     // A list of texts has its pattern in place.
     const { pattern } = parameter.schema.items ?? {}
@@ -199,17 +214,33 @@ export class Conformance {
     return this.schemaFaults(pointer, value, what)
   }
 
-  private bodyFaults(pointer: readonly string[], content: Json, { text, headers }: ReceivedAnswer): string[] {
+  private bodyFaults(pointer: readonly string[], content: Json, { text, headers }: ReceivedAnswer, row: string | null): string[] {
     if (content === undefined) return text === '' ? [] : ['there is a body where none is described']
     const type = new Map(headers).get('content-type') ?? ''
     const media = type.split(';')[0] as string
     if (!content[media]) return [`the media type ${type} is not described`]
     if (media !== 'application/json') return []
-    const value = JSON.parse(text)
+    const paths: string[] = []
+    const value = JSON.parse(text, (_, inner) => this.withoutPaths(row, inner, paths))
     const schema = [...pointer, 'content', media, 'schema']
     // The answer to an array of rows is an array.
     const rows = Array.isArray(value) && this.at(schema).$ref?.endsWith('Written') ? value : [value]
-    return rows.flatMap((row) => this.schemaFaults(schema, row, 'the body'))
+    return [...paths, ...rows.flatMap((one) => this.schemaFaults(schema, one, 'the body'))]
+  }
+
+  /** Takes the members that are described in words out of an object, after it has checked them. */
+  private withoutPaths(row: string | null, value: Json, faults: string[]): Json {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    const kept = Object.entries(value).filter(([name, inner]) => {
+      const schema = this.isListed(row, name) ? null : this.inWords.valueSchema(row, name)
+      if (schema && inner !== null && !this.ajv.validate(schema, inner)) faults.push(`${name} ${this.ajv.errorsText()}`)
+      return schema === null
+    })
+    return Object.fromEntries(kept)
+  }
+
+  private isListed(row: string | null, name: string): boolean {
+    return row !== null && name in this.at(['components', 'schemas', row, 'properties'])
   }
 
   private schemaFaults(pointer: readonly string[], value: unknown, what: string): string[] {
@@ -242,7 +273,7 @@ function isInWords({ description }: Json, { status, headers }: ReceivedAnswer): 
 /** Returns properties of the schema that the object lacks, also in its objects. */
 function missing({ properties }: Json, object: Json, what: string): string[] {
   return Object.entries<Json>(properties).flatMap(([name, schema]) => {
-    if (!(name in object)) return [`${what} has no ${name}`]
+    if (!(name in object)) return schema['x-through'] ? [] : [`${what} has no ${name}`]
     return schema.properties && object[name] !== null ? missing(schema, object[name], `${what}.${name}`) : []
   })
 }

@@ -98,6 +98,8 @@ export function resourcesOf(document: Schema, rights: readonly Right[]): Resourc
 
 function propertiesOf(schema: Schema, above: readonly string[], parameters: ReadonlySet<string>): Property[] {
   return Object.entries<Schema>(schema.properties).flatMap(([key, part]) => {
+    // Properties of other rows are no columns yet.
+    if (part['x-through']) return []
     const path = [...above, key]
     if (part.properties) return propertiesOf(part, path, parameters)
     const name = path.map(upperFirst).join('.')

@@ -1,0 +1,61 @@
+// Related properties in the OpenAPI document: those behind one reference are listed, others are described in words. D94
+import { type Property, relatedProperty } from '../model/entity.ts'
+import { memoize } from '../model/memoize.ts'
+import type { View } from '../model/view.ts'
+import { RELATED_FILTERS_MAX } from '../parse/filter.ts'
+
+/** Maximum related properties of an entity that the document lists, since each has several parameters. */
+const LISTED_MAX = 200
+
+/** Returns the related properties that the document lists: those behind one reference, of each reference all or none. */
+export const listedPaths = memoize((view: View): readonly Property[] => {
+  const listed: Property[] = []
+  for (const reference of view.properties) {
+    const properties = pathsThrough(view, reference, (target) => target.properties)
+    if (listed.length + properties.length <= LISTED_MAX) listed.push(...properties)
+  }
+  return listed
+})
+
+/** Returns the related properties behind a reference that `choose` selects in its target; none if the key may not read it. */
+function pathsThrough(view: View, reference: Property, choose: (target: View) => readonly Property[]): Property[] {
+  const target = view.related(reference)
+  return target === null ? [] : choose(target).map((property) => relatedProperty(reference, target, property))
+}
+
+/** Names a property in a description: `department` of the Employee that `employeeId` names. */
+export function inWords({ path, related }: Property): string {
+  if (related === null) return `\`${path.join('.')}\``
+  const { reference, view, property } = related
+  return `\`${property.path.join('.')}\` of the ${view.name} that \`${reference.path.join('.')}\` names`
+}
+
+/** Describes the paths of an entity with examples; '' if the key may read nothing behind its references. */
+export function describePaths(view: View): string {
+  const examplesIn = (from: View) => from.properties.flatMap((reference) => pathsThrough(from, reference, exampleIn))
+  const [near] = examplesIn(view)
+  if (!near) return ''
+  const [far] = view.properties.flatMap((reference) => pathsThrough(view, reference, examplesIn))
+  const unlisted = view.properties.filter(
+    (reference) => view.related(reference) !== null && !listedPaths(view).some(({ related }) => related?.reference === reference),
+  )
+  const inPlace = [
+    ...(far ? [`those through two references, as \`${far.name}\``] : []),
+    ...unlisted.map(({ name }) => `those through \`${name}\``),
+  ]
+  return [
+    `A path names a property of another row: \`${near.name}\` is ${inWords(near)}.`,
+    'A row without the reference has no value there.',
+    `Paths stand in filters, ${RELATED_FILTERS_MAX} of a request, in \`fields\`, in \`groupBy\` and in aggregates, not in \`sort\`.`,
+    ...(inPlace.length > 0
+      ? [
+          `Not listed, because there are many: ${inPlace.join(', and ')}. They have the operators of the property in its own list.`,
+        ]
+      : []),
+  ].join(' ')
+}
+
+/** Returns the first text of an entity, else its id. */
+function exampleIn({ properties, id }: View): Property[] {
+  return [properties.find((property) => property !== id && property.kind.name === 'text') ?? id]
+}
