@@ -11,8 +11,27 @@ type Member = Property | Group
 /** `read`: a row as it is returned; `write`: values of a body, which filters use, too. */
 type Mode = 'read' | 'write'
 
+/** Names of the types of entities. */
+type Names = ReadonlyMap<Entity, string>
+
 /** Files of the runtime, each after those that it needs. */
-const RUNTIME = ['error', 'query', 'exchange', 'connection', 'changes', 'rights', 'stream', 'sync', 'summary', 'collection']
+const RUNTIME = [
+  'error',
+  'query',
+  'paths',
+  'exchange',
+  'connection',
+  'changes',
+  'rights',
+  'stream',
+  'sync',
+  'summary',
+  'collection',
+]
+/** Maximum paths of an entity in types: a compiler takes seconds for more. */
+const PATHS_MAX = 5_000
+/** Ends of the names of an entity's types that its collection needs, in the order of `RosterCollection`. */
+const PARTS = ['', 'Write', 'Filter', 'Sort', 'Field', 'Kinds', 'Paths']
 
 /**
  * Returns the client of a server with these entities: one TypeScript file without imports, from which Node can strip the types.
@@ -23,7 +42,7 @@ export function clientFile(entities: readonly Entity[]): string {
   const parts = [
     `// The client of Roster ${version}, made by \`npm run --silent roster generate client\`: make it again instead of changing it.`,
     rosterText(names),
-    ...[...names].map(([entity, name]) => entityText(entity, name)),
+    ...[...names.keys()].map((entity) => entityText(entity, names)),
     `const clientOperators: Readonly<Record<string, string>> = ${JSON.stringify(clientOperators)}`,
     runtime,
   ]
@@ -42,15 +61,15 @@ function runtimePart(file: string): string {
 /** Returns the entity's name, with a suffix if the runtime has a type or value of that name. */
 function typeNameOf({ name }: Entity, runtime: string): string {
   const code = runtime.replace(/\/\*[\s\S]*?\*\/|\/\/.*|'[^'\n]*'/g, '')
-  return new RegExp(`\\b${name}(Write|Filter|Sort|Field|Kinds)?\\b`).test(`${code} Roster`) ? `${name}Row` : name
+  return new RegExp(`\\b${name}(${[...PARTS, 'Target'].join('|')})\\b`).test(`${code} Roster`) ? `${name}Row` : name
 }
 
-function rosterText(names: ReadonlyMap<Entity, string>): string {
+function rosterText(names: Names): string {
   // `companies` for `Companies`.
   const nameOf = ({ plural }: Entity) => quoted(plural.charAt(0).toLowerCase() + plural.slice(1))
   const entries = [...names].map(([entity, name]) => ({ entity, name, key: nameOf(entity) }))
   const types = entries.map(({ entity, name, key }) => {
-    const type = `RosterCollection<${['', 'Write', 'Filter', 'Sort', 'Field', 'Kinds'].map((part) => name + part).join(', ')}>`
+    const type = `RosterCollection<${PARTS.map((part) => name + part).join(', ')}>`
     return `  /** \`/${entity.plural}\` */\n  readonly ${key}: ${type}\n`
   })
   const values = entries.map(({ entity, key }) => `    ${key}: collectionAt(connection, '/${entity.plural}'),\n`)
@@ -73,8 +92,9 @@ ${values.join('')}    changes: changesOf(connection),
 }`
 }
 
-function entityText(entity: Entity, name: string): string {
+function entityText(entity: Entity, names: Names): string {
   const { members, properties, plural } = entity
+  const name = names.get(entity)
   const objectOf = (mode: Mode) => objectText(members, mode, (member) => commentOf(member, entity))
   const sorts = properties.map(({ path }) => `  | '${path.join('.')}'\n`).join('')
   const groups = members.filter(isGroup).map(({ key }) => `  | '${key}'\n`)
@@ -85,8 +105,7 @@ export interface ${name} ${objectOf('read')}
 export interface ${name}Write ${objectOf('write')}
 
 /** Filters of lists of ${plural}. */
-export interface ${name}Filter {
-${properties.map(filterText).join('')}}
+export interface ${name}Filter extends RosterFilters<${name}Target> {}
 
 /** Properties by which ${plural} can be sorted. */
 export type ${name}Sort = RosterSorted<
@@ -94,14 +113,57 @@ ${sorts}>
 
 /** Properties of ${plural} to select with \`fields\`. */
 export type ${name}Field =
-${sorts}${groups.join('')}
+${sorts}${groups.join('')}  | keyof ${name}Paths
+
+/** Properties behind the references of ${plural}. */
+export interface ${name}Paths extends RosterPaths<${name}Target> {}
 
 /** Properties of ${plural} by their use in summaries. */
-export interface ${name}Kinds {
+export interface ${name}Kinds extends RosterUses<${name}Target> {}
+
+/** Own properties of ${plural}, and where their references lead. */
+export interface ${name}Target {
+  readonly row: ${name}
+  readonly filter: {
+${properties.map(filterText).join('')}  }
   readonly dated: ${unionOf(properties.filter(takesPeriods))}
   readonly summed: ${unionOf(properties.filter((property) => takesAggregate(property, 'sum')))}
   readonly compared: ${unionOf(properties.filter((property) => takesAggregate(property, 'minimum')))}
+  readonly copied: ${copiesText(entity)}
+  readonly references: ${referencesText(entity, names)}
+  readonly reach: ${pathsOf(entity, 2) > PATHS_MAX ? 1 : 2}
 }`
+}
+
+/** Writes the references along which names are copied, by the properties that show them. */
+function copiesText({ properties }: Entity): string {
+  return typeOf(
+    properties.flatMap((property) => {
+      const along = properties.find(({ reference }) => reference?.copy?.column === property.column)
+      return along ? [`${quoted(property.path.join('.'))}: '${along.path.join('.')}'`] : []
+    }),
+  )
+}
+
+function referencesText({ properties }: Entity, names: Names): string {
+  return typeOf(
+    properties.flatMap(({ path, reference }) => {
+      const target = reference?.target && names.get(reference.target)
+      return target ? [`${quoted(path.join('.'))}: ${target}Target`] : []
+    }),
+  )
+}
+
+/** Returns the number of paths from an entity through so many references, or fewer. */
+function pathsOf({ properties }: Entity, references: number): number {
+  const targets = properties.flatMap(({ reference }) => reference?.target ?? [])
+  const behind = (target: Entity) => target.properties.length + (references > 1 ? pathsOf(target, references - 1) : 0)
+  return targets.reduce((sum, target) => sum + behind(target), 0)
+}
+
+/** Writes the type of an object. An empty one has no keys. */
+function typeOf(members: readonly string[]): string {
+  return members.length === 0 ? 'object' : `{ ${members.map((member) => `readonly ${member}`).join('; ')} }`
 }
 
 function unionOf(properties: readonly Property[]): string {
@@ -144,10 +206,10 @@ function typeText({ name, values = [] }: Kind, mode: Mode): string {
   return name === 'instant' && mode === 'write' ? 'string | Date' : TYPES[name]
 }
 
-function filterText({ path, kind }: Property): string {
+function filterText({ path, kind, reference }: Property): string {
   const test = kind.ordered ? 'RosterOrdered' : 'RosterEqual'
-  const type = kind.name === 'text' ? 'RosterText' : `${test}<${typeText(kind, 'write')}>`
-  return `  ${quoted(path.join('.'))}?: ${type}\n`
+  const ofValues = kind.name === 'text' ? 'RosterText' : `${test}<${typeText(kind, 'write')}>`
+  return `    ${quoted(path.join('.'))}?: ${reference?.isToItself ? 'RosterChained' : ofValues}\n`
 }
 
 function quoted(key: string): string {

@@ -18,6 +18,7 @@ import {
   type RosterGroup,
   type RosterGroups,
   type RosterKey,
+  type RosterKeys,
   type RosterKinds,
   type RosterSummaryQuery,
   rowsAndTotal,
@@ -33,40 +34,47 @@ export interface RosterPage<Row> {
   readonly links: Readonly<Record<'first' | 'previous' | 'next' | 'last', string | null>>
 }
 
-/** The selected properties of a row: all of them, or those named; of an object its named parts. */
-export type RosterRead<Row, Field, Name extends Field> = [Field] extends [Name] ? Row : RosterPicked<Row, Name>
+/**
+ * The selected properties of a row: all its own, or those named; of an object its named parts. `Paths`: properties behind its
+ * references.
+ */
+export type RosterRead<Row, Field, Name extends Field, Paths = object> = [Field] extends [Name]
+  ? Row
+  : RosterPicked<Row & Paths, Name>
 
-export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends RosterKinds> {
+export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends RosterKinds, Paths = object> {
   /** Returns a page, the first by default. */
-  list<Name extends Field = Field>(query?: RosterQuery<Filter, Sort, Name>): Promise<RosterPage<RosterRead<Row, Field, Name>>>
+  list<Name extends Field = Field>(
+    query?: RosterQuery<Filter, Sort, Name>,
+  ): Promise<RosterPage<RosterRead<Row, Field, Name, Paths>>>
   /** Returns the page of a link of another page. Only the query string of the link counts, its `fields` included. */
-  follow<Name extends Field = Field>(link: string, call?: RosterCall): Promise<RosterPage<RosterRead<Row, Field, Name>>>
+  follow<Name extends Field = Field>(link: string, call?: RosterCall): Promise<RosterPage<RosterRead<Row, Field, Name, Paths>>>
   /**
    * Yields every row, page after page, by cursor: rows that are created, changed or deleted in the meantime neither repeat nor
    * hide others.
    */
   all<Name extends Field = Field>(
     query?: RosterRows<Filter, Sort, Name>,
-  ): AsyncGenerator<RosterRead<Row, Field, Name>, void, undefined>
+  ): AsyncGenerator<RosterRead<Row, Field, Name, Paths>, void, undefined>
   /** Yields every row of one response. Throws if the response ends early, so a loop that completes has seen all rows. */
   stream<Name extends Field = Field>(
     query?: RosterStream<Filter, Sort, Name>,
-  ): AsyncGenerator<RosterRead<Row, Field, Name>, void, undefined>
+  ): AsyncGenerator<RosterRead<Row, Field, Name, Paths>, void, undefined>
   /**
    * Yields steps that bring a copy of all rows up to date: first all rows, then changes. Store `state` together with each step.
    */
   sync(options?: RosterSync): AsyncGenerator<RosterStep<Row>, void, undefined>
   /** Returns groups of the matching rows: their count, and the requested sums, averages, least and greatest values. */
   summary<
-    Key extends RosterKey<Exclude<Sort, `-${string}`> & string, Kinds['dated']> = never,
+    Key extends RosterKey<(Exclude<Sort, `-${string}`> & string) | (keyof Paths & string), Kinds['dated']> = never,
     Sum extends Kinds['summed'] = never,
     Average extends Kinds['summed'] = never,
     Minimum extends Kinds['compared'] = never,
     Maximum extends Kinds['compared'] = never,
   >(
-    query?: RosterSummaryQuery<Filter, Key, Sum, Average, Minimum, Maximum>,
-  ): Promise<RosterGroups<RosterGroup<Row, Key, Sum, Average, Minimum, Maximum>>>
-  get<Name extends Field = Field>(id: number, call?: RosterGet<Name>): Promise<RosterRead<Row, Field, Name>>
+    query?: RosterSummaryQuery<Filter, Key, Sum, Average, Minimum, Maximum, RosterKeys<Key, Kinds>>,
+  ): Promise<RosterGroups<RosterGroup<Row & Paths, RosterKeys<Key, Kinds>, Sum, Average, Minimum, Maximum>>>
+  get<Name extends Field = Field>(id: number, call?: RosterGet<Name>): Promise<RosterRead<Row, Field, Name, Paths>>
   create(values: Write, call?: RosterCall): Promise<Row>
   /**
    * Creates up to 1,000 rows in one request, all or none. The `details` of an error name rows by their index: `[3].Name`. Every
@@ -85,12 +93,13 @@ export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends
 }
 
 const PAGE_SIZE_MAX = 50
+const NO_VERSION = 'a row has a version where get, create, replace or update returned it, without properties of other rows'
 
 /** Returns the rows at `path`, such as /Companies. */
-export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends RosterKinds>(
+export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends RosterKinds, Paths = object>(
   connection: Connection,
   path: string,
-): RosterCollection<Row, Write, Filter, Sort, Field, Kinds> {
+): RosterCollection<Row, Write, Filter, Sort, Field, Kinds, Paths> {
   /** Versions by row object: rows stay exactly as the server returned them. */
   const versions = new WeakMap<object, string>()
 
@@ -106,7 +115,7 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
     const answer = await connection.send({ method, path: at, body, ifMatch, signal })
     // A proxy that compresses makes the tag weak, and servers match only strong ones.
     const tag = answer.headers.get('ETag')?.replace(/^W\//, '')
-    if (tag !== undefined && typeof answer.body === 'object' && answer.body !== null) versions.set(answer.body, tag)
+    if (tag !== undefined && isOwnRow(answer.body)) versions.set(answer.body, tag)
     return answer.body as Read
   }
 
@@ -142,10 +151,15 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
     history: async (id, query = {}) => changesPage(connection, `${pathOf(id)}/Changes`, query),
     versionOf(read) {
       const version = versions.get(read as object)
-      if (version === undefined) throw new TypeError('a row has a version where get, create, replace or update returned it')
+      if (version === undefined) throw new TypeError(NO_VERSION)
       return version
     },
   }
+}
+
+/** True for a row without properties of other rows: the tag of a row with some changes with these, so no write can expect it. */
+function isOwnRow(body: unknown): body is object {
+  return typeof body === 'object' && body !== null && !Object.keys(body).some((name) => name.includes('.'))
 }
 
 async function readPage<Read>(

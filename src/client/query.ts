@@ -19,6 +19,15 @@ export type RosterText =
       readonly contains?: string
     })
 
+/** Operand for a reference to a row of its own kind, as to a manager: a value, operators, all of which must hold, or null. */
+export type RosterChained =
+  | number
+  | null
+  | (RosterOperators<number> & {
+      /** Leads to the row with this id, at any depth. */
+      readonly under?: number
+    })
+
 /** Operators for a property with an order. */
 export interface RosterOperators<Value> {
   readonly '='?: Value | null
@@ -35,9 +44,11 @@ export interface RosterOperators<Value> {
 /** A property to sort by, ascending; descending with a minus in front. */
 export type RosterSorted<Name extends string> = Name | `-${Name}`
 
-/** Properties of a row that these names select; an object has only its named parts. */
+/** Properties of a row that these names select; an object has only its named parts. A path is one name. */
 export type RosterPicked<Row, Name> = {
-  [Key in keyof Row & RosterOuter<Name>]: Key extends Name ? Row[Key] : RosterParts<Row[Key], RosterPart<Key, Name>>
+  [Key in keyof Row & (Name | RosterOuter<Exclude<Name, keyof Row>>)]: Key extends Name
+    ? Row[Key]
+    : RosterParts<Row[Key], RosterPart<Key, Name>>
 }
 /** `period` of `period.days`. */
 type RosterOuter<Name> = Name extends `${infer Outer}.${string}` ? Outer : Name

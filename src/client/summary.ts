@@ -16,10 +16,15 @@ export interface RosterKinds {
   readonly summed: string
   /** Properties with a least and a greatest value: all that have an order. */
   readonly compared: string
+  /** References by the names of other rows that are copied along them: `employeeId` for `employee`. */
+  readonly copied?: object
 }
 
-/** Query for a summary: filter, keys of groups, and the values to compute for each group. */
-export interface RosterSummaryQuery<Filter, Key, Sum extends string, Average, Minimum, Maximum> extends RosterCall {
+/** A key, and the reference of a copied name, which a group has too: several rows may have one name. */
+export type RosterKeys<Key, Kinds extends RosterKinds> = Key | (Key extends keyof Kinds['copied'] ? Kinds['copied'][Key] : never)
+
+/** Query for a summary: filter, keys of groups, and the values to compute for each group. `Sorted`: keys to sort by. */
+export interface RosterSummaryQuery<Filter, Key, Sum extends string, Average, Minimum, Maximum, Sorted = Key> extends RosterCall {
   readonly filter?: Filter | undefined
   /** Up to three keys; without one, all rows are one group. */
   readonly groupBy?: readonly Key[] | undefined
@@ -28,7 +33,7 @@ export interface RosterSummaryQuery<Filter, Key, Sum extends string, Average, Mi
   readonly minimum?: readonly Minimum[] | undefined
   readonly maximum?: readonly Maximum[] | undefined
   /** Keys of `groupBy`, `count`, or a requested `sum(...)`; default: the keys. */
-  readonly sort?: RosterGroupSort<Key, Sum> | readonly RosterGroupSort<Key, Sum>[] | undefined
+  readonly sort?: RosterGroupSort<Sorted, Sum> | readonly RosterGroupSort<Sorted, Sum>[] | undefined
   /** 5 to 1,000; default: 100. */
   readonly pageSize?: number | undefined
   readonly page?: number | undefined

@@ -7,7 +7,9 @@ export const RESERVED_PARAMETERS = ['sort', 'PageSize', 'page', 'cursor', 'field
 export const AGGREGATES = ['sum', 'average', 'minimum', 'maximum'] as const
 
 /** Suffixes of an entity's name in schemas of the OpenAPI document, types of the client, and operations. */
-export const NAME_ENDS = ['', 'Change', 'Complete', 'Create', 'Field', 'Filter', 'Group', 'Kinds', 'Sort', 'Write', 'Written']
+export const NAME_ENDS = [
+  ...['', 'Change', 'Complete', 'Create', 'Field', 'Filter', 'Group', 'Kinds', 'Paths', 'Sort', 'Target', 'Write', 'Written'],
+]
 
 /** Names of schemas that belong to no entity. */
 export const RESERVED_TYPES =

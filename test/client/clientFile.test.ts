@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { clientFile } from '../../src/client/clientFile.ts'
-import { decimal, defineEntity, group, identity, instant, text } from '../../src/model/entity.ts'
+import { decimal, defineEntity, group, identity, instant, linkReferences, reference, text } from '../../src/model/entity.ts'
 import { consumerProgram, hasConsumers, WITHOUT_CONSUMERS } from '../consumers/consumers.ts'
 import { readPage } from '../support/documents.ts'
 import { entities } from '../support/entities.ts'
@@ -83,10 +83,10 @@ describe('the generated file', () => {
     )
     const source = clientFile(named)
     expect(source).toContain(
-      'readonly events: RosterCollection<Event, EventWrite, EventFilter, EventSort, EventField, EventKinds>',
+      'readonly events: RosterCollection<Event, EventWrite, EventFilter, EventSort, EventField, EventKinds, EventPaths>',
     )
     expect(source).toContain(
-      'readonly dates: RosterCollection<DateRow, DateRowWrite, DateRowFilter, DateRowSort, DateRowField, DateRowKinds>',
+      'readonly dates: RosterCollection<DateRow, DateRowWrite, DateRowFilter, DateRowSort, DateRowField, DateRowKinds, DateRowPaths>',
     )
     const path = writeProgram('names', { 'roster.ts': source })
     expect(await printed([join(ROOT, 'node_modules/.bin/tsc'), '-p', path])).toBe('')
@@ -99,6 +99,18 @@ describe('the generated file', () => {
     expect(source).toContain("  use?: RosterOrdered<'Office' | 'Storage'>")
     expect(source).toContain('  from: string\n')
     expect(source).toContain('  floor: number\n')
+  })
+
+  test('D94: the generated client has no types for two references if an entity would have more than 5,000 paths', () => {
+    const fields = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`text${index}`, text()]))
+    const references = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`link${index}`, reference('Node')]))
+    const reachWith = (links: number) => {
+      const node = defineEntity('Node', { id: identity(), ...fields(50), ...references(links) })
+      linkReferences([node])
+      return /readonly reach: (\d)/.exec(clientFile([node]))?.[1]
+    }
+    expect([reachWith(8), reachWith(9)]).toEqual(['2', '1'])
   })
 
   test('the generated client documents each property', () => {
@@ -127,7 +139,7 @@ describe('the examples of the documentation', () => {
   })
 
   test('examples of the docs have at most 30 lines, and compile', async () => {
-    expect(examples.map(({ name }) => name)).toEqual(['example', 'summary'])
+    expect(examples.map(({ name }) => name)).toEqual(['example', 'departments', 'summary'])
     for (const { source } of examples) expect(source.trim().split('\n').length).toBeWithin(15, 31)
     expect(await printed([join(ROOT, 'node_modules/.bin/tsc'), '-p', path])).toBe('')
   })

@@ -4,6 +4,7 @@ import {
   type Absence,
   type AbsenceField,
   type AbsenceFilter,
+  type AbsencePaths,
   type AbsenceSort,
   type AbsenceWrite,
   createRoster,
@@ -105,6 +106,65 @@ export async function summarized(): Promise<unknown[]> {
   return [exact, named, averages, total, count, type, status, first?.average]
 }
 
+export async function related(): Promise<unknown[]> {
+  const filter: AbsenceFilter = {
+    'employeeId.department': { any: ['Sales', null], '!=': 'Staff' },
+    'employeeId.displayName': { begins: 'mü' },
+    'employeeId.started': { '>=': new Date('2025-01-01T00:00:00Z') },
+    'employeeId.companyId.name': 'Acme',
+    'employeeId.companyId.enabled': { '!=': true },
+    'employeeId.managerId': { under: 5, '!=': null },
+    'employeeId.managerId.managerId': 7,
+  }
+  const { rows } = await roster.absences.list({
+    fields: ['id', 'employeeId.department', 'period.days', 'employeeId.companyId.enabled'],
+    filter,
+    sort: '-start',
+  })
+  const exact: {
+    id: number
+    'employeeId.department': string | null
+    period: { days: number | null } | null
+    'employeeId.companyId.enabled': boolean | null
+  }[] = rows
+  const started: string | null = (await roster.employees.get(1, { fields: ['managerId.started'] }))['managerId.started']
+  for await (const row of roster.employees.stream({ fields: ['companyId.id', 'managerId.managerId.id'] })) {
+    const ids: (number | null)[] = [row['companyId.id'], row['managerId.managerId.id']]
+    // @ts-expect-error: it was not chosen.
+    return [ids, row['managerId.id']]
+  }
+  const { rows: below } = await roster.employees.list({ filter: { managerId: { under: 5 }, 'companyId.enabled': null } })
+  const { groups } = await roster.absences.summary({
+    filter,
+    groupBy: ['employeeId.department', 'month(start)', 'quarter(employeeId.started)'],
+    sum: ['period.days'],
+    minimum: ['employeeId.lastName', 'employeeId.companyId.name'],
+    sort: ['-sum(period.days)', 'employeeId.department', '-quarter(employeeId.started)'],
+  })
+  const summed: {
+    'employeeId.department': string | null
+    start: string | null
+    'employeeId.started': string | null
+    count: number
+    sum: { period: { days: number | null } }
+    minimum: { 'employeeId.lastName': string | null; 'employeeId.companyId.name': string | null }
+  }[] = groups
+  const named: RosterGroup<Absence & AbsencePaths, 'employeeId.department', 'period.days'> | undefined = groups[0]
+  return [exact, started, below, summed, named]
+}
+
+export async function namesakes(): Promise<unknown[]> {
+  const { groups } = await roster.absences.summary({ groupBy: ['employee'], sort: ['employee', '-employeeId'] })
+  const exact: { employee: string | null; employeeId: number | null; count: number }[] = groups
+  const behind = await roster.absences.summary({ groupBy: ['employeeId.company'], sort: 'employeeId.companyId' })
+  const company: { 'employeeId.company': string | null; 'employeeId.companyId': number | null } | undefined = behind.groups[0]
+  const far = await roster.employees.summary({ groupBy: ['managerId.managerId.company'] })
+  const id: number | null | undefined = far.groups[0]?.['managerId.managerId.companyId']
+  const { groups: types } = await roster.absences.summary({ groupBy: ['type'] })
+  // @ts-expect-error: a type is no copied name.
+  return [exact, company, id, types[0]?.employeeId]
+}
+
 export async function chosen(signal: AbortSignal, fields: AbsenceField[]): Promise<unknown[]> {
   const { rows } = await roster.absences.list({ fields: ['id', 'period.days'], filter: { status: 'Approved' } })
   const exact: { id: number; period: { days: number | null } | null }[] = rows
@@ -155,6 +215,34 @@ export function wrong(): void {
   roster.absences.list({ filter: { status: { '=': ['Approved', 'Declined'] } } })
   // @ts-expect-error a filter without a value would be none
   roster.absences.list({ filter: { status: { '=': undefined } } })
+  // @ts-expect-error a misspelt path
+  roster.absences.list({ filter: { 'employeeId.departmant': 'Sales' } })
+  // @ts-expect-error a misspelt reference
+  roster.absences.list({ filter: { 'employee.department': 'Sales' } })
+  // @ts-expect-error a path through three references
+  roster.absences.list({ filter: { 'employeeId.managerId.companyId.name': 'Acme' } })
+  // @ts-expect-error a path beyond a property that is no reference
+  roster.absences.list({ filter: { 'employeeId.department.name': 'Sales' } })
+  // @ts-expect-error a value of another type
+  roster.absences.list({ filter: { 'employeeId.companyId': 'Acme' } })
+  // @ts-expect-error an operator of a text
+  roster.absences.list({ filter: { 'employeeId.started': { begins: '2026' } } })
+  // @ts-expect-error a company is under no company
+  roster.employees.list({ filter: { companyId: { under: 5 } } })
+  // @ts-expect-error a chain leads to a row
+  roster.employees.list({ filter: { managerId: { under: null } } })
+  // @ts-expect-error a misspelt path through two references
+  roster.absences.list({ fields: ['id', 'employeeId.companyId.nam'] })
+  // @ts-expect-error rows are not sorted by those of others
+  roster.absences.list({ sort: 'employeeId.department' })
+  // @ts-expect-error a misspelt path of a key
+  roster.absences.summary({ groupBy: ['employeeId.departmant'] })
+  // @ts-expect-error a text has no months
+  roster.absences.summary({ groupBy: ['month(employeeId.department)'] })
+  // @ts-expect-error ids have no sum
+  roster.absences.summary({ sum: ['employeeId.companyId'] })
+  // @ts-expect-error a property of another row is not written
+  roster.absences.create({ 'employeeId.department': 'Sales' })
   // @ts-expect-error a misspelt field
   roster.absences.list({ fields: ['statuss'] })
   // @ts-expect-error a misspelt part

@@ -1,0 +1,80 @@
+import type { RosterEqual } from './query.ts'
+
+/** An entity in types: its own properties, and the entities to which its references lead. */
+export interface RosterTarget {
+  readonly row: object
+  /** Filters by its properties, by their names; parts of objects have a dot. */
+  readonly filter: object
+  /** Names of its properties by their use in summaries, as in `RosterKinds`. */
+  readonly dated: string
+  readonly summed: string
+  readonly compared: string
+  readonly copied: object
+  /** Entities by the names of the references that lead to them. */
+  readonly references: object
+  /** Number of references through which its own paths lead: one if there were too many paths for the compiler. */
+  readonly reach: 1 | 2
+}
+
+/** Names of an entity's properties: all, or those with a use in summaries. */
+type RosterNames<Target, Use extends RosterUse> = Target extends RosterTarget
+  ? Target[Use] extends string
+    ? Target[Use]
+    : keyof Target[Use] & string
+  : never
+type RosterUse = 'filter' | 'dated' | 'summed' | 'compared' | 'copied'
+
+/** Paths through one or two references. */
+type RosterPath<Target, Use extends RosterUse> =
+  | RosterNear<Target, Use>
+  | (Target extends { readonly reach: 2 } ? RosterFar<Target, Use> : never)
+type RosterNear<Target, Use extends RosterUse, References = RosterReferences<Target>> = {
+  [Reference in keyof References & string]: `${Reference}.${RosterNames<References[Reference], Use>}`
+}[keyof References & string]
+type RosterFar<Target, Use extends RosterUse, References = RosterReferences<Target>> = {
+  [Reference in keyof References & string]: `${Reference}.${RosterNear<References[Reference], Use>}`
+}[keyof References & string]
+type RosterReferences<Target> = Target extends RosterTarget ? Target['references'] : never
+
+/** The end of a path: its entity, the name of a property there, and the references before it. */
+type RosterEnd<Target, Path, Before extends string = '', References = RosterReferences<Target>> = {
+  [Reference in keyof References & string]: Path extends `${Reference}.${infer Name}`
+    ? Name extends RosterNames<References[Reference], 'filter'>
+      ? { target: References[Reference]; name: Name; before: `${Before}${Reference}.` }
+      : RosterEnd<References[Reference], Name, `${Before}${Reference}.`>
+    : never
+}[keyof References & string]
+
+/** Properties behind the references of an entity; null without a row there. */
+export type RosterPaths<Target extends RosterTarget> = {
+  readonly [Path in RosterPath<Target, 'filter'>]: RosterPathValue<RosterEnd<Target, Path>>
+}
+type RosterPathValue<End> = End extends { target: { row: infer Row }; name: infer Name } ? RosterValue<Row, Name> | null : never
+type RosterValue<Row, Name> = Name extends keyof Row
+  ? Row[Name]
+  : Name extends `${infer Outer extends keyof Row & string}.${infer Part}`
+    ? RosterValue<NonNullable<Row[Outer]>, Part>
+    : never
+
+/** Filters by the properties of an entity, and by those behind its references, which may have no value. */
+export type RosterFilters<Target extends RosterTarget> = Target['filter'] & {
+  readonly [Path in RosterPath<Target, 'filter'>]?: RosterPathFilter<RosterEnd<Target, Path>>
+}
+type RosterPathFilter<End> = End extends { target: { filter: infer Filter }; name: infer Name }
+  ? RosterOrNone<Filter[Name & keyof Filter]>
+  : never
+/** Only filters of booleans lack null, of which each row has one; behind a reference there may be no row. */
+type RosterOrNone<Test> = [null] extends [Test] ? Exclude<Test, undefined> : RosterEqual<boolean | null>
+
+/** Properties of an entity, and of those behind its references, by their use in summaries. */
+export interface RosterUses<Target extends RosterTarget> {
+  readonly dated: Target['dated'] | RosterPath<Target, 'dated'>
+  readonly summed: Target['summed'] | RosterPath<Target, 'summed'>
+  readonly compared: Target['compared'] | RosterPath<Target, 'compared'>
+  readonly copied: Target['copied'] & {
+    readonly [Path in RosterPath<Target, 'copied'>]: RosterPathCopied<RosterEnd<Target, Path>>
+  }
+}
+type RosterPathCopied<End> = End extends { target: { copied: infer Copied }; name: infer Name; before: infer Before }
+  ? `${Before & string}${Copied[Name & keyof Copied] & string}`
+  : never
