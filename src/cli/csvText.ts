@@ -5,7 +5,7 @@ import { suggest } from '../model/nearest.ts'
 import { instantOfSpreadsheet, unescapeFormulas } from '../model/spreadsheet.ts'
 import { wholeView } from '../model/view.ts'
 import { findMember } from '../parse/names.ts'
-import { isPath } from '../parse/paths.ts'
+import { faultOfPath, findRelated } from '../parse/paths.ts'
 import { type CsvRecord, FileFault } from './csvRecords.ts'
 import { counted } from './output.ts'
 
@@ -19,6 +19,9 @@ export interface CsvReading {
   onNote(text: string): void
 }
 
+/** Why columns with a path are not imported. */
+export const OF_OTHER_ROWS = 'they are properties of other rows'
+
 /**
  * Returns a function that writes a record as a JSON object. It throws FileFault if the record has another number of cells.
  * `header`: property names in any case, with dots before parts of objects. @throws FileFault for an unknown name
@@ -29,8 +32,12 @@ export function csvWriter(entity: Entity, header: CsvRecord, { isExcel, matched,
   const cells = columns.flatMap((property, index) => (isRead(property) ? [{ property, index }] : []))
   const { separator } = header
   if (cells.length === 0) throw new FileFault(header.line, 'none of these columns is one that clients write')
-  const left = columns.filter((property) => !isRead(property)).map(({ path }) => path.join('.'))
-  if (left.length > 0) onNote(`left out, since the server makes them: ${left.join(', ')}`)
+  const left = columns.filter((property) => !isRead(property))
+  for (const [reason, of] of [
+    ['the server makes them', left.filter(({ related }) => related === null)],
+    [OF_OTHER_ROWS, left.filter(({ related }) => related !== null)],
+  ] as const)
+    if (of.length > 0) onNote(`left out, since ${reason}: ${of.map(({ path }) => path.join('.')).join(', ')}`)
   const withDays = new Set<Property>()
   const onDay = (property: Property) => {
     if (!withDays.has(property)) onNote(`days of ${property.path.join('.')} are taken for date-times, at midnight UTC`)
@@ -79,11 +86,10 @@ function unescapedCell({ kind, path }: Property, { cells, line }: CsvRecord, ind
 
 function columnOf(entity: Entity, { line, cells }: CsvRecord, name: string, index: number): Property {
   if (name.trim() === '') throw new FileFault(line, `column ${index + 1} has no name`)
-  const member = findMember(entity, name.trim())
+  const member = findMember(entity, name.trim()) ?? findRelated(wholeView(entity), name.trim())
   if (!member) {
     const known = entity.properties.map(({ path }) => path.join('.'))
-    const isOfOtherRow = isPath(wholeView(entity), name.trim())
-    const hint = isOfOtherRow ? ' It belongs to another row: leave this column out, and write it there.' : suggest(name, known)
+    const hint = faultOfPath(wholeView(entity), name.trim()) ?? suggest(name, known)
     throw new FileFault(line, `${entity.plural} have no property "${name}".${hint}`)
   }
   if (isGroup(member)) {

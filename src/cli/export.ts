@@ -33,7 +33,7 @@ export function exportCommand(key: string | undefined, readSettings: () => Confi
     .addOption(new Option('--format <format>', 'the form').choices(['csv', 'ndjson']).default('csv'))
     .option('--filter <filter>', 'Status=Approved, Start=>=2026-03-01T00:00:00Z; several must all hold', collect)
     .option('--sort <sort>', 'the order, as -Start,Name')
-    .option('--fields <names>', 'the properties, as Id,Name,Period.Days; all without it')
+    .option('--fields <names>', 'the properties, as Id,Period.Days,EmployeeId.Department; all of its own without it')
     .option(
       '--excel',
       'a CSV for Excel: with a byte order mark, date-times that it knows, and no text that it would run as a formula',

@@ -2,9 +2,11 @@
 import { statSync } from 'node:fs'
 import { errorOf } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
-import { faultOf } from '../parse/body.ts'
+import { wholeView } from '../model/view.ts'
+import { faultOf, isObject } from '../parse/body.ts'
+import { findRelated } from '../parse/paths.ts'
 import { type CsvRecord, csvRecords, FileFault, ROW_LENGTH_MAX, ROW_TOO_LONG } from './csvRecords.ts'
-import { type CsvReading, csvWriter } from './csvText.ts'
+import { type CsvReading, csvWriter, OF_OTHER_ROWS } from './csvText.ts'
 import { CommandError } from './run.ts'
 
 /** A row of a file. */
@@ -43,7 +45,7 @@ export class RowsFile {
   /** Yields the rows. `onNote`: called for columns left out, and for days taken as date-times. @throws CommandError for faults */
   async *rows(onNote: (text: string) => void = () => undefined): AsyncGenerator<FileRow> {
     try {
-      yield* this.format === 'csv' ? this.csvRows(onNote) : jsonRows(this.text())
+      yield* this.format === 'csv' ? this.csvRows(onNote) : this.jsonRows(onNote)
     } catch (error) {
       if (!(error instanceof FileFault)) throw error
       throw new CommandError(`${this.name}, line ${error.line}: ${error.message.replace(/[.?]?$/, (end) => end || '.')}`)
@@ -57,6 +59,25 @@ export class RowsFile {
       else write = csvWriter(this.entity, record, { ...this.reading, onNote })
     }
     if (write === null) throw new FileFault(1, 'there must be a header with the names of properties')
+  }
+
+  /** Yields the rows of NDJSON without the properties of other rows, which an export may have. */
+  private async *jsonRows(onNote: (text: string) => void): AsyncGenerator<FileRow> {
+    const left = new Set<string>()
+    for await (const row of jsonRows(this.text())) {
+      const related = this.relatedIn(row.json)
+      const added = related.filter((name) => !left.has(name))
+      if (added.length > 0) onNote(`left out, since ${OF_OTHER_ROWS}: ${added.join(', ')}`)
+      for (const name of added) left.add(name)
+      yield related.length === 0 ? row : { ...row, json: withoutMembers(row.json, related) }
+    }
+  }
+
+  /** Returns the members of a row that are properties of other rows. */
+  private relatedIn(json: string): string[] {
+    const row = JSON.parse(json)
+    const names = isObject(row) ? Object.keys(row).filter((name) => name.includes('.')) : []
+    return names.filter((name) => findRelated(wholeView(this.entity), name) !== undefined)
   }
 
   private async *text(): AsyncGenerator<string> {
@@ -90,6 +111,18 @@ async function* jsonRows(pieces: AsyncIterable<string>): AsyncGenerator<FileRow,
     }
     yield { at: `line ${line}`, json }
   }
+}
+
+/** TypeScript has no type for it yet. */
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
+
+/** Returns the object without these members; numbers keep all digits. */
+function withoutMembers(json: string, names: readonly string[]): string {
+  const row = JSON.parse(json, (_, value, { source }: { source?: string }) =>
+    typeof value === 'number' && source !== undefined ? rawJSON(source) : value,
+  )
+  for (const name of names) delete row[name]
+  return JSON.stringify(row)
 }
 
 const LINE_END = /(?<=\n|\r(?!\n))/

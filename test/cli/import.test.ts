@@ -42,6 +42,30 @@ function proxyWith(first: (request: Request) => Response | Promise<Response>) {
 const namesOf = async () => (await server.sql`select name from company order by id`).map(({ name }) => name)
 
 describe('roster import', () => {
+  test.each(['csv', 'ndjson'])('D91: an exported %s with properties of other rows goes in without them', async (format) => {
+    await server.post('/Companies', { name: 'Acme' })
+    await server.post('/Employees', { lastName: 'A', companyId: 1 })
+    await server.post('/Absences', { employeeId: 1, reason: 'Flu' })
+    await server.sql`update absence set period_days = 1234567890.12345678`
+    const fields = 'Id,EmployeeId,Reason,Period.Days,EmployeeId.LastName,EmployeeId.CompanyId.Name'
+    const filter = 'EmployeeId.CompanyId.Name=Acme'
+    const exported = await roster(['export', 'absences', '--format', format, '--fields', fields, '--filter', filter])
+    expect(exported.stdout).toContain('employeeId.companyId.name')
+    const imported = await roster(['import', 'absences', fileOf(exported.stdout, format)])
+    expect(imported).toMatchObject({ code: 0, stdout: '1 row of Absences was created.\n' })
+    expect(imported.stderr).toContain(
+      'roster: left out, since they are properties of other rows: employeeId.lastName, employeeId.companyId.name\n',
+    )
+    const [first, second] = await server.sql`select employee_id, reason, period_days from absence order by id`
+    expect(second).toEqual(first)
+  })
+
+  test('D91: a misspelled path in the header of a CSV is told as such', async () => {
+    const { code, stderr } = await roster(['import', 'absences', fileOf('reason,employeeId.departmant\nFlu,Sales\n')])
+    expect(code).toBe(1)
+    expect(stderr).toContain('Employees have no property "departmant". Did you mean Department?')
+  })
+
   test('an exported file creates the same rows, except for what the server makes', async () => {
     await server.post('/Companies', [{ name: 'Ümläut, "Größe"' }, { name: 'two\nlines', enabled: true }])
     await server.post('/Employees', [{ lastName: 'A', companyId: 2, started: '2026-01-31T09:00:00+02:00' }, { lastName: '' }])
