@@ -10,17 +10,20 @@ import { useServer } from '../support/start.ts'
 
 const { bin, lack } = await pythonPrograms()
 const server = useServer()
-/** 17 days, of which 12 have no type, or one that pandas may read as missing. */
+/** 23 days, of which 18 have no department, or one that pandas may read as missing, and 6 of these no employee. */
 beforeAll(async () => {
-  for (const [type, month, days] of [
-    ['Holiday', '01', 5],
+  for (const [department, month, days] of [
+    ['Sales', '01', 5],
     [null, '01', 2],
     ['', '02', 1],
     ['NA', '02', 4],
     ['null', '03', 3],
     ['None', '03', 2],
-  ])
-    await server.post('/Absences', { Type: type, Start: `2026-${month}-05T09:00:00Z`, Period: { Days: days } })
+  ] as const) {
+    const { body } = await server.post('/Employees', { Department: department })
+    await server.post('/Absences', { EmployeeId: body.id, Start: `2026-${month}-05T09:00:00Z`, Period: { Days: days } })
+  }
+  await server.post('/Absences', { Start: '2026-03-05T09:00:00Z', Period: { Days: 6 } })
 })
 
 /** Runs the programs of the page before and with pandas, and then `ending`; returns their output. */
@@ -39,35 +42,52 @@ async function outputOf(ending: string, change = (program: string) => program): 
   return ran.output()
 }
 
-test('the pandas recipe has every group: without a type, of the empty type, and of types called NA, null and None', async () => {
+/** The cells of the table that the recipe prints, by department. */
+function rowsIn(output: string): Map<string, number[]> {
+  const lines = output.split('\n').slice(output.split('\n').findIndex((line) => line.startsWith('employeeId.department')) + 1)
+  const cells = lines.flatMap((line): [string, number[]][] => {
+    const [, department = '', rest = ''] = /^(\S*) +((?:\d+\.\d *)+)$/.exec(line) ?? []
+    return rest === '' ? [] : [[department, rest.trim().split(/ +/).map(Number)]]
+  })
+  return new Map(cells)
+}
+
+test('the pandas recipe has every group: without a department or an employee, of the empty text, of NA, null and None', async () => {
   if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
-  const output = await outputOf(`table = days.groupby(['month', 'type'], dropna=False)['sum.period.days'].sum()
-print('TOTAL', days['sum.period.days'].sum(), len(days), sorted(str(label) for label in set(days['type'])))`)
-  expect(output).toContain("TOTAL 17.0 6 ['', 'Holiday', 'NA', 'None', 'nan', 'null']")
-  // The output has the months, and a column for each of the types.
-  const rows = [...output.matchAll(/^2026-0\d +(.*)$/gm)].map(([, cells]) => (cells as string).split(/ +/).map(Number))
-  expect(rows.map(({ length }) => length)).toEqual([6, 6, 6])
-  expect(rows.flat().reduce((sum, cell) => sum + cell, 0)).toBe(17)
+  const output = await outputOf(`labels = sorted(str(label) for label in set(days['employeeId.department']))
+print('TOTAL', days['sum.period.days'].sum(), len(days), labels)`)
+  // The absence without an employee and that of an employee without a department are of two months.
+  expect(output).toContain("TOTAL 23.0 7 ['', 'NA', 'None', 'Sales', 'nan', 'null']")
+  const rows = rowsIn(output)
+  expect(Object.fromEntries(rows)).toEqual({
+    ...{ '': [0, 1, 0], NA: [0, 4, 0], None: [0, 0, 2], Sales: [5, 0, 0], null: [0, 0, 3], NaN: [2, 0, 6] },
+  })
+})
+
+test('the pandas recipe loses groups without dropna=False, so it is needed', async () => {
+  if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
+  const output = await outputOf('', (program) => program.replace(', dropna=False', ''))
+  expect([...rowsIn(output).keys()].sort()).toEqual(['', 'NA', 'None', 'Sales', 'null'])
 })
 
 test('the pandas recipe has the groups without a start, unless a filter excludes them', async () => {
   if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
-  await server.post('/Absences', { Type: 'Holiday', Period: { Days: 10 } })
-  await server.post('/Absences', { Type: 'Training' })
-  const output = await outputOf('', (program) => program.replace(/, 'Start': \[.*?\]\}/, '}'))
-  expect(output).toMatch(/^NaN /m)
-  const rows = [...output.matchAll(/^(?:2026-0\d|NaN) +(.*)$/gm)].map(([, cells]) => (cells as string).split(/ +/).map(Number))
-  expect(rows.flat().reduce((sum, cell) => sum + cell, 0)).toBe(27)
+  await server.post('/Absences', { EmployeeId: 1, Period: { Days: 10 } })
+  await server.post('/Absences', { EmployeeId: 3 })
+  const output = await outputOf('', (program) => program.replace(/,\s*'Start': \[.*?\],/, ','))
+  const rows = [...rowsIn(output).values()]
+  expect(rows.map(({ length }) => length)).toEqual(rows.map(() => 4))
+  expect(rows.flat().reduce((sum, cell) => sum + cell, 0)).toBe(33)
 })
 
-test('the page’s way to read CSV with pandas keeps types called NA and null, and missing sums', async () => {
+test('the page’s way to read CSV with pandas keeps departments called NA and null, and missing sums', async () => {
   if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
-  const [, options] = /`(keep_default_na=False, .*)`/.exec(readPage('docs/recipes/python.md')) ?? []
+  const [, options] = /`(keep_default_na=False, .*?)`/.exec(readPage('docs/recipes/python.md')) ?? []
   const output = await outputOf(
     `import io
 frame = pandas.read_csv(io.StringIO(answer.text), ${options})
-print('CSV', sorted(set(frame['type'])), frame['sum.period.days'].sum(), frame['sum.period.days'].dtype)`,
+print('CSV', sorted(set(frame['employeeId.department'])), frame['sum.period.days'].sum(), frame['sum.period.days'].dtype)`,
     (program) => program.replace(/days = pandas[\s\S]*?(?=import io)/, '').replace('application/x-ndjson', 'text/csv'),
   )
-  expect(output).toContain("CSV ['', 'Holiday', 'NA', 'None', 'null'] 17.0 float64")
+  expect(output).toContain("CSV ['', 'NA', 'None', 'Sales', 'null'] 23.0 float64")
 })
