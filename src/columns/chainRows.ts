@@ -21,9 +21,9 @@ interface Chain {
   readonly store: ColumnStore
   /** The column of the reference. */
   readonly column: number
-  /** Of the ids of all rows, and of the one with which the chain ends. */
+  /** Range of the ids of all rows, with the one at which the chain ends. */
   readonly range: IdRange
-  /** The address of the bitmap of the rows through which it leads; null: all. */
+  /** Address of the bitmap of the rows through which the chain leads; null: all rows. */
   readonly visible: number | null
 }
 

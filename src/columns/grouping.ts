@@ -34,7 +34,7 @@ export interface GroupingParts {
   readonly records: GroupRecords
   readonly figures: readonly FigureValues[]
   readonly sorts: readonly GroupSort[]
-  /** Called once, when all rows are taken, so that changes need not wait for the grouping. */
+  /** Called once, when all rows are taken: then the grouping need not be told of changes any more. */
   onTaken(): void
 }
 

@@ -104,7 +104,7 @@ function allTrue(conditions: readonly Sql[]): Sql {
  * Returns their numbers, from 1. `rows`: the rows as they were, with the columns of the entity.
  */
 export function compileReadable({ whole: entity, properties: shown, filters }: View, rows: readonly Row[]): Statement {
-  // Other rows were not stored, so nobody knows whether the row matched by them: it must still be as it was, as far as it is shown.
+  // Other rows were not stored, so nobody knows whether the row matched by them: its visible values must still be as they were.
   const unchanged = filters.some(isOfOtherRows) ? shown : []
   const properties = [...new Set([entity.id, ...filters.map(({ property }) => ownProperty(property)), ...unchanged])]
   const operands = properties.map(({ kind }) => ({ param: param(null), type: kind.columnType }))

@@ -128,7 +128,10 @@ export class QuestionQueue {
     if (this.demands.some(({ copies }) => copies.length > 1)) this.timer ??= setTimeout(this.lookAgain, HELD_MS_MAX)
   }
 
-  /** Lets a demand wait for the next turn. If it is of several tables, all are held for it, unless one is asked about for long. */
+  /**
+   * Lets a demand wait for the next turn. If it is for several tables, all are held for it, unless one has a question under way
+   * for long.
+   */
   private postpone(demand: Demand, held: Set<TableCopy>, nowMs: number) {
     const { copies, sinceMs } = demand
     if (copies.length > 1 && nowMs - sinceMs > QUEUED_MS_MAX) {

@@ -17,9 +17,9 @@ export type FaultOf = (index: number, fault: Fault) => Fault
 export type Seen = Entity | null
 
 /**
- * Conditions that a refusal is about: `own` values of the row alone, or `all`, those on the rows that its references name, too.
- * A reference that names no row, or none that the key may read, is told between the two: else the answer would say of a hidden row
- * whether it matches, and so that it is there.
+ * Conditions that a refusal is about: `own` values of the row alone, or `all`, also those on the rows that its references name. A
+ * reference that names no row, or none that the key may read, is reported between the two; otherwise the answer would reveal
+ * whether a hidden row matches, and so that it exists.
  */
 export type Extent = 'own' | 'all'
 

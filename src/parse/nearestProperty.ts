@@ -20,8 +20,8 @@ const WORD_LENGTH_MIN = 3
 const LISTED_MAX = 30
 
 /**
- * Suggests one of `candidates` (` Did you mean Start?`), or one of `others` if its letters are near; '' if nothing is. `path`: what
- * the name means if it is not a misspelled one.
+ * Suggests one of `candidates` (` Did you mean Start?`), or one of `others` if its letters are near; '' if nothing is. `path`: a
+ * path that the name means if it is not misspelled.
  */
 export function suggestProperty(
   name: string,

@@ -121,7 +121,7 @@ function pathThrough(view: View, reference: Property, text: string, references: 
   return path === null ? null : `${reference.name}.${path}`
 }
 
-/** What clients may call a reference, longest first: `employeeid`, `employees`, `employee`. */
+/** Names that clients may use for a reference, the longest first: `employeeid`, `employees`, `employee`. */
 function spellingsOf(view: View, { name, reference }: Property): string[] {
   if (reference === null) return []
   const copy = view.properties.find(({ column }) => column === reference.copy?.column)
