@@ -3,6 +3,7 @@ import type postgres from 'postgres'
 import { type Config, isPooled, LOOPBACK } from '../config/config.ts'
 import { errorOf } from '../errors.ts'
 import { withConnection } from '../execute/connect.ts'
+import { MEMORY_CONNECTIONS } from '../execute/limits.ts'
 import { readDatabaseUrl } from '../model/databaseUrl.ts'
 import type { Entity } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
@@ -89,8 +90,7 @@ function version({ version: number }: postgres.Row): Finding {
 
 function connections({ connectionsMax }: postgres.Row, config: Config): Finding {
   const { workers, databasePool, memoryMb } = config
-  // Memory uses three connections: two for reads of changes, one that loads tables.
-  const each = databasePool + 1 + (memoryMb > 0 ? 3 : 0) + (databasePool <= 2 ? 1 : 0)
+  const each = databasePool + 1 + (memoryMb > 0 ? MEMORY_CONNECTIONS : 0) + (databasePool <= 2 ? 1 : 0)
   const needed = workers * each + SUPERVISOR_CONNECTIONS
   const text = `${needed} of ${connectionsMax} that the role may have`
   if (isPooled(config)) return ok('connections', `${needed}, of a pooler`)

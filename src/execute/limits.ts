@@ -36,6 +36,11 @@ export const READ_CONNECTIONS_MIN = 2
 export const TERMINATE_EVERY_MS = 250
 export const TERMINATE_ATTEMPTS_MAX = 240
 
+/** Connections for questions about one table, and for those about several. With two, one table may be locked. */
+export const QUESTIONS_POOL = 2
+/** Connections of a worker for memory: those, and one that loads tables and reads the order of texts. */
+export const MEMORY_CONNECTIONS = 2 * QUESTIONS_POOL + 1
+
 // Reads and writes.
 
 /** Maximum statements in flight; maximum writes among them, of all keys and of one. Further ones are refused at once. D39 */

@@ -1,5 +1,6 @@
 // The embedded PostgreSQL of a server: restarts it when it ends.
 import type { Config } from '../config/config.ts'
+import { MEMORY_CONNECTIONS } from '../execute/limits.ts'
 import type { Log } from '../log.ts'
 import { type EmbeddedPostgres, startEmbedded } from '../postgres/embedded.ts'
 
@@ -9,9 +10,9 @@ const CONNECTIONS_MAX = 262_143
 /** Starts the embedded PostgreSQL, and restarts it when it ends. `onFailure` is called when it has ended too often. */
 export async function startEmbeddedDatabase(config: Config, log: Log, onFailure: () => void): Promise<EmbeddedPostgres> {
   const { dataDir, databasePool, workers } = config
-  // Each worker's pool counts twice, because a replaced pool ends while the new one opens; four more connections are for long
-  // writes (one) and memory (three).
-  const connections = Math.min(2 * (databasePool + 4) * workers + 20, CONNECTIONS_MAX)
+  // Each worker's pool counts twice, because a replaced pool ends while the new one opens; one more connection is for long
+  // writes.
+  const connections = Math.min(2 * (databasePool + 1 + MEMORY_CONNECTIONS) * workers + 20, CONNECTIONS_MAX)
   // Parallel workers of one list would take the processors from all other requests.
   const settings = { max_parallel_workers_per_gather: '0', max_connections: String(connections) }
   const embedded = await startEmbedded({ dataDir, settings })

@@ -4,7 +4,7 @@ import type { Reader } from '../columns/collation.ts'
 import { type Config, hostInUrl, isPooled } from '../config/config.ts'
 import { ApiError } from '../errors.ts'
 import { Database, type DatabaseOptions } from '../execute/database.ts'
-import { LIST_LOCK_MS_MAX, LOCK_MS_MAX, QUERY_MS_MAX } from '../execute/limits.ts'
+import { LIST_LOCK_MS_MAX, LOCK_MS_MAX, QUERY_MS_MAX, QUESTIONS_POOL } from '../execute/limits.ts'
 import { ListReads, shareConnections } from '../execute/listReads.ts'
 import { LongWrites } from '../execute/longWrites.ts'
 import { isAway } from '../execute/outcomes.ts'
@@ -35,8 +35,6 @@ const OWN_FILES = 16
 const SETTLE_MS = 50
 /** Time to settle with TLS, whose handshake takes longer. */
 const SETTLE_TLS_MS = 500
-/** Connections for reads of the tables' changes; two, so that two tables need not wait for each other. */
-const QUESTIONS_POOL = 2
 /** Maximum time of a question about several tables to wait for a lock: lists of its other tables wait for it. */
 const JOINT_LOCK_MS_MAX = 20
 /** Time to send the answers of requests whose statements were ended with their connection pools. */

@@ -315,7 +315,7 @@ describe('findings about the database', () => {
 
   test('doctor finds too few connections', async () => {
     const own = { DATABASE_URL: await createDatabase(), DATABASE_POOL: '1000', WORKERS: '8' }
-    await expectFault(own, /^connections: 8035 of \d+ that the role may have: raise max_connections/)
+    await expectFault(own, /^connections: 8051 of \d+ that the role may have: raise max_connections/)
   })
 
   test('doctor finds missing rights of a role without any, as a start does, and of a role without a schema', async () => {

@@ -53,21 +53,25 @@ function poolOf(options: Partial<DatabaseOptions> = {}): Database {
   return pool
 }
 
-/** Asks as a worker does: over a connection that has no other statement. */
-function readerOf(pool: Database): Reader {
-  return { read: (statement) => pool.readAlone(statement, performance.now() + PATIENT_MS, () => undefined) }
+/** Asks as a worker does: over a connection that has no other statement. Adds the texts to `asked`. */
+function readerOf(pool: Database, asked: string[]): Reader {
+  return {
+    read(statement) {
+      asked.push(statement.text)
+      return pool.readAlone(statement, performance.now() + PATIENT_MS, () => undefined)
+    },
+  }
 }
 
 function copyOf(entity: Entity): Promise<TableCopy> {
-  const pool = poolOf({ statementMsMax: PATIENT_MS, onStatement: (text) => void askedAlone.push(text) })
+  const pool = poolOf({ statementMsMax: PATIENT_MS })
   const onLost = (error: unknown) => lost.push(`${entity.table}: ${error}`)
-  return readCopy(entity, { url, database: pool, questions: readerOf(pool), onLost })
+  return readCopy(entity, { url, database: pool, questions: readerOf(pool, askedAlone), onLost })
 }
 
 /** A queue whose questions about several tables have the limits of a worker, but for `options`. */
 function queueOf(options: Partial<DatabaseOptions> = { lockMsMax: 20 }): QuestionQueue {
-  const onStatement = (text: string) => void askedTogether.push(text)
-  return new QuestionQueue(readerOf(poolOf({ failsAtLocks: true, onStatement, ...options })))
+  return new QuestionQueue(readerOf(poolOf({ failsAtLocks: true, ...options }), askedTogether))
 }
 
 /** Values of a property by id, as they are in the copy now. */
@@ -193,14 +197,14 @@ describe('Copies of several tables that are asked about together', () => {
       expect(askedTogether).toEqual([])
       for (const one of slow) one.goOnForever()
       await Promise.all([...first, ...waiting])
-      askedTogether = []
+      askedTogether.length = 0
       return isHeld && queue.versionOf(copies) !== null
     })
   })
 
   test('are of one moment, although rows of a table change between the two statements of a question', async () => {
     let count = 0
-    const reader = readerOf(poolOf())
+    const reader = readerOf(poolOf(), askedTogether)
     const read: Reader['read'] = async (statement) => {
       const rows = await reader.read(statement)
       if (++count === 1) await sql`update employee set first_name = 'changed' where id = 1`
@@ -210,6 +214,9 @@ describe('Copies of several tables that are asked about together', () => {
     await sql`update company set name = 'changed' where id = 1`
     const found = await readBoth()
     expect([found?.names.get('1'), found?.firstNames.get('1'), count]).toEqual(['changed', 'changed', 3])
+    // Rows that were taken in are not read again.
+    await queue.refresh(both)
+    expect(count).toBe(4)
   })
 })
 
@@ -267,7 +274,7 @@ describe('A table that is locked by an alter table', () => {
   })
 
   test('holds up no question about another table, after a joint one without a lock_timeout, as behind a pooler', async () => {
-    queue = queueOf({ lockMsMax: 0, statementMsMax: PATIENT_MS })
+    queue = queueOf({ statementMsMax: PATIENT_MS })
     await whileLocked('employee', async () => {
       await Promise.all([refreshOften(companies), queue.refresh(both)])
       expect([queue.versionOf(both), queue.versionOf([companies])]).toEqual([null, expect.any(Number)])
