@@ -62,16 +62,18 @@ function row(hasOdd: boolean) {
   const start = orNone(instant(hasOdd))
   return {
     ...{ status: orNone(random.pick(TEXTS)), type: orNone(random.pick(TEXTS)), reason: orNone(`reason ${random.below(300)}`) },
-    ...{ employee_id: employee, employee_key: employee && `=e${employee}`, start, end: random.chance(50) ? start : null },
+    ...{ employee_id: employee, start, end: random.chance(50) ? start : null },
     ...{ period_days: orNone(decimal(hasOdd)), period_hours: orNone(String(random.below(80))) },
   }
 }
 
 async function insert(count: number, hasOdd: boolean) {
   const rows = Array.from({ length: count }, () => row(hasOdd))
-  const columns = 'status, type, reason, employee_id, employee_key, start, "end", period_days, period_hours'
+  const columns = 'status, type, reason, employee_id, start, "end", period_days, period_hours'
   await read.sql.unsafe(
-    `insert into absence (${columns}) select ${columns} from json_populate_recordset(null::absence, $1::text::json)`,
+    `insert into absence (${columns}, employee_key)
+    select ${columns}, (select display_name_key from employee where id = employee_id)
+    from json_populate_recordset(null::absence, $1::text::json)`,
     [JSON.stringify(rows)],
   )
 }
