@@ -55,7 +55,7 @@ async function fill(server: TestServer): Promise<void> {
 
 /** A server with requests of these keys. */
 function serverOf(environment: Record<string, string> = {}) {
-  const server = useServer({ keys: Object.values(KEYS).map(({ record }) => record), hasForeignRows: true, environment })
+  const server = useServer({ keys: Object.values(KEYS).map(({ record }) => record), environment })
   const send = (key: KeyName, line: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> => {
     const [method = '', path = ''] = line.split(' ')
     return server.send(method, path, body, { ...KEYS[key].headers, ...headers })

@@ -49,7 +49,7 @@ const RIGHTS = [
 const PATHS = ['/Absences', '/Absences/Summary?groupBy=Id,Status']
 
 describe.each(['0', '64'])('with MEMORY_MB=%s', (MEMORY_MB) => {
-  const own = useServer({ keys: [long.record], environment: { MEMORY_MB, RATE_LIMIT_CLIENTS: '8' }, hasForeignRows: true })
+  const own = useServer({ keys: [long.record], environment: { MEMORY_MB, RATE_LIMIT_CLIENTS: '8' } })
 
   /** Returns the lines of a stream whose key gets other rights when it has begun. */
   async function linesOf(path: string, key: TestKey, addresses: string): Promise<string[]> {
