@@ -73,6 +73,7 @@ test('a hook with rights is added, listed and stored so that a server without ri
 
 test.each([
   [['--right', 'read Employees?Status=New'], 'the right of a hook has no filters'],
+  [['--right', 'read Employees?CompanyId.Name=Acme'], 'the right of a hook has no filters'],
   [['--right', 'update Employees?fields=Title'], 'a hook reads, and cannot update'],
   [['--right', 'write Employees'], 'a hook reads, and cannot create'],
   [['--right', 'read Employees?fields=Titel'], 'Title'],

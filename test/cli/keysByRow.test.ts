@@ -201,6 +201,21 @@ describe('keys try', () => {
     expect(await stored()).toEqual([])
   })
 
+  test('D95: leads paths through the rights that are tried, and those of filters anywhere', async () => {
+    const narrow = ['--right', 'read Absences?employeeId.knownAs=Ann&fields=Id,EmployeeId']
+    const path = '/Absences?fields=EmployeeId.DisplayName'
+    expect((await keys('try', ...narrow, path)).stdout).toBe(
+      [
+        'right: read Absences?EmployeeId.KnownAs=Ann&fields=Id,EmployeeId',
+        'filters: EmployeeId.KnownAs=Ann',
+        'properties: Id, EmployeeId',
+        'answer: 400 InvalidFields: Absences have no "EmployeeId.DisplayName". The key may not read Employees, to which EmployeeId leads.\n',
+      ].join('\n'),
+    )
+    const { stdout } = await keys('try', ...narrow, '--right', 'read Employees?fields=DisplayName', path)
+    expect(stdout).toEndWith('total: 1\n{"employeeId.displayName":"Ann"}\n')
+  })
+
   test('answers by id and with a summary', async () => {
     const narrow = ['--right', 'read Absences?Status=Approved&fields=Id,Status']
     expect((await keys('try', ...narrow, '/Absences/1')).stdout).toEndWith('answer: 200\n{"id":1,"status":"Approved"}\n')
