@@ -2,8 +2,9 @@
 import { statSync } from 'node:fs'
 import { errorOf } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
+import { JsonNumber } from '../model/kinds.ts'
 import { wholeView } from '../model/view.ts'
-import { faultOf, isObject } from '../parse/body.ts'
+import { faultOf, isObject, parseJson } from '../parse/body.ts'
 import { findRelated } from '../parse/paths.ts'
 import { type CsvRecord, csvRecords, FileFault, ROW_LENGTH_MAX, ROW_TOO_LONG } from './csvRecords.ts'
 import { type CsvReading, csvWriter, OF_OTHER_ROWS } from './csvText.ts'
@@ -113,16 +114,14 @@ async function* jsonRows(pieces: AsyncIterable<string>): AsyncGenerator<FileRow,
   }
 }
 
-/** TypeScript has no type for it yet. */
+/** Writes a number into JSON with all its digits. TypeScript has no type for it yet. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
 
 /** Returns the object without these members; numbers keep all digits. */
 function withoutMembers(json: string, names: readonly string[]): string {
-  const row = JSON.parse(json, (_, value, { source }: { source?: string }) =>
-    typeof value === 'number' && source !== undefined ? rawJSON(source) : value,
-  )
+  const row = parseJson(json) as Record<string, unknown>
   for (const name of names) delete row[name]
-  return JSON.stringify(row)
+  return JSON.stringify(row, (_, value) => (value instanceof JsonNumber ? rawJSON(value.source) : value))
 }
 
 const LINE_END = /(?<=\n|\r(?!\n))/

@@ -46,10 +46,12 @@ export type RosterSorted<Name extends string> = Name | `-${Name}`
 
 /** Properties of a row that these names select; an object has only its named parts. A path is one name. */
 export type RosterPicked<Row, Name> = {
-  [Key in keyof Row & (Name | RosterOuter<Exclude<Name, keyof Row>>)]: Key extends Name
-    ? Row[Key]
-    : RosterParts<Row[Key], RosterPart<Key, Name>>
+  [Key in keyof Row & RosterMember<Row, Name>]: Key extends Name ? Row[Key] : RosterParts<Row[Key], RosterPart<Key, Name>>
 }
+/** The member of a row that a name selects. In a row of any names a dot is always one before a part. */
+type RosterMember<Row, Name> = string extends keyof Row
+  ? RosterOuter<Name>
+  : (Name & keyof Row) | RosterOuter<Exclude<Name, keyof Row>>
 /** `period` of `period.days`. */
 type RosterOuter<Name> = Name extends `${infer Outer}.${string}` ? Outer : Name
 /** `days` of `period.days`. */
