@@ -33,7 +33,7 @@ export class ColumnStore {
   /** `slotsMax`: a multiple of 512. @throws KernelFull */
   constructor(
     readonly kernel: Kernel,
-    columns: number,
+    readonly columns: number,
     readonly slotsMax: number,
   ) {
     this.bitmapBytesMax = slotsMax / 8

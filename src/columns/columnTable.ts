@@ -1,11 +1,12 @@
 // One table as columns of codes in memory: takes rows in, and finds totals, pages and groups without PostgreSQL.
-import type { Entity } from '../model/entity.ts'
+import type { Entity, Property, RelatedPath } from '../model/entity.ts'
 import type { Caller } from '../model/key.ts'
 import type { Row } from '../model/sql.ts'
 import type { SummaryQuery } from '../model/summary.ts'
 import { ColumnStore, ID } from './columnStore.ts'
 import { ConditionBitmaps } from './conditionBitmaps.ts'
 import type { Coded } from './conditions.ts'
+import type { GroupedTable } from './groupedColumn.ts'
 import { Grouping } from './grouping.ts'
 import { groupingParts } from './groupingParts.ts'
 import { Indexes, IndexMissing, type Room } from './indexes.ts'
@@ -49,6 +50,7 @@ export class ColumnTable {
   private readonly changes: TableChanges
   private readonly rowCodes: RowCodes
   private readonly coded: Coded & { readonly uncoded: Int32Array }
+  private readonly grouped: GroupedTable
   private readonly store: ColumnStore
   private readonly indexes: Indexes
   private readonly bitmaps: ConditionBitmaps
@@ -90,7 +92,14 @@ export class ColumnTable {
     this.changes = new TableChanges(columns)
     const conditions = new TableConditions({ coded, store, indexes, bitmaps, texts, changes: this.changes })
     this.conditions = conditions
-    const lookUp = new TableLookUp({ coded, store, indexes, bitmaps, conditions, uncodedRows })
+    const ranksToRead = (column: number) => {
+      if (rowCodes.dictionaries[column] === null) return null
+      const ranks = texts.ranksOf(column)
+      return ranks === null || !texts.isOrdered(column) ? undefined : () => ranks.ranks
+    }
+    const grouped = { ...coded, store, ranksOf: ranksToRead }
+    this.grouped = grouped
+    const lookUp = new TableLookUp({ coded, store, indexes, bitmaps, conditions, uncodedRows, grouped })
     this.lookUp = lookUp
     this.lists = new ListSearch({ coded, store, indexes, bitmaps, conditions, lookUp, texts, uncodedRows })
   }
@@ -190,21 +199,29 @@ export class ColumnTable {
   }
 
   private beginGrouping(query: SummaryQuery, tables: Tables): Grouping | null {
-    const { coded, store, texts, bitmaps, rowCodes } = this
-    if ([...query.keys, ...query.figures].some(({ property }) => property.related !== null)) return null
+    const { grouped, store, bitmaps } = this
     const conditions = this.conditions.of(query.filters, tables)
     if (typeof conditions === 'string') return null
     const rows = bitmaps.rowsOf(conditions)
     const memory = new Reservations(store.kernel)
-    const ranksOf = (column: number) => {
-      if (rowCodes.dictionaries[column] === null) return null
-      const ranks = texts.ranksOf(column)
-      return ranks === null || !texts.isOrdered(column) ? undefined : () => ranks.ranks
-    }
-    const parts = rows && groupingParts({ ...coded, store, ranksOf }, memory, query)
-    if (rows === null || parts === null) return null
+    if (rows === null) return null
     const bits = store.reserveBitmap()
     store.kernel.words.copyWithin(bits >>> 2, rows.bits >>> 2, (rows.bits + store.bitmapBytes) >>> 2)
+    const copyRelated = ({ related }: Property) => {
+      const { view, property } = related as RelatedPath
+      const copy = tables(view.table)?.lookUp.copyOf(property, view, tables)
+      return copy === undefined || typeof copy === 'string' ? null : copy
+    }
+    let parts: ReturnType<typeof groupingParts> = null
+    try {
+      parts = groupingParts(grouped, memory, query, copyRelated)
+    } finally {
+      if (parts === null) {
+        store.freeBitmap(bits)
+        memory.release()
+      }
+    }
+    if (parts === null) return null
     const onTaken = () => this.groupings.delete(grouping)
     const grouping = new Grouping({ ...parts, memory, store, bits, sorts: query.sorts, onTaken })
     this.groupings.add(grouping)

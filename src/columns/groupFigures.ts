@@ -50,7 +50,10 @@ class GroupWords {
   }
 }
 
-/** Records of groups: the number of rows, the number of values of each sum, and the sums in units of their last digit. */
+/**
+ * Records in the kernel's memory: the count of rows, the count of values of each sum, the codes of names, the sums in units of
+ * their last digit.
+ */
 export class GroupRecords {
   /** Integers of 32 bits of a record. */
   private readonly length: number
@@ -60,8 +63,9 @@ export class GroupRecords {
   constructor(
     memory: Reservations,
     private readonly sums: number,
+    names: number,
   ) {
-    this.firstSum = 2 * Math.ceil((1 + sums) / 2)
+    this.firstSum = 2 * Math.ceil((1 + sums + names) / 2)
     this.length = this.firstSum + 2 * sums
     this.records = new GroupWords(memory, this.length)
   }
@@ -90,6 +94,13 @@ export class GroupRecords {
     add(bits, bytes, scratch.numbers, rows.addressOf(column), this.records.address, 4 * this.length, one, value, sum)
   }
 
+  /** Keeps the code of the name at `index`, which all rows of a group have. */
+  keep(rows: SelectedRows, column: number, index: number): void {
+    const { kernel, scratch, bits, bytes } = rows
+    const name = this.records.address + 4 * (1 + this.sums + index)
+    kernel.wasm.keep32(bits, bytes, scratch.numbers, rows.addressOf(column), name, 4 * this.length)
+  }
+
   /** The groups that have rows. */
   found(): Int32Array {
     const { length } = this
@@ -112,6 +123,11 @@ export class GroupRecords {
   /** The number of values of the sum at `index`. */
   valuesOf(group: number, index: number): number {
     return this.records.words[this.records.indexOf(group) + 1 + index]
+  }
+
+  /** The code of the name at `index`. */
+  nameOf(group: number, index: number): number {
+    return this.records.words[this.records.indexOf(group) + 1 + this.sums + index]
   }
 
   /** Part of a sum in units; NaN: no row of the group has a value. */
@@ -221,6 +237,30 @@ export class Extremes implements FigureValues {
   }
 }
 
+/** The name of each group, whose rows have one name. D92 */
+export class NameCodes implements FigureValues {
+  constructor(
+    private readonly records: GroupRecords,
+    private readonly column: number,
+    private readonly index: number,
+    private readonly printer: Printer,
+  ) {}
+
+  take(rows: SelectedRows): void {
+    this.records.keep(rows, this.column, this.index)
+  }
+
+  /** The code of a group's name; NaN: it has none. */
+  codeOf(group: number): number {
+    const code = this.records.nameOf(group, this.index)
+    return code === NO_CODE ? Number.NaN : code
+  }
+
+  textOf(group: number): string | null {
+    return this.printer.print(this.codeOf(group))
+  }
+}
+
 /** Returns the ranks of texts by their codes. It is called anew in each step, since the array may be another one later. */
 export type ReadRanks = () => Uint32Array
 
@@ -246,10 +286,12 @@ export class TextExtremes implements FigureValues {
     this.codes = codes
   }
 
-  take({ kernel: { words }, scratch, store, slots, first }: SelectedRows): void {
+  take(rows: SelectedRows): void {
+    const { scratch, slots, first } = rows
+    const { words } = rows.kernel
     const { codes: best, isLeast } = this
     const ranks = this.readRanks()
-    const column = store.addressOf(this.column) >>> 2
+    const column = (rows.addressOf(this.column) >>> 2) - first
     const numbers = (scratch.numbers >>> 2) - first
     for (let at = 0; at < slots.length; at++) {
       const slot = slots[at]

@@ -142,11 +142,13 @@ export class HashedKey implements GroupKeyEncoder {
   }
 
   /** @throws TooManyGroups */
-  take({ kernel: { words }, store, slots, first }: SelectedRows, factor: number, into: number): void {
+  take(rows: SelectedRows, factor: number, into: number): void {
+    const { slots, first } = rows
+    const { words } = rows.kernel
     const base = (into >>> 2) - first
     for (let at = 0; at < slots.length; at++) {
       const slot = slots[at]
-      const code = store.codeAt(slot, this.column)
+      const code = rows.codeAt(slot, this.column)
       if (typeof code === 'bigint') this.isLarge = true
       const number = Number.isNaN(code) ? 0 : 1 + this.codes.numberOf(code)
       words[base + slot] = words[base + slot] * factor + number

@@ -3,11 +3,12 @@ import type { Row } from '../model/sql.ts'
 import { GROUPS_MAX, type GroupSort } from '../model/summary.ts'
 import type { Code } from './codes.ts'
 import type { ColumnStore } from './columnStore.ts'
-import { type FigureValues, type GroupRecords, type ReadRanks, SUM_PARTS, type Sums } from './groupFigures.ts'
+import { type FigureValues, type GroupRecords, type NameCodes, type ReadRanks, SUM_PARTS, type Sums } from './groupFigures.ts'
 import { type GroupKeyEncoder, TooManyGroups, ValueIds } from './groupKeys.ts'
 import { groupsInOrder, type SortKey } from './groupOrder.ts'
 import type { Reservations } from './kernel.ts'
 import type { Printer } from './printers.ts'
+import type { RelatedColumns } from './relatedColumns.ts'
 import { RUN_SLOTS, Scratch, SelectedRows } from './selectedRows.ts'
 
 /** Maximum combinations of keys for which each has a record, even without rows: about the maximum of groups. */
@@ -19,7 +20,10 @@ const STEP_ROWS = 500
 
 /** A property by which rows are grouped. */
 export interface GroupedKey {
-  readonly numbers: GroupKeyEncoder
+  /** Null: all rows of a group have one value, by the other keys. */
+  readonly numbers: GroupKeyEncoder | null
+  /** The values of a key without numbers. */
+  readonly names: NameCodes | null
   /** The order of texts; null for other kinds. */
   readonly readRanks: ReadRanks | null
   readonly printer: Printer
@@ -33,6 +37,8 @@ export interface GroupingParts {
   readonly keys: readonly GroupedKey[]
   readonly records: GroupRecords
   readonly figures: readonly FigureValues[]
+  /** Columns of other rows; null: there are none. */
+  readonly related: RelatedColumns | null
   readonly sorts: readonly GroupSort[]
   /** Called once, when all rows are taken: then the grouping need not be told of changes any more. */
   onTaken(): void
@@ -55,9 +61,14 @@ export class Grouping {
   private isTaking = true
   /** Why a row could not be taken before it changed; null: all could. */
   private failure: unknown = null
+  private readonly figures: readonly FigureValues[]
+  private readonly numbered: readonly GroupKeyEncoder[]
 
   constructor(private readonly parts: GroupingParts) {
-    this.slots = parts.store.slotsInUse
+    const { store, keys, figures } = parts
+    this.slots = store.slotsInUse
+    this.figures = [...figures, ...keys.flatMap(({ names }) => names ?? [])]
+    this.numbered = keys.flatMap(({ numbers }) => numbers ?? [])
   }
 
   get total(): number {
@@ -66,9 +77,8 @@ export class Grouping {
 
   /** Bytes of the groups that are formed, in the table's memory or out of it. */
   get bytes(): number {
-    const { keys, records, figures } = this.parts
-    const numbers = [...this.combined, ...keys.map(({ numbers }) => numbers)]
-    return [records, ...figures, ...numbers].reduce((sum, part) => sum + (part?.bytes ?? 0), this.groups.byteLength)
+    const parts = [this.parts.records, ...this.figures, ...this.combined, ...this.numbered]
+    return parts.reduce((sum, part) => sum + (part?.bytes ?? 0), this.groups.byteLength)
   }
 
   /** Forms the groups. @throws TooManyGroups; KernelFull */
@@ -86,14 +96,14 @@ export class Grouping {
 
   /** Takes the row of a slot, unless it was taken. Call it before the row changes or is removed. */
   takeRow(slot: number): void {
-    const { store, bits } = this.parts
+    const { store, bits, related } = this.parts
     const { words } = store.kernel
     const word = (bits >>> 2) + (slot >> 5)
     const bit = 1 << (slot & 31)
     if (!this.isTaking || (words[word] & bit) === 0) return
     words[word] = words[word] & ~bit
     try {
-      this.take(SelectedRows.single(store, this.begin(), slot))
+      this.take(SelectedRows.single(store, this.begin(), slot, related))
     } catch (error) {
       // The change goes on, and the next step throws.
       this.failure = error
@@ -116,7 +126,7 @@ export class Grouping {
   /** Copies the groups out of the table's memory, so that they can be read after `close`. */
   leave(): this {
     this.parts.records.leave()
-    for (const figure of this.parts.figures) figure.leave?.()
+    for (const figure of this.figures) figure.leave?.()
     return this
   }
 
@@ -129,10 +139,9 @@ export class Grouping {
   /** Returns the scratch memory. The first call reserves it, and the memory of the groups. @throws KernelFull */
   private begin(): Scratch {
     if (this.scratch !== null) return this.scratch
-    const { memory, keys } = this.parts
-    const scratch = new Scratch(memory)
+    const scratch = new Scratch(this.parts.memory)
     let size = 1
-    for (const { numbers } of keys) {
+    for (const numbers of this.numbered) {
       const isFew = size * numbers.size <= CELLS_MAX
       this.combined.push(isFew ? null : new ValueIds())
       size = isFew ? size * numbers.size : GROUPS_MAX
@@ -153,28 +162,27 @@ export class Grouping {
   /** Takes the rows of a run of slots; false: it has none. @throws TooManyGroups; KernelFull */
   private takeRun(first: number): boolean {
     if (this.failure !== null) throw this.failure
-    const { store, bits } = this.parts
+    const { store, bits, related } = this.parts
     const { words, wasm } = store.kernel
     const count = Math.min(RUN_SLOTS, this.slots - first)
     const own = bits + first / 8
     if (wasm.countBoth(own, own, count / 8) === 0) return false
-    this.take(SelectedRows.ofRun(store, this.begin(), first, count, own))
+    this.take(SelectedRows.ofRun(store, this.begin(), first, count, own, related))
     words.fill(0, own >>> 2, (own >>> 2) + count / 32)
     return true
   }
 
   private take(rows: SelectedRows) {
-    const { records, figures } = this.parts
     this.number(rows)
-    records.count(rows)
-    for (const figure of figures) figure.take?.(rows)
+    this.parts.records.count(rows)
+    for (const figure of this.figures) figure.take?.(rows)
   }
 
   /** Writes the groups of rows into the scratch memory. */
   private number(rows: SelectedRows) {
     const { numbers: into, keys: own } = rows.scratch
     // Without keys the numbers are 0 from the beginning.
-    this.parts.keys.forEach(({ numbers }, index) => {
+    this.numbered.forEach((numbers, index) => {
       const combined = this.combined[index]
       numbers.take(rows, index === 0 || combined ? 0 : numbers.size, combined ? own : into)
       if (combined) combine(rows, index === 0, numbers.size, combined)
@@ -186,7 +194,7 @@ export class Grouping {
   private grow(size: number) {
     this.room = size
     this.parts.records.grow(size)
-    for (const figure of this.parts.figures) figure.grow?.(size)
+    for (const figure of this.figures) figure.grow?.(size)
   }
 
   private sortKeysOf({ column, isDescending }: GroupSort): SortKey[] {
@@ -194,11 +202,14 @@ export class Grouping {
     const key = keys[column]
     if (key?.readRanks) {
       const ranks = key.readRanks()
-      return [{ isDescending, numberOf: (group) => ranks[this.codeOf(group, column) as number] ?? Number.NaN }]
+      const { names } = key
+      const codeOf =
+        names === null ? (group: number) => this.codeOf(group, column) as number : (group: number) => names.codeOf(group)
+      return [{ isDescending, numberOf: (group) => ranks[codeOf(group)] ?? Number.NaN }]
     }
     if (key) {
       const near: SortKey = { isDescending, numberOf: (group) => Number(this.codeOf(group, column)) }
-      return key.numbers.isLarge ? [near, { isDescending, numberOf: (group) => beyond(this.codeOf(group, column)) }] : [near]
+      return key.numbers?.isLarge ? [near, { isDescending, numberOf: (group) => beyond(this.codeOf(group, column)) }] : [near]
     }
     if (column === keys.length) return [{ isDescending, numberOf: (group) => records.countOf(group) }]
     // No sort names another figure.
@@ -214,14 +225,15 @@ export class Grouping {
 
   /** The code of a key of a group; NaN: it has no value. */
   private codeOf(group: number, column: number): Code {
-    const { keys } = this.parts
+    const { names, numbers: wanted } = this.parts.keys[column]
+    if (names !== null) return names.codeOf(group)
     let number = group
-    for (let at = keys.length - 1; ; at--) {
-      const { numbers } = keys[at]
+    for (let at = this.numbered.length - 1; ; at--) {
+      const numbers = this.numbered[at]
       const combined = this.combined[at]
       if (combined) number = combined.valueOf(number)
       const own = number % numbers.size
-      if (at === column) return numbers.codeOf(own)
+      if (numbers === wanted) return numbers.codeOf(own)
       number = (number - own) / numbers.size
     }
   }

@@ -245,4 +245,80 @@
       (local.set $column (i32.add (local.get $column) (i32.const 512)))
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
+
+  ;; Writes the code of one of the rows of each group, an integer of 32 bits, to its record.
+  (func (export "keep32")
+    (param $bits i32) (param $bytes i32) (param $numbers i32) (param $column i32) (param $records i32) (param $length i32)
+    (local $end i32) (local $left i64) (local $slot i32)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (loop $next
+      (local.set $left (i64.load (local.get $bits)))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (local.set $slot (i32.wrap_i64 (i64.ctz (local.get $left))))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (i32.store
+            (call $recordOf (local.get $numbers) (local.get $slot) (local.get $records) (local.get $length))
+            (i32.load (i32.add (local.get $column) (i32.shl (local.get $slot) (i32.const 2)))))
+          (br $bit)))
+      (local.set $numbers (i32.add (local.get $numbers) (i32.const 256)))
+      (local.set $column (i32.add (local.get $column) (i32.const 256)))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
+
+  ;; Writes the place of each slot's code of 32 bits: the code less the base; if that is not less than the size, unsigned, `none`.
+  (func (export "place32")
+    (param $column i32) (param $slots i32) (param $base i32) (param $size i32) (param $none i32) (param $to i32)
+    (local $end i32) (local $place i32)
+    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $slots) (i32.const 2))))
+    (loop $next
+      (local.set $place (i32.sub (i32.load (local.get $column)) (local.get $base)))
+      (i32.store
+        (local.get $to)
+        (select (local.get $place) (local.get $none) (i32.lt_u (local.get $place) (local.get $size))))
+      (local.set $to (i32.add (local.get $to) (i32.const 4)))
+      (local.set $column (i32.add (local.get $column) (i32.const 4)))
+      (br_if $next (i32.ne (local.get $column) (local.get $end)))))
+
+  ;; The same of codes of 64 bits.
+  (func (export "place64")
+    (param $column i32) (param $slots i32) (param $base i64) (param $size i32) (param $none i32) (param $to i32)
+    (local $end i32) (local $place i64)
+    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $slots) (i32.const 3))))
+    (loop $next
+      (local.set $place (i64.sub (i64.load (local.get $column)) (local.get $base)))
+      (i32.store
+        (local.get $to)
+        (select
+          (i32.wrap_i64 (local.get $place))
+          (local.get $none)
+          (i64.lt_u (local.get $place) (i64.extend_i32_u (local.get $size)))))
+      (local.set $to (i32.add (local.get $to) (i32.const 4)))
+      (local.set $column (i32.add (local.get $column) (i32.const 8)))
+      (br_if $next (i32.ne (local.get $column) (local.get $end)))))
+
+  ;; Writes the code of 32 bits at each slot's place.
+  (func (export "lookUp32") (param $places i32) (param $slots i32) (param $codes i32) (param $to i32)
+    (local $end i32)
+    (local.set $end (i32.add (local.get $places) (i32.shl (local.get $slots) (i32.const 2))))
+    (loop $next
+      (i32.store
+        (local.get $to)
+        (i32.load (i32.add (local.get $codes) (i32.shl (i32.load (local.get $places)) (i32.const 2)))))
+      (local.set $to (i32.add (local.get $to) (i32.const 4)))
+      (local.set $places (i32.add (local.get $places) (i32.const 4)))
+      (br_if $next (i32.ne (local.get $places) (local.get $end)))))
+
+  ;; The same of codes of 64 bits.
+  (func (export "lookUp64") (param $places i32) (param $slots i32) (param $codes i32) (param $to i32)
+    (local $end i32)
+    (local.set $end (i32.add (local.get $places) (i32.shl (local.get $slots) (i32.const 2))))
+    (loop $next
+      (i64.store
+        (local.get $to)
+        (i64.load (i32.add (local.get $codes) (i32.shl (i32.load (local.get $places)) (i32.const 3)))))
+      (local.set $to (i32.add (local.get $to) (i32.const 8)))
+      (local.set $places (i32.add (local.get $places) (i32.const 4)))
+      (br_if $next (i32.ne (local.get $places) (local.get $end)))))
 )

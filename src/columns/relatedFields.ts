@@ -3,13 +3,16 @@ import type { Property, View } from '../model/entity.ts'
 import type { JsonWriter } from '../model/jsonWriter.ts'
 import type { CodedRows } from '../respond/page.ts'
 import type { Code } from './codes.ts'
+import { copyBehind, copyColumn } from './columnCopy.ts'
 import { type ColumnStore, ID } from './columnStore.ts'
 import type { ConditionBitmaps } from './conditionBitmaps.ts'
 import type { Coded, Reason } from './conditions.ts'
-import type { Indexes } from './indexes.ts'
+import { type GroupedTable, groupedColumn } from './groupedColumn.ts'
+import { idRangeOf } from './idSet.ts'
+import { type Indexes, IndexMissing } from './indexes.ts'
 import type { UncodedValues } from './rowCodes.ts'
 import type { TableConditions } from './tableConditions.ts'
-import type { LookedUp, RelatedColumn, RowLookUp, Tables } from './tables.ts'
+import type { CopyOfColumn, LookedUp, RelatedColumn, RowLookUp, Tables } from './tables.ts'
 
 interface LookUpParts {
   readonly coded: Coded
@@ -18,6 +21,7 @@ interface LookUpParts {
   readonly bitmaps: ConditionBitmaps
   readonly conditions: TableConditions
   readonly uncodedRows: ReadonlyMap<number, UncodedValues>
+  readonly grouped: GroupedTable
 }
 
 /** A reference that was followed from some rows. */
@@ -84,6 +88,37 @@ export class TableLookUp implements RowLookUp {
     if (typeof own === 'string') return own
     const tests = own.map((condition) => bitmaps.testFor(condition))
     return (slot) => tests.every((test) => test(slot))
+  }
+
+  copyOf(property: Property, view: View, tables: Tables): CopyOfColumn | Reason {
+    const { coded, store, bitmaps, conditions, grouped } = this.parts
+    const range = idRangeOf(store)
+    if (range === null) return 'related'
+    const own = conditions.of(view.filters, tables)
+    if (typeof own === 'string') return own
+    const behind = this.behind(property, tables)
+    if (typeof behind === 'string') return behind
+    const column = behind === null ? groupedColumn(grouped, property) : behind.column
+    if (column === null) return 'values'
+    const places = [store.reserveBitmap(), store.reserveBitmap()] as const
+    try {
+      const rows = bitmaps.rowsOf(own, ...places)
+      if (rows === null) throw new IndexMissing()
+      if (behind === null) return { codes: copyColumn(store, rows, range, column.number), column }
+      const reference = coded.entity.properties.indexOf(property.related?.reference as Property)
+      return { codes: copyBehind(store, rows, range, reference, behind.codes), column }
+    } finally {
+      for (const bits of places) store.freeBitmap(bits)
+    }
+  }
+
+  /** The codes of a property behind a reference; null: it is the table's own. */
+  private behind({ related }: Property, tables: Tables): CopyOfColumn | Reason | null {
+    if (related === null) return null
+    const { coded } = this.parts
+    if (coded.uncoded[coded.entity.properties.indexOf(related.reference)] > 0) return 'values'
+    const other = tables(related.view.table)
+    return other === undefined ? 'related' : other.lookUp.copyOf(related.property, related.view, tables)
   }
 
   valuesOf(slots: Int32Array, property: Property): RelatedColumn {

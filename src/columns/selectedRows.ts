@@ -1,4 +1,5 @@
 // Rows that a summary takes in at once: a run of slots, of which a bitmap has the rows, or a single row.
+import { type Code, codeOfHalves, NO_CODE } from './codes.ts'
 import type { ColumnStore } from './columnStore.ts'
 import type { Kernel, Reservations } from './kernel.ts'
 
@@ -30,7 +31,14 @@ export class Scratch {
   }
 }
 
-/** Rows among `count` slots from `first` on: those whose bits are set in the bitmap of `bytes` bytes at the address `bits`. */
+/** Columns of other rows, whose numbers come after those of the table's own. */
+interface OtherColumns {
+  lookUp(first: number, count: number): void
+  isWide(column: number): boolean
+  addressOf(column: number): number
+}
+
+/** Rows of `count` slots from `first` on, whose bits are set in the bitmap of `bytes` at the address `bits`. */
 export class SelectedRows {
   readonly kernel: Kernel
   private gathered: Int32Array | null = null
@@ -42,17 +50,26 @@ export class SelectedRows {
     readonly count: number,
     readonly bits: number,
     readonly bytes: number,
+    private readonly related: OtherColumns | null,
   ) {
     this.kernel = store.kernel
+    if (related !== null) related.lookUp(first, count)
   }
 
-  /** Selects the rows of a run of slots: `first` and `count` are multiples of 64. */
-  static ofRun(store: ColumnStore, scratch: Scratch, first: number, count: number, bits: number): SelectedRows {
-    return new SelectedRows(store, scratch, first, count, bits, count / 8)
+  /** Returns those of a run of slots: `first` and `count` are multiples of 64. */
+  static ofRun(
+    store: ColumnStore,
+    scratch: Scratch,
+    first: number,
+    count: number,
+    bits: number,
+    related: OtherColumns | null,
+  ): SelectedRows {
+    return new SelectedRows(store, scratch, first, count, bits, count / 8, related)
   }
 
-  static single(store: ColumnStore, scratch: Scratch, slot: number): SelectedRows {
-    return new SelectedRows(store, scratch, slot, 1, scratch.firstBit, WORD)
+  static single(store: ColumnStore, scratch: Scratch, slot: number, related: OtherColumns | null): SelectedRows {
+    return new SelectedRows(store, scratch, slot, 1, scratch.firstBit, WORD, related)
   }
 
   /** Slots of the rows. They are valid until the next rows are selected. */
@@ -67,11 +84,26 @@ export class SelectedRows {
   }
 
   isWide(column: number): boolean {
-    return this.store.isWide(column)
+    return this.relatedOf(column)?.isWide(column) ?? this.store.isWide(column)
   }
 
   /** The address of the code of the first slot. */
   addressOf(column: number): number {
-    return this.store.addressOf(column) + (this.isWide(column) ? 8 : 4) * this.first
+    const related = this.relatedOf(column)
+    if (related !== null) return related.addressOf(column)
+    return this.store.addressOf(column) + (this.store.isWide(column) ? 8 : 4) * this.first
+  }
+
+  codeAt(slot: number, column: number): Code {
+    const { words } = this.kernel
+    const address = this.addressOf(column) >>> 2
+    const at = slot - this.first
+    if (this.isWide(column)) return codeOfHalves(words[address + 2 * at + 1], words[address + 2 * at])
+    const code = words[address + at]
+    return code === NO_CODE ? Number.NaN : code
+  }
+
+  private relatedOf(column: number): OtherColumns | null {
+    return column < this.store.columns ? null : this.related
   }
 }

@@ -2,7 +2,9 @@
 import type { Filter, Property, View } from '../model/entity.ts'
 import type { Code } from './codes.ts'
 import type { Reason, ReferredRows } from './conditions.ts'
+import type { GroupedColumn } from './groupedColumn.ts'
 import type { Printer } from './printers.ts'
+import type { CodesById } from './relatedColumns.ts'
 import type { TableTexts } from './tableTexts.ts'
 
 /** Returns the table with a name, as of the same snapshot as all others; undefined: the table is not in memory. */
@@ -33,8 +35,16 @@ export interface RowLookUp {
   testOf(view: View, tables: Tables): ((slot: number) => boolean) | Reason
   /** Returns the rows to which some rows refer, if a view shows them. @throws as `testOf` */
   follow(slots: Int32Array, reference: Property, view: View, tables: Tables): LookedUp | Reason
+  /** Copies the codes of a property of all rows, by their ids; or says why it cannot. @throws as `testOf` */
+  copyOf(property: Property, view: View, tables: Tables): CopyOfColumn | Reason
   /** Copies values of some rows. */
   valuesOf(slots: Int32Array, property: Property): RelatedColumn
+}
+
+/** Codes of a property by the ids of rows as a view shows them, and the column that they were copied from. */
+export interface CopyOfColumn {
+  readonly codes: CodesById
+  readonly column: GroupedColumn
 }
 
 /** Rows of a table, by their slots. */

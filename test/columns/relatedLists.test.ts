@@ -4,6 +4,7 @@ import { Database } from '../../src/execute/database.ts'
 import type { Property } from '../../src/model/entity.ts'
 import { project } from '../../src/model/entity.ts'
 import type { Filter, ListQuery } from '../../src/model/query.ts'
+import type { SummaryQuery } from '../../src/model/summary.ts'
 import { faultsOf } from '../support/columnInvariants.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { Random } from '../support/random.ts'
@@ -22,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([database.end(), sql.end()]))
 
-function shown({ filters }: ListQuery): string {
+function shown({ filters }: Pick<ListQuery, 'filters'>): string {
   return filters
     .map(({ property, operator, value, chain }) => `${shownPath(property)}${operator.sign}${value}${chain?.text ?? ''}`)
     .join(' & ')
@@ -61,6 +62,32 @@ test.each([0, 1, 2, 3])(
   },
   300_000,
 )
+
+test.each([0, 1, 2])(
+  "Summaries by paths are PostgreSQL's, while all tables change: run %i",
+  async (run) => {
+    const random = new Random(SEED + run)
+    const odd = { extremes: run === 0 ? 0 : 20, uncoded: 0 }
+    const tables = new RelatedTables(random, sql, database, [20, 120, 600], odd)
+    await tables.create(run !== 1)
+    let known = 0
+    for (let left = 60; left > 0; left--) {
+      const side = random.pick(tables.sides)
+      const query = tables.summary(side.entity)
+      const change = () => tables.change(random.pick(tables.sides), random.pick([1, 5, 30]))
+      const difference = await tables.differenceOfGroups(side.entity, query, random.chance(40) ? change : undefined)
+      if (difference === null) known++
+      else if (difference !== 'unknown') expect([SEED, run, shownGroups(query), difference]).toEqual([])
+    }
+    expect(known).toBeGreaterThan(40)
+  },
+  300_000,
+)
+
+function shownGroups({ filters, keys, figures }: SummaryQuery): string {
+  const by = keys.map(({ property, period, names }) => `${period}(${shownPath(property)}) ${names?.name}`)
+  return `${shown({ filters })} by ${by} ${figures.map(({ name, property }) => `${name}(${shownPath(property)})`)}`
+}
 
 function draw(tables: RelatedTables): [RelatedTables['sides'][number], ListQuery] {
   const { random } = tables

@@ -28,7 +28,7 @@ import { JsonWriter } from '../../src/model/jsonWriter.ts'
 import { operators } from '../../src/model/operators.ts'
 import type { Filter, ListQuery } from '../../src/model/query.ts'
 import { arrayText, type Row } from '../../src/model/sql.ts'
-import type { SummaryQuery } from '../../src/model/summary.ts'
+import { type Figure, type GroupKey, PERIODS, type SummaryQuery } from '../../src/model/summary.ts'
 import { viewOf, wholeView } from '../../src/model/view.ts'
 import { rowWriter } from '../../src/respond/json.ts'
 import { codedWriter } from '../../src/respond/page.ts'
@@ -243,12 +243,49 @@ export class RelatedTables {
   }
 
   /** Draws a property behind one or two references. */
-  path(entity: Entity, references = 2): Property {
+  path(entity: Entity, viewOfTarget = (target: Entity) => this.view(target, 1), references = 2): Property {
     const { random } = this
     const property = random.pick(entity.properties.filter(({ reference }) => reference?.target))
     const target = property.reference?.target as Entity
-    const behind = references > 1 && random.chance(40) ? this.path(target, references - 1) : random.pick(target.properties)
-    return relatedProperty(property, this.view(target, 1), behind)
+    const isFurther = references > 1 && random.chance(40)
+    const behind = isFurther ? this.path(target, viewOfTarget, references - 1) : random.pick(target.properties)
+    return relatedProperty(property, viewOfTarget(target), behind)
+  }
+
+  /** Draws a summary by properties of the entity and behind its references. */
+  summary(entity: Entity): SummaryQuery {
+    const { random } = this
+    // A summary has one view of each entity.
+    const views = new Map<Entity, View>()
+    const viewOfTarget = (target: Entity) => views.getOrInsertComputed(target, () => this.view(target, 1))
+    const properties = [...entity.properties, ...Array.from({ length: 4 }, () => this.path(entity, viewOfTarget))]
+    const keys = new Map<string, GroupKey>()
+    for (const property of random.times(2, () => random.pick(properties))) {
+      const period = property.kind.name === 'instant' && random.chance(70) ? random.pick(PERIODS) : null
+      const reference = nameOf(entity, property)
+      const names = reference && relatedLike(property, reference)
+      keys.set(property.name, { property, period, names })
+      if (names) keys.set(names.name, { property: names, period: null, names: null })
+    }
+    const chosen = [...keys.values()].map((key) => ({ ...key, names: key.names && (keys.get(key.names.name)?.property ?? null) }))
+    const figures: Figure[] = []
+    for (const property of random.times(3, () => random.pick(properties))) {
+      const isNumber =
+        property.reference === null && !property.name.endsWith('Id') && ['decimal', 'integer'].includes(property.kind.name)
+      const all = isNumber ? (['sum', 'minimum', 'maximum'] as const) : (['minimum', 'maximum'] as const)
+      const name = random.pick(all)
+      if (property.kind.name === 'boolean' || figures.some((figure) => figure.name === name && figure.property === property))
+        continue
+      figures.push({ name, property })
+      if (name === 'sum' && random.chance(50)) figures.push({ name: 'values', property })
+    }
+    const sortable = [chosen.length, ...figures.flatMap(({ name }, at) => (name === 'sum' ? [chosen.length + 1 + at] : []))]
+    const sorts = random.times(2, () => ({ column: random.pick(sortable), isDescending: random.chance(50) }))
+    for (let column = 0; column < chosen.length; column++) sorts.push({ column, isDescending: random.chance(30) })
+    const unique = sorts.filter(({ column }, at) => sorts.findIndex((one) => one.column === column) === at)
+    const page = { pageSize: 1_000, page: 1, queryWithoutPaging: '' }
+    const csv = { hasMark: false, isForExcel: false, hasDecimalComma: false }
+    return { filters: this.filters(entity), keys: chosen, measures: [], figures, sorts: unique, ...page, ...csv }
   }
 
   /** Returns how a list of columns differs from PostgreSQL's; null: it does not. A reason: it was not found. */
@@ -326,6 +363,19 @@ export class RelatedTables {
 function pageOf(grouping: Grouping, { offset, size }: { readonly offset: number; readonly size: number }): Row[] {
   const page = grouping.page(offset, size)
   for (let step = page.next(); ; step = page.next()) if (step.done) return step.value
+}
+
+/** The reference along which a property is copied; null: it is no copy. */
+function nameOf(entity: Entity, { column, related }: Property): Property | null {
+  if (related !== null) return nameOf(related.view.whole, related.property)
+  return entity.properties.find(({ reference }) => reference?.copy?.column === column) ?? null
+}
+
+/** A property of the row that another property is of. */
+function relatedLike(like: Property, property: Property): Property {
+  if (like.related === null) return property
+  const { reference, view, property: behind } = like.related
+  return relatedProperty(reference, view, relatedLike(behind, property))
 }
 
 /** The type of a column: one that also holds decimals without a code. */

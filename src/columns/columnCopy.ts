@@ -1,0 +1,59 @@
+// Copies of a column by the ids of rows: what other tables need to look its codes up by their references.
+import { HIGH_NONE, LOW_NONE, NO_CODE } from './codes.ts'
+import type { ColumnStore } from './columnStore.ts'
+import type { Rows } from './conditionBitmaps.ts'
+import type { IdRange } from './idSet.ts'
+import type { CodesById } from './relatedColumns.ts'
+
+/** Copies the codes of a column of some rows. */
+export function copyColumn(store: ColumnStore, rows: Rows, range: IdRange, column: number): CodesById {
+  const isWide = store.isWide(column)
+  const words = noCodes(range, isWide)
+  const { words: own } = store.kernel
+  const address = store.addressOf(column) >>> 2
+  const { base } = range
+  for (let at = 0; at < store.bitmapBytes / 4; at++) {
+    for (let left = own[(rows.bits >>> 2) + at]; left !== 0; left &= left - 1) {
+      const slot = 32 * at + 31 - Math.clz32(left & -left)
+      const place = store.idAt(slot) - base
+      if (!isWide) words[place] = own[address + slot]
+      else {
+        words[2 * place] = own[address + 2 * slot]
+        words[2 * place + 1] = own[address + 2 * slot + 1]
+      }
+    }
+  }
+  return { range, isWide, words }
+}
+
+/** Copies for each of some rows the code that is known of the row to which its reference leads. */
+export function copyBehind(store: ColumnStore, rows: Rows, range: IdRange, reference: number, behind: CodesById): CodesById {
+  const { isWide, range: other, words: codes } = behind
+  const words = noCodes(range, isWide)
+  const { words: own } = store.kernel
+  for (let at = 0; at < store.bitmapBytes / 4; at++) {
+    for (let left = own[(rows.bits >>> 2) + at]; left !== 0; left &= left - 1) {
+      const slot = 32 * at + 31 - Math.clz32(left & -left)
+      const to = Number(store.codeAt(slot, reference)) - other.base
+      if (!(to >= 0 && to < other.bits)) continue
+      const place = store.idAt(slot) - range.base
+      if (!isWide) words[place] = codes[to]
+      else {
+        words[2 * place] = codes[2 * to]
+        words[2 * place + 1] = codes[2 * to + 1]
+      }
+    }
+  }
+  return { range, isWide, words }
+}
+
+/** No value for each id, and one after all. */
+function noCodes({ bits }: IdRange, isWide: boolean): Int32Array {
+  if (!isWide) return new Int32Array(bits + 1).fill(NO_CODE)
+  const words = new Int32Array(2 * (bits + 1))
+  for (let at = 0; at < words.length; at += 2) {
+    words[at] = LOW_NONE
+    words[at + 1] = HIGH_NONE
+  }
+  return words
+}
