@@ -204,7 +204,7 @@ function checkExpressions(right: Right, read: Right | null, rights: readonly Rig
   }
 }
 
-/** Returns the properties of all entities that show a property: itself, what is computed from it, and copies of these, however far. */
+/** Returns the properties of all entities that show a property: itself, what is computed from it, and copies of these. */
 function shownBy(entity: Entity, property: Property, entities: readonly Entity[]): Property[] {
   const found = new Map([[property, entity]])
   // A map goes on with what is added while it is read.
