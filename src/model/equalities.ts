@@ -1,5 +1,6 @@
 // Filters by equality, which this process decides exactly as PostgreSQL does. Order depends on its collations, parts of texts on
 // how it folds them.
+import { memoize } from './memoize.ts'
 import type { Filter } from './query.ts'
 
 /** Returns whether a filter is by equality alone, as those with `=`, `!=` and `[]` are. */
@@ -8,11 +9,14 @@ export function isEquality({ operator: { isAny, sides } }: Pick<Filter, 'operato
 }
 
 /** Returns whether a value matches a filter by equality. `printed`: the value as its column prints it. */
-export function equalityHolds(
-  { property: { kind }, operator: { sides }, value, anyOf }: Filter,
-  printed: string | null,
-): boolean {
-  const isNone = printed === null || (printed === '' && kind.emptyIsNoValue)
-  const isEqualTo = (operand: string | null) => (operand === null ? isNone : kind.printFilter(operand) === printed)
-  return anyOf ? anyOf.some(isEqualTo) : isEqualTo(value) === sides?.equal
+export function equalityHolds(filter: Filter, printed: string | null): boolean {
+  const { property, operator, anyOf } = filter
+  const isNone = printed === null || (printed === '' && property.kind.emptyIsNoValue)
+  const isAmong = printedOperands(filter).has(isNone ? null : printed)
+  return anyOf ? isAmong : isAmong === operator.sides?.equal
 }
+
+/** Operands of a filter as their column prints them; null: no value. */
+const printedOperands = memoize(({ property: { kind }, value, anyOf = [value] }: Filter): ReadonlySet<string | null> => {
+  return new Set(anyOf.map((one) => (one === null ? null : kind.printFilter(one))))
+})

@@ -102,6 +102,14 @@ test('a right to create by equality leaves nothing to the statement, and one by 
   const guard = rights.accessTo(company).create?.guard ?? null
   expect(guard).not.toBeNull()
   expect(checkedGuard(company, guard, [row('Bench', 'true')])).toBeNull()
+
+  const absence = entities.find(({ name }) => name === 'Absence') as Entity
+  const requests = 'read Employees?Status=Current\ncreate Absences?Status[]=New&Status[]=Old&fields=EmployeeId,Status'
+  const ofRequests = new RightsReader(entities).read({ rights: '', addresses: requests }).accessTo(absence).create?.guard ?? null
+  const status = absence.properties.find(({ name }) => name === 'Status') as Property
+  const left = checkedGuard(absence, ofRequests, [new Map([[status, 'New']])])
+  expect([left?.pairs, left?.references]).toEqual([[{ before: [], after: [] }], ofRequests?.references])
+  expect(left?.references.size).toBe(1)
 })
 
 /** An entity of every kind of property. */
