@@ -46,6 +46,8 @@ const RETIRED: Readonly<Record<string, string>> = {
   Asker: 'Caller',
   'asker:': 'caller, or keyId',
   '(asker': 'caller, or keyId',
+  // Rights
+  copiesOf: 'shownBy',
   // Lists and cursors
   ownerOf: 'parentRowOf',
   demandOf: 'listCostOf',
@@ -77,6 +79,7 @@ const RETIRED: Readonly<Record<string, string>> = {
   comparePlaces: 'comparePositions',
   ChangeLine: 'ChangeEvent',
   lineText: 'eventText',
+  compileReach: 'compileStretchEnd',
   // Parsers and texts
   readShared: 'readCommonParameter',
   SharedParameters: 'CommonParameters',
