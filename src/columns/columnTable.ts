@@ -101,7 +101,17 @@ export class ColumnTable {
     this.grouped = grouped
     const lookUp = new TableLookUp({ coded, store, indexes, bitmaps, conditions, uncodedRows, grouped })
     this.lookUp = lookUp
-    this.lists = new ListSearch({ coded, store, indexes, bitmaps, conditions, lookUp, texts, uncodedRows })
+    this.lists = new ListSearch({
+      coded,
+      store,
+      indexes,
+      bitmaps,
+      conditions,
+      lookUp,
+      texts,
+      uncodedRows,
+      withItself: (tables) => this.withItself(tables),
+    })
   }
 
   get rows(): number {
@@ -154,13 +164,14 @@ export class ColumnTable {
 
   /** As `TableTexts.prepare`, for a list, and for all tables to which its paths lead. */
   prepare(query: Prepared, caller: Caller, tables: Tables = NO_TABLES): Promise<void> | null {
-    return prepareTexts(this, query, [], tables, caller)
+    return prepareTexts(this, query, [], this.withItself(tables), caller)
   }
 
   /** As `prepare`, for a summary. */
   prepareGroups({ filters, keys, figures }: SummaryQuery, caller: Caller, tables: Tables = NO_TABLES): Promise<void> | null {
     const compared = figures.flatMap(({ name, property }) => (name === 'minimum' || name === 'maximum' ? [property] : []))
-    return prepareTexts(this, { filters, sorts: [] }, [...keys.map(({ property }) => property), ...compared], tables, caller)
+    const ordered = [...keys.map(({ property }) => property), ...compared]
+    return prepareTexts(this, { filters, sorts: [] }, ordered, this.withItself(tables), caller)
   }
 
   /** Frees the bitmaps, checkpoints or indexes that no list has used for `unusedMs`; lists can do without. */
@@ -191,7 +202,7 @@ export class ColumnTable {
    */
   group(query: SummaryQuery, tables: Tables = NO_TABLES): Grouping | null {
     try {
-      return this.beginGrouping(query, tables)
+      return this.beginGrouping(query, this.withItself(tables))
     } catch (error) {
       if (error instanceof IndexMissing) return null
       throw error
@@ -226,6 +237,12 @@ export class ColumnTable {
     const grouping = new Grouping({ ...parts, memory, store, bits, sorts: query.sorts, onTaken })
     this.groupings.add(grouping)
     return grouping
+  }
+
+  /** Paths may lead back to this table. */
+  private withItself(tables: Tables): Tables {
+    const { table } = this.coded.entity
+    return (name) => (name === table ? this : tables(name))
   }
 
   private insert() {

@@ -77,7 +77,13 @@ export class Grouping {
 
   /** Bytes of the groups that are formed, in the table's memory or out of it. */
   get bytes(): number {
-    const parts = [this.parts.records, ...this.figures, ...this.combined, ...this.numbered]
+    const parts = [
+      this.isTaking ? this.parts.related : null,
+      this.parts.records,
+      ...this.figures,
+      ...this.combined,
+      ...this.numbered,
+    ]
     return parts.reduce((sum, part) => sum + (part?.bytes ?? 0), this.groups.byteLength)
   }
 

@@ -36,6 +36,8 @@ export interface ListParts {
   readonly bitmaps: ConditionBitmaps
   readonly conditions: TableConditions
   readonly lookUp: TableLookUp
+  /** Adds this table to others. */
+  withItself(tables: Tables): Tables
   readonly texts: TableTexts
   /** By id and column, values without a code, as PostgreSQL prints them. */
   readonly uncodedRows: ReadonlyMap<number, UncodedValues>
@@ -70,7 +72,7 @@ export class ListSearch {
    */
   find(query: ListQuery, tables: Tables = NO_TABLES): FoundPage | Reason {
     try {
-      return this.findPage(query, tables)
+      return this.findPage(query, this.parts.withItself(tables))
     } catch (error) {
       // A list needs a bitmap of its own for each value of a first sort that many rows have.
       if (error instanceof KernelFull || error instanceof IndexMissing) return 'index'

@@ -33,6 +33,8 @@ interface RelatedColumn {
 export class RelatedColumns {
   private readonly places: Places[] = []
   private readonly columns: RelatedColumn[] = []
+  /** Bytes of the copied codes. */
+  bytes = 0
 
   /** `first`: the number of the first of them, after the columns of the table. */
   constructor(
@@ -46,6 +48,7 @@ export class RelatedColumns {
     const { memory } = this
     const codes = memory.reserve(roundedSize(words.byteLength))
     memory.kernel.words.set(words, codes >>> 2)
+    this.bytes += words.byteLength
     const address = memory.reserve((isWide ? 8 : 4) * RUN_SLOTS)
     const column = { places: this.placesOf(reference, range), isWide, codes, address }
     return this.first + this.columns.push(column) - 1

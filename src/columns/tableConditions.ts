@@ -1,12 +1,13 @@
 // Conditions of a table's filters, also of those on the rows that its references name: these are sets of ids of another table.
 import type { Filter, Property, View } from '../model/entity.ts'
-import { matchesNone } from '../model/query.ts'
+import { isOfOtherRows, matchesNone } from '../model/query.ts'
 import { ChainSearch } from './chainRows.ts'
 import type { ColumnStore } from './columnStore.ts'
 import type { ConditionBitmaps } from './conditionBitmaps.ts'
 import { type Coded, type Condition, conditionsOf, type KnownTexts, type Reason, type ReferredRows } from './conditions.ts'
 import { type IdRange, IdSet, idRangeOf } from './idSet.ts'
 import { type Indexes, IndexMissing } from './indexes.ts'
+import { filterBehind } from './pathFilters.ts'
 import type { TableChanges } from './tableChanges.ts'
 import type { RowConditions, Tables } from './tables.ts'
 
@@ -32,6 +33,8 @@ export class TableConditions implements RowConditions {
 
   /** Returns the conditions of filters; or why codes cannot decide. They hold until this or another table changes. */
   of(filters: readonly Filter[], tables: Tables): Condition[] | Reason {
+    const { coded, texts } = this.parts
+    if (!filters.some(isOfOtherRows)) return conditionsOf(coded, filters, texts)
     const own: Filter[] = []
     const chains: Filter[] = []
     const paths: PathFilters[] = []
@@ -42,16 +45,17 @@ export class TableConditions implements RowConditions {
         else own.push(filter)
         continue
       }
-      const { reference, view, property } = related
+      const { reference, view } = related
       const known = paths.find((one) => one.reference === reference && one.view === view)
-      if (known) known.filters.push({ ...filter, property })
-      else paths.push({ reference, view, filters: [{ ...filter, property }] })
+      if (known) known.filters.push(filterBehind(filter))
+      else paths.push({ reference, view, filters: [filterBehind(filter)] })
     }
-    const conditions = conditionsOf(this.parts.coded, own, this.parts.texts)
+    const conditions = conditionsOf(coded, own, texts)
     if (typeof conditions === 'string') return conditions
-    for (const of of [...chains.map((chain) => this.ofChain(chain, tables)), ...paths.map((path) => this.ofPath(path, tables))]) {
-      if (typeof of === 'string') return of
-      conditions.push(of)
+    const others = [...chains.map((chain) => this.ofChain(chain, tables)), ...paths.map((path) => this.ofPath(path, tables))]
+    for (const other of others) {
+      if (typeof other === 'string') return other
+      conditions.push(other)
     }
     return conditions
   }
@@ -179,7 +183,7 @@ class ChainRows implements ReferredRows {
     private readonly top: ChainTop,
   ) {
     const { id, column, visible } = top
-    this.key = `${id} ${column}${keyOf(visible)}`
+    this.key = `under ${id} ${column}${keyOf(visible)}`
     this.version = versionOf(parts, visible, column)
   }
 

@@ -1,6 +1,8 @@
 // Parts of a list or summary by the tables whose texts they are about: its own, and those to which its paths lead.
 import type { Filter, Property } from '../model/entity.ts'
 import type { Caller } from '../model/key.ts'
+import { isOfOtherRows } from '../model/query.ts'
+import { filterBehind } from './pathFilters.ts'
 import type { Prepared, TableTexts } from './tableTexts.ts'
 
 /** A table with texts. */
@@ -26,11 +28,14 @@ export function prepareTexts(
   tables: (name: string) => TableOfTexts | undefined,
   caller: Caller,
 ): Promise<void> | null {
+  const shown = query.choice?.related ?? []
+  if (shown.length === 0 && !query.filters.some(isOfOtherRows) && compared.every(({ related }) => related === null))
+    return table.texts.prepare(query, compared, caller)
   const parts = new TextsOfTables(tables)
   const own = parts.of(table)
   parts.add(table, query.filters, compared)
   // Rows outside of a view have no values.
-  for (const property of query.choice?.related ?? []) parts.add(table, [], [], property)
+  for (const property of shown) parts.add(table, [], [], property)
   const waits: Promise<void>[] = []
   for (const [of, part] of parts.all) {
     const wait = of.texts.prepare(part === own ? { ...query, ...part } : { ...part, sorts: [] }, part.compared, caller)
@@ -57,7 +62,7 @@ class TextsOfTables {
     for (const filter of filters) {
       const { property, chain } = filter
       if (property.related === null) part.filters.push(filter)
-      else this.addBehind(property, [{ ...filter, property: property.related.property }], [], null)
+      else this.addBehind(property, [filterBehind(filter)], [], null)
       if (chain !== undefined && property.related === null) this.add(table, chain.filters, [])
     }
     for (const property of compared) {

@@ -156,6 +156,13 @@ export class RelatedTables {
     }
   }
 
+  /** Replaces a row as it is, without the copies of its texts. */
+  async putRow(side: Side, row: Row): Promise<void> {
+    side.rows.put(row)
+    await this.write(side.entity, [row], [row[0] as string])
+    side.columns.put(row)
+  }
+
   private async write({ table, properties }: Entity, rows: readonly Row[], gone: readonly string[]): Promise<void> {
     await this.sql.begin(async (transaction) => {
       await transaction.unsafe(`delete from ${table} where id = any ($1::text::bigint[])`, [arrayText(gone)])
