@@ -7,6 +7,7 @@ import { Database } from '../../src/execute/database.ts'
 import type { Property } from '../../src/model/entity.ts'
 import { project } from '../../src/model/entity.ts'
 import type { Filter, ListQuery } from '../../src/model/query.ts'
+import type { Row } from '../../src/model/sql.ts'
 import type { SummaryQuery } from '../../src/model/summary.ts'
 import { wholeView } from '../../src/model/view.ts'
 import { parseList } from '../../src/parse/list.ts'
@@ -174,6 +175,14 @@ test('A bitmap of rows behind a reference is kept while these are the same rows'
   expect(await made()).toBe(0)
   await put(people, 2, '1.00000000')
   await put(people, 2, '11.00000000')
+  expect([await made(), await made()]).toEqual([1, 0])
+  // A row goes, to which references still lead, and comes again in another slot.
+  const gone = people.rows.rows.find((row) => Number(row[2]) > 10) as Row
+  await tables.putRow(visits, (visits.rows.rows[0] as Row).with(2, gone[0] as string))
+  expect(await made()).toBe(0)
+  await tables.removeRow(people, gone)
+  expect([await made(), await made()]).toEqual([1, 0])
+  await tables.putRow(people, gone)
   expect([await made(), await made()]).toEqual([1, 0])
   people.columns = tables.load(people)
   expect([await made(), await made()]).toEqual([1, 0])

@@ -175,6 +175,11 @@ export class RandomTable {
     return random.pick(extremes[kind.name] as readonly string[])
   }
 
+  remove(id: number): void {
+    this.byId.delete(id)
+    this.ids.splice(this.ids.indexOf(id), 1)
+  }
+
   /** Changes some rows, a few of them repeatedly; returns the changes in order. */
   change(count: number): Change[] {
     return Array.from({ length: count }, () => this.changeOne())

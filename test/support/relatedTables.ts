@@ -163,6 +163,13 @@ export class RelatedTables {
     side.columns.put(row)
   }
 
+  async removeRow(side: Side, row: Row): Promise<void> {
+    const id = row[0] as string
+    side.rows.remove(Number(id))
+    await this.write(side.entity, [], [id])
+    side.columns.remove(id)
+  }
+
   private async write({ table, properties }: Entity, rows: readonly Row[], gone: readonly string[]): Promise<void> {
     await this.sql.begin(async (transaction) => {
       await transaction.unsafe(`delete from ${table} where id = any ($1::text::bigint[])`, [arrayText(gone)])
