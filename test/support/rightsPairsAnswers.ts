@@ -146,7 +146,7 @@ function normal({ status, headers }: Response, text: string): PairAnswer {
     if (name === 'content-length' && body !== text) continue
     if (name === 'x-changes-after') lines.push(`${name}: <token>`)
     else if (name === 'etag')
-      lines.push(`${name}: ${value.startsWith(WEAK) ? value.replace(SHOWN, 'W/"$1-<version>-$2"') : '<tag>'}`)
+      lines.push(`${name}: ${value.startsWith(WEAK) ? value.replace(SHOWN, 'W/"<version>-$1"') : '<tag>'}`)
     else lines.push(`${name}: ${value}`)
   }
   const remaining = headers.get('x-ratelimit-remaining')
@@ -154,7 +154,7 @@ function normal({ status, headers }: Response, text: string): PairAnswer {
 }
 
 /** Tag of a row with values of others: its version, and what it shows. */
-const SHOWN = /^W\/"([0-9a-z]+)-\d+-([0-9a-z]+)"$/
+const SHOWN = /^W\/"[0-9a-z]+-\d+-([0-9a-z]+)"$/
 
 /** Returns the target of the page that a link of this relation leads to. */
 export function linkedTarget({ headers }: PairAnswer, relation: 'next' | 'prev'): string | null {

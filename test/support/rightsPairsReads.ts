@@ -49,11 +49,11 @@ export class ReadsDraw {
     this.entities = [...rows.keys()]
   }
 
-  /** Draws a read; of an entity that the key may read, if there is one. */
-  next(): PairRequest {
+  /** Draws a read; of an entity that the key may read, if there is one. `of`: that one. */
+  next(of?: Seen): PairRequest {
     const { random, seen } = this
     if (seen.length === 0 || random.chance(3)) return this.unseen()
-    const one = random.pick(seen)
+    const one = of ?? random.pick(seen)
     const kind = random.below(100)
     if (kind < 30) return this.list(one)
     if (kind < 44) return this.row(one)

@@ -188,7 +188,7 @@ export class Trial {
             ? dryRunOf(this.random, creates)
             : this.random.chance(40)
               ? draw.strange(one)
-              : draw.next()
+              : draw.next(one)
         if (!OF_ONE_ENTITY.test(request.channel) || hasSymbols(request)) continue
         const [[own], whole] = await Promise.all([this.compare(request), shadow.ask(request, `ApiKey ${KEY}`)])
         this.findings.pairs++
