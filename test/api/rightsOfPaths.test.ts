@@ -3,7 +3,7 @@ import { outcomeOf } from '../support/cases.ts'
 import { untilInMemory } from '../support/inMemory.ts'
 import { keyWith } from '../support/rights.ts'
 import { createRows } from '../support/rows.ts'
-import { type Answer, makeKey, type TestKey, type TestServer } from '../support/server.ts'
+import { type Answer, type Json, makeKey, type TestKey, type TestServer } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
 // D95: in a request a path needs the right to read what it leads to; in a right's own filter it has full authority.
@@ -14,6 +14,7 @@ const KEYS = {
   listed: makeKey({ rights: 'Absences:read', addresses: null }),
   sales: keyWith('read Absences', SALES),
   staff: keyWith('read Absences', SALES.replace('Sales', 'Staff')),
+  others: keyWith('read Absences', SALES.replace('=Sales', '=!=Sales')),
   alone: keyWith('read Absences'),
   unreferenced: keyWith('read Absences?fields=Reason', 'read Employees'),
   manager: keyWith(
@@ -94,6 +95,24 @@ describe.each(['0', '64'])('requests with paths, with MEMORY_MB=%s', (MEMORY_MB)
       expect([round, await ids('whole', query)]).toEqual([round, whole])
       expect([round, await ids('sales', query)]).toEqual([round, sales])
       expect([round, await ids('staff', query)]).toEqual([round, staff])
+    }
+  })
+
+  test('Views with other operators are other statements, of lists, rows, streams and summaries', async () => {
+    const ndjson = { accept: 'application/x-ndjson' }
+    for (const [key, seen] of [
+      ['sales', [1, 2, null, 4, null, null]],
+      ['others', [null, null, 3, null, 5, null]],
+    ] as const) {
+      expect(await ids(key, 'EmployeeId.Id=>0')).toBe(seen.filter((id) => id !== null).join(''))
+      const list = await send(key, 'GET /Absences?fields=EmployeeId.Id&sort=Id')
+      expect(list.body.map((row: Json) => row['employeeId.id'])).toEqual(seen)
+      const lines = await send(key, 'GET /Absences?fields=EmployeeId.Id&sort=Id', undefined, ndjson)
+      expect(lines.text.trimEnd().split('\n')).toEqual(seen.map((id) => `{"employeeId.id":${id}}`))
+      const groups = await send(key, 'GET /Absences/Summary?groupBy=Id&minimum=EmployeeId.Id')
+      expect(groups.body.map((group: Json) => group.minimum['employeeId.id'])).toEqual(seen)
+      for (const [index, id] of seen.entries())
+        expect((await send(key, `GET /Absences/${index + 1}?fields=EmployeeId.Id`)).body).toEqual({ 'employeeId.id': id })
     }
   })
 
