@@ -15,6 +15,7 @@ const KEYS = {
   sales: keyWith('read Absences', SALES),
   staff: keyWith('read Absences', SALES.replace('Sales', 'Staff')),
   others: keyWith('read Absences', SALES.replace('=Sales', '=!=Sales')),
+  nameless: keyWith('read Absences?fields=Employee,EmployeeId', 'read Employees?fields=Company,Manager,ManagerId'),
   alone: keyWith('read Absences'),
   unreferenced: keyWith('read Absences?fields=Reason', 'read Employees'),
   manager: keyWith(
@@ -142,6 +143,15 @@ describe.each(['0', '64'])('requests with paths, with MEMORY_MB=%s', (MEMORY_MB)
     expect((await send('whole', groups)).body).toHaveLength(3)
     const lines = await send('sales', groups, undefined, { accept: 'application/x-ndjson' })
     expect(lines.text.trimEnd().split('\n')).toHaveLength(2)
+  })
+
+  test('D92: groups of a copied name have its reference only where the key may read it', async () => {
+    const members = async (key: KeyName, groupBy: string) =>
+      Object.keys((await send(key, `GET /Absences/Summary?groupBy=${groupBy}`)).body[0])
+    expect(await members('nameless', 'Employee')).toEqual(['employee', 'employeeId', 'count'])
+    expect(await members('nameless', 'EmployeeId.Company')).toEqual(['employeeId.company', 'count'])
+    expect(await members('nameless', 'EmployeeId.Manager')).toEqual(['employeeId.manager', 'employeeId.managerId', 'count'])
+    expect(await members('whole', 'EmployeeId.Company')).toEqual(['employeeId.company', 'employeeId.companyId', 'count'])
   })
 
   test('The tags of lists, rows and summaries tell only what is shown', async () => {
