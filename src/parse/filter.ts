@@ -87,7 +87,7 @@ function parseBracketed(view: View, property: Property, bracket: string, { name,
   if (!operator) {
     const known = brackets.filter(({ serves }) => serves(property)).map(({ sign }) => property.name + sign)
     const path = meantPath(view, name)
-    const meant = path === null ? ` In brackets there are ${known.join(', ')}.` : ` Did you mean ${path}?`
+    const meant = path === null ? ` In brackets there are ${known.join(', ')}.` : ` Did you mean ${path.name}?`
     const hint = hintForOperator(property, bracket, value) ?? meant
     const target = excerpt(name)
     throw new ApiError('UnknownParameter', `${view.plural} has no parameter "${target}".${hint}`, { target })

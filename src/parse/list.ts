@@ -111,7 +111,7 @@ function findProperty(view: View, name: string, before: readonly Sort[]): Proper
 function pathOf(view: View, name: string): string | null {
   const related = findRelated(view, name)
   if (related || isPath(view, name)) return related?.name ?? `"${excerpt(name)}"`
-  return suggestProperty(name, view.properties) === '' ? meantPath(view, name) : null
+  return suggestProperty(name, view.properties) === '' ? (meantPath(view, name)?.name ?? null) : null
 }
 
 /** Returns advice for a sort by a related property: which properties of the entity rows can be sorted by. */

@@ -5,6 +5,13 @@ import { nearestOf } from '../model/nearest.ts'
 import { operators } from '../model/operators.ts'
 import { listed, plain } from './names.ts'
 
+/** A path that a name probably means. */
+export interface MeantPath {
+  readonly name: string
+  /** True if the name has a reference in it, and false if only the property behind one. */
+  readonly namesReference: boolean
+}
+
 /** A property or an object. */
 interface Candidate {
   readonly name: string
@@ -27,16 +34,21 @@ export function suggestProperty(
   name: string,
   candidates: readonly Candidate[],
   others: readonly string[] = [],
-  path: string | null = null,
+  path: MeantPath | null = null,
 ): string {
-  if (name.length > COMPARED_LENGTH_MAX) return path === null ? '' : ` Did you mean ${path}?`
+  if (name.length > COMPARED_LENGTH_MAX) return path === null ? '' : ` Did you mean ${path.name}?`
   const names = [...candidates.map((one) => one.name), ...others]
-  const nearest = nearestOf(name, names, MISSPELLED_MAX) ?? path ?? byMeaning(plain(name), candidates) ?? nearestOf(name, names)
+  const nearest =
+    nearestOf(name, names, MISSPELLED_MAX) ??
+    (path?.namesReference ? path.name : null) ??
+    byMeaning(plain(name), candidates) ??
+    path?.name ??
+    nearestOf(name, names)
   return nearest === null ? '' : ` Did you mean ${nearest}?`
 }
 
 /** Suggests as `suggestProperty` does; if nothing is near, lists all: ` There are Id, Name and Enabled.` */
-export function suggestOrList(name: string, candidates: readonly Candidate[], path: string | null = null): string {
+export function suggestOrList(name: string, candidates: readonly Candidate[], path: MeantPath | null = null): string {
   if (candidates.length === 0) return ''
   return (
     suggestProperty(name, candidates, [], path) ||
@@ -60,7 +72,7 @@ export function faultOfName(
   name: string,
   parameter: string,
   candidates: readonly Candidate[],
-  path: string | null,
+  path: MeantPath | null,
 ): string {
   if (name === '') return `${parameter} is names of properties with commas between; one of them is empty.`
   return `${plural} have no property "${excerpt(name)}".${suggestOrList(name, candidates, path)}`

@@ -1,9 +1,10 @@
 // Hints for filters in the notations of other APIs, such as `filter[status][_eq]=A`, `status__eq=A` or `Id=eq.5`.
-import type { Entity, Property } from '../model/entity.ts'
+import type { Property, View } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { Mismatch } from '../model/kinds.ts'
 import { operators } from '../model/operators.ts'
 import { plain } from './names.ts'
+import { findRelated, meantPath } from './paths.ts'
 
 /** Operators of other APIs with our signs for them; `null` and similar ones take no value. */
 const OPERATORS: readonly (readonly [RegExp, string, string])[] = [
@@ -39,7 +40,7 @@ export function hintForOperator(property: Property, operator: string, value: str
 }
 
 /** Hint for a filter whose name consists of a property and other parts, ` Write Status=A.`; null if it is no such filter. */
-export function hintForFilter(entity: Entity, name: string, value: string): string | null {
+export function hintForFilter(view: View, name: string, value: string): string | null {
   if (name.length > READ_LENGTH_MAX) return null
   const words = name.split(/[^a-z0-9]+/i).filter(Boolean)
   const isWrapped = words.length > 1 && WRAPPERS.test((words[0] as string).toLowerCase())
@@ -47,7 +48,7 @@ export function hintForFilter(entity: Entity, name: string, value: string): stri
   const wrapper = isWrapped ? (words[0] as string) : ''
   // Both an operator and a property may have several words: `name__istarts_with`.
   for (let length = path.length; length > 0; length--) {
-    const property = propertyOf(entity, path.slice(0, length))
+    const property = propertyOf(view, path.slice(0, length))
     const operator = path.slice(length).join('') || (/^[fw]/i.test(wrapper) ? 'eq' : 'contains')
     if (property && (isWrapped || length < path.length)) return hintForOperator(property, operator, value)
   }
@@ -60,10 +61,10 @@ const CALL = /^(?<word>contains|startswith)\((?<name>[\w./]+),(?<value>.+)\)$/i
 const WORDS: Readonly<Record<string, string>> = { '<': 'lt', '<=': 'le', '>': 'gt', '>=': 'ge', '!=': 'ne' }
 
 /** Hint for a comparison in the value of one parameter, ` Write Status=A.`; null if it is no comparison. */
-export function hintForExpression(entity: Entity, text: string): string | null {
+export function hintForExpression(view: View, text: string): string | null {
   if (text.length > READ_LENGTH_MAX) return null
   const { name = '', word, sign = '', value = '' } = (CALL.exec(text) ?? COMPARISON.exec(text))?.groups ?? {}
-  const property = propertyOf(entity, name.split(/\W/))
+  const property = propertyOf(view, name.split(/\W/))
   if (property === null) return null
   const operator = word ?? WORDS[sign] ?? 'eq'
   if (/^null$/i.test(value)) return hintForOperator(property, /^n|^!/i.test(operator) ? 'notnull' : 'null', '')
@@ -94,11 +95,17 @@ function isValue({ kind }: Property, text: string): boolean {
   }
 }
 
-/** Finds the property of a path, such as `['period', 'days']`, `['days']` or `['first', 'name']`. */
-function propertyOf({ properties }: Entity, path: readonly string[]): Property | null {
+/**
+ * Finds the property of a path, such as `['period', 'days']`, `['days']`, `['first', 'name']`, or `['employee', 'department']`
+ * behind a reference.
+ */
+function propertyOf(view: View, path: readonly string[]): Property | null {
+  const { properties } = view
   const name = path.join('').toLowerCase()
   const found = properties.find((property) => plain(property.name) === name)
-  return found ?? properties.find((property) => property.path.at(-1)?.toLowerCase() === name) ?? null
+  const part = found ?? properties.find((property) => property.path.at(-1)?.toLowerCase() === name)
+  const related = part ? null : meantPath(view, path.join('.'))
+  return part ?? (related?.namesReference ? (findRelated(view, related.name) ?? null) : null)
 }
 
 function written(property: Property, word: string, sign: string, placeholder: string, value: string): string {

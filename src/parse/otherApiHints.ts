@@ -1,5 +1,5 @@
 // Hints for parameters of other APIs, such as `per_page` or `q`: they name ours. otherApiFilters.ts has those for filters.
-import { type Entity, isGroup } from '../model/entity.ts'
+import { type Entity, isGroup, type View } from '../model/entity.ts'
 import { AGGREGATES } from '../model/names.ts'
 import { findMember, plain, sortDefinitions } from './names.ts'
 import { searchedProperty } from './nearestProperty.ts'
@@ -8,7 +8,7 @@ import type { Parameter } from './queryString.ts'
 import { readDirected } from './sortHints.ts'
 
 /** Makes a hint. `inner`: the part of the parameter's name in brackets, or after a dot. */
-type Hint = (entity: Entity, value: string, inner: string) => string
+type Hint = (entity: View, value: string, inner: string) => string
 
 const search: Hint = (entity, value) => {
   const property = searchedProperty(entity)
@@ -67,7 +67,7 @@ const summaryHints = byName(SUMMARY_HINTS)
  * `known`: parameters of this endpoint.
  */
 export function hintForParameter(
-  entity: Entity,
+  entity: View,
   { name, value }: Pick<Parameter, 'name' | 'value'>,
   known: readonly string[] = [],
 ) {

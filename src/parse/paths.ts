@@ -5,7 +5,7 @@ import { memoize } from '../model/memoize.ts'
 import { nearestOf } from '../model/nearest.ts'
 import type { View } from '../model/view.ts'
 import { findMember, listed, plain } from './names.ts'
-import { suggestOrList } from './nearestProperty.ts'
+import { type MeantPath, suggestOrList } from './nearestProperty.ts'
 
 /** Maximum references through which a path leads. */
 export const REFERENCES_MAX = 2
@@ -90,16 +90,17 @@ function exampleOf({ properties }: View): string {
 const READ_LENGTH_MAX = 100
 
 /**
- * Returns the path that a name probably means: `EmployeeId.Department` for `Department`, `employee_id__department`,
- * `Employee.Department` and `EmployeId.Department`; null if there is none, also if it is misspelled otherwise.
+ * Returns the path that a name probably means: `EmployeeId.Department` for `employee_id__department`, `Employee.Department`,
+ * `EmployeId.Department` and `Department`; null if there is none, also if it is misspelled otherwise.
  */
-export function meantPath(view: View, name: string, references = REFERENCES_MAX): string | null {
+export function meantPath(view: View, name: string, references = REFERENCES_MAX): MeantPath | null {
   if (name.length > READ_LENGTH_MAX || references === 0) return null
   const text = plain(name)
-  const found = pathSpelled(view, text, references)
-  if (found !== null) return found.includes('.') && findMember(view, found) === undefined ? found : null
-  const direct = view.properties.map((reference) => pathThrough(view, reference, text, 0)).find((path) => path !== null)
-  return direct ?? misspelledPath(view, name, references)
+  const spelled = pathSpelled(view, text, references) ?? misspelledPath(view, name, references)
+  // What is the view's own is no path.
+  if (spelled !== null) return findMember(view, spelled) === undefined ? { name: spelled, namesReference: true } : null
+  const behind = view.properties.map((reference) => pathThrough(view, reference, text, 0)).find((path) => path !== null)
+  return behind ? { name: behind, namesReference: false } : null
 }
 
 /** Finds the property or the path that a name spells in lower-case letters and digits. */

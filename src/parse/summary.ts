@@ -20,7 +20,7 @@ import type { View } from '../model/view.ts'
 import { addFilter, parseFilter, withFiltersOf } from './filter.ts'
 import type { ListForm } from './headers.ts'
 import { findByName, findMember, listed, sortDefinitions } from './names.ts'
-import { faultOfName, listOrNone } from './nearestProperty.ts'
+import { faultOfName, listOrNone, type MeantPath } from './nearestProperty.ts'
 import {
   type CommonParameters,
   csvFormOf,
@@ -194,10 +194,10 @@ function propertyOf(view: View, name: string, target: 'groupBy' | Aggregate): Pr
 }
 
 /** The path that a name probably means, if it is accepted there. */
-function meantBy(view: View, name: string, target: 'groupBy' | Aggregate): string | null {
+function meantBy(view: View, name: string, target: 'groupBy' | Aggregate): MeantPath | null {
   const path = meantPath(view, name)
-  const property = path === null ? undefined : findRelated(view, path)
-  return property && (target === 'groupBy' || takesAggregate(property, target)) ? property.name : null
+  const property = path === null ? undefined : findRelated(view, path.name)
+  return property && (target === 'groupBy' || takesAggregate(property, target)) ? path : null
 }
 
 /** Properties that an aggregate accepts. */

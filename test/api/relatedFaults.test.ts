@@ -23,6 +23,8 @@ const FILTERS: Record<string, string> = {
   'EmployeeDepartment=Sales': 'Did you mean EmployeeId.Department?',
   'Department=Sales': 'Did you mean EmployeeId.Department?',
   'department[begins]=sa': 'Did you mean EmployeeId.Department?',
+  'filter[employee][department]=Sales': 'Write EmployeeId.Department=Sales.',
+  'Employee.Department.eq=Sales': 'Write EmployeeId.Department=Sales.',
   'CompanyId=5': 'Did you mean EmployeeId.CompanyId?',
   'EmployeeId[Department]=Sales': 'Did you mean EmployeeId.Department?',
   'EmployeeId.Company.Name=x': 'Employees have no property "Company.Name". Did you mean CompanyId.Name?',

@@ -3,7 +3,18 @@ import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import { ApiError } from '../../src/errors.ts'
-import { boolean, date, decimal, defineEntity, group, identity, instant, integer, text } from '../../src/model/entity.ts'
+import {
+  boolean,
+  date,
+  decimal,
+  defineEntity,
+  group,
+  identity,
+  instant,
+  integer,
+  linkReferences,
+  text,
+} from '../../src/model/entity.ts'
 import { wholeView } from '../../src/model/view.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { readPage } from '../support/documents.ts'
@@ -20,6 +31,7 @@ const room = defineEntity('Room', {
 /** Without texts, dates and numbers. */
 const flag = defineEntity('Flag', { id: identity(), isOn: boolean() })
 const ENTITIES = { absences: absence, companies: company, employees: employee, rooms: room, flags: flag }
+linkReferences([absence, company, employee])
 
 function messageFor(entity: Parameters<typeof parseList>[0], query: string): string {
   const { outcome, message } = refusalOf(() => parseList(entity, query))
