@@ -4,7 +4,7 @@ import type { Kind, PlainName } from '../model/kinds.ts'
 import { pascalCase } from '../model/names.ts'
 import { type Operator, prefixes } from '../model/operators.ts'
 import { anyOf, DATE_PATTERN, DAY_PATTERN, LEAP_DAY_PATTERN, TIME_PATTERN } from '../model/plainInstant.ts'
-import { FILTERS_MAX, VALUES_MAX } from '../parse/filter.ts'
+import { FILTERS_MAX, RELATED_FILTERS_MAX, VALUES_MAX } from '../parse/filter.ts'
 import { type Schema, schemaRef, someOf } from './schema.ts'
 
 const LEAP_SECOND = '[Tt]23:59:60(?:\\.[0-9]+)?[Zz]'
@@ -71,7 +71,7 @@ export function filterSchema(kind: Kind): TArray {
 
 /** List of the operands of an operator in brackets. D71 */
 export function bracketSchema(kind: Kind, { isAny, isChain }: Operator): TArray {
-  if (isChain) return someOf(Type.String({ pattern: `^${operandPattern(kind)}$` }), FILTERS_MAX)
+  if (isChain) return someOf(Type.String({ pattern: `^${operandPattern(kind)}$` }), RELATED_FILTERS_MAX)
   if (!isAny) return someOf(schemaRef('TextPart'), FILTERS_MAX)
   const items = kind.values ? valueSchema(kind) : schemaRef(schemaNameOf(kind, 'Value'))
   return someOf(items, VALUES_MAX)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { useServer } from '../support/start.ts'
 
-const server = useServer({ hasForeignRows: true })
+const server = useServer()
 
 /** Status, code, target and message of a refused request. */
 async function faultOf(path: string): Promise<string> {

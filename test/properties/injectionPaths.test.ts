@@ -4,8 +4,7 @@ import { hostileTexts, LEAK } from '../support/hostile.ts'
 import { type Answer, errorOf } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
-// The OpenAPI document does not list paths of two references.
-const server = useServer({ hasForeignRows: true })
+const server = useServer()
 beforeAll(async () => {
   await server.sql`insert into employee (first_name, department) values ('Ada', 'Sales'), ('Grace', null)`
   await server.sql`

@@ -19,8 +19,7 @@ import { rounds } from '../support/rounds.ts'
 import type { Answer } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
-// The OpenAPI document does not list paths of two references.
-const server = useServer({ hasForeignRows: true })
+const server = useServer()
 
 /** Empties the database and creates a record for each draft; returns the expected rows of the collection. */
 async function arrange(collection: Collection, drafts: Draft[]) {

@@ -10,8 +10,7 @@ import { useServer } from '../support/start.ts'
 const WALKS = rounds(5, 25)
 const PAGES_MAX = 500
 
-// The OpenAPI document does not list paths of two references.
-const server = useServer({ hasForeignRows: true })
+const server = useServer()
 beforeAll(async () => {
   const random = new Random(1)
   await insertRows(server.sql, random, 'Companies', 12)

@@ -111,7 +111,7 @@ export class Conformance {
     if (pieces === null) return []
     const wrong = pieces.filter(([name, value]) => !LONG_NUMBER.test(value) && !this.takes(described, name, value, row))
     if (answer.status < 400) return wrong.map(([name, value]) => `${operationId} takes ${name}=${value}, which is not described`)
-    const paths = pieces.filter(([name]) => this.inWords.step(row, name))
+    const paths = pieces.filter(([name]) => this.inWords.step(row, name) || /\[under\]$/i.test(name))
     const isFew = pieces.length <= 32 && paths.length <= 8
     const isCertain = wrong.length === 0 && isFew && !pieces.some((_, at) => isUncertain(at, pieces))
     // The fault may be in a header, which an answer to HEAD cannot say; or in the combination of keys and sorts of a summary.
