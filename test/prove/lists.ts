@@ -32,7 +32,7 @@ export interface Proof {
   readonly differences: readonly string[]
   /** Share of the repeated lists that are answered although no server can read the tables. */
   readonly remembered: number
-  /** Shares of lists and of summaries that memory answered, before faults. */
+  /** Shares of lists and of summaries that memory answered beside writes, once it had the tables, and before faults. */
   readonly fromMemory: { readonly lists: number; readonly summaries: number }
 }
 
@@ -58,12 +58,13 @@ export async function proveLists(options: Options): Promise<Proof> {
     for (let round = 0; round < options.together; round++) await prover.together(`together ${round}`)
     const { states, statesForMs, listsMin = 0, arePathsInMemory = false } = options
     const remembered = await prover.remembered(arePathsInMemory)
+    const before = await cluster.origins()
     const isEnough = () => {
       const { states: lists = 0, 'states of summaries': summaries = 0 } = findings.counts
       return lists >= listsMin && summaries >= listsMin / 10
     }
     for (let round = 0; round < states || !isEnough(); round++) await prover.states(`states ${round}`, statesForMs)
-    const fromMemory = sharesOf(await cluster.origins())
+    const fromMemory = sharesOf(before, await cluster.origins())
     for (const name of prover.chosen(options.faults)) await prover.together(name, faults[name])
     return {
       counts: { ...findings.counts, ...(await cluster.origins()) },
@@ -76,10 +77,13 @@ export async function proveLists(options: Options): Promise<Proof> {
   }
 }
 
-/** Shares of what memory answered, by `origins`. */
-function sharesOf(origins: Record<string, number>): Proof['fromMemory'] {
+/** Shares of what memory answered between two results of `origins`. */
+function sharesOf(before: Record<string, number>, after: Record<string, number>): Proof['fromMemory'] {
   const share = (what: string) => {
-    const [kept = 0, memory = 0, database = 0] = ['kept', 'memory', 'database'].map((from) => origins[`${what}, ${from}`] ?? 0)
+    const [kept = 0, memory = 0, database = 0] = ['kept', 'memory', 'database'].map((from) => {
+      const name = `${what}, ${from}`
+      return (after[name] ?? 0) - (before[name] ?? 0)
+    })
     return (kept + memory) / Math.max(kept + memory + database, 1)
   }
   return { lists: share('lists'), summaries: share('summaries') }
