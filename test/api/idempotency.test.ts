@@ -253,6 +253,7 @@ describe('the header', () => {
     for (const answer of [await create({ name: 'x' }, text), await server.send('PATCH', '/Companies/1', {}, under(text))]) {
       expect(outcomeOf(answer)).toBe('400 InvalidHeader Idempotency-Key')
       expect(answer.body.Error.Message).toContain('1 to 255')
+      expect(answer.body.Error.Message).toContain(text.length > 255 ? '; it has 256.' : '; it is ')
     }
   })
 

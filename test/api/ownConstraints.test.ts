@@ -36,3 +36,13 @@ test('a taken name is AlreadyExists, also beside an operator’s constraint', as
   const { status, body } = await server.send('PUT', '/Companies/1', { Name: 'Kept', Enabled: true })
   expect([status, body.Error.Code, body.Error.Target]).toEqual([409, 'AlreadyExists', 'Name'])
 })
+
+test('a write that a trigger skips without a cause is tried three times, and is a Conflict', async () => {
+  await server.sql.unsafe(`
+    create sequence attempt;
+    create function skip() returns trigger language plpgsql as $$ begin perform nextval('attempt'); return null; end $$;
+    create trigger skip before insert on company for each row when (new.name = 'skipped') execute function skip()`)
+  const { status, body } = await server.post('/Companies', { Name: 'skipped' })
+  expect([status, body.Error.Code]).toEqual([409, 'Conflict'])
+  expect((await server.sql`select last_value::int as attempts from attempt`)[0]?.attempts).toBe(3)
+})

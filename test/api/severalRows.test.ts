@@ -141,7 +141,11 @@ describe('D59: all rows or none', () => {
     const rows = Array(100).fill(row).join()
     const padded = (bytes: number) => `[${rows}${' '.repeat(bytes - rows.length - 2)}]`
     expect((await post(padded(2 * 1_024 * 1_024))).status).toBe(201)
-    expect((await post(padded(2 * 1_024 * 1_024 + 1))).status).toBe(413)
+    const refused = [await post(padded(2 * 1_024 * 1_024 + 1)), await post(`{${' '.repeat(1_024 * 1_024)}}`)]
+    expect(refused.map(({ status, body }) => [status, body.Error.Message])).toEqual([
+      [413, 'The body may have up to 1 MiB, of several rows 2 MiB.'],
+      [413, 'The body may have up to 1 MiB.'],
+    ])
     const lines = `${Array(100).fill(row).join('\n')}\n`
     const stream = new Blob([lines]).stream()
     const headers = { authorization: `ApiKey ${KEY}`, ...NDJSON }

@@ -152,6 +152,7 @@ describe('the form of a list', () => {
     ['application/json;q=0.5, text/csv', 'text/csv'],
     ['text/csv;q=0.1, */*', 'application/json'],
     ['text/csv;q=0', 'application/json'],
+    ['text/csv, application/json', 'application/json'],
     ['text/csv;q=0.5, application/x-ndjson', 'application/x-ndjson'],
     ['Application/X-NDJSON', 'application/x-ndjson'],
   ])('for Accept: %s is %s', async (accept, type) => {

@@ -2,7 +2,9 @@ import { beforeAll, expect, test } from 'bun:test'
 import { ListReads } from '../../src/execute/listReads.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { defineEntity, identity, text } from '../../src/model/entity.ts'
+import type { Assignments } from '../../src/model/query.ts'
 import { BODIES, ConcurrencyLimit, STREAMS, SUMMARIES } from '../../src/operations/concurrencyLimit.ts'
+import { Idempotency } from '../../src/operations/idempotency.ts'
 import { Resource } from '../../src/operations/resource.ts'
 import { parsePartial } from '../../src/parse/assignments.ts'
 import { useDatabase } from '../support/database.ts'
@@ -44,3 +46,15 @@ test.each([
     expect(await rename(fields, id)).toEqual(expected)
   },
 )
+
+test('the claim of many rows is hashed in turns with other requests', async () => {
+  const thing = defineEntity('Thing', { id: identity(), name: text() })
+  const row: Assignments = new Map(thing.properties.slice(1).map((property) => [property, 'x'.repeat(200)]))
+  const request = new Request('http://localhost/Things', { method: 'POST', headers: { 'idempotency-key': 'many' } })
+  let turns = 0
+  const counting = setInterval(() => turns++)
+  const rows = Array.from({ length: 50_000 }, () => row)
+  expect(await new Idempotency(thing, database).claimRows({ request, keyName: 'a' }, rows)).not.toBeNull()
+  clearInterval(counting)
+  expect(turns).toBeGreaterThan(0)
+})

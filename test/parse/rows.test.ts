@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test'
+import company from '../../src/entities/company.ts'
 import { UnparsedRows } from '../../src/parse/body.ts'
-import { findRows } from '../../src/parse/rows.ts'
+import { findRows, parseRows } from '../../src/parse/rows.ts'
+import { wholeAccess } from '../../src/rights/accesses.ts'
 import { Random } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
 
@@ -87,4 +89,14 @@ test('rows of NDJSON end at line feeds, and blank lines are skipped', async () =
   expect(await rowsOf(' \n\r\n', 'lines')).toBe('InvalidRows')
   expect(await rowsOf('', 'lines')).toBe('InvalidRows')
   expect(await rowsOf('1\n'.repeat(1_001), 'lines')).toBe('InvalidRows')
+})
+
+test('the rows of a long body are parsed in turns with other requests', async () => {
+  const { create } = wholeAccess(company, true, true)
+  let turns = 0
+  const counting = setInterval(() => turns++)
+  const rows = Array.from({ length: 1_000 }, () => `{"Name":"long"${' '.repeat(2_000)}}`)
+  expect(await parseRows(company, create as NonNullable<typeof create>, rows)).toHaveLength(1_000)
+  clearInterval(counting)
+  expect(turns).toBeGreaterThan(0)
 })
