@@ -235,7 +235,7 @@ describe('D59: a body of several rows costs one request for each 100 rows begun'
     expect((await post(companies(200), three.headers)).status).toBe(201)
   })
 
-  test('if the limits never allow so many after bytes were charged, the answer does not say when to retry either', async () => {
+  test('if bytes were charged before, and the limits never allow so many, the answer does not say when to retry either', async () => {
     const rows = companies(301).map((row) => ({ ...row, Name: 'x'.repeat(90), more: ' '.repeat(700) }))
     const refused = await post(rows, bytes.headers)
     expect(outcomeOf(refused)).toBe('400 InvalidRows Body')
