@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { outcomeOf } from '../support/cases.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { makeKey } from '../support/server.ts'
-import { useServer } from '../support/start.ts'
+import { startServer, useServer } from '../support/start.ts'
 
 // Groups and figures of random summaries are held against PostgreSQL in test/properties/summaries.test.ts.
 
@@ -151,6 +151,15 @@ describe('a summary (D76)', () => {
     const { text } = await get('?Id=0&sum=Period.Days&average=Period.Days&minimum=Start,Type')
     const none = '"sum":{"period":{"days":null}},"average":{"period":{"days":null}},"minimum":{"start":null,"type":null}'
     expect(text).toBe(`[{"count":0,${none}}]`)
+  })
+
+  test('has the total of its groups, also from the database: none, one and several', async () => {
+    const plain = await startServer({ databaseUrl: server.databaseUrl, environment: { MEMORY_MB: '0' } })
+    const queries = ['?Id=0&groupBy=Type', '?Id=1&groupBy=Id', '?Id[]=1&Id[]=2&groupBy=Id']
+    for (const { get } of [server, plain]) {
+      const totals = queries.map(async (query) => (await get(`/Absences/Summary${query}`)).headers.get('x-total-count'))
+      expect(await Promise.all(totals)).toEqual(['0', '1', '2'])
+    }
   })
 
   test('has exact sums where floats are not, and averages rounded half away from zero', async () => {
