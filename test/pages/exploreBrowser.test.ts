@@ -45,7 +45,7 @@ describeInBrowser('/explore in Chromium', () => {
     )
     await createRows(server, '/Employees', [
       { FirstName: 'Ada', LastName: 'Byron', CompanyId: 1 },
-      { FirstName: 'Grace', LastName: 'Murray', CompanyId: 1, ManagerId: 1 },
+      { FirstName: 'Grace', LastName: 'Murray', CompanyId: 1, ManagerId: 1, Department: 'Compilers' },
     ])
     const days = Array.from({ length: 60 }, (_, place) => ({
       ...{ EmployeeId: 1 + (place % 2), Status: place % 3 === 0 ? 'Approved' : 'Requested', Type: 'Holiday' },
@@ -279,6 +279,8 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByRole('heading', { name: 'Employee 2' }).waitFor()
     await page.getByText('by key').first().waitFor()
     const links = await page.locator('aside li a').allInnerTexts()
+    expect(await page.locator('aside dt').allInnerTexts()).not.toContain('Manager id')
+    expect(await page.locator('aside dt', { hasText: /^Manager$/ }).getAttribute('title')).toBe('Manager, ManagerId 1')
     expect(links).toEqual(['Open company', 'Open manager', 'Absences of this employee', 'Employees of this employee, as manager'])
     await page.keyboard.press('ArrowUp')
     await page.getByRole('heading', { name: 'Employee 1' }).waitFor()
@@ -378,7 +380,51 @@ describeInBrowser('/explore in Chromium', () => {
     const csv = await server.get(`/Absences/Summary?${query}&sort=sum(Period.Days)`, { accept: 'text/csv' })
     expect(await Bun.file(await download.path()).text()).toBe(csv.text)
     await page.locator('tbody a').last().click()
-    await page.getByText(`${csv.text.trim().split('\r\n').at(-1)?.split(',')[2]} of 60`).waitFor()
+    await page.getByText(`${csv.text.trim().split('\r\n').at(-1)?.split(',')[3]} of 60`).waitFor()
+  })
+
+  test('/explore offers properties of other rows as filters, columns and groups, and keeps them in the link', async () => {
+    const { page } = await open('#/Absences', '60')
+    await button(page, '+ Filter').click()
+    await page.getByLabel('Property').selectOption('Employee: Department')
+    await page.getByLabel('Operator').selectOption('is')
+    await page.getByLabel('Value').fill('Compilers')
+    await button(page, 'Apply').click()
+    await page.getByText('30 of 60').waitFor()
+    await button(page, 'Employee: Department is Compilers').waitFor()
+    expect(await hashOf(page)).toBe('#/Absences?EmployeeId.Department=Compilers')
+    await page.locator('summary', { hasText: 'Columns' }).click()
+    await page.getByLabel('Employee: Company', { exact: true }).click()
+    await page.locator('tbody tr', { hasText: 'Acme' }).first().waitFor()
+    const headers = await page.locator('th').allInnerTexts()
+    expect((await rowsOf(page))[0]?.[headers.indexOf('Employee: Company')]).toBe('Acme')
+    expect(await page.locator('th', { hasText: 'Employee: Company' }).locator('button').count()).toBe(0)
+    await page.getByLabel('Employee: Company', { exact: true }).click()
+    await button(page, 'Summary').click()
+    await page.getByLabel('Show').selectOption('sum of Days')
+    await page.getByLabel('by', { exact: true }).selectOption('Employee: Department')
+    await page.locator('tbody tr', { hasText: 'Compilers' }).waitFor()
+    await page.getByRole('link', { name: 'Compilers' }).click()
+    await page.getByText('30 of 60').waitFor()
+  })
+
+  test('A summary of /explore by a name leads from each of two namesakes to the rows of this one', async () => {
+    const names = { FirstName: 'Twin', LastName: 'Doe' }
+    const twins = await createRows(server, '/Employees', [names, names])
+    const reason = { Reason: 'twins' }
+    const of = (place: number) => ({ ...reason, EmployeeId: twins[place].id })
+    const absences = await createRows(server, '/Absences', [of(0), of(1), of(1)])
+    const { page } = await open('#/Absences?Reason=twins&view=summary&by=Employee', null)
+    await page.getByText('2 groups').waitFor()
+    expect(await rowsOf(page)).toEqual([
+      [`Twin Doe ${twins[0].id}`, '1'],
+      [`Twin Doe ${twins[1].id}`, '2'],
+    ])
+    await page.getByRole('link', { name: `Twin Doe ${twins[1].id}` }).click()
+    await page.getByText('2 of 63').waitFor()
+    expect(await hashOf(page)).toBe(`#/Absences?Reason=twins&EmployeeId=${twins[1].id}`)
+    for (const { id } of absences) await server.remove(`/Absences/${id}`)
+    for (const { id } of twins) await server.remove(`/Employees/${id}`)
   })
 
   test('/explore draws names as horizontal bars, the 30 largest and the others, averages grouped, and many dates as a line', async () => {

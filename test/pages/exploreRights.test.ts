@@ -67,6 +67,9 @@ describeInBrowser('/explore with a key of few rights', () => {
       'Employee',
       'Start',
       'End',
+      'Employee: First name',
+      'Employee: Company id',
+      'Employee: Manager id',
     ])
     await page.keyboard.press('Escape')
     await page.evaluate(axe.source)

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Problem, readJson, useAnswer } from './api.ts'
 import { Button, Field, Hint, Select } from './controls.tsx'
-import { findNamed, type Property, type Resource, type Row, valueIn } from './resources.ts'
+import { allProperties, findNamed, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { change, type Filter, printPath, type Shown } from './view.ts'
 import { type Choice, choiceOf, choicesOf, inWords } from './words.ts'
 
@@ -77,7 +77,7 @@ interface FormProps {
 
 function FilterForm({ resource, filter, apply, close }: FormProps) {
   const first = resource.properties.find(({ kind }) => kind === 'text' || kind === 'oneOf') ?? resource.properties[0]
-  const [property, choose] = useState((filter && findNamed(resource.properties, filter.name)) ?? (first as Property))
+  const [property, choose] = useState((filter && findNamed(allProperties(resource), filter.name)) ?? (first as Property))
   const [operator, setOperator] = useState(filter ? choiceOf(property, filter) : (choicesOf(property)[0] as Choice))
   const choices = choicesOf(property)
   const isAny = operator.sign === '[]'
@@ -86,7 +86,7 @@ function FilterForm({ resource, filter, apply, close }: FormProps) {
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => form.current?.querySelector<HTMLElement>(filter ? '.value' : 'select')?.focus(), [])
   const take = (name: string) => {
-    const next = findNamed(resource.properties, name) as Property
+    const next = findNamed(allProperties(resource), name) as Property
     choose(next)
     setOperator(choicesOf(next).find(({ words }) => words === operator.words) ?? (choicesOf(next)[0] as Choice))
     pick([])
@@ -114,7 +114,7 @@ function FilterForm({ resource, filter, apply, close }: FormProps) {
         close()
       }}
     >
-      <Select label="Property" value={property.name} options={resource.properties.map(({ name }) => name)} take={take} />
+      <Select label="Property" value={property.name} options={allProperties(resource).map(namedOf)} take={take} />
       <Select
         label="Operator"
         value={operator.words}
@@ -132,6 +132,9 @@ function FilterForm({ resource, filter, apply, close }: FormProps) {
     </form>
   )
 }
+
+/** A property as an option: by its name, as parameters have it, or by words if it is of another row. */
+const namedOf = ({ name, label, through }: Property) => (through === null ? name : { name, words: label })
 
 interface FieldProps {
   readonly resource: Resource

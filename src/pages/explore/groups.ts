@@ -1,6 +1,6 @@
 // Summaries as the page asks for them: dimensions, measures, paths of requests, and filters for the rows of a group.
 import { formatCount, formatDecimal, formatUnit, formatValue } from './format.ts'
-import { findNamed, isQuantity, type Property, type Resource, type Row, valueIn } from './resources.ts'
+import { allProperties, findNamed, isQuantity, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { type Filter, type Parameters, printPath, type View } from './view.ts'
 
 const UNITS = ['year', 'quarter', 'month', 'week', 'day'] as const
@@ -28,8 +28,8 @@ const CALCULATIONS = ['sum', 'average', 'minimum', 'maximum'] as const
 const MEMBERS: readonly string[] = ['count', ...CALCULATIONS]
 
 /** Returns the dimensions of a resource: first the months of its dates, which are used most. */
-export function dimensionsOf({ properties }: Resource): Dimension[] {
-  return properties.flatMap((property): Dimension[] => {
+export function dimensionsOf(resource: Resource): Dimension[] {
+  return allProperties(resource).flatMap((property): Dimension[] => {
     if (MEMBERS.includes(property.path[0] as string)) return []
     const isDate = property.kind === 'date' || property.kind === 'instant'
     if (!isDate) return [{ name: property.name, words: property.label, unit: null, property }]
@@ -39,12 +39,14 @@ export function dimensionsOf({ properties }: Resource): Dimension[] {
 
 const COUNT: Measure = { name: 'count', words: 'count', calculation: 'count', property: null }
 
-export function measuresOf({ properties }: Resource): Measure[] {
+export function measuresOf(resource: Resource): Measure[] {
   const computed = CALCULATIONS.flatMap((calculation) =>
-    properties.filter(isQuantity).map((property): Measure => {
-      const { name, label } = property
-      return { name: `${calculation}(${name})`, words: `${calculation} of ${label}`, calculation, property }
-    }),
+    allProperties(resource)
+      .filter(isQuantity)
+      .map((property): Measure => {
+        const { name, label } = property
+        return { name: `${calculation}(${name})`, words: `${calculation} of ${label}`, calculation, property }
+      }),
   )
   return [COUNT, ...computed]
 }
@@ -98,10 +100,19 @@ export function placeOf(group: Row, { property, unit }: Dimension): string {
   return unit ? formatUnit(unit, String(value)) : formatValue(property, value)
 }
 
+/** Returns the reference of a group whose dimension is a copied name: rows of one name are not one group. Null: there is none. */
+export function referenceOf(group: Row, { copiedThrough }: Property): { readonly name: string; readonly id: string } | null {
+  if (copiedThrough === null) return null
+  const key = copiedThrough.replace(/(?<=^|\.)[A-Z]/g, (letter) => letter.toLowerCase())
+  return key in group ? { name: copiedThrough, id: String(group[key] ?? '') } : null
+}
+
 /** Returns filters that match exactly the rows of a group. */
 export function filtersOf(group: Row, dimensions: readonly Dimension[]): Filter[] {
   return dimensions.flatMap(({ property, unit }) => {
     const { name, kind } = property
+    const reference = referenceOf(group, property)
+    if (reference !== null) return [{ name: reference.name, sign: '=', values: [reference.id] }]
     const value = valueIn(group, property)
     if (value === null || unit === null) return [{ name, sign: '=', values: [String(value ?? '')] }]
     const start = new Date(String(value))

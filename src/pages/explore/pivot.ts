@@ -1,7 +1,7 @@
 // Data of a chart: reads the groups of a summary, and arranges them as bars and series.
 import { readPage, send } from './api.ts'
 import { formatUnit } from './format.ts'
-import { isAdditive, measured, NO_VALUE, nextUnit, placeOf, type Question, type Unit } from './groups.ts'
+import { isAdditive, measured, NO_VALUE, nextUnit, placeOf, type Question, referenceOf, type Unit } from './groups.ts'
 import { type Row, valueIn } from './resources.ts'
 
 /** Values by bar and series. */
@@ -53,7 +53,8 @@ function pivot(groups: readonly Row[], all: number | null, { measure, by, and }:
   // Keys differ although values may be shown alike: null and the text "no value", an id 2 and a decimal 2.00.
   const keyOf = (group: Row, dimension: Question['by']) => {
     const label = placeOf(group, dimension)
-    const key = dimension.unit ? label : `${dimension.name} ${JSON.stringify(valueIn(group, dimension.property))}`
+    const id = referenceOf(group, dimension.property)?.id ?? ''
+    const key = dimension.unit ? label : `${dimension.name} ${JSON.stringify(valueIn(group, dimension.property))} ${id}`
     labels.set(key, label)
     return key
   }

@@ -85,11 +85,16 @@ export function ResourceView({ resource, view }: Shown) {
 function pathsOf({ resource, view }: Shown, isSummary: boolean, columns: readonly Property[]) {
   const sort = view.sort.join(',') || undefined
   const listPath = (parts?: Parameters) => printPath(resource.plural, view.filters, { sort, ...parts })
-  const fields = columns.length < resource.properties.length ? columns.map(({ name }) => name).join() : undefined
+  const names = columns.map(({ name }) => name)
+  const isWhole = resource.properties.every(({ name }) => names.includes(name))
+  const related = columns.filter(({ through }) => through !== null)
+  const fields = isWhole && related.length === 0 ? undefined : names.join()
+  // Links and the open row need all of the row's own.
+  const shown = related.length === 0 ? undefined : [...resource.properties, ...related].map(({ name }) => name).join()
   return {
     path: isSummary
       ? groupsPath(resource, view, { PageSize: '100', page: view.groupPage })
-      : listPath({ PageSize: view.size, page: view.page, cursor: view.cursor || undefined }),
+      : listPath({ fields: shown, PageSize: view.size, page: view.page, cursor: view.cursor || undefined }),
     allPath: isSummary ? groupsPath(resource, view) : listPath(),
     excelPath: (locale?: string) => {
       const form = { bom: '1', excel: '1', locale }

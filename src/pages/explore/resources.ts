@@ -19,8 +19,12 @@ export interface Property {
   readonly references: string | null
   /** Reference whose row it copies a name from: `EmployeeId` for `Employee`. */
   readonly copiedThrough: string | null
+  /** Reference to the row that has the property: `EmployeeId` for `EmployeeId.Department`. Null: it is the row's own. */
+  readonly through: string | null
   /** True if the API can search for parts of the text. */
   readonly hasParts: boolean
+  /** True if it leads to a row of its own kind, as to a manager, so that there is a chain of them. */
+  readonly hasChain: boolean
 }
 
 /** True for amounts; numbers such as ids are names. */
@@ -34,6 +38,8 @@ export interface Resource {
   /** Name of one row, such as `Absence`. */
   readonly entity: string
   readonly properties: readonly Property[]
+  /** Properties of the rows to which references lead. */
+  readonly related: readonly Property[]
   readonly hasSummary: boolean
   /** True if rows have their changes. */
   readonly hasChanges: boolean
@@ -81,10 +87,13 @@ export function resourcesOf(document: Schema, rights: readonly Right[]): Resourc
     const reference: string | undefined = (schema?.anyOf?.[0] ?? schema)?.$ref
     if (!list || !reference || !/^\/[^/{]+$/.test(path)) return []
     const parameters = new Set<string>(list.parameters.map((parameter: Schema) => followed(parameter).name))
+    const properties = propertiesOf(followed({ $ref: reference }), [], parameters)
+    const schemaOf = (entity: string) => document.components.schemas[entity]
     return {
       plural: path.slice(1),
       entity: reference.split('/').at(-1) as string,
-      properties: propertiesOf(followed({ $ref: reference }), [], parameters),
+      properties,
+      related: relatedOf(followed({ $ref: reference }), properties, parameters, schemaOf),
       hasSummary: document.paths[`${path}/Summary`]?.get !== undefined,
       hasChanges: document.paths[`${path}/{id}/Changes`]?.get !== undefined,
       conditions: (right?.filters ?? []).map(({ property, operator, value, values = [value ?? ''] }) => ({
@@ -96,24 +105,58 @@ export function resourcesOf(document: Schema, rights: readonly Right[]): Resourc
   })
 }
 
+/** Properties and references, those of rows and those of rows to which references lead. */
+export function allProperties({ properties, related }: Resource): readonly Property[] {
+  return [...properties, ...related]
+}
+
 function propertiesOf(schema: Schema, above: readonly string[], parameters: ReadonlySet<string>): Property[] {
   return Object.entries<Schema>(schema.properties).flatMap(([key, part]) => {
-    // Properties of other rows are no columns yet.
     if (part['x-through']) return []
     const path = [...above, key]
     if (part.properties) return propertiesOf(part, path, parameters)
-    const name = path.map(upperFirst).join('.')
-    return {
-      name,
-      path,
-      label: wordsOf(key),
-      kind: kindOf(part),
-      values: (part.enum ?? part.examples ?? []).filter((value: unknown) => typeof value === 'string'),
-      references: part['x-references'] ?? null,
-      copiedThrough: part['x-copied-through'] ?? null,
-      hasParts: parameters.has(`${name}[contains]`),
-    }
+    return propertyOf(path, path.map(upperFirst).join('.'), wordsOf(key), part, parameters)
   })
+}
+
+function relatedOf(
+  schema: Schema,
+  own: readonly Property[],
+  parameters: ReadonlySet<string>,
+  schemaOf: (entity: string) => Schema,
+): Property[] {
+  return Object.entries<Schema>(schema.properties).flatMap(([key, part]) => {
+    const reference = own.find(({ name }) => name === part['x-through'])
+    // The id of the other row is the reference itself.
+    if (!reference || key === [...reference.path, 'id'].join('.')) return []
+    const name = key.split('.').map(upperFirst).join('.')
+    const rest = key.slice(reference.name.length + 1)
+    const label = `${wordsOf(reference.label).replace(/ id$/, '')}: ${rest.split('.').map(wordsOf).join(', ')}`
+    const copied = schemaOf(reference.references ?? '')?.properties?.[rest]?.['x-copied-through']
+    const copiedThrough = copied ? `${reference.name}.${copied}` : null
+    return { ...propertyOf([key], name, label, part, parameters), through: reference.name, copiedThrough }
+  })
+}
+
+function propertyOf(
+  path: readonly string[],
+  name: string,
+  label: string,
+  part: Schema,
+  parameters: ReadonlySet<string>,
+): Property {
+  return {
+    name,
+    path,
+    label,
+    kind: kindOf(part),
+    values: (part.enum ?? part.examples ?? []).filter((value: unknown) => typeof value === 'string'),
+    references: part['x-references'] ?? null,
+    copiedThrough: part['x-copied-through'] ?? null,
+    through: null,
+    hasParts: parameters.has(`${name}[contains]`),
+    hasChain: parameters.has(`${name}[under]`),
+  }
 }
 
 function kindOf({ type, format, enum: values }: Schema): Kind {

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { readJson, readTotal, send, useAnswer } from './api.ts'
 import { Button, CopyButton, Hint } from './controls.tsx'
 import { formatCount, formatDate } from './format.ts'
-import { knownStore, type Property, type Resource, type Row, wordsOf } from './resources.ts'
+import { knownStore, type Property, type Resource, type Row, valueIn, wordsOf } from './resources.ts'
 import { Cell, referredBy } from './table.tsx'
 import { emptyView, printPath, printView, type Shown } from './view.ts'
 
@@ -33,9 +33,9 @@ export function RowPanel({ resource, id, close }: Props) {
       {isShown && (
         <>
           <dl>
-            {resource.properties.map((property) => (
+            {withoutNamedIds(resource.properties).map((property) => (
               <div key={property.name}>
-                <dt title={property.name}>{property.path.map(wordsOf).join(', ')}</dt>
+                <dt title={titleOf(property, resource, row)}>{property.path.map(wordsOf).join(', ')}</dt>
                 <dd>
                   <Cell resource={resource} property={property} row={row} view={null} />
                 </dd>
@@ -56,6 +56,17 @@ export function RowPanel({ resource, id, close }: Props) {
       )}
     </aside>
   )
+}
+
+/** Leaves out the ids of rows whose names are shown. */
+function withoutNamedIds(properties: readonly Property[]): readonly Property[] {
+  return properties.filter(({ name }) => !properties.some(({ copiedThrough }) => copiedThrough === name))
+}
+
+/** Returns the name of a property; of a name that is copied, also that of its reference, with the id. */
+function titleOf({ name, copiedThrough }: Property, { properties }: Resource, row: Row): string {
+  const reference = properties.find((one) => one.name === copiedThrough)
+  return reference ? `${name}, ${reference.name} ${valueIn(row, reference) ?? 'without a value'}` : name
 }
 
 type ReferredProps = Pick<Shown, 'resource'> & { readonly property: Property; readonly row: Row }

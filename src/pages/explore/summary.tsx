@@ -14,11 +14,12 @@ import {
   placeOf,
   type Question,
   questionOf,
+  referenceOf,
   summaryPath,
 } from './groups.ts'
 import type { ViewPage } from './pager.tsx'
 import { readChart } from './pivot.ts'
-import { type Resource, valueIn } from './resources.ts'
+import { type Resource, type Row, valueIn } from './resources.ts'
 import { Header } from './table.tsx'
 import { change, emptyView, type Parameters, printView, type Shown, type View } from './view.ts'
 
@@ -89,6 +90,13 @@ function Choices({ resource, view, question, style }: ChoicesProps) {
   )
 }
 
+/** Returns whether another group has the name of this one, but not its row. */
+function isNamesake(group: Row, groups: readonly Row[], one: Dimension): boolean {
+  const id = referenceOf(group, one.property)?.id
+  const name = placeOf(group, one)
+  return groups.some((other) => placeOf(other, one) === name && referenceOf(other, one.property)?.id !== id)
+}
+
 function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage }) {
   const { measure, by, and } = questionOf(resource, page.view)
   const dimensions = [by, and].filter((one): one is Dimension => one !== null)
@@ -117,6 +125,7 @@ function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage
             const href = printView({ ...emptyView(resource.plural), filters })
             // A filter for the empty text also matches no value, so neither group has a link if both exist.
             const isFound = dimensions.every(({ property }) => {
+              if (referenceOf(group, property) !== null) return true
               const value = valueIn(group, property)
               const hasEmpty = page.rows.length < page.total || page.rows.some((row) => valueIn(row, property) === '')
               return value !== '' && (value !== null || property.kind !== 'text' || !hasEmpty)
@@ -124,7 +133,12 @@ function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage
             return (
               <tr key={place}>
                 {dimensions.map((one, column) => {
-                  const words = <bdi>{placeOf(group, one)}</bdi>
+                  const words = (
+                    <>
+                      <bdi>{placeOf(group, one)}</bdi>
+                      {isNamesake(group, page.rows, one) && <small> {referenceOf(group, one.property)?.id}</small>}
+                    </>
+                  )
                   const link = { href, title: 'Rows of this group' }
                   return <td key={one.name}>{column === 0 && isFound ? <a {...link}>{words}</a> : words}</td>
                 })}

@@ -62,6 +62,7 @@ export function Table({ resource, columns, rows, view }: TableProps) {
               {...property}
               title={`${property.name}${property.kind === 'instant' ? ', in UTC' : ''}`}
               isNumber={isQuantity(property)}
+              isSorted={property.through === null}
               sort={view.sort}
               setSort={(sort) => change(view, { sort })}
             />
@@ -125,6 +126,7 @@ interface Found {
 /** Returns the row that a reference, or the name copied through it, refers to; null if there is none, or none to read. */
 export function referredBy({ properties }: Resource, property: Property, row: Row): Found | null {
   const reference = property.copiedThrough ? properties.find(({ name }) => name === property.copiedThrough) : property
+  if (property.through !== null) return null
   const resource = knownStore.value.resources.find((one) => one.entity === reference?.references)
   const value = reference && valueIn(row, reference)
   if (!resource || value === null || value === undefined) return null

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { Problem, send } from './api.ts'
 import { Button, Hint, Menu } from './controls.tsx'
 import { formatCount } from './format.ts'
-import type { Property, Resource } from './resources.ts'
+import { allProperties, type Property, type Resource } from './resources.ts'
 import { keepText, readText } from './storage.ts'
 
 /** Returns a curl command for a request. The key is taken from a shell variable, so that the text does not contain it. */
@@ -134,7 +134,8 @@ export function keptColumns(resource: Resource): readonly Property[] {
   const { properties } = resource
   // A stored text may be anything, so only names of this resource are taken from it.
   const names = new Set(readText('localStorage', columnsKey(resource))?.match(/[\w.]+/g))
-  const kept = [...names].flatMap((name) => properties.find((property) => property.name === name) ?? [])
+  const all = allProperties(resource)
+  const kept = [...names].flatMap((name) => all.find((property) => property.name === name) ?? [])
   return kept.length > 0 ? kept : properties.filter(({ name }) => !properties.some(({ copiedThrough }) => copiedThrough === name))
 }
 
@@ -151,7 +152,7 @@ export function Columns({ resource, columns, setColumns }: ColumnsProps) {
     keepText('localStorage', columnsKey(resource), JSON.stringify(next.map(({ name }) => name)))
     setColumns(next)
   }
-  const rest = resource.properties.filter((property) => !columns.includes(property))
+  const rest = allProperties(resource).filter((property) => !columns.includes(property))
   const mover = (label: string, name: string, from: number, to: number) => {
     const move = () => keep(columns.toSpliced(from, 1).toSpliced(to, 0, columns[from] as Property))
     return <Button class="" label={label} aria-label={name} disabled={to < 0 || to === columns.length} onClick={move} />
@@ -166,7 +167,7 @@ export function Columns({ resource, columns, setColumns }: ColumnsProps) {
               checked={place < columns.length}
               onChange={() => keep(place < columns.length ? columns.toSpliced(place, 1) : [...columns, property])}
             />{' '}
-            {property.name}
+            {property.through === null ? property.name : property.label}
           </label>
           {place < columns.length && (
             <span>

@@ -1,6 +1,6 @@
 // Operators of filters in words, by the kind of the property.
 import { formatOperand } from './format.ts'
-import { findNamed, type Kind, type Property, type Resource } from './resources.ts'
+import { allProperties, findNamed, type Kind, type Property, type Resource } from './resources.ts'
 import type { Filter } from './view.ts'
 
 /** An operator in words. `operand`: false if the words are the whole condition, such as "has no value". */
@@ -29,11 +29,12 @@ const ofNumbers = [is, ...ordered('at least', 'less than', 'more than', 'at most
 const ofTexts = [is, ...others, ...ordered('from', 'before', 'after', 'up to')]
 
 /** Returns the operators of a kind, the likeliest first. */
-export function choicesOf({ kind, hasParts }: Pick<Property, 'kind' | 'hasParts'>): readonly Choice[] {
+export function choicesOf({ kind, hasParts, hasChain }: Pick<Property, 'kind' | 'hasParts' | 'hasChain'>): readonly Choice[] {
+  const ofIntegers = hasChain ? [...ofNumbers, choice('[under]', 'is, or is under')] : ofNumbers
   const byKind: Record<Kind, readonly Choice[]> = {
     text: hasParts ? [choice('[contains]', 'contains'), choice('[begins]', 'begins with'), ...ofTexts] : ofTexts,
     oneOf: ofTexts,
-    integer: ofNumbers,
+    integer: ofIntegers,
     decimal: ofNumbers,
     date: ofTimes,
     instant: ofTimes,
@@ -45,13 +46,13 @@ export function choicesOf({ kind, hasParts }: Pick<Property, 'kind' | 'hasParts'
 /** Returns the words of a filter's operator; an unknown operator stands for itself. */
 export function choiceOf(property: Property | undefined, { sign, values }: Filter): Choice {
   const operand = values.join('') !== '' || (sign !== '=' && sign !== '!=')
-  const choices = choicesOf(property ?? { kind: 'text', hasParts: true })
+  const choices = choicesOf(property ?? { kind: 'text', hasParts: true, hasChain: false })
   return choices.find((one) => one.sign === sign && one.operand === operand) ?? choice(sign, sign, operand)
 }
 
 /** Returns a filter in words: `Status`, `is`, `Approved`. */
 export function inWords(resource: Resource, filter: Filter): readonly [name: string, operator: string, value: string] {
-  const property = findNamed(resource.properties, filter.name)
+  const property = findNamed(allProperties(resource), filter.name)
   const { words, operand } = choiceOf(property, filter)
   const values = filter.values.map((value) => (value === '' ? 'no value' : formatOperand(property, value)))
   return [property?.label ?? filter.name, words, operand ? values.join(', ') : '']
