@@ -86,20 +86,18 @@ export class ReadsDraw {
     return `${name}.${hidden.length === 0 || random.chance(20) ? random.pick(['Nmae', 'Xqzw', 'CompanyId.Xq']) : random.pick(hidden).name}`
   }
 
-  /** Draws a path that the key may name; null if there is none. */
+  /** Draws a path that the key may name, often one to rows of which some are hidden; null if there is none. */
   private path({ entity, properties }: Seen): Property | null {
-    return randomPath(
-      this.random,
-      entity,
-      properties,
-      (target) => this.seen.find((one) => one.entity === target)?.properties ?? [],
-    )
+    const shown = (target: Entity | null | undefined) => this.seen.find((one) => one.entity === target)
+    const narrow = properties.filter(({ reference }) => (shown(reference?.target)?.right.filters.length ?? 0) > 0)
+    const first = narrow.length > 0 && this.random.chance(60) ? narrow : properties
+    return randomPath(this.random, entity, first, (target) => shown(target)?.properties ?? [])
   }
 
   /** Draws properties, some of them by a path. */
   private someWithPaths(one: Seen, properties: readonly Property[], count: number): Property[] {
     const own = this.someOf(properties, count)
-    const path = own.length > 0 && this.random.chance(30) ? this.path(one) : null
+    const path = own.length > 0 && this.random.chance(45) ? this.path(one) : null
     return path === null ? own : [...own.slice(1), path]
   }
 
@@ -146,7 +144,7 @@ export class ReadsDraw {
     const isNumber = ({ kind, reference, name }: Property) =>
       (kind.name === 'decimal' || kind.name === 'integer') && reference === null && !/(^|\.)Id$/.test(name)
     for (const aggregate of ['sum', 'average', 'minimum', 'maximum']) {
-      const path = random.chance(30) ? this.path(one) : null
+      const path = random.chance(45) ? this.path(one) : null
       const fit = [...one.properties, ...(path === null ? [] : [path, path])].filter((property) =>
         /sum|average/.test(aggregate) ? isNumber(property) : property.kind.ordered,
       )

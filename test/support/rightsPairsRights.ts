@@ -68,7 +68,7 @@ export function randomKey(random: Random, entities: readonly Entity[], kind: Kin
   else if (kind === 'referrer') rights.push(draw.read(main), ...draw.readReferred(main))
   else if (kind !== 'blind') rights.push(draw.read(main))
   for (const other of entities)
-    if (kind !== 'blind' && !rights.some(({ entity }) => entity === other) && random.chance(40)) rights.push(draw.read(other))
+    if (kind !== 'blind' && !rights.some(({ entity }) => entity === other) && random.chance(55)) rights.push(draw.read(other))
   if (kind === 'desk') rights.push(draw.update(main, rights))
   if (kind === 'remover') rights.push(draw.write('delete', main, rights))
   if (kind === 'creator' || kind === 'referrer') rights.push(draw.write('create', main, rights))
