@@ -94,6 +94,14 @@ export class ReadsDraw {
     return randomPath(this.random, entity, first, (target) => shown(target)?.properties ?? [])
   }
 
+  /** Draws a reference of rows to rows of their own kind, of the entity or behind a path; null if the key sees none. */
+  private chain({ entity, properties }: Seen): Property | null {
+    const own = properties.filter(({ reference }) => reference?.isToItself)
+    const behind = (target: Entity) =>
+      (this.seen.find((one) => one.entity === target)?.properties ?? []).filter(({ reference }) => reference?.isToItself)
+    return own.length > 0 ? this.random.pick(own) : randomPath(this.random, entity, properties, behind, 1)
+  }
+
   /** Draws properties, some of them by a path. */
   private someWithPaths(one: Seen, properties: readonly Property[], count: number): Property[] {
     const own = this.someOf(properties, count)
@@ -254,14 +262,17 @@ export class ReadsDraw {
     const { random } = this
     // Conditions on what the right itself compares are the most likely to be mixed up with it.
     const compared = one.right.filters.map(({ property }) => property).filter((property) => one.properties.includes(property))
-    const path = random.chance(35) ? this.path(one) : null
+    const chain = random.chance(10) ? this.chain(one) : null
+    const path = chain ?? (random.chance(35) ? this.path(one) : null)
     const property = path ?? (compared.length > 0 && random.chance(40) ? random.pick(compared) : random.pick(one.properties))
     const fit = operators.filter(({ serves }) => serves(property))
     // Several values are one filter, also where the right has such a one of the same property.
     const isOfRight = one.right.filters.some((filter) => filter.property === property && filter.sign === '[]')
-    const { sign, isAny, isChain, folded } = random.chance(isOfRight ? 75 : 25)
-      ? (fit.find((one) => one.isAny) ?? random.pick(fit))
-      : random.pick(fit)
+    const { sign, isAny, isChain, folded } = chain
+      ? (fit.find((one) => one.isChain) as (typeof fit)[number])
+      : random.chance(isOfRight ? 75 : 25)
+        ? (fit.find((one) => one.isAny) ?? random.pick(fit))
+        : random.pick(fit)
     const operand = () => encodeURIComponent(typed(property, this.value(one, property)))
     if (folded)
       return [`${property.name}${sign}=${encodeURIComponent(Array.from(this.value(one, property)).slice(0, 2).join('') || 'a')}`]

@@ -47,7 +47,7 @@ export const KINDS = [
   'remover',
   'creator',
   'blind',
-  'reader',
+  'behind',
   'team',
   'mixed',
 ] as const
@@ -59,10 +59,11 @@ export function randomKey(random: Random, entities: readonly Entity[], kind: Kin
   const draw = new RightsDraw(random, entities)
   const refersToOthers = ({ properties }: Entity) => properties.some(({ reference }) => reference)
   const referred = entities.filter(({ name }) => entities.some((one) => one.properties.some((p) => p.reference?.entity === name)))
-  const isReferring = kind === 'referrer' || kind === 'team'
+  const isReferring = kind === 'referrer' || kind === 'team' || kind === 'behind'
   const main = random.pick(isReferring ? entities.filter(refersToOthers) : kind === 'remover' ? referred : entities)
   if (kind === 'narrow') return keyOf([...draw.readSome(main), ...draw.readTargets(main)])
   if (kind === 'team') return keyOf(draw.team(main))
+  if (kind === 'behind') return keyOf(draw.behind(main))
   const rights: RandomRight[] = []
   if (kind === 'partner') rights.push(draw.readOfPartner(main))
   else if (kind === 'referrer') rights.push(draw.read(main), ...draw.readReferred(main))
@@ -178,6 +179,13 @@ class RightsDraw {
     if (random.chance(30)) rights.push(this.update(target, rights))
     const isSame = (one: RandomRight, other: RandomRight) => one.entity === other.entity && one.verbs[0] === other.verbs[0]
     return rights.filter((right, at) => rights.findIndex((one) => isSame(one, right)) === at)
+  }
+
+  /** Rights to all rows, and to some of those to which their references lead: what is hidden is behind paths. */
+  behind(entity: Entity): RandomRight[] {
+    const fields = this.random.chance(60) ? null : this.some(entity.properties, 60)
+    const read = rightOf({ verbs: ['read'], entity, filters: [], fields, becomes: null })
+    return [read, ...this.readTargets(entity).map((right) => this.read(right.entity))]
   }
 
   /** Rights to read all to which references lead. */
