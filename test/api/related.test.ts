@@ -116,3 +116,38 @@ describe('D91: faults', () => {
     expect(await reasons(query)).toBe(fault)
   })
 })
+
+describe('D91: related values change', () => {
+  const tagOf = async (path: string, more: Record<string, string> = {}) => {
+    const { status, headers } = await server.get(path, more)
+    return { status, tag: headers.get('ETag') ?? '' }
+  }
+
+  test.each([
+    ['a list', '/Absences?EmployeeId=3&fields=Id,EmployeeId.Department'],
+    ['a list that does not show them', '/Absences?EmployeeId.Department=Staff&fields=Id'],
+    ['a summary', '/Absences/Summary?groupBy=EmployeeId.Department'],
+    ['a row', '/Absences/4?fields=Id,EmployeeId.Department'],
+  ])('the tag of %s differs once they do, and 304 answers the present one', async (_, path) => {
+    const before = await tagOf(path)
+    expect(before.tag).toStartWith('W/"')
+    expect(await tagOf(path, { 'If-None-Match': before.tag })).toEqual({ status: 304, tag: before.tag })
+    expect((await server.patch('/Employees/3', { Department: 'Other' })).status).toBe(200)
+    const after = await tagOf(path, { 'If-None-Match': before.tag })
+    expect([after.status, after.tag === before.tag]).toEqual([200, false])
+    expect((await server.patch('/Employees/3', { Department: 'Staff' })).status).toBe(200)
+    expect(await tagOf(path, { 'If-None-Match': before.tag })).toEqual({ status: 304, tag: before.tag })
+  })
+
+  test('a row with related values cannot be changed by its weak tag', async () => {
+    const { tag } = await tagOf('/Absences/4?fields=Id,EmployeeId.Department')
+    expect((await server.send('PATCH', '/Absences/4', { Type: 'a' }, { 'If-Match': tag })).status).toBe(412)
+  })
+
+  test('a CSV for Excel has related values as spreadsheets read them', async () => {
+    await server.patch('/Employees/2', { Department: '=1+1', Started: '2024-02-29T08:00:00Z' })
+    const path = '/Absences?fields=Id,EmployeeId.Department,EmployeeId.Started&EmployeeId.CompanyId.Name=Beta&excel=1&locale=de'
+    const { text } = await server.get(path, { Accept: 'text/csv' })
+    expect(text).toBe("id;employeeId.department;employeeId.started\r\n3;'=1+1;2024-02-29 08:00:00\r\n")
+  })
+})
