@@ -11,6 +11,7 @@ const SETTINGS = { shared_buffers: '512MB', work_mem: '32MB', max_wal_size: '4GB
 /** More connections than all servers and peers open together. */
 const CONNECTIONS_MAX = 500
 const END_SECONDS = 1
+const CANCEL_MS = 200
 
 /** The PostgreSQL of the bench, with a database for each number of rows. */
 export interface Cluster {
@@ -82,6 +83,24 @@ export async function openCluster(dataDir: string): Promise<Cluster> {
       await embedded.stop()
       process.off('exit', embedded.kill)
     },
+  }
+}
+
+/**
+ * Cancels the statements of a database again and again: a peer still computes what nobody waits for at the end of a round, and the
+ * next program needs the processors. Returns a function that ends that.
+ */
+export function cancelStatements(url: string): () => Promise<void> {
+  const sql = postgres(url, { max: 1 })
+  const cancel = async () => {
+    await sql`
+      select pg_cancel_backend(pid) from pg_stat_activity
+      where datname = current_database() and state = 'active' and pid <> pg_backend_pid()`
+  }
+  const timer = setInterval(() => cancel().catch(() => undefined), CANCEL_MS)
+  return async () => {
+    clearInterval(timer)
+    await sql.end()
   }
 }
 

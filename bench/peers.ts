@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { installLocked } from '../test/support/installLocked.ts'
 import { startAndWait } from './children.ts'
-import type { Database } from './database.ts'
+import { cancelStatements, type Database } from './database.ts'
 import { nodeVersion } from './machine.ts'
 import type { Operation } from './operation.ts'
 import { dependencies } from './peers/package.json'
@@ -94,6 +94,7 @@ async function startPeer(name: string, { database, isIndexed, processes }: Optio
       hasRowSecurity: hasRowSecurity(name),
       translate,
       readBody,
+      cancelStatements: () => cancelStatements(database.url),
       stop,
       urls: [url],
       headers: {},

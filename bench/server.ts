@@ -20,6 +20,8 @@ export interface HttpTarget {
   readonly hasMemory?: boolean
   /** Null if it has no database. */
   readonly database: Database | null
+  /** Begins to cancel its statements; returns a function that ends that. */
+  cancelStatements?(): () => Promise<void>
   stop(): Promise<void>
 }
 

@@ -83,13 +83,13 @@ export function serversTarget(
   }
 }
 
-interface Loaded extends Pick<HttpTarget, 'urls' | 'headers' | 'pids' | 'hasMemory'> {
+interface Loaded extends Pick<HttpTarget, 'urls' | 'headers' | 'pids' | 'hasMemory' | 'cancelStatements'> {
   /** Addresses of metrics. */
   readonly admins: readonly string[]
 }
 
 async function measureHttp(
-  { urls, headers, pids, admins, hasMemory }: Loaded,
+  { urls, headers, pids, admins, hasMemory, cancelStatements }: Loaded,
   { operations, background, before: first }: Asked,
   postmaster: number,
   round: Round,
@@ -108,11 +108,14 @@ async function measureHttp(
     found = [countFound(), found[1]]
     own = process.cpuUsage()
   }
+  let stopCancelling: (() => Promise<void>) | null = null
   const onEnd = () => {
     own = process.cpuUsage(own)
     after = readAll()
     found = [found[0], countFound()]
     rssMb = largestRssMb(pids)
+    // Writes of the background go on until all answers have come.
+    if (!background) stopCancelling = cancelStatements?.() ?? null
   }
   const connections = Math.max(1, Math.floor(round.connections / urls.length))
   const loads = urls.map((url, index) => {
@@ -120,7 +123,7 @@ async function measureHttp(
     return runLoad({ ...round, url, headers, operations, connections, seed, ...(index === 0 ? { onBegin, onEnd } : {}) })
   })
   const stop = background && runBackground(background, urls[0] as string, headers, round.seed)
-  const all = await Promise.all(loads)
+  const all = await Promise.all(loads).finally(() => stopCancelling?.())
   const beside = stop ? await stop() : null
   const [serverUs, postgresUs] = ([0, 1] as const).map((index) => cpuUsBetween(before[index], after[index]))
   const cost = { ownUs: own.user + own.system, serverUs: serverUs ?? null, postgresUs: postgresUs ?? null, rssMb }
