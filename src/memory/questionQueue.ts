@@ -14,6 +14,8 @@ interface Group {
   versions: string | null
   /** Time until which there are no joint questions, because one has failed. */
   pausedUntilMs: number
+  /** Time of the last list that waits for no question: the answer to one that was sent before is stale for it. */
+  givenUpMs: number
 }
 
 /** Lists that wait until copies are current. */
@@ -65,8 +67,7 @@ export class QuestionQueue {
     if (group.waiting !== null) return group.waiting.answer.promise
     const sinceMs = performance.now()
     if (copies.length > 1 && (copies.some(isUnusable) || sinceMs < group.pausedUntilMs)) {
-      // What was of one moment before may be stale now.
-      group.versions = null
+      forget(group)
       return Promise.resolve()
     }
     group.waiting = { group, copies, sinceMs, answer: Promise.withResolvers() }
@@ -87,7 +88,7 @@ export class QuestionQueue {
   private addGroup(key: Version): Group {
     if (this.groups.size >= GROUPS_MAX)
       for (const [other, { waiting }] of this.groups) if (waiting === null) this.groups.delete(other)
-    const group: Group = { waiting: null, versions: null, pausedUntilMs: 0 }
+    const group: Group = { waiting: null, versions: null, pausedUntilMs: 0, givenUpMs: Number.NEGATIVE_INFINITY }
     this.groups.set(key, group)
     return group
   }
@@ -170,12 +171,13 @@ export class QuestionQueue {
   }
 
   private async askTogether(copies: readonly TableCopy[], demands: readonly Demand[]) {
+    const sinceMs = performance.now()
     // If a statement fails, each copy is asked alone: the one that is at fault ends or falls behind, and the others do not.
     const left = await moveTogether(copies, this.jointQuestions).catch(() => null)
     for (const copy of copies) this.asked.delete(copy)
     for (const { group, copies: own, answer } of demands) {
       const isMoved = left !== null && !own.some((copy) => left.includes(copy))
-      if (own.length > 1) group.versions = isMoved ? versionsOf(own) : null
+      if (own.length > 1) group.versions = isMoved && group.givenUpMs < sinceMs ? versionsOf(own) : null
       if (own.length > 1 && left === null) group.pausedUntilMs = performance.now() + PAUSE_MS
       if (own.length > 1 || isMoved) answer.resolve()
     }
@@ -199,8 +201,14 @@ export class QuestionQueue {
 /** Lets PostgreSQL answer the lists: their copies are not brought to one moment. */
 function giveUp({ group, answer }: Demand) {
   group.waiting = null
-  group.versions = null
+  forget(group)
   answer.resolve()
+}
+
+/** Forgets the moment of copies, which may be stale for a list that comes now. */
+function forget(group: Group) {
+  group.versions = null
+  group.givenUpMs = performance.now()
 }
 
 /** Several tables come first: questions about them answer those about each. */
