@@ -54,7 +54,12 @@ else
         const used = await runGo('run', QUICK, `./use_${packageName}`)
         expect([used.complaints, used.output.split('\n')]).toEqual([
           '',
-          ['4,5,6,7 1 Approved true Generated', 'Companies Generated, Absences Holiday', 'Companies null, Absences null', ''],
+          [
+            '4,5,6,7 1 Approved Engineering true Generated',
+            'Companies Generated, Absences Holiday',
+            'Companies null, Absences null',
+            '',
+          ],
         ])
       },
       COMPILED_MS_MAX,

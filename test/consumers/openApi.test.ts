@@ -138,7 +138,12 @@ if (hasConsumers())
             const used = await run(use.endsWith('.py') ? python('python') : process.execPath, use)
             expect([used.complaints, used.output.split('\n')]).toEqual([
               '',
-              ['4,5,6,7 1 Approved true Generated', 'Companies Generated, Absences Holiday', 'Companies null, Absences null', ''],
+              [
+                '4,5,6,7 1 Approved Engineering true Generated',
+                'Companies Generated, Absences Holiday',
+                'Companies null, Absences null',
+                '',
+              ],
             ])
           },
         )

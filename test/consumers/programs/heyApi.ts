@@ -11,13 +11,15 @@ async function changesAfter(after: string) {
 }
 
 const found = (await listAbsences({ query: { Start: FEBRUARY }, throwOnError: true })).data
-const some = (await listAbsences({ query: { Id: ['1'], fields: ['Id', 'Status'] }, throwOnError: true })).data
+const fields = ['Id' as const, 'Status' as const, 'EmployeeId.Department' as const]
+const query = { Id: ['1'], 'EmployeeId.Department': ['Engineering'], fields }
+const some = (await listAbsences({ query, throwOnError: true })).data
 const start = (await listChanges({ query: { after: 'now' }, throwOnError: true })).data
 const created = (await createCompany({ body: { name: 'Generated' }, throwOnError: true })).data
 const absence = (await createAbsence({ body: { type: 'Holiday' }, throwOnError: true })).data
 const { changes, next } = await changesAfter(start.next)
 await deleteCompany({ path: { id: created.id } })
 await deleteAbsence({ path: { id: absence.id } })
-say(found, some[0], created)
+say(found, some[0], some[0]?.['employeeId.department'], created)
 sayChanges(changes)
 sayChanges((await changesAfter(next)).changes)

@@ -36,7 +36,8 @@ def text_of_changes(page):
 
 
 found = absences.list_absences(start=['>=2026-02-01T00:00:00Z', '<2026-03-01T00:00:00Z'])
-some = absences.list_absences(id=['1'], fields=[AbsenceField.ID, AbsenceField.STATUS])[0]
+fields = [AbsenceField.ID, AbsenceField.STATUS, AbsenceField.EMPLOYEE_ID_DOT_DEPARTMENT]
+some = absences.list_absences(id=['1'], employee_id_department=['Engineering'], fields=fields)[0]
 start = feed.list_changes(after='now')
 created = companies.create_company(CompanyWrite(name='Generated'))
 absence = absences.create_absence(AbsenceWrite(type='Holiday'))
@@ -44,6 +45,6 @@ changes = changes_after(start.next)
 companies.delete_company(created.id)
 absences.delete_absence(absence.id)
 ids = ','.join(str(row.id) for row in found)
-print(ids, some.id, some.status, str(created.id > 0).lower(), created.name)
+print(ids, some.id, some.status, some.employee_id_department, str(created.id > 0).lower(), created.name)
 print(text_of_changes(changes))
 print(text_of_changes(changes_after(changes.next)))

@@ -25,7 +25,8 @@ def text_of_changes(page):
 
 
 found = list_absences.sync(client=client, start=['>=2026-02-01T00:00:00Z', '<2026-03-01T00:00:00Z'])
-some = list_absences.sync(client=client, id=['1'], fields=[AbsenceField.ID, AbsenceField.STATUS])[0]
+fields = [AbsenceField.ID, AbsenceField.STATUS, AbsenceField.EMPLOYEEID_DEPARTMENT]
+some = list_absences.sync(client=client, id=['1'], employee_id_department=['Engineering'], fields=fields)[0]
 start = list_changes.sync(client=client, after='now')
 created = create_company.sync(client=client, body=CompanyWrite(name='Generated'))
 absence = create_absence.sync(client=client, body=AbsenceWrite(type_='Holiday'))
@@ -33,6 +34,6 @@ changes = changes_after(start.next_)
 delete_company.sync_detailed(created.id, client=client)
 delete_absence.sync_detailed(absence.id, client=client)
 ids = ','.join(str(row.id) for row in found)
-print(ids, some.id, some.status, str(created.id > 0).lower(), created.name)
+print(ids, some.id, some.status, some.employee_id_department, str(created.id > 0).lower(), created.name)
 print(text_of_changes(changes))
 print(text_of_changes(changes_after(changes.next_)))

@@ -5,11 +5,16 @@ export const server = { url: process.env.ROSTER_URL as string, authorization: `A
 /** Two filters on one property. */
 export const FEBRUARY = ['>=2026-02-01T00:00:00Z', '<2026-03-01T00:00:00Z']
 
-/** Prints rows, in the same form for all clients. `some`: a row with two of its properties. */
-export function say(found: readonly unknown[], some: unknown, { id, name }: { id: number; name?: string | null }): void {
+/** Prints rows, in the same form for all clients. `some`: a row with two of its properties; `department`: of its employee. */
+export function say(
+  found: readonly unknown[],
+  some: unknown,
+  department: string | null | undefined,
+  { id, name }: { id: number; name?: string | null },
+): void {
   const ids = found.map((row) => (row as { id?: number }).id)
   const { id: someId, status } = some as { id: number; status: string }
-  console.log([ids.join(), someId, status, id > 0, name].join(' '))
+  console.log([ids.join(), someId, status, department, id > 0, name].join(' '))
 }
 
 type Change =

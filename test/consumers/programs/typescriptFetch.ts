@@ -22,13 +22,14 @@ async function changesAfter(after: string) {
 }
 
 const found = await absences.listAbsences({ start: FEBRUARY })
-const [some] = await absences.listAbsences({ id: ['1'], fields: [AbsenceField.Id, AbsenceField.Status] })
+const fields = [AbsenceField.Id, AbsenceField.Status, AbsenceField.EmployeeIdDepartment]
+const [some] = await absences.listAbsences({ id: ['1'], employeeIdDepartment: ['Engineering'], fields })
 const start = await feed.listChanges({ after: 'now' })
 const created = await companies.createCompany({ companyWrite: { name: 'Generated' } })
 const absence = await absences.createAbsence({ absenceWrite: { type: 'Holiday' } })
 const { changes, next } = await changesAfter(start.next)
 await companies.deleteCompany({ id: created.id })
 await absences.deleteAbsence({ id: absence.id })
-say(found, some, created)
+say(found, some, some?.employeeIdDepartment, created)
 sayChanges(changes)
 sayChanges((await changesAfter(next)).changes)

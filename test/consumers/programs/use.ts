@@ -17,6 +17,7 @@ const page = await client.GET('/Absences', {
       Status: ['Approved'],
       Start: ['>=2026-01-01T00:00:00Z', '<2026-03-01T00:00:00Z'],
       'Period.Days': ['>1'],
+      'EmployeeId.Department': ['!=Nowhere'],
       sort: ['-Start', '+Id'],
       PageSize: 5,
     },
@@ -42,6 +43,8 @@ if (gone.error?.Error.Code === 'NotFound') console.log(gone.error.Error.Message)
 export const wrong = [
   // @ts-expect-error a misspelt filter
   () => client.GET('/Absences', { params: { query: { Statsu: 'Approved' } } }),
+  // @ts-expect-error a misspelt path
+  () => client.GET('/Absences', { params: { query: { 'EmployeeId.Departmant': ['Sales'] } } }),
   // @ts-expect-error a sort by what the entity does not have
   () => client.GET('/Absences', { params: { query: { sort: ['-Strat'] } } }),
   // @ts-expect-error a page by its name

@@ -32,8 +32,10 @@ func changesAfter(after string) *api.Changes {
 func main() {
 	february := []string{">=2026-02-01T00:00:00Z", "<2026-03-01T00:00:00Z"}
 	found := must(client.ListAbsencesWithResponse(ctx, &api.ListAbsencesParams{Start: &february})).JSON200
-	first, fields := []string{"1"}, []api.AbsenceField{api.AbsenceFieldId, api.AbsenceFieldStatus}
-	some := (*must(client.ListAbsencesWithResponse(ctx, &api.ListAbsencesParams{Id: &first, Fields: &fields})).JSON200)[0]
+	first, department := []string{"1"}, []string{"Engineering"}
+	fields := []api.AbsenceField{api.AbsenceFieldId, api.AbsenceFieldStatus, api.AbsenceFieldEmployeeIdDepartment}
+	chosen := api.ListAbsencesParams{Id: &first, EmployeeIdDepartment: &department, Fields: &fields}
+	some := (*must(client.ListAbsencesWithResponse(ctx, &chosen)).JSON200)[0]
 	now, name, holiday := "now", "Generated", "Holiday"
 	start := must(client.ListChangesWithResponse(ctx, &api.ListChangesParams{After: &now})).JSON200
 	created := must(client.CreateCompanyWithResponse(ctx, nil, api.CompanyWrite{Name: &name})).JSON201
@@ -45,7 +47,7 @@ func main() {
 	for _, row := range *found {
 		ids = append(ids, fmt.Sprint(*row.Id))
 	}
-	fmt.Println(strings.Join(ids, ","), *some.Id, *some.Status, *created.Id > 0, *created.Name)
+	fmt.Println(strings.Join(ids, ","), *some.Id, *some.Status, *some.EmployeeIdDepartment, *created.Id > 0, *created.Name)
 	sayChanges(changes)
 	sayChanges(changesAfter(changes.Next))
 }

@@ -42,8 +42,9 @@ func main() {
 		Start: []api.InstantCondition{">=2026-02-01T00:00:00Z", "<2026-03-01T00:00:00Z"},
 	})
 	some := listAbsences(api.ListAbsencesParams{
-		ID:     []api.IntegerCondition{"1"},
-		Fields: []api.AbsenceField{api.AbsenceFieldID, api.AbsenceFieldStatus},
+		ID:                   []api.IntegerCondition{"1"},
+		EmployeeIdDepartment: []api.TextCondition{"Engineering"},
+		Fields:               []api.AbsenceField{api.AbsenceFieldID, api.AbsenceFieldStatus, api.AbsenceFieldEmployeeIdDepartment},
 	})[0]
 	start := listChanges(api.ListChangesParams{After: api.NewOptString("now")})
 	company := &api.CompanyWrite{Name: api.NewOptNilString("Generated")}
@@ -57,7 +58,7 @@ func main() {
 	for _, row := range found {
 		ids = append(ids, fmt.Sprint(row.ID.Value))
 	}
-	fmt.Println(strings.Join(ids, ","), some.ID.Value, some.Status.Value, created.ID > 0, created.Name.Value)
+	fmt.Println(strings.Join(ids, ","), some.ID.Value, some.Status.Value, some.EmployeeIdDotDepartment.Value, created.ID > 0, created.Name.Value)
 	sayChanges(changes)
 	sayChanges(changesAfter(changes.Next))
 }
