@@ -31,8 +31,8 @@ const HINTS: Readonly<Record<string, Hint>> = {
     sortText(entity, value, inner) ?? `The order is sort=${exampleOf(entity)}, descending sort=-${exampleOf(entity)}.`,
   'fields field select columns attributes': (entity, value) =>
     fieldsText(entity, value) ?? `Some of the properties are chosen by fields=Id,${exampleOf(entity)}.`,
-  'include includes expand embed populate relations': () =>
-    'Rows of other entities are not included: read them by their ids, as in Id[]=1&Id[]=2.',
+  'include includes expand embed populate relations': (view) =>
+    `Rows of other entities are not included: ${pathText(view) ?? 'read them by their ids, as in Id[]=1&Id[]=2'}.`,
   'q query search keyword keywords term fulltext find': search,
   'filter filters where': filter,
   'or and not': (entity) =>
@@ -107,6 +107,15 @@ function signed(text: string) {
 function fieldsText(entity: Entity, value: string): string | null {
   const members = value.split(',', NAMES_MAX + 1).map((name) => findMember(entity, name.trim())?.name)
   return members.includes(undefined) || members.length > NAMES_MAX ? null : `Write fields=${members.join(',')}.`
+}
+
+/** Hint `fields names their properties, as in fields=Id,EmployeeId.Department`; null if no path leads to another row. */
+function pathText(view: View): string | null {
+  for (const reference of view.properties) {
+    const target = view.related(reference)
+    if (target) return `fields names their properties, as in fields=Id,${reference.name}.${exampleOf(target)}`
+  }
+  return null
 }
 
 /** Name of a property for examples: the first one after the id. */

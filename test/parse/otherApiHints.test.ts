@@ -66,6 +66,11 @@ const FOREIGN = {
   'In brackets there are Enabled[].': 'Enabled[like] Enabled[gt]',
 }
 
+test.each(['include', '$expand', 'populate'])('D91: %s is answered with a path to a property of the other row', (name) => {
+  const hint = 'Rows of other entities are not included: fields names their properties, as in fields=Id,EmployeeId.EmployeeNumber.'
+  expect(messageFor(wholeView(absence), `${name}=x`)).toEndWith(hint)
+})
+
 describe('notations of other APIs get a hint to ours', () => {
   test.each(Object.entries(FOREIGN))('"%s" for each of %s', (hint, names) => {
     for (const name of names.split(' '))
