@@ -64,15 +64,15 @@ function operandPattern(kind: Kind): string {
 const schemaNameOf = ({ name }: Kind, suffix: 'Condition' | 'Value') => pascalCase(name) + suffix
 
 /** Schema of a filter on a property of this kind. Always an array: generated clients send "a value or an array" as one text. */
-export function filterSchema(kind: Kind): TArray {
+export function filterSchema(kind: Kind, filtersMax = FILTERS_MAX): TArray {
   const items = kind.values ? conditionSchema(kind) : schemaRef(schemaNameOf(kind, 'Condition'))
-  return someOf(items, FILTERS_MAX)
+  return someOf(items, filtersMax)
 }
 
 /** List of the operands of an operator in brackets. D71 */
-export function bracketSchema(kind: Kind, { isAny, isChain }: Operator): TArray {
+export function bracketSchema(kind: Kind, { isAny, isChain }: Operator, filtersMax = FILTERS_MAX): TArray {
   if (isChain) return someOf(Type.String({ pattern: `^${operandPattern(kind)}$` }), RELATED_FILTERS_MAX)
-  if (!isAny) return someOf(schemaRef('TextPart'), FILTERS_MAX)
+  if (!isAny) return someOf(schemaRef('TextPart'), filtersMax)
   const items = kind.values ? valueSchema(kind) : schemaRef(schemaNameOf(kind, 'Value'))
   return someOf(items, VALUES_MAX)
 }

@@ -4,7 +4,7 @@ import type { Entity, Property } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
 import { ANY_IN_WORDS, brackets } from '../model/operators.ts'
 import type { View } from '../model/view.ts'
-import { FILTERS_MAX } from '../parse/filter.ts'
+import { FILTERS_MAX, RELATED_FILTERS_MAX } from '../parse/filter.ts'
 import { type Bounds, LIST_PAGES } from '../parse/parameters.ts'
 import { bracketSchema, filterSchema, prefixesFor } from './conditions.ts'
 import { exampleOf } from './exampleRow.ts'
@@ -152,7 +152,7 @@ export function filterParameter(entity: Entity, property: Property): Part {
   const { name, kind, related } = property
   const prefixes = prefixesFor(kind).map(({ sign }) => `\`${sign}\``)
   const description = `Filters ${entity.plural} by ${inWords(property)}, ${kind.allowed}. Operators: ${prefixes.join(' ')}.`
-  if (related) return listInQuery(name, description, filterSchema(kind), true)
+  if (related) return listInQuery(name, description, filterSchema(kind, filtersMaxOf(property)), true)
   const rules = `Several conditions must all match: a range is two. Up to ${FILTERS_MAX} filters in all.`
   return { ...listInQuery(name, `${description} ${rules}`, filterSchema(kind), true), examples: filterExamples(entity, property) }
 }
@@ -160,12 +160,17 @@ export function filterParameter(entity: Entity, property: Property): Part {
 /** Parameters of filters with an operator in brackets. */
 export function bracketParameters({ plural }: Entity, property: Property): Part[] {
   const { name, kind } = property
+  const filtersMax = filtersMaxOf(property)
   const serving = brackets.filter((operator) => operator.serves(property))
   return serving.map((operator) => {
     const { isAny, sign, meaning } = operator
     const description = `Filters ${plural} by ${inWords(property)}: ${meaning}.${isAny ? ` \`${name}[]\` is the same.` : ''}`
-    return listInQuery(name + (isAny ? ANY_IN_WORDS : sign), description, bracketSchema(kind, operator), true)
+    return listInQuery(name + (isAny ? ANY_IN_WORDS : sign), description, bracketSchema(kind, operator, filtersMax), true)
   })
+}
+
+function filtersMaxOf({ related }: Property): number {
+  return related ? RELATED_FILTERS_MAX : FILTERS_MAX
 }
 
 function filterExamples(entity: Entity, property: Property): Record<string, Part> {

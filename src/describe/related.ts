@@ -39,18 +39,12 @@ export function describePaths(view: View): string {
   const unlisted = view.properties.filter(
     (reference) => view.related(reference) !== null && !listedPaths(view).some(({ related }) => related?.reference === reference),
   )
-  const inPlace = [
-    ...(far ? [`those through two references, as \`${far.name}\``] : []),
-    ...unlisted.map(({ name }) => `those through \`${name}\``),
-  ]
+  const others = [...(far ? [`two references, as \`${far.name}\``] : []), ...unlisted.map(({ name }) => `\`${name}\``)]
   return [
-    `A path names a property of another row: \`${near.name}\` is ${inWords(near)}.`,
-    'A row without the reference has no value there.',
-    `Paths stand in filters, ${RELATED_FILTERS_MAX} of a request, in \`fields\`, in \`groupBy\` and in aggregates, not in \`sort\`.`,
-    ...(inPlace.length > 0
-      ? [
-          `Not listed, because there are many: ${inPlace.join(', and ')}. They have the operators of the property in its own list.`,
-        ]
+    `\`${near.name}\` is a path, to ${inWords(near)}; a row without the reference has no value there.`,
+    `Use paths in filters, up to ${RELATED_FILTERS_MAX} of a request, in \`fields\`, \`groupBy\` and aggregates, but not in \`sort\`.`,
+    ...(others.length > 0
+      ? [`Paths through ${others.join(', or through ')} are not listed: they have the operators of the property in its own list.`]
       : []),
   ].join(' ')
 }

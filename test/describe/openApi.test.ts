@@ -6,6 +6,7 @@ import { describeApi } from '../../src/describe/openApi.ts'
 import { errorTable } from '../../src/errors.ts'
 import { defineEntity, identity, text } from '../../src/model/entity.ts'
 import { parseRules } from '../../src/model/limits.ts'
+import { viewOf } from '../../src/model/view.ts'
 import { entities } from '../support/entities.ts'
 import { wholeAccess } from '../support/rights.ts'
 import type { Json } from '../support/server.ts'
@@ -54,6 +55,13 @@ describe('the document', () => {
     )
     expect(there.filter((name) => !refs.has(name))).toEqual([])
     expect(Object.keys(securitySchemes)).toEqual(Object.keys(document.security[0]))
+  })
+
+  test('has less than 500 KB, of which the paths are less than a third', () => {
+    const bytes = JSON.stringify(document).length
+    expect(bytes).toBeLessThan(500_000)
+    const of = entities.map((entity) => ({ ...wholeAccess(entity), read: viewOf(entity, new Set(entity.properties), [], '') }))
+    expect(JSON.stringify(describeApi(of, facts)).length).toBeGreaterThan((bytes * 2) / 3)
   })
 
   test('names its limits', () => {

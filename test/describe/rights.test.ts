@@ -74,10 +74,12 @@ describe('the document of a key', () => {
     expect(pathsIn(documentOf(['read Absences', 'read Companies', 'delete Employees']))).toEqual([])
     expect(pathsIn(documentOf(['read Absences?fields=Start', 'read Employees']))).toEqual([])
     const { tags } = documentOf(['read Absences', 'read Employees?fields=Department'])
-    expect(tags[0].description).toContain('`EmployeeId.Department` is `department` of the Employee that `employeeId` names')
+    expect(tags[0].description).toContain(
+      '`EmployeeId.Department` is a path, to `department` of the Employee that `employeeId` names',
+    )
     expect(tags[0].description).not.toContain('two references')
     expect(documentOf(['read Absences', 'read Employees', 'read Companies']).tags[0].description).toContain(
-      'those through two references, as `EmployeeId.CompanyId.Name`',
+      'Paths through two references, as `EmployeeId.CompanyId.Name` are not listed',
     )
   })
 
@@ -93,7 +95,7 @@ describe('the document of a key', () => {
       180,
       new Set(['One', 'Two', 'Three']),
     ])
-    expect(tags[0].description).toContain('Not listed, because there are many: those through `Four`.')
+    expect(tags[0].description).toContain('Paths through `Four` are not listed')
   })
 
   test('has the visible parts of an object, and not the object if all are hidden', () => {

@@ -67,7 +67,8 @@ const FOREIGN = {
 }
 
 test.each(['include', '$expand', 'populate'])('D91: %s is answered with a path to a property of the other row', (name) => {
-  const hint = 'Rows of other entities are not included: fields names their properties, as in fields=Id,EmployeeId.EmployeeNumber.'
+  const hint =
+    'Rows of other entities are not included: fields names their properties, as in fields=Id,EmployeeId.EmployeeNumber.'
   expect(messageFor(wholeView(absence), `${name}=x`)).toEndWith(hint)
 })
 
