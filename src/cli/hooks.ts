@@ -75,12 +75,12 @@ async function add(config: Config, { url, entity, right, json }: Add, command: C
     throw error instanceof AddressRefused ? new CommandError(`${url.host}: ${error.message}`) : error
   })
   const secret = makeSecret()
-  const texts = rights?.map(({ text }) => text) ?? null
-  const hook = { url: url.href, secret, events, rights: texts?.join('\n') ?? null }
+  const stored = rights?.map(({ text }) => text).join('\n') ?? null
+  const hook = { url: url.href, secret, events, rights: stored }
   const id = await withHooks(config, (store) => store.add(hook), true)
-  const shown = texts === null ? '' : ` It shows what a key may see with the rights ${texts.join('; ')}.`
+  const shown = stored === null ? '' : ` It shows what a key may see with the rights ${inOneLine(stored)}.`
   const made = `Made the hook ${id} for ${events.join(', ')}.${shown}\n${SHOWN_ONCE}\n${secret}\n`
-  return report(json, { id, url: url.href, events, rights: texts, secret }, made)
+  return report(json, { id, url: url.href, events, rights: stored, secret }, made)
 }
 
 const HEADS = ['ID', 'ADDRESS', 'EVENTS', 'STATE', 'LAST ANSWER', 'WAITING', 'RIGHTS']
@@ -88,7 +88,12 @@ const HEADS = ['ID', 'ADDRESS', 'EVENTS', 'STATE', 'LAST ANSWER', 'WAITING', 'RI
 function cellsOf({ id, url, events, rights, lastStatus, lastAttempt, waiting, ...rest }: ListedHook): string[] {
   const answer = lastAttempt === null ? 'none yet' : `${lastStatus} (${lastAttempt})`
   const count = waiting === WAITING_MAX ? `${waiting} or more` : String(waiting ?? '?')
-  return [id, shownUrl(url), briefly(events), stateOf(rest), answer, count, rights?.join('; ') ?? '']
+  return [id, shownUrl(url), briefly(events), stateOf(rest), answer, count, inOneLine(rights ?? '')]
+}
+
+/** Writes rights, which are one a line, in one line. */
+function inOneLine(rights: string): string {
+  return rights.replaceAll('\n', '; ')
 }
 
 function stateOf({ state, since, reason, nextAttempt }: Pick<ListedHook, 'state' | 'since' | 'reason' | 'nextAttempt'>) {

@@ -15,11 +15,9 @@ import { ACTIONS, wantsEvent } from './events.ts'
 import { type Subscription, viewsOf } from './rights.ts'
 
 /** A hook in a list; times in UTC, to the second. */
-export interface ListedHook extends Pick<Subscription, 'events'> {
+export interface ListedHook extends Subscription {
   readonly id: string
   readonly url: string
-  /** Rights to read; null: the hook shows all. */
-  readonly rights: readonly string[] | null
   readonly state: 'active' | 'failing' | 'paused' | 'parked'
   readonly since: string
   readonly reason: string | null
@@ -113,7 +111,7 @@ export class HookStore {
   }
 
   async list(): Promise<ListedHook[]> {
-    const rows = await this.sql<(Omit<ListedHook, 'waiting' | 'rights'> & Subscription & FeedPosition)[]>`
+    const rows = await this.sql<(Omit<ListedHook, 'waiting'> & FeedPosition)[]>`
       select id, url, to_json(coalesce(events_by_rights, events)) as events, rights, position::text, number::text, reason,
         last_status as "lastStatus",
         case when state = 'active' and failing_since is not null then 'failing' else state end as state,
@@ -124,7 +122,7 @@ export class HookStore {
     const listed: ListedHook[] = []
     for (const { position, number, ...hook } of rows) {
       const waiting = await this.positionsOfWaiting(this.sql, hook, { position, number }, WAITING_MAX).catch(() => null)
-      listed.push({ ...hook, rights: hook.rights?.split('\n') ?? null, waiting: waiting?.length ?? null })
+      listed.push({ ...hook, waiting: waiting?.length ?? null })
     }
     return listed
   }

@@ -56,7 +56,7 @@ test('a hook with rights is added, listed and stored so that a server without ri
   const made = await add('--right', right, '--right', 'read Companies', '--json')
   expect(made).toMatchObject({ code: 0, stderr: '' })
   const { id, events, rights } = JSON.parse(made.stdout)
-  expect(rights).toEqual(['read Employees?fields=Id,JobTitle', 'read Companies'])
+  expect(rights).toBe('read Employees?fields=Id,JobTitle\nread Companies')
   const all = ['Companies', 'Employees'].flatMap((plural) =>
     ['create', 'delete', 'update'].map((action) => `${plural}:${action}`),
   )
