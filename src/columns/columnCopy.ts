@@ -1,7 +1,8 @@
 // Copies of a column by the ids of rows: what other tables need to look its codes up by their references.
+
+import type { Rows } from './bitmapWriter.ts'
 import { HIGH_NONE, LOW_NONE, NO_CODE } from './codes.ts'
 import type { ColumnStore } from './columnStore.ts'
-import type { Rows } from './conditionBitmaps.ts'
 import type { IdRange } from './idSet.ts'
 import type { CodesById } from './relatedColumns.ts'
 

@@ -1,8 +1,9 @@
 // Search for one page among the rows that match: by a walk along an index, by checkpoints, or by sorting, if few rows match.
+
+import type { Rows, Slice } from './bitmapWriter.ts'
 import type { Place } from './checkpoints.ts'
 import { AFTER_IDS, BEFORE_IDS, type Target } from './columnOrder.ts'
 import type { ColumnStore } from './columnStore.ts'
-import type { Rows, Slice } from './conditionBitmaps.ts'
 import type { Indexes } from './indexes.ts'
 import { compareTo, isOneIndex, type PageKey, sortedPage } from './pageKeys.ts'
 import type { SortedIndex } from './sortedIndex.ts'

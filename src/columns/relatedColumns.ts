@@ -14,7 +14,7 @@ export interface CodesById {
 }
 
 /** The places of a run's slots among the ids to which a reference leads. */
-interface Places {
+interface RunPlaces {
   /** The column of the reference. */
   readonly reference: number
   readonly range: IdRange
@@ -22,7 +22,7 @@ interface Places {
 }
 
 interface RelatedColumn {
-  readonly places: Places
+  readonly places: RunPlaces
   readonly isWide: boolean
   /** The address of the codes by id. */
   readonly codes: number
@@ -31,7 +31,7 @@ interface RelatedColumn {
 }
 
 export class RelatedColumns {
-  private readonly places: Places[] = []
+  private readonly places: RunPlaces[] = []
   private readonly columns: RelatedColumn[] = []
   /** Bytes of the copied codes. */
   bytes = 0
@@ -54,7 +54,7 @@ export class RelatedColumns {
     return this.first + this.columns.push(column) - 1
   }
 
-  private placesOf(reference: number, range: IdRange): Places {
+  private placesOf(reference: number, range: IdRange): RunPlaces {
     // All codes behind one reference are of one table.
     const known = this.places.find((one) => one.reference === reference)
     if (known) return known

@@ -152,11 +152,11 @@ class ConditionRows implements ReferredRows {
     try {
       const met = bitmaps.rowsOf(this.met, places[0], places[1])
       if (met === null) throw new IndexMissing()
-      if (this.unmet.length === 0) return bitmaps.idsOf(met, this.range)
+      if (this.unmet.length === 0) return bitmaps.writer.idsOf(met, this.range)
       const unmet = bitmaps.rowsOf(this.unmet, places[2], places[1])
       if (unmet === null) throw new IndexMissing()
       const count = store.kernel.wasm.andNot(met.bits, unmet.bits, places[0], store.bitmapBytes)
-      return bitmaps.idsOf({ bits: places[0], count }, this.range)
+      return bitmaps.writer.idsOf({ bits: places[0], count }, this.range)
     } finally {
       for (const bits of places) store.freeBitmap(bits)
     }

@@ -1,0 +1,207 @@
+// Writing of bitmaps: of a condition by checkpoints, parts of an index or a pass over the codes; and sets of the ids of rows.
+import type { Bound } from './checkpoints.ts'
+import { type Code, halvesTo, NO_CODE } from './codes.ts'
+import { AFTER_IDS, BEFORE_IDS, type Ranks } from './columnOrder.ts'
+import { type ColumnStore, ID } from './columnStore.ts'
+import type { Condition } from './conditions.ts'
+import { type IdRange, IdSet } from './idSet.ts'
+import type { Indexes } from './indexes.ts'
+import type { SortedIndex } from './sortedIndex.ts'
+
+/** Minimum texts of a property for an index by code; with fewer, each text has so many rows that a scan is as good. */
+const TEXTS_MIN = 256
+/** Maximum texts whose slices of an index are taken one by one; for more, each row looks up the mark of its text. */
+const SLICES_MAX = 256
+/** Minimum bytes of the buffer of marks. */
+const MARKS_BYTES_MIN = 4_096
+/** Rows that a pass looks up in a set of ids in the time in which those of one id are found by the index. */
+const SCANNED_SLICE = 1_280
+/** Number of codes that a scan reads in the time in which one bit is flipped. */
+const SCANNED_ROWS = 8
+
+/** Rows of a condition as a part of an index. */
+export interface Slice {
+  readonly index: SortedIndex
+  readonly from: Bound
+  readonly to: Bound
+  readonly count: number
+}
+
+/** A bitmap, and how many rows it has. */
+export interface Rows {
+  readonly bits: number
+  readonly count: number
+}
+
+export class BitmapWriter {
+  /** The place for a mark of each text, or a bit of each id, and its size. */
+  private marks = 0
+  private marksBytes = 0
+
+  constructor(
+    private readonly store: ColumnStore,
+    private readonly indexes: Indexes,
+    private readonly ranksOf: (column: number) => Ranks | null,
+    /** Returns one more than the greatest code of a column's texts; null: the column has no texts. */
+    private readonly textCodesEnd: (column: number) => number | null,
+  ) {}
+
+  /** Writes the bitmap of a condition; null: it needs an index that is missing. @throws KernelFull; IndexMissing */
+  make(condition: Condition, to: number): Rows | null {
+    const { store } = this
+    const { kernel, liveBits, bitmapBytes } = store
+    if (condition.referred !== null) this.makeReferring(condition.column, condition.referred.ids(), to)
+    else if (condition.among === null) this.makeRange(condition, to)
+    else if (!this.makeAmong(condition, condition.among, to)) return null
+    const combine = condition.isComplement ? kernel.wasm.andNot : kernel.wasm.and
+    return { bits: to, count: combine(liveBits, to, to, bitmapBytes) }
+  }
+
+  private makeRange(condition: Condition, to: number) {
+    const { column, by, least, greatest } = condition
+    const { store } = this
+    const { kernel, slotsInUse, bitmapBytes } = store
+    const index = this.indexFor(condition)
+    if (index !== null) {
+      const { from, to: end } = sliceBetween(index, least, greatest)
+      if (index.checkpoints.costBetween(from, end) * SCANNED_ROWS <= store.slots || by === 'ranks')
+        return index.checkpoints.writeBetween(from, end, to)
+    }
+    const address = store.addressOf(column)
+    if (by === 'ranks') {
+      const { ranks } = this.ranksOf(column) as Ranks
+      // The code 0 stands for no value.
+      const isMarked = (code: number) => code > 0 && ranks[code] >= least && ranks[code] <= greatest
+      return this.writeMarked(address, isMarked, this.textCodesEnd(column) ?? 0, to)
+    }
+    const [low, high] = store.isWide(column) ? [bigOf(least), bigOf(greatest)] : [narrowLeast(least), narrowGreatest(greatest)]
+    if (low > high) kernel.words.fill(0, to >>> 2, (to + bitmapBytes) >>> 2)
+    else if (typeof low === 'bigint') kernel.wasm.range64(address, slotsInUse, to, low, high as bigint)
+    else kernel.wasm.range32(address, slotsInUse, to, low, (high as number) - low)
+  }
+
+  /** As `make`, for codes. False: it needs an index that is missing. */
+  private makeAmong(condition: Condition, codes: readonly Code[], to: number): boolean {
+    const { column } = condition
+    const { store } = this
+    const texts = this.textCodesEnd(column)
+    const index = texts === null || codes.length <= SLICES_MAX ? this.indexFor(condition) : null
+    if (index === null) {
+      if (texts === null) return false
+      const marks = new Uint8Array(texts)
+      // No text has the code 0, so it stands for no value.
+      for (const code of codes) marks[Number.isNaN(code) ? 0 : Number(code)] = 1
+      this.writeMarked(store.addressOf(column), (code) => marks[code] === 1, texts, to)
+      return true
+    }
+    this.writeSlices(index, codes, to)
+    return true
+  }
+
+  /** Writes a bitmap of the rows whose code of a column is one of the ids: by the index if they are few, else by a pass. */
+  private makeReferring(column: number, ids: IdSet, to: number) {
+    const index = ids.count * SCANNED_SLICE <= this.store.slots ? this.indexes.want(column, 'codes') : null
+    if (index === null) this.passReferring(column, ids, to)
+    else this.writeSlices(index, ids.each(), to)
+  }
+
+  private writeSlices(index: SortedIndex, codes: Iterable<Code>, to: number) {
+    const { kernel, bitmapBytes } = this.store
+    kernel.words.fill(0, to >>> 2, (to + bitmapBytes) >>> 2)
+    for (const code of codes) {
+      const slice = sliceBetween(index, code, code)
+      index.eachRun(slice.from.place, slice.to.place, (address, count) => kernel.wasm.flip(address, count, to))
+    }
+  }
+
+  private passReferring(column: number, ids: IdSet, to: number) {
+    const { store } = this
+    const { kernel, slotsInUse, bitmapBytes } = store
+    // The bit after all others stays 0: it stands for all codes beyond them.
+    const place = this.placeOfMarks(ids.bytes + 4)
+    const words = place >>> 2
+    kernel.words.set(ids.words, words)
+    kernel.words[words + ids.words.length] = 0
+    const address = store.addressOf(column)
+    if (store.isWide(column)) {
+      kernel.wasm.amongIds64(address, slotsInUse, place, BigInt(ids.base), ids.bits, to)
+      return
+    }
+    // Greater ids do not fit into the column.
+    const size = Math.min(ids.bits, 2 ** 31 - ids.base)
+    if (size <= 0) kernel.words.fill(0, to >>> 2, (to + bitmapBytes) >>> 2)
+    else kernel.wasm.amongIds32(address, slotsInUse, place, ids.base, size, to)
+  }
+
+  private writeMarked(address: number, isMarked: (code: number) => boolean, texts: number, to: number) {
+    const { kernel, slotsInUse } = this.store
+    const place = this.placeOfMarks(texts)
+    for (let code = 0; code < texts; code++) kernel.octets[place + code] = Number(isMarked(code))
+    kernel.wasm.marked(address, slotsInUse, place, to)
+  }
+
+  /**
+   * A place for the marks of texts, or the bits of ids, until the next call. It is doubled: each size is given back once, and
+   * dictionaries grow by a few texts at a time. @throws KernelFull
+   */
+  private placeOfMarks(wanted: number): number {
+    if (wanted <= this.marksBytes) return this.marks
+    const { kernel } = this.store
+    const bytes = Math.max(MARKS_BYTES_MIN, 2 ** Math.ceil(Math.log2(wanted)))
+    const marks = kernel.reserve(bytes)
+    if (this.marksBytes > 0) kernel.free(this.marks, this.marksBytes)
+    this.marks = marks
+    this.marksBytes = bytes
+    return marks
+  }
+
+  /** Returns the index that finds the rows of the condition, if it exists; else begins to build it, if it is worth it. */
+  indexFor({ column, by, least, greatest, among }: Condition): SortedIndex | null {
+    const texts = this.textCodesEnd(column)
+    if (texts === null || by === 'ranks') return this.indexes.want(column, by)
+    // A text that no row has, and texts that many rows have, are found as well without.
+    const isWorth = texts > TEXTS_MIN && (among !== null || least === greatest)
+    return isWorth ? this.indexes.want(column, 'codes') : null
+  }
+
+  /** The ids of some rows. @throws KernelFull */
+  idsOf({ bits, count }: Rows, range: IdRange): IdSet {
+    const { store } = this
+    const { kernel, bitmapBytes } = store
+    const bytes = range.bits / 8
+    const place = this.placeOfMarks(bytes)
+    kernel.octets.fill(0, place, place + bytes)
+    const column = store.addressOf(ID)
+    if (store.isWide(ID)) kernel.wasm.setIds64(bits, bitmapBytes, column, BigInt(range.base), place)
+    else kernel.wasm.setIds32(bits, bitmapBytes, column, range.base, place)
+    return new IdSet(range.base, range.bits, kernel.words.slice(place >>> 2, (place + bytes) >>> 2), count)
+  }
+}
+
+/** Returns the rows from one code, or rank, to another. NaN for both: rows without a value. */
+export function sliceBetween(index: SortedIndex, least: Code, greatest: Code): Slice {
+  const from = index.order.targetAt(least, BEFORE_IDS)
+  const to = index.order.targetAt(greatest, AFTER_IDS)
+  const place = index.find(from)
+  const bounds = { from: { target: from, place }, to: { target: to, place: index.find(to) } }
+  const count = index.count(bounds.from.place, bounds.to.place)
+  return count > 0 ? { index, ...bounds, count } : { index, from: bounds.from, to: bounds.from, count: 0 }
+}
+
+const lows = new Int32Array(1)
+const highs = new Int32Array(1)
+
+function bigOf(code: Code): bigint {
+  halvesTo(lows, highs, 0, code)
+  return (BigInt(highs[0]) << 32n) | BigInt(lows[0] >>> 0)
+}
+
+/** Returns the least code of 32 bits that is not less than this one. */
+function narrowLeast(code: Code): number {
+  return code <= NO_CODE ? NO_CODE + 1 : Number(code)
+}
+
+/** Returns the greatest code of 32 bits that is not greater than this one; if there is none, a number less than all codes. */
+function narrowGreatest(code: Code): number {
+  return code >= 2 ** 31 - 1 ? 2 ** 31 - 1 : Number(code)
+}
