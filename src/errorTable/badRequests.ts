@@ -50,7 +50,7 @@ export const badRequests = ofStatus(400, {
   TooManyFilters: {
     title: 'The request has too many filters',
     explanation:
-      'One request may have up to 32 filters, 8 of them by a path such as EmployeeId.Department, and 100 values of [] in all.',
+      'One request may have up to 32 filters, 8 of them by paths such as EmployeeId.Department or by [under], and 100 values of [] in all.',
     remedy: 'Leave filters out, or send several requests.',
     request: `GET /Companies?${FILTERS}`,
     answer: api('A request may have up to 32 filters.'),

@@ -8,7 +8,7 @@ import { findMember, listed, plain } from './names.ts'
 import { type MeantPath, suggestOrList } from './nearestProperty.ts'
 
 /** Maximum references through which a path leads. */
-export const REFERENCES_MAX = 2
+const REFERENCES_MAX = 2
 
 /** The first step of a path: a reference, the view of the rows that it names, and the rest of the path. */
 interface Step {
