@@ -13,7 +13,7 @@ export type Tables = (name: string) => OtherTable | undefined
 export const NO_TABLES: Tables = () => undefined
 
 /** A table in memory; a `ColumnTable` is one. */
-export interface OtherTable {
+interface OtherTable {
   readonly texts: TableTexts
   readonly conditions: RowConditions
   readonly lookUp: RowLookUp

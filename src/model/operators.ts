@@ -7,7 +7,7 @@ import { type Param, type Sql, sql } from './sql.ts'
 export type Sides = Readonly<Record<'less' | 'equal' | 'greater' | 'none', boolean>>
 
 /** Parts of a property that decide which operators it has. */
-export interface Served {
+interface Served {
   readonly kind: Kind
   /** Set if it holds the id of another row. */
   readonly reference: { readonly isToItself: boolean } | null

@@ -55,7 +55,7 @@ const person = defineEntity('Person', {
   boss: copied('bossId', 'label'),
   at: instant(),
 })
-export const visit = defineEntity('Visit', {
+const visit = defineEntity('Visit', {
   id: identity(),
   label: text(),
   personId: reference('Person'),
