@@ -16,6 +16,7 @@ const KEYS = {
   staff: keyWith('read Absences', SALES.replace('Sales', 'Staff')),
   others: keyWith('read Absences', SALES.replace('=Sales', '=!=Sales')),
   nameless: keyWith('read Absences?fields=Employee,EmployeeId', 'read Employees?fields=Company,Manager,ManagerId'),
+  copied: keyWith('read Absences?fields=Employee', 'read Employees'),
   alone: keyWith('read Absences'),
   unreferenced: keyWith('read Absences?fields=Reason', 'read Employees'),
   manager: keyWith(
@@ -149,6 +150,7 @@ describe.each(['0', '64'])('requests with paths, with MEMORY_MB=%s', (MEMORY_MB)
     const members = async (key: KeyName, groupBy: string) =>
       Object.keys((await send(key, `GET /Absences/Summary?groupBy=${groupBy}`)).body[0])
     expect(await members('nameless', 'Employee')).toEqual(['employee', 'employeeId', 'count'])
+    expect(await members('copied', 'Employee')).toEqual(['employee', 'count'])
     expect(await members('nameless', 'EmployeeId.Company')).toEqual(['employeeId.company', 'count'])
     expect(await members('nameless', 'EmployeeId.Manager')).toEqual(['employeeId.manager', 'employeeId.managerId', 'count'])
     expect(await members('whole', 'EmployeeId.Company')).toEqual(['employeeId.company', 'employeeId.companyId', 'count'])
