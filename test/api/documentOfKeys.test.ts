@@ -37,7 +37,11 @@ describe('D88: /openapi.json with a key', () => {
       ...['/Employees/{id}/Changes', '/Changes', '/Rights'],
     ])
     expect(Object.keys(paths['/Absences'])).toEqual(['parameters', 'get'])
-    expect(Object.keys(components.schemas.Absence.properties)).toEqual(['id', 'employeeId', 'start', 'end', 'period'])
+    expect(Object.keys(components.schemas.Absence.properties)).toEqual([
+      ...['id', 'employeeId', 'start', 'end', 'period'],
+      // What its right to employees shows behind the reference.
+      ...['id', 'employeeNumber', 'companyId', 'started', 'employmentEnd'].map((name) => `employeeId.${name}`),
+    ])
   })
 
   test('equals the one without a key if the key has all rights', async () => {
