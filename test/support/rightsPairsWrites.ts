@@ -72,7 +72,7 @@ export class WritesDraw {
     const ids = new Set(Array.from({ length: count }, () => this.idFor(right)))
     const chosen = this.someOf(fit, 2)
     return [...ids].map((id) =>
-      this.request('update, at once', 'PATCH', `/${right.entity.plural}/${id}`, {}, this.body(right, chosen)),
+      this.request('update, at once', 'PATCH', `/${right.entity.plural}/${id}`, {}, this.body(right, chosen, 0)),
     )
   }
 
@@ -169,12 +169,12 @@ export class WritesDraw {
     return { [random.chance(60) ? 'if-match' : 'if-none-match']: random.pick([`{tag:${path}}`, `{tag:${path}}`, '*', '"0-0"']) }
   }
 
-  /** Writes a body with these properties, sometimes with another one, in any case of names. */
-  private body(right: RandomRight, chosen: readonly Property[]): string {
+  /** Writes a body with these properties, sometimes (`more`, in percent) with another one, in any case of names. */
+  private body(right: RandomRight, chosen: readonly Property[], more = 8): string {
     const { random } = this
     const { entity } = right
     const properties = new Set(chosen)
-    if (random.chance(8)) properties.add(random.pick(entity.properties))
+    if (random.chance(more)) properties.add(random.pick(entity.properties))
     const members = entity.members.flatMap((member) => {
       const texts = (isGroup(member) ? member.properties : [member])
         .filter((property) => properties.has(property))
