@@ -262,18 +262,20 @@ export class ReadsDraw {
     const { random } = this
     // Conditions on what the right itself compares are the most likely to be mixed up with it.
     const compared = one.right.filters.map(({ property }) => property).filter((property) => one.properties.includes(property))
-    const chain = random.chance(10) ? this.chain(one) : null
+    const chain = random.chance(15) ? this.chain(one) : null
     const path = chain ?? (random.chance(35) ? this.path(one) : null)
     const property = path ?? (compared.length > 0 && random.chance(40) ? random.pick(compared) : random.pick(one.properties))
     const fit = operators.filter(({ serves }) => serves(property))
     // Several values are one filter, also where the right has such a one of the same property.
     const isOfRight = one.right.filters.some((filter) => filter.property === property && filter.sign === '[]')
-    const { sign, isAny, isChain, folded } = chain
+    const { sign, isAny, isChain, folded, compileEmpty } = chain
       ? (fit.find((one) => one.isChain) as (typeof fit)[number])
       : random.chance(isOfRight ? 75 : 25)
         ? (fit.find((one) => one.isAny) ?? random.pick(fit))
         : random.pick(fit)
-    const operand = () => encodeURIComponent(typed(property, this.value(one, property)))
+    // Rows behind a path may be hidden, and have no value then.
+    const isEmpty = path !== null && compileEmpty !== null && random.chance(30)
+    const operand = () => (isEmpty ? '' : encodeURIComponent(typed(property, this.value(one, property))))
     if (folded)
       return [`${property.name}${sign}=${encodeURIComponent(Array.from(this.value(one, property)).slice(0, 2).join('') || 'a')}`]
     if (isChain) return [`${this.spelt(property.name)}${sign}=${operand()}`]
