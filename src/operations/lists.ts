@@ -135,7 +135,9 @@ async function pageFromDatabase(
   const rows = await parts.listReads
     .read(statement, call, listCostOf(view.whole, query))
     .catch(withAdvice(() => suggestCheaperQuery(query)))
-  const total = Number(rows[0]?.at(-1) ?? 0)
+  // Behind the total, a row of a batch has the number of its run.
+  const shown = view.whole.properties.length + (query.choice?.related.length ?? 0)
+  const total = Number(rows[0]?.[shown] ?? 0)
   return respondPage(view, query, { rows, total }, call.url, parts.cursors)
 }
 
