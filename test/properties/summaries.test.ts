@@ -19,9 +19,6 @@ const ROWS = 3_000
 /** Rows that are changed past the service between two summaries. */
 const CHANGED = 3
 
-/** Share of summaries by paths that memory answers at least. */
-const SHARE_WITH_PATHS = -1
-
 const INSTANTS = [
   ...['0001-01-01 00:00:00+00', '1931-12-13 20:45:51+00', '1969-12-31 23:59:59+00', '1999-12-31 23:59:59+00'],
   ...['2000-02-29 12:00:00+00', '2024-12-30 00:00:00+00', '9999-12-31 23:59:59+00'],
@@ -158,8 +155,9 @@ async function differences(targets: readonly string[]): Promise<string[]> {
 
 test.each<[boolean, readonly Property[], number]>([
   [false, [], 0.95],
+  [false, PATHS, 0.9],
+  // Last, since a copy that has had a value that it cannot sum does not sum that property any more.
   [true, [], 0.05],
-  [false, PATHS, SHARE_WITH_PATHS],
 ])(
   'a summary from memory equals that of the database byte for byte, while rows change. D76 (odd values: %p; case %#)',
   async (hasOdd, paths, shareMin) => {
@@ -167,11 +165,11 @@ test.each<[boolean, readonly Property[], number]>([
     await insert(ROWS, hasOdd)
     await kept.get('/Absences')
     // Memory has the table, and the order of its texts.
+    const behind = paths.length > 0 ? ['EmployeeId.Department', 'EmployeeId.CompanyId.Name', 'EmployeeId.ManagerId.Manager'] : []
     await until(async () => {
       const before = inMemory()
-      await kept.get(
-        `/Absences/Summary?groupBy=Reason,Type&minimum=Employee,Status,Period.Prefered&Id=>0&page=${random.below(1e6) + 1}`,
-      )
+      const minimum = ['Employee', 'Status', 'Period.Prefered', ...behind]
+      await kept.get(`/Absences/Summary?groupBy=Reason,Type&minimum=${minimum}&Id=>0&page=${random.below(1e6) + 1}`)
       return inMemory() > before
     })
     const [count, before] = [rounds(paths.length > 0 ? 40 : 80, 5_000), inMemory()]
