@@ -84,9 +84,9 @@ describeInBrowser('downloads of /explore in Chromium', () => {
     const { name, text } = await download(await open(SUMMARY, 'de-DE'), 'For Excel')
     expect(name).toBe('Absences-summary.csv')
     expect(text.split('\r\n').slice(0, 3)).toEqual([
-      `${MARK}start;employee;count;sum.period.days`,
-      '2026-03-01 00:00:00;Ingrid Öberg;1;2,50000000',
-      `2026-04-01 00:00:00;"'=1+1 ;'=1+1";1;12,00000000`,
+      `${MARK}start;employee;employeeId;count;sum.period.days`,
+      '2026-03-01 00:00:00;Ingrid Öberg;1;1;2,50000000',
+      `2026-04-01 00:00:00;"'=1+1 ;'=1+1";2;1;12,00000000`,
     ])
   })
 
@@ -133,13 +133,13 @@ describeInBrowser('downloads of /explore in Chromium', () => {
       ['Ingrid Öberg', "'=1+1", '2026-03-01T09:00:00', '2.5'],
     ])
     expect(summary.slice(1, 3)).toEqual([
-      ['2026-03-01', 'Ingrid Öberg', '1', '2.5'],
-      ['2026-04-01', "'=1+1 ;'=1+1", '1', '12'],
+      ['2026-03-01', 'Ingrid Öberg', '1', '1', '2.5'],
+      ['2026-04-01', "'=1+1 ;'=1+1", '2', '1', '12'],
     ])
     const types = sheets.map(([, row = '']) => cellsOf(row).map(({ type }) => type))
     expect(types).toEqual([
       ['string', 'string', 'date', 'float'],
-      ['date', 'string', 'float', 'float'],
+      ['date', 'string', 'float', 'float', 'float'],
     ])
   })
 
