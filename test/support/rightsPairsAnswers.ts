@@ -77,7 +77,12 @@ export class Side {
   /** Returns rows as a whole key reads them at this address, as NDJSON. */
   async readWhole(target: string): Promise<string> {
     const headers = { authorization: `ApiKey ${KEY}`, accept: 'application/x-ndjson' }
-    const answer = await fetch(this.server.url + target, { headers })
+    const read = () => fetch(this.server.url + target, { headers })
+    let answer = await read()
+    for (let attempt = 1; answer.status === 503 && attempt < ATTEMPTS_MAX; attempt++) {
+      await Bun.sleep(20 * attempt)
+      answer = await read()
+    }
     if (answer.status !== 200) throw new Error(`GET ${target} is ${answer.status} to a whole key: ${await answer.text()}`)
     return answer.text()
   }

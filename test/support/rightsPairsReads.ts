@@ -268,13 +268,16 @@ export class ReadsDraw {
     const fit = operators.filter(({ serves }) => serves(property))
     // Several values are one filter, also where the right has such a one of the same property.
     const isOfRight = one.right.filters.some((filter) => filter.property === property && filter.sign === '[]')
-    const { sign, isAny, isChain, folded, compileEmpty } = chain
-      ? (fit.find((one) => one.isChain) as (typeof fit)[number])
-      : random.chance(isOfRight ? 75 : 25)
-        ? (fit.find((one) => one.isAny) ?? random.pick(fit))
-        : random.pick(fit)
     // Rows behind a path may be hidden, and have no value then.
-    const isEmpty = path !== null && compileEmpty !== null && random.chance(30)
+    const isOfNone = chain === null && path !== null && random.chance(30)
+    const { sign, isAny, isChain, folded } = chain
+      ? (fit.find((one) => one.isChain) as (typeof fit)[number])
+      : isOfNone
+        ? random.pick(fit.filter(({ compileEmpty }) => compileEmpty !== null))
+        : random.chance(isOfRight ? 75 : 25)
+          ? (fit.find((one) => one.isAny) ?? random.pick(fit))
+          : random.pick(fit)
+    const isEmpty = isOfNone && sign !== '!='
     const operand = () => (isEmpty ? '' : encodeURIComponent(typed(property, this.value(one, property))))
     if (folded)
       return [`${property.name}${sign}=${encodeURIComponent(Array.from(this.value(one, property)).slice(0, 2).join('') || 'a')}`]
