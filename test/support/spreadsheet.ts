@@ -33,11 +33,15 @@ export async function openByLibreOffice(files: readonly string[], separator: str
 }
 
 export function cellsOf(row: string): Cell[] {
-  return [...row.matchAll(/<table:table-cell([^>]*)>(.*?)<\/table:table-cell>/gs)].map(([, attributes = '', content]) => ({
-    type: /office:value-type="(\w+)"/.exec(attributes)?.[1] ?? '',
-    date: /office:date-value="([^"]*)"/.exec(attributes)?.[1] ?? null,
-    text: textOf(/<text:p>(.*?)<\/text:p>/s.exec(content ?? '')?.[1] ?? ''),
-  }))
+  return [...row.matchAll(/<table:table-cell([^>]*)>(.*?)<\/table:table-cell>/gs)].flatMap(([, attributes = '', content]) => {
+    const cell = {
+      type: /office:value-type="(\w+)"/.exec(attributes)?.[1] ?? '',
+      date: /office:date-value="([^"]*)"/.exec(attributes)?.[1] ?? null,
+      text: textOf(/<text:p>(.*?)<\/text:p>/s.exec(content ?? '')?.[1] ?? ''),
+    }
+    // Equal cells beside each other are written once.
+    return Array<Cell>(Number(/table:number-columns-repeated="(\d+)"/.exec(attributes)?.[1] ?? 1)).fill(cell)
+  })
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { '&amp;': '&', '&apos;': "'", '&quot;': '"', '&lt;': '<', '&gt;': '>' }
