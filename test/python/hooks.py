@@ -9,6 +9,7 @@ import schemathesis
 from schemathesis import GenerationMode
 
 FILTERS_MAX = 32
+RELATED_FILTERS_MAX = 8
 # Of the target's 3 KiB, percent-encoded, with names and signs.
 QUERY_LENGTH_MAX = 2_500
 PAGING = {"sort", "PageSize", "page", "cursor"}
@@ -22,14 +23,20 @@ def before_call(context, case, kwargs):
     meta = case.meta
     if meta is not None and meta.generation.mode == GenerationMode.POSITIVE:
         meet_conditions(case.headers or {})
+    if meta is not None and isinstance(case.query, dict) and is_valid_query(meta):
+        limit_query(case.query)
     if meta is None or meta.generation.mode != GenerationMode.POSITIVE:
         return
-    if isinstance(case.query, dict):
-        limit_query(case.query)
     for row in case.body if isinstance(case.body, list) else [case.body]:
         if isinstance(row, dict):
             order_dates(row, case.operation.method.upper())
             row.update(rounded(row))
+
+
+def is_valid_query(meta):
+    # A request may be invalid for another part, such as a header that it lacks.
+    modes = [info.mode for kind, info in meta.components.items() if kind.value == "query"]
+    return modes == [GenerationMode.POSITIVE] or meta.generation.mode == GenerationMode.POSITIVE
 
 
 def meet_conditions(headers):
@@ -55,7 +62,10 @@ def limit_query(query):
     if "after" in query:
         query["after"] = "now"
         query.pop("wait", None)
-    # There may be 32 filters in all, and a target of 3 KiB.
+    # There may be 8 filters by a path or by [under], 32 in all, and a target of 3 KiB.
+    related = [name for name in query if "Id." in name or name.endswith("[under]")]
+    while count(query, related) > RELATED_FILTERS_MAX:
+        query.pop(related.pop())
     names = [name for name in query if name not in PAGING]
     while names and (count(query, names) > FILTERS_MAX or encoded_length(query) > QUERY_LENGTH_MAX):
         query.pop(names.pop())
