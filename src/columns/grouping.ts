@@ -40,7 +40,7 @@ export interface GroupingParts {
   /** Columns of other rows; null: there are none. */
   readonly related: RelatedColumns | null
   readonly sorts: readonly GroupSort[]
-  /** Called once, when all rows are taken: then the grouping need not be told of changes any more. */
+  /** Called once, when all rows are read: from then on a changed row makes no difference to the groups. */
   onTaken(): void
 }
 

@@ -23,7 +23,7 @@ export interface TextParts {
   readOrder(property: Property): ReadOrder
 }
 
-/** Is told when texts of a column get ranks, so that rows have to move in its index, or when their ranks change. */
+/** Callbacks of a table: rows move in the index of a column when its texts get ranks, and when ranks are numbered anew. */
 export interface TextListener {
   onPlaced(column: number): void
   onSpread(column: number): void

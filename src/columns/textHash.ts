@@ -6,7 +6,7 @@ export type Factors = Int32Array
 /** Positions with a factor of their own; longer texts are hashed block by block. */
 const BLOCK = 1_024
 
-/** Returns random factors, which nobody can guess. */
+/** Returns random factors from the system, so that a client cannot choose texts whose hashes collide. */
 export function randomFactors(): Factors {
   return crypto.getRandomValues(new Int32Array(BLOCK))
 }

@@ -21,12 +21,18 @@ interface TableAnswer {
   readonly changes: readonly { readonly id: string; readonly values: Row }[]
 }
 
-/** Columns of `compileJointRows`. */
-const [SNAPSHOT, STATE, KEPT_FROM, TABLE, IS_WHOLE, ID, VALUES] = [0, 1, 2, 3, 4, 5, 6] as const
+/** Indexes of the columns of `compileJointRows`; that of a compiled question begins alike. */
+const SNAPSHOT = 0
+const STATE = 1
+const KEPT_FROM = 2
+const TABLE = 3
+const IS_WHOLE = 4
+const ID = 5
+const VALUES = 6
 
 /**
  * Moves the copies to one snapshot, which is taken after this call. A copy that can't be kept current ends, and the others are
- * moved. Returns the copies that are to be asked alone, because too many of their rows have changed. Nothing else may move the
+ * moved. Returns the copies that are to be asked by themselves, because too many of their rows have changed. Nothing else may move the
  * copies meanwhile. @throws errors of the statements; then no copy has moved
  */
 export async function moveTogether(copies: readonly TableCopy[], reader: Reader): Promise<readonly TableCopy[]> {
@@ -50,7 +56,7 @@ export async function moveTogether(copies: readonly TableCopy[], reader: Reader)
   return []
 }
 
-/** Reads the changed rows of some of the copies, and moves all of them. Returns the copies that are to be asked alone. */
+/** Reads the changed rows of some of the copies, and moves all of them. Returns the copies that are to be asked by themselves. */
 async function moveByRows(
   copies: readonly TableCopy[],
   changed: readonly TableCopy[],

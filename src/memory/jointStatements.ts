@@ -15,7 +15,7 @@ export interface Source {
 
 /**
  * Maximum changed rows, and maximum lines, of a table that a joint question reads: other tables wait for them. A table with more
- * is asked alone.
+ * is asked by itself.
  */
 export const JOINT_CHANGES_MAX = 500
 

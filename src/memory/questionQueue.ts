@@ -172,7 +172,7 @@ export class QuestionQueue {
 
   private async askTogether(copies: readonly TableCopy[], demands: readonly Demand[]) {
     const sinceMs = performance.now()
-    // If a statement fails, each copy is asked alone: the one that is at fault ends or falls behind, and the others do not.
+    // If a statement fails, each copy is asked by itself: the one that is at fault ends or falls behind, and the others do not.
     const left = await moveTogether(copies, this.jointQuestions).catch(() => null)
     for (const copy of copies) this.asked.delete(copy)
     for (const { group, copies: own, answer } of demands) {

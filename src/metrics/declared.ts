@@ -121,7 +121,7 @@ export const metrics = {
   ),
   databaseLists: counter(
     'roster_database_lists_total',
-    'Lists that were read from the database, by why memory could not answer: it has no copy of the table, the copy was behind, copies of several tables were not of one moment, an index was not there, the order of texts was not known, values have no code, or rows behind a reference could not be told.',
+    'Lists that were read from the database, by why memory could not answer. `noCopy`: a table is not in memory. `behind`: its copy was not current. `apart`: copies of several tables were not of one snapshot. `index`: an index was missing. `texts`: the order of texts was not known. `values`: a value has no code. `related`: the ids of the rows to which a path leads are too far apart.',
     { reason: ['noCopy', 'behind', 'apart', 'index', 'texts', 'values', 'related'] },
   ),
   summaries: counter('roster_summaries_total', 'Summaries by where their answer came from, as lists.', {

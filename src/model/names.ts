@@ -8,7 +8,19 @@ export const AGGREGATES = ['sum', 'average', 'minimum', 'maximum'] as const
 
 /** Suffixes of an entity's name in schemas of the OpenAPI document, types of the client, and operations. */
 export const NAME_ENDS = [
-  ...['', 'Change', 'Complete', 'Create', 'Field', 'Filter', 'Group', 'Kinds', 'Paths', 'Sort', 'Target', 'Write', 'Written'],
+  '',
+  'Change',
+  'Complete',
+  'Create',
+  'Field',
+  'Filter',
+  'Group',
+  'Kinds',
+  'Paths',
+  'Sort',
+  'Target',
+  'Write',
+  'Written',
 ]
 
 /** Names of schemas that belong to no entity. */

@@ -117,14 +117,9 @@ function pathOf(view: View, name: string): string | null {
 /** Returns advice for a sort by a related property: which properties of the entity rows can be sorted by. */
 function sortHint({ properties }: View): string {
   const copies = properties.filter(({ column }) => properties.some(({ reference }) => reference?.copy?.column === column))
-  const own =
-    copies.length === 0
-      ? ''
-      : `by a copied property: ${listed(
-          copies.map(({ name }) => name),
-          'or',
-        )}; or `
-  return ` Sort ${own}in the client.`
+  if (copies.length === 0) return ' Sort in the client.'
+  const names = copies.map(({ name }) => name)
+  return ` Sort by a copied property: ${listed(names, 'or')}; or in the client.`
 }
 
 function hintFor(entity: Entity, text: string, before: readonly Sort[]): string {

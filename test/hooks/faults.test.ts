@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test'
 import { makeSecret } from '../../src/hooks/delivery.ts'
-import { HookSender } from '../../src/hooks/sender.ts'
 import { HookStore } from '../../src/hooks/store.ts'
-import { parseTargets } from '../../src/model/networks.ts'
+import { eagerSender } from '../support/eagerSender.ts'
 import { entities } from '../support/entities.ts'
 import { until } from '../support/process.ts'
 import { quietLog } from '../support/quietLog.ts'
@@ -20,13 +19,7 @@ const server = useServer()
 
 const log = quietLog({ error() {} })
 
-function send(): HookSender {
-  return new HookSender(server.databaseUrl, entities, {
-    ...{ allowed: parseTargets('127.0.0.1'), log },
-    ...{ backOff: { firstMs: 1, maxMs: 20, parkAfterMs: 3_600_000 } },
-    ...{ pauses: { idleMs: 20, electMs: 20, reloadMs: 20, retryMs: 20 }, delivery: { timeoutMs: 200 } },
-  })
-}
+const send = () => eagerSender(server.databaseUrl, log, 200)
 
 /** Draws an answer of an unreliable receiver. */
 function answerOf(random: Random): Response | Promise<Response> {
@@ -92,7 +85,7 @@ test('a hook delivers each change, and changes of a row in order, whatever recei
     await Promise.all(writes)
     if (random.chance(20)) await endConnections()
     if (random.chance(10)) {
-      await (senders.shift() as HookSender).stop()
+      await senders.shift()?.stop()
       senders.push(send())
     }
     await Bun.sleep(random.below(40))

@@ -1,11 +1,10 @@
 import { expect, test } from 'bun:test'
 import { makeSecret } from '../../src/hooks/delivery.ts'
 import { parseEvents } from '../../src/hooks/events.ts'
-import { HookSender } from '../../src/hooks/sender.ts'
 import { HookStore } from '../../src/hooks/store.ts'
 import { SealedTokens } from '../../src/model/changesToken.ts'
 import type { Entity } from '../../src/model/entity.ts'
-import { parseTargets } from '../../src/model/networks.ts'
+import { eagerSender } from '../support/eagerSender.ts'
 import { entities } from '../support/entities.ts'
 import { until } from '../support/process.ts'
 import { quietLog } from '../support/quietLog.ts'
@@ -28,13 +27,7 @@ const HIDDEN_UPDATES = 20_500
 const server = useServer()
 const log = quietLog({ error() {} })
 
-function send(): HookSender {
-  return new HookSender(server.databaseUrl, entities, {
-    ...{ allowed: parseTargets('127.0.0.1'), log },
-    ...{ backOff: { firstMs: 1, maxMs: 20, parkAfterMs: 3_600_000 } },
-    ...{ pauses: { idleMs: 20, electMs: 20, reloadMs: 20, retryMs: 20 }, delivery: { timeoutMs: 500 } },
-  })
-}
+const send = () => eagerSender(server.databaseUrl, log, 500)
 
 /** What a hook may show: by plural name of an entity, the names of its properties. */
 type Shown = ReadonlyMap<string, readonly string[]>
