@@ -23,7 +23,7 @@ export interface TextParts {
   readOrder(property: Property): ReadOrder
 }
 
-/** Callbacks of a table: rows move in the index of a column when its texts get ranks, and when ranks are numbered anew. */
+/** Callbacks of a table, whose rows move in an index when their texts get ranks, or other ranks. */
 export interface TextListener {
   onPlaced(column: number): void
   onSpread(column: number): void

@@ -32,8 +32,8 @@ const VALUES = 6
 
 /**
  * Moves the copies to one snapshot, which is taken after this call. A copy that can't be kept current ends, and the others are
- * moved. Returns the copies that are to be asked by themselves, because too many of their rows have changed. Nothing else may move the
- * copies meanwhile. @throws errors of the statements; then no copy has moved
+ * moved. Returns the copies that are to be asked by themselves, because too many of their rows have changed. Nothing else may
+ * move the copies meanwhile. @throws errors of the statements; then no copy has moved
  */
 export async function moveTogether(copies: readonly TableCopy[], reader: Reader): Promise<readonly TableCopy[]> {
   count(QUESTIONS)
