@@ -1,12 +1,6 @@
 // Addresses of requests: the client address behind trusted proxies, and the client that a key or an address is charged to.
 import { type BlockList, isIP } from 'node:net'
-
-/** A client to charge. `low` and `high`: 64 bits for the shared table, where `low` is never 0. `text`: its name in Redis. */
-export interface Client {
-  readonly low: number
-  readonly high: number
-  readonly text: string
-}
+import type { Client } from '../model/principal.ts'
 
 /** No IPv6 network begins with 32 bits of this value, so an IPv4 address is never taken for one. */
 const IPV4 = 1

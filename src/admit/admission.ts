@@ -1,5 +1,6 @@
 // Admission of a request: finds its key, and charges the request to its limits.
 import type { BlockList } from 'node:net'
+import type { Principal } from '../model/principal.ts'
 import { withDeadline } from '../os/time.ts'
 import { clientAddress, clientOf } from './address.ts'
 import { idOf } from './apiKey.ts'
@@ -11,9 +12,9 @@ export interface PeerAddresses {
   requestIP(request: Request): { address: string } | null
 }
 
-/** A charged request: its key, null without a valid one, and what is left of the limits. */
+/** A charged request: who sends it, null without a valid key, and what is left of the limits. */
 interface Admitted {
-  readonly key: Key | null
+  readonly principal: Principal | null
   /** False if the database could not say whether the key is valid. */
   readonly isConfirmed: boolean
   readonly rateLimit: RateLimitStatus
@@ -21,7 +22,7 @@ interface Admitted {
 
 /** Maximum time that a request to an open path waits for the look-up of its key. */
 const OPEN_MS_MAX = 250
-const UNCONFIRMED = { key: null, isConfirmed: false }
+const UNCONFIRMED = { principal: null, isConfirmed: false }
 
 export class Admission {
   constructor(
@@ -42,7 +43,7 @@ export class Admission {
     if (isUnknown(key, text)) return this.admitUnknown(text, address, isOpen)
     const isConfirmed = isOpen || !key?.isStored || this.refresh.confirm()
     if (isConfirmed === true) return this.charged(key, isConfirmed, address)
-    return this.confirm(text).then((found) => this.charged(found.key, found.isConfirmed, address))
+    return this.confirm(text).then((found) => this.charged(found.principal, found.isConfirmed, address))
   }
 
   /** Returns the key with this text after the database has confirmed or denied it; charges nothing. */
@@ -50,12 +51,12 @@ export class Admission {
     const found = this.keyring.find(text)
     const isConfirmed = isUnknown(found, text) ? await this.refreshKeys() : !found?.isStored || (await this.refresh.confirm())
     const key = this.keyring.find(text)
-    return { key, isConfirmed: isConfirmed && (key !== null || text === undefined || !this.keyring.withholds(text)) }
+    return { principal: key, isConfirmed: isConfirmed && (key !== null || text === undefined || !this.keyring.withholds(text)) }
   }
 
-  charge(key: Key | null, address: string): RateLimitStatus | Promise<RateLimitStatus> {
-    if (key === null) return this.limiters.anonymous.charge(clientOf(address))
-    return this.limiters.of(key).charge(key.client)
+  charge(principal: Principal | null, address: string): RateLimitStatus | Promise<RateLimitStatus> {
+    if (principal === null) return this.limiters.anonymous.charge(clientOf(address))
+    return this.limiters.of(principal).charge(principal.client)
   }
 
   /** Looks the key up, by one query for all waiting requests, and charges the address only if there is no such key. */
@@ -63,10 +64,10 @@ export class Admission {
     const anonymous = await this.limiters.anonymous.foresee(clientOf(address))
     if (!anonymous.admitted) return { ...UNCONFIRMED, isConfirmed: true, rateLimit: anonymous }
     const confirmed = this.confirm(text)
-    const { key, isConfirmed } = await (isOpen ? withDeadline(confirmed, OPEN_MS_MAX, () => UNCONFIRMED) : confirmed)
+    const { principal, isConfirmed } = await (isOpen ? withDeadline(confirmed, OPEN_MS_MAX, () => UNCONFIRMED) : confirmed)
     // Charges nothing: the key may be valid, and the address needs requests left for when the database answers again.
-    if (key === null && !isConfirmed && !isOpen) return { ...UNCONFIRMED, rateLimit: anonymous }
-    return this.charged(key, isConfirmed, address)
+    if (principal === null && !isConfirmed && !isOpen) return { ...UNCONFIRMED, rateLimit: anonymous }
+    return this.charged(principal, isConfirmed, address)
   }
 
   /** Reads keys that have changed. Resolves with false if the database does not answer. */
@@ -77,10 +78,10 @@ export class Admission {
     )
   }
 
-  private charged(key: Key | null, isConfirmed: boolean, address: string): Admitted | Promise<Admitted> {
-    const rateLimit = this.charge(key, address)
-    if (rateLimit instanceof Promise) return rateLimit.then((status) => ({ key, isConfirmed, rateLimit: status }))
-    return { key, isConfirmed, rateLimit }
+  private charged(principal: Principal | null, isConfirmed: boolean, address: string): Admitted | Promise<Admitted> {
+    const rateLimit = this.charge(principal, address)
+    if (rateLimit instanceof Promise) return rateLimit.then((status) => ({ principal, isConfirmed, rateLimit: status }))
+    return { principal, isConfirmed, rateLimit }
   }
 
   /** The client's address, which must be read before the first `await`: afterwards it is '' if the client has disconnected. */

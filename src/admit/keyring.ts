@@ -1,23 +1,22 @@
 // Valid keys in memory, by id.
 import { timingSafeEqual } from 'node:crypto'
-import type { KeyRights } from '../model/access.ts'
+import type { GrantedRights } from '../model/access.ts'
 import type { KeyRecord } from '../model/key.ts'
-import { type Client, keyClient } from './address.ts'
+import type { Client, Principal } from '../model/principal.ts'
+import { keyClient } from './address.ts'
 import { hashKey, idOf } from './apiKey.ts'
 import { ownTableOf } from './limiterFiles.ts'
 
 /** A valid key. It stays the same object until the key changes. */
-export interface Key {
+export interface Key extends Principal {
   /** Id of the key; the key of the settings has `bootstrap-1`, which no key of the database can have. */
   readonly id: string
   /** False for the key of the settings, which is never revoked. */
   readonly isStored: boolean
-  readonly name: string
-  readonly rights: KeyRights
-  /** Name of the table of the key's own limits (`ownTableOf`). RATE_LIMITS apply if it is null, or the table does not exist. */
-  readonly ownTable: string | null
+  readonly isPerson: false
   /** The client to charge. It follows from the key's name, so that a rotated key shares its limits with its replacement. */
   readonly client: Client
+  rightsNow(): GrantedRights
 }
 
 /** A key, the hash that its text must have, and the record that it was made of. */
@@ -28,7 +27,7 @@ interface Entry {
 }
 
 /** Reads the rights of a record: `RightsReader.read`. */
-type ReadRights = (record: KeyRecord) => KeyRights
+type ReadRights = (record: KeyRecord) => GrantedRights
 
 /** A dummy hash: texts with unknown ids are compared with it, so that response times do not reveal which ids exist. */
 const UNKNOWN_HASH = hashKey('')
@@ -94,7 +93,16 @@ function matching(entries: ReadonlyMap<string, Entry>, text: string, presented: 
 
 function entryOf(record: KeyRecord, readRights: ReadRights): Entry {
   const { id, name, hash } = record
-  const key = { id, isStored: true, name, rights: readRights(record), ownTable: ownTableOf(record), client: keyClient(name) }
+  const rights = readRights(record)
+  const key: Key = {
+    id,
+    isStored: true,
+    isPerson: false,
+    name,
+    ownTable: ownTableOf(record),
+    client: keyClient(name),
+    rightsNow: () => rights,
+  }
   return { key, hash: Buffer.from(hash, 'hex'), record }
 }
 

@@ -3,10 +3,9 @@
 import { countCharge } from '../metrics/counts.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { type Decision, policyText, type Rule } from '../model/limits.ts'
+import type { Client, Principal } from '../model/principal.ts'
 import { openRegion, type Region, USER_WORD } from '../os/region.ts'
 import { monotonicMs } from '../os/time.ts'
-import type { Client } from './address.ts'
-import type { Key } from './keyring.ts'
 import { anonymousClients, type LimiterSettings, type LimiterTables, ownTableOf, rulesOf } from './limiterFiles.ts'
 import type { RedisWindows } from './redis.ts'
 import { SlidingWindows } from './window.ts'
@@ -53,8 +52,8 @@ export class Limiters {
     return table === null || this.own.has(table)
   }
 
-  /** Returns the limiter that charges requests with this key. */
-  of({ ownTable }: Key): Limiter {
+  /** Returns the limiter that charges requests of this key or person. */
+  of({ ownTable }: Principal): Limiter {
     return (ownTable === null ? undefined : this.own.get(ownTable)?.limiter) ?? this.keys
   }
 

@@ -6,7 +6,7 @@ import { ListReads } from '../execute/listReads.ts'
 import { createRouter } from '../http/endpoints.ts'
 import type { Router } from '../http/router.ts'
 import { readCursorSecret } from '../keys/store.ts'
-import type { KeyRights, Right } from '../model/access.ts'
+import type { GrantedRights, Right } from '../model/access.ts'
 import { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
@@ -102,7 +102,7 @@ function locate(router: Router, path: string) {
   throw new CommandError(`there is nothing at ${path} that rights decide about.${hint}`)
 }
 
-async function answerTo({ get, entity, id }: Located, { method, path, query }: Target, rights: KeyRights): Promise<Answer> {
+async function answerTo({ get, entity, id }: Located, { method, path, query }: Target, rights: GrantedRights): Promise<Answer> {
   try {
     const access = entity === null ? null : requireRight(rights, entity, 'read')
     const request = new Request('http://localhost/')

@@ -3,7 +3,7 @@ import type { Admission } from '../admit/admission.ts'
 import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { count, seriesOf } from '../metrics/counts.ts'
-import type { Verb } from '../model/access.ts'
+import type { GrantedRights, Verb } from '../model/access.ts'
 import { suggest } from '../model/nearest.ts'
 import { requireRight } from '../operations/resourceRequest.ts'
 import { faultPage } from '../pages/errorPages.ts'
@@ -45,7 +45,16 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
     const startMs = performance.now()
     const address = admission.addressOf(request, server)
     const rateLimit = await admission.charge(null, address)
-    const call = { request, server, requestId: requestIdOf(request), startMs, address, location: null, key: null, rateLimit }
+    const call = {
+      request,
+      server,
+      requestId: requestIdOf(request),
+      startMs,
+      address,
+      location: null,
+      principal: null,
+      rateLimit,
+    }
     return finish(parts, call, failure(parts, call, error), hasUnreadBody(request))
   }
   checkElysia(createElysia(onError))
@@ -67,7 +76,7 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
 
 /** Verbs of the rights to entities, by method; others read. */
 const VERBS: Readonly<Record<string, Verb>> = { POST: 'create', PUT: 'update', PATCH: 'update', DELETE: 'delete' }
-const UNLIMITED = { key: null, isConfirmed: true, rateLimit: null }
+const UNLIMITED = { principal: null, isConfirmed: true, rateLimit: null }
 
 /** Answers a request. `match`: the location that Elysia has found; null: the router looks for it. */
 async function respond(
@@ -91,8 +100,8 @@ async function respond(
     isUnlimited || !hasClient
       ? UNLIMITED
       : parts.admission.admit(bearerTextOf(request), address, needsNoKey(location?.endpoint, request))
-  const { key, isConfirmed, rateLimit } = asked instanceof Promise ? await asked : asked
-  const call = { request, server, requestId, startMs, address, target, location, key, isConfirmed, rateLimit }
+  const { principal, isConfirmed, rateLimit } = asked instanceof Promise ? await asked : asked
+  const call = { request, server, requestId, startMs, address, target, location, principal, isConfirmed, rateLimit }
   let reply: Reply
   try {
     reply = await answer(parts, router, call)
@@ -111,7 +120,7 @@ interface Call extends Exchange {
 }
 
 function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Reply {
-  const { request, server, target, location, key, isConfirmed, rateLimit } = call
+  const { request, server, target, location, principal, isConfirmed, rateLimit } = call
   const { method } = request
   if (server !== null && call.address === '')
     throw new ApiError('RequestTimeout', 'The client left before its request was begun; nothing was done.')
@@ -119,11 +128,11 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
   if (parts.addCors !== null && isPreflight(request)) return respondPreflight()
   if (target.fault) throw target.fault
   if (method === 'OPTIONS' && location) return respondEmpty({ Allow: location.endpoint.allow })
-  if (!needsNoKey(location?.endpoint, request, key !== null)) {
+  if (!needsNoKey(location?.endpoint, request, principal !== null)) {
     const isWaiting = parts.isWaiting()
-    if (isWaiting && (key !== null || request.headers.has('authorization'))) throw databaseIsAway()
+    if (isWaiting && (principal !== null || request.headers.has('authorization'))) throw databaseIsAway()
     if (!isConfirmed) throw unconfirmed()
-    if (key === null) throw unauthorized(request)
+    if (principal === null) throw unauthorized(request)
   }
   if (!location) {
     const [first = ''] = target.path.slice(1).split('/')
@@ -136,21 +145,25 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
     throw new ApiError('MethodNotAllowed', `${method} is not among the methods here: ${endpoint.allow}.`, { headers })
   }
   const { entity } = endpoint
-  // Rights are checked before anything is read, so that a key learns nothing of rows that it may not read.
-  const access = key !== null && entity !== null ? requireRight(key.rights, entity, VERBS[method] ?? 'read') : null
-  return handler({
-    request,
-    server,
-    url: parts.baseUrl() + target.path,
-    query: target.query,
-    id,
-    access,
-    rights: key?.rights ?? null,
-    key: key?.id ?? '',
-    keyName: key?.name ?? '',
-    charged: call,
-    answerInner: (inner) => answerInner(parts, router, call, inner),
-  })
+  const handle = (rights: GrantedRights | null) => {
+    // Rights are checked before anything is read, so that a client learns nothing of rows that it may not read.
+    const access = rights !== null && entity !== null ? requireRight(rights, entity, VERBS[method] ?? 'read') : null
+    return handler({
+      request,
+      server,
+      url: parts.baseUrl() + target.path,
+      query: target.query,
+      id,
+      access,
+      rights,
+      key: principal?.id ?? '',
+      keyName: principal?.name ?? '',
+      charged: call,
+      answerInner: (inner) => answerInner(parts, router, call, inner),
+    })
+  }
+  const rights = principal === null ? null : principal.rightsNow()
+  return rights instanceof Promise ? rights.then(handle) : handle(rights)
 }
 
 /** Answers a request that a route of APP_FILE sends by `ask`: with the key of its client, and without another charge. */

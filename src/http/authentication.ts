@@ -1,10 +1,10 @@
 // Authentication: reads, checks and charges the API key of a request, and makes the errors for a request that is refused.
 import type { Admission } from '../admit/admission.ts'
 import { canonicalAuthorization } from '../admit/apiKey.ts'
-import type { Key } from '../admit/keyring.ts'
 import type { RateLimitStatus } from '../admit/limiter.ts'
 import { ApiError } from '../errors.ts'
 import { retryLater } from '../execute/outcomes.ts'
+import type { Principal } from '../model/principal.ts'
 import type { KeysInUse } from '../operations/resourceRequest.ts'
 import { bearerOf } from './elysia.ts'
 import type { Endpoint } from './router.ts'
@@ -70,30 +70,31 @@ export function unconfirmed(): ApiError {
 
 /** Checks the keys of streams again while they run, and charges requests that count as several. */
 export function keyChecks(admission: Admission): KeysInUse {
-  const confirm = async (request: Request): Promise<Key> => {
-    const { key, isConfirmed } = await admission.confirm(bearerTextOf(request))
+  const confirm = async (request: Request): Promise<Principal> => {
+    const { principal, isConfirmed } = await admission.confirm(bearerTextOf(request))
     if (!isConfirmed) throw unconfirmed()
-    if (key === null) throw unauthorized(request)
-    return key
+    if (principal === null) throw unauthorized(request)
+    return principal
   }
   return {
-    rightsOf: async (request) => (await confirm(request)).rights,
+    rightsOf: async (request) => (await confirm(request)).rightsNow(),
     async charge(request) {
-      const key = await confirm(request)
-      const rateLimit = await admission.charge(key, '')
+      const principal = await confirm(request)
+      const rateLimit = await admission.charge(principal, '')
       if (!rateLimit.admitted) throw rateLimitExceeded(rateLimit)
-      return key.rights
+      return principal.rightsNow()
     },
     // D59: a body of many rows counts as several requests.
     async chargeMore(charged, count) {
-      if (charged.key === null) return
-      const limiter = admission.limiters.of(charged.key)
+      const { principal } = charged
+      if (principal === null) return
+      const limiter = admission.limiters.of(principal)
       const { limit, period } = limiter.smallestRule
       if (count + 1 > limit) {
         const message = `The body counts as ${count + 1} requests, and the key may send ${limit} per ${period}: send fewer rows, up to 100 or 200 KiB for each request.`
         throw new ApiError('InvalidRows', message, { target: 'Body' })
       }
-      const rateLimit = await limiter.chargeMore(charged.key.client, count)
+      const rateLimit = await limiter.chargeMore(principal.client, count)
       charged.rateLimit = rateLimit
       if (!rateLimit.admitted) throw rateLimitExceeded(rateLimit)
     },

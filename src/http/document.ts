@@ -1,6 +1,6 @@
 // The OpenAPI document of a request: what its key may do; without a key, what a key with all rights may do.
 import { describeApi, type ServerFacts } from '../describe/openApi.ts'
-import type { KeyRights } from '../model/access.ts'
+import type { GrantedRights } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import { LruCache } from '../model/lruCache.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
@@ -29,7 +29,7 @@ export class Documents {
     return this.documentFor(rights).reply(headers)
   }
 
-  private documentFor(rights: KeyRights | null): StoredBody {
+  private documentFor(rights: GrantedRights | null): StoredBody {
     if (rights === null) {
       const all = new RightsReader(this.entities).read({ rights: '*:read,*:write', addresses: null })
       return (this.open ??= this.make(all, CACHE_CONTROL))
@@ -42,7 +42,7 @@ export class Documents {
     return made
   }
 
-  private make(rights: KeyRights, cacheControl: string): StoredBody {
+  private make(rights: GrantedRights, cacheControl: string): StoredBody {
     const accesses = this.entities.map((entity) => rights.accessTo(entity))
     const document = JSON.stringify(describeApi(accesses, this.factsOf()))
     return new StoredBody(document, { 'Content-Type': JSON_TYPE, 'Cache-Control': cacheControl, Vary: 'Authorization' })

@@ -1,7 +1,7 @@
 // The endpoints: every path that the server answers, with its methods and handlers; the probes livez and readyz.
 import type { PageJson } from '../describe/successes.ts'
 import { ApiError } from '../errors.ts'
-import type { KeyRights } from '../model/access.ts'
+import type { GrantedRights } from '../model/access.ts'
 import type { Rule } from '../model/limits.ts'
 import { ChangeFeed, type FeedParts } from '../operations/changeFeed.ts'
 import { BODIES, ConcurrencyLimit, STREAMS, SUMMARIES } from '../operations/concurrencyLimit.ts'
@@ -89,7 +89,7 @@ export function createRouter(parts: EndpointParts): Router {
 /** Returns the rights of the key itself. D88 @throws ApiError Forbidden if they do not fit the entities any more */
 function listRights({ query, rights }: ResourceRequest): Reply {
   parseNoParameters(query)
-  const { fault, rights: own } = rights as KeyRights
+  const { fault, rights: own } = rights as GrantedRights
   if (fault !== null) throw new ApiError('Forbidden', `The key has no rights any more: ${fault}`)
   return respondRights(own)
 }

@@ -38,11 +38,11 @@ export function noteAnswer({ log }: { log: Log }, call: Exchange, answered: Answ
   const kind = location === null ? 'other' : kindOf(location, method, answered.isStream === true)
   countRequest(location === null ? null : location.endpoint.route, method, answered.status, kind, ms)
   if (!log.isEnabled('info')) return
-  const { key, address: client } = call
+  const { principal, address: client } = call
   const fields: LogFields = { ms: Math.round(ms * 100) / 100, bytes: answered.bytes, client, ...idsOf(call) }
   if (answered.isCut) fields.cut = true
   if (location !== null) fields.route = location.endpoint.route
-  if (key !== null) fields.key = key.id
+  if (principal !== null) fields.key = principal.id
   log.info(`${method} ${pathOf(call.request.url)} ${answered.status}`, fields)
 }
 

@@ -59,8 +59,8 @@ export interface RowConditions {
   readonly after: readonly Filter[]
 }
 
-/** The rights of a key to all entities. It is the same object for keys whose rights have the same text. */
-export interface KeyRights {
+/** The rights of a key or a person to all entities: the same object for keys whose rights have the same text. */
+export interface GrantedRights {
   accessTo(entity: Entity): Access
   /** Text of the rights, one a line, as `keys list` prints them. */
   readonly text: string

@@ -1,7 +1,7 @@
 // The change feed: pages, waiting requests and streams of events, and the history of one row. D57, D58, D62
 import { compileGet } from '../compile/row.ts'
 import { ApiError } from '../errors.ts'
-import type { KeyRights } from '../model/access.ts'
+import type { GrantedRights } from '../model/access.ts'
 import { type ChangesToken, SealedTokens, writeToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
@@ -59,7 +59,7 @@ export class ChangeFeed {
     this.requireKept()
     const isStream = formOf(request.headers.get('accept')) === 'ndjson'
     const query = parseChanges(call.query, all, isStream, (text) => this.readToken(call.rights, text))
-    let rights = call.rights as KeyRights
+    let rights = call.rights as GrantedRights
     let views = this.viewsFor(rights, query)
     const parts: FollowParts = {
       readAfter: (after) => this.changes.pageAfter(views, after, query),
@@ -93,7 +93,7 @@ export class ChangeFeed {
   }
 
   /** Returns the end of the feed for readers of a view; null if no changes are kept, or the view has no changes. D73 */
-  async tokenNow(view: View, rights: KeyRights | null): Promise<string | null> {
+  async tokenNow(view: View, rights: GrantedRights | null): Promise<string | null> {
     if (!this.parts.changes || !isFed(view)) return null
     const { end } = await this.changes.pageAfter([view], 'now', { pageSize: 1, hasRows: false })
     return this.showToken(rights, writeToken(end))
@@ -119,17 +119,17 @@ export class ChangeFeed {
   }
 
   /** Returns a token as a key gets it. */
-  private showToken(rights: KeyRights | null, token: string): string {
+  private showToken(rights: GrantedRights | null, token: string): string {
     return this.areSealed(rights) ? this.tokens.seal(token) : token
   }
 
   /** Reads a token that a key has sent; null if it is none. */
-  private readToken(rights: KeyRights | null, text: string): ChangesToken | null {
+  private readToken(rights: GrantedRights | null, text: string): ChangesToken | null {
     return this.areSealed(rights) ? this.tokens.readSealed(text) : this.tokens.read(text)
   }
 
   /** Returns whether the tokens of a key are sealed: if one of its rights to read hides anything. */
-  private areSealed(rights: KeyRights | null): boolean {
+  private areSealed(rights: GrantedRights | null): boolean {
     return this.parts.entities.some((entity) => (rights?.accessTo(entity).read?.text ?? '') !== '')
   }
 
@@ -139,7 +139,7 @@ export class ChangeFeed {
   }
 
   /** Returns the requested entities as the key sees them, by default all whose changes it may read. @throws ApiError Forbidden */
-  private viewsFor(rights: KeyRights, { entities }: ChangesQuery): readonly View[] {
+  private viewsFor(rights: GrantedRights, { entities }: ChangesQuery): readonly View[] {
     if (entities !== null) return entities.map((entity) => requireFed(requireRight(rights, entity, 'read').read as View))
     const readable = this.parts.entities.flatMap((entity) => rights.accessTo(entity).read ?? [])
     if (readable.length === 0) throw new ApiError('Forbidden', 'The key does not have the right to read any entity.')

@@ -5,7 +5,7 @@ import { compileDeleteBlockers } from '../compile/remove.ts'
 import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import type { ConstraintViolation } from '../execute/outcomes.ts'
-import type { Guard, KeyRights } from '../model/access.ts'
+import type { GrantedRights, Guard } from '../model/access.ts'
 import type { WritePlan } from '../model/batch.ts'
 import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity, Property, Rule } from '../model/entity.ts'
@@ -45,7 +45,7 @@ export interface RefusedDeletion extends Refused {
   readonly plan: WritePlan
   readonly expected: ExpectedVersion | null
   /** Rights of the key: the error counts only rows that it may read. Null if it has none. */
-  readonly rights: KeyRights | null
+  readonly rights: GrantedRights | null
 }
 
 /** Explains the refused writes of one entity. */
@@ -205,7 +205,7 @@ async function countReferring(
   entity: Entity,
   id: string,
   referring: readonly ReferringColumn[],
-  rights: KeyRights | null,
+  rights: GrantedRights | null,
 ): Promise<Counts | null> {
   const isCounted = referring.some((column) => isWhollyReadable(column, rights))
   const [found] = await database.read(compileDeleteBlockers(entity, id, referring, isCounted ? COUNTED_MAX + 1 : 1))
@@ -213,7 +213,7 @@ async function countReferring(
 }
 
 /** True if the key may read every row with the column: then the error may count them. */
-function isWhollyReadable({ entity, property }: ReferringColumn, rights: KeyRights | null): boolean {
+function isWhollyReadable({ entity, property }: ReferringColumn, rights: GrantedRights | null): boolean {
   const read = rights?.accessTo(entity).read
   return read?.filters.length === 0 && read.properties.some(({ name }) => name === property)
 }
@@ -227,7 +227,7 @@ function stillReferenced(
   id: string,
   referring: readonly ReferringColumn[],
   counts: Counts,
-  rights: KeyRights | null,
+  rights: GrantedRights | null,
   isWhole: boolean,
 ): ApiError {
   const isReadable = (column: ReferringColumn) => isWhollyReadable(column, rights)

@@ -1,22 +1,22 @@
 // Inputs of the operations: a request after routing, their dependencies, and checks of keys and rights.
-import type { Key } from '../admit/keyring.ts'
 import type { RateLimitStatus } from '../admit/limiter.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import type { ListReads } from '../execute/listReads.ts'
 import type { LongWrites } from '../execute/longWrites.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
-import type { Access, KeyRights, Verb } from '../model/access.ts'
+import type { Access, GrantedRights, Verb } from '../model/access.ts'
 import type { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
+import type { Principal } from '../model/principal.ts'
 import type { View } from '../model/view.ts'
 import type { Reply } from '../respond/reply.ts'
 import type { ConcurrencyLimit } from './concurrencyLimit.ts'
 
-/** The key that a request is charged to, and its limits after the last charge. */
+/** The key or person that a request is charged to, and the limits after the last charge. */
 export interface Charged {
-  /** Null if the request has no key. */
-  readonly key: Key | null
+  /** Null if the request has neither a key nor a token. */
+  readonly principal: Principal | null
   /** State after the last charge; null for paths without limits. */
   rateLimit: RateLimitStatus | null
 }
@@ -34,13 +34,13 @@ export interface ResourceRequest {
   readonly server?: { timeout(request: Request, seconds: number): void } | null | undefined
   /** Access of the key to the entity of the endpoint, at least for the method; null: the endpoint has no entity. */
   readonly access: Access | null
-  /** Rights of the key; null if the request has none. */
-  readonly rights: KeyRights | null
-  /** Id of the key. */
+  /** Rights of the key or person; null if the request has none. */
+  readonly rights: GrantedRights | null
+  /** Id of the key, or the pseudonym of a person, which stands in its place. */
   readonly key: string
-  /** Name of the key, which stays the same after a rotation. */
+  /** Name of the key, which stays the same after a rotation, or the pseudonym of a person. */
   readonly keyName: string
-  /** The key that is charged; undefined if no key is. */
+  /** Who is charged; undefined if nobody is. */
   readonly charged?: Charged
   /** Answers a request that a custom route makes for its client; undefined if custom routes are not asked. */
   readonly answerInner?: (inner: Request) => Promise<Reply>
@@ -49,15 +49,15 @@ export interface ResourceRequest {
 /** Checks and charges keys again while a long request runs. */
 export interface KeysInUse {
   /** Returns the current rights of the key, without a charge. @throws ApiError if the key is no longer valid */
-  rightsOf(request: Request): Promise<KeyRights>
+  rightsOf(request: Request): Promise<GrantedRights>
   /** Charges one request and returns the current rights of the key. @throws ApiError RateLimitExceeded */
-  charge(request: Request): Promise<KeyRights>
+  charge(request: Request): Promise<GrantedRights>
   /** Charges `count` more requests for a request that is as much work. @throws ApiError */
   chargeMore(charged: Charged, count: number): Promise<void>
 }
 
 /** Returns what a key may do with an entity. @throws ApiError Forbidden if it has no right to the verb */
-export function requireRight(rights: KeyRights, entity: Entity, verb: Verb): Access {
+export function requireRight(rights: GrantedRights, entity: Entity, verb: Verb): Access {
   const access = rights.accessTo(entity)
   if (access[verb] === null) throw new ApiError('Forbidden', rights.refusal(entity, verb))
   return access
@@ -92,7 +92,7 @@ export interface ResourceParts {
   readonly summaryLimit: ConcurrencyLimit
   readonly bodyLimit: ConcurrencyLimit
   /** Returns the end of the feed for readers of a view; undefined or null if no changes are kept, or the view has none. */
-  readonly changesToken?: (view: View, rights: KeyRights | null) => Promise<string | null>
+  readonly changesToken?: (view: View, rights: GrantedRights | null) => Promise<string | null>
   /** Null: every list is read from the database. */
   readonly memory: TableCopies | null
 }

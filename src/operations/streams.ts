@@ -1,7 +1,7 @@
 // Streams of lists: reads all rows piece by piece, charges every 1,000, and pauses while other requests are served. D55
 import { compilePiece, streamColumns } from '../compile/stream.ts'
 import { ApiError } from '../errors.ts'
-import type { KeyRights } from '../model/access.ts'
+import type { GrantedRights } from '../model/access.ts'
 import { listCostOf } from '../model/listCost.ts'
 import { isOfOtherRows, order } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
@@ -77,7 +77,7 @@ export function streamList(view: View, parts: ResourceParts, call: ResourceReque
  * Ends a stream whose key now reads other rows or properties: what was begun cannot go on. `hasPaths`: it reads other entities,
  * too. @throws ApiError Forbidden
  */
-export function requireSameView(rights: KeyRights, view: View, hasPaths: boolean) {
+export function requireSameView(rights: GrantedRights, view: View, hasPaths: boolean) {
   const { read } = requireRight(rights, view.whole, 'read')
   if (read?.text !== view.text || (hasPaths && read.relatedText !== view.relatedText))
     throw new ApiError('Forbidden', `The right of the key to read ${view.plural} was changed.`)

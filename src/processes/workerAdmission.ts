@@ -9,7 +9,7 @@ import type { Config } from '../config/config.ts'
 import type { Database } from '../execute/database.ts'
 import { keySource, touchKeys } from '../keys/store.ts'
 import { count, gauge, seriesOf } from '../metrics/counts.ts'
-import type { KeyRights } from '../model/access.ts'
+import type { GrantedRights } from '../model/access.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { parseNetworks } from '../model/networks.ts'
 import { withDeadline } from '../os/time.ts'
@@ -37,7 +37,7 @@ export class WorkerAdmission {
     private readonly config: Config,
     private readonly context: WorkerContext,
     private readonly database: Database,
-    readRights: (record: KeyRecord) => KeyRights,
+    readRights: (record: KeyRecord) => GrantedRights,
   ) {
     const { rateLimitStore, trustedProxies } = config
     const { bootstrapKey, tables } = context

@@ -1,5 +1,5 @@
 // Reads the rights of keys: the list of `--rights`, and rights as addresses.
-import { type Access, type KeyRights, type Right, VERBS, type Verb } from '../model/access.ts'
+import { type Access, type GrantedRights, type Right, VERBS, type Verb } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { LruCache } from '../model/lruCache.ts'
@@ -14,13 +14,13 @@ const KEPT_MAX = 10_000
 
 /** Reads stored rights. For the same text it returns the same object, while that is kept. */
 export class RightsReader {
-  private readonly kept = new LruCache<KeyRights>(2 * KEPT_MAX, () => 1)
+  private readonly kept = new LruCache<GrantedRights>(2 * KEPT_MAX, () => 1)
   /** Rights by their lines, so that keys whose texts differ in one right share the views of the others. */
   private readonly lines = new LruCache<readonly Right[]>(2 * KEPT_MAX, () => 1)
 
   constructor(private readonly entities: readonly Entity[]) {}
 
-  read({ rights, addresses }: Pick<KeyRecord, 'rights' | 'addresses'>): KeyRights {
+  read({ rights, addresses }: Pick<KeyRecord, 'rights' | 'addresses'>): GrantedRights {
     const text = addresses ?? rights
     const key = `${addresses === null ? 'list' : 'addresses'} ${text}`
     const kept = this.kept.get(key)
@@ -30,7 +30,7 @@ export class RightsReader {
     return made
   }
 
-  private readAddresses(text: string): KeyRights {
+  private readAddresses(text: string): GrantedRights {
     try {
       const rights = text.split('\n').flatMap((line) => this.readLine(line))
       checkRights(rights, this.entities)
@@ -51,7 +51,7 @@ export class RightsReader {
 }
 
 /** Rights to whole entities, as `Companies:read,*:write`. */
-class WholeRights implements KeyRights {
+class WholeRights implements GrantedRights {
   readonly fault = null
   readonly text: string
   private made: readonly Right[] | null = null
@@ -101,7 +101,7 @@ function wholeRight(entity: Entity, verb: Verb): Right {
 }
 
 /** Rights to some rows and properties: at most one for each verb and entity. */
-class NarrowRights implements KeyRights {
+class NarrowRights implements GrantedRights {
   private readonly accesses = new Map<string, Access>()
   private readonly views = new ReadViews((entity) => this.find(entity, 'read'))
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { type Client, clientAddress, clientOf, keyClient } from '../../src/admit/address.ts'
+import { clientAddress, clientOf, keyClient } from '../../src/admit/address.ts'
 import { parseNetworks } from '../../src/model/networks.ts'
+import type { Client } from '../../src/model/principal.ts'
 
 const byte = fc.integer({ min: 0, max: 255 })
 const ipv4 = fc.tuple(byte, byte, byte, byte)

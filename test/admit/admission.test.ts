@@ -56,9 +56,9 @@ function workerOf(anonymous = `${LIMIT}/1h`, source: KeySource = keySource(datab
   /** Outcomes of requests that come together: `key`, 401, 429 or 503. */
   const ask = async (texts: readonly string[], address = '203.0.113.1', isOpen = false) => {
     const answers = await Promise.all(texts.map((text) => admission.admit(text, address, isOpen)))
-    return answers.map(({ key, isConfirmed, rateLimit }) => {
+    return answers.map(({ principal, isConfirmed, rateLimit }) => {
       if (!rateLimit.admitted) return 429
-      return key !== null ? 'key' : isConfirmed ? 401 : 503
+      return principal !== null ? 'key' : isConfirmed ? 401 : 503
     })
   }
   const left = async (address = '203.0.113.1') => Number((await admission.charge(null, address)).remaining) + 1

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { type Client, keyClient } from '../../src/admit/address.ts'
+import { keyClient } from '../../src/admit/address.ts'
 import { Limiter, type SharedStore } from '../../src/admit/limiter.ts'
 import { SlidingWindows, wordsFor } from '../../src/admit/window.ts'
 import { seriesOf } from '../../src/metrics/counts.ts'
 import { type Decision, parseRules, type Rule } from '../../src/model/limits.ts'
+import type { Client } from '../../src/model/principal.ts'
 import { privateRegion } from '../support/region.ts'
 
 const client = keyClient('ci')

@@ -1,7 +1,7 @@
 import Ajv, { type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describeApi, type OpenApi } from '../../src/describe/openApi.ts'
-import type { KeyRights } from '../../src/model/access.ts'
+import type { GrantedRights } from '../../src/model/access.ts'
 import type { KeyRecord } from '../../src/model/key.ts'
 import { parseRules } from '../../src/model/limits.ts'
 import { RightsReader } from '../../src/rights/reader.ts'
@@ -331,7 +331,7 @@ function decodeEscape(code: string): string {
 }
 
 const reader = new RightsReader(entities)
-const known = new Map<KeyRights, Conformance>()
+const known = new Map<GrantedRights, Conformance>()
 
 /** The conformance to the document of a key, for companies, employees and absences; made once in a process for each text of rights. */
 export function conformanceOf(key: Pick<KeyRecord, 'rights' | 'addresses'>): Conformance {

@@ -1,10 +1,10 @@
-import type { Access, KeyRights } from '../../src/model/access.ts'
+import type { Access, GrantedRights } from '../../src/model/access.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import { RightsReader } from '../../src/rights/reader.ts'
 import { makeKey, type TestKey } from './server.ts'
 
 /** The rights of a key that may do everything, as the server reads them. */
-export function wholeRights(entities: readonly Entity[] = []): KeyRights {
+export function wholeRights(entities: readonly Entity[] = []): GrantedRights {
   return new RightsReader(entities).read({ rights: '*:read,*:write', addresses: null })
 }
 

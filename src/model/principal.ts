@@ -1,0 +1,24 @@
+// Who sends a request: an API key, or a person with a token.
+import type { GrantedRights } from './access.ts'
+
+/** A client to charge. `low` and `high`: 64 bits for the shared table, where `low` is never 0. `text`: its name in Redis. */
+export interface Client {
+  readonly low: number
+  readonly high: number
+  readonly text: string
+}
+
+export interface Principal {
+  /** Id of the key, or the person's pseudonym: names it in logs, in events, and wherever turns and places are given. */
+  readonly id: string
+  /** Name of the key, which a rotated key shares with its replacement; or the person's pseudonym, which no key can have. */
+  readonly name: string
+  /** The client to charge. */
+  readonly client: Client
+  /** Name of the table of a key's own limits (`ownTableOf`). RATE_LIMITS apply if it is null, or the table does not exist. */
+  readonly ownTable: string | null
+  /** True for a person, to whom RATE_LIMITS_PERSONS apply. */
+  readonly isPerson: boolean
+  /** Returns the rights as they are now. Those of a person follow from rows. @throws ApiError if these cannot be read */
+  rightsNow(): GrantedRights | Promise<GrantedRights>
+}
