@@ -5,12 +5,12 @@ import type { Row } from '../model/sql.ts'
 import type { SummaryQuery } from '../model/summary.ts'
 import { ColumnStore, ID } from './columnStore.ts'
 import { ConditionBitmaps } from './conditionBitmaps.ts'
-import type { Coded } from './conditions.ts'
+import type { Coded, Reason } from './conditions.ts'
 import type { GroupedTable } from './groupedColumn.ts'
 import { Grouping } from './grouping.ts'
 import { groupingParts } from './groupingParts.ts'
 import { Indexes, IndexMissing, type Room } from './indexes.ts'
-import { KERNEL_BYTES_MAX, Kernel, Reservations } from './kernel.ts'
+import { KERNEL_BYTES_MAX, Kernel, KernelFull, Reservations } from './kernel.ts'
 import { ListSearch } from './listSearch.ts'
 import { TableLookUp } from './relatedFields.ts'
 import { RowCodes, type UncodedValues } from './rowCodes.ts'
@@ -197,42 +197,41 @@ export class ColumnTable {
   }
 
   /**
-   * Begins a summary of the rows as they are now, whatever changes later; its `steps` form the groups. Null: codes cannot decide.
-   * `tables`: the tables to which its paths lead. @throws KernelFull
+   * Begins a summary of the rows as they are now, whatever changes later; its `steps` form the groups. Or returns why codes
+   * cannot decide. `tables`: the tables to which its paths lead.
    */
-  group(query: SummaryQuery, tables: Tables = NO_TABLES): Grouping | null {
+  group(query: SummaryQuery, tables: Tables = NO_TABLES): Grouping | Reason {
     try {
       return this.beginGrouping(query, this.withItself(tables))
     } catch (error) {
-      if (error instanceof IndexMissing) return null
+      if (error instanceof KernelFull || error instanceof IndexMissing) return 'index'
       throw error
     }
   }
 
-  private beginGrouping(query: SummaryQuery, tables: Tables): Grouping | null {
+  private beginGrouping(query: SummaryQuery, tables: Tables): Grouping | Reason {
     const { grouped, store, bitmaps } = this
     const conditions = this.conditions.of(query.filters, tables)
-    if (typeof conditions === 'string') return null
+    if (typeof conditions === 'string') return conditions
     const rows = bitmaps.rowsOf(conditions)
     const memory = new Reservations(store.kernel)
-    if (rows === null) return null
+    if (rows === null) return 'index'
     const bits = store.reserveBitmap()
     store.kernel.words.copyWithin(bits >>> 2, rows.bits >>> 2, (rows.bits + store.bitmapBytes) >>> 2)
     const copyRelated = ({ related }: Property) => {
       const { view, property } = related as RelatedPath
-      const copy = tables(view.table)?.lookUp.copyOf(property, view, tables)
-      return copy === undefined || typeof copy === 'string' ? null : copy
+      return tables(view.table)?.lookUp.copyOf(property, view, tables) ?? 'related'
     }
-    let parts: ReturnType<typeof groupingParts> = null
+    let parts: ReturnType<typeof groupingParts> = 'values'
     try {
       parts = groupingParts(grouped, memory, query, copyRelated)
     } finally {
-      if (parts === null) {
+      if (typeof parts === 'string') {
         store.freeBitmap(bits)
         memory.release()
       }
     }
-    if (parts === null) return null
+    if (typeof parts === 'string') return parts
     const onTaken = () => this.groupings.delete(grouping)
     const grouping = new Grouping({ ...parts, memory, store, bits, sorts: query.sorts, onTaken })
     this.groupings.add(grouping)

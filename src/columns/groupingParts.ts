@@ -2,6 +2,7 @@
 import type { Property } from '../model/entity.ts'
 import type { Figure, GroupKey, SummaryQuery } from '../model/summary.ts'
 import { DAY } from './codes.ts'
+import type { Reason } from './conditions.ts'
 import { EMPTY_TEXT } from './dictionary.ts'
 import { type GroupedColumn, type GroupedTable, groupedColumn } from './groupedColumn.ts'
 import { Extremes, type FigureValues, GroupRecords, NameCodes, Sums, TextExtremes } from './groupFigures.ts'
@@ -18,25 +19,26 @@ const CODES_MAX = 2 ** 30
 /** Maximum of a sum, so that it fits into 64 bits although its bound is rounded. */
 const SUM_MAX = 2 ** 62
 
-/** Copies the codes of a related property; null: they are not known. */
-export type CopyRelated = (property: Property) => CopyOfColumn | null
+/** Copies the codes of a related property; or says why it cannot. */
+export type CopyRelated = (property: Property) => CopyOfColumn | Reason
 
-/** Returns the parts of a grouping; null: codes cannot decide its groups or figures. */
+/** Returns the parts of a grouping; or why codes cannot decide its groups or figures. */
 export function groupingParts(
   table: GroupedTable,
   memory: Reservations,
   query: SummaryQuery,
-  copyRelated: CopyRelated = () => null,
-): Pick<GroupingParts, 'keys' | 'records' | 'figures' | 'related'> | null {
+  copyRelated: CopyRelated = () => 'related',
+): Pick<GroupingParts, 'keys' | 'records' | 'figures' | 'related'> | Reason {
   const columns = new GroupedColumns(table, memory, copyRelated)
   const summed = query.figures.flatMap(({ name, property }) => (name === 'sum' ? [property] : []))
   const named = query.keys.filter(({ names }) => query.keys.some(({ property }) => property === names))
   const records = new GroupRecords(memory, summed.length, named.length)
 
-  const keyOf = (key: GroupKey): GroupedKey | null => {
+  const keyOf = (key: GroupKey): GroupedKey | Reason => {
     const { property, period } = key
     const column = columns.of(property)
-    if (column === null || column.readRanks === undefined) return null
+    if (typeof column === 'string') return column
+    if (column.readRanks === undefined) return 'texts'
     const { number, readRanks, printer, textCodesEnd } = column
     // All rows that have one reference have one name.
     const name = textCodesEnd === null ? -1 : named.indexOf(key)
@@ -44,23 +46,24 @@ export function groupingParts(
     // Texts that come later are not in a row that is to be taken.
     const numbers =
       textCodesEnd === null ? numbersOf(memory, column, property, period) : new IntegerKey(number, EMPTY_TEXT, textCodesEnd - 1)
-    return numbers && { numbers, names: null, readRanks, printer }
+    return numbers === null ? 'values' : { numbers, names: null, readRanks, printer }
   }
-  const figureOf = ({ name, property }: Figure): FigureValues | null => {
+  const figureOf = ({ name, property }: Figure): FigureValues | Reason => {
     const column = columns.of(property)
-    if (column === null) return null
+    if (typeof column === 'string') return column
     const { number, printer, readRanks } = column
     const index = summed.indexOf(property)
     // Each average has a sum beside it.
     if (name === 'values') return { textOf: (group) => String(records.valuesOf(group, index)) }
-    if (name === 'sum') return isExact(column, table.store.rows) ? new Sums(records, number, index, printer.scale) : null
-    if (readRanks === undefined) return null
+    if (name === 'sum') return isExact(column, table.store.rows) ? new Sums(records, number, index, printer.scale) : 'values'
+    if (readRanks === undefined) return 'texts'
     const isLeast = name === 'minimum'
     return readRanks ? new TextExtremes(number, isLeast, readRanks, printer) : new Extremes(memory, number, isLeast, printer)
   }
 
   const own = { keys: query.keys.map(keyOf), figures: query.figures.map(figureOf) }
-  if ([...own.keys, ...own.figures].includes(null)) return null
+  const reason = [...own.keys, ...own.figures].find((one) => typeof one === 'string')
+  if (reason !== undefined) return reason
   return { keys: own.keys as GroupedKey[], records, figures: own.figures as FigureValues[], related: columns.related }
 }
 
@@ -68,7 +71,7 @@ export function groupingParts(
 class GroupedColumns {
   /** Null: none is of other rows. */
   related: RelatedColumns | null = null
-  private readonly known = new Map<Property, GroupedColumn | null>()
+  private readonly known = new Map<Property, GroupedColumn | Reason>()
 
   constructor(
     private readonly table: GroupedTable,
@@ -76,19 +79,19 @@ class GroupedColumns {
     private readonly copyRelated: CopyRelated,
   ) {}
 
-  /** Null: some values have no code, or are not known. @throws KernelFull */
-  of(property: Property): GroupedColumn | null {
+  /** Returns the column of a property; or why codes cannot decide. @throws KernelFull */
+  of(property: Property): GroupedColumn | Reason {
     return this.known.getOrInsertComputed(property, () => {
       const reference = property.related?.reference
-      return reference ? this.ofOtherRows(property, reference) : groupedColumn(this.table, property)
+      return reference ? this.ofOtherRows(property, reference) : (groupedColumn(this.table, property) ?? 'values')
     })
   }
 
-  private ofOtherRows(property: Property, reference: Property): GroupedColumn | null {
+  private ofOtherRows(property: Property, reference: Property): GroupedColumn | Reason {
     const { entity, store, uncoded } = this.table
     const column = entity.properties.indexOf(reference)
-    const copy = uncoded[column] > 0 ? null : this.copyRelated(property)
-    if (copy === null) return null
+    const copy = uncoded[column] > 0 ? 'values' : this.copyRelated(property)
+    if (typeof copy === 'string') return copy
     this.related ??= new RelatedColumns(store, this.memory, store.columns)
     return { ...copy.column, number: this.related.add(column, copy.codes) }
   }

@@ -39,14 +39,16 @@ export function count({ values }: Series, by = 1): void {
 }
 
 /** Returns a counter of lists or summaries by where they came from. */
-export function countFrom(name: 'lists' | 'summaries'): (from: (typeof metrics.lists.labels.from)[number]) => void {
+function countFrom(name: 'lists' | 'summaries'): (from: (typeof metrics.lists.labels.from)[number]) => void {
   const own = byKind(name, metrics[name].labels.from)
   return (from) => count(own[from])
 }
 
 const countListFrom = countFrom('lists')
+const countSummaryFrom = countFrom('summaries')
 const memoryLists = byKind('memoryLists', metrics.memoryLists.labels.way)
 const databaseLists = byKind('databaseLists', metrics.databaseLists.labels.reason)
+const databaseSummaries = byKind('databaseSummaries', metrics.databaseSummaries.labels.reason)
 
 export function countKeptList(): void {
   countListFrom('kept')
@@ -62,6 +64,17 @@ export function countMemoryList(way: (typeof metrics.memoryLists.labels.way)[num
 export function countDatabaseList(reason: (typeof metrics.databaseLists.labels.reason)[number]): void {
   countListFrom('database')
   count(databaseLists[reason])
+}
+
+/** Counts a summary from memory, or one that was kept from an equal request. */
+export function countSummary(from: 'kept' | 'memory'): void {
+  countSummaryFrom(from)
+}
+
+/** Counts a summary from the database by why memory could not answer. */
+export function countDatabaseSummary(reason: (typeof metrics.databaseSummaries.labels.reason)[number]): void {
+  countSummaryFrom('database')
+  count(databaseSummaries[reason])
 }
 
 export function gauge({ values }: Series, value: number): void {

@@ -21,8 +21,8 @@ import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 /** Maximum attempts to learn the order of new texts, or to bring copies to one moment, before the database answers. */
 const ATTEMPTS_MAX = 3
 
-/** Why the database answers a list. */
-type Reason = Parameters<typeof countDatabaseList>[0]
+/** Why the database answers a list or a summary. */
+export type Reason = Parameters<typeof countDatabaseList>[0]
 
 /** Returns a page of a list. @throws ApiError */
 export async function pageList(view: View, parts: ResourceParts, call: ResourceRequest): Promise<Reply> {
@@ -92,7 +92,7 @@ export function ownOf(copies: readonly TableCopy[]): TableCopy {
 }
 
 /** Returns why copies without a version answer no list. */
-function reasonOf(copies: readonly TableCopy[]): Reason {
+export function reasonOf(copies: readonly TableCopy[]): Reason {
   for (const { unusable } of copies) if (unusable !== null) return unusable
   return 'apart'
 }

@@ -10,7 +10,7 @@ import { Abandoned, tooManyLists } from '../execute/listReads.ts'
 import type { Version } from '../memory/questionQueue.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
-import { countFrom } from '../metrics/counts.ts'
+import { countDatabaseSummary, countSummary } from '../metrics/counts.ts'
 import type { Entity } from '../model/entity.ts'
 import { parentRowOf } from '../model/listCost.ts'
 import { isOfOtherRows } from '../model/query.ts'
@@ -23,11 +23,10 @@ import { parseSummary } from '../parse/summary.ts'
 import type { Reply } from '../respond/reply.ts'
 import { streamHeaders } from '../respond/stream.ts'
 import { respondSummary, summaryWriter } from '../respond/summary.ts'
-import { ownOf, tablesIn, tablesOf, targetOf, waitFor, withAdvice } from './lists.ts'
+import { ownOf, type Reason, reasonOf, tablesIn, tablesOf, targetOf, waitFor, withAdvice } from './lists.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { replyStreamed, requireSameView, textsOf, whileAllowed } from './streams.ts'
 
-const countSummary = countFrom('summaries')
 /** Deadlines of summaries that wait for other summaries. */
 const deadlines = new Deadlines(QUERY_MS_MAX, DEADLINE_CHECK_MS)
 
@@ -35,14 +34,14 @@ const deadlines = new Deadlines(QUERY_MS_MAX, DEADLINE_CHECK_MS)
 export async function pageSummary(view: View, parts: ResourceParts, call: ResourceRequest): Promise<Reply> {
   const { memory } = parts
   const parse = () => parseSummary(view, call.query, 'json')
-  if (memory === null) return pageFromDatabase(view, parts, call, parse())
+  if (memory === null) return pageFromDatabase(view, parts, call, parse(), 'noCopy')
   const target = targetOf(view, call)
   // As in `pageList`: faults are named whatever the database does, and copies that are not current have no cached response.
   const cachedTables = memory.responses.tablesOf(target)
   const parsed = cachedTables === null ? parse() : null
   const tables = cachedTables ?? tablesOfSummary(view, parsed as SummaryQuery)
   const copies = memory.allOf(tables)
-  if (copies === null) return pageFromDatabase(view, parts, call, parsed ?? parse())
+  if (copies === null) return pageFromDatabase(view, parts, call, parsed ?? parse(), 'noCopy')
   await memory.refresh(copies)
   const cached = memory.responses.get(target, memory.versionOf(copies))
   if (cached !== null) {
@@ -57,7 +56,7 @@ export async function pageSummary(view: View, parts: ResourceParts, call: Resour
     if (version === memory.versionOf(copies)) memory.responses.set(target, tables, version, page)
     return page
   })
-  return reply ?? pageFromDatabase(view, parts, call, query)
+  return typeof reply === 'string' ? pageFromDatabase(view, parts, call, query, reply) : reply
 }
 
 /** Streams all groups in their order. @throws ApiError */
@@ -73,9 +72,11 @@ export function streamSummary(view: View, parts: ResourceParts, call: ResourceRe
     const writer = summaryWriter(query, form)
     const copies = memory?.allOf(tablesOfSummary(view, query)) ?? null
     if (copies !== null) await memory?.refresh(copies)
-    const grouping = memory && copies && (await withGroups(call, memory, copies, query, async (found) => takeGroups(found, hold)))
-    if (!grouping) {
-      const { rows } = await readGroups(view, parts, call, query, null)
+    const take = async (found: Grouping) => takeGroups(found, hold)
+    const grouping = memory && copies ? await withGroups(call, memory, copies, query, take) : 'noCopy'
+    if (memory === null || typeof grouping === 'string') {
+      const reason = typeof grouping === 'string' ? grouping : 'noCopy'
+      const { rows } = await readGroups(view, parts, call, query, null, reason)
       hold(CELL_BYTES * rows.length * (rows[0]?.length ?? 0))
       return textsOf(writer, whileAllowed([rows], requireAllowed))
     }
@@ -107,7 +108,7 @@ function takeGroups(grouping: Grouping, hold: (bytes: number) => void): Grouping
 
 /**
  * Groups the rows of copies as of one moment, while they may change, and calls `use` with the groups and the copies' version of
- * that moment; null if the database must group. @throws ApiError TooManyGroups; 503 if it waits too long for other summaries
+ * that moment; or returns why the database must group. @throws ApiError TooManyGroups; 503 if it waits too long for other summaries
  */
 async function withGroups<Result>(
   call: ResourceRequest,
@@ -115,7 +116,7 @@ async function withGroups<Result>(
   copies: readonly TableCopy[],
   query: SummaryQuery,
   use: (grouping: Grouping, version: Version) => Promise<Result>,
-): Promise<Result | null> {
+): Promise<Result | Reason> {
   const permit = memory.summaries.take(call.key)
   const release = await deadlines.race(permit, tooManyLists).catch((error) => {
     permit.then((end) => end())
@@ -130,13 +131,15 @@ async function withGroups<Result>(
     for (let attempt = 1, waiting = wait(attempt); waiting; waiting = wait(++attempt)) await waiting
     // In the turn of the event loop in which there was nothing to wait for.
     const version = memory.versionOf(copies)
-    grouping = version === null ? null : ownOf(copies).columns.group(query, others)
-    if (version === null || grouping === null) return null
+    if (version === null) return reasonOf(copies)
+    const begun = ownOf(copies).columns.group(query, others)
+    if (typeof begun === 'string') return begun
+    grouping = begun
     await memory.slices.run(call, grouping.steps())
     countSummary('memory')
     return await use(grouping, version)
   } catch (error) {
-    if (error instanceof KernelFull) return null
+    if (error instanceof KernelFull) return 'index'
     throw error instanceof TooManyGroups ? tooManyGroups() : error
   } finally {
     grouping?.close()
@@ -144,22 +147,24 @@ async function withGroups<Result>(
   }
 }
 
-async function pageFromDatabase(view: View, parts: ResourceParts, call: ResourceRequest, query: SummaryQuery) {
+async function pageFromDatabase(view: View, parts: ResourceParts, call: ResourceRequest, query: SummaryQuery, reason: Reason) {
   const { page, pageSize } = query
-  const { total, rows } = await readGroups(view, parts, call, query, { offset: (page - 1) * pageSize, size: pageSize })
+  const place = { offset: (page - 1) * pageSize, size: pageSize }
+  const { total, rows } = await readGroups(view, parts, call, query, place, reason)
   return respondSummary(query, rows, total, call.url)
 }
 
-/** Reads groups from the database. `page`: null for all groups. */
+/** Reads groups from the database. `page`: null for all groups. `reason`: why memory does not answer. */
 async function readGroups(
   view: View,
   { memory, listReads }: ResourceParts,
   call: ResourceRequest,
   query: SummaryQuery,
   page: { readonly offset: number; readonly size: number } | null,
+  reason: Reason,
 ) {
   for (const table of tablesOfSummary(view, query)) memory?.load(table)
-  countSummary('database')
+  countDatabaseSummary(reason)
   const statement = compileSummary(view.whole, query, page)
   const parentRow = parentRowOf(query.filters)
   const found = await listReads

@@ -335,7 +335,7 @@ export class RelatedTables {
     between: () => Promise<void> = async () => undefined,
   ): Promise<string | 'unknown' | null> {
     const { columns } = this.sideOf(entity)
-    const begin = () => columns.group(query, this.tables) ?? 'texts'
+    const begin = () => columns.group(query, this.tables)
     const grouping = await this.attempt(() => columns.prepareGroups(query, caller, this.tables), begin, 50)
     if (typeof grouping === 'string') return 'unknown'
     const range = { offset: (query.page - 1) * query.pageSize, size: query.pageSize }
