@@ -107,4 +107,103 @@
       (local.set $other (i32.add (local.get $other) (i32.const 16)))
       (br_if $next (i32.ne (local.get $one) (local.get $end))))
     (call $sum (local.get $counts)))
+
+  ;; The same as amongIds32 of bitmaps.wat. Nothing is called for a lane: the engine makes a call of it, which takes longer than
+  ;; the look-up.
+  (func (export "amongIds32")
+    (param $column i32) (param $slots i32) (param $ids i32) (param $base i32) (param $size i32) (param $to i32)
+    (local $end i32) (local $bits i32) (local $id i32) (local $four v128) (local $bases v128) (local $sizes v128)
+    (local.set $bases (i32x4.splat (local.get $base)))
+    (local.set $sizes (i32x4.splat (local.get $size)))
+    (local.set $end (i32.add (local.get $to) (i32.shr_u (local.get $slots) (i32.const 3))))
+    (loop $next
+      (local.set $bits (i32.const 0))
+      (local.set $four
+        (i32x4.min_u (local.get $sizes) (i32x4.sub (v128.load (local.get $column)) (local.get $bases))))
+      (local.set $id (i32x4.extract_lane 0 (local.get $four)))
+      (local.set $bits
+        (i32.or (local.get $bits)
+          (i32.shl
+            (i32.and
+              (i32.shr_u
+                (i32.load (i32.add (local.get $ids) (i32.and (i32.shr_u (local.get $id) (i32.const 3)) (i32.const -4))))
+                (local.get $id))
+              (i32.const 1))
+            (i32.const 0))))
+      (local.set $id (i32x4.extract_lane 1 (local.get $four)))
+      (local.set $bits
+        (i32.or (local.get $bits)
+          (i32.shl
+            (i32.and
+              (i32.shr_u
+                (i32.load (i32.add (local.get $ids) (i32.and (i32.shr_u (local.get $id) (i32.const 3)) (i32.const -4))))
+                (local.get $id))
+              (i32.const 1))
+            (i32.const 1))))
+      (local.set $id (i32x4.extract_lane 2 (local.get $four)))
+      (local.set $bits
+        (i32.or (local.get $bits)
+          (i32.shl
+            (i32.and
+              (i32.shr_u
+                (i32.load (i32.add (local.get $ids) (i32.and (i32.shr_u (local.get $id) (i32.const 3)) (i32.const -4))))
+                (local.get $id))
+              (i32.const 1))
+            (i32.const 2))))
+      (local.set $id (i32x4.extract_lane 3 (local.get $four)))
+      (local.set $bits
+        (i32.or (local.get $bits)
+          (i32.shl
+            (i32.and
+              (i32.shr_u
+                (i32.load (i32.add (local.get $ids) (i32.and (i32.shr_u (local.get $id) (i32.const 3)) (i32.const -4))))
+                (local.get $id))
+              (i32.const 1))
+            (i32.const 3))))
+      (local.set $four
+        (i32x4.min_u (local.get $sizes) (i32x4.sub (v128.load offset=16 (local.get $column)) (local.get $bases))))
+      (local.set $id (i32x4.extract_lane 0 (local.get $four)))
+      (local.set $bits
+        (i32.or (local.get $bits)
+          (i32.shl
+            (i32.and
+              (i32.shr_u
+                (i32.load (i32.add (local.get $ids) (i32.and (i32.shr_u (local.get $id) (i32.const 3)) (i32.const -4))))
+                (local.get $id))
+              (i32.const 1))
+            (i32.const 4))))
+      (local.set $id (i32x4.extract_lane 1 (local.get $four)))
+      (local.set $bits
+        (i32.or (local.get $bits)
+          (i32.shl
+            (i32.and
+              (i32.shr_u
+                (i32.load (i32.add (local.get $ids) (i32.and (i32.shr_u (local.get $id) (i32.const 3)) (i32.const -4))))
+                (local.get $id))
+              (i32.const 1))
+            (i32.const 5))))
+      (local.set $id (i32x4.extract_lane 2 (local.get $four)))
+      (local.set $bits
+        (i32.or (local.get $bits)
+          (i32.shl
+            (i32.and
+              (i32.shr_u
+                (i32.load (i32.add (local.get $ids) (i32.and (i32.shr_u (local.get $id) (i32.const 3)) (i32.const -4))))
+                (local.get $id))
+              (i32.const 1))
+            (i32.const 6))))
+      (local.set $id (i32x4.extract_lane 3 (local.get $four)))
+      (local.set $bits
+        (i32.or (local.get $bits)
+          (i32.shl
+            (i32.and
+              (i32.shr_u
+                (i32.load (i32.add (local.get $ids) (i32.and (i32.shr_u (local.get $id) (i32.const 3)) (i32.const -4))))
+                (local.get $id))
+              (i32.const 1))
+            (i32.const 7))))
+      (i32.store8 (local.get $to) (local.get $bits))
+      (local.set $column (i32.add (local.get $column) (i32.const 32)))
+      (local.set $to (i32.add (local.get $to) (i32.const 1)))
+      (br_if $next (i32.ne (local.get $to) (local.get $end)))))
 )
