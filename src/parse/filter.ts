@@ -31,10 +31,25 @@ const longestFirst = [...prefixes].sort((a, b) => b.sign.length - a.sign.length)
 /** Matches `LastName[contains]`: a property, and an operator in brackets. */
 const BRACKETED = /^([^[\]]+)(\[[^[\]]*\])$/
 
+/** What a parameter filters by, before its operand is read. */
+export interface Condition {
+  readonly property: Property
+  readonly operator: Operator
+  /** The operand as the client wrote it, decoded. */
+  readonly operand: string
+  /** Rows through which the chain of `[under]` leads. */
+  readonly chain?: View
+}
+
 /**
  * Parses a filter. `others`: parameters that are not filters, for hints. Spec 4.2 @throws ApiError whose target is the parameter
  */
 export function parseFilter(view: View, parameter: Parameter, others: readonly string[] = RESERVED_PARAMETERS): Filter {
+  return filterOf(parseCondition(view, parameter, others))
+}
+
+/** Parses the property and the operator of a filter. @throws ApiError whose target is the parameter */
+export function parseCondition(view: View, parameter: Parameter, others: readonly string[]): Condition {
   const { name, value: text } = parameter
   const [, before = name, bracket] = name.endsWith(']') ? (BRACKETED.exec(name) ?? []) : []
   const member = findMember(view, before) ?? findRelated(view, before)
@@ -43,8 +58,15 @@ export function parseFilter(view: View, parameter: Parameter, others: readonly s
     throw invalidFilter(member, `is an object: filter by one of ${member.properties.map((part) => part.name).join(', ')}`)
   if (bracket !== undefined) return parseBracketed(view, member, bracket, parameter)
   const operator = firstCharacters.has(text[0]) ? longestFirst.find(({ sign }) => text.startsWith(sign)) : undefined
-  const operand = operator ? text.slice(operator.sign.length) : text
-  return checkFilter(view, member, operator ?? equality, operand)
+  return checkServed(view, member, operator ?? equality, operator ? text.slice(operator.sign.length) : text)
+}
+
+/** Reads the operand of a filter. @throws ApiError InvalidFilter */
+export function filterOf(condition: Condition): Filter {
+  const { property, operator, chain } = condition
+  const value = readOperand(condition)
+  if (chain) return { property, operator, value, chain }
+  return operator.isAny ? anyFilter(property, operator, [value]) : { property, operator, value }
 }
 
 /** Adds a filter; several `[]` of one property become one filter with all their values. D71 @throws ApiError TooManyFilters */
@@ -76,12 +98,12 @@ export function withFiltersOf({ filters: ofView }: View, filters: readonly Filte
  * Makes a filter of several values. It sorts them, because the same values in another order are the same list. Null sorts before
  * the text `null`.
  */
-function anyFilter(property: Property, operator: Operator, values: readonly (string | null)[]): Filter {
+export function anyFilter(property: Property, operator: Operator, values: readonly (string | null)[]): Filter {
   const anyOf = [...new Set(values.includes(null) ? [null, ...values] : values)].sort()
   return { property, operator, value: arrayText(anyOf), anyOf }
 }
 
-function parseBracketed(view: View, property: Property, bracket: string, { name, value }: Parameter): Filter {
+function parseBracketed(view: View, property: Property, bracket: string, { name, value }: Parameter): Condition {
   const lower = bracket.toLowerCase()
   const operator = brackets.find(({ sign, isAny }) => sign === lower || (isAny && lower === ANY_IN_WORDS))
   if (!operator) {
@@ -92,9 +114,8 @@ function parseBracketed(view: View, property: Property, bracket: string, { name,
     const target = excerpt(name)
     throw new ApiError('UnknownParameter', `${view.plural} has no parameter "${target}".${hint}`, { target })
   }
-  const filter = checkFilter(view, property, operator, value)
-  if (operator.isChain) return { ...filter, chain: chainOf(view, property) }
-  return operator.isAny ? anyFilter(property, operator, [filter.value]) : filter
+  const condition = checkServed(view, property, operator, value)
+  return operator.isChain ? { ...condition, chain: chainOf(view, property) } : condition
 }
 
 /**
@@ -124,20 +145,24 @@ function unknownParameter(view: View, parameter: Parameter, others: readonly str
   return new ApiError('UnknownParameter', `${view.plural} has no parameter "${target}".${hint}`, { target })
 }
 
-function checkFilter(view: View, property: Property, operator: Operator, operand: string): Filter {
-  if (!operator.serves(property)) {
-    const served = operators.filter(({ serves }) => serves(property)).map(({ sign }) => sign)
-    const comparable = `it can be compared with ${listed(served, 'and')}, not with ${operator.sign}`
-    throw invalidFilter(property, `is ${property.kind.allowed}: ${comparable}`, operator.isChain ? chainHint(view) : '')
-  }
+/** Checks that the property has the operator. */
+function checkServed(view: View, property: Property, operator: Operator, operand: string): Condition {
+  if (operator.serves(property)) return { property, operator, operand }
+  const served = operators.filter(({ serves }) => serves(property)).map(({ sign }) => sign)
+  const comparable = `it can be compared with ${listed(served, 'and')}, not with ${operator.sign}`
+  throw invalidFilter(property, `is ${property.kind.allowed}: ${comparable}`, operator.isChain ? chainHint(view) : '')
+}
+
+/** Returns the operand as text for PostgreSQL; null: no value. */
+function readOperand({ property, operator, operand }: Condition): string | null {
   if (operand === '') {
     if (!operator.compileEmpty) throw invalidFilter(property, `needs a value behind ${operator.sign}`)
-    return { property, operator, value: null }
+    return null
   }
   if (operator.folded && foldText(operand) === '')
     throw invalidFilter(property, `needs more than accents behind ${operator.sign}: they do not count`)
   try {
-    return { property, operator, value: property.kind.parseFilter(operand) }
+    return property.kind.parseFilter(operand)
   } catch (error) {
     if (error instanceof Mismatch) throw invalidFilter(property, error.message, hintForValue(property, operand))
     throw error
