@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import * as declaring from './model/entity.ts'
 import { type Entity, keyColumnOf, linkReferences } from './model/entity.ts'
 import { INDEXED_LENGTH_MAX, isText } from './model/kinds.ts'
-import { NAME_ENDS, RESERVED_TYPES } from './model/names.ts'
+import { NAME_ENDS, OWN_PATHS, RESERVED_TYPES } from './model/names.ts'
 
 const FOLDER = join(import.meta.dir, 'entities')
 
@@ -76,9 +76,6 @@ export const OWN_TABLES: Readonly<Record<string, string>> = {
   row_change: 'select, delete',
   row_change_run: 'select, insert, update',
 }
-
-/** The server's own paths. */
-const OWN_PATHS: readonly string[] = ['changes', 'docs', 'errors', 'explore', 'livez', 'readyz', 'rights']
 
 /** Checks declarations against each other. @throws DeclarationError that names the entity */
 function checkTogether(entities: readonly Entity[]) {

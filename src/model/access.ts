@@ -1,5 +1,6 @@
 // What a key may do with an entity: the view that it reads, and for each kind of write its properties and conditions.
 import type { Entity, Property } from './entity.ts'
+import type { Collection } from './namedView.ts'
 import type { Assignments, Filter } from './query.ts'
 import type { View } from './view.ts'
 
@@ -7,8 +8,9 @@ export type Verb = 'read' | 'create' | 'update' | 'delete'
 
 export const VERBS: readonly Verb[] = ['read', 'create', 'update', 'delete']
 
-/** Access of a key to one entity; null: it may do nothing of that kind. */
+/** Access of a key to one entity, or to a named view, which is only read. Null: it may do nothing of that kind. */
 export interface Access {
+  /** The entity, of a named view that whose rows it shows. */
   readonly whole: Entity
   readonly read: View | null
   readonly create: CreateAccess | null
@@ -61,7 +63,8 @@ export interface RowConditions {
 
 /** The rights of a key or a person to all entities: the same object for keys whose rights have the same text. */
 export interface GrantedRights {
-  accessTo(entity: Entity): Access
+  /** Returns the access to an entity or a named view. */
+  accessTo(collection: Collection): Access
   /** Text of the rights, one a line, as `keys list` prints them. */
   readonly text: string
   /** The rights as data, in the order of their text, for `GET /Rights`. */
@@ -69,13 +72,14 @@ export interface GrantedRights {
   /** Why the rights do not fit the entities any more, so that the key has none; null: they do. */
   readonly fault: string | null
   /** Message of 403 for a verb that the key has no right to. */
-  refusal(entity: Entity, verb: Verb): string
+  refusal(collection: Collection, verb: Verb): string
 }
 
 /** One right: a verb, and the address of a list. */
 export interface Right {
   readonly verb: Verb
-  readonly entity: Entity
+  /** What the right is about. Named views are only read. */
+  readonly entity: Collection
   /** Conditions before the write, or of the rows that are read. */
   readonly filters: readonly Filter[]
   /** Properties that are seen or set; null: all. */

@@ -103,6 +103,8 @@ export interface Entity {
 export interface View extends Entity {
   /** The declared entity. Rows of statements and of copies have its columns, in its order. */
   readonly whole: Entity
+  /** What the right is about: the declared entity, or a named view of it. */
+  readonly collection: Entity
   /** Filters that the parsers append to those of each request; they may name hidden properties. */
   readonly filters: readonly Filter[]
   /** Text of the right, the same in every process: caches and cursors are for one right. '' for a whole entity. */

@@ -6,6 +6,9 @@ export const RESERVED_PARAMETERS = ['sort', 'PageSize', 'page', 'cursor', 'field
 /** Parameters of summaries that name aggregates. D76 */
 export const AGGREGATES = ['sum', 'average', 'minimum', 'maximum'] as const
 
+/** The server's own paths. */
+export const OWN_PATHS: readonly string[] = ['changes', 'docs', 'errors', 'explore', 'livez', 'readyz', 'rights']
+
 /** Suffixes of an entity's name in schemas of the OpenAPI document, types of the client, and operations. */
 export const NAME_ENDS = [
   '',

@@ -1,13 +1,22 @@
 // Views: entities as one key may read them, with fewer properties and fewer rows.
 import { type Entity, type Filter, type Group, isGroup, type Property, type View } from './entity.ts'
 import { memoize } from './memoize.ts'
+import { baseOf, type Collection, filtersOf } from './namedView.ts'
 
 export type { View } from './entity.ts'
 
-/** Returns the view that shows every row and property. */
+/** Returns the view that shows every row and property of an entity. */
 export const wholeView = memoize(
   (entity: Entity): View =>
-    Object.freeze({ ...entity, whole: entity, filters: [], text: '', related: wholeRelated, relatedText: '' }),
+    Object.freeze({
+      ...entity,
+      whole: entity,
+      collection: entity,
+      filters: [],
+      text: '',
+      related: wholeRelated,
+      relatedText: '',
+    }),
 )
 
 function wholeRelated({ reference }: Property): View | null {
@@ -20,15 +29,17 @@ export type RelatedViews = Pick<View, 'related' | 'relatedText'>
 /** Stands for a view without paths. */
 export const NO_PATHS: RelatedViews = { related: () => null, relatedText: '-' }
 
-/** Makes a view of the rows that match `filters`, with these properties; the id is always among them. */
+/** Makes a view of the rows of a collection that match `filters`, with these properties; the id is always among them. */
 export function viewOf(
-  whole: Entity,
+  collection: Collection,
   visible: ReadonlySet<Property>,
   filters: readonly Filter[],
   text: string,
   paths: RelatedViews = NO_PATHS,
 ): View {
-  return Object.freeze({ ...withProperties(whole, visible), whole, filters, text, ...paths })
+  const shown = withProperties(collection, visible)
+  const all = [...filtersOf(collection), ...filters]
+  return Object.freeze({ ...shown, whole: baseOf(collection), collection, filters: all, text, ...paths })
 }
 
 /** Returns the entity with only the visible properties. Objects keep their visible parts; an object without any is removed. */
@@ -40,8 +51,12 @@ export function withProperties(entity: Entity, visible: ReadonlySet<Property>): 
     // Whether an object is null must not tell of hidden parts, so `allProperties` has the visible ones only.
     return properties.length === 0 ? [] : [{ ...member, properties, allProperties: properties }]
   })
+  const { name, plural, table, id } = entity
   return {
-    ...entity,
+    name,
+    plural,
+    table,
+    id,
     members,
     properties: entity.properties.filter(isVisible),
     rules: entity.rules.filter(({ later, earlier }) => isVisible(later) && isVisible(earlier)),

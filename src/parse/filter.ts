@@ -120,12 +120,12 @@ function parseBracketed(view: View, property: Property, bracket: string, { name,
 
 /**
  * Returns the view of the rows through which a chain of references leads: rows of the reference's own entity, as the request may
- * read them.
+ * read them. In a named view these are its own rows: a right to read the entity may hide the reference that is followed.
  */
 function chainOf(view: View, property: Property): View {
   const { related } = property
   if (related) return chainOf(related.view, related.property)
-  return view.related(property) ?? view
+  return view.collection === view.whole ? (view.related(property) ?? view) : view
 }
 
 // `Start>=2024` is split at its `=`, so the start of the operator ends up in the name.

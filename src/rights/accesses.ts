@@ -4,22 +4,27 @@ import type { Access, CreateAccess, DeleteAccess, Guard, Right, RowConditions, U
 import type { Entity, Property } from '../model/entity.ts'
 import { LruCache } from '../model/lruCache.ts'
 import { memoize } from '../model/memoize.ts'
+import { type Collection, filtersOf, isNamedView, type NamedView } from '../model/namedView.ts'
 import { equality } from '../model/operators.ts'
 import { type Assignments, type Filter, ownProperty } from '../model/query.ts'
 import { NO_PATHS, type RelatedViews, type View, viewOf, wholeView, withProperties } from '../model/view.ts'
 
 /** The right of a key to one verb; undefined: it has none. */
-export type FindRight = (entity: Entity, verb: Verb) => Right | undefined
+export type FindRight = (collection: Collection, verb: Verb) => Right | undefined
+
+/** Conditions of the rows that a right is about, with those of its named view. */
+export function rowFiltersOf({ entity, filters }: Right): readonly Filter[] {
+  return [...filtersOf(entity), ...filters]
+}
 
 /** Properties of an entity that clients write. */
 const writableOf = memoize(({ properties }: Entity): ReadonlySet<Property> => new Set(properties.filter((one) => one.writable)))
 
 /** Returns the view of a right to read. With nothing to narrow, here or behind its references, it is that of the whole entity. */
 export function viewOfRight(right: Right, paths: RelatedViews = NO_PATHS): View {
-  const { entity, filters, properties, text } = right
-  const isWhole = isOfWhole(right)
-  if (isWhole && paths.relatedText === '') return wholeView(entity)
-  return viewOf(entity, new Set(properties ?? entity.properties), filters, isWhole ? '' : text, paths)
+  const { entity, filters, properties } = right
+  if (isOfWhole(right) && paths.relatedText === '') return wholeView(entity)
+  return viewOf(entity, new Set(properties ?? entity.properties), filters, textOfView(right), paths)
 }
 
 /** Maximum views of one right that are kept: rights of others come and go, while this one stays. */
@@ -28,23 +33,31 @@ const VIEWS_MAX = 100
 /** Views of a right, by the text of those behind its references: keys with the same ones share them. */
 const viewsOfRight = memoize((_: Right) => new LruCache<View>(2 * VIEWS_MAX, () => 1))
 
+/** Returns whether a right is to all rows and properties of an entity. */
 function isOfWhole({ entity, filters, properties }: Right): boolean {
-  return filters.length === 0 && (properties === null || properties.length === entity.properties.length)
+  if (isNamedView(entity) || filters.length > 0) return false
+  return properties === null || properties.length === entity.properties.length
+}
+
+/** Text of what a right to read shows, with the definition of its named view, which may be another after a restart. */
+function textOfView(right: Right): string {
+  if (isOfWhole(right)) return ''
+  return isNamedView(right.entity) ? `${right.entity.text}\n${right.text}` : right.text
 }
 
 /** The views of the entities that a key may read. Paths lead from one to the next. */
 export class ReadViews {
   private readonly views = new Map<string, View | null>()
 
-  /** `find`: the right of the key to read an entity. */
-  constructor(private readonly find: (entity: Entity) => Right | undefined) {}
+  /** `find`: the right of the key to read an entity or a named view. */
+  constructor(private readonly find: (collection: Collection) => Right | undefined) {}
 
-  /** Returns the view of an entity, always the same object; null: the key may not read it. */
-  readonly of = (entity: Entity): View | null =>
-    this.views.getOrInsertComputed(entity.name, () => {
-      const right = this.find(entity)
+  /** Returns the view of an entity or of a named view, always the same object; null: the key may not read it. */
+  readonly of = (collection: Collection): View | null =>
+    this.views.getOrInsertComputed(collection.name, () => {
+      const right = this.find(collection)
       if (!right) return null
-      const relatedText = this.relatedText(entity)
+      const relatedText = this.relatedText(collection)
       const views = viewsOfRight(right)
       const known = views.get(relatedText)
       if (known) return known
@@ -55,26 +68,20 @@ export class ReadViews {
     })
 
   /** Names the rights on which paths depend. They end at an entity that the key may not read. */
-  private relatedText(from: Entity): string {
+  private relatedText(from: Collection): string {
     const texts = new Map<Entity, string>()
     const add = ({ properties }: Entity) => {
       for (const { reference } of properties) {
         const target = reference?.target
         if (!target || texts.has(target)) continue
         const right = this.find(target)
-        texts.set(target, textOf(target, right))
+        texts.set(target, right ? textOfView(right) : `-${target.plural}`)
         if (right) add(target)
       }
     }
     add(from)
     return [...texts.values()].filter((text) => text !== '').join('\n')
   }
-}
-
-/** Text of a right to read an entity: '' if it shows the whole. */
-function textOf({ plural }: Entity, right: Right | undefined): string {
-  if (!right) return `-${plural}`
-  return isOfWhole(right) ? '' : right.text
 }
 
 /** Access to the whole entity: to read it, to write it, to do both or nothing. */
@@ -96,12 +103,23 @@ const wholeAccesses = memoize((whole: Entity) => {
   } satisfies Record<`${boolean}/${boolean}`, Access>
 })
 
+/** Access to a named view, which is only read. */
+export function readAccess(view: NamedView, read: View | null): Access {
+  return { whole: view.base, read, create: null, update: null, delete: null }
+}
+
 /**
- * Makes the access that the rights of a key give to an entity. `read`: its view; `entities`: all, to find those that are
- * referred to.
+ * Makes the access that the rights of a key give to an entity. `read`: its view; `entities` and `views`: all, to find those whose
+ * rows references may name.
  */
-export function accessOf(whole: Entity, read: View | null, find: FindRight, entities: readonly Entity[]): Access {
-  const parts: Parts = { whole, read, find, entities }
+export function accessOf(
+  whole: Entity,
+  read: View | null,
+  find: FindRight,
+  entities: readonly Entity[],
+  views: readonly NamedView[],
+): Access {
+  const parts: Parts = { whole, read, find, entities, views }
   const create = find(whole, 'create')
   const update = find(whole, 'update')
   const remove = find(whole, 'delete')
@@ -119,6 +137,7 @@ interface Parts {
   readonly read: View | null
   readonly find: FindRight
   readonly entities: readonly Entity[]
+  readonly views: readonly NamedView[]
 }
 
 function createAccess(parts: Parts, right: Right): CreateAccess {

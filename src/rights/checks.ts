@@ -2,33 +2,34 @@
 import type { Right, Verb } from '../model/access.ts'
 import { writableSourcesOf } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
-import { equalityHolds, isEquality } from '../model/equalities.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { JsonNumber, Mismatch } from '../model/kinds.ts'
-import { equality } from '../model/operators.ts'
+import { baseOf, type Collection, type NamedView } from '../model/namedView.ts'
 import { type Filter, ownProperty } from '../model/query.ts'
 import { listed } from '../parse/names.ts'
-import { afterUpdate, isFixed, isPreset, presetsOf, settableOf } from './accesses.ts'
+import { afterUpdate, isFixed, isPreset, presetsOf, rowFiltersOf, settableOf } from './accesses.ts'
+import { contradictionOf, valuesOf } from './contradictions.ts'
 import { parseRight, RightError } from './grammar.ts'
 import { printFilter } from './print.ts'
 
 /** Parses and checks the rights that a key shall have. @throws RightError that names the faulty right */
-export function parseRights(texts: readonly string[], entities: readonly Entity[]): Right[] {
-  const rights = texts.flatMap((text) => parseRight(text, entities))
+export function parseRights(texts: readonly string[], entities: readonly Entity[], views: readonly NamedView[] = []): Right[] {
+  const collections = [...entities, ...views]
+  const rights = texts.flatMap((text) => parseRight(text, collections))
   checkRights(rights, entities)
   return rights
 }
 
 /** Checks all rights of a key together. @throws RightError */
 export function checkRights(rights: readonly Right[], entities: readonly Entity[]): void {
-  const find = (entity: Entity, verb: Verb) => rights.find((right) => right.entity === entity && right.verb === verb)
+  const find = (entity: Collection, verb: Verb) => rights.find((right) => right.entity === entity && right.verb === verb)
   for (const right of rights)
     if (find(right.entity, right.verb) !== right)
       fail(right, `there is another right to ${right.verb} ${right.entity.plural}: a key has one for each verb and collection.`)
   for (const right of rights) {
     const read = find(right.entity, 'read') ?? null
-    checkTogether(right, right.filters)
-    checkTogether(right, right.becomes ?? [])
+    const contradiction = contradictionOf(rowFiltersOf(right)) ?? contradictionOf(right.becomes ?? [])
+    if (contradiction !== null) fail(right, contradiction)
     if (right.verb === 'create') checkCreate(right)
     if (right.verb === 'update') {
       checkUpdate(right)
@@ -41,17 +42,6 @@ export function checkRights(rights: readonly Right[], entities: readonly Entity[
 
 function fail({ text }: Right, message: string): never {
   throw new RightError(`"${excerpt(text)}": ${message}`)
-}
-
-/** Checks that a row can match all filters: one whose values are `A` cannot be `B`, too. */
-function checkTogether(right: Right, filters: readonly Filter[]) {
-  for (const given of filters) {
-    const { kind } = given.property
-    const printed = valuesOf(given)?.map((value) => (value === null ? null : kind.printFilter(value)))
-    const others = filters.filter((other) => other.property === given.property && isEquality(other))
-    if (!printed || printed.some((value) => others.every((other) => equalityHolds(other, value)))) continue
-    fail(right, `${listed(others.map(printFilter), 'and')} contradict each other: no row matches all of them.`)
-  }
 }
 
 /** Checks that the right can create a row: that it can set what a row needs, and what its own filters ask for. */
@@ -154,8 +144,8 @@ function checkRules(right: Right, read: Right | null) {
 }
 
 /**
- * Checks copied properties: who may set a reference, and sees what is copied along it, sees that of every row that exists. So the
- * key must be able to read it in the other collection, whose rows its right to read narrows.
+ * Checks copied properties: who may set a reference, and sees what is copied along it, sees that of every row that the reference
+ * may name. So the key must be able to read it there: in the other entity, and in all views of it, whose rows its rights narrow.
  */
 function checkCopies(right: Right, rights: readonly Right[], entities: readonly Entity[]) {
   const after = right.verb === 'create' ? right.filters : afterUpdate(right)
@@ -165,7 +155,8 @@ function checkCopies(right: Right, rights: readonly Right[], entities: readonly 
     const referred = entities.find(({ name }) => name === reference?.entity)
     const source = referred?.properties.find(({ column }) => column === reference?.copy?.source)
     if (!copy || !referred || !source || isFixed(property, after)) continue
-    const mayRead = rights.some((other) => other.entity === referred && other.verb === 'read' && isVisible(other, source))
+    const readers = rights.filter((other) => other.verb === 'read' && baseOf(other.entity) === referred)
+    const mayRead = readers.length > 0 && readers.every((reader) => isVisible(reader, source))
     const seen = shownBy(right.entity, copy, entities).find((one) => rights.some((other) => shows(other, one)))
     if (seen === undefined || mayRead) continue
     const showing = rights.find((other) => shows(other, seen)) as Right
@@ -224,7 +215,7 @@ function shownBy(entity: Entity, property: Property, entities: readonly Entity[]
  * rows of another entity by a path.
  */
 function shows(right: Right, property: Property): boolean {
-  if (right.filters.some((filter) => endOf(filter.property) === property)) return true
+  if (rowFiltersOf(right).some((filter) => endOf(filter.property) === property)) return true
   return right.verb === 'read' && right.entity.properties.includes(property) && isVisible(right, property)
 }
 
@@ -249,9 +240,4 @@ function implies(given: Filter, wanted: Filter): boolean {
   const values = valuesOf(given)
   const admitted = valuesOf(wanted)
   return values !== null && admitted !== null && values.every((value) => admitted.includes(value))
-}
-
-/** Values that `=` or `[]` admits; null: another operator. */
-function valuesOf({ operator, value, anyOf }: Filter): readonly (string | null)[] | null {
-  return anyOf ?? (operator === equality ? [value] : null)
 }

@@ -1,12 +1,13 @@
 // Grammar of rights: a verb and the address of a list, as `read Absences?Status=Approved&fields=Id,Start,End`.
 import { ApiError, Refused } from '../errors.ts'
 import { type Right, VERBS, type Verb } from '../model/access.ts'
-import { type Entity, isGroup, type Property, type RelatedPath } from '../model/entity.ts'
+import { isGroup, type Property, type RelatedPath } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
+import { baseOf, type Collection, isNamedView } from '../model/namedView.ts'
 import { AGGREGATES, RESERVED_PARAMETERS } from '../model/names.ts'
 import { suggest } from '../model/nearest.ts'
 import type { Filter } from '../model/query.ts'
-import { wholeView } from '../model/view.ts'
+import { type View, viewOf, wholeView } from '../model/view.ts'
 import { addFilter, parseFilter } from '../parse/filter.ts'
 import { findMember, listed } from '../parse/names.ts'
 import { parseFields } from '../parse/parameters.ts'
@@ -30,34 +31,49 @@ const BECOMES = /\s+becomes(?:\s+|$)/
 /** Parameters of lists and summaries that have no meaning in a right. */
 const WITHOUT_MEANING = [...RESERVED_PARAMETERS.filter((name) => name !== 'fields'), 'groupBy', ...AGGREGATES]
 
-/** Parses one right, as typed or as stored. `write` gives three: create, update and delete. @throws RightError */
-export function parseRight(text: string, entities: readonly Entity[]): Right[] {
+/**
+ * Parses one right to an entity or a named view, as typed or as stored. `write` gives three: create, update and delete. @throws
+ * RightError
+ */
+export function parseRight(text: string, collections: readonly Collection[]): Right[] {
+  return parseText(text, 'a right', (trimmed, fail) => parseParts(trimmed, collections, fail))
+}
+
+/** Raises an error about a text. */
+export type Fail = (message: string) => never
+
+/** Parses a text, and names it in errors. `what`: `a right`. @throws RightError */
+export function parseText<Parsed extends { readonly text: string }>(
+  text: string,
+  what: string,
+  parse: (trimmed: string, fail: Fail) => Parsed[],
+): Parsed[] {
   const trimmed = text.trim().toWellFormed()
   const fail = (message: string): never => {
     throw new RightError(`"${excerpt(trimmed)}": ${message}`)
   }
   const isLong = (one: string) => one.length > LENGTH_MAX
-  if (isLong(trimmed)) fail(`a right has up to ${LENGTH_MAX} characters.`)
+  if (isLong(trimmed)) fail(`${what} has up to ${LENGTH_MAX} characters.`)
   try {
-    const rights = parseParts(trimmed, entities, fail)
+    const parsed = parse(trimmed, fail)
     // It will be parsed again as it is stored.
-    if (rights.some((right) => isLong(right.text))) fail(`a right has up to ${LENGTH_MAX} characters, with its percent escapes.`)
-    return rights
+    if (parsed.some((one) => isLong(one.text))) fail(`${what} has up to ${LENGTH_MAX} characters, with its percent escapes.`)
+    return parsed
   } catch (error) {
     if (error instanceof ApiError) fail(error.message)
     throw error
   }
 }
 
-type Fail = (message: string) => never
-
-function parseParts(text: string, entities: readonly Entity[], fail: Fail): Right[] {
+function parseParts(text: string, collections: readonly Collection[], fail: Fail): Right[] {
   const [address = '', after, ...more] = text.split(BECOMES)
   if (LISTED.test(text)) fail('give rights of this form to --rights.')
   if (more.length > 0) fail('it has "becomes" twice. In a value, write spaces as %20.')
   const [, word = '', collection = '', query = ''] = RIGHT.exec(address) ?? fail(`a right is ${FORM}.`)
   const verbs = verbsOf(word, fail)
-  const entity = entityOf(collection, entities, fail)
+  const entity = collectionOf(collection, collections, fail)
+  if (isNamedView(entity) && !verbs.includes('read'))
+    fail(`${entity.plural} is read-only, since it is a view: give a right to ${word.toLowerCase()} ${entity.base.plural}.`)
   const { filters, fields } = parseConditions(entity, query, fail)
   if (after !== undefined && word.toLowerCase() !== 'update') fail('only update has "becomes".')
   if (fields !== null && verbs.includes('delete'))
@@ -80,17 +96,35 @@ function verbsOf(word: string, fail: Fail): readonly Verb[] {
   return fail(`a right begins with ${listed(known, 'or')}.${method ? ` For ${word} write ${method}.` : suggest(word, known)}`)
 }
 
-function entityOf(collection: string, entities: readonly Entity[], fail: Fail): Entity {
-  const found = entities.find(({ plural }) => plural.toLowerCase() === collection.toLowerCase())
+/** Finds an entity or a named view by its path. */
+export function collectionOf<Of extends Collection>(name: string, collections: readonly Of[], fail: Fail): Of {
+  const found = collections.find(({ plural }) => plural.toLowerCase() === name.toLowerCase())
   if (found) return found
-  if (collection === '*') fail('a right names one collection: give one for each, or --rights *:read.')
-  const plurals = entities.map(({ plural }) => plural)
-  const hint = suggest(collection, plurals) || ` There are ${plurals.join(', ')}.`
-  return fail(`there is no collection "${excerpt(collection)}".${hint}`)
+  if (name === '*') fail('a right names one collection: give one for each, or --rights *:read.')
+  const plurals = collections.map(({ plural }) => plural)
+  const hint = suggest(name, plurals) || ` There are ${plurals.join(', ')}.`
+  return fail(`there is no collection "${excerpt(name)}".${hint}`)
+}
+
+/**
+ * Returns what filters can name: all properties of the entity, also in a right to a named view, since the filters of a right may
+ * name properties that it does not show.
+ */
+function filteredView(collection: Collection): View {
+  const whole = wholeView(baseOf(collection))
+  return isNamedView(collection) ? { ...whole, name: collection.name, plural: collection.plural } : whole
+}
+
+/** Returns what `fields` can name. */
+function shownView(collection: Collection): View {
+  const whole = wholeView(baseOf(collection))
+  if (!isNamedView(collection)) return whole
+  return viewOf(collection, new Set(collection.properties), [], '', { related: whole.related, relatedText: '' })
 }
 
 /** Parses the filters, and the text of `fields`; null if there is none. */
-function parseConditions(entity: Entity, query: string, fail: Fail) {
+export function parseConditions(entity: Collection, query: string, fail: Fail) {
+  const filtered = filteredView(entity)
   const filters: Filter[] = []
   let fields: string | null = null
   for (const parameter of parseQueryString(query)) {
@@ -98,12 +132,12 @@ function parseConditions(entity: Entity, query: string, fail: Fail) {
     const meaningless = WITHOUT_MEANING.find((one) => one.toLowerCase() === name.toLowerCase())
     if (name.toLowerCase() === 'fields') fields = fields === null ? value : `${fields},${value}`
     else if (meaningless) fail(`a right has filters and fields; ${meaningless} has no meaning in it.`)
-    else addFilter(filters, parseFilter(wholeView(entity), parameter, ['fields']))
+    else addFilter(filters, parseFilter(filtered, parameter, ['fields']))
   }
   return { filters, fields }
 }
 
-function parseBecomes(entity: Entity, query: string, fail: Fail): readonly Filter[] {
+function parseBecomes(entity: Collection, query: string, fail: Fail): readonly Filter[] {
   const { filters, fields } = parseConditions(entity, query, fail)
   if (fields !== null) fail('put fields before "becomes".')
   if (filters.length === 0) fail('"becomes" needs a filter after it, such as becomes Status=Approved.')
@@ -111,8 +145,8 @@ function parseBecomes(entity: Entity, query: string, fail: Fail): readonly Filte
 }
 
 /** Properties that the right names, in the entity's order. An object is all its parts, to write those that clients write. */
-function propertiesOf(entity: Entity, verb: Verb, fields: string, fail: Fail): readonly Property[] {
-  const { properties = [], related = [] } = parseFields(wholeView(entity), fields) ?? {}
+export function propertiesOf(entity: Collection, verb: Verb, fields: string, fail: Fail): readonly Property[] {
+  const { properties = [], related = [] } = parseFields(shownView(entity), fields) ?? {}
   for (const { name, related: path } of related) {
     let last = path as RelatedPath
     while (last.property.related) last = last.property.related

@@ -1,16 +1,23 @@
 // The canonical text of a right: names as the entity spells them, values as the query string needs them.
 import type { Right } from '../model/access.ts'
+import type { Property } from '../model/entity.ts'
+import type { Collection } from '../model/namedView.ts'
 import { equality, prefixes } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
 
 /** Prints a right, so that parsing the text gives the same right. */
 export function printRight({ verb, entity, filters, properties, becomes }: Omit<Right, 'text'>): string {
+  const after = becomes === null ? '' : ` becomes ${becomes.map(printFilter).join('&')}`
+  return `${verb} ${printAddress(entity, filters, properties)}${after}`
+}
+
+/** Prints the address of a list. `properties`: null for all. */
+export function printAddress({ plural }: Collection, filters: readonly Filter[], properties: readonly Property[] | null): string {
   const conditions = filters.map(printFilter)
   // Parts of an object one by one: its name would also stand for parts that are declared later.
   const fields = properties === null ? [] : [`fields=${properties.map(({ name }) => name).join()}`]
   const query = [...conditions, ...fields].join('&')
-  const after = becomes === null ? '' : ` becomes ${becomes.map(printFilter).join('&')}`
-  return `${verb} ${entity.plural}${query === '' ? '' : `?${query}`}${after}`
+  return query === '' ? plural : `${plural}?${query}`
 }
 
 /** Prints a filter as a parameter; `[]` as one for each value. */

@@ -4,8 +4,9 @@ import type { Entity } from '../model/entity.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { LruCache } from '../model/lruCache.ts'
 import { memoize } from '../model/memoize.ts'
+import { type Collection, isNamedView, type NamedView } from '../model/namedView.ts'
 import { type Action, allows, readRights } from '../model/rights.ts'
-import { accessOf, ReadViews, wholeAccess } from './accesses.ts'
+import { accessOf, ReadViews, readAccess, wholeAccess } from './accesses.ts'
 import { checkRights } from './checks.ts'
 import { parseRight, RightError } from './grammar.ts'
 
@@ -18,14 +19,22 @@ export class RightsReader {
   /** Rights by their lines, so that keys whose texts differ in one right share the views of the others. */
   private readonly lines = new LruCache<readonly Right[]>(2 * KEPT_MAX, () => 1)
 
-  constructor(private readonly entities: readonly Entity[]) {}
+  private readonly collections: readonly Collection[]
+
+  /** `views`: the named views of the server, to which there can be rights, too. */
+  constructor(
+    private readonly entities: readonly Entity[],
+    private readonly views: readonly NamedView[] = [],
+  ) {
+    this.collections = [...entities, ...views]
+  }
 
   read({ rights, addresses }: Pick<KeyRecord, 'rights' | 'addresses'>): GrantedRights {
     const text = addresses ?? rights
     const key = `${addresses === null ? 'list' : 'addresses'} ${text}`
     const kept = this.kept.get(key)
     if (kept) return kept
-    const made = addresses === null ? new WholeRights(rights, this.entities) : this.readAddresses(addresses)
+    const made = addresses === null ? new WholeRights(rights, this.entities, this.views) : this.readAddresses(addresses)
     this.kept.set(key, made)
     return made
   }
@@ -34,57 +43,65 @@ export class RightsReader {
     try {
       const rights = text.split('\n').flatMap((line) => this.readLine(line))
       checkRights(rights, this.entities)
-      return new NarrowRights(text, rights, null, this.entities)
+      return new NarrowRights(text, rights, null, this.entities, this.views)
     } catch (error) {
       if (!(error instanceof RightError)) throw error
-      return new NarrowRights(text, [], error.message, this.entities)
+      return new NarrowRights(text, [], error.message, this.entities, this.views)
     }
   }
 
   private readLine(line: string): readonly Right[] {
     const kept = this.lines.get(line)
     if (kept) return kept
-    const rights = parseRight(line, this.entities)
+    const rights = parseRight(line, this.collections)
     this.lines.set(line, rights)
     return rights
   }
 }
 
-/** Rights to whole entities, as `Companies:read,*:write`. */
+/** Rights to whole entities, as `Companies:read,*:write`. `*:read` is the right to read named views, too. */
 class WholeRights implements GrantedRights {
   readonly fault = null
   readonly text: string
   private made: readonly Right[] | null = null
   private readonly allowed: ReturnType<typeof readRights>
   private readonly accesses = new Map<string, Access>()
-  private readonly views = new ReadViews((entity) =>
-    allows(this.allowed, entity.plural, 'read') ? wholeReadOf(entity) : undefined,
-  )
+  private readonly views = new ReadViews((collection) => (this.mayRead(collection) ? wholeReadOf(collection) : undefined))
 
   constructor(
     list: string,
     private readonly entities: readonly Entity[],
+    private readonly namedViews: readonly NamedView[],
   ) {
     this.allowed = readRights(list)
     this.text = list.replaceAll(',', '\n')
   }
 
   get rights(): readonly Right[] {
-    this.made ??= this.entities.flatMap((entity) =>
-      VERBS.filter((verb) => allows(this.allowed, entity.plural, actionOf(verb))).map((verb) => wholeRight(entity, verb)),
-    )
+    this.made ??= [
+      ...this.entities.flatMap((entity) =>
+        VERBS.filter((verb) => allows(this.allowed, entity.plural, actionOf(verb))).map((verb) => wholeRight(entity, verb)),
+      ),
+      ...this.namedViews.filter((view) => this.mayRead(view)).map((view) => wholeRight(view, 'read')),
+    ]
     return this.made
   }
 
-  accessTo(entity: Entity): Access {
-    const read = this.views.of(entity)
-    const access = wholeAccess(entity, read !== null, allows(this.allowed, entity.plural, 'write'))
-    if (read === access.read) return access
-    // Paths lead from it to fewer entities.
-    return this.accesses.getOrInsertComputed(entity.name, () => ({ ...access, read }))
+  /** A named view is read by `*:read` alone: its name in a list would be that of an entity which has gone. */
+  private mayRead(collection: Collection): boolean {
+    return allows(this.allowed, isNamedView(collection) ? '*' : collection.plural, 'read')
   }
 
-  refusal({ plural }: Entity, verb: Verb): string {
+  accessTo(collection: Collection): Access {
+    const read = this.views.of(collection)
+    if (isNamedView(collection)) return readAccess(collection, read)
+    const access = wholeAccess(collection, read !== null, allows(this.allowed, collection.plural, 'write'))
+    if (read === access.read) return access
+    // Paths lead from it to fewer entities.
+    return this.accesses.getOrInsertComputed(collection.name, () => ({ ...access, read }))
+  }
+
+  refusal({ plural }: Collection, verb: Verb): string {
     return `The key does not have the right ${plural}:${actionOf(verb)}.`
   }
 }
@@ -93,33 +110,38 @@ function actionOf(verb: Verb): Action {
   return verb === 'read' ? 'read' : 'write'
 }
 
-/** The right to read a whole entity, always the same object. */
-const wholeReadOf = memoize((entity: Entity) => wholeRight(entity, 'read'))
+/** The right to read a whole entity or named view, always the same object. */
+const wholeReadOf = memoize((collection: Collection) => wholeRight(collection, 'read'))
 
-function wholeRight(entity: Entity, verb: Verb): Right {
+function wholeRight(entity: Collection, verb: Verb): Right {
   return { verb, entity, filters: [], properties: null, becomes: null, text: `${verb} ${entity.plural}` }
 }
 
-/** Rights to some rows and properties: at most one for each verb and entity. */
+/** Rights to some rows and properties: at most one for each verb and collection. */
 class NarrowRights implements GrantedRights {
   private readonly accesses = new Map<string, Access>()
-  private readonly views = new ReadViews((entity) => this.find(entity, 'read'))
+  private readonly views = new ReadViews((collection) => this.find(collection, 'read'))
 
   constructor(
     readonly text: string,
     readonly rights: readonly Right[],
     readonly fault: string | null,
     private readonly entities: readonly Entity[],
+    private readonly namedViews: readonly NamedView[],
   ) {}
 
-  accessTo(entity: Entity): Access {
-    return this.accesses.getOrInsertComputed(entity.name, () => accessOf(entity, this.views.of(entity), this.find, this.entities))
+  accessTo(collection: Collection): Access {
+    return this.accesses.getOrInsertComputed(collection.name, () => {
+      const read = this.views.of(collection)
+      if (isNamedView(collection)) return readAccess(collection, read)
+      return accessOf(collection, read, this.find, this.entities, this.namedViews)
+    })
   }
 
-  refusal({ plural }: Entity, verb: Verb): string {
+  refusal({ plural }: Collection, verb: Verb): string {
     return `The key does not have the right ${verb} ${plural}.`
   }
 
-  private readonly find = (entity: Entity, verb: Verb) =>
-    this.rights.find((right) => right.entity.name === entity.name && right.verb === verb)
+  private readonly find = (collection: Collection, verb: Verb) =>
+    this.rights.find((right) => right.entity.name === collection.name && right.verb === verb)
 }
