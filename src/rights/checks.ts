@@ -1,15 +1,16 @@
 // Checks of rights when they are given: each must be able to do what it says, and none may tell what the key cannot read.
-import type { Right, Verb } from '../model/access.ts'
+import type { Right } from '../model/access.ts'
 import { writableSourcesOf } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { JsonNumber, Mismatch } from '../model/kinds.ts'
-import { baseOf, type Collection, type NamedView } from '../model/namedView.ts'
+import { baseOf, type NamedView } from '../model/namedView.ts'
 import { type Filter, ownProperty } from '../model/query.ts'
 import { listed } from '../parse/names.ts'
-import { afterUpdate, isFixed, isPreset, presetsOf, rowFiltersOf, settableOf } from './accesses.ts'
+import { afterUpdate, isFixed, isPreset, rowFiltersOf, settableOf } from './accesses.ts'
 import { contradictionOf, valuesOf } from './contradictions.ts'
 import { parseRight, RightError } from './grammar.ts'
+import { isOpen } from './openFilter.ts'
 import { printFilter } from './print.ts'
 
 /** Parses and checks the rights that a key shall have. @throws RightError that names the faulty right */
@@ -22,22 +23,38 @@ export function parseRights(texts: readonly string[], entities: readonly Entity[
 
 /** Checks all rights of a key together. @throws RightError */
 export function checkRights(rights: readonly Right[], entities: readonly Entity[]): void {
-  const find = (entity: Collection, verb: Verb) => rights.find((right) => right.entity === entity && right.verb === verb)
-  for (const right of rights)
-    if (find(right.entity, right.verb) !== right)
-      fail(right, `there is another right to ${right.verb} ${right.entity.plural}: a key has one for each verb and collection.`)
-  for (const right of rights) {
-    const read = find(right.entity, 'read') ?? null
-    const contradiction = contradictionOf(rowFiltersOf(right)) ?? contradictionOf(right.becomes ?? [])
-    if (contradiction !== null) fail(right, contradiction)
-    if (right.verb === 'create') checkCreate(right)
-    if (right.verb === 'update') {
-      checkUpdate(right)
-      checkRules(right, read)
-      checkExpressions(right, read, rights, entities)
-    }
-    if (right.verb === 'create' || right.verb === 'update') checkCopies(right, rights, entities)
+  for (const right of rights) checkSingle(right, rights)
+  for (const right of rights) checkRight(right, { possible: rights, certain: rights }, entities)
+}
+
+/** Checks that no right before it has the same verb and collection. @throws RightError */
+export function checkSingle(right: Right, rights: readonly Right[]): void {
+  const { verb, entity } = right
+  if (rights.find((other) => other.entity === entity && other.verb === verb) !== right)
+    fail(right, `there is another right to ${verb} ${entity.plural}: a key has one for each verb and collection.`)
+}
+
+/** Rights that are held together with one. */
+export interface HeldRights {
+  /** Those that may be held with it, at least once. */
+  readonly possible: readonly Right[]
+  /** Those that are always held with it. */
+  readonly certain: readonly Right[]
+}
+
+/** Checks one right beside those that are held with it. @throws RightError */
+export function checkRight(right: Right, held: HeldRights, entities: readonly Entity[]): void {
+  const { verb } = right
+  const contradiction = contradictionOf(rowFiltersOf(right)) ?? contradictionOf(right.becomes ?? [])
+  if (contradiction !== null) fail(right, contradiction)
+  if (verb === 'create') checkCreate(right)
+  if (verb === 'update') {
+    const reads = held.certain.filter((other) => other.verb === 'read' && other.entity === right.entity)
+    checkUpdate(right)
+    checkRules(right, reads)
+    checkExpressions(right, reads, held.possible, entities)
   }
+  if (verb === 'create' || verb === 'update') checkCopies(right, held, entities)
 }
 
 function fail({ text }: Right, message: string): never {
@@ -48,32 +65,32 @@ function fail({ text }: Right, message: string): never {
 function checkCreate(right: Right) {
   const { entity, filters } = right
   const settable = settableOf(right)
-  const presets = presetsOf(right)
+  const presets = new Set(filters.filter(isPreset).map(({ property }) => property))
   for (const filter of filters) {
     const { property } = filter
     const { name } = checkWritten(right, property, 'A new row is checked before it is stored')
     if (!isPreset(filter) && !settable.has(ownProperty(property)) && !presets.has(ownProperty(property)))
       fail(right, `no new row has a value of ${name}: add it to fields, or set it, as in ${name}=<value>.`)
   }
-  for (const [property, value] of presets) checkPreset(right, property, value)
+  for (const filter of filters) {
+    const fault = isPreset(filter) && !isOpen(filter) ? presetFault(filter) : null
+    if (fault !== null) fail(right, fault)
+  }
   const lacking = entity.required.filter((property) => !settable.has(property) && !presets.has(property))
   if (lacking.length === 0) return
   const names = lacking.map(({ name }) => name)
   fail(right, `a row needs ${listed(names, 'and')}: add it to fields, or set it, as in ${names[0]}=<value>.`)
 }
 
-/** Checks that the value which the right sets may be stored. */
-function checkPreset(right: Right, property: Property, value: string | null) {
-  const { name, kind, required } = property
-  if (value === null) {
-    if (required || !kind.nullable) fail(right, `${name} cannot be empty: it must be ${kind.allowed}.`)
-    return
-  }
+/** Says why a value that a right sets cannot be stored; null if it can. */
+export function presetFault({ property: { name, kind, required }, value }: Filter): string | null {
+  if (value === null) return required || !kind.nullable ? `${name} cannot be empty: it must be ${kind.allowed}.` : null
   try {
     if (kind.name === 'integer' || kind.name === 'decimal') kind.parseJson(new JsonNumber(value))
     else kind.parseJson(kind.name === 'boolean' ? value === 'true' : value)
+    return null
   } catch (error) {
-    if (error instanceof Mismatch) fail(right, `it sets ${name}, which ${error.message}.`)
+    if (error instanceof Mismatch) return `it sets ${name}, which ${error.message}.`
     throw error
   }
 }
@@ -122,23 +139,22 @@ function insteadOf(entity: Entity, property: Property): string {
  * Checks rules such as that `End` is not before `Start`: who may change one of two values, and cannot read the other, finds it
  * out by trying.
  */
-function checkRules(right: Right, read: Right | null) {
+function checkRules(right: Right, reads: readonly Right[]) {
   const settable = settableOf(right)
   for (const { later, earlier } of right.entity.rules) {
     if (!settable.has(later) && !settable.has(earlier)) continue
     const rule = `${later.name} must not be before ${earlier.name}`
     const pair = `${earlier.name},${later.name}`
-    const hidden = [earlier, later].filter((property) => read === null || !isVisible(read, property))
-    if (hidden.length > 0)
+    if (hiddenIn(reads, [earlier, later]).length > 0)
       fail(
         right,
-        `${rule}, so a key that may change one must be able to read both: ${toRead(read, pair)}, or leave both out of fields.`,
+        `${rule}, so who may change one must be able to read both: ${toRead(reads, pair)}, or leave both out of fields.`,
       )
-    const wider = read?.filters.find((filter) => !right.filters.some((given) => implies(given, filter)))
+    const wider = widerThan(reads, right)
     if (wider)
       fail(
         right,
-        `${rule}, so a key that may change one must be able to read the row: add ${printFilter(wider)}, as in the right to read, or leave both out of fields.`,
+        `${rule}, so who may change one must be able to read the row: add ${printFilter(wider)}, as in the right to read, or leave both out of fields.`,
       )
   }
 }
@@ -147,7 +163,7 @@ function checkRules(right: Right, read: Right | null) {
  * Checks copied properties: who may set a reference, and sees what is copied along it, sees that of every row that the reference
  * may name. So the key must be able to read it there: in the other entity, and in all views of it, whose rows its rights narrow.
  */
-function checkCopies(right: Right, rights: readonly Right[], entities: readonly Entity[]) {
+function checkCopies(right: Right, { possible, certain }: HeldRights, entities: readonly Entity[]) {
   const after = right.verb === 'create' ? right.filters : afterUpdate(right)
   for (const property of settableOf(right)) {
     const { reference } = property
@@ -155,11 +171,12 @@ function checkCopies(right: Right, rights: readonly Right[], entities: readonly 
     const referred = entities.find(({ name }) => name === reference?.entity)
     const source = referred?.properties.find(({ column }) => column === reference?.copy?.source)
     if (!copy || !referred || !source || isFixed(property, after)) continue
-    const readers = rights.filter((other) => other.verb === 'read' && baseOf(other.entity) === referred)
-    const mayRead = readers.length > 0 && readers.every((reader) => isVisible(reader, source))
-    const seen = shownBy(right.entity, copy, entities).find((one) => rights.some((other) => shows(other, one)))
+    const isReader = (other: Right) => other.verb === 'read' && baseOf(other.entity) === referred
+    // Each right to read widens what the reference may name; without any it may name every row.
+    const mayRead = certain.some(isReader) && possible.filter(isReader).every((reader) => isVisible(reader, source))
+    const seen = shownBy(right.entity, copy, entities).find((one) => possible.some((other) => shows(other, one)))
     if (seen === undefined || mayRead) continue
-    const showing = rights.find((other) => shows(other, seen)) as Right
+    const showing = possible.find((other) => shows(other, seen)) as Right
     const remedy = `give a right to read ${referred.plural} with fields=${source.name}, or leave ${seen.name} out of its rights to ${showing.entity.plural}`
     fail(right, `who sets ${property.name} and sees ${seen.name} learns ${source.name} of all ${referred.plural}: ${remedy}.`)
   }
@@ -169,17 +186,20 @@ function checkCopies(right: Right, rights: readonly Right[], entities: readonly 
  * Checks properties that an expression computes, as a display name that shows the first name only without a nickname: who may set
  * one source, and sees the result, brings the others to light.
  */
-function checkExpressions(right: Right, read: Right | null, rights: readonly Right[], entities: readonly Entity[]) {
+function checkExpressions(right: Right, reads: readonly Right[], possible: readonly Right[], entities: readonly Entity[]) {
   const settable = settableOf(right)
   const { entity } = right
   for (const computed of entity.properties) {
     const sources = sourcesOf(entity, computed)
     const set = sources.find((source) => settable.has(source))
     if (computed.computedBy === null || set === undefined) continue
-    const seen = shownBy(entity, computed, entities).find((property) => rights.some((other) => shows(other, property)))
+    const seen = shownBy(entity, computed, entities).find((property) => possible.some((other) => shows(other, property)))
     if (seen === undefined) continue
-    const hidden = sources.filter((source) => source !== set && (read === null || !isVisible(read, source)))
-    const wider = read?.filters.find((filter) => !right.filters.some((given) => implies(given, filter)))
+    const hidden = hiddenIn(
+      reads,
+      sources.filter((source) => source !== set),
+    )
+    const wider = widerThan(reads, right)
     if (hidden.length === 0 && wider)
       fail(
         right,
@@ -190,7 +210,7 @@ function checkExpressions(right: Right, read: Right | null, rights: readonly Rig
       hidden.map(({ name }) => name),
       'and',
     )
-    const remedy = `${toRead(read, hidden.map(({ name }) => name).join())}, or leave ${set.name} out of fields`
+    const remedy = `${toRead(reads, hidden.map(({ name }) => name).join())}, or leave ${set.name} out of fields`
     fail(right, `who sets ${set.name} and sees ${seen.name} learns ${names}: ${remedy}.`)
   }
 }
@@ -224,19 +244,33 @@ function endOf(property: Property): Property {
   return property.related ? endOf(property.related.property) : property
 }
 
-/** Advice to let the key read properties: a key has one right to read each collection. */
-function toRead(read: Right | null, names: string): string {
-  return read === null ? `give a right to read with fields=${names}` : `add ${names} to the fields of its right to read`
+/** Advice to let the key read properties. */
+function toRead(reads: readonly Right[], names: string): string {
+  return reads.length === 0 ? `give a right to read with fields=${names}` : `add ${names} to the fields of its right to read`
+}
+
+/** Returns which of the properties none of the rights shows. */
+function hiddenIn(reads: readonly Right[], properties: readonly Property[]): readonly Property[] {
+  return properties.filter((property) => !reads.some((read) => isVisible(read, property)))
+}
+
+/** Returns a filter that keeps the rights to read from showing each row that the right may change; undefined if one shows all. */
+function widerThan(reads: readonly Right[], right: Right): Filter | undefined {
+  const missing = reads.map((read) => read.filters.find((filter) => !right.filters.some((given) => implies(given, filter))))
+  return missing.includes(undefined) ? undefined : missing[0]
 }
 
 function isVisible({ properties, entity }: Right, property: Property): boolean {
-  return property === entity.id || properties === null || properties.includes(property)
+  return property === entity.id || (properties ?? entity.properties).includes(property)
 }
 
 /** Returns whether each row that matches `given` certainly matches `wanted`. */
 function implies(given: Filter, wanted: Filter): boolean {
   if (given.property !== wanted.property) return false
-  if (given.operator === wanted.operator && given.value === wanted.value) return true
+  const isSame = given.operator === wanted.operator
+  if (isOpen(given) || isOpen(wanted))
+    return isSame && isOpen(given) && isOpen(wanted) && given.variable.name === wanted.variable.name
+  if (isSame && given.value === wanted.value) return true
   const values = valuesOf(given)
   const admitted = valuesOf(wanted)
   return values !== null && admitted !== null && values.every((value) => admitted.includes(value))

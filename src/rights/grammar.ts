@@ -31,12 +31,21 @@ const BECOMES = /\s+becomes(?:\s+|$)/
 /** Parameters of lists and summaries that have no meaning in a right. */
 const WITHOUT_MEANING = [...RESERVED_PARAMETERS.filter((name) => name !== 'fields'), 'groupBy', ...AGGREGATES]
 
+/** Reads a filter of a right. The roles file has variables in place of operands. */
+export type ReadFilter = typeof parseFilter
+
 /**
  * Parses one right to an entity or a named view, as typed or as stored. `write` gives three: create, update and delete. @throws
  * RightError
  */
-export function parseRight(text: string, collections: readonly Collection[]): Right[] {
-  return parseText(text, 'a right', (trimmed, fail) => parseParts(trimmed, collections, fail))
+export function parseRight(text: string, collections: readonly Collection[], readFilter: ReadFilter = parseFilter): Right[] {
+  return parseText(text, 'a right', (trimmed, fail) => parseParts(trimmed, collections, { fail, readFilter }))
+}
+
+/** How the parts of a right are read, and errors raised. */
+interface Reading {
+  readonly fail: Fail
+  readonly readFilter: ReadFilter
 }
 
 /** Raises an error about a text. */
@@ -65,7 +74,8 @@ export function parseText<Parsed extends { readonly text: string }>(
   }
 }
 
-function parseParts(text: string, collections: readonly Collection[], fail: Fail): Right[] {
+function parseParts(text: string, collections: readonly Collection[], reading: Reading): Right[] {
+  const { fail } = reading
   const [address = '', after, ...more] = text.split(BECOMES)
   if (LISTED.test(text)) fail('give rights of this form to --rights.')
   if (more.length > 0) fail('it has "becomes" twice. In a value, write spaces as %20.')
@@ -74,11 +84,11 @@ function parseParts(text: string, collections: readonly Collection[], fail: Fail
   const entity = collectionOf(collection, collections, fail)
   if (isNamedView(entity) && !verbs.includes('read'))
     fail(`${entity.plural} is read-only, since it is a view: give a right to ${word.toLowerCase()} ${entity.base.plural}.`)
-  const { filters, fields } = parseConditions(entity, query, fail)
+  const { filters, fields } = parseConditions(entity, query, reading)
   if (after !== undefined && word.toLowerCase() !== 'update') fail('only update has "becomes".')
   if (fields !== null && verbs.includes('delete'))
     fail('a deletion removes whole rows: give create and update with fields, and delete without.')
-  const becomes = after === undefined ? null : parseBecomes(entity, after, fail)
+  const becomes = after === undefined ? null : parseBecomes(entity, after, reading)
   return verbs.map((verb) => {
     const properties = fields === null ? null : propertiesOf(entity, verb, fields, fail)
     const right = { verb, entity, filters, properties, becomes }
@@ -123,7 +133,7 @@ function shownView(collection: Collection): View {
 }
 
 /** Parses the filters, and the text of `fields`; null if there is none. */
-export function parseConditions(entity: Collection, query: string, fail: Fail) {
+export function parseConditions(entity: Collection, query: string, { fail, readFilter }: Reading) {
   const filtered = filteredView(entity)
   const filters: Filter[] = []
   let fields: string | null = null
@@ -132,13 +142,14 @@ export function parseConditions(entity: Collection, query: string, fail: Fail) {
     const meaningless = WITHOUT_MEANING.find((one) => one.toLowerCase() === name.toLowerCase())
     if (name.toLowerCase() === 'fields') fields = fields === null ? value : `${fields},${value}`
     else if (meaningless) fail(`a right has filters and fields; ${meaningless} has no meaning in it.`)
-    else addFilter(filters, parseFilter(filtered, parameter, ['fields']))
+    else addFilter(filters, readFilter(filtered, parameter, ['fields']))
   }
   return { filters, fields }
 }
 
-function parseBecomes(entity: Collection, query: string, fail: Fail): readonly Filter[] {
-  const { filters, fields } = parseConditions(entity, query, fail)
+function parseBecomes(entity: Collection, query: string, reading: Reading): readonly Filter[] {
+  const { fail } = reading
+  const { filters, fields } = parseConditions(entity, query, reading)
   if (fields !== null) fail('put fields before "becomes".')
   if (filters.length === 0) fail('"becomes" needs a filter after it, such as becomes Status=Approved.')
   return filters

@@ -5,6 +5,7 @@ import { type Collection, isNamedView, type NamedView } from '../model/namedView
 import { NAME_ENDS, OWN_PATHS, RESERVED_TYPES } from '../model/names.ts'
 import type { Filter } from '../model/query.ts'
 import { withProperties } from '../model/view.ts'
+import { parseFilter } from '../parse/filter.ts'
 import { contradictionOf } from './contradictions.ts'
 import { collectionOf, type Fail, parseConditions, parseText, propertiesOf } from './grammar.ts'
 import { printAddress } from './print.ts'
@@ -28,7 +29,7 @@ function parseView(name: string, address: string, collections: readonly Collecti
   const [, collection = '', query = ''] = ADDRESS.exec(address) ?? fail(`a view is ${FORM}.`)
   const named = collectionOf(collection, collections, fail)
   if (isNamedView(named)) fail(`a view shows rows of an entity, and ${named.plural} is a view of ${named.base.plural}.`)
-  const { filters, fields } = parseConditions(named, query, fail)
+  const { filters, fields } = parseConditions(named, query, { fail, readFilter: parseFilter })
   const contradiction = contradictionOf(filters)
   if (contradiction !== null) fail(contradiction)
   const properties = fields === null ? null : propertiesOf(named, 'read', fields, fail)

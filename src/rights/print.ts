@@ -4,6 +4,7 @@ import type { Property } from '../model/entity.ts'
 import type { Collection } from '../model/namedView.ts'
 import { equality, prefixes } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
+import { isOpen, type OpenFilter } from './openFilter.ts'
 
 /** Prints a right, so that parsing the text gives the same right. */
 export function printRight({ verb, entity, filters, properties, becomes }: Omit<Right, 'text'>): string {
@@ -21,7 +22,10 @@ export function printAddress({ plural }: Collection, filters: readonly Filter[],
 }
 
 /** Prints a filter as a parameter; `[]` as one for each value. */
-export function printFilter({ property, operator, value, anyOf }: Filter): string {
+export function printFilter(filter: Filter): string {
+  const { property, operator } = filter
+  if (isOpen(filter)) return printOpen(filter)
+  const { value, anyOf } = filter
   if (anyOf) return anyOf.map((one) => `${property.name}${operator.sign}=${encode(one ?? '')}`).join('&')
   if (operator.sign.startsWith('[')) return `${property.name}${operator.sign}=${encode(value ?? '')}`
   // A value such as `>5` would else be read as an operator.
@@ -29,8 +33,14 @@ export function printFilter({ property, operator, value, anyOf }: Filter): strin
   return `${property.name}=${isPlain ? '' : operator.sign}${encode(value ?? '')}`
 }
 
-/** Characters with a meaning in a query string or a shell's line, and those that nobody sees. */
-const ENCODED = /[%&+#\p{C}\p{Z}]+/gu
+function printOpen({ property, operator, variable }: OpenFilter): string {
+  const isPlain = operator === equality
+  const sign = operator.sign.startsWith('[') ? `${operator.sign}=` : `=${isPlain ? '' : operator.sign}`
+  return `${property.name}${sign}{${variable.name}}`
+}
+
+/** Characters with a meaning in a query string, the roles file or a shell's line, and those that nobody sees. */
+const ENCODED = /[%&+#{}\p{C}\p{Z}]+/gu
 
 function encode(value: string): string {
   return value.replace(ENCODED, (text) => encodeURIComponent(text))

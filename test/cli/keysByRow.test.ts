@@ -70,10 +70,7 @@ describe('keys create --right', () => {
     [['--right', 'read Absnces'], 'there is no collection "Absnces". Did you mean Absences?'],
     [['--right', 'raed Absences'], 'a right begins with read, create, update, delete or write. Did you mean read?'],
     [['--right', 'read Absences', '--right', 'read Absences?Status=A'], 'there is another right to read Absences'],
-    [
-      ['--right', 'update Absences?fields=End'],
-      'End must not be before Start, so a key that may change one must be able to read both',
-    ],
+    [['--right', 'update Absences?fields=End'], 'End must not be before Start, so who may change one must be able to read both'],
     [['--right', 'Absences:read'], 'give rights of this form to --rights.'],
     ...['14', '0d', '3651d', 'tomorrow', '1y'].map(
       (time) =>

@@ -186,14 +186,14 @@ describe('a rule between two values', () => {
   test.each([
     [
       ['update Absences?fields=End'],
-      `${rule}, so a key that may change one must be able to read both: give a right to read with fields=Start,End`,
+      `${rule}, so who may change one must be able to read both: give a right to read with fields=Start,End`,
     ],
     [['update Absences'], rule],
     [['read Absences?fields=End', 'update Absences?fields=End'], rule],
     [['read Absences?fields=Start', 'update Absences?fields=Start,Reason'], rule],
     [
       ['read Absences?Status=Approved', 'update Absences?fields=Start', 'read Employees'],
-      `${rule}, so a key that may change one must be able to read the row: add Status=Approved, as in the right to read`,
+      `${rule}, so who may change one must be able to read the row: add Status=Approved, as in the right to read`,
     ],
     [['read Absences?Status=A', 'update Absences?Status[]=A&Status[]=B&fields=End', 'read Employees'], 'add Status=A'],
     [['read Absences?Status=A', 'update Absences?Type=A&fields=End', 'read Employees'], 'add Status=A'],
