@@ -1,7 +1,7 @@
 // Comparisons of rows with a guard: which conditions a refused write failed, and whether an answer may show a row.
 import type { Guard } from '../model/access.ts'
 import type { Entity, Property } from '../model/entity.ts'
-import { type Assignments, type Filter, isOfOtherRows, ownProperty } from '../model/query.ts'
+import { type Assignments, type Filter, isOfOtherRows, ownProperties } from '../model/query.ts'
 import {
   arrayText,
   integer,
@@ -106,7 +106,7 @@ function allTrue(conditions: readonly Sql[]): Sql {
 export function compileReadable({ whole: entity, properties: shown, filters }: View, rows: readonly Row[]): Statement {
   // Other rows were not stored, so nobody knows whether the row matched by them: its visible values must still be as they were.
   const unchanged = filters.some(isOfOtherRows) ? shown : []
-  const properties = [...new Set([entity.id, ...filters.map(({ property }) => ownProperty(property)), ...unchanged])]
+  const properties = [...new Set([entity.id, ...filters.flatMap(ownProperties), ...unchanged])]
   const operands = properties.map(({ kind }) => ({ param: param(null), type: kind.columnType }))
   const arrays = properties.map((property) => {
     const index = entity.properties.indexOf(property)

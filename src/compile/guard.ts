@@ -4,10 +4,10 @@ import { selfCopiesOf } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { foldSql } from '../model/fold.ts'
 import { isText } from '../model/kinds.ts'
-import { type Filter, ownProperty } from '../model/query.ts'
+import type { Filter } from '../model/query.ts'
 import { join, name, type Param, param, type Sql, sql, typeName } from '../model/sql.ts'
 import type { Operand } from './batch.ts'
-import { compileFilter } from './matching.ts'
+import { compileFilter, type RowSql } from './matching.ts'
 import { valuesOf } from './parts.ts'
 
 /** Value of a property in SQL: a column of a row, or what a write sets. */
@@ -136,16 +136,10 @@ export function referredRows(table: string, conditions: readonly Condition[], al
   return sql`(select * from ${name(table)} where ${matched}) as ${alias ?? name(table)}`
 }
 
-/** Compiles a condition on a value. */
-function compileCondition({ filter, operands }: Condition, value: ValueOf): Sql {
-  const { property, operator } = filter
-  const compared = value(ownProperty(property))
-  const folded = operator.folded === null || property.related !== null ? null : foldSql(compared)
-  return compileFilter(filter, compared, folded, operands)
-}
-
 export function conditionsOf(conditions: readonly Condition[], value: ValueOf): Sql[] {
-  return conditions.map((condition) => compileCondition(condition, value))
+  const foldedOf = (property: Property) => foldSql(value(property))
+  const row: RowSql = { valueOf: value, foldedOf, isSearched: false, hasIdArrays: false }
+  return conditions.map(({ filter, operands }) => compileFilter(filter, operands, row))
 }
 
 /** Joins alternatives by `or`. If one has no conditions, there is nothing to check; without alternatives no row matches. */

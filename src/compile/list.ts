@@ -59,7 +59,7 @@ function relatedOf({ choice }: ListQuery): readonly Property[] {
 /** Batches only quick lists: first pages of the children of one row. */
 function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batch | null {
   const { filters } = query
-  if (relatedOf(query).length > 0 || filters.some(isOfOtherRows)) return null
+  if (relatedOf(query).length > 0 || filters.some((filter) => filter.either || isOfOtherRows(filter))) return null
   const kinds = filters.flatMap(({ property, value }) => (value === null ? [] : [property.kind]))
   const isComparable = filters.every(({ anyOf }) => anyOf === undefined) && kinds.every(({ columnType }) => columnType !== 'text')
   if (parentRowOf(filters) === null || !isComparable) return null

@@ -17,23 +17,26 @@ export interface Matching {
   readonly conditions: readonly Sql[]
 }
 
-/**
- * Compiles a condition for each filter. `operands`: parameters of `valuesOf`, in their order. `alias`: another name of the table.
- */
+interface MatchingOptions {
+  /** Another name of the table. */
+  readonly alias?: Sql
+  /** False: the row is known by its id, so that no index has to find it. Default: true. */
+  readonly isSearched?: boolean
+}
+
+/** Compiles a condition for each filter. `operands`: parameters of `valuesOf`, in their order. */
 export function matching(
   entity: Entity,
   filters: readonly Filter[],
   operands: readonly Param[],
-  alias: Sql | null = null,
+  { alias, isSearched = true }: MatchingOptions = {},
 ): Matching {
   const folded = new Map<Property, Sql>()
-  let next = 0
-  const conditions = filters.map((filter) => {
-    const { property, operator } = filter
-    const isFolded = operator.folded !== null && property.related === null
-    const text = isFolded ? folded.getOrInsertComputed(property, () => sql`"F${integer(folded.size + 1)}"`) : null
-    const own = operands.slice(next, (next += valuesOf([filter]).length))
-    return compileFilter(filter, name(ownProperty(property).column), text, own)
+  const conditions = compileFilters(filters, operands, {
+    valueOf: ({ column }) => name(column),
+    foldedOf: (property) => folded.getOrInsertComputed(property, () => sql`"F${integer(folded.size + 1)}"`),
+    isSearched,
+    hasIdArrays: false,
   })
   const texts = [...folded].map(([{ column }, text]) => foldedOnce(name(column), text))
   const table = alias ?? name(entity.table)
@@ -41,16 +44,36 @@ export function matching(
   return { table, from: join([source, ...texts], sql``), conditions }
 }
 
-/**
- * Compiles the condition of a filter on a value: that of its property, or of the reference with which its path begins. `folded`:
- * the folded text, for operators that compare that. `operands`: those of `valuesOf`.
- */
-export function compileFilter(filter: Filter, value: Sql, folded: Sql | null, operands: readonly Param[]): Sql {
-  const { property, operator, anyOf } = filter
-  if (property.related !== null) return compileRelated(filter, property.related, value, operands)
-  if (operator.isChain) return operator.compile(value, chainedIds(filter, operands))
+/** A row in SQL. */
+export interface RowSql {
+  /** The value of a property of the row itself. */
+  valueOf(property: Property): Sql
+  /** The folded text of such a value. */
+  foldedOf(property: Property): Sql
+  /** True if PostgreSQL looks for rows that match; false: the row is known. */
+  readonly isSearched: boolean
+  /** True if references are compared with arrays of ids, for which an index serves as well within an `or`. */
+  readonly hasIdArrays: boolean
+}
+
+/** Compiles a condition for each filter. `operands`: parameters of `valuesOf`, in their order. */
+export function compileFilters(filters: readonly Filter[], operands: readonly Param[], row: RowSql): Sql[] {
+  let next = 0
+  return filters.map((filter) => compileFilter(filter, operands.slice(next, (next += valuesOf([filter]).length)), row))
+}
+
+/** Compiles the condition of a filter. `operands`: those of `valuesOf`. */
+export function compileFilter(filter: Filter, operands: readonly Param[], row: RowSql): Sql {
+  const { property, operator, anyOf, either } = filter
+  if (either) return compileUnion(either, operands, row)
+  const value = row.valueOf(ownProperty(property))
+  if (property.related !== null) return compileRelated(filter, property.related, value, operands, row)
+  if (operator.isChain) {
+    const ids = chainedIds(filter, operands)
+    return row.hasIdArrays ? sql`${value} = any (array(${ids}))` : operator.compile(value, ids)
+  }
   const operand = filter.value === null ? null : (operands[0] as Param)
-  const compared = operand && operator.compile(folded ?? value, operand)
+  const compared = operand && operator.compile(operator.folded === null ? value : row.foldedOf(property), operand)
   if (compared && !anyOf?.includes(null)) return compared
   if (!operator.compileEmpty) throw new Error(`operator ${operator.sign} without a value`)
   const empty = operator.compileEmpty(value, property.kind.emptyIsNoValue)
@@ -58,18 +81,52 @@ export function compileFilter(filter: Filter, value: Sql, folded: Sql | null, op
 }
 
 /**
+ * Compiles a union. For an `or` over a subquery PostgreSQL reads the whole table, so a reference is compared with an array of ids:
+ * then it combines the index scans of all alternatives. If an index does not serve one of them, all rows are read anyway, and to
+ * search an array for each would take long.
+ */
+function compileUnion(either: NonNullable<Filter['either']>, operands: readonly Param[], row: RowSql): Sql {
+  const hasIdArrays = row.isSearched && either.every(isOfFewRows)
+  let next = 0
+  const alternatives = either.map((filters) => {
+    const own = operands.slice(next, (next += valuesOf(filters).length))
+    return sql`(${join(compileFilters(filters, own, { ...row, hasIdArrays }), sql` and `)})`
+  })
+  return sql`(${join(alternatives, sql` or `)})`
+}
+
+/** Returns whether an index leads to the rows that match all filters: by a unique value or a reference, also to other rows. */
+function isOfFewRows(filters: readonly Filter[]): boolean {
+  return filters.some((filter) => {
+    const { property, operator, value, anyOf, either } = filter
+    if (either) return either.every(isOfFewRows)
+    if (property.related !== null) return !matchesNone(filter)
+    const isKey = property.reference !== null || property.unique !== null || property.name === 'Id'
+    const isEqual = (operator === equality || operator.isAny) && value !== null && !anyOf?.includes(null)
+    return operator.isChain || (isKey && isEqual)
+  })
+}
+
+/**
  * Compiles a filter on a property of the row that a reference names. A filter that matches rows without a value asks that no row
  * with another value is named, since a row without a reference, or whose reference may not be read, has no value either.
  * PostgreSQL joins what exists, also where a list of ids would be too long for its memory; for a single row it looks one up.
  */
-function compileRelated(filter: Filter, { view, property }: RelatedPath, reference: Sql, operands: readonly Param[]): Sql {
+function compileRelated(
+  filter: Filter,
+  { view, property }: RelatedPath,
+  reference: Sql,
+  operands: readonly Param[],
+  { isSearched, hasIdArrays }: RowSql,
+): Sql {
   const isOfNone = matchesNone(filter)
   const compared = isOfNone ? complementOf(filter) : filter
-  const rows = matching(view.whole, [{ ...(compared ?? filter), property }, ...view.filters], operands)
+  const rows = matching(view.whole, [{ ...(compared ?? filter), property }, ...view.filters], operands, { isSearched })
   const [condition, ...others] = rows.conditions as [Sql, ...Sql[]]
   // A list of values with "no value" among them is null for other values.
   const matched = compared ? condition : sql`(${condition}) is not true`
   const ids = sql`select ${rows.table}.id as "I" from ${rowsOf({ ...rows, conditions: [matched, ...others] })}`
+  if (hasIdArrays && !isOfNone) return sql`${reference} = any (array(${ids}))`
   // The reference is not taken for a column of these rows, since they show nothing but "I".
   const found = sql`exists (select from (${ids}) as "R" where "R"."I" = ${reference})`
   return isOfNone ? sql`not ${found}` : found
@@ -112,12 +169,17 @@ export interface ReusedRows extends Matching {
  */
 export function reusedRows(entity: Entity, { filters, sorts }: FiltersAndSorts, operands: readonly Param[]): ReusedRows {
   const matched = matching(entity, filters, operands)
-  const isCheap = filters.every(({ operator }) => operator.folded === null && !operator.isChain)
-  if (isCheap) return { ...matched, parts: [], isMaterialized: false }
+  if (filters.every(isCheap)) return { ...matched, parts: [], isMaterialized: false }
   const keys = commaList(order(entity, sorts).map(({ property }) => name(property.column)))
   const part = sql`"Found" as materialized (select ${keys} from ${rowsOf(matched)})`
   const table = sql`"Found"`
   return { table, from: table, conditions: [], parts: [part], isMaterialized: true }
+}
+
+/** Returns whether a filter compares values as they are stored. */
+function isCheap({ operator, either }: Filter): boolean {
+  if (either) return either.every((filters) => filters.every(isCheap))
+  return operator.folded === null && !operator.isChain
 }
 
 /** The `from` and `where` clauses, without the keyword `from`. */

@@ -107,7 +107,11 @@ export function shapeCache<Made extends Compiled | string>(sizeMax: number) {
  */
 export function shapeOf(filters: readonly Filter[], sorts: readonly Sort[] = [], position: Seek['position'] = []): string {
   let shape = ''
-  for (const { property, operator, value, anyOf, chain } of filters) {
+  for (const { property, operator, value, anyOf, chain, either } of filters) {
+    if (either) {
+      shape += ` {${either.map((alternative) => shapeOf(alternative)).join('|')}}`
+      continue
+    }
     shape += ` ${shapeOfProperty(property)}${operator.sign}${value === null ? '' : '?'}${anyOf?.includes(null) ? '-' : ''}`
     if (chain) shape += `(${shapeOf(chain.filters)})`
   }
@@ -125,7 +129,8 @@ export function shapeOfProperty({ column, related }: Property): string {
 /** Operands of the filters, in their order, each followed by those of the rows through which its path or its chain leads. */
 export function valuesOf(filters: readonly Filter[]): string[] {
   return filters.flatMap((filter) => {
-    const { property, value, chain } = filter
+    const { property, value, chain, either } = filter
+    if (either) return either.flatMap(valuesOf)
     if (property.related) return valuesOf([{ ...filter, property: property.related.property }, ...property.related.view.filters])
     return [...(value === null ? [] : [value]), ...(chain ? valuesOf(chain.filters) : [])]
   })

@@ -20,7 +20,8 @@ export function relatedColumns(properties: readonly Property[], table: Sql, oper
 function lookUp({ reference, view, property }: RelatedPath, table: Sql, depth: number, operands: readonly Param[]): Sql {
   const ofView = valuesOf(view.filters).length
   const row = sql`"R${integer(depth)}"`
-  const { from, conditions } = matching(view.whole, view.filters, operands.slice(0, ofView), row)
+  const known = { alias: row, isSearched: false }
+  const { from, conditions } = matching(view.whole, view.filters, operands.slice(0, ofView), known)
   const value = property.related
     ? lookUp(property.related, row, depth + 1, operands.slice(ofView))
     : sql`${row}.${name(property.column)}`

@@ -1,7 +1,7 @@
 // Cursors: positions in a list as signed text. A cursor contains values of a row, and is valid for one list only.
 import { timingSafeEqual } from 'node:crypto'
 import type { ListQuery, Seek } from './query.ts'
-import { order } from './query.ts'
+import { identify, order } from './query.ts'
 import type { View } from './view.ts'
 
 /** Version of the cursor format. */
@@ -65,7 +65,7 @@ export class Cursors {
 
 /** Text that identifies a list. Its only line break is at its end, so that no part of a cursor can pass for a part of it. */
 function scopeOf(view: View, { filters, sorts }: List): string {
-  const conditions = filters.map(({ property, operator, value }) => JSON.stringify([property.column, operator.sign, value]))
+  const conditions = filters.map((filter) => JSON.stringify(identify(filter)))
   const keys = order(view, sorts).map(({ property, descending }) => [property.column, descending])
   const own = view.text === '' ? [] : [view.text]
   return `${JSON.stringify([view.table, conditions.sort(), keys, ...own])}\n`

@@ -124,6 +124,8 @@ export interface Filter {
   readonly anyOf?: readonly (string | null)[]
   /** Rows through which the chain of `[under]` leads. */
   readonly chain?: View
+  /** Alternatives of a union, made by `unionFilter`: a row matches if it matches all filters of one of them. */
+  readonly either?: readonly (readonly Filter[])[]
 }
 
 export function isGroup(member: Property | Group): member is Group {

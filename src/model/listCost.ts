@@ -16,15 +16,26 @@ export function listCostOf(entity: Entity, { filters, sorts }: FiltersAndSorts):
   const keys = order(entity, sorts)
   // Each index has one property and the id, so it has the order of one property only.
   const hasOrder = keys.length <= 2 && keys.every(({ property }) => hasIndex(property))
-  const hasRanges = filters.every(({ property, operator }) => operator.folded === null && !operator.isChain && hasIndex(property))
-  return { parentRow: parentRowOf(filters), isCostly: !hasOrder || !hasRanges }
+  return { parentRow: parentRowOf(filters), isCostly: !hasOrder || !filters.every(hasRange) }
 }
 
-/** Returns the column and id of the row that all matching rows refer to. Null: they refer to none in common. */
+/** Returns whether an index has the rows that match; of a union, those of each alternative. */
+function hasRange({ property, operator, either }: Filter): boolean {
+  if (either) return either.every((filters) => filters.every(hasRange))
+  return operator.folded === null && !operator.isChain && hasIndex(property)
+}
+
+/**
+ * Returns the column and id of the row that all matching rows refer to; of a union, those of the row of each alternative. Null:
+ * they refer to none in common.
+ */
 export function parentRowOf(filters: readonly Filter[]): string | null {
-  for (const { property, operator, value } of filters)
+  for (const { property, operator, value, either } of filters) {
     if (property.reference && property.related === null && operator.sign === '=' && value !== null)
       return `${property.column} ${value}`
+    const parents = (either ?? []).map(parentRowOf)
+    if (parents.length > 0 && !parents.includes(null)) return parents.join(' | ')
+  }
   return null
 }
 

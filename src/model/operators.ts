@@ -110,6 +110,17 @@ export const operators: readonly Operator[] = [
   },
 ]
 
+/** Operator of a union of filters, which rights make. No request can use it. */
+export const union: Operator = {
+  ...DEFAULTS,
+  sign: '[either]',
+  meaning: 'matches all filters of one of several lists',
+  serves: () => false,
+  compile: () => {
+    throw new Error('a union compares no value')
+  },
+}
+
 /** Operators that stand before the value. */
 export const prefixes: readonly Operator[] = operators.filter(({ sign }) => !sign.startsWith('['))
 

@@ -1,5 +1,6 @@
 // Typed queries, between parser and compiler: filters, sorts and pages of a list; the values of a body.
 import type { Entity, Filter, Projection, Property, View } from './entity.ts'
+import { union } from './operators.ts'
 
 export type { Filter } from './entity.ts'
 
@@ -10,9 +11,38 @@ export function ownProperty(property: Property): Property {
   return property.related?.reference ?? property
 }
 
+/** Returns the properties of the entity itself on which a filter depends. */
+export function ownProperties({ property, either }: Filter): Property[] {
+  return either ? either.flat().flatMap(ownProperties) : [ownProperty(property)]
+}
+
 /** Returns whether a filter needs rows of other entities, or other rows of this one. */
-export function isOfOtherRows({ property, operator }: Filter): boolean {
+export function isOfOtherRows({ property, operator, either }: Filter): boolean {
+  if (either) return either.some((filters) => filters.some(isOfOtherRows))
   return property.related !== null || operator.isChain
+}
+
+/** Makes the filter of rows that match all filters of at least one alternative, each of which has some. */
+export function unionFilter({ id }: Entity, alternatives: readonly (readonly Filter[])[]): Filter {
+  if (alternatives.length === 0) throw new Error('a union has alternatives')
+  if (alternatives.some((filters) => filters.length === 0)) throw new Error('an alternative without filters is every row')
+  return { property: id, operator: union, value: null, either: alternatives }
+}
+
+/**
+ * Returns filters of the rows that match all filters of at least one alternative: none, if an alternative has none and so is every
+ * row; those of the alternative, if all are the same.
+ */
+export function united(entity: Entity, alternatives: readonly (readonly Filter[])[]): readonly Filter[] {
+  if (alternatives.some((filters) => filters.length === 0)) return []
+  const distinct = new Map(alternatives.map((filters) => [JSON.stringify(filters.map(identify)), filters]))
+  const [first = [], ...others] = distinct.values()
+  return others.length === 0 ? first : [unionFilter(entity, [first, ...others])]
+}
+
+/** Identifies a filter among those of one entity, as data for JSON. */
+export function identify({ property, operator, value, either }: Filter): unknown {
+  return either ? [operator.sign, either.map((filters) => filters.map(identify))] : [property.column, operator.sign, value]
 }
 
 /** Returns the entities whose rows are needed beside its own, to filter them and to show these properties; each once. */
@@ -27,9 +57,10 @@ export function otherEntities(filters: readonly Filter[], properties: readonly P
     add(related.view)
     addPath(related.property)
   }
-  const addFilter = ({ property, chain }: Filter) => {
+  const addFilter = ({ property, chain, either }: Filter) => {
     addPath(property)
     if (chain) add(chain)
+    for (const alternative of either ?? []) alternative.forEach(addFilter)
   }
   properties.forEach(addPath)
   filters.forEach(addFilter)

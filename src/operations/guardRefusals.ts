@@ -5,7 +5,7 @@ import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import type { Guard } from '../model/access.ts'
 import type { Entity, Property } from '../model/entity.ts'
-import { type Assignments, type Filter, isOfOtherRows, ownProperty } from '../model/query.ts'
+import { type Assignments, type Filter, isOfOtherRows, ownProperties, ownProperty } from '../model/query.ts'
 import { arrayText, type Row } from '../model/sql.ts'
 import { listed } from '../parse/names.ts'
 import type { RowReads } from './rowReads.ts'
@@ -78,7 +78,7 @@ export class GuardRefusals {
   ): Promise<ApiError | null> {
     const guard = extent === 'own' ? ofOwnValues(whole) : whole
     const conditions = guardConditions(guard)
-    const properties = [...new Set(conditions.map(({ filter }) => ownProperty(filter.property)))]
+    const properties = [...new Set(conditions.flatMap(({ filter }) => ownProperties(filter)))]
     if (properties.length === 0) return null
     const values = properties.map((property) => arrayText(rows.map((row) => row.get(property) ?? null)))
     const refused = await this.database.read(compileRowComparisons(properties, values, guard, FAULTS_MAX))

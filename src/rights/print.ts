@@ -23,7 +23,9 @@ export function printAddress({ plural }: Collection, filters: readonly Filter[],
 
 /** Prints a filter as a parameter; `[]` as one for each value. */
 export function printFilter(filter: Filter): string {
-  const { property, operator } = filter
+  const { property, operator, either } = filter
+  // For messages only: rights as they are stored have no unions.
+  if (either) return either.map((filters) => `(${filters.map(printFilter).join('&')})`).join(' or ')
   if (isOpen(filter)) return printOpen(filter)
   const { value, anyOf } = filter
   if (anyOf) return anyOf.map((one) => `${property.name}${operator.sign}=${encode(one ?? '')}`).join('&')

@@ -32,7 +32,11 @@ afterAll(() => Promise.all([database.end(), sql.end()]))
 
 function shown({ filters }: Pick<ListQuery, 'filters'>): string {
   return filters
-    .map(({ property, operator, value, chain }) => `${shownPath(property)}${operator.sign}${value}${chain?.text ?? ''}`)
+    .map(({ property, operator, value, chain, either }) =>
+      either
+        ? `(${either.map((alternative) => shown({ filters: alternative })).join(' or ')})`
+        : `${shownPath(property)}${operator.sign}${value}${chain?.text ?? ''}`,
+    )
     .join(' & ')
 }
 

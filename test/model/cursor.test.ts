@@ -5,7 +5,7 @@ import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import type { Entity } from '../../src/model/entity.ts'
-import type { Seek } from '../../src/model/query.ts'
+import { type Seek, unionFilter } from '../../src/model/query.ts'
 import { wholeView } from '../../src/model/view.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { hostileTexts } from '../support/hostile.ts'
@@ -105,6 +105,25 @@ describe('a cursor belongs to one list', () => {
     for (const query of ['Name=a&Name=b","c', 'Name=a","b","c', 'Name=a","b', 'Name=c&Name=a"%2C"b%0A'])
       expect(read(query, text, company)).toBeNull()
   })
+})
+
+test('a cursor is signed for each value of a union', () => {
+  const list = (...alternatives: string[]) => ({
+    filters: [
+      unionFilter(
+        absence,
+        alternatives.map((query) => parseList(wholeView(absence), query).filters),
+      ),
+    ],
+    sorts: [],
+  })
+  const place: Seek = { side: 'after', position: ['7'] }
+  const text = cursors.write(wholeView(absence), list('EmployeeId=7', 'EmployeeId.ManagerId=7'), place) as string
+  const isValid = (...alternatives: string[]) => cursors.read(wholeView(absence), list(...alternatives), text) !== null
+  expect(isValid('EmployeeId=7', 'EmployeeId.ManagerId=7')).toBe(true)
+  expect(isValid('EmployeeId=7', 'EmployeeId.ManagerId=8')).toBe(false)
+  expect(isValid('EmployeeId=8', 'EmployeeId.ManagerId=7')).toBe(false)
+  expect(isValid('EmployeeId=7&EmployeeId.ManagerId=7')).toBe(false)
 })
 
 describe('no cursor is written', () => {

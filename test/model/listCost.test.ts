@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { defineEntity, identity, reference, text } from '../../src/model/entity.ts'
 import { listCostOf } from '../../src/model/listCost.ts'
+import { unionFilter } from '../../src/model/query.ts'
 import { wholeView } from '../../src/model/view.ts'
 import { parseList } from '../../src/parse/list.ts'
 
@@ -33,4 +34,18 @@ test('a list of one row’s children has that row as its parent', () => {
     isCostly: true,
   })
   expect(listCostOf(note, parseList(wholeView(note), 'AuthorId=>3')).parentRow).toBe(null)
+})
+
+test.each([
+  [['AuthorId=3', 'AuthorId=4'], 'author_id 3 | author_id 4', false],
+  [['AuthorId=3', 'Title=a&AuthorId=4'], 'author_id 3 | author_id 4', false],
+  [['AuthorId=3', 'Title=a'], null, false],
+  [['AuthorId=3', 'Title[contains]=a'], null, true],
+  [['AuthorId=3', 'Body=a&AuthorId=4'], 'author_id 3 | author_id 4', true],
+] as const)('a union costs what its alternatives do: %p', (alternatives, parentRow, isCostly) => {
+  const union = unionFilter(
+    note,
+    alternatives.map((query) => parseList(wholeView(note), query).filters),
+  )
+  expect(listCostOf(note, { filters: [union], sorts: [] })).toEqual({ parentRow, isCostly })
 })

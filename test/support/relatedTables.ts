@@ -25,8 +25,8 @@ import {
 } from '../../src/model/entity.ts'
 import { isSurelyFolded } from '../../src/model/fold.ts'
 import { JsonWriter } from '../../src/model/jsonWriter.ts'
-import { operators } from '../../src/model/operators.ts'
-import type { Filter, ListQuery } from '../../src/model/query.ts'
+import { equality, operators } from '../../src/model/operators.ts'
+import { type Filter, type ListQuery, unionFilter } from '../../src/model/query.ts'
 import { arrayText, type Row } from '../../src/model/sql.ts'
 import { type Figure, type GroupKey, PERIODS, type SummaryQuery } from '../../src/model/summary.ts'
 import { viewOf, wholeView } from '../../src/model/view.ts'
@@ -229,6 +229,31 @@ export class RelatedTables {
     return { ...behind, property: related }
   }
 
+  /** Draws a union of two to four alternatives. Some are the rows of one or few references, as rights of persons are. */
+  union(entity: Entity, references = 2): Filter {
+    const { random } = this
+    const alternative = () =>
+      Array.from({ length: random.pick([1, 1, 2]) }, () =>
+        random.chance(40) ? this.key(entity, references) : this.filter(entity, references),
+      )
+    return unionFilter(entity, Array.from({ length: 2 + random.below(3) }, alternative))
+  }
+
+  /** Draws a filter by equality with an id, of the row or of one to which a reference leads. */
+  private key(entity: Entity, references: number): Filter {
+    const { random } = this
+    const { rows } = this.sideOf(entity).rows
+    const keys = entity.properties.filter((property) => property === entity.id || property.reference?.target)
+    const property = random.pick(keys)
+    if (property !== entity.id && references > 0 && random.chance(50)) {
+      const target = property.reference?.target as Entity
+      const behind = this.key(target, references - 1)
+      return { ...behind, property: relatedProperty(property, this.view(target, references - 1), behind.property) }
+    }
+    const value = rows.length === 0 ? '1' : (random.pick(rows)[entity.properties.indexOf(property)] ?? '1')
+    return { property, operator: equality, value }
+  }
+
   /** Draws several filters, some of them on one row behind a reference. */
   filters(entity: Entity): Filter[] {
     const { random } = this
@@ -239,6 +264,7 @@ export class RelatedTables {
       const other = this.filter(view.whole, 1)
       filters.push({ ...other, property: relatedProperty(reference, view, other.property) })
     }
+    if (random.chance(30)) filters.push(this.union(entity))
     return filters
   }
 
@@ -250,7 +276,8 @@ export class RelatedTables {
     if (random.chance(70)) return wholeView(entity)
     const known = this.views.get(entity)
     if (known && random.chance(60)) return known
-    const filters = [this.filter(entity, Math.min(1, references))]
+    const further = Math.min(1, references)
+    const filters = [random.chance(35) ? this.union(entity, further) : this.filter(entity, further)]
     const view = viewOf(entity, new Set(entity.properties), filters, `view ${random.below(2 ** 30)}`)
     this.views.set(entity, view)
     return view
@@ -398,7 +425,8 @@ function typeOf({ kind }: Property): string {
 }
 
 /** Returns whether only PostgreSQL knows how an operand is folded. */
-export function isUnsure({ operator, value, chain, property }: Filter): boolean {
+export function isUnsure({ operator, value, chain, property, either }: Filter): boolean {
+  if (either) return either.flat().some(isUnsure)
   if (operator.folded !== null && !isSurelyFolded(value as string)) return true
   if (chain?.filters.some(isUnsure)) return true
   for (let own = property.related; own !== null; own = own.property.related) if (own.view.filters.some(isUnsure)) return true

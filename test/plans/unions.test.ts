@@ -1,0 +1,63 @@
+import { expect, test } from 'bun:test'
+import { compileList } from '../../src/compile/list.ts'
+import { compileGet } from '../../src/compile/row.ts'
+import type { Entity } from '../../src/model/entity.ts'
+import { unionFilter } from '../../src/model/query.ts'
+import type { Statement } from '../../src/model/sql.ts'
+import { wholeView } from '../../src/model/view.ts'
+import { parseList } from '../../src/parse/list.ts'
+import { entities } from '../support/entities.ts'
+import { allNodes, explain, type PlanNode, usePlanSite } from '../support/planSite.ts'
+
+const site = usePlanSite({ company: 10_000, employee: 20_000, absence: 20_000 })
+const absence = entities.find(({ name }) => name === 'Absence') as Entity
+const listOf = (query: string) => parseList(wholeView(absence), query)
+
+function unionOf(alternatives: readonly string[]) {
+  return unionFilter(
+    absence,
+    alternatives.map((query) => listOf(query).filters),
+  )
+}
+
+/** Returns all steps of the plans of a statement, for its values and for any. */
+async function nodesOf(statement: Statement): Promise<PlanNode[]> {
+  const plans = [await explain(site.database, statement), await explain(site.database, statement, 'generic_plan')]
+  return plans.flatMap(allNodes)
+}
+
+/** Steps that read every row of a table. */
+const readsAll = (table: string) => (node: PlanNode) => node['Node Type'] === 'Seq Scan' && node['Relation Name'] === table
+
+const NARROW = [
+  ['EmployeeId=7', 'EmployeeId.ManagerId=7'],
+  ['EmployeeId=7', 'EmployeeId.ManagerId=7&Status=Requested', 'EmployeeId.CompanyId=3'],
+  ['EmployeeId=7', 'EmployeeId.ManagerId[under]=7'],
+  ['Id=5', 'EmployeeId[]=7&EmployeeId[]=8', 'EmployeeId.CompanyId.Name=Company 7'],
+]
+const PAGES = ['', 'page=3', 'sort=-Start', 'Start=>2020-01-01T00:00:00Z']
+
+test.each(NARROW.flatMap((alternatives) => PAGES.map((page) => [alternatives.join(' or '), page] as const)))(
+  'the rows of a union of few rows are found by indexes, also for any values: %s, %s',
+  async (alternatives, page) => {
+    const list = listOf(page)
+    const statement = compileList(absence, { ...list, filters: [...list.filters, unionOf(alternatives.split(' or '))] })
+    const nodes = await nodesOf(statement)
+    expect(nodes.filter(readsAll('absence'))).toEqual([])
+    expect(nodes.some((node) => node['Node Type'] === 'BitmapOr')).toBe(true)
+  },
+)
+
+test('where all rows are read, whatever the union, ids are looked up in a hash table and not in an array', async () => {
+  const list = { ...listOf(''), filters: [unionOf(['Status=!=Requested', 'EmployeeId.Started=>2010-01-01T00:00:00Z'])] }
+  const nodes = await nodesOf(compileList(absence, list))
+  expect(nodes.filter(({ Filter = '' }) => Filter.includes('= ANY ('))).toEqual([])
+  expect(nodes.some(({ Filter = '' }) => Filter.includes('hashed SubPlan'))).toBe(true)
+})
+
+test('a row that is known by its id is tested by itself', async () => {
+  const union = unionOf(['EmployeeId=7', 'EmployeeId.Started=>2010-01-01T00:00:00Z'])
+  const nodes = await nodesOf(compileGet(absence, '5', [union]))
+  expect(nodes.filter(readsAll('employee'))).toEqual([])
+  expect(nodes.some(({ Filter = '' }) => Filter.includes('= ANY ('))).toBe(false)
+})
