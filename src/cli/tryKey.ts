@@ -11,6 +11,7 @@ import { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import type { KeyRecord } from '../model/key.ts'
+import { isNamedView } from '../model/namedView.ts'
 import { suggest } from '../model/nearest.ts'
 import { requireRight } from '../operations/resourceRequest.ts'
 import { UnparsedRows } from '../parse/body.ts'
@@ -18,6 +19,7 @@ import { findRows } from '../parse/rows.ts'
 import { loadEntities } from '../registry.ts'
 import { respondError } from '../respond/error.ts'
 import { isStreamed } from '../respond/reply.ts'
+import { rowFiltersOf } from '../rights/accesses.ts'
 import { printFilter } from '../rights/print.ts'
 import { RightsReader } from '../rights/reader.ts'
 import { withKeys } from './openDatabase.ts'
@@ -78,6 +80,7 @@ function routerOf(config: Config, entities: readonly Entity[], database: Databas
   const { changesDays, changesValues, rateLimits, rateLimitsAnonymous, publicUrl } = config
   return createRouter({
     entities,
+    views: [],
     database,
     listReads: new ListReads({ sharedPool: database, listPool: database, connections: 1, mayCancel: false }),
     longWrites: null,
@@ -98,7 +101,10 @@ function locate(router: Router, path: string) {
   const location = router.find(path)
   const get = location?.endpoint.methods.GET
   if (location && get && !location.endpoint.isOpen) return { get, entity: location.endpoint.entity, id: location.id }
-  const hint = suggest(path.split('/')[1] ?? '', router.names)
+  const hint = suggest(
+    path.split('/')[1] ?? '',
+    router.names(() => true),
+  )
   throw new CommandError(`there is nothing at ${path} that rights decide about.${hint}`)
 }
 
@@ -143,9 +149,11 @@ async function linesOf(body: string): Promise<readonly string[]> {
 }
 
 function filtersOf(right: Right | null): string[] {
-  return (right?.filters ?? []).map(printFilter)
+  return (right === null ? [] : rowFiltersOf(right)).map(printFilter)
 }
 
 function propertiesOf(right: Right | null): string[] | null {
-  return right?.properties?.map(({ name }) => name) ?? null
+  if (right === null) return null
+  const { properties, entity } = right
+  return (properties ?? (isNamedView(entity) ? entity.properties : null))?.map(({ name }) => name) ?? null
 }

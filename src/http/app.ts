@@ -24,7 +24,7 @@ import { addRest, addRoute, checkElysia, createElysia, type Failed } from './ely
 import { createRouter, type EndpointParts } from './endpoints.ts'
 import { type Exchange, idsOf, noteAnswer } from './exchange.ts'
 import { type OwnRoute, ownEndpoint, ownPaths, requireFree } from './ownRoutes.ts'
-import type { Match, Router } from './router.ts'
+import { type Endpoint, type Match, type Router, viewAt } from './router.ts'
 import { shortenHeaders } from './shortenHeaders.ts'
 import { chunked, streamBody } from './streamBody.ts'
 import { pathOf, readTarget, type Target } from './target.ts'
@@ -63,7 +63,7 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
   const answerAt = (match: Match | null, request: Request) => respond(parts, router, app.server, request, match)
   for (const { method, pattern, match } of router.routes)
     addRoute(app, method, pattern, (request, id) => answerAt(match(id), request))
-  requireFree(ownRoutes, router.routes)
+  requireFree(ownRoutes, router.routes, parts.views)
   for (const own of ownRoutes) {
     const match = { endpoint: ownEndpoint(own), id: '', path: null }
     for (const method of own.method === 'GET' ? ['GET', 'HEAD'] : [own.method])
@@ -127,43 +127,58 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
   if (rateLimit !== null && !rateLimit.admitted) throw rateLimitExceeded(rateLimit)
   if (parts.addCors !== null && isPreflight(request)) return respondPreflight()
   if (target.fault) throw target.fault
-  if (method === 'OPTIONS' && location) return respondEmpty({ Allow: location.endpoint.allow })
+  // Whether there is a named view is told only to those who may read it. D105
+  if (method === 'OPTIONS' && location && viewAt(location.endpoint) === null)
+    return respondEmpty({ Allow: location.endpoint.allow })
   if (!needsNoKey(location?.endpoint, request, principal !== null)) {
     const isWaiting = parts.isWaiting()
     if (isWaiting && (principal !== null || request.headers.has('authorization'))) throw databaseIsAway()
     if (!isConfirmed) throw unconfirmed()
     if (principal === null) throw unauthorized(request)
   }
-  if (!location) {
+  const rights = principal === null ? null : principal.rightsNow()
+  const answerWith = (known: GrantedRights | null) => answerByRights(parts, router, call, known)
+  return rights instanceof Promise ? rights.then(answerWith) : answerWith(rights)
+}
+
+/** Answers a request whose key has these rights; null: it has no key, and needs none. */
+function answerByRights(parts: Parts, router: Router, call: Call, rights: GrantedRights | null): Promise<Reply> | Reply {
+  const { request, server, target, location, principal } = call
+  const { method } = request
+  const isSeen = (endpoint: Endpoint) => isKnownTo(rights, endpoint)
+  if (!location || !isSeen(location.endpoint)) {
     const [first = ''] = target.path.slice(1).split('/')
-    throw new ApiError('NotFound', `There is nothing at this path.${suggest(first, router.names)}`)
+    throw new ApiError('NotFound', `There is nothing at this path.${suggest(first, router.names(isSeen))}`)
   }
   const { endpoint, id } = location
+  if (method === 'OPTIONS') return respondEmpty({ Allow: endpoint.allow })
   const handler = endpoint.methods[method === 'HEAD' ? 'GET' : method]
   if (!handler) {
     const headers = { Allow: endpoint.allow }
     throw new ApiError('MethodNotAllowed', `${method} is not among the methods here: ${endpoint.allow}.`, { headers })
   }
   const { entity } = endpoint
-  const handle = (rights: GrantedRights | null) => {
-    // Rights are checked before anything is read, so that a client learns nothing of rows that it may not read.
-    const access = rights !== null && entity !== null ? requireRight(rights, entity, VERBS[method] ?? 'read') : null
-    return handler({
-      request,
-      server,
-      url: parts.baseUrl() + target.path,
-      query: target.query,
-      id,
-      access,
-      rights,
-      key: principal?.id ?? '',
-      keyName: principal?.name ?? '',
-      charged: call,
-      answerInner: (inner) => answerInner(parts, router, call, inner),
-    })
-  }
-  const rights = principal === null ? null : principal.rightsNow()
-  return rights instanceof Promise ? rights.then(handle) : handle(rights)
+  // Rights are checked before anything is read, so that a client learns nothing of rows that it may not read.
+  const access = rights !== null && entity !== null ? requireRight(rights, entity, VERBS[method] ?? 'read') : null
+  return handler({
+    request,
+    server,
+    url: parts.baseUrl() + target.path,
+    query: target.query,
+    id,
+    access,
+    rights,
+    key: principal?.id ?? '',
+    keyName: principal?.name ?? '',
+    charged: call,
+    answerInner: (inner) => answerInner(parts, router, call, inner),
+  })
+}
+
+/** Returns whether a client with these rights may know of an endpoint: of a named view only if it may read it. D105 */
+function isKnownTo(rights: GrantedRights | null, endpoint: Endpoint): boolean {
+  const view = viewAt(endpoint)
+  return view === null || (rights !== null && rights.accessTo(view).read !== null)
 }
 
 /** Answers a request that a route of APP_FILE sends by `ask`: with the key of its client, and without another charge. */

@@ -3,6 +3,7 @@ import { describeApi, type ServerFacts } from '../describe/openApi.ts'
 import type { GrantedRights } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import { LruCache } from '../model/lruCache.ts'
+import type { NamedView } from '../model/namedView.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import { JSON_TYPE, type Reply } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
@@ -22,6 +23,7 @@ export class Documents {
   /** `factsOf` is called when a document is made, since the server knows its address only once it listens. */
   constructor(
     private readonly entities: readonly Entity[],
+    private readonly views: readonly NamedView[],
     private readonly factsOf: () => ServerFacts,
   ) {}
 
@@ -31,6 +33,7 @@ export class Documents {
 
   private documentFor(rights: GrantedRights | null): StoredBody {
     if (rights === null) {
+      // Without the named views, which only those know who may read them. D105
       const all = new RightsReader(this.entities).read({ rights: '*:read,*:write', addresses: null })
       return (this.open ??= this.make(all, CACHE_CONTROL))
     }
@@ -43,7 +46,8 @@ export class Documents {
   }
 
   private make(rights: GrantedRights, cacheControl: string): StoredBody {
-    const accesses = this.entities.map((entity) => rights.accessTo(entity))
+    const ofViews = this.views.map((view) => rights.accessTo(view)).filter(({ read }) => read !== null)
+    const accesses = [...this.entities.map((entity) => rights.accessTo(entity)), ...ofViews]
     const document = JSON.stringify(describeApi(accesses, this.factsOf()))
     return new StoredBody(document, { 'Content-Type': JSON_TYPE, 'Cache-Control': cacheControl, Vary: 'Authorization' })
   }

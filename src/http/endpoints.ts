@@ -3,8 +3,10 @@ import type { PageJson } from '../describe/successes.ts'
 import { ApiError } from '../errors.ts'
 import type { GrantedRights } from '../model/access.ts'
 import type { Rule } from '../model/limits.ts'
+import type { NamedView } from '../model/namedView.ts'
 import { ChangeFeed, type FeedParts } from '../operations/changeFeed.ts'
 import { BODIES, ConcurrencyLimit, STREAMS, SUMMARIES } from '../operations/concurrencyLimit.ts'
+import { ReadOnlyResource } from '../operations/readOnlyResource.ts'
 import { Resource } from '../operations/resource.ts'
 import type { ResourceParts, ResourceRequest } from '../operations/resourceRequest.ts'
 import { createPages } from '../pages/pages.ts'
@@ -18,6 +20,8 @@ import { Documents } from './document.ts'
 import { type Endpoint, Router } from './router.ts'
 
 export interface EndpointParts extends Omit<ResourceParts, 'streamLimit' | 'summaryLimit' | 'bodyLimit'>, FeedParts {
+  /** Named views of the entities, each with a path of its own. */
+  readonly views: readonly NamedView[]
   readonly migrationFiles: readonly string[]
   /** The limits that the OpenAPI description names. */
   readonly limits: { readonly ofKeys: readonly Rule[]; readonly anonymous: readonly Rule[] }
@@ -32,9 +36,9 @@ export interface EndpointParts extends Omit<ResourceParts, 'streamLimit' | 'summ
 const LIVE = JSON.stringify({ status: 'live' } satisfies PageJson['live'])
 const READY = JSON.stringify({ status: 'ready' } satisfies PageJson['ready'])
 
-/** Creates the router: pages, /Rights, /Changes, and four paths for each entity. @throws Error if two paths are the same */
+/** Creates the router: pages, /Rights, /Changes, four paths for each entity, three for each named view. @throws Error if two paths are the same */
 export function createRouter(parts: EndpointParts): Router {
-  const { entities, database, migrationFiles, limits, documentNeedsKey, baseUrl, isDraining, isWaiting } = parts
+  const { entities, views, database, migrationFiles, limits, documentNeedsKey, baseUrl, isDraining, isWaiting } = parts
   const router = new Router()
   const open = (path: string, GET: (call: ResourceRequest) => Promise<Reply> | Reply, options: Partial<Endpoint> = {}) =>
     router.add(path, { GET }, { isOpen: true, ...options })
@@ -52,7 +56,7 @@ export function createRouter(parts: EndpointParts): Router {
     throw new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
   }
   open('readyz', readiness, { isUnlimited: true })
-  const documents = new Documents(entities, () => ({
+  const documents = new Documents(entities, views, () => ({
     baseUrl: baseUrl(),
     limits: limits.ofKeys,
     anonymousLimits: limits.anonymous,
@@ -83,7 +87,18 @@ export function createRouter(parts: EndpointParts): Router {
     })
     add('/*/Changes', { GET: (call) => changes.history(entity, call) })
   }
+  for (const view of views) addView(router, view, shared)
   return router
+}
+
+/** Adds the paths of a named view, which has neither writes nor changes. D105 */
+function addView(router: Router, view: NamedView, parts: ResourceParts): void {
+  const resource = new ReadOnlyResource(view, parts)
+  const add = (path: string, GET: (call: ResourceRequest) => Promise<Reply>) =>
+    router.add(`${view.plural}${path}`, { GET }, { entity: view })
+  add('', resource.list.bind(resource))
+  add('/Summary', resource.summary.bind(resource))
+  add('/*', resource.get.bind(resource))
 }
 
 /** Returns the rights of the key itself. D88 @throws ApiError Forbidden if they do not fit the entities any more */

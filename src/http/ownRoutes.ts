@@ -1,5 +1,6 @@
 // Routes of a project's own (APP_FILE): adapts them to endpoints, and lets them call the API with `ask`.
 import { ApiError } from '../errors.ts'
+import type { NamedView } from '../model/namedView.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import { readBytes } from '../parse/body.ts'
 import { isStreamed, type Reply } from '../respond/reply.ts'
@@ -14,8 +15,16 @@ export interface OwnRoute {
   handle(request: Request): Promise<Response>
 }
 
-/** Checks that the API has none of the project's own routes. @throws Error that names the first */
-export function requireFree(own: readonly OwnRoute[], routes: readonly Route[]): void {
+/**
+ * Checks that the API has none of the project's own routes, and that no named view has the name of one: a view may be added
+ * without a look at the routes. @throws Error that names the first
+ */
+export function requireFree(own: readonly OwnRoute[], routes: readonly Route[], views: readonly NamedView[]): void {
+  const named = new Map(views.map((view) => [view.plural.toLowerCase(), view]))
+  for (const { method, path } of own) {
+    const view = named.get(path.slice(1).replace(/\/.*$/s, '').toLowerCase())
+    if (view) throw new Error(`ROLES_FILE cannot have the view ${view.plural}: APP_FILE has the route ${method} ${path}`)
+  }
   const nameless = (method: string, path: string) => `${method} ${path}`.replace(/:\w+/g, ':').toLowerCase()
   const taken = new Set(routes.map(({ method, pattern }) => nameless(method, pattern)))
   for (const { method, path } of own)

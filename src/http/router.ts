@@ -1,5 +1,5 @@
 // The router: finds the endpoint of a path, in any case and with or without a slash at its end.
-import type { Entity } from '../model/entity.ts'
+import { type Collection, isNamedView, type NamedView } from '../model/namedView.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import type { Reply } from '../respond/reply.ts'
 
@@ -16,8 +16,8 @@ export interface Endpoint {
   readonly isUnlimited: boolean
   /** True if a key that a request sends must be valid, although none is needed. */
   readonly checksKey: boolean
-  /** The entity to which a key needs a right; null: it needs none. */
-  readonly entity: Entity | null
+  /** The entity or named view to which a key needs a right; null: it needs none. */
+  readonly entity: Collection | null
 }
 
 /** Result of routing a path. */
@@ -98,11 +98,15 @@ export class Router {
     return endpoint ? { endpoint, id: '' } : null
   }
 
-  /** Paths of one segment in lower case, of which an error suggests the nearest. */
-  get names(): string[] {
-    const paths = new Set(this.routes.map(({ pattern }) => pattern.slice(1).toLowerCase()))
-    return [...paths].filter((path) => path !== '' && !path.includes('/'))
+  /** Paths of one segment in lower case, of which an error suggests the nearest. `isSeen`: whether the client may know of one. */
+  names(isSeen: (endpoint: Endpoint) => boolean): string[] {
+    return [...this.fixed].flatMap(([path, endpoint]) => (path === '' || path.includes('/') || !isSeen(endpoint) ? [] : path))
   }
+}
+
+/** Returns the named view whose path an endpoint is; null for other paths. */
+export function viewAt({ entity }: Endpoint): NamedView | null {
+  return entity !== null && isNamedView(entity) ? entity : null
 }
 
 function routesOf(path: string, endpoint: Endpoint): Route[] {

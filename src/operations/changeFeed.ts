@@ -149,9 +149,9 @@ export class ChangeFeed {
   }
 }
 
-/** True if the changes of an entity may be told. A row may match filters at one time only, so with them none are. */
-function isFed({ filters }: View): boolean {
-  return filters.length === 0
+/** True if the changes of a view may be told. A row may match filters at one time only; named views have no events. */
+function isFed({ filters, whole, collection }: View): boolean {
+  return filters.length === 0 && collection === whole
 }
 
 /** @throws ApiError Forbidden if changes of the entity may not be told */

@@ -1,31 +1,28 @@
-// The operations on one entity, each as visible steps: parse, plan, execute, respond. Spec 4.1.
+// The operations on one entity, each as visible steps: parse, plan, execute, respond; those that read are in
+// readOnlyResource.ts. Spec 4.1.
 import { ApiError } from '../errors.ts'
 import type { UpdateAccess, Verb } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
-import { type Conditions, hasWeakly } from '../model/entityTag.ts'
 import type { Row } from '../model/sql.ts'
 import { parseComplete, parseNewRow } from '../parse/assignments.ts'
 import { readBodies, readBody, UnparsedRows } from '../parse/body.ts'
-import { formOf, parseConditions } from '../parse/headers.ts'
-import { parseDryRun, parseNoParameters, parseRowFields } from '../parse/parameters.ts'
-import { rowWriter, writeWritten } from '../respond/json.ts'
-import { type Reply, respondEmpty, respondRow, respondUnchanged } from '../respond/reply.ts'
+import { parseDryRun, parseNoParameters } from '../parse/parameters.ts'
+import { writeWritten } from '../respond/json.ts'
+import { type Reply, respondEmpty, respondRow } from '../respond/reply.ts'
 import { BulkCreates } from './bulkCreates.ts'
 import { Idempotency, type Written, withReplayed } from './idempotency.ts'
-import { pageList, requireAnyVersion, requireList, unlessHeld } from './lists.ts'
-import { accessFor, type ResourceParts, type ResourceRequest, requireRight, viewFor } from './resourceRequest.ts'
-import { RowReads } from './rowReads.ts'
+import { requireList } from './lists.ts'
+import { ReadOnlyResource } from './readOnlyResource.ts'
+import { accessFor, type ResourceParts, type ResourceRequest, requireRight } from './resourceRequest.ts'
 import { RowWrites } from './rowWrites.ts'
-import { streamList } from './streams.ts'
-import { pageSummary, streamSummary } from './summaries.ts'
 
 /**
  * Time for which a request keeps the rights that it began with, less than the second for which a revoked key may still be used.
  */
 const RIGHTS_MS_MAX = 500
 
-export class Resource {
-  private readonly reads: RowReads
+/** Operations on an entity. */
+export class Resource extends ReadOnlyResource {
   private readonly idempotency: Idempotency
   private readonly writes: RowWrites
   private readonly bulkCreates: BulkCreates
@@ -33,46 +30,12 @@ export class Resource {
   constructor(
     private readonly entity: Entity,
     entities: readonly Entity[],
-    private readonly parts: ResourceParts,
+    parts: ResourceParts,
   ) {
-    this.reads = new RowReads(entity, parts.database)
+    super(entity, parts)
     this.idempotency = new Idempotency(entity, parts.database)
     this.writes = new RowWrites(entity, entities, this.reads, this.idempotency, parts)
     this.bulkCreates = new BulkCreates(entity, this.idempotency, this.writes, parts)
-  }
-
-  summary(call: ResourceRequest): Promise<Reply> {
-    return this.pageOrStream(call, pageSummary, streamSummary)
-  }
-
-  list(call: ResourceRequest): Promise<Reply> {
-    return this.pageOrStream(call, pageList, streamList)
-  }
-
-  async get(call: ResourceRequest): Promise<Reply> {
-    const view = viewFor(call)
-    const choice = parseRowFields(view, call.query)
-    const id = this.reads.parseId(call.id)
-    const conditions = parseConditions(call.request.headers)
-    const related = choice?.related ?? []
-    const row = await this.reads.find(id, view.filters, related)
-    const tag = this.reads.tagOf(row)
-    if (related.length > 0) return this.respondRelated(id, tag, rowWriter(view, choice)(this.reads.valuesOf(row)), conditions)
-    if (conditions !== null && this.reads.isHeld(conditions, id, tag)) return respondUnchanged(tag)
-    return respondRow(200, rowWriter(view, choice)(row), tag)
-  }
-
-  /**
-   * Answers with a row that shows values of others. Its tag differs when one of these does, and is weak, since no write could
-   * expect it. RFC 9110, 8.8.1
-   */
-  private respondRelated(id: string, tag: string, body: string, conditions: Conditions | null): Reply {
-    const shown = `${tag}-${Bun.hash(body).toString(36)}`
-    const ETag = `W/"${shown}"`
-    const ifNoneMatch = conditions?.ifNoneMatch ?? null
-    if (conditions !== null) this.reads.isHeld({ ...conditions, ifNoneMatch: null }, id, tag)
-    const reply = ifNoneMatch !== null && hasWeakly(ifNoneMatch, shown) ? respondUnchanged(shown) : respondRow(200, body, shown)
-    return { ...reply, headers: { ...reply.headers, ETag } }
   }
 
   async create(begun: ResourceRequest): Promise<Reply> {
@@ -130,18 +93,6 @@ export class Resource {
     if (!isSlow || !keysInUse) return { body, call: begun }
     const rights = await keysInUse.rightsOf(request)
     return { body, call: { ...begun, rights, access: requireRight(rights, this.entity, verb) } }
-  }
-
-  /** Answers in the form of the `Accept` header. @throws ApiError */
-  private pageOrStream(call: ResourceRequest, page: typeof pageList, stream: typeof streamList): Promise<Reply> {
-    const { parts } = this
-    const view = viewFor(call)
-    const { headers } = call.request
-    const conditions = parseConditions(headers)
-    const form = formOf(headers.get('accept'))
-    if (form === 'json') return conditions === null ? page(view, parts, call) : unlessHeld(page(view, parts, call), conditions)
-    if (conditions !== null) requireAnyVersion(conditions)
-    return stream(view, parts, call, form)
   }
 
   /** Answers with the row as the key reads it, or with its id. */

@@ -7,7 +7,7 @@ import type { LongWrites } from '../execute/longWrites.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
 import type { Access, GrantedRights, Verb } from '../model/access.ts'
 import type { Cursors } from '../model/cursor.ts'
-import type { Entity } from '../model/entity.ts'
+import type { Collection } from '../model/namedView.ts'
 import type { Principal } from '../model/principal.ts'
 import type { View } from '../model/view.ts'
 import type { Reply } from '../respond/reply.ts'
@@ -56,10 +56,10 @@ export interface KeysInUse {
   chargeMore(charged: Charged, count: number): Promise<void>
 }
 
-/** Returns what a key may do with an entity. @throws ApiError Forbidden if it has no right to the verb */
-export function requireRight(rights: GrantedRights, entity: Entity, verb: Verb): Access {
-  const access = rights.accessTo(entity)
-  if (access[verb] === null) throw new ApiError('Forbidden', rights.refusal(entity, verb))
+/** Returns what a key may do with an entity or a named view. @throws ApiError Forbidden if it has no right to the verb */
+export function requireRight(rights: GrantedRights, collection: Collection, verb: Verb): Access {
+  const access = rights.accessTo(collection)
+  if (access[verb] === null) throw new ApiError('Forbidden', rights.refusal(collection, verb))
   return access
 }
 

@@ -5,6 +5,7 @@ import type { Database } from '../execute/database.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { type Conditions, type EntityTags, hasStrongly, hasWeakly } from '../model/entityTag.ts'
 import { excerpt } from '../model/excerpt.ts'
+import { baseOf, type Collection, isNamedView } from '../model/namedView.ts'
 import type { Filter } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { parseConditions } from '../parse/headers.ts'
@@ -22,18 +23,21 @@ export interface ExpectedVersion {
   readonly conditions: Conditions
 }
 
-/** Reads rows of one entity. Every write, of any program, gives a row another version. */
+/** Reads rows of one entity or named view. Every write, of any program, gives a row another version. */
 export class RowReads {
-  /** Hash of the entity's properties, in every tag: after a change of the declaration, an unchanged row has another response. */
+  /** Hash of the properties, in every tag: after a change of the declaration, an unchanged row has another response. */
   private readonly shape: string
+  /** The entity whose columns statements read. */
+  private readonly entity: Entity
   private readonly width: number
 
   constructor(
-    private readonly entity: Entity,
+    private readonly collection: Collection,
     private readonly database: Database,
   ) {
-    const properties = entity.properties.map(({ path, kind }) => `${path.join('.')} ${kind.name}`)
-    this.width = properties.length
+    const properties = collection.properties.map(({ path, kind }) => `${path.join('.')} ${kind.name}`)
+    this.entity = baseOf(collection)
+    this.width = this.entity.properties.length
     this.shape = `${Bun.hash(properties.join()).toString(36).slice(0, 4)}-`
   }
 
@@ -57,7 +61,9 @@ export class RowReads {
   }
 
   notFound(id: string): ApiError {
-    return new ApiError('NotFound', `There is no ${this.entity.name} with id ${id}.`)
+    const { name } = this.collection
+    const row = isNamedView(this.collection) ? `row of ${name}` : name
+    return new ApiError('NotFound', `There is no ${row} with id ${id}.`)
   }
 
   /** Returns the tag of a row, without its quotes, from the transaction number after its columns. */
@@ -103,7 +109,7 @@ export class RowReads {
       target === 'If-None-Match'
         ? `which If-None-Match ${tags === '*' ? '* rules out, as any other' : 'rules out'}`
         : `which If-Match does not name${hasWeakly(tags, opaque) ? ' but as a weak tag, behind W/, that never matches' : ''}`
-    const message = `${this.entity.name} ${id} now has the version ${tag}, ${why}; nothing was written.`
+    const message = `${this.collection.name} ${id} now has the version ${tag}, ${why}; nothing was written.`
     return new ApiError('PreconditionFailed', message, { target, headers: { ETag: tag } })
   }
 }

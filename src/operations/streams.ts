@@ -78,7 +78,7 @@ export function streamList(view: View, parts: ResourceParts, call: ResourceReque
  * too. @throws ApiError Forbidden
  */
 export function requireSameView(rights: GrantedRights, view: View, hasPaths: boolean) {
-  const { read } = requireRight(rights, view.whole, 'read')
+  const { read } = requireRight(rights, view.collection, 'read')
   if (read?.text !== view.text || (hasPaths && read.relatedText !== view.relatedText))
     throw new ApiError('Forbidden', `The right of the key to read ${view.plural} was changed.`)
 }

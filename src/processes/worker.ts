@@ -18,6 +18,7 @@ import { TableCopies } from '../memory/tableCopies.ts'
 import { countDelay, gauge, seriesOf, setGauges } from '../metrics/counts.ts'
 import { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
+import type { NamedView } from '../model/namedView.ts'
 import { descriptorsMax, keepDescriptors } from '../os/descriptors.ts'
 import { ListenSocket } from '../os/listenSocket.ts'
 import { lowerPriority } from '../os/priority.ts'
@@ -42,8 +43,8 @@ const LAST_ANSWERS_MS = 500
 const DELAY_EVERY_MS = 1_000
 
 /** Starts the server of a worker. @throws Error with code EADDRINUSE if the port is taken */
-export async function startWorker(config: Config, context: WorkerContext): Promise<Worker> {
-  const worker = new Worker(config, context, await loadEntities(config.entitiesDir))
+export async function startWorker(config: Config, context: WorkerContext, views: readonly NamedView[] = []): Promise<Worker> {
+  const worker = new Worker(config, context, await loadEntities(config.entitiesDir), views)
   await worker.start()
   return worker
 }
@@ -66,8 +67,9 @@ export class Worker {
     private readonly config: Config,
     private readonly context: WorkerContext,
     private readonly entities: readonly Entity[],
+    private readonly views: readonly NamedView[],
   ) {
-    const rights = new RightsReader(entities)
+    const rights = new RightsReader(entities, views)
     this.running = new Parts(context.log)
     this.isWaiting = context.cursorSecret === null
     this.pools = openPools(config, context)
@@ -179,6 +181,7 @@ export class Worker {
     const { config, context, pools } = this
     return {
       entities: this.entities,
+      views: this.views,
       database: pools.database,
       listReads: pools.listReads,
       longWrites: pools.longWrites,

@@ -44,6 +44,7 @@ function partsOf() {
       {} as never,
     ),
     log: quietLog(),
+    views: [],
     baseUrl: () => 'http://127.0.0.1',
     isDraining: () => false,
     isWaiting: () => false,
