@@ -1,10 +1,16 @@
 // What the OpenAPI document of a key shows of each entity.
 import type { Access } from '../model/access.ts'
+import type { Collection } from '../model/namedView.ts'
 import { type View, viewOf } from '../model/view.ts'
 
 /** Returns the entity as answers show it to the key: its view, or the id alone. */
 export function shownView({ whole, read }: Access): View {
   return read ?? viewOf(whole, new Set(), [], '')
+}
+
+/** Returns what the access is to: an entity, or a named view. */
+export function collectionOf({ whole, read }: Access): Collection {
+  return read?.collection ?? whole
 }
 
 /** Returns the names of all properties that the key neither reads nor sets. */
@@ -16,7 +22,7 @@ export function hiddenNames(accesses: readonly Access[]): string[] {
   return accesses.flatMap(({ whole }) => whole.properties.map(({ name }) => name).filter((name) => !names.has(name)))
 }
 
-/** True if the change feed has events of the entity for the key. A row may enter and leave a view with filters unseen. D80 */
-export function hasEvents({ read }: Access): boolean {
-  return read !== null && read.filters.length === 0
+/** True if the change feed has events of the entity for the key. A row may enter and leave a view with filters unseen. D80, D105 */
+export function hasEvents({ read }: Pick<Access, 'read'>): boolean {
+  return read !== null && read.filters.length === 0 && read.collection === read.whole
 }

@@ -72,7 +72,8 @@ function quoted(text: string): string {
 /** Returns Markdown about a resource and the parameters of its list. */
 export function describeResource(view: View): string {
   const rows = exampleQueries(view).map(({ query, meaning }) => `| \`${query}\` | ${meaning} |`)
-  return `Filters and sorts, before they are percent-encoded; several filters are joined by \`&\`:
+  const isView = view.collection !== view.whole
+  return `${isView ? 'Rows that can only be read, without changes of their own. ' : ''}Filters and sorts, before they are percent-encoded; several filters are joined by \`&\`:
 
 | query | rows |
 |---|---|

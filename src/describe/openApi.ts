@@ -2,7 +2,7 @@
 import { version } from '../../package.json'
 import type { Access } from '../model/access.ts'
 import { formatRules, type Rule } from '../model/limits.ts'
-import { hasEvents, hiddenNames, shownView } from './accesses.ts'
+import { collectionOf, hasEvents, hiddenNames, shownView } from './accesses.ts'
 import { changesParameters, changesSchemas, listChangesParameters } from './changes.ts'
 import { referredFrom } from './components.ts'
 import { conditionSchemas } from './conditions.ts'
@@ -43,7 +43,8 @@ const CHANGES_TAG = 'Changes'
 const RIGHTS_TAG = 'Rights'
 
 /**
- * Returns the OpenAPI 3.1 document for a key with these accesses: what the key may do, and nothing else. It depends only on them,
+ * Returns the OpenAPI 3.1 document for a key with these accesses: what the key may do, and nothing else. `accesses`: to all
+ * entities, and to the named views that it may read. It depends only on them,
  * the operators, the errors and these facts.
  */
 export function describeApi(accesses: readonly Access[], facts: ServerFacts) {
@@ -94,9 +95,10 @@ export function describeApi(accesses: readonly Access[], facts: ServerFacts) {
 /** Returns a tag for each resource to which the key has a right, with examples if it may read, and one for the change feed. */
 function tagsOf(accesses: readonly Access[]): Part[] {
   const resources = accesses.flatMap((access) => {
-    const { whole, read, create, update } = access
-    if (read) return [{ name: whole.plural, description: describeResource(read) }]
-    return create || update || access.delete ? [{ name: whole.plural, description: 'The key may not read these rows.' }] : []
+    const { read, create, update } = access
+    const { plural: name } = collectionOf(access)
+    if (read) return [{ name, description: describeResource(read) }]
+    return create || update || access.delete ? [{ name, description: 'The key may not read these rows.' }] : []
   })
   const changes = { name: CHANGES_TAG, description: 'What has changed in all resources, in order and without gaps.' }
   return [...resources, ...(accesses.some(hasEvents) ? [changes] : [])]
@@ -166,7 +168,7 @@ function requestBody(schema: string, method: Operation['method']): Part {
 function schemasOf(accesses: readonly Access[]): Record<string, Schema> {
   const kinds = accesses.flatMap(({ read }) => (read?.properties ?? []).map(({ kind }) => kind))
   const own = accesses.map((access) => {
-    const { name } = access.whole
+    const { name } = collectionOf(access)
     const entity = shownView(access)
     return {
       [name]: rowSchema(entity),

@@ -2,9 +2,10 @@
 import type { ErrorCode } from '../errors.ts'
 import type { Access } from '../model/access.ts'
 import type { Property } from '../model/entity.ts'
+import { isNamedView } from '../model/namedView.ts'
 import { snakeCase, withArticle } from '../model/names.ts'
 import type { View } from '../model/view.ts'
-import { hasEvents, shownView } from './accesses.ts'
+import { collectionOf, hasEvents, shownView } from './accesses.ts'
 import { bodiesOf } from './rows.ts'
 
 /** A method at a path. HEAD and OPTIONS are no operations, because HTTP defines them. */
@@ -77,9 +78,10 @@ const OF_ROWS = ['InvalidRows', 'InvalidDryRun'] as const
 /** Returns the operations on an entity to which the key has a right. Spec 4.1 */
 function operationsOn(access: Access): Operation[] {
   const { read, create, update } = access
-  const { name, plural } = access.whole
-  const one = withArticle(wordsOf(name))
-  const many = wordsOf(plural)
+  const collection = collectionOf(access)
+  const { name, plural } = collection
+  const one = isNamedView(collection) ? `a row of the ${wordsOf(name)}` : withArticle(wordsOf(name))
+  const many = isNamedView(collection) ? `the ${wordsOf(name)}` : wordsOf(plural)
   const { names: bodies } = bodiesOf(access)
   const list = `/${plural}`
   const row = `/${plural}/{id}`

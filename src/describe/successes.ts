@@ -4,6 +4,7 @@ import type { ErrorCode } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import type { View } from '../model/view.ts'
 import { LIST_PAGES, SUMMARY_PAGES } from '../parse/parameters.ts'
+import { hasEvents } from './accesses.ts'
 import type { errorSchemas } from './errorAnswers.ts'
 import { headersOf } from './headers.ts'
 import type { Operation, PageName } from './operations.ts'
@@ -64,13 +65,12 @@ export function successesOf({ success, entity, isUnlimited }: Operation): Record
 }
 
 /** Returns the responses with pages and streams, of rows or of groups. */
-function listed(one: 'row' | 'group', { name, filters }: View, maxItems: number, answer: AnswerOf): Record<string, Part> {
-  const items = row(one === 'row' ? name : `${name}Group`)
+function listed(one: 'row' | 'group', read: View, maxItems: number, answer: AnswerOf): Record<string, Part> {
+  const items = row(one === 'row' ? read.name : `${read.name}Group`)
   const pages = one === 'row' ? 'A page, and links to others' : 'A page of groups'
   const csv = Type.String({ description: `Every ${one}, below a line with the names. RFC 4180.` })
   const content = { ...json(Type.Array(items, { maxItems })), 'text/csv': { schema: csv } }
-  // The change feed has no events of rows that enter and leave a view.
-  const token = filters.length === 0 ? TOKEN : {}
+  const token = hasEvents({ read }) ? TOKEN : {}
   const headers = { ...OF_PAGES, ...LINKS, ...DOWNLOADED, ...token, ...COMPRESSED }
   return {
     200: answer(`${pages}; or every ${one}, without total, tag and links.`, headers, content),
