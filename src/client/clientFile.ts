@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { version } from '../../package.json'
 import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import type { Kind, KindName } from '../model/kinds.ts'
+import { type Collection, isNamedView, type NamedView } from '../model/namedView.ts'
 import { clientOperators } from '../model/operators.ts'
 import { takesAggregate, takesPeriods } from '../parse/summary.ts'
 
@@ -11,8 +12,8 @@ type Member = Property | Group
 /** `read`: a row as it is returned; `write`: values of a body, which filters use, too. */
 type Mode = 'read' | 'write'
 
-/** Names of the types of entities. */
-type Names = ReadonlyMap<Entity, string>
+/** Names of the types of entities and named views. */
+type Names = ReadonlyMap<Collection, string>
 
 /** Files of the runtime, each after those that it needs. */
 const RUNTIME = [
@@ -32,13 +33,16 @@ const RUNTIME = [
 const PATHS_MAX = 5_000
 /** Ends of the names of an entity's types that its collection needs, in the order of `RosterCollection`. */
 const PARTS = ['', 'Write', 'Filter', 'Sort', 'Field', 'Kinds', 'Paths']
+/** Those of a named view, in the order of `RosterView`. */
+const VIEW_PARTS = PARTS.filter((part) => part !== 'Write')
 
 /**
- * Returns the client of a server with these entities: one TypeScript file without imports, from which Node can strip the types.
+ * Returns the client of a server with these entities and named views: one TypeScript file without imports, from which Node can
+ * strip the types.
  */
-export function clientFile(entities: readonly Entity[]): string {
+export function clientFile(entities: readonly Entity[], views: readonly NamedView[] = []): string {
   const runtime = RUNTIME.map(runtimePart).join('\n')
-  const names = new Map(entities.map((entity) => [entity, typeNameOf(entity, runtime)] as const))
+  const names: Names = new Map([...entities, ...views].map((one) => [one, typeNameOf(one, runtime)] as const))
   const parts = [
     `// The client of Roster ${version}, made by \`npm run --silent roster generate client\`: make it again instead of changing it.`,
     rosterText(names),
@@ -69,11 +73,16 @@ function rosterText(names: Names): string {
   const nameOf = ({ plural }: Entity) => quoted(plural.charAt(0).toLowerCase() + plural.slice(1))
   const entries = [...names].map(([entity, name]) => ({ entity, name, key: nameOf(entity) }))
   const types = entries.map(({ entity, name, key }) => {
-    const type = `RosterCollection<${PARTS.map((part) => name + part).join(', ')}>`
+    const isView = isNamedView(entity)
+    const parts = (isView ? VIEW_PARTS : PARTS).map((part) => name + part)
+    const type = `${isView ? 'RosterView' : 'RosterCollection'}<${parts.join(', ')}>`
     return `  /** \`/${entity.plural}\` */\n  readonly ${key}: ${type}\n`
   })
-  const values = entries.map(({ entity, key }) => `    ${key}: collectionAt(connection, '/${entity.plural}'),\n`)
-  const plurals = [...names.keys()].map(({ plural }) => `'${plural}'`).join(' | ') || 'never'
+  const values = entries.map(
+    ({ entity, key }) => `    ${key}: ${isNamedView(entity) ? 'viewAt' : 'collectionAt'}(connection, '/${entity.plural}'),\n`,
+  )
+  const fed = [...names.keys()].filter((one) => !isNamedView(one))
+  const plurals = fed.map(({ plural }) => `'${plural}'`).join(' | ') || 'never'
   return `/** All that the server has. */
 export interface Roster {
 ${types.join('')}  /** What has changed in all of them. */
@@ -92,7 +101,7 @@ ${values.join('')}    changes: changesOf(connection),
 }`
 }
 
-function entityText(entity: Entity, names: Names): string {
+function entityText(entity: Collection, names: Names): string {
   const { members, properties, plural } = entity
   const name = names.get(entity)
   const objectOf = (mode: Mode) => objectText(members, mode, (member) => commentOf(member, entity))
@@ -100,10 +109,7 @@ function entityText(entity: Entity, names: Names): string {
   const groups = members.filter(isGroup).map(({ key }) => `  | '${key}'\n`)
   return `/** A row of ${plural} as the server answers it. */
 export interface ${name} ${objectOf('read')}
-
-/** Values of ${plural} to write. */
-export interface ${name}Write ${objectOf('write')}
-
+${isNamedView(entity) ? '' : `\n/** Values of ${plural} to write. */\nexport interface ${name}Write ${objectOf('write')}\n`}
 /** Filters of lists of ${plural}. */
 export interface ${name}Filter extends RosterFilters<${name}Target> {}
 

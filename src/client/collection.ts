@@ -42,7 +42,8 @@ export type RosterRead<Row, Field, Name extends Field, Paths = object> = [Field]
   ? Row
   : RosterPicked<Row & Paths, Name>
 
-export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends RosterKinds, Paths = object> {
+/** Rows that are only read. */
+export interface RosterView<Row, Filter, Sort, Field, Kinds extends RosterKinds, Paths = object> {
   /** Returns a page, the first by default. */
   list<Name extends Field = Field>(
     query?: RosterQuery<Filter, Sort, Name>,
@@ -60,10 +61,6 @@ export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends
   stream<Name extends Field = Field>(
     query?: RosterStream<Filter, Sort, Name>,
   ): AsyncGenerator<RosterRead<Row, Field, Name, Paths>, void, undefined>
-  /**
-   * Yields steps that bring a copy of all rows up to date: first all rows, then changes. Store `state` together with each step.
-   */
-  sync(options?: RosterSync): AsyncGenerator<RosterStep<Row>, void, undefined>
   /** Returns groups of the matching rows: their count, and the requested sums, averages, least and greatest values. */
   summary<
     Key extends RosterKey<(Exclude<Sort, `-${string}`> & string) | (keyof Paths & string), Kinds['dated']> = never,
@@ -75,6 +72,14 @@ export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends
     query?: RosterSummaryQuery<Filter, Key, Sum, Average, Minimum, Maximum, RosterKeys<Key, Kinds>>,
   ): Promise<RosterGroups<RosterGroup<Row & Paths, RosterKeys<Key, Kinds>, Sum, Average, Minimum, Maximum>>>
   get<Name extends Field = Field>(id: number, call?: RosterGet<Name>): Promise<RosterRead<Row, Field, Name, Paths>>
+}
+
+export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends RosterKinds, Paths = object>
+  extends RosterView<Row, Filter, Sort, Field, Kinds, Paths> {
+  /**
+   * Yields steps that bring a copy of all rows up to date: first all rows, then changes. Store `state` together with each step.
+   */
+  sync(options?: RosterSync): AsyncGenerator<RosterStep<Row>, void, undefined>
   create(values: Write, call?: RosterCall): Promise<Row>
   /**
    * Creates up to 1,000 rows in one request, all or none. The `details` of an error name rows by their index: `[3].Name`. Every
@@ -155,6 +160,16 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
       return version
     },
   }
+}
+
+/** Returns the rows of a named view at `path`, such as /Directory. */
+export function viewAt<Row, Filter, Sort, Field, Kinds extends RosterKinds, Paths = object>(
+  connection: Connection,
+  path: string,
+): RosterView<Row, Filter, Sort, Field, Kinds, Paths> {
+  const own = collectionAt<Row, never, Filter, Sort, Field, Kinds, Paths>(connection, path)
+  const { list, follow, all, stream, summary, get } = own
+  return { list, follow, all, stream, summary, get }
 }
 
 /** True for a row without properties of other rows: the tag of a row with some changes with these, so no write can expect it. */
