@@ -1,0 +1,115 @@
+// An OpenID Connect provider as a process of its own: the library oidc-provider, with people whom tests add. `issuer.ts` starts it.
+// It signs in whoever `login_hint` names, without a password, so it must listen on loopback alone.
+import { generateKeyPairSync, randomUUID } from 'node:crypto'
+import { createServer } from 'node:http'
+import { Provider } from 'oidc-provider'
+
+/** `port`: 0 for any. `algorithm`: that of the tokens. `redirectUris`: of the one client, which is public and uses PKCE. */
+const { port, algorithm, clientId, redirectUris, audience } = JSON.parse(process.env.ISSUER)
+
+/** Claims and lifetime of the tokens of each person, by `sub`. */
+const people = new Map()
+
+let provider = null
+const server = createServer(serve)
+server.listen(port, '127.0.0.1', () => {
+  renew()
+  console.log(`the issuer listens on ${urlOf()}`)
+})
+
+function urlOf() {
+  return `http://127.0.0.1:${server.address().port}`
+}
+
+/** Makes the provider anew, with a new key: all that was signed before is of an unknown key. */
+function renew() {
+  provider = new Provider(urlOf(), {
+    clients: [
+      {
+        client_id: clientId,
+        application_type: 'native',
+        token_endpoint_auth_method: 'none',
+        redirect_uris: redirectUris,
+        grant_types: ['authorization_code'],
+        response_types: ['code'],
+        id_token_signed_response_alg: algorithm,
+      },
+    ],
+    clientBasedCORS: () => true,
+    cookies: { keys: [randomUUID()] },
+    enabledJWA: { idTokenSigningAlgValues: ['RS256', 'PS256', 'ES256', 'EdDSA'] },
+    extraTokenClaims: (_, { accountId }) => people.get(accountId)?.claims,
+    features: {
+      devInteractions: { enabled: false },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: (_, __, oneOf) => oneOf ?? audience,
+        useGrantedResource: () => true,
+        getResourceServerInfo: (_, resource) => ({
+          scope: 'openid',
+          audience: resource,
+          accessTokenFormat: 'jwt',
+          jwt: { sign: { alg: algorithm } },
+        }),
+      },
+    },
+    claims: { openid: ['sub', 'email', 'email_verified', 'groups'] },
+    conformIdTokenClaims: false,
+    findAccount: (_, sub) => ({ accountId: sub, claims: () => ({ ...people.get(sub)?.claims, sub }) }),
+    interactions: { url: (_, { uid }) => `/interaction/${uid}` },
+    jwks: { keys: [newKey()] },
+    pkce: { required: () => true },
+    ttl: {
+      AccessToken: (_, { accountId }) => people.get(accountId)?.expiresInS ?? 3600,
+      IdToken: (_, token) => people.get(token.available?.sub)?.expiresInS ?? 3600,
+      AuthorizationCode: 60,
+      Grant: 3600,
+      Interaction: 600,
+      Session: 3600,
+    },
+  })
+}
+
+function newKey() {
+  const kinds = { RS256: ['rsa', { modulusLength: 2048 }], ES256: ['ec', { namedCurve: 'P-256' }], EdDSA: ['ed25519'] }
+  const [kind, options] = kinds[algorithm] ?? kinds.RS256
+  const { privateKey } = generateKeyPairSync(kind, options)
+  return { ...privateKey.export({ format: 'jwk' }), kid: randomUUID(), alg: algorithm, use: 'sig' }
+}
+
+async function serve(request, response) {
+  try {
+    if (request.url === '/tests/people') addPerson(JSON.parse(await textOf(request)), response)
+    else if (request.url === '/tests/rotation') answer(response, renew())
+    else if (request.url.startsWith('/interaction/')) await signIn(request, response)
+    else provider.callback()(request, response)
+  } catch (error) {
+    answer(response, { error: String(error.stack) }, 500)
+  }
+}
+
+function addPerson({ subject, ...person }, response) {
+  people.set(subject, person)
+  answer(response, {})
+}
+
+/** Signs in whom `login_hint` names, and grants what the client has asked for. */
+async function signIn(request, response) {
+  const { params } = await provider.interactionDetails(request, response)
+  const accountId = params.login_hint
+  const grant = new provider.Grant({ accountId, clientId: params.client_id })
+  grant.addOIDCScope('openid')
+  for (const resource of [params.resource].flat()) grant.addResourceScope(resource, 'openid')
+  const grantId = await grant.save()
+  await provider.interactionFinished(request, response, { login: { accountId }, consent: { grantId } })
+}
+
+function answer(response, body = {}, status = 200) {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
+async function textOf(request) {
+  let text = ''
+  for await (const piece of request) text += piece
+  return text
+}
