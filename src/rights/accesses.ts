@@ -6,7 +6,7 @@ import { LruCache } from '../model/lruCache.ts'
 import { memoize } from '../model/memoize.ts'
 import { type Collection, filtersOf, isNamedView, type NamedView } from '../model/namedView.ts'
 import { equality } from '../model/operators.ts'
-import { type Assignments, type Filter, ownProperty } from '../model/query.ts'
+import { type Assignments, type Filter, ownProperty, united } from '../model/query.ts'
 import { NO_PATHS, type RelatedViews, type View, viewOf, wholeView, withProperties } from '../model/view.ts'
 
 /** The right of a key to one verb; undefined: it has none. */
@@ -197,14 +197,27 @@ function bodyOf({ whole, read }: Parts, right: Right): Pick<UpdateAccess, 'body'
 }
 
 /** Filters of the rights to read what is referred to. A reference that the right itself sets (`fixed`) may name any row. */
-function references({ find, entities }: Parts, settable: ReadonlySet<Property>, fixed: readonly Filter[]): Guard['references'] {
+function references(parts: Parts, settable: ReadonlySet<Property>, fixed: readonly Filter[]): Guard['references'] {
   const filters = new Map<Property, readonly Filter[]>()
   for (const property of settable) {
-    const referred = property.reference && entities.find(({ name }) => name === property.reference?.entity)
-    const right = referred && find(referred, 'read')
-    if (right && right.filters.length > 0 && !isFixed(property, fixed)) filters.set(property, right.filters)
+    const referred = property.reference && parts.entities.find(({ name }) => name === property.reference?.entity)
+    const readable = referred ? readableIn(referred, parts) : []
+    if (readable.length > 0 && !isFixed(property, fixed)) filters.set(property, readable)
   }
   return filters
+}
+
+/**
+ * Filters of the rows that the key may read in an entity or in a view of it. None: it may read all; or it has no right to any of
+ * these, so that they narrow nothing. D105
+ */
+function readableIn(entity: Entity, { find, views }: Parts): readonly Filter[] {
+  const collections = [entity, ...views.filter(({ base }) => base.name === entity.name)]
+  const alternatives = collections.flatMap((collection) => {
+    const right = find(collection, 'read')
+    return right ? [rowFiltersOf(right)] : []
+  })
+  return alternatives.length === 0 ? [] : united(entity, alternatives)
 }
 
 /** Returns whether the filters leave the property one value. */
