@@ -4,7 +4,7 @@ import type { PairsFindings } from '../support/rightsPairsReport.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
 
 // What a key may not see must not change what it sees. `npm run prove -- --only rights` does the same for as long as you like.
-const KEYS = rounds(11, 198)
+const KEYS = rounds(12, 216)
 const EACH = { seed: firstSeed, reads: 24, writes: 24 }
 const found: PairsFindings[] = []
 

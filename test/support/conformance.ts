@@ -4,6 +4,7 @@ import { describeApi, type OpenApi } from '../../src/describe/openApi.ts'
 import type { GrantedRights } from '../../src/model/access.ts'
 import type { KeyRecord } from '../../src/model/key.ts'
 import { parseRules } from '../../src/model/limits.ts'
+import type { NamedView } from '../../src/model/namedView.ts'
 import { RightsReader } from '../../src/rights/reader.ts'
 import { entities } from './entities.ts'
 import { PathsInWords } from './pathsInWords.ts'
@@ -330,15 +331,20 @@ function decodeEscape(code: string): string {
   return /[\w.-]/.test(character) ? character : code
 }
 
-const reader = new RightsReader(entities)
+const NO_VIEWS: readonly NamedView[] = []
+const readers = new Map<readonly NamedView[], RightsReader>()
 const known = new Map<GrantedRights, Conformance>()
 
-/** The conformance to the document of a key, for companies, employees and absences; made once in a process for each text of rights. */
-export function conformanceOf(key: Pick<KeyRecord, 'rights' | 'addresses'>): Conformance {
+/**
+ * The conformance to the document of a key, for companies, employees, absences, and these named views of them; made once in a
+ * process for each text of rights.
+ */
+export function conformanceOf(key: Pick<KeyRecord, 'rights' | 'addresses'>, views = NO_VIEWS): Conformance {
   const limits = parseRules('750/1m')
   const facts = { baseUrl: 'http://127.0.0.1:3000', limits, anonymousLimits: limits, documentNeedsKey: false }
-  const rights = reader.read(key)
-  const accesses = entities.map((entity) => rights.accessTo(entity))
+  const rights = readers.getOrInsertComputed(views, () => new RightsReader(entities, views)).read(key)
+  const ofViews = views.map((view) => rights.accessTo(view)).filter(({ read }) => read !== null)
+  const accesses = [...entities.map((entity) => rights.accessTo(entity)), ...ofViews]
   return known.getOrInsertComputed(rights, () => new Conformance(describeApi(accesses, facts)))
 }
 

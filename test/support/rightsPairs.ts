@@ -5,6 +5,7 @@ import { Random } from './random.ts'
 import { Interrupted, SETTINGS, Side } from './rightsPairsAnswers.ts'
 import { noFindings, type PairsFindings, type PairsOptions } from './rightsPairsReport.ts'
 import { Trial } from './rightsPairsTrial.ts'
+import { namedViews } from './rightsPairsViews.ts'
 import { openServer } from './server.ts'
 
 /** Differences after which no further key is tried. */
@@ -36,7 +37,12 @@ async function openSide({ environment = {} }: PairsOptions): Promise<Side> {
   const sql = connect(databaseUrl)
   // Cursors of both are signed alike.
   await sql`update cursor_secret set secret = 'the secret of both servers'`
-  const server = await openServer({ databaseUrl, environment: { ...SETTINGS, ...environment }, hasForeignRows: true })
+  const server = await openServer({
+    databaseUrl,
+    views: namedViews,
+    environment: { ...SETTINGS, ...environment },
+    hasForeignRows: true,
+  })
   const { components } = (await server.get('/openapi.json', { authorization: '' })).body
   return new Side(server, JSON.stringify(components.examples))
 }

@@ -8,11 +8,12 @@ import type { Random } from './random.ts'
 import type { PairAnswer, PairRequest } from './rightsPairsAnswers.ts'
 import { KINDS, type RandomKey, type RandomRight, randomKey } from './rightsPairsRights.ts'
 import { canBeDeclared } from './rightsPairsShadow.ts'
+import { namedViews, VIEWS } from './rightsPairsViews.ts'
 
 /** Returns whether a key may be given these rights. */
 export function isAccepted({ text }: RandomKey, entities: readonly Entity[]): boolean {
   try {
-    parseRights(text.split('\n'), entities)
+    parseRights(text.split('\n'), entities, namedViews)
     return true
   } catch (error) {
     if (error instanceof RightError) return false
@@ -27,7 +28,7 @@ export function isAccepted({ text }: RandomKey, entities: readonly Entity[]): bo
 export function acceptedKey(random: Random, number: number, isNarrow: boolean, onRefused: () => void): RandomKey {
   for (let attempt = 1; ; attempt++) {
     const kind = isNarrow ? 'narrow' : (KINDS[number % KINDS.length] as (typeof KINDS)[number])
-    const key = randomKey(random, declared, kind)
+    const key = randomKey(random, declared, kind, VIEWS)
     if (isNarrow && !canStandAlone(key, attempt > 50)) continue
     if (isAccepted(key, declared)) return key
     onRefused()
@@ -44,7 +45,7 @@ function canStandAlone({ rights: [read] }: RandomKey, mayBeSmall: boolean): bool
 /** Returns the record of a key with these rights. */
 export function recordOf({ text }: RandomKey): Partial<KeyRecord> {
   if (text.startsWith('*:')) return { rights: text }
-  const rights = parseRights(text.split('\n'), declared)
+  const rights = parseRights(text.split('\n'), declared, namedViews)
   return { rights: '', addresses: rights.map((right) => right.text).join('\n') } as Partial<KeyRecord>
 }
 

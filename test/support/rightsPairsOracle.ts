@@ -83,7 +83,7 @@ export class WriteOracle {
   private async faultsOfShown(request: PairRequest, { body, status }: PairAnswer, find: FindRow): Promise<string[]> {
     const aim = this.aimOf(request)
     if (aim === null || status >= 300) return []
-    const read = this.key.rights.find((one) => one.entity === aim.entity && one.verbs.includes('read'))
+    const read = this.key.rights.find((one) => one.entity === aim.entity && !one.view && one.verbs.includes('read'))
     const faults: string[] = []
     for (const [, id] of body.matchAll(/\{"id":(\d+),/g)) {
       const row = await readRow(this.sql, aim.entity, Number(id))
@@ -132,7 +132,7 @@ export class WriteOracle {
     return faults
   }
 
-  /** A reference leads to a row that the key may read, unless the right itself sets it or the key reads none or all. */
+  /** A reference leads to a row that the key may read, also in a view, unless the right itself sets it or the key reads none or all. */
   private async faultsOfReference(
     property: Property,
     id: string,
@@ -141,10 +141,11 @@ export class WriteOracle {
   ): Promise<string[]> {
     if (!property.reference || filters.some((one) => one.property === property && one.sign === '=')) return []
     const target = targetOf(property, this.entities)
-    const read = this.key.rights.find((one) => one.entity === target && one.verbs.includes('read'))
-    if (!read || read.filters.length === 0) return []
+    const reads = this.key.rights.filter((one) => one.entity === target && one.verbs.includes('read'))
+    if (reads.length === 0) return []
     const row = await readRow(this.sql, target, Number(id))
-    return row && !rowMatches(target, row, read.filters, find) ? [`${property.name} names a row that the key may not read`] : []
+    const isRead = row === null || reads.some(({ filters }) => rowMatches(target, row, filters, find))
+    return isRead ? [] : [`${property.name} names a row that the key may not read`]
   }
 
   /** Returns the row that the request is about; id null: a new one. Null: not a write of rows. */

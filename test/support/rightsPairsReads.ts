@@ -4,11 +4,12 @@ import { operators } from '../../src/model/operators.ts'
 import type { Random } from './random.ts'
 import type { PairRequest } from './rightsPairsAnswers.ts'
 import { endOf, randomPath, valueBehind } from './rightsPairsPaths.ts'
-import { type RandomKey, type RandomRight, typed } from './rightsPairsRights.ts'
+import { pathOf, type RandomKey, type RandomRight, typed } from './rightsPairsRights.ts'
 import { type Rows, randomValue } from './rightsPairsRows.ts'
 import type { Secrets } from './rightsPairsSecrets.ts'
+import { VIEWS } from './rightsPairsViews.ts'
 
-/** An entity as the key reads it. */
+/** An entity or a named view of one as the key reads it. */
 export interface Seen {
   readonly entity: Entity
   readonly right: RandomRight
@@ -17,7 +18,7 @@ export interface Seen {
   readonly ids: readonly number[]
 }
 
-/** Returns the entities that the key may read. */
+/** Returns the entities and named views that the key may read. */
 export function seenBy({ rights }: RandomKey, secrets: Secrets): Seen[] {
   return rights
     .filter(({ verbs }) => verbs.includes('read'))
@@ -25,7 +26,7 @@ export function seenBy({ rights }: RandomKey, secrets: Secrets): Seen[] {
       const { entity, fields } = right
       const properties = entity.properties.filter((one) => one === entity.id || fields === null || fields.includes(one))
       const hidden = entity.properties.filter((one) => !properties.includes(one))
-      return { entity, right, properties, hidden, ids: secrets.readable(entity) }
+      return { entity, right, properties, hidden, ids: secrets.reached(right) }
     })
 }
 
@@ -36,6 +37,11 @@ export const FOREIGN_CURSOR = 'list, foreign cursor'
 const OF_PATHS = /^(list|list, filtered|row|summary|summary, csv|summary, ndjson|csv|ndjson)$/
 
 type Headers = Record<string, string>
+
+/** Returns whether the feed has changes of what the key sees. */
+function isFed({ right }: Seen): boolean {
+  return !right.view && right.filters.length === 0
+}
 
 export class ReadsDraw {
   private readonly entities: readonly Entity[]
@@ -81,24 +87,27 @@ export class ReadsDraw {
     const references = properties.filter(({ reference }) => reference?.target)
     if (references.length === 0) return null
     const { name, reference } = random.pick(references)
-    const target = this.seen.find(({ entity }) => entity === reference?.target)
+    const target = this.shown(reference?.target)
     const hidden = target ? target.hidden : (reference?.target?.properties ?? [])
     return `${name}.${hidden.length === 0 || random.chance(20) ? random.pick(['Nmae', 'Xqzw', 'CompanyId.Xq']) : random.pick(hidden).name}`
   }
 
   /** Draws a path that the key may name, often one to rows of which some are hidden; null if there is none. */
   private path({ entity, properties }: Seen): Property | null {
-    const shown = (target: Entity | null | undefined) => this.seen.find((one) => one.entity === target)
-    const narrow = properties.filter(({ reference }) => (shown(reference?.target)?.right.filters.length ?? 0) > 0)
+    const narrow = properties.filter(({ reference }) => (this.shown(reference?.target)?.right.filters.length ?? 0) > 0)
     const first = narrow.length > 0 && this.random.chance(60) ? narrow : properties
-    return randomPath(this.random, entity, first, (target) => shown(target)?.properties ?? [])
+    return randomPath(this.random, entity, first, (target) => this.shown(target)?.properties ?? [])
+  }
+
+  /** Returns what the key sees where paths lead to an entity: never a named view. */
+  private shown(target: Entity | null | undefined): Seen | undefined {
+    return this.seen.find(({ entity, right }) => entity === target && !right.view)
   }
 
   /** Draws a reference of rows to rows of their own kind, of the entity or behind a path; null if the key sees none. */
   private chain({ entity, properties }: Seen): Property | null {
     const own = properties.filter(({ reference }) => reference?.isToItself)
-    const behind = (target: Entity) =>
-      (this.seen.find((one) => one.entity === target)?.properties ?? []).filter(({ reference }) => reference?.isToItself)
+    const behind = (target: Entity) => (this.shown(target)?.properties ?? []).filter(({ reference }) => reference?.isToItself)
     return own.length > 0 ? this.random.pick(own) : randomPath(this.random, entity, properties, behind, 1)
   }
 
@@ -117,21 +126,22 @@ export class ReadsDraw {
     if (random.chance(60)) parameters.push(`PageSize=${random.pick([5, 5, 7, 20, 50])}`)
     if (random.chance(15)) parameters.push(`page=${1 + random.below(4)}`)
     if (random.chance(20)) parameters.push(`fields=${this.fields(one)}`)
-    // A view of everything has the cursors of all keys.
-    const isNarrow = one.hidden.length > 0 || one.right.filters.length > 0
+    // A view of everything has the cursors of all keys; so has a named view that no right narrows.
+    const isWhole = one.right.view ? one.right.text === `read ${pathOf(one.right)}` : one.hidden.length === 0
+    const isNarrow = !isWhole || (!one.right.view && one.right.filters.length > 0)
     if (isNarrow && random.chance(8)) return this.get(FOREIGN_CURSOR, one, [...parameters, 'cursor={cursor}'])
     return this.get(channel, one, parameters, {}, random.chance(8) ? 'HEAD' : 'GET')
   }
 
-  row({ entity, ids }: Seen): PairRequest {
+  row(one: Seen): PairRequest {
     const { random } = this
+    const { entity, ids } = one
     const id = ids.length > 0 && random.chance(75) ? random.pick(ids) : this.secrets.anyId(random, entity)
-    const path = `/${this.spelt(entity.plural)}/${id}`
-    const one = this.seen.find((seen) => seen.entity === entity) as Seen
+    const path = `/${this.spelt(pathOf(one.right))}/${id}`
     const query = random.chance(25) ? `?fields=${this.fields(one)}` : ''
     const headers: Headers = {}
     if (random.chance(20))
-      headers[random.pick(['if-none-match', 'if-match'])] = random.pick([`{tag:/${entity.plural}/${id}}`, '*', '"0-0"'])
+      headers[random.pick(['if-none-match', 'if-match'])] = random.pick([`{tag:/${pathOf(one.right)}/${id}}`, '*', '"0-0"'])
     return this.request('row', random.chance(10) ? 'HEAD' : 'GET', path + query, headers)
   }
 
@@ -179,11 +189,10 @@ export class ReadsDraw {
 
   private changes(one: Seen): PairRequest {
     const { random } = this
-    const isFiltered = ({ right }: Seen) => right.filters.length > 0
-    const open = this.seen.filter((seen) => !isFiltered(seen))
+    const open = this.seen.filter(isFed)
     const aimed = open.length > 0 && random.chance(85) ? random.pick(open) : one
     const parameters: string[] = []
-    if (random.chance(75)) parameters.push(`entity=${aimed.entity.plural}`)
+    if (random.chance(75)) parameters.push(`entity=${pathOf(aimed.right)}`)
     if (random.chance(50)) parameters.push(`after=${random.pick(['{next}', '{first}', '{first}', 'now'])}`)
     if (random.chance(50)) parameters.push(`PageSize=${random.pick([1, 2, 5, 50, 500])}`)
     if (random.chance(40)) parameters.push('rows=current')
@@ -192,11 +201,11 @@ export class ReadsDraw {
 
   private history(one: Seen): PairRequest {
     const { random } = this
-    const open = this.seen.filter(({ right }) => right.filters.length === 0)
-    const { entity, ids } = open.length > 0 && random.chance(85) ? random.pick(open) : one
+    const open = this.seen.filter(isFed)
+    const { entity, ids, right } = open.length > 0 && random.chance(85) ? random.pick(open) : one
     const id = ids.length > 0 && random.chance(80) ? random.pick(ids) : this.secrets.anyId(random, entity)
     const parameters = random.chance(30) ? [`PageSize=${random.pick([1, 2, 5])}`] : []
-    return this.request('history', 'GET', `/${entity.plural}/${id}/Changes${questionMark(parameters)}`, {})
+    return this.request('history', 'GET', `/${pathOf(right)}/${id}/Changes${questionMark(parameters)}`, {})
   }
 
   /** Names a property that the key does not see, or that there is not, in any parameter and spelling. */
@@ -219,19 +228,24 @@ export class ReadsDraw {
       return this.get(channel, one, [`${aggregate}=${spelt}`], {}, 'GET', '/Summary')
     }
     if (random.chance(15) && one.ids.length > 0)
-      return this.request(channel, 'GET', `/${one.entity.plural}/${random.pick(one.ids)}?fields=${spelt}`, {})
+      return this.request(channel, 'GET', `/${pathOf(one.right)}/${random.pick(one.ids)}?fields=${spelt}`, {})
     const accept = random.pick(['application/json', 'text/csv', 'application/x-ndjson'])
     return this.get(channel, one, [...(random.chance(30) ? this.filters(one) : []), parameter], { accept })
   }
 
   private other(one: Seen): PairRequest {
     const { random } = this
-    const path = `/${one.entity.plural}`
+    const path = `/${pathOf(one.right)}`
     return random.pick([
       this.request('options', 'OPTIONS', random.pick([path, `${path}/${this.secrets.anyId(random, one.entity)}`]), {}),
       this.request('document', 'GET', '/openapi.json', {}),
       this.request('rights', 'GET', '/Rights', {}),
-      this.request('not found', 'GET', random.pick([`${path}/x`, `${path}/0`, `${path}/1/2`, `/Compnies`]), {}),
+      this.request(
+        'not found',
+        'GET',
+        random.pick([`${path}/x`, `${path}/0`, `${path}/1/2`, `/Compnies`, '/Directry', '/Fims']),
+        {},
+      ),
       this.get('several faults', one, ['page=x', 'PageSize=x', 'sort=x', `${one.entity.id.name}=x`]),
       this.get('html', one, ['sort=x'], { accept: 'text/html' }),
     ])
@@ -241,12 +255,12 @@ export class ReadsDraw {
   private unseen(): PairRequest {
     const { random } = this
     const entity = random.pick(this.entities)
-    const path = `/${entity.plural}`
+    const path = `/${random.pick([entity.plural, entity.plural, ...VIEWS.map(({ name }) => name)])}`
     const target = random.pick([
       path,
       `${path}/${this.secrets.anyId(random, entity)}`,
       `${path}/Summary`,
-      `/Changes?entity=${entity.plural}`,
+      `/Changes?entity=${path.slice(1)}`,
       '/Changes',
       `${path}/1/Changes`,
     ])
@@ -317,13 +331,13 @@ export class ReadsDraw {
 
   private get(
     channel: string,
-    { entity }: Seen,
+    { right }: Seen,
     parameters: readonly string[],
     headers: Headers = {},
     method = 'GET',
     path = '',
   ): PairRequest {
-    return this.request(channel, method, `/${this.spelt(entity.plural)}${path}${questionMark(parameters)}`, headers)
+    return this.request(channel, method, `/${this.spelt(pathOf(right))}${path}${questionMark(parameters)}`, headers)
   }
 
   private request(channel: string, method: string, target: string, headers: Headers): PairRequest {

@@ -18,9 +18,19 @@ export interface Condition {
   readonly values: readonly string[]
 }
 
+/** A named view of the server. */
+export interface RandomView {
+  readonly name: string
+  readonly entity: Entity
+  readonly filters: readonly Condition[]
+  readonly fields: readonly Property[] | null
+}
+
 export interface RandomRight {
   readonly verbs: readonly Verb[]
   readonly entity: Entity
+  /** The named view that it is about, whose conditions are the first of `filters`; left out for the entity itself. */
+  readonly view?: RandomView
   readonly filters: readonly Condition[]
   /** Null: all. The id is not named where it goes without saying. */
   readonly fields: readonly Property[] | null
@@ -49,16 +59,26 @@ export const KINDS = [
   'blind',
   'behind',
   'team',
+  'viewer',
   'mixed',
 ] as const
 
 type Kind = (typeof KINDS)[number] | 'narrow'
 
-/** Draws a key of one to several rights. `kind`: what it is for; `narrow` reads all rows and some of their properties. */
-export function randomKey(random: Random, entities: readonly Entity[], kind: Kind = random.pick(KINDS)): RandomKey {
+/**
+ * Draws a key of one to several rights. `kind`: what it is for; `narrow` reads all rows and some of their properties. `views`: named
+ * views of the server.
+ */
+export function randomKey(
+  random: Random,
+  entities: readonly Entity[],
+  kind: Kind = random.pick(KINDS),
+  views: readonly RandomView[] = [],
+): RandomKey {
   const draw = new RightsDraw(random, entities)
   const refersToOthers = ({ properties }: Entity) => properties.some(({ reference }) => reference)
   const referred = entities.filter(({ name }) => entities.some((one) => one.properties.some((p) => p.reference?.entity === name)))
+  if (kind === 'viewer' && views.length > 0) return keyOf(draw.viewer(views))
   const isReferring = kind === 'referrer' || kind === 'team' || kind === 'behind'
   const main = random.pick(isReferring ? entities.filter(refersToOthers) : kind === 'remover' ? referred : entities)
   if (kind === 'narrow') return keyOf([...draw.readSome(main), ...draw.readTargets(main)])
@@ -89,7 +109,7 @@ export function keyOf(rights: readonly RandomRight[]): RandomKey {
 /** Returns a key whose rights differ from those of this one in values alone, as of two partners; null if it has no value. */
 export function twinOf(random: Random, key: RandomKey, entities: readonly Entity[]): RandomKey | null {
   let differs = false
-  const conditions = key.rights.flatMap(({ filters, becomes }) => [...filters, ...(becomes ?? [])])
+  const conditions = key.rights.flatMap((right) => [...ownFilters(right), ...(right.becomes ?? [])])
   // Where one value of several differs, all but one must be told apart.
   const first = random.chance(75) ? conditions[0] : random.pick(conditions)
   const only = conditions.length > 1 && random.chance(80) ? first : null
@@ -108,7 +128,7 @@ export function twinOf(random: Random, key: RandomKey, entities: readonly Entity
   }
   const rights = key.rights.map((right) => {
     const drawn = (conditions: readonly Condition[]) => conditions.map((condition) => other(right.entity, condition))
-    const filters = drawn(right.filters)
+    const filters = [...(right.view?.filters ?? []), ...drawn(ownFilters(right))]
     return right.becomes === null ? rightOf({ ...right, filters }) : rightOf({ ...right, filters, becomes: drawn(right.becomes) })
   })
   return differs ? keyOf(rights) : null
@@ -179,6 +199,30 @@ class RightsDraw {
     if (random.chance(30)) rights.push(this.update(target, rights))
     const isSame = (one: RandomRight, other: RandomRight) => one.entity === other.entity && one.verbs[0] === other.verbs[0]
     return rights.filter((right, at) => rights.findIndex((one) => isSame(one, right)) === at)
+  }
+
+  /** Rights to one or two named views, often narrower still, and to their entities: to read other rows, and to write. */
+  viewer(views: readonly RandomView[]): RandomRight[] {
+    const { random } = this
+    const chosen = [...new Set([random.pick(views), ...(random.chance(40) ? [random.pick(views)] : [])])]
+    const rights = chosen.map((view): RandomRight => {
+      const shown = view.fields ?? view.entity.properties
+      const filters = random.chance(50) ? this.filters(view.entity, 1, view.entity.properties) : []
+      const fields = random.chance(40) ? this.some(shown, 60) : view.fields
+      return rightOf({
+        verbs: ['read'],
+        entity: view.entity,
+        view,
+        filters: [...view.filters, ...filters],
+        fields,
+        becomes: null,
+      })
+    })
+    for (const entity of this.entities) if (random.chance(45)) rights.push(this.read(entity))
+    const { entity } = random.pick(chosen)
+    if (random.chance(35)) rights.push(this.update(entity, rights))
+    if (random.chance(35)) rights.push(this.write(random.pick(['create', 'delete'] as const), random.pick(this.entities), rights))
+    return rights
   }
 
   /** Rights to all rows, and to some of those to which their references lead: what is hidden is behind paths. */
@@ -260,18 +304,20 @@ class RightsDraw {
   private settable(entity: Entity, rights: readonly RandomRight[], needed: readonly Property[]): readonly Property[] | null {
     const writable = entity.properties.filter((property) => property.writable)
     const chosen = this.random.chance(30) ? writable : (this.some(writable, 50) ?? writable)
-    const read = rights.find((right) => right.entity === entity && right.verbs.includes('read'))
+    const read = rights.find((right) => right.entity === entity && !right.view && right.verbs.includes('read'))
     const isRead = (property: Property) => read !== undefined && (read.fields === null || read.fields.includes(property))
     const isUnsafe = (property: Property) => {
       const rule = entity.rules.find(({ later, earlier }) => later === property || earlier === property)
       if (rule && !(isRead(rule.later) && isRead(rule.earlier))) return true
       if (property.reference === null) return false
       const copied = entity.properties.find((one) => sourcesOf(entity, one, this.entities).through?.reference === property)
-      if (!copied || !isRead(copied)) return false
+      const isSeen = (right: RandomRight, one: Property) => right.fields === null || right.fields.includes(one)
+      if (!copied || !rights.some((right) => right.entity === entity && right.verbs.includes('read') && isSeen(right, copied)))
+        return false
       const target = targetOf(property, this.entities)
       const source = sourcesOf(entity, copied, this.entities).through?.property as Property
-      const readTarget = rights.find((right) => right.entity === target && right.verbs.includes('read'))
-      return !readTarget || !(readTarget.fields === null || readTarget.fields.includes(source))
+      const readers = rights.filter((right) => right.entity === target && right.verbs.includes('read'))
+      return readers.length === 0 || !readers.every((right) => isSeen(right, source))
     }
     const safe = chosen.filter((property) => !isUnsafe(property))
     const all = new Set([...safe, ...needed])
@@ -334,12 +380,28 @@ function partOf(random: Random, text: string): string {
 
 /** Writes the right as one would type it. */
 function rightOf(right: Omit<RandomRight, 'text'>): RandomRight {
-  const { verbs, entity, filters, fields, becomes } = right
+  const { verbs, entity, view, fields, becomes } = right
   const [verb] = verbs as [Verb]
-  const parameters = [...filters.flatMap(parametersOf), ...(fields === null ? [] : [`fields=${namesOf(entity, fields)}`])]
-  const address = parameters.length === 0 ? entity.plural : `${entity.plural}?${parameters.join('&')}`
+  const named = fields === view?.fields ? null : fields
+  const address = addressOf(pathOf(right), { entity, filters: ownFilters(right), fields: named })
   const after = becomes === null ? '' : ` becomes ${becomes.flatMap(parametersOf).join('&')}`
   return { ...right, text: `${verb} ${address}${after}` }
+}
+
+/** Returns the path of what the right is about. */
+export function pathOf({ entity, view }: Pick<RandomRight, 'entity' | 'view'>): string {
+  return view?.name ?? entity.plural
+}
+
+/** Returns the conditions that the right has beside those of its named view. */
+export function ownFilters({ filters, view }: Pick<RandomRight, 'filters' | 'view'>): readonly Condition[] {
+  return filters.slice(view?.filters.length ?? 0)
+}
+
+/** Writes an address without its slash in front. */
+export function addressOf(path: string, { entity, filters, fields }: Omit<RandomView, 'name'>): string {
+  const parameters = [...filters.flatMap(parametersOf), ...(fields === null ? [] : [`fields=${namesOf(entity, fields)}`])]
+  return parameters.length === 0 ? path : `${path}?${parameters.join('&')}`
 }
 
 /** Names the properties; an object that is there with all its parts by its own name. */

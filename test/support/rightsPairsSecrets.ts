@@ -33,8 +33,8 @@ export class Secrets {
   private readonly allowedTargets = new Map<Property, ReadonlySet<number>>()
   private readonly oneSided = new Map<Entity, readonly number[]>()
   private readonly reads = new Map<Entity, readonly RandomRight[]>()
-  /** Rows of each entity that the key may read now, and those that it could read after a write. */
-  private readonly exposed = new Map<Entity, number[]>()
+  /** Rows that the key may read by a right now, and those that it could read after a write. */
+  private readonly exposed = new Map<RandomRight, number[]>()
 
   constructor(
     private readonly rows: Rows,
@@ -55,13 +55,13 @@ export class Secrets {
     this.fixReferredRows()
   }
 
-  /** Returns the ids of the rows that a right to read admits. */
+  /** Returns the ids of the rows that the key may read in an entity or a view of it. */
   readable(entity: Entity): number[] {
-    const [right] = this.reads.get(entity) as [RandomRight?]
-    return right === undefined ? [] : this.idsOf(entity).filter((id) => this.admits(right, id))
+    const rights = this.reads.get(entity) as readonly RandomRight[]
+    return this.idsOf(entity).filter((id) => rights.some((right) => this.admits(right, id)))
   }
 
-  /** Returns the ids of the rows within reach of a right to write. */
+  /** Returns the ids of the rows that a right admits, to read or to write. */
   reached(right: RandomRight): number[] {
     return this.idsOf(right.entity).filter((id) => this.admits(right, id))
   }
@@ -169,27 +169,27 @@ export class Secrets {
 
   /** Fixes which rows exist, where the key could learn it. */
   private fixRows(entity: Entity): void {
-    const [read] = this.reads.get(entity) as [RandomRight?]
+    const reads = this.reads.get(entity) as readonly RandomRight[]
     const reach = [...this.rightsTo(entity, 'update'), ...this.rightsTo(entity, 'delete')]
-    const isCopied = read?.filters.some(({ property }) => !property.writable && property !== entity.id) ?? false
+    const isCopied = reads.some(({ filters }) => filters.some(({ property }) => !property.writable && property !== entity.id))
     const isUnique = this.mayWrite && entity.properties.some(({ unique }) => unique !== null)
-    const exposed: number[] = []
+    for (const read of reads) this.exposed.set(read, [])
     for (const id of this.idsOf(entity)) {
-      const isRead = read !== undefined && this.admits(read, id)
       const isReached = reach.some((right) => this.admits(right, id))
-      if (read && (isRead || isReached || (this.mayWrite && isCopied))) exposed.push(id)
-      const isKnown = isRead || isReached || read === undefined || read.filters.length === 0 || isUnique
-      if (isKnown || (this.mayWrite && isCopied)) this.fixedRows.get(entity)?.add(id)
+      for (const read of reads)
+        if (this.admits(read, id) || isReached || (this.mayWrite && isCopied)) this.exposed.get(read)?.push(id)
+      const isRead = reads.some((read) => this.admits(read, id))
+      const isOpen = reads.length === 0 || reads.some(({ filters }) => filters.length === 0)
+      if (isRead || isReached || isOpen || isUnique || (this.mayWrite && isCopied)) this.fixedRows.get(entity)?.add(id)
     }
-    this.exposed.set(entity, exposed)
   }
 
   private fixVisibleCells(entity: Entity): void {
-    const [read] = this.reads.get(entity) as [RandomRight?]
-    if (!read) return
-    for (const id of this.exposed.get(entity) ?? [])
-      for (const property of read.fields ?? entity.properties) this.fixCell(entity, id, property)
-    this.fixNamedRows(entity, read)
+    for (const read of this.reads.get(entity) as readonly RandomRight[]) {
+      for (const id of this.exposed.get(read) ?? [])
+        for (const property of read.fields ?? entity.properties) this.fixCell(entity, id, property)
+      this.fixNamedRows(entity, read)
+    }
   }
 
   /** A right that sets a reference, as `create Absences?EmployeeId=7`, tells what the row of this id has copied. */

@@ -16,7 +16,7 @@ import { acceptedKey, hiddenNameIn, isAccepted, recordOf, wholeKey } from './rig
 import { type Before, WriteOracle } from './rightsPairsOracle.ts'
 import { FOREIGN_CURSOR, ReadsDraw, type Seen, seenBy } from './rightsPairsReads.ts'
 import { around, excerptsOf, type PairsFindings, type PairsOptions, withoutEmpty } from './rightsPairsReport.ts'
-import { keyOf, narrowerKey, type RandomKey, twinOf } from './rightsPairsRights.ts'
+import { keyOf, narrowerKey, parametersOf, pathOf, type RandomKey, twinOf } from './rightsPairsRights.ts'
 import { fill, randomRows, untilSettled } from './rightsPairsRows.ts'
 import { applyHidden, Secrets } from './rightsPairsSecrets.ts'
 import { openShadow, withoutCursors } from './rightsPairsShadow.ts'
@@ -104,27 +104,22 @@ export class Trial {
 
   /** What the key may see must be the same in both databases, as a whole key reads it, and the key must see just that. */
   private async checkVisible(moment: string): Promise<void> {
-    for (const { entity, filters, fields, verbs, text } of this.key.rights) {
+    for (const right of this.key.rights) {
+      const { entity, view, filters, fields, verbs } = right
       if (!verbs.includes('read')) continue
-      const address = text.slice(text.indexOf(' ') + 1)
       const chosen = fields === null ? [] : [`fields=${['Id', ...fields.map(({ name }) => name)]}`]
-      const parameters =
-        address
-          .split('?')[1]
-          ?.split('&')
-          .filter((one) => !one.startsWith('fields=')) ?? []
-      const target = `/${entity.plural}?${[...parameters, ...chosen].join('&')}`
+      const target = `/${entity.plural}?${[...filters.flatMap(parametersOf), ...chosen].join('&')}`
       const [one, other] = await Promise.all(this.sides.map(async (side) => withoutEmpty(await side.readWhole(target))))
       if (one !== other) this.report(`what the key may read differs ${moment}`, `GET ${target}`, one as string, other as string)
       const request: PairRequest = {
         channel: 'ndjson',
         method: 'GET',
-        target: `/${entity.plural}`,
+        target: `/${pathOf(right)}`,
         headers: { accept: 'application/x-ndjson' },
         body: null,
       }
       const [own] = await this.ask(request)
-      if (filters.length > 0 && own.headers.has('x-changes-after'))
+      if ((filters.length > 0 || view) && own.headers.has('x-changes-after'))
         this.report('a stream has a token of changes that the key may not read', showRequest(request), own.text, '')
       if (own.body !== one)
         this.report(
@@ -203,7 +198,7 @@ export class Trial {
 
   /** Follows the change feed while hidden values change, then visible ones, then the rights. */
   private async follow(seen: readonly Seen[], secrets: Secrets): Promise<void> {
-    const open = seen.filter(({ right, ids }) => right.filters.length === 0 && ids.length > 0)
+    const open = seen.filter(({ right, ids }) => !right.view && right.filters.length === 0 && ids.length > 0)
     if (open.length === 0 || this.findings.followed >= (this.options.followsMax ?? 0)) return
     this.findings.followed++
     const { entity, properties, ids } = this.random.pick(open)

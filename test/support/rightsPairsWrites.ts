@@ -7,6 +7,7 @@ import { endOf } from './rightsPairsPaths.ts'
 import { type Condition, type RandomKey, type RandomRight, typed } from './rightsPairsRights.ts'
 import { idMaxOf, randomCell, targetOf } from './rightsPairsRows.ts'
 import type { Secrets } from './rightsPairsSecrets.ts'
+import { VIEWS } from './rightsPairsViews.ts'
 
 type Headers = Record<string, string>
 
@@ -137,7 +138,8 @@ export class WritesDraw {
     const id = reached.length > 0 && random.chance(60) ? random.pick(reached) : this.secrets.anyId(random, entity)
     const writable = entity.properties.filter((property) => property.writable)
     const right: RandomRight = { verbs: ['update'], entity, filters: [], fields: null, becomes: null, text: '' }
-    const path = `/${entity.plural}${method === 'POST' ? '' : `/${id}`}`
+    const plural = random.chance(10) ? random.pick(VIEWS).name : entity.plural
+    const path = `/${plural}${method === 'POST' ? '' : `/${id}`}`
     return this.request('any write', method, path, {}, method === 'DELETE' ? null : this.body(right, this.someOf(writable, 2)))
   }
 

@@ -6,6 +6,7 @@ import { type Config, readConfig } from '../../src/config/config.ts'
 import { readCursorSecret } from '../../src/keys/store.ts'
 import { createLog, type Log } from '../../src/log.ts'
 import type { KeyRecord } from '../../src/model/key.ts'
+import type { NamedView } from '../../src/model/namedView.ts'
 import { checkChanges, readMigrations } from '../../src/postgres/migrate.ts'
 import { startWorker } from '../../src/processes/worker.ts'
 import { conformance, conformanceOf } from './conformance.ts'
@@ -52,6 +53,8 @@ export interface ServerOptions {
   keys?: readonly KeyRecord[]
   /** Where the entities are declared; default: companies, employees and absences alone. */
   entitiesDir?: string
+  /** Named views of its entities. */
+  views?: readonly NamedView[]
   /** True if rows are inserted that no client could write: then answers are not checked by the OpenAPI document. */
   hasForeignRows?: boolean
 }
@@ -131,13 +134,13 @@ export async function openServer(options: ServerOptions = {}): Promise<TestServe
   const tablesFor = async (limits: OwnLimits) => tablesOf(limits).own
   const context = { cursorSecret, bootstrapKey: KEY, migrationFiles, tables, tablesFor, log }
   const { entitiesDir = config.entitiesDir ?? ENTITIES_DIR } = options
-  const worker = await startWorker({ ...config, entitiesDir }, { databaseUrl, certificate: null, ...context })
+  const worker = await startWorker({ ...config, entitiesDir }, { databaseUrl, certificate: null, ...context }, options.views)
   let keys = options.keys ?? []
   /** The document of the key that a request sends; of another key it is the one without a key. */
   const describedFor = (authorization = '') => {
     const id = idOf(authorization.replace(/^ApiKey +/i, ''))
     const key = keys.find((one) => one.id === id)
-    return key ? conformanceOf(key) : conformance()
+    return key ? conformanceOf(key, options.views) : conformance()
   }
 
   async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
