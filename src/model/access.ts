@@ -67,6 +67,8 @@ export interface GrantedRights {
   accessTo(collection: Collection): Access
   /** Text of the rights, one a line, as `keys list` prints them. */
   readonly text: string
+  /** The text with the names of `{today}` and `{now}` in place of their values: it stays the same while the rights do. */
+  readonly signedText: string
   /** The rights as data, in the order of their text, for `GET /Rights`. */
   readonly rights: readonly Right[]
   /** Why the rights do not fit the entities any more, so that the key has none; null: they do. */
@@ -88,4 +90,6 @@ export interface Right {
   readonly becomes: readonly Filter[] | null
   /** The right in canonical form, as it is stored. */
   readonly text: string
+  /** The text with the names of `{today}` and `{now}` in place of their values; undefined: it has none of them. */
+  readonly signedText?: string
 }

@@ -65,8 +65,10 @@ export class Cursors {
 
 /** Text that identifies a list. Its only line break is at its end, so that no part of a cursor can pass for a part of it. */
 function scopeOf(view: View, { filters, sorts }: List): string {
-  const conditions = filters.map((filter) => JSON.stringify(identify(filter)))
+  // The text of the view stands for its filters, which may have the time as a value.
+  const own = filters.filter((filter) => !view.filters.includes(filter))
+  const conditions = own.map((filter) => JSON.stringify(identify(filter)))
   const keys = order(view, sorts).map(({ property, descending }) => [property.column, descending])
-  const own = view.text === '' ? [] : [view.text]
-  return `${JSON.stringify([view.table, conditions.sort(), keys, ...own])}\n`
+  const right = view.signedText === '' ? [] : [view.signedText]
+  return `${JSON.stringify([view.table, conditions.sort(), keys, ...right])}\n`
 }

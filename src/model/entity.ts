@@ -109,10 +109,14 @@ export interface View extends Entity {
   readonly filters: readonly Filter[]
   /** Text of the right, the same in every process: caches and cursors are for one right. '' for a whole entity. */
   readonly text: string
+  /** The text with the names of `{today}` and `{now}` in place of their values, so that cursors outlive a minute. */
+  readonly signedText: string
   /** The view of the rows that a reference names; null: no path leads through it, since the key may not read them. */
   related(reference: Property): View | null
   /** Text of the rights to read the entities to which paths can lead; caches depend on it, too. '' if they are read whole. */
   readonly relatedText: string
+  /** That text with the names of `{today}` and `{now}`. */
+  readonly relatedSignedText: string
 }
 
 export interface Filter {

@@ -14,8 +14,10 @@ export const wholeView = memoize(
       collection: entity,
       filters: [],
       text: '',
+      signedText: '',
       related: wholeRelated,
       relatedText: '',
+      relatedSignedText: '',
     }),
 )
 
@@ -24,10 +26,10 @@ function wholeRelated({ reference }: Property): View | null {
 }
 
 /** The targets of a view's paths, and the text of the rights to read them. */
-export type RelatedViews = Pick<View, 'related' | 'relatedText'>
+export type RelatedViews = Pick<View, 'related' | 'relatedText' | 'relatedSignedText'>
 
 /** Stands for a view without paths. */
-export const NO_PATHS: RelatedViews = { related: () => null, relatedText: '-' }
+export const NO_PATHS: RelatedViews = { related: () => null, relatedText: '-', relatedSignedText: '-' }
 
 /** Makes a view of the rows of a collection that match `filters`, with these properties; the id is always among them. */
 export function viewOf(
@@ -36,10 +38,11 @@ export function viewOf(
   filters: readonly Filter[],
   text: string,
   paths: RelatedViews = NO_PATHS,
+  signedText = text,
 ): View {
   const shown = withProperties(collection, visible)
   const all = [...filtersOf(collection), ...filters]
-  return Object.freeze({ ...shown, whole: baseOf(collection), collection, filters: all, text, ...paths })
+  return Object.freeze({ ...shown, whole: baseOf(collection), collection, filters: all, text, signedText, ...paths })
 }
 
 /** Returns the entity with only the visible properties. Objects keep their visible parts; an object without any is removed. */

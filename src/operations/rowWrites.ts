@@ -205,7 +205,7 @@ export class RowWrites {
     if (!keysInUse || !request.headers.has('authorization')) return
     const present = await keysInUse.rightsOf(request)
     requireRight(present, this.entity, 'update')
-    if (present.text === rights?.text) return
+    if (present.signedText === rights?.signedText) return
     throw new ApiError('Forbidden', 'The rights of the key were changed while the write waited; nothing was written.')
   }
 

@@ -79,7 +79,7 @@ export function streamList(view: View, parts: ResourceParts, call: ResourceReque
  */
 export function requireSameView(rights: GrantedRights, view: View, hasPaths: boolean) {
   const { read } = requireRight(rights, view.collection, 'read')
-  if (read?.text !== view.text || (hasPaths && read.relatedText !== view.relatedText))
+  if (read?.signedText !== view.signedText || (hasPaths && read.relatedSignedText !== view.relatedSignedText))
     throw new ApiError('Forbidden', `The right of the key to read ${view.plural} was changed.`)
 }
 

@@ -24,7 +24,8 @@ const writableOf = memoize(({ properties }: Entity): ReadonlySet<Property> => ne
 export function viewOfRight(right: Right, paths: RelatedViews = NO_PATHS): View {
   const { entity, filters, properties } = right
   if (isOfWhole(right) && paths.relatedText === '') return wholeView(entity)
-  return viewOf(entity, new Set(properties ?? entity.properties), filters, textOfView(right), paths)
+  const visible = new Set(properties ?? entity.properties)
+  return viewOf(entity, visible, filters, textOfView(right), paths, textOfView(right, signedTextOf(right)))
 }
 
 /** Maximum views of one right that are kept: rights of others come and go, while this one stays. */
@@ -40,9 +41,14 @@ function isOfWhole({ entity, filters, properties }: Right): boolean {
 }
 
 /** Text of what a right to read shows, with the definition of its named view, which may be another after a restart. */
-function textOfView(right: Right): string {
+function textOfView(right: Right, text = right.text): string {
   if (isOfWhole(right)) return ''
-  return isNamedView(right.entity) ? `${right.entity.text}\n${right.text}` : right.text
+  return isNamedView(right.entity) ? `${right.entity.text}\n${text}` : text
+}
+
+/** Text of a right with the names of `{today}` and `{now}`. */
+export function signedTextOf({ text, signedText = text }: Right): string {
+  return signedText
 }
 
 /** The views of the entities that a key may read. Paths lead from one to the next. */
@@ -57,30 +63,37 @@ export class ReadViews {
     this.views.getOrInsertComputed(collection.name, () => {
       const right = this.find(collection)
       if (!right) return null
-      const relatedText = this.relatedText(collection)
+      const texts = this.relatedTexts(collection)
       const views = viewsOfRight(right)
-      const known = views.get(relatedText)
+      const key = `${texts.relatedText}\n\n${texts.relatedSignedText}`
+      const known = views.get(key)
       if (known) return known
       const related = ({ reference }: Property) => (reference?.target ? this.of(reference.target) : null)
-      const view = viewOfRight(right, { related, relatedText })
-      views.set(relatedText, view)
+      const view = viewOfRight(right, { related, ...texts })
+      views.set(key, view)
       return view
     })
 
   /** Names the rights on which paths depend. They end at an entity that the key may not read. */
-  private relatedText(from: Collection): string {
-    const texts = new Map<Entity, string>()
+  private relatedTexts(from: Collection): Pick<RelatedViews, 'relatedText' | 'relatedSignedText'> {
+    const texts = new Map<Entity, readonly [text: string, signedText: string]>()
     const add = ({ properties }: Entity) => {
       for (const { reference } of properties) {
         const target = reference?.target
         if (!target || texts.has(target)) continue
         const right = this.find(target)
-        texts.set(target, right ? textOfView(right) : `-${target.plural}`)
+        const none = `-${target.plural}`
+        texts.set(target, right ? [textOfView(right), textOfView(right, signedTextOf(right))] : [none, none])
         if (right) add(target)
       }
     }
     add(from)
-    return [...texts.values()].filter((text) => text !== '').join('\n')
+    const joined = (at: 0 | 1) =>
+      [...texts.values()]
+        .map((both) => both[at])
+        .filter((text) => text !== '')
+        .join('\n')
+    return { relatedText: joined(0), relatedSignedText: joined(1) }
   }
 }
 

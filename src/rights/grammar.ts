@@ -129,7 +129,11 @@ function filteredView(collection: Collection): View {
 function shownView(collection: Collection): View {
   const whole = wholeView(baseOf(collection))
   if (!isNamedView(collection)) return whole
-  return viewOf(collection, new Set(collection.properties), [], '', { related: whole.related, relatedText: '' })
+  return viewOf(collection, new Set(collection.properties), [], '', {
+    related: whole.related,
+    relatedText: '',
+    relatedSignedText: '',
+  })
 }
 
 /** Parses the filters, and the text of `fields`; null if there is none. */

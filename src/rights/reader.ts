@@ -6,7 +6,7 @@ import { LruCache } from '../model/lruCache.ts'
 import { memoize } from '../model/memoize.ts'
 import { type Collection, isNamedView, type NamedView } from '../model/namedView.ts'
 import { type Action, allows, readRights } from '../model/rights.ts'
-import { accessOf, ReadViews, readAccess, wholeAccess } from './accesses.ts'
+import { accessOf, ReadViews, readAccess, signedTextOf, wholeAccess } from './accesses.ts'
 import { checkRights } from './checks.ts'
 import { parseRight, RightError } from './grammar.ts'
 
@@ -63,6 +63,7 @@ export class RightsReader {
 class WholeRights implements GrantedRights {
   readonly fault = null
   readonly text: string
+  readonly signedText: string
   private made: readonly Right[] | null = null
   private readonly allowed: ReturnType<typeof readRights>
   private readonly accesses = new Map<string, Access>()
@@ -75,6 +76,7 @@ class WholeRights implements GrantedRights {
   ) {
     this.allowed = readRights(list)
     this.text = list.replaceAll(',', '\n')
+    this.signedText = this.text
   }
 
   get rights(): readonly Right[] {
@@ -118,7 +120,8 @@ function wholeRight(entity: Collection, verb: Verb): Right {
 }
 
 /** Rights to some rows and properties: at most one for each verb and collection. */
-class NarrowRights implements GrantedRights {
+export class NarrowRights implements GrantedRights {
+  readonly signedText: string
   private readonly accesses = new Map<string, Access>()
   private readonly views = new ReadViews((collection) => this.find(collection, 'read'))
 
@@ -128,7 +131,9 @@ class NarrowRights implements GrantedRights {
     readonly fault: string | null,
     private readonly entities: readonly Entity[],
     private readonly namedViews: readonly NamedView[],
-  ) {}
+  ) {
+    this.signedText = rights.some(({ signedText }) => signedText !== undefined) ? rights.map(signedTextOf).join('\n') : text
+  }
 
   accessTo(collection: Collection): Access {
     return this.accesses.getOrInsertComputed(collection.name, () => {

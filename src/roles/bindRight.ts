@@ -1,0 +1,47 @@
+// Binds a right of the roles file: the result is a right as any other, or why it does not exist.
+import type { Right } from '../model/access.ts'
+import type { Filter } from '../model/query.ts'
+import { isPreset } from '../rights/accesses.ts'
+import { presetFault } from '../rights/checks.ts'
+import { isOpen } from '../rights/openFilter.ts'
+import { printRight } from '../rights/print.ts'
+import { type Bindings, bindFilters, Missing } from './binding.ts'
+
+/** Returns the right with the values of its variables. One without variables is returned as it is. */
+export function bindRight(right: Right, bindings: Bindings): Right | Missing {
+  const { verb, entity, properties } = right
+  const open = [...right.filters, ...(right.becomes ?? [])].filter(isOpen)
+  if (open.length === 0) return right
+  const filters = bindFilters(right.filters, bindings)
+  if (filters instanceof Missing) return filters
+  const becomes = right.becomes && bindFilters(right.becomes, bindings)
+  if (becomes instanceof Missing) return becomes
+  // What the right sets must be a value that can be stored.
+  const fault =
+    verb === 'create'
+      ? filters
+          .filter(isPreset)
+          .map(presetFault)
+          .find((one) => one !== null)
+      : null
+  if (fault) return new Missing(fault)
+  const bound = { verb, entity, filters, properties, becomes }
+  const made = { ...bound, text: printRight(bound) }
+  if (!open.some(isTime)) return made
+  const signed = {
+    ...bound,
+    filters: withTimesOpen(right.filters, filters),
+    becomes: becomes && withTimesOpen(right.becomes ?? [], becomes),
+  }
+  return { ...made, signedText: printRight(signed) }
+}
+
+/** Returns the bound filters, except those by `{today}` and `{now}`, which stay open. */
+function withTimesOpen(open: readonly Filter[], bound: readonly Filter[]): readonly Filter[] {
+  return open.map((filter, index) => (isTime(filter) ? filter : (bound[index] as Filter)))
+}
+
+/** Returns whether the value of a filter is the time of the request. */
+export function isTime(filter: Filter): boolean {
+  return isOpen(filter) && (filter.variable.kind === 'today' || filter.variable.kind === 'now')
+}

@@ -1,0 +1,143 @@
+// Binds variables: the values that a claim or a cell has become operands, typed, and never operators or text of a query string.
+import type { Property } from '../model/entity.ts'
+import { foldText } from '../model/fold.ts'
+import { type Kind, Mismatch } from '../model/kinds.ts'
+import type { Filter } from '../model/query.ts'
+import { anyFilter } from '../parse/filter.ts'
+import { isOpen, type OpenFilter, type Variable } from '../rights/openFilter.ts'
+import type { Claims } from './claims.ts'
+import { type Moment, timeFor } from './moment.ts'
+
+type Scalar = string | number | boolean
+
+/** The values of a variable, at least one. */
+interface Values {
+  readonly values: readonly Scalar[]
+  readonly isList: boolean
+}
+
+/** Why a variable has no value, or none that a property can have: then the right does not exist. */
+export class Missing {
+  constructor(readonly reason: string) {}
+}
+
+/** Maximum values of a list. */
+const LIST_LENGTH_MAX = 1_000
+
+/** What variables are bound to. */
+export interface Bindings {
+  readonly claims: Claims
+  /** False if the claim `email` counts for nothing. */
+  readonly isEmailVerified: boolean
+  /** Returns the cell of the person's own row, as PostgreSQL prints it. */
+  ownCell(property: Property): string | null
+  readonly moment: Moment
+}
+
+/** Binds all filters; those without a variable stay as they are. */
+export function bindFilters(filters: readonly Filter[], bindings: Bindings): readonly Filter[] | Missing {
+  const bound: Filter[] = []
+  for (const filter of filters) {
+    const one = isOpen(filter) ? bindFilter(filter, bindings) : filter
+    if (one instanceof Missing) return one
+    bound.push(one)
+  }
+  return bound
+}
+
+export function bindFilter(filter: OpenFilter, bindings: Bindings): Filter | Missing {
+  const { property, operator, variable, chain } = filter
+  const found = valuesOf(variable, property.kind, bindings)
+  if (found instanceof Missing) return found
+  if (found.isList && !operator.isAny)
+    return new Missing(`{${variable.name}} is a list, and a list stands behind ${property.name}[] alone`)
+  const operands: string[] = []
+  for (const value of found.values) {
+    const operand = operandOf(value, property.kind)
+    // Of accents alone, which do not count, nothing is left to search.
+    if (operand === null || (operator.folded && foldText(operand) === ''))
+      return new Missing(`{${variable.name}} is no value of ${property.name}, which must be ${property.kind.allowed}`)
+    operands.push(operand)
+  }
+  if (operator.isAny) return anyFilter(property, operator, operands)
+  const value = operands[0] as string
+  return chain ? { property, operator, value, chain } : { property, operator, value }
+}
+
+/** Returns whether a claim or a property of the own row has a value: it is the whole text, or an element of the list. */
+export function hasValue(variable: Variable, value: string, bindings: Bindings): true | Missing {
+  const found = variable.kind === 'own' ? ownValues(variable, bindings) : claimValues(variable.name, bindings)
+  if (found instanceof Missing || found.values.includes(value)) return found instanceof Missing ? found : true
+  return new Missing(`{${variable.name}} ${found.isList ? 'has' : 'is'} not ${value}`)
+}
+
+/** Returns the values of a variable for a property of this kind. */
+function valuesOf(variable: Variable, kind: Kind, bindings: Bindings): Values | Missing {
+  if (variable.kind === 'claim') return claimValues(variable.name, bindings)
+  return variable.kind === 'own'
+    ? ownValues(variable, bindings)
+    : single(timeFor(variable.kind, kind.name, bindings.moment) as string)
+}
+
+function ownValues({ name, property }: Variable & { kind: 'own' }, bindings: Bindings): Values | Missing {
+  const cell = bindings.ownCell(property)
+  if (cell === null || cell === '') return new Missing(`{${name}} is empty`)
+  const { readText } = property.kind
+  return single(String(readText ? readText(cell) : cell))
+}
+
+function single(value: Scalar): Values {
+  return { values: [value], isList: false }
+}
+
+/** Returns the values of a claim. A list has texts, numbers or booleans, and none of them is empty. */
+function claimValues(name: string, { claims, isEmailVerified }: Bindings): Values | Missing {
+  const value = claimOf(claims, name)
+  if (value === undefined || value === null) return new Missing(`the token has no claim ${name}`)
+  if (name === 'email' && !isEmailVerified) return new Missing('the claim email is not verified')
+  const isList = Array.isArray(value)
+  const values: readonly unknown[] = isList ? value : [value]
+  if (values.length === 0) return new Missing(`the claim ${name} is an empty list`)
+  if (values.length > LIST_LENGTH_MAX) return new Missing(`the claim ${name} has more than ${LIST_LENGTH_MAX} values`)
+  if (values.includes('')) return new Missing(`the claim ${name} ${isList ? 'has an empty text' : 'is an empty text'}`)
+  if (!values.every(isScalar))
+    return new Missing(`the claim ${name} is neither a text, a number nor true or false, nor a list of these`)
+  return { values, isList }
+}
+
+function isScalar(value: unknown): value is Scalar {
+  return typeof value === 'string' || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
+}
+
+/** Finds a claim: `a.b` is the claim of this name, else `b` in `a`. Only what the token itself has counts. */
+function claimOf(claims: Claims, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name]
+  for (let dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
+    const outer = name.slice(0, dot)
+    if (!Object.hasOwn(claims, outer)) continue
+    const inner = claims[outer]
+    return typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? claimOf(inner as Claims, name.slice(dot + 1))
+      : undefined
+  }
+  return undefined
+}
+
+/** Returns a value as an operand of a property of this kind; null: no such property has it. A text of digits is a number, too. */
+function operandOf(value: Scalar, kind: Kind): string | null {
+  if (typeof value === 'number' && !takesNumber(kind, value)) return null
+  if (typeof value === 'boolean' && kind.name !== 'boolean') return null
+  const text = String(value)
+  if (!text.isWellFormed()) return null
+  try {
+    return kind.parseFilter(text)
+  } catch (error) {
+    if (error instanceof Mismatch) return null
+    throw error
+  }
+}
+
+/** Returns whether properties of this kind can have a JSON number. A large integer may have lost digits when it was parsed. */
+function takesNumber({ name }: Kind, value: number): boolean {
+  return name === 'decimal' || (name === 'integer' && Number.isSafeInteger(value))
+}

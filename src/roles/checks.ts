@@ -1,0 +1,82 @@
+// Checks of a roles file: what its rights mean together, whatever roles a person has.
+import type { Right } from '../model/access.ts'
+import type { Entity } from '../model/entity.ts'
+import { checkRight, checkSingle } from '../rights/checks.ts'
+import { isOpen, type OpenFilter } from '../rights/openFilter.ts'
+import type { FaultList } from './faults.ts'
+import type { KeyBlock, PlacedRight, Role, RolesFile } from './file.ts'
+
+/** Checks a file whose lines have no fault by themselves. */
+export function checkFile({ roles, keys }: RolesFile, entities: readonly Entity[], faults: FaultList): void {
+  checkFields(
+    roles.flatMap(({ rights }) => rights),
+    faults,
+  )
+  for (const role of roles) checkRole(role, roles, entities, faults)
+  for (const key of keys) checkKey(key, entities, faults)
+}
+
+/**
+ * Checks that all rights of roles to read one collection have the same `fields`: else it would depend on the row which properties
+ * exist, and what a filter finds would tell of hidden ones.
+ */
+function checkFields(placed: readonly PlacedRight[], faults: FaultList) {
+  const firsts = new Map<string, PlacedRight>()
+  for (const one of placed) {
+    const { right, line } = one
+    if (right.verb !== 'read') continue
+    const { plural } = right.entity
+    const first = firsts.getOrInsert(plural, one)
+    if (fieldsOf(first.right) === fieldsOf(right)) continue
+    faults.add(
+      line,
+      `it reads other properties of ${plural} than the right in line ${first.line}. All rights of roles to read ${plural} have the same fields; a second way to see the same rows is a view.`,
+    )
+  }
+}
+
+function fieldsOf({ entity, properties }: Right): string {
+  return (properties ?? entity.properties).map(({ name }) => name).join()
+}
+
+/**
+ * Checks each right of a role beside those that a person may have with it: those of all roles, since any may apply to her; and
+ * beside those that she certainly has: those of the same role and of the roles of everybody.
+ */
+function checkRole(role: Role, roles: readonly Role[], entities: readonly Entity[], faults: FaultList) {
+  const rightsOf = (some: readonly Role[]) => some.flatMap(({ rights }) => rights.map(({ right }) => right))
+  const possible = rightsOf(roles)
+  const beside = rightsOf(roles.filter((other) => other === role || other.when === null))
+  for (const { right, line } of role.rights) {
+    const certain = beside.filter((other) => exists(other, right))
+    faults.try(line, () => checkRight(right, { possible, certain }, entities))
+  }
+}
+
+/** Returns whether a right exists wherever another one does: each of its variables has a value then. */
+function exists({ filters }: Right, other: Right): boolean {
+  const given = [...other.filters, ...(other.becomes ?? [])].filter(isOpen)
+  return filters.every((filter) => !isOpen(filter) || isAlwaysBound(filter) || given.some((one) => isBoundWith(filter, one)))
+}
+
+function isAlwaysBound({ property, variable }: OpenFilter): boolean {
+  if (variable.kind === 'claim') return false
+  if (variable.kind !== 'own') return true
+  const { name, required, kind } = variable.property
+  return (name === 'Id' || required) && kind.name === property.kind.name
+}
+
+/** Returns whether a filter is bound if another is: it has the same variable for a property that takes the same values. */
+function isBoundWith({ variable, property, operator }: OpenFilter, other: OpenFilter): boolean {
+  const takesSame = property.kind.name === 'oneOf' ? property === other.property : property.kind.name === other.property.kind.name
+  return variable.name === other.variable.name && operator === other.operator && takesSame
+}
+
+function checkKey({ rights: placed }: KeyBlock, entities: readonly Entity[], faults: FaultList) {
+  const rights = placed.map(({ right }) => right)
+  for (const { right, line } of placed)
+    faults.try(line, () => {
+      checkSingle(right, rights)
+      checkRight(right, { possible: rights, certain: rights }, entities)
+    })
+}

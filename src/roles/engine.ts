@@ -1,0 +1,163 @@
+// Finds the rights of persons: their own row, the roles that apply, and the rights of these with their variables bound.
+import type { GrantedRights, Right } from '../model/access.ts'
+import { LruCache } from '../model/lruCache.ts'
+import type { Filter } from '../model/query.ts'
+import type { RowQuestions } from '../model/rowQuestions.ts'
+import type { Row } from '../model/sql.ts'
+import { signedTextOf } from '../rights/accesses.ts'
+import { bindFilters, Missing } from './binding.ts'
+import type { Claims } from './claims.ts'
+import type { RolesFile } from './file.ts'
+import { type Moment, momentOf } from './moment.ts'
+import { Needs, type Outcome, Person } from './person.ts'
+import { type Collections, PersonRights } from './personRights.ts'
+
+/** Maximum memory of the rights that are kept, in bytes; each generation of the cache takes half. */
+const KEPT_BYTES_MAX = 128 * 2 ** 20
+/** Estimate of the views, accesses and guards of a person, in bytes. */
+const BYTES_OF_PERSON = 6_000
+/** Maximum bound rights that persons share. */
+const SHARED_MAX = 40_000
+
+/** What is known of the person of a token, as of a moment. */
+interface Known {
+  readonly isEmailVerified: boolean
+  readonly moment: Moment
+  /** Filters that find her own row; null: persons need none. */
+  readonly finder: readonly Filter[] | Missing | null
+  /** As of the last row. */
+  person: Person | null
+}
+
+/** Whether a role applies, and which of its rights exist. */
+export interface RoleOutcome {
+  readonly name: string
+  /** Why it does not apply; null: it does. */
+  readonly reason: string | null
+  readonly rights: readonly Outcome[]
+}
+
+/** How the rights of a person come about. */
+export interface Explanation {
+  /** Why none of the roles applies; null: some may. */
+  readonly reason: string | null
+  readonly roles: readonly RoleOutcome[]
+  readonly rights: GrantedRights
+}
+
+export class Engine {
+  private readonly needs: Needs
+  private readonly known = new WeakMap<Claims, Known>()
+  private readonly kept = new LruCache<PersonRights>(KEPT_BYTES_MAX, (_, text) => BYTES_OF_PERSON + 6 * text.length)
+  private readonly shared = new LruCache<Right>(2 * SHARED_MAX, () => 1)
+  private readonly unknown: PersonRights
+
+  constructor(
+    private readonly file: RolesFile,
+    private readonly collections: Collections,
+  ) {
+    this.needs = new Needs(file)
+    const remark = file.me ? ` ${reasonOfUnknown(file)}` : ''
+    this.unknown = new PersonRights([], collections, this.share, remark)
+  }
+
+  rightsOf(claims: Claims, questions: RowQuestions, isEmailVerified: boolean): GrantedRights | Promise<GrantedRights> {
+    const known = this.knownOf(claims, isEmailVerified)
+    const row = this.findRow(known, questions)
+    return row instanceof Promise
+      ? row.then((one) => this.ofRow(known, claims, one, questions))
+      : this.ofRow(known, claims, row, questions)
+  }
+
+  /** Says how the rights of a person come about. */
+  async explain(claims: Claims, questions: RowQuestions, isEmailVerified: boolean): Promise<Explanation> {
+    const known = this.knownOf(claims, isEmailVerified)
+    const row = await this.findRow(known, questions)
+    if (row === 'none') {
+      const reason = known.finder instanceof Missing ? known.finder.reason : reasonOfUnknown(this.file)
+      return { reason, roles: [], rights: this.unknown }
+    }
+    const person = this.personOf(known, claims, row)
+    const answers = await Promise.all(answersOf(person, questions))
+    const roles = this.file.roles.map((role): RoleOutcome => {
+      const applies = person.applies(role, answers)
+      const rights = applies === true ? person.outcomes(role) : []
+      return { name: role.name, reason: applies === true ? null : applies.reason, rights }
+    })
+    return { reason: null, roles, rights: this.grant(person, answers) }
+  }
+
+  private knownOf(claims: Claims, isEmailVerified: boolean): Known {
+    const moment = momentOf(this.needs.usesTime ? Date.now() : 0)
+    const before = this.known.get(claims)
+    if (before?.moment === moment && before.isEmailVerified === isEmailVerified) return before
+    const { me } = this.file
+    const finder = me && bindFilters(me.filters, { claims, isEmailVerified, moment, ownCell: () => null })
+    const known = { isEmailVerified, moment, finder, person: null }
+    this.known.set(claims, known)
+    return known
+  }
+
+  /** Finds the person's own row. Null: she needs none. */
+  private findRow({ finder }: Known, questions: RowQuestions): Row | null | 'none' | Promise<Row | 'none'> {
+    const { me } = this.file
+    if (me === null || finder === null) return null
+    if (finder instanceof Missing) return 'none'
+    const row = questions.only(me.entity, finder)
+    return row instanceof Promise ? row.then((one) => one ?? 'none') : (row ?? 'none')
+  }
+
+  private ofRow(known: Known, claims: Claims, row: Row | null | 'none', questions: RowQuestions) {
+    if (row === 'none') return this.unknown
+    const person = this.personOf(known, claims, row)
+    const answers = answersOf(person, questions)
+    return answers.some((answer) => answer instanceof Promise)
+      ? Promise.all(answers).then((all) => this.grant(person, all))
+      : this.grant(person, answers as boolean[])
+  }
+
+  private personOf(known: Known, claims: Claims, row: Row | null): Person {
+    if (known.person?.isOf(row)) return known.person
+    const { isEmailVerified, moment } = known
+    return (known.person = new Person(this.needs, claims, isEmailVerified, row, moment))
+  }
+
+  /** Returns the rights that follow from the answers about lists: the same object for persons with the same rights. */
+  private grant(person: Person, answers: readonly boolean[]): PersonRights {
+    const key = answers.map(Number).join('')
+    const last = person.granted.get(key)?.deref()
+    if (last) return last
+    const applying = this.file.roles.filter((role) => person.applies(role, answers) === true)
+    const outcomes = applying.flatMap((role) => person.outcomes(role))
+    const rights = outcomes.flatMap(({ result }) => (result instanceof Missing ? [] : [this.share(result)]))
+    const distinct = [...new Set(rights)]
+    const text = distinct.map(keyOf).join('\n')
+    const kept = this.kept.get(text) ?? new PersonRights(distinct, this.collections, this.share)
+    this.kept.set(text, kept)
+    person.granted.set(key, new WeakRef(kept))
+    return kept
+  }
+
+  /** Returns the same right for the same text, so that persons share its view. */
+  private readonly share = (right: Right): Right => {
+    const key = keyOf(right)
+    const known = this.shared.get(key)
+    if (known) return known
+    this.shared.set(key, right)
+    return right
+  }
+}
+
+/** Identifies a bound right: one by a date is another than one by `{today}`. */
+function keyOf(right: Right): string {
+  return `${right.text}\t${right.signedText === undefined ? '' : signedTextOf(right)}`
+}
+
+/** Asks all lists at once. */
+function answersOf({ questions }: Person, rows: RowQuestions): (boolean | Promise<boolean>)[] {
+  return questions.map((question) => !(question instanceof Missing) && rows.some(question.entity, question.filters))
+}
+
+function reasonOfUnknown({ me }: RolesFile): string {
+  return `No row of ${me?.entity.plural} is yours by the roles file, or several are.`
+}

@@ -1,0 +1,52 @@
+// Faults of a roles file: all of them, each with its line.
+import { ApiError, Refused } from '../errors.ts'
+
+/** A fault, with the number of its line, from 1. */
+export interface RolesFault {
+  readonly line: number
+  readonly message: string
+}
+
+/** A text that is no roles file. It has all faults, in the order of their lines. */
+export class RolesError extends Refused {
+  constructor(readonly faults: readonly RolesFault[]) {
+    super(faults.map(({ line, message }) => `line ${line}: ${message}`).join('\n'))
+  }
+}
+
+/** Maximum faults that are told; one fault can follow from another a hundred times. */
+const FAULTS_MAX = 100
+
+export class FaultList {
+  private readonly found: RolesFault[] = []
+
+  get isEmpty(): boolean {
+    return this.found.length === 0
+  }
+
+  add(line: number, message: string): void {
+    this.found.push({ line, message })
+  }
+
+  /** Returns the result of `read`; undefined, and notes the fault, if it refuses a text of this line. */
+  try<Result>(line: number, read: () => Result): Result | undefined {
+    try {
+      return read()
+    } catch (error) {
+      if (error instanceof FollowsFromFault) return undefined
+      if (!(error instanceof Refused || error instanceof ApiError)) throw error
+      this.add(line, error.message)
+      return undefined
+    }
+  }
+
+  /** @throws RolesError if there are faults */
+  throwIfAny(): void {
+    if (this.isEmpty) return
+    const sorted = this.found.toSorted((one, other) => one.line - other.line)
+    throw new RolesError(sorted.slice(0, FAULTS_MAX))
+  }
+}
+
+/** Thrown for what cannot be read since something else is faulty, which has its fault already. */
+export class FollowsFromFault extends Error {}

@@ -1,0 +1,105 @@
+// A person at a moment: the values of all variables, and what the conditions of roles ask because of them.
+import type { Right } from '../model/access.ts'
+import type { Entity, Property } from '../model/entity.ts'
+import type { Filter } from '../model/query.ts'
+import type { Row } from '../model/sql.ts'
+import { isOpen, type Variable } from '../rights/openFilter.ts'
+import { type Bindings, bindFilters, hasValue, Missing } from './binding.ts'
+import { bindRight } from './bindRight.ts'
+import type { Claims } from './claims.ts'
+import type { ListCondition, PlacedRight, Role, RolesFile, RowList } from './file.ts'
+import type { Moment } from './moment.ts'
+import type { PersonRights } from './personRights.ts'
+
+/** What a file needs to know of a person, found once. */
+export class Needs {
+  /** Columns of the own row that variables name. */
+  readonly columns: readonly number[]
+  /** Lists that conditions ask for, each once. */
+  readonly lists: readonly RowList[]
+  readonly usesTime: boolean
+  private readonly columnOf: ReadonlyMap<Property, number>
+
+  constructor({ me, roles }: RolesFile) {
+    const conditions = roles.flatMap(({ when }) => when ?? [])
+    const lists = conditions.flatMap((one) => (one.kind === 'list' ? [one.list] : []))
+    this.lists = [...new Map(lists.map((list) => [list.text, list])).values()]
+    const rights = roles.flatMap(({ rights }) => rights.map(({ right }) => right))
+    const filters = [
+      ...rights.flatMap(({ filters, becomes }) => [...filters, ...(becomes ?? [])]),
+      ...lists.flatMap((list) => list.filters),
+    ]
+    const variables = [
+      ...[...filters, ...(me?.filters ?? [])].filter(isOpen).map(({ variable }) => variable),
+      ...conditions.flatMap((one) => (one.kind === 'has' ? [one.variable] : [])),
+    ]
+    this.usesTime = variables.some(({ kind }) => kind === 'today' || kind === 'now')
+    const own = variables.flatMap((variable: Variable) => (variable.kind === 'own' ? [variable.property] : []))
+    const columns = me?.entity.properties ?? []
+    this.columnOf = new Map(own.map((property) => [property, columns.indexOf(property)]))
+    this.columns = [...new Set(this.columnOf.values())]
+  }
+
+  cellOf(row: Row | null, property: Property): string | null {
+    return row?.[this.columnOf.get(property) ?? -1] ?? null
+  }
+
+  listOf({ list }: ListCondition): number {
+    return this.lists.findIndex(({ text }) => text === list.text)
+  }
+}
+
+/** A list that is asked for a row. */
+export interface ListQuestion {
+  readonly entity: Entity
+  readonly filters: readonly Filter[]
+}
+
+/** A right that a role gives to a person, or why it does not exist for her. */
+export interface Outcome {
+  readonly placed: PlacedRight
+  readonly result: Right | Missing
+}
+
+export class Person implements Bindings {
+  /** What to ask of each list of `Needs.lists`. */
+  readonly questions: readonly (ListQuestion | Missing)[]
+  /** Rights by the answers; the engine keeps them, as long as it has room. */
+  readonly granted = new Map<string, WeakRef<PersonRights>>()
+
+  constructor(
+    private readonly needs: Needs,
+    readonly claims: Claims,
+    readonly isEmailVerified: boolean,
+    private readonly row: Row | null,
+    readonly moment: Moment,
+  ) {
+    this.questions = needs.lists.map(({ entity, filters }) => {
+      const bound = bindFilters(filters, this)
+      return bound instanceof Missing ? bound : { entity, filters: bound }
+    })
+  }
+
+  ownCell(property: Property): string | null {
+    return this.needs.cellOf(this.row, property)
+  }
+
+  /** Returns whether a row has the same values where variables name them. */
+  isOf(row: Row | null): boolean {
+    return this.needs.columns.every((column) => this.row?.[column] === row?.[column])
+  }
+
+  /** Returns whether the role applies, or why not. `answers`: whether each list has a row. */
+  applies({ when }: Role, answers: readonly boolean[]): true | Missing {
+    if (when === null) return true
+    if (when.kind === 'has') return hasValue(when.variable, when.value, this)
+    const index = this.needs.listOf(when)
+    const question = this.questions[index] as ListQuestion | Missing
+    if (question instanceof Missing) return question
+    return answers[index] ? true : new Missing(`no row is in ${when.list.text}`)
+  }
+
+  outcomes({ rights }: Role): Outcome[] {
+    return rights.map((placed) => ({ placed, result: bindRight(placed.right, this) }))
+  }
+}

@@ -1,0 +1,118 @@
+// Variables of the roles file: which texts are variables, what they stand for, and whether a property can have their values.
+import { Refused } from '../errors.ts'
+import { type Entity, isGroup, type Property } from '../model/entity.ts'
+import { excerpt } from '../model/excerpt.ts'
+import type { KindName } from '../model/kinds.ts'
+import { withArticle } from '../model/names.ts'
+import { type Condition, filterOf, parseCondition } from '../parse/filter.ts'
+import { findMember } from '../parse/names.ts'
+import { suggestProperty } from '../parse/nearestProperty.ts'
+import type { Parameter } from '../parse/queryString.ts'
+import type { ReadFilter } from '../rights/grammar.ts'
+import { OpenFilter, type Variable } from '../rights/openFilter.ts'
+import { FollowsFromFault } from './faults.ts'
+import { momentOf, timeFor } from './moment.ts'
+
+/** The variables that a line may have. `{today}` and `{now}` stand everywhere. */
+export interface Scope {
+  /** Entity of the person's own row; null: `me` is missing or faulty. */
+  readonly me: Entity | null
+  /** Why claims have no value here, and why properties of `me` have none; null: they have. */
+  readonly claimsRefusal: string | null
+  readonly ownRefusal: string | null
+}
+
+/** Matches a variable. Its name has no character that means something in a query string. */
+const VARIABLE = /^\{([^{}%+&#\s]{1,100})\}$/
+const OWN = 'me.'
+
+/** Returns a reader of filters whose operands may be variables. */
+export function filterReader(scope: Scope): ReadFilter {
+  return (view, parameter, others = []) => {
+    const condition = parseCondition(view, parameter, others)
+    const name = variableIn(parameter, condition)
+    if (name === null) return filterOf(condition)
+    const variable = readVariable(name, scope)
+    checkFit(condition, view.whole, variable, scope)
+    return new OpenFilter(condition, variable)
+  }
+}
+
+/**
+ * Returns the name of the variable that is the whole operand; null: the operand is a text. It is looked for in the text before it
+ * is decoded, so that `%7Bx%7D` is a text. @throws Refused if braces stand within a text
+ */
+function variableIn({ raw }: Parameter, { property, operand }: Condition): string | null {
+  const written = raw.slice(raw.indexOf('=') + 1)
+  if (!/[{}]/.test(written)) return null
+  const [, name] = VARIABLE.exec(operand) ?? []
+  if (name !== undefined && written.endsWith(operand)) return name
+  throw new Refused(
+    `{ and } stand around the name of a variable, which is the whole value of ${property.name}. In a text write %7B and %7D.`,
+  )
+}
+
+/** Finds what a name in braces stands for. @throws Refused for a name that stands for nothing */
+export function readVariable(name: string, { me, claimsRefusal, ownRefusal }: Scope): Variable {
+  const lower = name.toLowerCase()
+  const time = (['today', 'now'] as const).find((one) => one === lower)
+  if (time !== undefined && time !== name) throw new Refused(`there is no variable {${name}}: write {${time}}.`)
+  if (time !== undefined) return { kind: time, name }
+  const isOwn = lower === 'me' || lower.startsWith(OWN)
+  const refusal = isOwn ? ownRefusal : claimsRefusal
+  if (refusal !== null) throw new Refused(`{${excerpt(name, 60)}} has no value here: ${refusal}`)
+  if (!isOwn) return { kind: 'claim', name }
+  if (me === null) throw new FollowsFromFault()
+  if (lower === 'me') throw new Refused(`{me} is a row: write {me.Id}, or another property of ${me.plural}.`)
+  const property = ownProperty(me, name.slice(OWN.length))
+  return { kind: 'own', name: OWN + property.name, property }
+}
+
+function ownProperty(me: Entity, name: string): Property {
+  const member = findMember(me, name)
+  if (member && !isGroup(member)) return member
+  if (member)
+    throw new Refused(
+      `{${OWN}${member.name}} is an object: name one of its parts, as ${member.properties.map((part) => `{${OWN}${part.name}}`).join(', ')}.`,
+    )
+  throw new Refused(`${me.plural} have no property "${excerpt(name, 60)}".${suggestProperty(name, me.properties)}`)
+}
+
+/** Kinds whose values a property of another kind can have; each can have its own. */
+const TAKES: Readonly<Partial<Record<KindName, readonly KindName[]>>> = {
+  text: ['oneOf'],
+  oneOf: ['text'],
+  decimal: ['integer'],
+}
+
+/** Checks that a property can have the values of a variable, as far as they are known. */
+function checkFit({ property, operator }: Condition, owner: Entity, variable: Variable, { me }: Scope) {
+  if (variable.kind === 'claim') return
+  const { name, kind } = property
+  if (variable.kind !== 'own') {
+    if (timeFor(variable.kind, kind.name, momentOf(0)) !== null) return
+    throw misfit(variable, variable.kind === 'now' ? 'a date-time' : 'a date', property)
+  }
+  const own = variable.property
+  const [idsOf, ownIdsOf] = [entityOfIds(property, owner), entityOfIds(own, me as Entity)]
+  if (idsOf !== null && ownIdsOf !== null && idsOf !== ownIdsOf) {
+    const [wanted, given] = [idsOf, ownIdsOf].map(withArticle)
+    throw new Refused(
+      `{${variable.name}} is the id of ${given}, and ${name}${operator.isChain ? operator.sign : ''} the id of ${wanted}.`,
+    )
+  }
+  if (own.kind.name !== kind.name && !TAKES[kind.name]?.includes(own.kind.name))
+    throw misfit(variable, own.kind.allowed, property)
+}
+
+function misfit({ name }: Variable, what: string, property: Property): Refused {
+  return new Refused(`{${name}} is ${what}, and ${property.name} must be ${property.kind.allowed}.`)
+}
+
+/** Returns the entity whose ids a property has; null: it has other values. */
+function entityOfIds(property: Property, owner: Entity): string | null {
+  const { related, reference } = property
+  if (related) return entityOfIds(related.property, related.view.whole)
+  if (reference) return reference.entity
+  return property === owner.id ? owner.name : null
+}
