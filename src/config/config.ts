@@ -67,9 +67,6 @@ export function defaultWorkers(isDatabaseElsewhere: boolean, processors = availa
   return isDatabaseElsewhere ? processors : Math.max(1, Math.floor(processors / 2))
 }
 
-/** Hosts that only clients on this machine can reach. */
-export const LOOPBACK = /^(localhost|127\.[\d.]+|::1|\[::1\])$/
-
 /** Returns a host that a client on this machine can call; one cannot connect to an address for all interfaces. */
 export function hostInUrl(host: string): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'

@@ -8,6 +8,9 @@ export interface AllowedTargets {
   readonly networks: BlockList
 }
 
+/** Hosts that only clients on this machine can reach. */
+export const LOOPBACK = /^(localhost|127\.[\d.]+|::1|\[::1\])$/
+
 const HOST = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/
 /** Matches texts that are meant as an address or a network. */
 const NUMERIC = /^[\d./:]*$/

@@ -1,9 +1,10 @@
 // `roster serve`: signals, the first screen, and the exit code.
 import { version } from '../../package.json'
 import { developmentKeyFile } from '../admit/apiKey.ts'
-import { type Config, LOOPBACK } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
 import type { nearMisses } from '../config/unknownSettings.ts'
 import { createLog, formatFor, type Log, printable } from '../log.ts'
+import { LOOPBACK } from '../model/networks.ts'
 import { StartError } from './startError.ts'
 import { type Started, Supervisor } from './supervisor.ts'
 

@@ -19,7 +19,7 @@ test('each test that the page names is there', () => {
   expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
 })
 
-test('only its database and webhooks let the server open an address; the generated client, export and import do, too', () => {
+test('only its database, webhooks and the issuer of tokens let the server open an address; the generated client, export and import do, too', () => {
   const opening = /\bfetch\(|\bBun\.connect\(|\bnew WebSocket\(|from 'node:(?:https?|dgram|tls)'|\bcreateConnection\(/
   const paths = [...new Bun.Glob('src/**/*.{ts,mjs}').scanSync(ROOT)].filter((path) => opening.test(read(path)))
   // They run elsewhere: in a program of a client, in a browser, and as a client of the server that a user names; the
@@ -29,5 +29,6 @@ test('only its database and webhooks let the server open an address; the generat
     'src/cli/request.ts',
     'src/execute/connect.ts',
     'src/hooks/delivery.ts',
+    'src/tokens/discovery.ts',
   ])
 })

@@ -1,0 +1,35 @@
+// Tokens of persons as data: what a verified one says, and verdicts on tokens.
+
+/** The claims of a token, as its JSON has them: values of any type. */
+export type Claims = Readonly<Record<string, unknown>>
+
+/** A token that its issuer has signed for this server. It stays the same object while it is kept. */
+export interface VerifiedToken {
+  readonly issuer: string
+  /** The person, by the claim `sub`: unique for the issuer. */
+  readonly subject: string
+  readonly claims: Claims
+  /** Time by `Date.now()` from which the token is refused. */
+  readonly endsMs: number
+}
+
+/** A token that is not accepted. */
+export interface RefusedToken {
+  /** A sentence for the answer, which tells nothing secret. */
+  readonly refusal: string
+  /** True if the token may be good: the keys of its issuer cannot be read at the moment. */
+  readonly isUndecided: boolean
+}
+
+export type Verdict = VerifiedToken | RefusedToken
+
+/** Verifies tokens, and keeps those that it has verified. */
+export interface TokenCheck {
+  /** Returns the token if it was verified before, and is still valid. */
+  known(token: string): VerifiedToken | null
+  verify(token: string): Verdict | Promise<Verdict>
+}
+
+export function isRefused(verdict: Verdict): verdict is RefusedToken {
+  return 'refusal' in verdict
+}

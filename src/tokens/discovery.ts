@@ -1,0 +1,89 @@
+// What an issuer publishes: reads its discovery document and its keys, over HTTP, with bounds. OpenID Connect Discovery 1.0
+import type { JSONWebKeySet } from 'jose'
+import { errorOf } from '../errors.ts'
+import { excerpt } from '../model/excerpt.ts'
+import { LOOPBACK } from '../model/networks.ts'
+
+/** Maximum time to read both documents. */
+const READ_MS_MAX = 5_000
+/** Maximum bytes of a document. Those of large providers have some 30 KB. */
+const DOCUMENT_BYTES_MAX = 512 * 1024
+const KEYS_MAX = 100
+
+/** End of messages of Bun's fetch. */
+const BUN_ADVICE = / For more information, pass .*/
+
+/** Signature algorithms by public keys. A token that is signed by HMAC, or by nothing, is never accepted. */
+const ASYMMETRIC = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/
+/** The one algorithm that each issuer must support. OpenID Connect Core 1.0, 15.1 */
+const DEFAULT_ALGORITHM = 'RS256'
+
+export interface Published {
+  readonly keys: JSONWebKeySet
+  readonly algorithms: readonly string[]
+}
+
+/** An issuer that cannot be asked, or answers something else; the message is for an operator. */
+export class IssuerError extends Error {}
+
+/** Reads an issuer's keys, from the address that its discovery document has, within `msMax`. @throws IssuerError */
+export async function readPublished(issuer: string, msMax: number = READ_MS_MAX): Promise<Published> {
+  const signal = AbortSignal.timeout(msMax)
+  const document = await readDocument(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, signal)
+  const { issuer: named, jwks_uri: keysUrl, id_token_signing_alg_values_supported: listed = [DEFAULT_ALGORITHM] } = document
+  if (named !== issuer) throw new IssuerError(`it names itself ${shown(named)}: OIDC_ISSUER must be the same text`)
+  if (typeof keysUrl !== 'string' || !isSafeUrl(keysUrl, issuer))
+    throw new IssuerError(`its jwks_uri must be an https address, and is ${shown(keysUrl)}`)
+  const algorithms = Array.isArray(listed) ? listed.filter((name) => ASYMMETRIC.test(name)) : []
+  if (algorithms.length === 0)
+    throw new IssuerError('it signs by no algorithm with public keys (id_token_signing_alg_values_supported)')
+  const { keys } = await readDocument(keysUrl, signal)
+  if (!Array.isArray(keys) || keys.length === 0) throw new IssuerError('it publishes no keys')
+  if (keys.length > KEYS_MAX) throw new IssuerError(`it publishes more than ${KEYS_MAX} keys`)
+  return { keys: { keys }, algorithms }
+}
+
+function shown(value: unknown): string {
+  return excerpt(JSON.stringify(value) ?? 'nothing')
+}
+
+/** Returns whether an address may be read: keys that come in clear text could be of anybody. */
+function isSafeUrl(text: string, issuer: string): boolean {
+  const { protocol, hostname = '' } = URL.parse(text) ?? {}
+  return protocol === 'https:' || (protocol === 'http:' && issuer.startsWith('http:') && LOOPBACK.test(hostname))
+}
+
+/** Reads a JSON object, of a bounded size, and follows no redirect. @throws IssuerError */
+async function readDocument(url: string, signal: AbortSignal): Promise<Record<string, unknown>> {
+  try {
+    // Decompression is off, because some bytes could become any number.
+    const options = { redirect: 'manual', decompress: false, signal } as const
+    const response = await fetch(url, { ...options, headers: { Accept: 'application/json', 'Accept-Encoding': 'identity' } })
+    if (response.status !== 200) {
+      await response.body?.cancel()
+      throw new Error(`the status is ${response.status}`)
+    }
+    const read: unknown = JSON.parse(await readText(response))
+    if (typeof read !== 'object' || read === null || Array.isArray(read)) throw new Error('it is no JSON object')
+    return read as Record<string, unknown>
+  } catch (error) {
+    const reason = signal.aborted ? 'no whole answer in time' : errorOf(error).message.replace(BUN_ADVICE, '')
+    throw new IssuerError(`${url} cannot be read: ${reason}`, { cause: error })
+  }
+}
+
+async function readText(response: Response): Promise<string> {
+  const pieces: Uint8Array[] = []
+  let bytes = Number(response.headers.get('content-length') ?? 0)
+  if (bytes <= DOCUMENT_BYTES_MAX) {
+    bytes = 0
+    // Leaving the loop cancels the body.
+    for await (const piece of response.body ?? []) {
+      bytes += piece.byteLength
+      if (bytes > DOCUMENT_BYTES_MAX) break
+      pieces.push(piece)
+    }
+  } else await response.body?.cancel()
+  if (bytes > DOCUMENT_BYTES_MAX) throw new Error(`it has more than ${DOCUMENT_BYTES_MAX / 1_024} KiB`)
+  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces))
+}

@@ -1,0 +1,105 @@
+// The keys of an issuer, kept current: the last good ones stay while it cannot be asked.
+import { createLocalJWKSet, type JWTVerifyGetKey } from 'jose'
+import { errorOf } from '../errors.ts'
+import { monotonicMs } from '../os/time.ts'
+import { type Published, readPublished } from './discovery.ts'
+
+/** Minimum time between two questions to the issuer, so that tokens with unknown keys do not become a flood for it. */
+const ASK_EVERY_MS = 30_000
+/** Age of the keys at which they are read anew, so that a key which the issuer has withdrawn ends. */
+const RENEW_MS = 300_000
+
+export interface Keys {
+  readonly find: JWTVerifyGetKey
+  readonly algorithms: readonly string[]
+}
+
+interface Options {
+  /** Called with why the issuer cannot be asked, once for an outage, and with null when it answers again. */
+  onOutage(reason: string | null): void
+  /** Called when the issuer has other keys than before. */
+  onChange(): void
+  readonly askEveryMs?: number
+}
+
+export class IssuerKeys {
+  private keys: Keys | null = null
+  private published = ''
+  private isLastGood = false
+  private isOutageReported = false
+  private askedMs = Number.NEGATIVE_INFINITY
+  private readMs = Number.NEGATIVE_INFINITY
+  private reading: Promise<void> | null = null
+  private timer: ReturnType<typeof setInterval> | null = null
+  private readonly askEveryMs: number
+
+  constructor(
+    private readonly issuer: string,
+    private readonly options: Options,
+  ) {
+    this.askEveryMs = options.askEveryMs ?? ASK_EVERY_MS
+  }
+
+  /** The last good keys; null until there are any. */
+  get current(): Keys | null {
+    return this.keys
+  }
+
+  /** False if the issuer could not be asked the last time, so that it may have other keys by now. */
+  get isCurrent(): boolean {
+    return this.isLastGood
+  }
+
+  /** Reads the keys, and from now on again when they are old or could not be read. Does not wait for them. */
+  start(): void {
+    this.timer ??= setInterval(() => this.renew(), this.askEveryMs)
+    this.read()
+  }
+
+  stop(): void {
+    clearInterval(this.timer ?? undefined)
+  }
+
+  /** Reads the keys, unless that was tried a moment ago. Resolves when it is done, or nothing is to be done; never rejects. */
+  async ask(): Promise<void> {
+    if (this.reading !== null) return this.reading
+    const nowMs = monotonicMs()
+    if (nowMs - this.askedMs < this.askEveryMs) return
+    this.askedMs = nowMs
+    await this.read()
+  }
+
+  private renew(): void {
+    const isOld = monotonicMs() - this.readMs >= RENEW_MS
+    if (isOld || !this.isLastGood) this.ask()
+  }
+
+  /** Callers share one reading. */
+  private read(): Promise<void> {
+    this.reading ??= readPublished(this.issuer)
+      .then((published) => this.take(published))
+      .catch((error) => this.lose(errorOf(error)))
+      .finally(() => (this.reading = null))
+    return this.reading
+  }
+
+  private take(published: Published): void {
+    const text = JSON.stringify(published)
+    this.readMs = monotonicMs()
+    this.isLastGood = true
+    if (text !== this.published) {
+      this.published = text
+      this.keys = { find: createLocalJWKSet(published.keys), algorithms: published.algorithms }
+      this.options.onChange()
+    }
+    if (this.isOutageReported) this.options.onOutage(null)
+    this.isOutageReported = false
+  }
+
+  private lose({ message }: Error): void {
+    this.isLastGood = false
+    if (this.isOutageReported) return
+    this.isOutageReported = true
+    this.options.onOutage(message)
+  }
+}

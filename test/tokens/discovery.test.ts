@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'bun:test'
+import { IssuerError, readPublished } from '../../src/tokens/discovery.ts'
+import { makeSigningKey, type PlainIssuer, publicJwkOf, startPlainIssuer } from '../support/plainIssuer.ts'
+
+const MIB = 2 ** 20
+
+async function faultOf(issuer: PlainIssuer, url = issuer.url): Promise<string> {
+  const error = await readPublished(url).then(
+    () => new Error('it was read'),
+    (thrown) => thrown,
+  )
+  expect(error).toBeInstanceOf(IssuerError)
+  return error.message
+}
+
+/** A body of 10 MiB that notes how much of it was taken. */
+function largeBody() {
+  const taken = { bytes: 0 }
+  const body = new ReadableStream({
+    async pull(controller) {
+      // A pause, so that what is taken ahead does not count.
+      await Bun.sleep(1)
+      if (taken.bytes >= 10 * MIB) return controller.close()
+      taken.bytes += 65_536
+      controller.enqueue(new Uint8Array(65_536).fill(32))
+    },
+  })
+  return { taken, body }
+}
+
+const json = (value: unknown) => () => Response.json(value)
+
+describe('D98: an issuer', () => {
+  test.each(['', '/realms/acme', '/'])(
+    'whose address ends in "%s" is read: its keys, and the algorithms of public keys alone',
+    async (path) => {
+      const issuer = startPlainIssuer(path.replace(/\/$/, ''))
+      issuer.document = { issuer: `${issuer.url}${path === '/' ? '/' : ''}` }
+      const { keys, algorithms } = await readPublished(issuer.document.issuer as string)
+      expect(keys.keys.map(({ kid }) => kid)).toEqual(issuer.keys.map(({ kid }) => kid))
+      expect(algorithms).toEqual(['ES256', 'RS256', 'EdDSA'])
+    },
+  )
+
+  test.each([
+    ['has another name', { issuer: 'https://evil.example' }, /names itself "https:\/\/evil.example"/],
+    ['has no name', { issuer: undefined }, /names itself nothing/],
+    ['has a name without its slash', { issuer: 'http://127.0.0.1/' }, /must be the same text/],
+    ['has no keys', { jwks_uri: undefined }, /jwks_uri must be an https address/],
+    ['has keys that come in clear text from another machine', { jwks_uri: 'http://evil.example/keys' }, /must be an https/],
+    ['has keys in a file', { jwks_uri: 'file:///etc/passwd' }, /must be an https/],
+    ['signs by HMAC alone', { id_token_signing_alg_values_supported: ['HS256', 'none'] }, /no algorithm with public keys/],
+    ['has algorithms that are no list', { id_token_signing_alg_values_supported: 'RS256' }, /no algorithm with public keys/],
+  ])('that %s is refused', async (_, document, message) => {
+    const issuer = startPlainIssuer()
+    issuer.document = document
+    expect(await faultOf(issuer)).toMatch(message)
+  })
+
+  test('that names no algorithms has the one that each must support', async () => {
+    const issuer = startPlainIssuer()
+    issuer.document = { id_token_signing_alg_values_supported: undefined }
+    expect((await readPublished(issuer.url)).algorithms).toEqual(['RS256'])
+  })
+
+  test.each([
+    ['an empty list', json({ keys: [] }), /publishes no keys/],
+    ['no list', json({ keys: 'all' }), /publishes no keys/],
+    ['a list', json([]), /no JSON object/],
+    ['null', json(null), /no JSON object/],
+    ['garbage', () => new Response(Buffer.from([0xff, 0xfe, 0x7b])), /cannot be read/],
+    ['HTML', () => new Response('<h1>Sign in</h1>'), /cannot be read/],
+    ['more keys than any issuer has', json({ keys: Array(101).fill(publicJwkOf(makeSigningKey())) }), /more than 100 keys/],
+    ['status 500', () => new Response('{"keys":[]}', { status: 500 }), /the status is 500/],
+    ['status 204', () => new Response(null, { status: 204 }), /the status is 204/],
+  ])('that answers %s in place of its keys is refused', async (_, answer, message) => {
+    const issuer = startPlainIssuer()
+    issuer.onKeys = answer
+    expect(await faultOf(issuer)).toMatch(message)
+  })
+
+  test.each(['onDiscovery', 'onKeys'] as const)('that redirects is not followed: %s', async (place) => {
+    const [issuer, other] = [startPlainIssuer(), startPlainIssuer()]
+    for (const status of [301, 302, 307, 308]) {
+      issuer[place] = () => new Response(null, { status, headers: { Location: `${other.url}/keys` } })
+      expect(await faultOf(issuer)).toMatch(`the status is ${status}`)
+    }
+    expect(other.requests).toEqual([])
+  })
+
+  test.each([
+    ['says so', { 'content-length': String(10 * MIB) }],
+    ['does not say so', {}],
+  ])('that sends 10 MiB, and %s, is not read to the end', async (_, headers) => {
+    const issuer = startPlainIssuer()
+    const { taken, body } = largeBody()
+    issuer.onKeys = () => new Response(body, { headers: headers as Record<string, string> })
+    expect(await faultOf(issuer)).toMatch(/more than 512 KiB/)
+    expect(taken.bytes).toBeLessThan(5 * MIB)
+  })
+
+  test('whose 10 MiB are compressed to some KB is refused, and nothing is inflated', async () => {
+    const issuer = startPlainIssuer()
+    const body = Bun.gzipSync(Buffer.alloc(10 * MIB, 32))
+    issuer.onKeys = () => new Response(body, { headers: { 'content-encoding': 'gzip' } })
+    expect(await faultOf(issuer)).toMatch(/cannot be read/)
+  })
+
+  test.each([
+    ['hangs', () => new Promise<Response>(() => undefined)],
+    [
+      'begins to answer and then hangs',
+      () => new Response(new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from('{"keys":')) })),
+    ],
+  ])('that %s is given up', async (_, answer) => {
+    const issuer = startPlainIssuer()
+    for (const place of ['onKeys', 'onDiscovery'] as const) {
+      issuer[place] = answer
+      await expect(readPublished(issuer.url, 200)).rejects.toThrow(/cannot be read: no whole answer in time/)
+    }
+  })
+
+  test('that is not there is named, with the address that was asked', async () => {
+    const issuer = startPlainIssuer()
+    await issuer.stop()
+    expect(await faultOf(issuer)).toMatch(`${issuer.url}/.well-known/openid-configuration cannot be read: `)
+  })
+})
