@@ -10,9 +10,14 @@ const NOWHERE: Client = { low: 2, high: 0, text: 'address:unknown' }
 
 /** The client that all requests with a key of this name are charged to. */
 export function keyClient(name: string): Client {
+  return clientNamed('key', name)
+}
+
+/** The client that all requests of a key, or of a person, of this name are charged to. */
+export function clientNamed(kind: 'key' | 'person', name: string): Client {
   const low = Bun.hash.xxHash32(name, 1) | 0
   const high = Bun.hash.xxHash32(name, 2) | 0
-  return { low: low || NOWHERE.low, high, text: `key:${encodeURIComponent(name)}` }
+  return { low: low || NOWHERE.low, high, text: `${kind}:${encodeURIComponent(name)}` }
 }
 
 /** The client of an address: the IPv4 address, or the /64 of an IPv6 one, since one customer has all of that. */

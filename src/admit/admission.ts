@@ -1,4 +1,4 @@
-// Admission of a request: finds its key, and charges the request to its limits.
+// Admission of a request: finds its key or person, and charges the request to the limits of that.
 import type { BlockList } from 'node:net'
 import type { Principal } from '../model/principal.ts'
 import { withDeadline } from '../os/time.ts'
@@ -7,51 +7,86 @@ import { idOf } from './apiKey.ts'
 import type { KeyRefresh } from './keyRefresh.ts'
 import type { Key, Keyring } from './keyring.ts'
 import type { Limiters, RateLimitStatus } from './limiter.ts'
+import type { Persons } from './persons.ts'
 
 export interface PeerAddresses {
   requestIP(request: Request): { address: string } | null
 }
 
-/** A charged request: who sends it, null without a valid key, and what is left of the limits. */
-interface Admitted {
+/** The key or token that a request presents. */
+export interface Credential {
+  readonly kind: 'key' | 'token'
+  readonly text: string
+}
+
+/** The sender of a request. */
+interface Identified {
+  /** Null without a valid key or token. */
   readonly principal: Principal | null
-  /** False if the database could not say whether the key is valid. */
+  /** False if it could not be found out whether the key or the token is valid. */
   readonly isConfirmed: boolean
+  /** Why the token is refused, or cannot be verified; null: the request has none, or a valid one. */
+  readonly refusal: string | null
+}
+
+/** A charged request: who sends it, and what is left of the limits. */
+interface Admitted extends Identified {
   readonly rateLimit: RateLimitStatus
 }
 
-/** Maximum time that a request to an open path waits for the look-up of its key. */
+/** Maximum time that a request to an open path waits for the look-up of its key, or for the keys of the tokens' issuer. */
 const OPEN_MS_MAX = 250
-const UNCONFIRMED = { principal: null, isConfirmed: false }
+const UNCONFIRMED: Identified = { principal: null, isConfirmed: false, refusal: null }
+const NOT_LOOKED_UP: Identified = { principal: null, isConfirmed: true, refusal: null }
 
 export class Admission {
+  /** `persons`: null if the server takes no tokens. */
   constructor(
     readonly keyring: Keyring,
     readonly limiters: Limiters,
     private readonly trustedProxies: BlockList | null,
     private readonly refresh: KeyRefresh,
+    private readonly persons: Persons | null = null,
   ) {}
 
-  /**
-   * Finds the key with this text and charges the request to it, or to the address if no valid key has the text. An unknown key is
-   * looked up before anything is charged, so a valid key never costs its address a request. An address without requests left gets
-   * no look-up, so that keys cannot be guessed at speed. `isOpen`: the path needs no key, so the request does not wait for a slow
-   * database.
-   */
-  admit(text: string | undefined, address: string, isOpen = false): Admitted | Promise<Admitted> {
-    const key = this.keyring.find(text)
-    if (isUnknown(key, text)) return this.admitUnknown(text, address, isOpen)
-    const isConfirmed = isOpen || !key?.isStored || this.refresh.confirm()
-    if (isConfirmed === true) return this.charged(key, isConfirmed, address)
-    return this.confirm(text).then((found) => this.charged(found.principal, found.isConfirmed, address))
+  /** True if requests may have tokens of persons. */
+  get takesTokens(): boolean {
+    return this.persons !== null
   }
 
-  /** Returns the key with this text after the database has confirmed or denied it; charges nothing. */
-  async confirm(text: string | undefined): Promise<Omit<Admitted, 'rateLimit'>> {
+  /**
+   * Finds the key or person of a credential and charges the request to it, or to the address if the credential is not valid. An
+   * unknown key is looked up, and an unknown token verified, before anything is charged, so a valid one never costs its address a
+   * request. An address without requests left gets neither, so that keys cannot be guessed, nor signatures computed, at speed.
+   * `isOpen`: the path needs no key, so the request does not wait for a slow database or issuer.
+   */
+  admit(credential: Credential | undefined, address: string, isOpen = false): Admitted | Promise<Admitted> {
+    if (credential?.kind === 'token') {
+      const principal = this.persons?.known(credential.text) ?? null
+      if (principal === null) return this.admitUnknown(credential, address, isOpen)
+      return this.charged({ principal, isConfirmed: true, refusal: null }, address)
+    }
+    const key = this.keyring.find(credential?.text)
+    if (isUnknown(key, credential)) return this.admitUnknown(credential, address, isOpen)
+    const isConfirmed = isOpen || !key?.isStored || this.refresh.confirm()
+    if (isConfirmed === true) return this.charged({ principal: key, isConfirmed, refusal: null }, address)
+    return this.confirm(credential).then((found) => this.charged(found, address))
+  }
+
+  /**
+   * Returns the key with this text after the database has confirmed or denied it, or the person of a token that is still valid;
+   * charges nothing.
+   */
+  async confirm(credential: Credential | undefined): Promise<Identified> {
+    if (credential?.kind === 'token') return this.verify(credential.text)
+    const text = credential?.text
     const found = this.keyring.find(text)
-    const isConfirmed = isUnknown(found, text) ? await this.refreshKeys() : !found?.isStored || (await this.refresh.confirm())
+    const isConfirmed = isUnknown(found, credential)
+      ? await this.refreshKeys()
+      : !found?.isStored || (await this.refresh.confirm())
     const key = this.keyring.find(text)
-    return { principal: key, isConfirmed: isConfirmed && (key !== null || text === undefined || !this.keyring.withholds(text)) }
+    const isKnown = key !== null || text === undefined || !this.keyring.withholds(text)
+    return { principal: key, isConfirmed: isConfirmed && isKnown, refusal: null }
   }
 
   charge(principal: Principal | null, address: string): RateLimitStatus | Promise<RateLimitStatus> {
@@ -59,15 +94,22 @@ export class Admission {
     return this.limiters.of(principal).charge(principal.client)
   }
 
-  /** Looks the key up, by one query for all waiting requests, and charges the address only if there is no such key. */
-  private async admitUnknown(text: string, address: string, isOpen: boolean): Promise<Admitted> {
+  /** Identifies the sender, by one query for all waiting requests with unknown keys, and charges the address if it is nobody. */
+  private async admitUnknown(credential: Credential, address: string, isOpen: boolean): Promise<Admitted> {
     const anonymous = await this.limiters.anonymous.foresee(clientOf(address))
-    if (!anonymous.admitted) return { ...UNCONFIRMED, isConfirmed: true, rateLimit: anonymous }
-    const confirmed = this.confirm(text)
-    const { principal, isConfirmed } = await (isOpen ? withDeadline(confirmed, OPEN_MS_MAX, () => UNCONFIRMED) : confirmed)
-    // Charges nothing: the key may be valid, and the address needs requests left for when the database answers again.
-    if (principal === null && !isConfirmed && !isOpen) return { ...UNCONFIRMED, rateLimit: anonymous }
-    return this.charged(principal, isConfirmed, address)
+    if (!anonymous.admitted) return { ...NOT_LOOKED_UP, rateLimit: anonymous }
+    const confirmed = this.confirm(credential)
+    const found = await (isOpen ? withDeadline(confirmed, OPEN_MS_MAX, () => UNCONFIRMED) : confirmed)
+    // Charges nothing: the key or token may be valid, and the address needs requests left for when it can be confirmed.
+    if (found.principal === null && !found.isConfirmed && !isOpen) return { ...found, rateLimit: anonymous }
+    return this.charged(found, address)
+  }
+
+  private async verify(token: string): Promise<Identified> {
+    if (this.persons === null) return NOT_LOOKED_UP
+    const found = await this.persons.verify(token)
+    if (!('refusal' in found)) return { principal: found, isConfirmed: true, refusal: null }
+    return { principal: null, isConfirmed: !found.isUndecided, refusal: found.refusal }
   }
 
   /** Reads keys that have changed. Resolves with false if the database does not answer. */
@@ -78,10 +120,11 @@ export class Admission {
     )
   }
 
-  private charged(principal: Principal | null, isConfirmed: boolean, address: string): Admitted | Promise<Admitted> {
+  private charged(found: Identified, address: string): Admitted | Promise<Admitted> {
+    const { principal, isConfirmed, refusal } = found
     const rateLimit = this.charge(principal, address)
-    if (rateLimit instanceof Promise) return rateLimit.then((status) => ({ principal, isConfirmed, rateLimit: status }))
-    return { principal, isConfirmed, rateLimit }
+    if (rateLimit instanceof Promise) return rateLimit.then((status) => ({ ...found, rateLimit: status }))
+    return { principal, isConfirmed, refusal, rateLimit }
   }
 
   /** The client's address, which must be read before the first `await`: afterwards it is '' if the client has disconnected. */
@@ -93,6 +136,6 @@ export class Admission {
 }
 
 /** Returns whether the database may have a key with this text although this process knows none. */
-function isUnknown(key: Key | null, text: string | undefined): text is string {
-  return key === null && text !== undefined && idOf(text) !== ''
+function isUnknown(key: Key | null, credential: Credential | undefined): credential is Credential {
+  return key === null && credential !== undefined && idOf(credential.text) !== ''
 }

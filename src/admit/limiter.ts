@@ -1,28 +1,32 @@
 // Rate limits: charges clients in this machine's memory or in a shared store, and reports what is left; and the limiters of one
 // process, over tables in shared memory.
-import { countCharge } from '../metrics/counts.ts'
+import { type ChargedClient, countCharge } from '../metrics/counts.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { type Decision, policyText, type Rule } from '../model/limits.ts'
 import type { Client, Principal } from '../model/principal.ts'
 import { openRegion, type Region, USER_WORD } from '../os/region.ts'
 import { monotonicMs } from '../os/time.ts'
-import { anonymousClients, type LimiterSettings, type LimiterTables, ownTableOf, rulesOf } from './limiterFiles.ts'
+import { anonymousClients, type LimiterSettings, type LimiterTables, ownTableOf, PERSONS_MAX, rulesOf } from './limiterFiles.ts'
 import type { RedisWindows } from './redis.ts'
 import { SlidingWindows } from './window.ts'
 
 /** Maximum slots to try for an address. It is small, so that a flood of addresses stays cheap. */
 const ANONYMOUS_PROBE_MAX = 64
+/** Maximum slots to try for a person, so that the first request of one is cheap: enough for a table that is nearly full. */
+const PERSON_PROBE_MAX = 1_000
 
-/** One limiter for keys, one for addresses, and one for each key with its own limits. */
+/** One limiter for keys, one for addresses, one for persons, and one for each key with its own limits. */
 export class Limiters {
   private readonly region: Region
   /** The limiter of keys without their own limits. */
   readonly keys: Limiter
   readonly anonymous: Limiter
+  /** Null: the server takes no tokens of persons. */
+  readonly persons: Limiter | null
   private readonly own = new Map<string, { serial: number; limiter: Limiter; region: Region }>()
 
   constructor(
-    { rateLimits, rateLimitsAnonymous, rateLimitClients }: LimiterSettings,
+    { rateLimits, rateLimitsAnonymous, rateLimitClients, rateLimitsPersons }: LimiterSettings,
     memory: LimiterTables,
     private readonly store: SharedStore | null,
   ) {
@@ -30,6 +34,8 @@ export class Limiters {
     this.keys = this.create(this.region, rateLimitClients, rateLimits)
     const addresses = anonymousClients(rateLimitsAnonymous)
     this.anonymous = this.create(openRegion(memory.anonymous), addresses, rateLimitsAnonymous, 'address')
+    const { persons } = memory
+    this.persons = persons === null ? null : this.create(openRegion(persons), PERSONS_MAX, rateLimitsPersons, 'person')
   }
 
   /** Opens tables of keys with their own limits, and closes the tables that are no longer in `own`. */
@@ -53,7 +59,8 @@ export class Limiters {
   }
 
   /** Returns the limiter that charges requests of this key or person. */
-  of({ ownTable }: Principal): Limiter {
+  of({ ownTable, isPerson }: Principal): Limiter {
+    if (isPerson && this.persons !== null) return this.persons
     return (ownTable === null ? undefined : this.own.get(ownTable)?.limiter) ?? this.keys
   }
 
@@ -62,8 +69,8 @@ export class Limiters {
     return Atomics.exchange(this.region.words, USER_WORD, Number(isAway)) !== Number(isAway)
   }
 
-  private create(region: Region, clients: number, rules: readonly Rule[], charged: 'key' | 'address' = 'key'): Limiter {
-    const probeMax = charged === 'key' ? clients : ANONYMOUS_PROBE_MAX
+  private create(region: Region, clients: number, rules: readonly Rule[], charged: ChargedClient = 'key'): Limiter {
+    const probeMax = { key: clients, address: ANONYMOUS_PROBE_MAX, person: PERSON_PROBE_MAX }[charged]
     return new Limiter(new SlidingWindows(region, clients, rules, monotonicMs, probeMax), rules, this.store, charged)
   }
 }
@@ -93,7 +100,7 @@ export type SharedStore = Pick<RedisWindows, 'decide'>
  */
 const SKEW_MS = 1_000
 
-/** The limiter of all keys, of all addresses, or of one key with its own limits. */
+/** The limiter of all keys, of all addresses, of all persons, or of one key with its own limits. */
 export class Limiter {
   private readonly policy: string
 
@@ -101,7 +108,7 @@ export class Limiter {
     readonly windows: SlidingWindows,
     private readonly rules: readonly Rule[],
     private readonly store: SharedStore | null,
-    private readonly charged: 'key' | 'address' = 'key',
+    private readonly charged: ChargedClient = 'key',
   ) {
     this.policy = policyText(rules)
   }

@@ -12,9 +12,11 @@ import { wordsFor } from './window.ts'
 export interface LimiterTables {
   readonly keys: string
   readonly anonymous: string
+  /** Null: the server takes no tokens of persons. */
+  readonly persons: string | null
   /** Tables of keys with their own limits, by `ownTableOf`. `serial` differs if a table was replaced at the same path. */
   readonly own: ReadonlyMap<string, { readonly path: string; readonly serial: number }>
-  /** Number that differs after the table of all keys or of all addresses was replaced. */
+  /** Number that differs after the table of all keys, of all addresses or of all persons was replaced. */
   readonly serial: number
 }
 
@@ -35,7 +37,13 @@ export function ownLimitsOf(keys: readonly KeyRecord[]): OwnLimits {
 }
 
 /** Settings that decide the size and the format of the tables. */
-export type LimiterSettings = Pick<Config, 'rateLimits' | 'rateLimitsAnonymous' | 'rateLimitClients'>
+export type LimiterSettings = Pick<
+  Config,
+  'rateLimits' | 'rateLimitsAnonymous' | 'rateLimitClients' | 'rateLimitsPersons' | 'oidcIssuer'
+>
+
+/** Number of persons that can be counted separately; more share one entry. */
+export const PERSONS_MAX = 10_000
 
 const ANONYMOUS_BYTES = 8 * 1024 * 1024
 const OWN_PREFIX = 'own-'
@@ -50,16 +58,23 @@ export function anonymousClients(rules: readonly Rule[]): number {
 export class LimiterFiles {
   private readonly keys: RegionFile
   private readonly anonymous: RegionFile
+  private readonly persons: RegionFile | null
   private readonly own = new Map<string, { file: RegionFile; serial: number }>()
   private made = 0
   private serial = 0
 
   constructor(
     private readonly folder: string,
-    { rateLimits, rateLimitsAnonymous, rateLimitClients }: LimiterSettings,
+    { rateLimits, rateLimitsAnonymous, rateLimitClients, rateLimitsPersons, oidcIssuer }: LimiterSettings,
   ) {
     this.keys = fileFor(join(folder, 'keys'), rateLimitClients, rateLimits)
     this.anonymous = fileFor(join(folder, 'anonymous'), anonymousClients(rateLimitsAnonymous), rateLimitsAnonymous)
+    this.persons = oidcIssuer === null ? null : fileFor(join(folder, 'persons'), PERSONS_MAX, rateLimitsPersons)
+  }
+
+  /** Tables that are there whatever keys there are. */
+  private get shared(): RegionFile[] {
+    return [this.keys, this.anonymous, ...(this.persons === null ? [] : [this.persons])]
   }
 
   /**
@@ -69,7 +84,7 @@ export class LimiterFiles {
   ensure(limits: OwnLimits | null, onNoRoom: (error: Error, name: string) => void): LimiterTables {
     // An operator may have deleted the folder.
     mkdirSync(this.folder, { recursive: true, mode: 0o700 })
-    for (const file of [this.keys, this.anonymous]) if (file.ensure()) this.serial = ++this.made
+    for (const file of this.shared) if (file.ensure()) this.serial = ++this.made
     if (limits !== null) this.deleteOthers(limits)
     for (const table of limits ?? this.own.keys()) {
       try {
@@ -81,11 +96,12 @@ export class LimiterFiles {
       }
     }
     const own = new Map([...this.own].map(([table, { file, serial }]) => [table, { path: file.path, serial }]))
-    return { keys: this.keys.path, anonymous: this.anonymous.path, own, serial: this.serial }
+    const [keys, anonymous, persons = null] = this.shared.map(({ path }) => path) as [string, string, string?]
+    return { keys, anonymous, persons, own, serial: this.serial }
   }
 
   close(): void {
-    for (const file of [this.keys, this.anonymous, ...[...this.own.values()].map((entry) => entry.file)]) file.close()
+    for (const file of [...this.shared, ...[...this.own.values()].map((entry) => entry.file)]) file.close()
   }
 
   private deleteOthers(limited: OwnLimits) {

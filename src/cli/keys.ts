@@ -2,6 +2,7 @@
 import { Command, Option } from 'commander'
 import { generateKey, hashKey, idOf } from '../admit/apiKey.ts'
 import { BOOTSTRAP_NAME } from '../admit/keyring.ts'
+import { PERSON_PREFIX } from '../admit/persons.ts'
 import type { Config } from '../config/config.ts'
 import type { KeyTerms } from '../keys/store.ts'
 import type { KeyRecord } from '../model/key.ts'
@@ -99,6 +100,10 @@ async function create(config: Config, options: Create, command: Command) {
   const { name, limits = null, expires = NEVER } = options
   // The two keys would share their Idempotency-Keys.
   if (name === BOOTSTRAP_NAME) throw new CommandError(`${name} is the name of the key of BOOTSTRAP_API_KEY: choose another`)
+  if (name.startsWith(PERSON_PREFIX))
+    throw new CommandError(
+      `a name that begins with ${PERSON_PREFIX} could be a person’s, who would share limits and Idempotency-Keys: choose another`,
+    )
   const rights = await readRights(config, options, command)
   if (rights === null) return command.error(`error: required option '${RIGHTS}' or '${RIGHT}' not specified`)
   const { key, id, hash } = newKey()

@@ -5,7 +5,7 @@ import { LOG_FORMATS, LOG_LEVELS } from '../log.ts'
 import { parseOrigins } from '../model/corsOrigins.ts'
 import { readDatabaseUrl } from '../model/databaseUrl.ts'
 import { parseRules } from '../model/limits.ts'
-import { parseNetworks, parseTargets } from '../model/networks.ts'
+import { LOOPBACK, parseNetworks, parseTargets } from '../model/networks.ts'
 import { readAuthorities } from '../os/certificate.ts'
 
 export interface Setting {
@@ -44,6 +44,14 @@ const FOLDER = text('a folder')
 const FILE = text('a file', '^(?![\\s\\S]*-----BEGIN)')
 const PORT = integer(0, 65535)
 const HOST = text('an address or a name', '^[0-9A-Za-z.:_-]{1,100}$')
+
+/** Checks the address of an issuer. @throws RangeError for one whose keys anybody on the way could replace */
+function checkIssuer(text: string): void {
+  const { protocol, hostname } = URL.parse(text) ?? {}
+  if (hostname === undefined) throw new RangeError('it cannot be read')
+  if (protocol === 'http:' && !LOOPBACK.test(hostname))
+    throw new RangeError('http is for issuers on this machine only: use https')
+}
 
 /** All settings. The tables in the docs and `.env.example` are generated from them. */
 export const settings = {
@@ -126,6 +134,24 @@ export const settings = {
     ...text('20 to 256 visible ASCII characters', '^[\\x21-\\x7e]{20,256}$'),
     meaning: 'A key with all rights. If this and DATABASE_URL are empty, the server makes one in DATA_DIR for development.',
   },
+  OIDC_ISSUER: {
+    ...text(
+      'the address of an OpenID Connect issuer, like https://login.example.com, without query and #, of up to 200 characters',
+      '^(?=[!-~]{1,200}$)https?://[^?#"<>@]+$',
+    ),
+    meaning: 'Issuer of the tokens by which persons sign in (Authorization: Bearer). If empty, only keys are accepted.',
+    check: checkIssuer,
+  },
+  OIDC_AUDIENCE: {
+    ...text('1 to 200 visible ASCII characters', '^[!-~]{1,200}$'),
+    meaning: 'The audience that tokens of OIDC_ISSUER must have (aud). Tokens for other services are refused.',
+  },
+  OIDC_TRUST_EMAIL: {
+    ...oneOf('0', '1'),
+    default: '0',
+    meaning: 'Whether e-mail addresses of tokens count although the issuer does not call them verified: 0 or 1.',
+    read: (text: string) => text === '1',
+  },
   RATE_LIMITS: {
     ...text('limits like 750/1m,2500/15m (s, m, h, d)'),
     default: '750/1m,2500/15m,25000/12h',
@@ -136,6 +162,12 @@ export const settings = {
     ...text('limits like 60/1m (s, m, h, d)'),
     default: '60/1m',
     meaning: 'Maximum requests without a valid key, for each IPv4 address or IPv6 /64 network.',
+    read: parseRules,
+  },
+  RATE_LIMITS_PERSONS: {
+    ...text('limits like 300/1m (s, m, h, d)'),
+    default: '300/1m',
+    meaning: 'Maximum requests of one person, who has signed in with OIDC_ISSUER. All limits apply at the same time.',
     read: parseRules,
   },
   RATE_LIMIT_CLIENTS: {

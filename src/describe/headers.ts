@@ -17,8 +17,8 @@ const PERIOD = '"[1-9][0-9]*[smhd]"'
 const WAIT = 'Seconds to wait before a retry'
 const OF_ONE = 'where several were created, there is none'
 
-/** Schemas of response headers. `limits`: of keys without their own. */
-export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<string, Part> {
+/** Schemas of response headers. `limits`: of keys without their own. `takesTokens`: from persons who have signed in. */
+export function headerSchemas(limits: readonly Rule[], baseUrl: string, takesTokens: boolean): Record<string, Part> {
   const links = text(
     '^<[^>]+>; rel="[a-z]+"(?:, <[^>]+>; rel="[a-z]+")*$',
     `<${baseUrl}/Companies?PageSize=5&page=2>; rel="next", <${baseUrl}/Companies?PageSize=5&page=2>; rel="last"`,
@@ -70,7 +70,9 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
     }),
     CreatedVersion: sometimes(`The version of the new row, for \`If-Match\` and \`If-None-Match\`; ${OF_ONE}.`, VERSION),
     Allow: always('The methods that are answered here.', text('^[A-Z]+(?:, [A-Z]+)*$', 'GET, HEAD, OPTIONS')),
-    'WWW-Authenticate': always('The scheme of keys.', onlyOne('ApiKey')),
+    'WWW-Authenticate': takesTokens
+      ? always('The schemes of keys and of tokens.', text('^ApiKey, Bearer( error="invalid_token")?$', 'ApiKey, Bearer'))
+      : always('The scheme of keys.', onlyOne('ApiKey')),
     RetryAfter: always(`${WAIT}. The header \`RetryAfter\` has the same.`, from(1, 60)),
     'Idempotency-Replayed': sometimes(
       'The answer is that of an earlier request with the same `Idempotency-Key`.',

@@ -32,6 +32,8 @@ export interface ServerFacts {
   /** Limits of a key without its own, and of requests without a key. */
   readonly limits: readonly Rule[]
   readonly anonymousLimits: readonly Rule[]
+  /** Limits of a person; undefined or null: the server takes no tokens of persons. */
+  readonly personLimits?: readonly Rule[] | null
   /** True if the document itself needs a key. */
   readonly documentNeedsKey: boolean
 }
@@ -41,6 +43,14 @@ export type OpenApi = ReturnType<typeof describeApi>
 const PAGES_TAG = 'Server'
 const CHANGES_TAG = 'Changes'
 const RIGHTS_TAG = 'Rights'
+
+/** The scheme of tokens of persons. */
+const BEARER = {
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat: 'JWT',
+  description: 'An access token of the company’s identity provider, which it has made for this server.',
+} as const
 
 /**
  * Returns the OpenAPI 3.1 document for a key with these accesses: what the key may do, and nothing else. `accesses`: to all
@@ -52,6 +62,7 @@ export function describeApi(accesses: readonly Access[], facts: ServerFacts) {
   const operations = operationsOf(accesses, facts.documentNeedsKey)
   const views = accesses.flatMap(({ read }) => read ?? [])
   const paths = pathsOf(operations, errors, accesses)
+  const takesTokens = Boolean(facts.personLimits)
   return {
     openapi: '3.1.1',
     info: {
@@ -62,7 +73,7 @@ export function describeApi(accesses: readonly Access[], facts: ServerFacts) {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: facts.baseUrl }],
-    security: [{ ApiKey: [] }],
+    security: takesTokens ? [{ ApiKey: [] }, { Bearer: [] }] : [{ ApiKey: [] }],
     tags: [
       ...tagsOf(accesses),
       { name: RIGHTS_TAG, description: 'What the key may do.' },
@@ -77,12 +88,13 @@ export function describeApi(accesses: readonly Access[], facts: ServerFacts) {
           name: 'Authorization',
           description: 'The word `ApiKey`, a space, and the key: `ApiKey roster_…`',
         },
+        ...(takesTokens && { Bearer: BEARER }),
       },
       ...referredFrom(
         {
           schemas: schemasOf(accesses),
           parameters: Object.assign({}, sharedParameters, changesParameters, ...views.map(pathParameters)),
-          headers: headerSchemas(facts.limits, facts.baseUrl),
+          headers: headerSchemas(facts.limits, facts.baseUrl, takesTokens),
           responses: errors.components,
           examples: errorExampleValues(operations, facts.baseUrl, hiddenNames(accesses)),
         },
@@ -104,11 +116,14 @@ function tagsOf(accesses: readonly Access[]): Part[] {
   return [...resources, ...(accesses.some(hasEvents) ? [changes] : [])]
 }
 
-function describeServer({ limits, anonymousLimits }: ServerFacts): string {
+function describeServer({ limits, anonymousLimits, personLimits }: ServerFacts): string {
+  const persons = personLimits
+    ? ` People who sign in with the company’s identity provider send its token instead, \`Authorization: Bearer <token>\`, and have ${formatRules(personLimits)} each.`
+    : ''
   return [
     '## Requests',
     'Every property of a resource filters and sorts its list; an operator stands in front of a filter’s value, as in `Start=>=2026-03-01T00:00:00Z`, percent-encoded in an address. Names of parameters and paths match in any case.',
-    `Every request carries a key, \`Authorization: ApiKey <key>\`. A key has limits, ${formatRules(limits)} unless it has its own; requests without one have ${formatRules(anonymousLimits)} for each address. Answers say what is left.`,
+    `Every request carries a key, \`Authorization: ApiKey <key>\`. A key has limits, ${formatRules(limits)} unless it has its own; requests without one have ${formatRules(anonymousLimits)} for each address.${persons} Answers say what is left.`,
     'Wherever there is GET there is HEAD, with the same head and no body, and every path has OPTIONS, 204 with `Allow`: these follow from HTTP and are not listed. A method that a path lacks is 405 `MethodNotAllowed` with `Allow`, a path that is not here 404 `NotFound`.',
   ].join('\n\n')
 }

@@ -11,6 +11,7 @@ import { runningPostgres } from '../postgres/postmaster.ts'
 import { DeclarationError, loadEntities } from '../registry.ts'
 import { examineDatabase, examinePooled } from './database.ts'
 import { clockOff, type Finding, fault, ok } from './finding.ts'
+import { examineIssuer } from './issuer.ts'
 import { examineMachine } from './machine.ts'
 
 /**
@@ -45,15 +46,16 @@ export async function examine(readSettings: () => Config, isCleaning = false): P
   const url = databaseDirectUrl ?? databaseUrl ?? runningPostgres(dataDir)
   const setting = databaseDirectUrl === null ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL'
   const { entities, found } = await examineEntities(config)
-  const [machine, database, pooled, redis] = await Promise.all([
+  const [machine, database, pooled, redis, issuer] = await Promise.all([
     examineMachine(config, isCleaning),
     url === null
       ? [ok('database', 'the embedded one does not run: a server starts it')]
       : examineDatabase(url, setting, config, entities),
     examinePooled(config),
     rateLimitStore === null ? [] : examineRedis(rateLimitStore),
+    examineIssuer(config),
   ])
-  return [ok('settings', 'all can be read'), ...found, ...machine, ...database, ...pooled, ...redis]
+  return [ok('settings', 'all can be read'), ...found, ...machine, ...database, ...pooled, ...redis, ...issuer]
 }
 
 /** Reads the declarations. `entities`: null if they cannot be read; `found` says why. */

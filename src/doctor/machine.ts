@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } 
 import { isIP } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import { dependencies, version } from '../../package.json'
-import { anonymousClients } from '../admit/limiterFiles.ts'
+import { anonymousClients, PERSONS_MAX } from '../admit/limiterFiles.ts'
 import { wordsFor } from '../admit/window.ts'
 import { counted } from '../cli/output.ts'
 import type { Config } from '../config/config.ts'
@@ -56,17 +56,21 @@ function dataFolder({ dataDir, databaseUrl }: Config): Finding {
 }
 
 function sharedMemory(config: Config): Finding {
-  const { dataDir, port, rateLimits, rateLimitsAnonymous, rateLimitClients } = config
+  const { dataDir, port, rateLimits, rateLimitsAnonymous, rateLimitsPersons, rateLimitClients, oidcIssuer } = config
   const limits = wordsFor(rateLimitClients, rateLimits)
   const addresses = wordsFor(anonymousClients(rateLimitsAnonymous), rateLimitsAnonymous)
-  const bytes = 4 * (limits + addresses)
+  const persons = oidcIssuer === null ? 0 : wordsFor(PERSONS_MAX, rateLimitsPersons)
+  const bytes = 4 * (limits + addresses + persons)
   const folder = memoryFolderOf(dataDir, port)
   const room = roomAt(dirname(folder)) + bytesIn(folder)
   const text = `${Math.ceil(bytes / MIB)} MiB of ${Math.floor(room / MIB)} MiB in ${dirname(folder)}`
   if (bytes <= room) return ok('shared memory', text)
   // Without room in memory, the server keeps its tables in DATA_DIR.
   const say = bytes > roomAt(dataDir) ? fault : advice
-  return say('shared memory', `${text}: make it larger (--shm-size in Docker), or set RATE_LIMIT_CLIENTS lower`)
+  return say(
+    'shared memory',
+    `${text}: make it larger (--shm-size in Docker), or set ${persons > limits ? 'RATE_LIMITS_PERSONS' : 'RATE_LIMIT_CLIENTS'} lower`,
+  )
 }
 
 function endedServers({ dataDir, port }: Config, isCleaning: boolean): Finding {

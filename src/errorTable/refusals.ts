@@ -8,8 +8,10 @@ export const refusals = {
   Unauthorized: {
     status: 401,
     title: 'The request carries no valid key',
-    explanation: 'A key is missing, malformed, unknown, expired or revoked. The answer never tells whether a key exists.',
-    remedy: 'Send the header Authorization: ApiKey <key>, with a key that the operator of the server has issued.',
+    explanation:
+      'A key is missing, malformed, unknown, expired or revoked. The answer never tells whether a key exists. Where people sign in, a token of the identity provider that has ended, or that was made for another service, is refused, too; the message says why.',
+    remedy:
+      'Send the header Authorization: ApiKey <key>, with a key that the operator of the server has issued. Where WWW-Authenticate names Bearer, too, a person sends Authorization: Bearer <token>, with a token of the company’s sign-in; sign in again if it has ended.',
     request: 'GET /Companies',
     rights: null,
     answer: api('The request needs a valid key in the header Authorization: ApiKey <key>.'),

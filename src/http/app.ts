@@ -11,7 +11,7 @@ import { readPieces } from '../parse/body.ts'
 import { respondError } from '../respond/error.ts'
 import { isStreamed, type Reply, respondEmpty, type Streamed, type TextReply } from '../respond/reply.ts'
 import {
-  bearerTextOf,
+  credentialOf,
   databaseIsAway,
   keyChecks,
   needsNoKey,
@@ -76,7 +76,7 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
 
 /** Verbs of the rights to entities, by method; others read. */
 const VERBS: Readonly<Record<string, Verb>> = { POST: 'create', PUT: 'update', PATCH: 'update', DELETE: 'delete' }
-const UNLIMITED = { principal: null, isConfirmed: true, rateLimit: null }
+const UNLIMITED = { principal: null, isConfirmed: true, refusal: null, rateLimit: null }
 
 /** Answers a request. `match`: the location that Elysia has found; null: the router looks for it. */
 async function respond(
@@ -95,13 +95,14 @@ async function respond(
   const location = isRight ? match : (router.find(path) ?? router.other(path))
   const isUnlimited = location?.endpoint.isUnlimited === true
   const hasClient = server === null || address !== ''
+  const { admission } = parts
   // Without a limit a client could try any number of keys, so unlimited endpoints do not look at them.
   const asked =
     isUnlimited || !hasClient
       ? UNLIMITED
-      : parts.admission.admit(bearerTextOf(request), address, needsNoKey(location?.endpoint, request))
-  const { principal, isConfirmed, rateLimit } = asked instanceof Promise ? await asked : asked
-  const call = { request, server, requestId, startMs, address, target, location, principal, isConfirmed, rateLimit }
+      : admission.admit(credentialOf(request, admission.takesTokens), address, needsNoKey(location?.endpoint, request, admission))
+  const { principal, isConfirmed, refusal, rateLimit } = asked instanceof Promise ? await asked : asked
+  const call = { request, server, requestId, startMs, address, target, location, principal, isConfirmed, refusal, rateLimit }
   let reply: Reply
   try {
     reply = await answer(parts, router, call)
@@ -113,14 +114,15 @@ async function respond(
   return finish(parts, call, reply, isArriving)
 }
 
-/** A request with its target; and whether its key is known to be still valid. */
+/** A request with its target; and whether its key is known to be still valid, or what is wrong with its token. */
 interface Call extends Exchange {
   readonly target: Target
   readonly isConfirmed: boolean
+  readonly refusal: string | null
 }
 
 function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Reply {
-  const { request, server, target, location, principal, isConfirmed, rateLimit } = call
+  const { request, server, target, location, principal, isConfirmed, refusal, rateLimit } = call
   const { method } = request
   if (server !== null && call.address === '')
     throw new ApiError('RequestTimeout', 'The client left before its request was begun; nothing was done.')
@@ -130,11 +132,11 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
   // Whether there is a named view is told only to those who may read it. D105
   if (method === 'OPTIONS' && location && viewAt(location.endpoint) === null)
     return respondEmpty({ Allow: location.endpoint.allow })
-  if (!needsNoKey(location?.endpoint, request, principal !== null)) {
+  if (!needsNoKey(location?.endpoint, request, parts.admission, principal !== null)) {
     const isWaiting = parts.isWaiting()
     if (isWaiting && (principal !== null || request.headers.has('authorization'))) throw databaseIsAway()
-    if (!isConfirmed) throw unconfirmed()
-    if (principal === null) throw unauthorized(request)
+    if (!isConfirmed) throw unconfirmed(refusal)
+    if (principal === null) throw unauthorized(request, parts.admission, refusal)
   }
   const rights = principal === null ? null : principal.rightsNow()
   const answerWith = (known: GrantedRights | null) => answerByRights(parts, router, call, known)
@@ -185,7 +187,7 @@ function isKnownTo(rights: GrantedRights | null, endpoint: Endpoint): boolean {
 async function answerInner(parts: Parts, router: Router, outer: Call, request: Request): Promise<Reply> {
   const target = readTarget(request)
   // The key is checked now, because an open route has not checked it.
-  const confirmed = await parts.admission.confirm(bearerTextOf(outer.request))
+  const confirmed = await parts.admission.confirm(credentialOf(outer.request, parts.admission.takesTokens))
   // A long write extends the timeout of its connection, which is the connection of the client's request.
   const server = outer.server && {
     requestIP: () => outer.server?.requestIP(outer.request) ?? null,

@@ -1,5 +1,5 @@
-// Authentication: reads, checks and charges the API key of a request, and makes the errors for a request that is refused.
-import type { Admission } from '../admit/admission.ts'
+// Authentication: reads, checks and charges the API key or token of a request, and makes the errors for one that is refused.
+import type { Admission, Credential } from '../admit/admission.ts'
 import { canonicalAuthorization } from '../admit/apiKey.ts'
 import type { RateLimitStatus } from '../admit/limiter.ts'
 import { ApiError } from '../errors.ts'
@@ -9,39 +9,62 @@ import type { KeysInUse } from '../operations/resourceRequest.ts'
 import { bearerOf } from './elysia.ts'
 import type { Endpoint } from './router.ts'
 
-/** Reads the key of `Authorization: ApiKey <key>`; undefined if the header is missing or not well formed. Spec 5, rule 1 */
-export function bearerTextOf({ headers }: Request): string | undefined {
+/** Matches `Bearer`, in any case, spaces, and a token. RFC 6750, 2.1 */
+const BEARER = /^Bearer +([\x21-\x7e]+)$/i
+
+/**
+ * Reads the key of `Authorization: ApiKey <key>`, or the token of `Bearer <token>` if the server takes tokens; undefined if the
+ * header is missing or not well formed. Spec 5, rule 1; D97
+ */
+export function credentialOf({ headers }: Request, takesTokens: boolean): Credential | undefined {
   const header = headers.get('authorization')
   if (header === null) return undefined
   const authorization = canonicalAuthorization(header)
-  return authorization === null ? undefined : bearerOf(authorization)
+  const key = authorization === null ? undefined : bearerOf(authorization)
+  if (key !== undefined) return { kind: 'key', text: key }
+  const token = takesTokens ? BEARER.exec(header)?.[1] : undefined
+  return token === undefined ? undefined : { kind: 'token', text: token }
 }
 
-/** Matches the header of a request that means to send a key, well formed or not. */
+/** Match the header of a request that means to send a key, or a token, well formed or not. */
 const MEANS_KEY = /^\s*ApiKey\b/i
+const MEANS_TOKEN = /^\s*Bearer\b/i
 
-/** Returns whether a request to this endpoint is answered without a valid key. `hasKey`: its key is known already. */
-export function needsNoKey(endpoint: Endpoint | undefined, { headers }: Request, hasKey = false): boolean {
+/** Returns whether a request to this endpoint is answered without a valid key. `isKnown`: its key or person is known already. */
+export function needsNoKey(
+  endpoint: Endpoint | undefined,
+  { headers }: Request,
+  { takesTokens }: Admission,
+  isKnown = false,
+): boolean {
   if (!endpoint?.isOpen) return false
-  return !endpoint.checksKey || !(hasKey || MEANS_KEY.test(headers.get('authorization') ?? ''))
+  if (!endpoint.checksKey) return true
+  const header = headers.get('authorization') ?? ''
+  return !(isKnown || MEANS_KEY.test(header) || (takesTokens && MEANS_TOKEN.test(header)))
 }
 
 /** Authentication schemes that people try by mistake. */
 const OTHER_SCHEMES = ['Bearer', 'Basic', 'Token', 'Key', 'Api-Key', 'Digest']
 /** Headers in which people send keys by mistake. */
 const OTHER_HEADERS = ['X-API-Key', 'Api-Key']
+/** Matches a JWT behind the scheme of keys. */
+const TOKEN_AS_KEY = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
-/** Returns what is wrong with the form of the header, such as ` The scheme is ApiKey, not Bearer.`; '' if nothing is. D33 */
-function hintForKey({ headers }: Request): string {
+/** Returns what is wrong with the form of the header, such as ` The scheme is ApiKey, not Bearer.`; '' if nothing is. D33, D97 */
+function hintForKey({ headers }: Request, takesTokens: boolean): string {
   const header = headers.get('authorization')
   if (header === null || header === '') {
     const name = OTHER_HEADERS.find((other) => headers.has(other))
     return name === undefined ? '' : ` A key in the header ${name} is not read.`
   }
   const [first = '', ...rest] = header.split(' ')
-  if (/^ApiKey$/i.test(first)) return ''
+  if (/^ApiKey$/i.test(first)) {
+    const isToken = takesTokens && TOKEN_AS_KEY.test(rest.join(' ').trim())
+    return isToken ? ' A token goes behind Bearer, not behind ApiKey.' : ''
+  }
+  if (takesTokens && /^Bearer$/i.test(first)) return ' Bearer, a space and one token make the header.'
   const scheme = OTHER_SCHEMES.find((other) => other.toLowerCase() === first.toLowerCase())
-  if (scheme !== undefined) return ` The scheme is ApiKey, not ${scheme}.`
+  if (scheme !== undefined) return ` The scheme is ApiKey${takesTokens ? ' or Bearer' : ''}, not ${scheme}.`
   return rest.length === 0 ? ' ApiKey and a space stand in front of the key.' : ''
 }
 
@@ -57,23 +80,29 @@ export function databaseIsAway(): ApiError {
   return retryLater('The database is not there yet; retry after the seconds in Retry-After.')
 }
 
-/** 401, for a request without a valid key. */
-export function unauthorized(request: Request): ApiError {
-  const message = `The request needs a valid key in the header Authorization: ApiKey <key>.${hintForKey(request)}`
-  return new ApiError('Unauthorized', message, { headers: { 'WWW-Authenticate': 'ApiKey' } })
+/** 401, for a request without a valid key or token. `refusal`: what is wrong with its token; null: it has none. */
+export function unauthorized(request: Request, { takesTokens }: Admission, refusal: string | null): ApiError {
+  const hint = refusal === null ? hintForKey(request, takesTokens) : ` ${refusal}`
+  const schemes = takesTokens ? 'ApiKey, Bearer' : 'ApiKey'
+  // RFC 6750, 3.1: a request without a token gets no error code.
+  const scheme = refusal === null ? schemes : `${schemes} error="invalid_token"`
+  const either = takesTokens ? ', or a valid token in Authorization: Bearer <token>' : ''
+  const message = `The request needs a valid key in the header Authorization: ApiKey <key>${either}.${hint}`
+  return new ApiError('Unauthorized', message, { headers: { 'WWW-Authenticate': scheme } })
 }
 
-/** 503, while the database cannot say whether the key is still valid. */
-export function unconfirmed(): ApiError {
-  return retryLater('The key cannot be checked at the moment; retry after the seconds in Retry-After.')
+/** 503, while the database cannot say whether the key is still valid, or the keys of the token's issuer cannot be read. */
+export function unconfirmed(refusal: string | null): ApiError {
+  const message = refusal ?? 'The key cannot be checked at the moment; retry after the seconds in Retry-After.'
+  return retryLater(message)
 }
 
 /** Checks the keys of streams again while they run, and charges requests that count as several. */
 export function keyChecks(admission: Admission): KeysInUse {
   const confirm = async (request: Request): Promise<Principal> => {
-    const { principal, isConfirmed } = await admission.confirm(bearerTextOf(request))
-    if (!isConfirmed) throw unconfirmed()
-    if (principal === null) throw unauthorized(request)
+    const { principal, isConfirmed, refusal } = await admission.confirm(credentialOf(request, admission.takesTokens))
+    if (!isConfirmed) throw unconfirmed(refusal)
+    if (principal === null) throw unauthorized(request, admission, refusal)
     return principal
   }
   return {

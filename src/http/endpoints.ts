@@ -24,7 +24,12 @@ export interface EndpointParts extends Omit<ResourceParts, 'streamLimit' | 'summ
   readonly views: readonly NamedView[]
   readonly migrationFiles: readonly string[]
   /** The limits that the OpenAPI description names. */
-  readonly limits: { readonly ofKeys: readonly Rule[]; readonly anonymous: readonly Rule[] }
+  readonly limits: {
+    readonly ofKeys: readonly Rule[]
+    readonly anonymous: readonly Rule[]
+    /** Undefined or null: the server takes no tokens of persons. */
+    readonly ofPersons?: readonly Rule[] | null
+  }
   /** True if requests without a key get no description of the entities. */
   readonly documentNeedsKey: boolean
   /** Base address of links, without a slash at the end. */
@@ -60,6 +65,7 @@ export function createRouter(parts: EndpointParts): Router {
     baseUrl: baseUrl(),
     limits: limits.ofKeys,
     anonymousLimits: limits.anonymous,
+    personLimits: limits.ofPersons ?? null,
     documentNeedsKey,
   }))
   router.add('openapi.json', { GET: (call) => documents.reply(call) }, { isOpen: !documentNeedsKey, checksKey: true })

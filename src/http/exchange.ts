@@ -42,7 +42,7 @@ export function noteAnswer({ log }: { log: Log }, call: Exchange, answered: Answ
   const fields: LogFields = { ms: Math.round(ms * 100) / 100, bytes: answered.bytes, client, ...idsOf(call) }
   if (answered.isCut) fields.cut = true
   if (location !== null) fields.route = location.endpoint.route
-  if (principal !== null) fields.key = principal.id
+  if (principal !== null) fields[principal.isPerson ? 'person' : 'key'] = principal.id
   log.info(`${method} ${pathOf(call.request.url)} ${answered.status}`, fields)
 }
 

@@ -116,9 +116,13 @@ function requestSeriesOf(route: string, method: string, status: number): Series 
 const charges = {
   address: [seriesOf('limited', 'address', 'admitted'), seriesOf('limited', 'address', 'refused')],
   key: [seriesOf('limited', 'key', 'admitted'), seriesOf('limited', 'key', 'refused')],
+  person: [seriesOf('limited', 'person', 'admitted'), seriesOf('limited', 'person', 'refused')],
 } as const
 
-export function countCharge(charged: 'key' | 'address', isAdmitted: boolean): void {
+/** Kinds of clients that are charged. */
+export type ChargedClient = keyof typeof charges
+
+export function countCharge(charged: ChargedClient, isAdmitted: boolean): void {
   count(charges[charged][isAdmitted ? 0 : 1])
 }
 

@@ -73,7 +73,7 @@ export const metrics = {
   limited: counter(
     'roster_limiter_requests_total',
     'Requests that were charged, by who was charged and whether the limits admitted them.',
-    { client: ['key', 'address'], result: ['admitted', 'refused'] },
+    { client: ['key', 'address', 'person'], result: ['admitted', 'refused'] },
   ),
   overflowed: counter(
     'roster_limiter_overflowed_total',
@@ -81,6 +81,10 @@ export const metrics = {
   ),
   limiterKeys: greatestGauge('roster_limiter_keys', 'Keys of which requests count at the moment, as of ten seconds ago at most.'),
   limiterKeysMax: greatestGauge('roster_limiter_keys_max', 'Keys that can have an entry of their own: RATE_LIMIT_CLIENTS.'),
+  limiterPersons: greatestGauge(
+    'roster_limiter_persons',
+    'Persons of whom requests count at the moment, as of ten seconds ago at most.',
+  ),
 
   // Statements, batches and connections
   statementSeconds: {

@@ -74,7 +74,14 @@ export class Worker {
     this.isWaiting = context.cursorSecret === null
     this.pools = openPools(config, context)
     this.memory = createMemory(config, context, this.pools)
-    this.keys = new WorkerAdmission(config, context, this.pools.database, (record) => rights.read(record))
+    const noRights = rights.read({ rights: '', addresses: null })
+    this.keys = new WorkerAdmission(
+      config,
+      context,
+      this.pools.database,
+      (record) => rights.read(record),
+      () => noRights,
+    )
     this.cursors = new Cursors(context.cursorSecret ?? '')
   }
 
@@ -116,6 +123,7 @@ export class Worker {
     if (!this.isWaiting) return
     await this.refreshKeys().catch(() => undefined)
     this.cursors.replaceSecret(cursorSecret)
+    this.keys.begin(cursorSecret)
     this.isWaiting = false
   }
 
@@ -191,7 +199,11 @@ export class Worker {
       memory: this.memory,
       changes: config.changesDays === 0 ? null : { hasValues: config.changesValues },
       migrationFiles: context.migrationFiles,
-      limits: { ofKeys: config.rateLimits, anonymous: config.rateLimitsAnonymous },
+      limits: {
+        ofKeys: config.rateLimits,
+        anonymous: config.rateLimitsAnonymous,
+        ofPersons: config.oidcIssuer === null ? null : config.rateLimitsPersons,
+      },
       documentNeedsKey: config.documentNeedsKey,
       log: context.log,
       baseUrl: () => config.publicUrl ?? this.url,

@@ -1,9 +1,10 @@
-// Keys and rate limits of one worker, kept in sync with the database.
+// Keys, tokens and rate limits of one worker, kept in sync with the database.
 import { Admission } from '../admit/admission.ts'
 import { KeyRefresh, type Outage } from '../admit/keyRefresh.ts'
 import { Keyring } from '../admit/keyring.ts'
-import { Limiters } from '../admit/limiter.ts'
+import { type Limiter, Limiters } from '../admit/limiter.ts'
 import { type LimiterTables, ownLimitsOf } from '../admit/limiterFiles.ts'
+import { Persons, type RightsOfPerson } from '../admit/persons.ts'
 import { RedisWindows } from '../admit/redis.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../execute/database.ts'
@@ -13,6 +14,7 @@ import type { GrantedRights } from '../model/access.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { parseNetworks } from '../model/networks.ts'
 import { withDeadline } from '../os/time.ts'
+import { TokenVerifier } from '../tokens/verifier.ts'
 import type { WorkerContext } from './messages.ts'
 
 /** Interval of refreshes without requests. They also let the supervisor notice changed webhooks. */
@@ -31,6 +33,9 @@ export class WorkerAdmission {
   private readonly keyring: Keyring
   private readonly limiters: Limiters
   private readonly store: RedisWindows | null
+  /** Null: the server takes no tokens of persons. */
+  private readonly tokens: TokenVerifier | null
+  private readonly persons: Persons | null
   private readonly timers: readonly NodeJS.Timeout[]
 
   constructor(
@@ -38,6 +43,7 @@ export class WorkerAdmission {
     private readonly context: WorkerContext,
     private readonly database: Database,
     readRights: (record: KeyRecord) => GrantedRights,
+    rightsOfPerson: RightsOfPerson,
   ) {
     const { rateLimitStore, trustedProxies } = config
     const { bootstrapKey, tables } = context
@@ -51,7 +57,11 @@ export class WorkerAdmission {
       onBack: (kind) => this.logKeysBack(kind),
     })
     const networks = trustedProxies === null ? null : parseNetworks(trustedProxies)
-    this.admission = new Admission(this.keyring, this.limiters, networks, this.keys)
+    this.tokens = this.createVerifier()
+    const persons = { secret: context.cursorSecret, trustsEmail: config.oidcTrustEmail, rightsOf: rightsOfPerson }
+    this.persons = this.tokens === null ? null : new Persons(this.tokens, persons)
+    this.admission = new Admission(this.keyring, this.limiters, networks, this.keys, this.persons)
+    this.tokens?.start()
     // The worker that logged the outage may have died; then this one logs the end of the outage.
     this.ready = this.store?.firstOutcome.promise.then((isHere) => isHere && this.logOutage(null))
     this.noteLimits()
@@ -65,11 +75,23 @@ export class WorkerAdmission {
     return this.keyring.hasKeys
   }
 
+  /** The database is reachable, and has this secret. */
+  begin(secret: string): void {
+    this.persons?.begin(secret)
+  }
+
   /** Stops the refresh and notes the last used keys; the database must still be reachable. */
   async close(): Promise<void> {
     this.timers.forEach(clearInterval)
+    this.tokens?.stop()
     await withDeadline(this.noteUse(), NOTE_MS_MAX, () => undefined)
     this.store?.close()
+  }
+
+  private createVerifier(): TokenVerifier | null {
+    const { oidcIssuer: issuer, oidcAudience: audience } = this.config
+    if (issuer === null || audience === null) return null
+    return new TokenVerifier({ issuer, audience, onOutage: (reason) => this.logIssuer(reason) })
   }
 
   /**
@@ -106,19 +128,25 @@ export class WorkerAdmission {
   private noteLimits(): void {
     gauge(seriesOf('limiterKeys'), this.limiters.keys.windows.countClients())
     gauge(seriesOf('limiterKeysMax'), this.config.rateLimitClients)
+    if (this.limiters.persons !== null) gauge(seriesOf('limiterPersons'), this.limiters.persons.windows.countClients())
   }
 
-  /** Stores which keys were used; if that fails, some uses are lost. Logs if the limiter's table was too small for the keys. */
+  /** Logs if the limiter's tables were too small for the keys or persons. */
+  private noteOverflows(): void {
+    const { log } = this.context
+    const ofKeys = takeOverflowed(this.limiters.keys)
+    count(OVERFLOWED, ofKeys)
+    if (ofKeys > 0)
+      log.warn('more keys are in use than RATE_LIMIT_CLIENTS: keys without an entry share one limit', { requests: ofKeys })
+    const ofPersons = this.limiters.persons === null ? 0 : takeOverflowed(this.limiters.persons)
+    if (ofPersons > 0)
+      log.warn('more than 10,000 persons are active: those without an entry share one limit', { requests: ofPersons })
+  }
+
+  /** Stores which keys were used; if that fails, some uses are lost. */
   private async noteUse(): Promise<void> {
-    const { windows } = this.limiters.keys
-    const requests = windows.overflowed
-    windows.overflowed = 0
-    count(OVERFLOWED, requests)
+    this.noteOverflows()
     this.noteLimits()
-    if (requests > 0) {
-      const { log } = this.context
-      log.warn('more keys are in use than RATE_LIMIT_CLIENTS: keys without an entry share one limit', { requests })
-    }
     const ids = this.keyring.takeUsed()
     // Sent as a read, because repeating it does no harm.
     if (ids.length > 0) await this.database.read(touchKeys(ids)).catch(() => undefined)
@@ -130,6 +158,13 @@ export class WorkerAdmission {
     if (!this.limiters.noteStore(error !== null)) return
     if (error === null) log.info('rate limit store reachable again')
     else log.warn('rate limit store unreachable: limits hold per machine', { error: error.message })
+  }
+
+  private logIssuer(reason: string | null): void {
+    const { log } = this.context
+    const { pid } = process
+    if (reason === null) log.info('the issuer of tokens answers again', { pid })
+    else log.warn('the issuer of tokens cannot be asked: its last keys stay in use', { reason, pid })
   }
 
   private logKeysLost(kind: Outage, error: unknown): void {
@@ -144,4 +179,11 @@ export class WorkerAdmission {
     if (kind === 'refused') log.info('the keys can be read again')
     else log.info('database reachable again', { pid: process.pid })
   }
+}
+
+/** Returns how many requests were charged to the entry that all clients without their own share, since the last call. */
+function takeOverflowed({ windows }: Limiter): number {
+  const requests = windows.overflowed
+  windows.overflowed = 0
+  return requests
 }

@@ -24,7 +24,13 @@ let files: LimiterFiles
 beforeEach(() => (files = filesOf(`${LIMIT}/1h`)))
 
 function settingsOf(anonymous: string) {
-  return { rateLimits: parseRules('100000/1h'), rateLimitsAnonymous: parseRules(anonymous), rateLimitClients: 300 }
+  return {
+    rateLimits: parseRules('100000/1h'),
+    rateLimitsAnonymous: parseRules(anonymous),
+    rateLimitClients: 300,
+    rateLimitsPersons: parseRules('100/1h'),
+    oidcIssuer: null,
+  }
 }
 
 function filesOf(anonymous: string): LimiterFiles {
@@ -55,7 +61,7 @@ function workerOf(anonymous = `${LIMIT}/1h`, source: KeySource = keySource(datab
   const admission = new Admission(keyring, limiters, null, refresh)
   /** Outcomes of requests that come together: `key`, 401, 429 or 503. */
   const ask = async (texts: readonly string[], address = '203.0.113.1', isOpen = false) => {
-    const answers = await Promise.all(texts.map((text) => admission.admit(text, address, isOpen)))
+    const answers = await Promise.all(texts.map((text) => admission.admit({ kind: 'key', text }, address, isOpen)))
     return answers.map(({ principal, isConfirmed, rateLimit }) => {
       if (!rateLimit.admitted) return 429
       return principal !== null ? 'key' : isConfirmed ? 401 : 503

@@ -19,6 +19,8 @@ const SETTINGS: LimiterSettings = {
   rateLimits: parseRules('9/1m'),
   rateLimitsAnonymous: parseRules('100000/1m'),
   rateLimitClients: 3,
+  rateLimitsPersons: parseRules('4/1m'),
+  oidcIssuer: null,
 }
 
 let folder: ReturnType<typeof temporaryFolder>
@@ -132,7 +134,7 @@ describe('the table of a key with its own limits', () => {
     const script = `
       const { LimiterFiles, ownLimitsOf } = await import('${import.meta.dir}/../../src/admit/limiterFiles.ts')
       const { parseRules } = await import('${import.meta.dir}/../../src/model/limits.ts')
-      const settings = { rateLimits: parseRules('9/1m'), rateLimitsAnonymous: parseRules('1/1m'), rateLimitClients: 3 }
+      const settings = { rateLimits: parseRules('9/1m'), rateLimitsAnonymous: parseRules('1/1m'), rateLimitClients: 3, oidcIssuer: null }
       const files = new LimiterFiles('${folder.path}', settings)
       const records = ['big', 'small'].map((name) => ({ name, limits: name === 'big' ? '1000000/1m' : '5/1m' }))
       const errors = []

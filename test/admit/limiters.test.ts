@@ -7,7 +7,13 @@ import { temporaryFolder } from '../support/process.ts'
 import { wholeRights } from '../support/rights.ts'
 import { makeKey, type TestKey } from '../support/server.ts'
 
-const SETTINGS = { rateLimits: parseRules('9/1h'), rateLimitsAnonymous: parseRules('100000/2h'), rateLimitClients: 3 }
+const SETTINGS = {
+  rateLimits: parseRules('9/1h'),
+  rateLimitsAnonymous: parseRules('100000/2h'),
+  rateLimitClients: 3,
+  rateLimitsPersons: parseRules('4/1h'),
+  oidcIssuer: null,
+}
 
 /** What a worker has, and the supervisor behind it. */
 function limiterOf(...keys: TestKey[]) {

@@ -333,22 +333,23 @@ function decodeEscape(code: string): string {
 
 const NO_VIEWS: readonly NamedView[] = []
 const readers = new Map<readonly NamedView[], RightsReader>()
-const known = new Map<GrantedRights, Conformance>()
+const known = { true: new Map<GrantedRights, Conformance>(), false: new Map<GrantedRights, Conformance>() }
 
 /**
  * The conformance to the document of a key, for companies, employees, absences, and these named views of them; made once in a
  * process for each text of rights.
  */
-export function conformanceOf(key: Pick<KeyRecord, 'rights' | 'addresses'>, views = NO_VIEWS): Conformance {
+export function conformanceOf(key: Pick<KeyRecord, 'rights' | 'addresses'>, takesTokens = false, views = NO_VIEWS): Conformance {
   const limits = parseRules('750/1m')
-  const facts = { baseUrl: 'http://127.0.0.1:3000', limits, anonymousLimits: limits, documentNeedsKey: false }
+  const personLimits = takesTokens ? limits : null
+  const facts = { baseUrl: 'http://127.0.0.1:3000', limits, anonymousLimits: limits, personLimits, documentNeedsKey: false }
   const rights = readers.getOrInsertComputed(views, () => new RightsReader(entities, views)).read(key)
   const ofViews = views.map((view) => rights.accessTo(view)).filter(({ read }) => read !== null)
   const accesses = [...entities.map((entity) => rights.accessTo(entity)), ...ofViews]
-  return known.getOrInsertComputed(rights, () => new Conformance(describeApi(accesses, facts)))
+  return known[`${takesTokens}`].getOrInsertComputed(rights, () => new Conformance(describeApi(accesses, facts)))
 }
 
 /** The conformance to the document without a key. */
-export function conformance(): Conformance {
-  return conformanceOf({ rights: '*:read,*:write', addresses: null })
+export function conformance(takesTokens = false): Conformance {
+  return conformanceOf({ rights: '*:read,*:write', addresses: null }, takesTokens)
 }

@@ -136,11 +136,12 @@ export async function openServer(options: ServerOptions = {}): Promise<TestServe
   const { entitiesDir = config.entitiesDir ?? ENTITIES_DIR } = options
   const worker = await startWorker({ ...config, entitiesDir }, { databaseUrl, certificate: null, ...context }, options.views)
   let keys = options.keys ?? []
+  const takesTokens = config.oidcIssuer !== null
   /** The document of the key that a request sends; of another key it is the one without a key. */
   const describedFor = (authorization = '') => {
     const id = idOf(authorization.replace(/^ApiKey +/i, ''))
     const key = keys.find((one) => one.id === id)
-    return key ? conformanceOf(key, options.views) : conformance()
+    return key ? conformanceOf(key, takesTokens, options.views) : conformance(takesTokens)
   }
 
   async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
