@@ -4,10 +4,12 @@ import type { Guard } from '../model/access.ts'
 import { selfCopiesOf } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
 import { equalityHolds, isEquality } from '../model/equalities.ts'
+import { LruCache } from '../model/lruCache.ts'
 import { memoize } from '../model/memoize.ts'
 import type { Assignments, Filter } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import type { View } from '../model/view.ts'
+import { shapeOfGuard } from './guard.ts'
 
 /** A guard, and what of it is left for statements. */
 interface Checked {
@@ -22,10 +24,35 @@ interface Checked {
 /** Returns the part of a guard that the statement of a write has to check; null: none. `rows`: the values that each row gets. */
 export function checkedGuard(entity: Entity, guard: Guard | null, rows: readonly Assignments[]): Guard | null {
   if (guard === null) return null
-  const { decided, ifMatched, otherwise } = checkedOf(entity)(guard)
+  const { decided, ifMatched, otherwise } = checkedOf(entity)(withoutFailing(entity, guard, rows))
   const areMatched = rows.every((values) => decided.every((filter) => isMatched(filter, values)))
   return areMatched ? ifMatched : otherwise
 }
+
+/**
+ * Returns the guard without the pairs that a write of one row surely fails, as those of a right by which it would become
+ * something else: mostly one is left. If it fails all, the statement checks them, and refuses the write.
+ */
+function withoutFailing(entity: Entity, guard: Guard, rows: readonly Assignments[]): Guard {
+  const [values] = rows
+  if (guard.pairs.length === 1 || !values || rows.length > 1) return guard
+  const isFailing = (filter: Filter) => isDecided(entity, filter) && values.has(filter.property) && !isMatched(filter, values)
+  const places = [...guard.pairs.keys()].filter((at) => !guard.pairs[at]?.after.some(isFailing))
+  if (places.length === 0 || places.length === guard.pairs.length) return guard
+  const parts = partsOf(guard)
+  const known = parts.get(places.join())
+  if (known) return known
+  const part = { ...guard, pairs: guard.pairs.filter((_, at) => places.includes(at)) }
+  const made = { ...part, shape: shapeOfGuard(part) }
+  parts.set(places.join(), made)
+  return made
+}
+
+/** Maximum parts of a guard that are kept. */
+const PARTS_MAX = 64
+
+/** Parts of a guard, by the places of their pairs: always the same objects. */
+const partsOf = memoize((_: Guard) => new LruCache<Guard>(2 * PARTS_MAX, () => 1))
 
 /** Returns a test of whether the answer to a write may show a row that it has written, to a key with this view. */
 export const readableTest = memoize(({ whole, filters }: View): ((row: Row) => boolean) => {

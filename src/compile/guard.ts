@@ -8,7 +8,7 @@ import type { Filter } from '../model/query.ts'
 import { join, name, type Param, param, type Sql, sql, typeName } from '../model/sql.ts'
 import type { Operand } from './batch.ts'
 import { compileFilter, type RowSql } from './matching.ts'
-import { valuesOf } from './parts.ts'
+import { shapeOf, valuesOf } from './parts.ts'
 
 /** Value of a property in SQL: a column of a row, or what a write sets. */
 export type ValueOf = (property: Property) => Sql
@@ -63,6 +63,13 @@ export function guardValues(guard: Guard | null, changed: readonly Property[] | 
     ...restrictedReferences(guard, changed).flatMap(([, filters]) => valuesOf(filters)),
     ...(changed === null ? [] : valuesOf(guard.readable ?? [])),
   ]
+}
+
+/** Returns the shape of a guard: equal for guards that compile to the same SQL, whatever their values. */
+export function shapeOfGuard({ pairs, references, readable }: Omit<Guard, 'shape'>): string {
+  const referred = [...references].map(([{ column }, filters]) => ` ${column}:${shapeOf(filters)}`).join('')
+  const conditions = pairs.map(({ before, after }) => `${shapeOf(before)}>${shapeOf(after)}`).join('/')
+  return `${conditions}|${referred}|${readable ? shapeOf(readable) : '-'}`
 }
 
 /** Returns the name of a guard within the keys of caches of statements. */

@@ -81,9 +81,9 @@ export function compileFilter(filter: Filter, operands: readonly Param[], row: R
 }
 
 /**
- * Compiles a union. For an `or` over a subquery PostgreSQL reads the whole table, so a reference is compared with an array of ids:
- * then it combines the index scans of all alternatives. If an index does not serve one of them, all rows are read anyway, and to
- * search an array for each would take long.
+ * Compiles a union. For an `or` over a subquery PostgreSQL reads the whole table, so a reference is compared with an array of
+ * ids: then it combines the index scans of all alternatives. If an index does not serve one of them, all rows are read anyway,
+ * and to search an array for each would take long.
  */
 function compileUnion(either: NonNullable<Filter['either']>, operands: readonly Param[], row: RowSql): Sql {
   const hasIdArrays = row.isSearched && either.every(isOfFewRows)

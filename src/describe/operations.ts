@@ -104,7 +104,8 @@ function operationsOn(access: Access): Operation[] {
     isUnlimited: false,
     codes: [...codes, ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE, ...(method === 'GET' ? [] : WRITES)],
   })
-  const created = writtenCodes([...(create?.settable ?? []), ...(create?.presets.keys() ?? [])])
+  const preset = (create?.rights ?? []).flatMap(({ presets }) => [...presets.keys()])
+  const created = writtenCodes([...(create?.settable ?? []), ...preset])
   const updated = [...writtenCodes([...(update?.settable ?? [])]), 'NotFound'] as const
   const operations: readonly (readonly [isAllowed: boolean, operation: Operation])[] = [
     [

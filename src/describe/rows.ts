@@ -1,6 +1,6 @@
 // Rows in the OpenAPI document: schemas of responses and of request bodies, from the declaration of an entity.
 import { type TObject, type TProperties, Type } from '@sinclair/typebox'
-import type { Access } from '../model/access.ts'
+import type { Access, CreateRight } from '../model/access.ts'
 import { DECIMAL_DIGITS } from '../model/decimal.ts'
 import { type Entity, type Group, isGroup, keyOf, type Property, project } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
@@ -112,10 +112,15 @@ export function bodiesOf({ whole, create, update }: Access): Bodies {
   if (update) share('PATCH', writeSchema(update.body, update.settable, []))
   if (update?.isComplete) share('PUT', writeSchema(update.body, update.settable, whole.required))
   if (create) {
-    const required = whole.required.filter((property) => create.settable.has(property) && !create.presets.has(property))
+    const required = whole.required.filter((property) => create.rights.every((right) => isNeeded(property, right)))
     share('POST', writeSchema(create.body, create.settable, required))
   }
   return { names, schemas }
+}
+
+/** Returns whether a body must have the property: the right lets the key set it, and does not set it itself. */
+function isNeeded(property: Property, { settable, presets }: CreateRight): boolean {
+  return settable.has(property) && !presets.has(property)
 }
 
 /** Schema of a request body: properties that the key may set, spelled as in responses. Spec 4.1; D7, D8, D65 */

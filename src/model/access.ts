@@ -18,15 +18,28 @@ export interface Access {
   readonly delete: DeleteAccess | null
 }
 
+/** One right to create or update. */
+export interface WriteRight {
+  /** Writable properties that it lets a key set. */
+  readonly settable: ReadonlySet<Property>
+}
+
 /** Properties that a body may name. */
 export interface BodyAccess {
   /** The entity with the properties that the key may set or read: others do not exist for it. */
   readonly body: Entity
   /** Writable properties that the key may set. */
   readonly settable: ReadonlySet<Property>
+  /** The rights to this verb, in their order: one of them must let the key set all properties that a write sets. */
+  readonly rights: readonly WriteRight[]
 }
 
 export interface CreateAccess extends BodyAccess {
+  /** A create takes the first that lets the key set what the body sets. */
+  readonly rights: readonly CreateRight[]
+}
+
+export interface CreateRight extends WriteRight {
   /** Values that the right sets where the body does not, before the defaults of the kinds. */
   readonly presets: Assignments
   /** Null: every row may be created, and every created row may be read. */
@@ -34,9 +47,10 @@ export interface CreateAccess extends BodyAccess {
 }
 
 export interface UpdateAccess extends BodyAccess {
-  /** True if the key may set all writable properties, which PUT needs. */
+  /** True if one right lets the key set all writable properties, which PUT needs. */
   readonly isComplete: boolean
-  readonly guard: Guard | null
+  /** Returns the guard of an update that sets these properties. Null: every row may be updated so, and read. */
+  guardOf(changed: Iterable<Property>): Guard | null
 }
 
 export interface DeleteAccess {

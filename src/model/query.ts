@@ -11,9 +11,15 @@ export function ownProperty(property: Property): Property {
   return property.related?.reference ?? property
 }
 
+/** Returns filters that compare values: in place of a union those of its alternatives. */
+export function withoutUnions(filters: readonly Filter[]): readonly Filter[] {
+  if (!filters.some(({ either }) => either)) return filters
+  return filters.flatMap((filter) => (filter.either ? withoutUnions(filter.either.flat()) : [filter]))
+}
+
 /** Returns the properties of the entity itself on which a filter depends. */
-export function ownProperties({ property, either }: Filter): Property[] {
-  return either ? either.flat().flatMap(ownProperties) : [ownProperty(property)]
+export function ownProperties(filter: Filter): Property[] {
+  return withoutUnions([filter]).map(({ property }) => ownProperty(property))
 }
 
 /** Returns whether a filter needs rows of other entities, or other rows of this one. */
@@ -30,8 +36,8 @@ export function unionFilter({ id }: Entity, alternatives: readonly (readonly Fil
 }
 
 /**
- * Returns filters of the rows that match all filters of at least one alternative: none, if an alternative has none and so is every
- * row; those of the alternative, if all are the same.
+ * Returns filters of the rows that match all filters of at least one alternative: none, if an alternative has none and so is
+ * every row; those of the alternative, if all are the same.
  */
 export function united(entity: Entity, alternatives: readonly (readonly Filter[])[]): readonly Filter[] {
   if (alternatives.some((filters) => filters.length === 0)) return []
@@ -57,10 +63,11 @@ export function otherEntities(filters: readonly Filter[], properties: readonly P
     add(related.view)
     addPath(related.property)
   }
-  const addFilter = ({ property, chain, either }: Filter) => {
-    addPath(property)
-    if (chain) add(chain)
-    for (const alternative of either ?? []) alternative.forEach(addFilter)
+  const addFilter = (filter: Filter) => {
+    for (const { property, chain } of withoutUnions([filter])) {
+      addPath(property)
+      if (chain) add(chain)
+    }
   }
   properties.forEach(addPath)
   filters.forEach(addFilter)

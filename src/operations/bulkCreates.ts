@@ -1,6 +1,7 @@
 // Bulk creates: several rows of one entity, all or none, charged by rows and bytes; dry runs, which only check. D59
 import { writableOf } from '../compile/createRows.ts'
 import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
+import type { CreateRight } from '../model/access.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import { arrayText } from '../model/sql.ts'
@@ -46,24 +47,25 @@ export class BulkCreates {
     const requests = Math.ceil(Math.max(Buffer.byteLength(body.text) / BYTES_OF_REQUEST, length / ROWS_OF_REQUEST))
     if (requests > 1 && call.charged) await keysInUse?.chargeMore(call.charged, requests - 1)
     const access = accessFor(call, 'create')
-    const parsed = await parseRows(entity, access, await found)
+    const { rows: parsed, right } = await parseRows(entity, access, await found)
     const rows = parsed.map(({ values }) => values)
     requireDistinct(entity, rows, access.body)
     requireList(call.request.headers)
-    if (isDry) return this.check(call, rows, faultOfRow)
+    if (isDry) return this.check(call, rows, right, faultOfRow)
     const claim = await idempotency.claimRows(
       call,
       parsed.map(({ sent }) => sent),
     )
     const arrays = await this.arraysOf(rows)
-    const written = await idempotency.exclusively(claim, () => this.writes.createRows(call, rows, arrays, claim, faultOfRow))
+    const write = () => this.writes.createRows(call, rows, arrays, right, claim, faultOfRow)
+    const written = await idempotency.exclusively(claim, write)
     return withReplayed(written, await this.created(written, call))
   }
 
   /** Dry run: answers how many rows would be created. It stores no answer, but checks the Idempotency-Key. @throws ApiError */
-  async check(call: ResourceRequest, rows: readonly Assignments[], faultOf: FaultOf): Promise<Reply> {
+  async check(call: ResourceRequest, rows: readonly Assignments[], right: CreateRight, faultOf: FaultOf): Promise<Reply> {
     parseIdempotencyKey(call.request)
-    await this.writes.checkRows(call, rows, faultOf)
+    await this.writes.checkRows(call, rows, right, faultOf)
     return respondJson(200, `{"rows":${rows.length}}`)
   }
 

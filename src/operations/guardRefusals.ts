@@ -39,12 +39,15 @@ export class GuardRefusals {
   ) {}
 
   /**
-   * Finds a row that the key may read or write, in the form of `compileComparison`. `changes`: what the write sets. @throws
-   * ApiError NotFound
+   * Finds a row that the key may read or write, in the form of `compileComparison`. `changes`: what the write sets; `reach`:
+   * guard of all rights to the verb. @throws ApiError NotFound
    */
-  async find(id: string, guard: Guard, changes: Assignments): Promise<Row> {
+  async find(id: string, guard: Guard, changes: Assignments, reach: Guard | null = guard): Promise<Row> {
     const [row] = await this.database.read(compileComparison(this.entity, id, guard, changes))
-    if (!row || !(this.isReadable(row) || this.isWithinReach(row, guard))) throw this.reads.notFound(id)
+    if (!row) throw this.reads.notFound(id)
+    if (this.isReadable(row) || this.isWithinReach(row, guard) || reach === null) return row
+    if (reach === guard) throw this.reads.notFound(id)
+    await this.find(id, reach, new Map())
     return row
   }
 
@@ -52,18 +55,24 @@ export class GuardRefusals {
   refusalOfReach(row: Row, guard: Guard, seen: Seen, verb: 'update' | 'delete'): ApiError | null {
     if (this.isWithinReach(row, guard)) return null
     const { name, plural } = this.entity
-    const rule = `The key may only ${verb} ${plural} with`
-    const failed = this.failedFilters(row, guard, seen, 'before')
-    const faults = failed.map((filter) => forbidden(filter.property, `${rule} ${textOf(filter)}.`))
+    const rule = guard.pairs.length === 1 ? `The key may only ${verb}` : `The key’s nearest right is to ${verb}`
+    const compared = compare(guard, this.holding(row)).filter(({ time }) => time === 'before')
+    const failed = failedOf(nearestPair(compared), seen)
+    const faults = failed.map((filter) => forbidden(filter.property, `${rule} ${plural} with ${textOf(filter)}.`))
     if (faults.length > 0) return faultsError(faults)
     return new ApiError('Forbidden', `The key’s right to ${verb} ${plural} is not for ${name} ${row[0]}.`)
   }
 
   /** Error of an update after which the row would leave what the right admits; null if it would not. `row`: from `find`. */
   refusalOfChange(row: Row, guard: Guard, seen: Seen, extent: Extent): ApiError | null {
-    if (this.isAdmitted(this.holding(row), guard, extent)) return null
-    const failed = this.failedFilters(row, guard, seen, 'after')
-    const faults = failed.filter((filter) => extent === 'all' || !isOfOtherRows(filter)).map(afterFault)
+    const compared = compare(guard, this.holding(row), extent)
+    if (pairsThatHold(guard, compared).length > 0) return null
+    const reaching = pairsThatHold(
+      guard,
+      compared.filter(({ time }) => time === 'before'),
+    )
+    const after = compared.filter(({ time, pair }) => time === 'after' && reaching.includes(pair))
+    const faults = failedOf(nearestPair(after), seen).map((filter) => afterFault(filter, reaching.length === 1))
     if (faults.length > 0) return faultsError(faults)
     return new ApiError('Forbidden', `The key’s right to update ${this.entity.plural} does not admit this change.`)
   }
@@ -83,10 +92,11 @@ export class GuardRefusals {
     const values = properties.map((property) => arrayText(rows.map((row) => row.get(property) ?? null)))
     const refused = await this.database.read(compileRowComparisons(properties, values, guard, FAULTS_MAX))
     const faults = refused.flatMap(([number, ...holds]) => {
-      const failed = failedOf(conditions, holds, seen, 'after')
+      const failed = failedOf(nearestPair(compare(guard, holds)), seen)
       const message = `The key’s right to create ${this.entity.plural} does not admit this row.`
       const unnamed: Fault = { code: 'Forbidden', target: 'Body', message }
-      return (failed.length > 0 ? failed.map(afterFault) : [unnamed]).map((fault) => faultOf(Number(number) - 1, fault))
+      const own = failed.length > 0 ? failed.map((filter) => afterFault(filter, guard.pairs.length === 1)) : [unnamed]
+      return own.map((fault) => faultOf(Number(number) - 1, fault))
     })
     return faults.length === 0 ? null : faultsError(faults.slice(0, FAULTS_MAX))
   }
@@ -101,24 +111,34 @@ export class GuardRefusals {
   }
 
   private isWithinReach(row: Row, guard: Guard): boolean {
-    const holds = this.holding(row)
-    const conditions = guardConditions(guard)
-    return guard.pairs.some((_, pair) =>
-      conditions.every((condition, index) => condition.pair !== pair || condition.time === 'after' || holds[index] === 't'),
-    )
+    const before = compare(guard, this.holding(row)).filter(({ time }) => time === 'before')
+    return pairsThatHold(guard, before).length > 0
   }
+}
 
-  private isAdmitted(holds: Row, guard: Guard, extent: Extent): boolean {
-    const conditions = guardConditions(guard)
-    const isLater = ({ time, filter }: GuardCondition) => extent === 'own' && time === 'after' && isOfOtherRows(filter)
-    return guard.pairs.some((_, pair) =>
-      conditions.every((condition, index) => condition.pair !== pair || isLater(condition) || holds[index] === 't'),
-    )
-  }
+/** A condition that was compared. */
+interface Compared extends GuardCondition {
+  readonly holds: boolean
+}
 
-  private failedFilters(row: Row, guard: Guard, seen: Seen, time: GuardCondition['time']): Filter[] {
-    return failedOf(guardConditions(guard), this.holding(row), seen, time)
-  }
+/** Returns the conditions of a guard with whether they hold, without those that the extent leaves out. */
+function compare(guard: Guard, holds: Row, extent: Extent = 'all'): Compared[] {
+  const isLater = ({ time, filter }: GuardCondition) => extent === 'own' && time === 'after' && isOfOtherRows(filter)
+  return guardConditions(guard)
+    .map((condition, index) => ({ ...condition, holds: holds[index] === 't' }))
+    .filter((condition) => !isLater(condition))
+}
+
+/** Returns the pairs of a guard of which all of these conditions hold. */
+function pairsThatHold({ pairs }: Guard, compared: readonly Compared[]): number[] {
+  return [...pairs.keys()].filter((pair) => compared.every((one) => one.pair !== pair || one.holds))
+}
+
+/** Returns the conditions of the pair of which the fewest fail: the first of such pairs. */
+function nearestPair(compared: readonly Compared[]): readonly Compared[] {
+  const pairs = [...Map.groupBy(compared, ({ pair }) => pair).values()]
+  const failing = (pair: readonly Compared[]) => pair.filter(({ holds }) => !holds).length
+  return pairs.reduce((nearest, pair) => (failing(pair) < failing(nearest) ? pair : nearest), pairs[0] ?? [])
 }
 
 /** Returns the guard of new rows without conditions on other rows. */
@@ -128,19 +148,17 @@ function ofOwnValues(guard: Guard): Guard {
 }
 
 /**
- * Returns the filters that failed, of properties that the key sees. None if the guard has several pairs: then no single filter
- * is the cause. One by a path is named only where the write sets its reference, and then once: which property of the other row
- * does not match is hidden.
+ * Returns the filters that failed, of properties that the key sees. One by a path is named only where the write sets its
+ * reference, and then once: which property of the other row does not match is hidden.
  */
-function failedOf(conditions: readonly GuardCondition[], holds: Row, seen: Seen, time: GuardCondition['time']): Filter[] {
-  if (conditions.some(({ pair }) => pair > 0)) return []
+function failedOf(compared: readonly Compared[], seen: Seen): Filter[] {
   const failed: Filter[] = []
-  for (const [index, condition] of conditions.entries()) {
-    const { property } = condition.filter
+  for (const { time, filter, holds } of compared) {
+    const { property } = filter
     const named = time === 'after' ? ownProperty(property) : property
-    if (condition.time !== time || holds[index] === 't' || !seen?.properties.includes(named)) continue
+    if (holds || !seen?.properties.includes(named)) continue
     const isNamed = property.related !== null && failed.some((other) => other.property.related?.reference === named)
-    if (!isNamed) failed.push(condition.filter)
+    if (!isNamed) failed.push(filter)
   }
   return failed
 }
@@ -149,17 +167,20 @@ function forbidden({ name }: Property, message: string): Fault {
   return { code: 'Forbidden', target: name, message }
 }
 
-/** Fault of a value that a row may not have after the write. */
-function afterFault(filter: Filter): Fault {
+/** Fault of a value that a row may not have after the write. `isOnly`: no other right might admit it. */
+function afterFault(filter: Filter, isOnly: boolean): Fault {
   const { property, operator, value, anyOf } = filter
+  const begin = isOnly ? 'After the write' : 'By the nearest right, after the write'
   if (property.related !== null) {
     const { reference } = property.related
-    return forbidden(reference, `After the write, ${reference.name} must name another row: the key has no right to this one.`)
+    const remedy = isOnly ? 'must name another row: the key has no right to this one' : 'must name another row'
+    return forbidden(reference, `${begin}, ${reference.name} ${remedy}.`)
   }
   const values = anyOf ?? (operator.sign === '=' ? [value] : [])
   const names = values.map((one) => one ?? 'empty')
   const rule = names.length === 0 ? `match ${textOf(filter)}` : `be ${listed(names, 'or')}`
-  return forbidden(property, `After the write, ${property.name} must ${rule}: the key has no right to another value.`)
+  const reason = isOnly ? ': the key has no right to another value' : ''
+  return forbidden(property, `${begin}, ${property.name} must ${rule}${reason}.`)
 }
 
 /** A filter as a client writes it. */

@@ -38,6 +38,10 @@ export interface RefusedUpdate extends Refused {
   readonly verb: 'update'
   readonly plan: WritePlan
   readonly expected: ExpectedVersion | null
+  /**
+   * Guard of all rights to update: a row within its reach is there, also if the rights by which it is written do not reach it.
+   */
+  readonly reach: Guard | null
 }
 
 export interface RefusedDeletion extends Refused {
@@ -101,13 +105,14 @@ export class Refusals {
   }
 
   /** Finds the row of a write; null if there is no guard to compare it with. @throws ApiError NotFound, PreconditionFailed */
-  private async findRefused({ plan, expected }: RefusedUpdate | RefusedDeletion): Promise<Row | null> {
+  private async findRefused(write: RefusedUpdate | RefusedDeletion): Promise<Row | null> {
+    const { plan, expected } = write
     const { id, guard, values } = plan
     if (guard === null) {
       if (expected !== null) this.reads.requireExpected(await this.reads.find(id), id, expected)
       return null
     }
-    const row = await this.guards.find(id, guard, values)
+    const row = await this.guards.find(id, guard, values, write.verb === 'update' ? write.reach : guard)
     this.reads.requireExpected(row, id, expected)
     return row
   }

@@ -42,11 +42,11 @@ export class Resource extends ReadOnlyResource {
     const isDry = parseDryRun(begun.query)
     const { body, call } = await this.readBodyOf(begun, 'create', readBodies)
     if (body instanceof UnparsedRows) return this.bulkCreates.create(call, body, isDry)
-    const { sent, values } = parseNewRow(this.entity, accessFor(call, 'create'), body)
+    const { sent, values, right } = parseNewRow(this.entity, accessFor(call, 'create'), body)
     requireList(call.request.headers)
-    if (isDry) return this.bulkCreates.check(call, [values], (_, fault) => fault)
+    if (isDry) return this.bulkCreates.check(call, [values], right, (_, fault) => fault)
     const claim = this.idempotency.claim(call, '', sent)
-    const written = await this.idempotency.exclusively(claim, () => this.writes.create(call, values, claim))
+    const written = await this.idempotency.exclusively(claim, () => this.writes.create(call, values, right, claim))
     const [row] = written.rows as [Row]
     return this.respondWritten(201, call, written, row, `${call.url.replace(/\/$/, '')}/${row[0]}`)
   }

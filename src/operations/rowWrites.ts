@@ -9,7 +9,7 @@ import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { LONG_WRITE_MS_MAX } from '../execute/limits.ts'
 import { ConstraintViolation } from '../execute/outcomes.ts'
-import type { Guard } from '../model/access.ts'
+import type { CreateRight, Guard } from '../model/access.ts'
 import { type BatchableStatement, CLAIM_CONSTRAINT, type IdempotencyClaim, type WritePlan } from '../model/batch.ts'
 import { copiedProperties, type ReferringColumn, referringColumns, selfCopiesOf, writableSourcesOf } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
@@ -54,29 +54,33 @@ export class RowWrites {
     this.refusals = new Refusals(entity, this.referring, reads, parts.database)
   }
 
-  /** Creates a row; returns it with the transaction that wrote it. @throws ApiError */
-  create(call: ResourceRequest, values: Assignments, claim: IdempotencyClaim | null): Promise<Written> {
-    const { body, guard } = accessFor(call, 'create')
+  /** Creates a row by a right; returns it with the transaction that wrote it. @throws ApiError */
+  create(call: ResourceRequest, values: Assignments, { guard }: CreateRight, claim: IdempotencyClaim | null): Promise<Written> {
+    const { body } = accessFor(call, 'create')
     const plan: WritePlan = { id: '', values, versions: null, claim, keyId: call.key, guard }
     return this.write(compileCreate(this.entity, plan), { verb: 'create', plan, seen: body })
   }
 
-  /** Creates all rows, or none. `arrays`: the columns of `rows` as array literals, for `compileCreateRows`. @throws ApiError */
+  /**
+   * Creates all rows by a right, or none. `arrays`: the columns of `rows` as array literals, for `compileCreateRows`.
+   * @throws ApiError
+   */
   createRows(
     call: ResourceRequest,
     rows: readonly Assignments[],
     arrays: readonly string[],
+    right: CreateRight,
     claim: IdempotencyClaim | null,
     faultOf: FaultOf,
   ): Promise<Written> {
-    const refused = refusedRows(call, rows, faultOf)
+    const refused = refusedRows(call, rows, right, faultOf)
     const guard = checkedGuard(this.entity, refused.guard, rows)
     return this.write(compileCreateRows(this.entity, arrays, claim, call.key, guard), refused)
   }
 
   /** Checks rows without creating them. @throws ApiError Forbidden, ReferenceNotFound, AlreadyExists */
-  async checkRows(call: ResourceRequest, rows: readonly Assignments[], faultOf: FaultOf): Promise<void> {
-    const refusal = await this.refusals.explainRefusal(refusedRows(call, rows, faultOf), null)
+  async checkRows(call: ResourceRequest, rows: readonly Assignments[], right: CreateRight, faultOf: FaultOf): Promise<void> {
+    const refusal = await this.refusals.explainRefusal(refusedRows(call, rows, right, faultOf), null)
     if (refusal !== null) throw refusal
   }
 
@@ -84,10 +88,13 @@ export class RowWrites {
   async update(call: ResourceRequest, id: string, values: Assignments, claim: IdempotencyClaim | null): Promise<Written> {
     const replayed = await this.replayedBeforeConditions(call, claim)
     if (replayed !== null) return replayed
-    const { body, guard } = accessFor(call, 'update')
-    const expected = await this.expectedVersion(call, id, guard)
+    const access = accessFor(call, 'update')
+    // The guard of a write that sets nothing is that of all rights.
+    const reach = access.guardOf([])
+    const expected = await this.expectedVersion(call, id, reach)
+    const guard = access.guardOf(values.keys())
     const plan: WritePlan = { id, values, versions: expected?.versions ?? null, claim, keyId: call.key, guard }
-    const refused: RefusedUpdate = { verb: 'update', plan, expected, seen: body }
+    const refused: RefusedUpdate = { verb: 'update', plan, expected, reach, seen: access.body }
     if (values.size === 0) return this.readUnchanged(refused)
     return this.isRename(values) ? this.rename(call, refused) : this.write(compileUpdate(this.entity, plan), refused)
   }
@@ -232,8 +239,8 @@ export class RowWrites {
   }
 }
 
-function refusedRows(call: ResourceRequest, rows: readonly Assignments[], faultOf: FaultOf): RefusedRows {
-  const { body, guard } = accessFor(call, 'create')
+function refusedRows(call: ResourceRequest, rows: readonly Assignments[], { guard }: CreateRight, faultOf: FaultOf): RefusedRows {
+  const { body } = accessFor(call, 'create')
   return { verb: 'createRows', rows, guard, seen: body, faultOf }
 }
 

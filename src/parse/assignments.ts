@@ -1,6 +1,6 @@
 // Values of a row from a JSON body: checked against the entity, with every fault reported.
 import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
-import type { BodyAccess, CreateAccess } from '../model/access.ts'
+import type { BodyAccess, CreateAccess, CreateRight, WriteRight } from '../model/access.ts'
 import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { Mismatch } from '../model/kinds.ts'
@@ -16,7 +16,8 @@ type Members = readonly Member[]
 
 /** Access of an operator, who needs no right: a body may set every property that clients write. */
 export const wholeBody = memoize((entity: Entity): BodyAccess => {
-  return { body: entity, settable: new Set(entity.properties.filter(({ writable }) => writable)) }
+  const settable = new Set(entity.properties.filter(({ writable }) => writable))
+  return { body: entity, settable, rights: [{ settable }] }
 })
 
 /** Values of every writable property of a new row. */
@@ -27,11 +28,20 @@ export interface NewRow {
   readonly values: Assignments
 }
 
-/** Parses a new row: every writable property, the missing ones with their default. Spec 4.1, rule 1. @throws ApiError */
-export function parseNewRow(entity: Entity, access: CreateAccess, body: JsonObject): NewRow {
-  const { presets } = access
-  const faults: Fault[] = []
-  const given = parseBody(entity, access, body, faults)
+/**
+ * Parses a new row: every writable property, the missing ones with their default. Returns the right that it is created by, too.
+ * Spec 4.1, rule 1. @throws ApiError
+ */
+export function parseNewRow(entity: Entity, access: CreateAccess, body: JsonObject): NewRow & { readonly right: CreateRight } {
+  const parsed = parseBody(entity, access, body)
+  const right = nearestRight(access.rights, [parsed])
+  return { ...completeRow(entity, access, right, parsed), right }
+}
+
+/** Completes a parsed body with what the right sets, and with defaults. @throws ApiError that lists every fault of the body */
+export function completeRow(entity: Entity, access: CreateAccess, right: CreateRight, { given, faults }: ParsedBody): NewRow {
+  const { presets } = right
+  requireRight(right, given, faults)
   const sent = new Map([...defaultsOf(entity), ...given])
   const values = presets.size === 0 ? sent : new Map([...defaultsOf(entity), ...presets, ...given])
   return { sent, values: checked(entity, access, values, faults) }
@@ -42,28 +52,56 @@ export function parseNewRow(entity: Entity, access: CreateAccess, body: JsonObje
  * @throws ApiError
  */
 export function parseComplete(entity: Entity, access: BodyAccess, body: JsonObject): Assignments {
-  const faults: Fault[] = []
-  const given = parseBody(entity, access, body, faults)
+  const { given, faults } = parseBody(entity, access, body)
   return checked(entity, access, new Map([...defaultsOf(entity), ...given]), faults)
 }
 
 /** Parses the properties that the body has; an object is merged part by part. Spec 4.1, rule 3. @throws ApiError */
 export function parsePartial(entity: Entity, access: BodyAccess, body: JsonObject): Assignments {
-  const faults: Fault[] = []
-  return checked(entity, access, parseBody(entity, access, body, faults), faults)
+  const parsed = parseBody(entity, access, body)
+  const { given, faults } = parsed
+  requireRight(nearestRight(access.rights, [parsed]), given, faults)
+  return checked(entity, access, given, faults)
 }
 
 const defaultsOf = memoize(({ properties }: Entity): readonly (readonly [Property, string | null])[] =>
   properties.flatMap((property) => (property.writable ? [[property, property.kind.default] as const] : [])),
 )
 
+/** Values that a body has, and its faults so far. */
+export interface ParsedBody {
+  readonly given: Assignments
+  readonly faults: Fault[]
+}
+
 /** Parses the values that a body has. @throws ApiError if it has as many faults as an error lists */
-function parseBody(entity: Entity, { body: known, settable }: BodyAccess, body: JsonObject, faults: Fault[]): Assignments {
-  const assignments = new Map<Property, string | null>()
-  parseObject(entity.name, '', known.members, body, { settable, assignments, faults })
+export function parseBody(entity: Entity, { body: known, settable }: BodyAccess, body: JsonObject): ParsedBody {
+  const given = new Map<Property, string | null>()
+  const faults: Fault[] = []
+  parseObject(entity.name, '', known.members, body, { settable, assignments: given, faults })
   // Required properties are not checked: they may be in the rest of the body, which was not parsed.
   if (faults.length >= FAULTS_MAX) throw faultsError(faults)
-  return assignments
+  return { given, faults }
+}
+
+/** Returns the first right that lets a key set all that some bodies set; if there is none, the one that lacks least. */
+export function nearestRight<Right extends WriteRight>(rights: readonly Right[], bodies: readonly ParsedBody[]): Right {
+  const [first, ...others] = rights
+  if (!first) throw new Error('a body is parsed without a right')
+  if (others.length === 0) return first
+  const given = new Set(bodies.flatMap((body) => [...body.given.keys()]))
+  const lacking = ({ settable }: Right) => given.difference(settable).size
+  return others.reduce((best, right) => (lacking(right) < lacking(best) ? right : best), first)
+}
+
+/** Adds a fault for each property that the key may set, but not together with the others. */
+function requireRight({ settable }: WriteRight, given: Assignments, faults: Fault[]) {
+  const properties = [...given.keys()]
+  const together = properties.filter((property) => settable.has(property)).map(({ name }) => name)
+  const others = together.length === 0 ? 'what other rows have' : listed(together, 'and')
+  for (const property of properties)
+    if (!settable.has(property))
+      faults.push(forbidden(property.name, `set ${property.name} together with ${others}, which the nearest right sets`))
 }
 
 /** Checks values against each other. @throws ApiError that lists every fault of the body */

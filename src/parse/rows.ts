@@ -1,9 +1,9 @@
 // Bodies of several rows: counts the rows, so that they can be charged, before it parses them. D59
 import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
-import type { CreateAccess } from '../model/access.ts'
+import type { CreateAccess, CreateRight } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import { yieldEvery } from '../os/time.ts'
-import { type NewRow, parseNewRow } from './assignments.ts'
+import { completeRow, type NewRow, nearestRight, type ParsedBody, parseBody } from './assignments.ts'
 import { BODY_BYTES_MAX, checkComplexity, elementEnd, invalidJson, isObject, parseOrThrow, type UnparsedRows } from './body.ts'
 
 /** Maximum rows of a body; error messages contain the number, too. */
@@ -54,29 +54,56 @@ function invalidRows(message: string): ApiError {
   return new ApiError('InvalidRows', message, { target: 'Body' })
 }
 
+/** Parsed rows, and the right that all of them are created by. */
+interface ParsedRows {
+  readonly rows: readonly NewRow[]
+  readonly right: CreateRight
+}
+
 /**
- * Parses the rows of a body. The target of a fault has the index of its row: `[3].Title`. D59 @throws ApiError with the faults of
- * all rows
+ * Parses the rows of a body, which are created by one right. The target of a fault has the index of its row: `[3].Title`. D59
+ * @throws ApiError with the faults of all rows
  */
-export async function parseRows(entity: Entity, access: CreateAccess, rows: readonly string[]): Promise<NewRow[]> {
+export async function parseRows(entity: Entity, access: CreateAccess, texts: readonly string[]): Promise<ParsedRows> {
   const turn = yieldEvery()
-  const parsed: NewRow[] = []
-  const faults: Fault[] = []
-  for (let index = 0; index < rows.length && faults.length < FAULTS_MAX; index++) {
+  const parsed: { readonly body: ParsedBody | null; readonly faults: readonly Fault[] }[] = []
+  for (let index = 0, count = 0; index < texts.length && count < FAULTS_MAX; index++) {
     const target = `[${index}]`
-    const value = parseOrThrow(rows[index] as string, target)
-    try {
-      if (isObject(value)) parsed.push(parseNewRow(entity, access, value))
-      else faults.push({ code: 'InvalidValue', target, message: `${target} must be an object.` })
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      for (const fault of error.details ?? []) faults.push(faultOfRow(index, fault))
-    }
+    const value = parseOrThrow(texts[index] as string, target)
+    const faults: Fault[] = []
+    let body: ParsedBody | null = null
+    if (isObject(value)) body = orFaults(index, faults, () => parseBody(entity, access, value))
+    else faults.push({ code: 'InvalidValue', target, message: `${target} must be an object.` })
+    parsed.push({ body, faults })
+    count += body?.faults.length ?? faults.length
+    const others = turn()
+    if (others !== null) await others
+  }
+  const bodies = parsed.flatMap(({ body }) => body ?? [])
+  const right = nearestRight(access.rights, bodies)
+  const rows: NewRow[] = []
+  const faults: Fault[] = []
+  for (const [index, { body, faults: own }] of parsed.entries()) {
+    faults.push(...own)
+    const row = body && orFaults(index, faults, () => completeRow(entity, access, right, body))
+    if (row) rows.push(row)
+    if (faults.length >= FAULTS_MAX) break
     const others = turn()
     if (others !== null) await others
   }
   if (faults.length > 0) throw faultsError(faults.slice(0, FAULTS_MAX))
-  return parsed
+  return { rows, right }
+}
+
+/** Returns what `parse` does for a row; null: it throws, and the faults are added. */
+function orFaults<Parsed>(index: number, faults: Fault[], parse: () => Parsed): Parsed | null {
+  try {
+    return parse()
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    for (const fault of error.details ?? []) faults.push(faultOfRow(index, fault))
+    return null
+  }
 }
 
 /** Adds the index of the row to a fault's target. */

@@ -1,16 +1,30 @@
 // Accesses: what rights let a key read and write.
-import { shapeOf } from '../compile/parts.ts'
-import type { Access, CreateAccess, DeleteAccess, Guard, Right, RowConditions, UpdateAccess, Verb } from '../model/access.ts'
+import { shapeOfGuard } from '../compile/guard.ts'
+import type {
+  Access,
+  BodyAccess,
+  CreateAccess,
+  CreateRight,
+  DeleteAccess,
+  Guard,
+  Right,
+  RowConditions,
+  UpdateAccess,
+  Verb,
+} from '../model/access.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { LruCache } from '../model/lruCache.ts'
 import { memoize } from '../model/memoize.ts'
-import { type Collection, filtersOf, isNamedView, type NamedView } from '../model/namedView.ts'
+import { baseOf, type Collection, filtersOf, isNamedView, type NamedView } from '../model/namedView.ts'
 import { equality } from '../model/operators.ts'
 import { type Assignments, type Filter, ownProperty, united } from '../model/query.ts'
 import { NO_PATHS, type RelatedViews, type View, viewOf, wholeView, withProperties } from '../model/view.ts'
 
-/** The right of a key to one verb; undefined: it has none. */
-export type FindRight = (collection: Collection, verb: Verb) => Right | undefined
+/**
+ * The rights to one verb, in their order: a key has one at most, a person may have several. With the verb `read` they say to
+ * which rows of the collection a reference may lead.
+ */
+export type FindRights = (collection: Collection, verb: Verb) => readonly Right[]
 
 /** Conditions of the rows that a right is about, with those of its named view. */
 export function rowFiltersOf({ entity, filters }: Right): readonly Filter[] {
@@ -26,6 +40,37 @@ export function viewOfRight(right: Right, paths: RelatedViews = NO_PATHS): View 
   if (isOfWhole(right) && paths.relatedText === '') return wholeView(entity)
   const visible = new Set(properties ?? entity.properties)
   return viewOf(entity, visible, filters, textOfView(right), paths, textOfView(right, signedTextOf(right)))
+}
+
+/**
+ * Returns the right to read what one of several rights to a collection admits; undefined if there is none. @throws Error if they
+ * show different properties: rows would then have some of them or others
+ */
+export function uniteReads(rights: readonly Right[]): Right | undefined {
+  const [first, ...others] = rights
+  if (!first || others.length === 0) return first
+  const { entity } = first
+  if (!others.every((right) => hasSameFields(right, first)))
+    throw new Error(`rights to read ${entity.plural} show different properties`)
+  const whole = rights.find(({ filters }) => filters.length === 0)
+  if (whole) return whole
+  const filters = united(
+    baseOf(entity),
+    rights.map((right) => right.filters),
+  )
+  const text = joined(rights.map((right) => right.text))
+  const signedText = joined(rights.map(signedTextOf))
+  return { ...first, filters, text, ...(signedText !== text && { signedText }) }
+}
+
+/** Joins texts in an order that is the same in every process, whatever roles they come from. */
+function joined(texts: readonly string[]): string {
+  return [...new Set(texts)].sort().join(' | ')
+}
+
+/** Returns whether two rights to read an entity show the same properties. */
+export function hasSameFields({ entity, properties: one }: Right, { properties: other }: Right): boolean {
+  return new Set(one ?? entity.properties).symmetricDifference(new Set(other ?? entity.properties)).size === 0
 }
 
 /** Maximum views of one right that are kept: rights of others come and go, while this one stays. */
@@ -103,10 +148,10 @@ export function wholeAccess(whole: Entity, mayRead: boolean, mayWrite: boolean):
 }
 
 const wholeAccesses = memoize((whole: Entity) => {
-  const settable = writableOf(whole)
-  const body = { body: whole, settable, guard: null }
+  const right: CreateRight = { settable: writableOf(whole), presets: new Map(), guard: null }
+  const body = { body: whole, settable: right.settable, rights: [right] }
   const read = { read: wholeView(whole) }
-  const write = { create: { ...body, presets: new Map() }, update: { ...body, isComplete: true }, delete: { guard: null } }
+  const write = { create: body, update: { ...body, isComplete: true, guardOf: () => null }, delete: { guard: null } }
   const none = { whole, read: null, create: null, update: null, delete: null }
   return {
     'false/false': none,
@@ -122,56 +167,83 @@ export function readAccess(view: NamedView, read: View | null): Access {
 }
 
 /**
- * Makes the access that the rights of a key give to an entity. `read`: its view; `entities` and `views`: all, to find those whose
- * rows references may name.
+/**
+ * Makes the access that rights give to an entity. `read`: its view; `entities` and `views`: all, to find those whose rows
+ * references may name.
  */
 export function accessOf(
   whole: Entity,
   read: View | null,
-  find: FindRight,
+  find: FindRights,
   entities: readonly Entity[],
   views: readonly NamedView[],
 ): Access {
   const parts: Parts = { whole, read, find, entities, views }
-  const create = find(whole, 'create')
-  const update = find(whole, 'update')
-  const remove = find(whole, 'delete')
+  const [create, update, remove] = [find(whole, 'create'), find(whole, 'update'), find(whole, 'delete')]
   return {
     whole,
     read,
-    create: create ? createAccess(parts, create) : null,
-    update: update ? updateAccess(parts, update) : null,
-    delete: remove ? deleteAccess(parts, remove) : null,
+    create: create.length > 0 ? createAccess(parts, create) : null,
+    update: update.length > 0 ? updateAccess(parts, update) : null,
+    delete: remove.length > 0 ? deleteAccess(parts, remove) : null,
   }
 }
 
 interface Parts {
   readonly whole: Entity
   readonly read: View | null
-  readonly find: FindRight
+  readonly find: FindRights
   readonly entities: readonly Entity[]
   readonly views: readonly NamedView[]
 }
 
-function createAccess(parts: Parts, right: Right): CreateAccess {
-  const presets = presetsOf(right)
+function createAccess(parts: Parts, rights: readonly Right[]): CreateAccess {
+  return bodyOf(
+    parts,
+    rights.map((right) => createRight(parts, right)),
+  )
+}
+
+function createRight(parts: Parts, right: Right): CreateRight {
   const settable = settableOf(right)
   // A value that only the right can set needs no check.
   const after = right.filters.filter((filter) => !isPreset(filter) || settable.has(filter.property))
-  const guard = guardOf(parts, { before: [], after }, references(parts, settable, right.filters))
-  return { ...bodyOf(parts, right), presets, guard }
+  const guard = guardOf(parts, [{ before: [], after }], references(parts, [{ settable, fixed: right.filters }]))
+  return { settable, presets: presetsOf(right), guard }
 }
 
-function updateAccess(parts: Parts, right: Right): UpdateAccess {
-  const settable = settableOf(right)
-  const after = afterUpdate(right)
-  const guard = guardOf(parts, { before: right.filters, after }, references(parts, settable, after))
-  return { ...bodyOf(parts, right), isComplete: settable.size === writableOf(parts.whole).size, guard }
+/** Maximum guards of updates by several rights that are kept: one for each choice of rights by what a body sets. */
+const GUARDS_MAX = 64
+
+function updateAccess(parts: Parts, rights: readonly Right[]): UpdateAccess {
+  const writes = rights.map((right) => ({ right, settable: settableOf(right), fixed: afterUpdate(right) }))
+  const make = (able: typeof writes) => {
+    const pairs = able.map(({ right, fixed }): RowConditions => ({ before: right.filters, after: fixed }))
+    return { guard: guardOf(parts, pairs, references(parts, able)) }
+  }
+  const all = make(writes)
+  const ofSome = new LruCache<typeof all>(2 * GUARDS_MAX, () => 1)
+  const guardOfSome = (changed: readonly Property[]) => {
+    const able = writes.filter(({ settable }) => changed.every((property) => settable.has(property)))
+    if (able.length === 0) throw new Error('no right lets a key set all of this')
+    const key = able.map((write) => writes.indexOf(write)).join()
+    const known = ofSome.get(key)
+    if (known) return known.guard
+    const made = make(able)
+    ofSome.set(key, made)
+    return made.guard
+  }
+  return {
+    ...bodyOf(parts, writes),
+    isComplete: writes.some(({ settable }) => settable.size === writableOf(parts.whole).size),
+    guardOf: (changed) => (writes.length === 1 ? all.guard : guardOfSome([...changed])),
+  }
 }
 
-function deleteAccess(parts: Parts, { filters }: Right): DeleteAccess {
+function deleteAccess(parts: Parts, rights: readonly Right[]): DeleteAccess {
+  const pairs = rights.map(({ filters }): RowConditions => ({ before: filters, after: [] }))
   // Without filters every row is within reach, whether it may be read or not.
-  return { guard: filters.length === 0 ? null : guardOf(parts, { before: filters, after: [] }, new Map()) }
+  return { guard: pairs.some(({ before }) => before.length === 0) ? null : guardOf(parts, pairs, new Map()) }
 }
 
 /** Values that a right to create sets: those of its `=` filters. */
@@ -201,49 +273,67 @@ export function afterUpdate(right: Right): readonly Filter[] {
   return [...becomes, ...right.filters.filter(isLeft)]
 }
 
-function bodyOf({ whole, read }: Parts, right: Right): Pick<UpdateAccess, 'body' | 'settable'> {
-  const settable = settableOf(right)
+function bodyOf<Write extends { readonly settable: ReadonlySet<Property> }>(
+  { whole, read }: Parts,
+  rights: readonly Write[],
+): BodyAccess & { readonly rights: readonly Write[] } {
+  const [first, ...others] = rights.map(({ settable }) => settable)
+  const settable = others.reduce((all, one) => all.union(one), first as ReadonlySet<Property>)
   const known = settable.union(new Set(read?.properties)).add(whole.id)
   // With nothing to leave out it is the entity itself, whose parsers are kept.
   const body = known.size === whole.properties.length ? whole : withProperties(whole, known)
-  return { body, settable }
+  return { body, settable, rights }
 }
 
-/** Filters of the rights to read what is referred to. A reference that the right itself sets (`fixed`) may name any row. */
-function references(parts: Parts, settable: ReadonlySet<Property>, fixed: readonly Filter[]): Guard['references'] {
-  const filters = new Map<Property, readonly Filter[]>()
-  for (const property of settable) {
-    const referred = property.reference && parts.entities.find(({ name }) => name === property.reference?.entity)
-    const readable = referred ? readableIn(referred, parts) : []
-    if (readable.length > 0 && !isFixed(property, fixed)) filters.set(property, readable)
-  }
-  return filters
+/** Properties that a right lets a key set, and the filters that hold after a write. */
+interface Settable {
+  readonly settable: ReadonlySet<Property>
+  readonly fixed: readonly Filter[]
 }
 
 /**
- * Filters of the rows that the key may read in an entity or in a view of it. None: it may read all; or it has no right to any of
- * these, so that they narrow nothing. D105
+ * Filters of the rights to read what is referred to. A reference that all of the rights set themselves (`fixed`) may name any
+ * row; one that some of them set may also name what they set.
  */
-function readableIn(entity: Entity, { find, views }: Parts): readonly Filter[] {
+function references(parts: Parts, rights: readonly Settable[]): Guard['references'] {
+  const found = new Map<Property, readonly Filter[]>()
+  for (const property of new Set(rights.flatMap(({ settable }) => [...settable]))) {
+    const referred = property.reference && parts.entities.find(({ name }) => name === property.reference?.entity)
+    const readable = referred ? readableIn(referred, parts) : []
+    if (!referred || readable.length === 0) continue
+    const own = rights.filter(({ settable }) => settable.has(property))
+    const fixed = own.flatMap(({ fixed }) => fixed.find((filter) => fixes(filter, property)) ?? [])
+    if (fixed.length === own.length) continue
+    const named = fixed.flatMap(({ operator, value }) => (value === null ? [] : [[{ property: referred.id, operator, value }]]))
+    const filters = united(referred, [...readable, ...named])
+    if (filters.length > 0) found.set(property, filters)
+  }
+  return found
+}
+
+/**
+ * Filters of the rows that may be read in an entity, or in a view of it, by each of the rights to these. None: there is no such
+ * right, so that nothing is narrowed. D105
+ */
+function readableIn(entity: Entity, { find, views }: Parts): (readonly Filter[])[] {
   const collections = [entity, ...views.filter(({ base }) => base.name === entity.name)]
-  const alternatives = collections.flatMap((collection) => {
-    const right = find(collection, 'read')
-    return right ? [rowFiltersOf(right)] : []
-  })
-  return alternatives.length === 0 ? [] : united(entity, alternatives)
+  return collections.flatMap((collection) => find(collection, 'read').map(rowFiltersOf))
 }
 
 /** Returns whether the filters leave the property one value. */
 export function isFixed(property: Property, filters: readonly Filter[]): boolean {
-  return filters.some((filter) => filter.property === property && filter.operator === equality)
+  return filters.some((filter) => fixes(filter, property))
+}
+
+function fixes(filter: Filter, property: Property): boolean {
+  return filter.property === property && filter.operator === equality
 }
 
 /** Makes a guard; null if there is nothing to check. */
-function guardOf({ read }: Parts, pair: RowConditions, references: Guard['references']): Guard | null {
+function guardOf({ read }: Parts, pairs: readonly RowConditions[], references: Guard['references']): Guard | null {
   const readable = read?.filters ?? null
-  const conditions = [pair.before, pair.after, ...references.values(), readable ?? []]
-  if (conditions.every((filters) => filters.length === 0)) return null
-  const referred = [...references].map(([{ column }, filters]) => ` ${column}:${shapeOf(filters)}`).join('')
-  const shape = `${shapeOf(pair.before)}>${shapeOf(pair.after)}|${referred}|${readable ? shapeOf(readable) : '-'}`
-  return { pairs: [pair], references, readable, shape }
+  const open = pairs.find(({ before, after }) => before.length === 0 && after.length === 0)
+  if (open && references.size === 0 && (readable ?? []).length === 0) return null
+  const guard = { pairs: open ? [open] : pairs, references, readable }
+  return { ...guard, shape: shapeOfGuard(guard) }
 }

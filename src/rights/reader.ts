@@ -6,7 +6,7 @@ import { LruCache } from '../model/lruCache.ts'
 import { memoize } from '../model/memoize.ts'
 import { type Collection, isNamedView, type NamedView } from '../model/namedView.ts'
 import { type Action, allows, readRights } from '../model/rights.ts'
-import { accessOf, ReadViews, readAccess, signedTextOf, wholeAccess } from './accesses.ts'
+import { accessOf, ReadViews, readAccess, signedTextOf, uniteReads, wholeAccess } from './accesses.ts'
 import { checkRights } from './checks.ts'
 import { parseRight, RightError } from './grammar.ts'
 
@@ -119,11 +119,11 @@ function wholeRight(entity: Collection, verb: Verb): Right {
   return { verb, entity, filters: [], properties: null, becomes: null, text: `${verb} ${entity.plural}` }
 }
 
-/** Rights to some rows and properties: at most one for each verb and collection. */
+/** Rights to some rows and properties. A key has one at most for each verb and collection, a person may have several. */
 export class NarrowRights implements GrantedRights {
   readonly signedText: string
   private readonly accesses = new Map<string, Access>()
-  private readonly views = new ReadViews((collection) => this.find(collection, 'read'))
+  private readonly views = new ReadViews((collection) => uniteReads(this.find(collection, 'read')))
 
   constructor(
     readonly text: string,
@@ -148,5 +148,5 @@ export class NarrowRights implements GrantedRights {
   }
 
   private readonly find = (collection: Collection, verb: Verb) =>
-    this.rights.find((right) => right.entity.name === collection.name && right.verb === verb)
+    this.rights.filter((right) => right.entity.name === collection.name && right.verb === verb)
 }

@@ -1,9 +1,8 @@
 // The rights of a person: those of all roles that apply, of which several may be to one collection.
 import type { Access, GrantedRights, Right, Verb } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
-import { baseOf, type Collection, isNamedView, type NamedView } from '../model/namedView.ts'
-import { united } from '../model/query.ts'
-import { accessOf, ReadViews, readAccess, signedTextOf } from '../rights/accesses.ts'
+import { type Collection, isNamedView, type NamedView } from '../model/namedView.ts'
+import { accessOf, ReadViews, readAccess, signedTextOf, uniteReads } from '../rights/accesses.ts'
 
 /** What rights are to. */
 export interface Collections {
@@ -46,37 +45,13 @@ export class PersonRights implements GrantedRights {
     return `Your roles give no right to ${verb} ${plural}.${this.remark}`
   }
 
-  private readonly find = (collection: Collection, verb: Verb) =>
-    verb === 'read' ? this.readOf(collection) : this.rightsTo(collection, verb)[0]
+  private readonly find = ({ name }: Collection, verb: Verb): readonly Right[] =>
+    this.rights.filter((right) => right.entity.name === name && right.verb === verb)
 
   private readOf(collection: Collection): Right | undefined {
     return this.reads.getOrInsertComputed(collection.name, () => {
-      const rights = this.rightsTo(collection, 'read')
-      const [first] = rights
-      return rights.length > 1 ? this.share(unite(collection, rights)) : first
+      const united = uniteReads(this.find(collection, 'read'))
+      return united && this.share(united)
     })
   }
-
-  private rightsTo({ name }: Collection, verb: Verb): readonly Right[] {
-    return this.rights.filter((right) => right.entity.name === name && right.verb === verb)
-  }
-}
-
-/** Makes one right of several to read a collection, which have the same `fields`: it admits what one of them admits. */
-export function unite(entity: Collection, rights: readonly Right[]): Right {
-  const whole = rights.find(({ filters }) => filters.length === 0)
-  if (whole) return whole
-  const [{ properties }] = rights as [Right]
-  const filters = united(
-    baseOf(entity),
-    rights.map((right) => right.filters),
-  )
-  const text = joined(rights.map((right) => right.text))
-  const signedText = joined(rights.map(signedTextOf))
-  return { verb: 'read', entity, filters, properties, becomes: null, text, ...(signedText !== text && { signedText }) }
-}
-
-/** Joins texts in an order that is the same in every process, whatever roles they come from. */
-function joined(texts: readonly string[]): string {
-  return [...new Set(texts)].sort().join(' | ')
 }

@@ -92,20 +92,28 @@ test('conditions before the write stay in the statement; if one row of several d
 test('a row has to match only one of two alternatives', () => {
   const either = { ...guardOf('', 'Enabled=true', ''), shape: 'either' }
   const guard = { ...either, pairs: [...either.pairs, { before: [], after: filtersOf('Name=Own') }] }
-  expect(checkedGuard(company, guard, [row('Own', 'true')])).toBeNull()
-  expect(checkedGuard(company, guard, [row('Other', 'true')])?.pairs).toEqual(guard.pairs)
+  for (const admitted of [row('Own', 'true'), row('Own', 'false'), row('Other', 'true')])
+    expect(checkedGuard(company, guard, [admitted])).toBeNull()
+  expect(checkedGuard(company, guard, [row('Other', 'false')])?.pairs).toEqual(guard.pairs)
+  // What the write surely fails is left out.
+  const disabled = checkedGuard(company, guard, [new Map([[property('Enabled'), 'false']])])
+  expect(disabled?.pairs).toEqual([{ before: [], after: filtersOf('Name=Own') }])
+  expect(checkedGuard(company, guard, [new Map([[property('Enabled'), 'false']])])).toBe(disabled)
+  const rows = [row('Own', 'false'), row('Other', 'true')]
+  expect(checkedGuard(company, guard, rows)?.pairs).toEqual(guard.pairs)
 })
 
 test('a right to create by equality leaves nothing to the statement, and one by reference leaves its reference', () => {
   const addresses = 'read Companies?Name=!=Archived\ncreate Companies?Enabled=true&fields=Name,Enabled'
   const rights = new RightsReader(entities).read({ rights: '', addresses })
-  const guard = rights.accessTo(company).create?.guard ?? null
+  const guard = rights.accessTo(company).create?.rights[0]?.guard ?? null
   expect(guard).not.toBeNull()
   expect(checkedGuard(company, guard, [row('Bench', 'true')])).toBeNull()
 
   const absence = entities.find(({ name }) => name === 'Absence') as Entity
   const requests = 'read Employees?Status=Current\ncreate Absences?Status[]=New&Status[]=Old&fields=EmployeeId,Status'
-  const ofRequests = new RightsReader(entities).read({ rights: '', addresses: requests }).accessTo(absence).create?.guard ?? null
+  const ofRequests =
+    new RightsReader(entities).read({ rights: '', addresses: requests }).accessTo(absence).create?.rights[0]?.guard ?? null
   const status = absence.properties.find(({ name }) => name === 'Status') as Property
   const left = checkedGuard(absence, ofRequests, [new Map([[status, 'New']])])
   expect([left?.pairs, left?.references]).toEqual([[{ before: [], after: [] }], ofRequests?.references])

@@ -52,7 +52,8 @@ function planOf(guard: Guard | null, more: Partial<WritePlan>): WritePlan {
 const newClaim = () => ({ key: (++keys).toString(16).padStart(32, '0'), request: '0'.repeat(32) })
 
 function newRow(entity: Entity, body: JsonObject): Assignments {
-  return parseNewRow(entity, { ...wholeBody(entity), presets: new Map(), guard: null }, body).values
+  const { settable, ...access } = wholeBody(entity)
+  return parseNewRow(entity, { ...access, settable, rights: [{ settable, presets: new Map(), guard: null }] }, body).values
 }
 const changesOf = (entity: Entity, body: JsonObject) => parsePartial(entity, wholeBody(entity), body)
 const number = (source: string) => new JsonNumber(source)

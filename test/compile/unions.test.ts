@@ -85,11 +85,11 @@ test('rows through whose references a path leads may be those of a union', async
   for (let left = 30; left > 0; left--) {
     const union = tables.union(people.entity, 1)
     const view = viewOf(people.entity, new Set(people.entity.properties), [union], 'people')
-    const [filter] = parseList({ ...wholeView(visits.entity), related: () => view }, 'PersonId.Label=>=').filters as [Filter]
+    const [filter] = parseList({ ...wholeView(visits.entity), related: () => view }, 'PersonId.Label=!=').filters as [Filter]
     const visible = new Set(await idsOf(people.entity, [union]))
     const place = visits.entity.properties.findIndex(({ name }) => name === 'PersonId')
     const label = people.entity.properties.findIndex(({ name }) => name === 'Label')
-    const hasLabel = (id: string | null | undefined) => visible.has(Number(id)) && people.rows.row(Number(id))?.[label] !== null
+    const hasLabel = (id: string | null | undefined) => visible.has(Number(id)) && Boolean(people.rows.row(Number(id))?.[label])
     const wanted = visits.rows.rows.filter((row) => hasLabel(row[place])).map(([id]) => Number(id))
     const what = [SEED, shapeOf([filter]), ...valuesOf([filter])]
     expect([what, await idsOf(visits.entity, [filter])]).toEqual([what, wanted.sort((one, other) => one - other)])
@@ -111,7 +111,7 @@ test('unions that differ in values alone are one statement; others are not', () 
 
 test('alternatives that are the same are one, and one without filters is every row', () => {
   const [own, team] = [filtersOf('EmployeeId=7'), filtersOf('EmployeeId.ManagerId=7')]
-  expect(united(absence, [own, filtersOf('EmployeeId=7')])).toBe(own)
+  expect(united(absence, [own, filtersOf('EmployeeId=7')])).toEqual(own)
   expect(united(absence, [own, team, own])).toEqual([unionFilter(absence, [own, team])])
   expect(united(absence, [own, []])).toEqual([])
   expect(() => unionFilter(absence, [own, []])).toThrow('every row')

@@ -19,8 +19,8 @@ describe('rights of --rights', () => {
     const access = list('*:read,Absences:write').accessTo(absences)
     expect(access.read).toBe(wholeView(absences))
     expect(access.create?.body).toBe(absences)
-    expect(access.create).toMatchObject({ guard: null, presets: new Map() })
-    expect(access.update).toMatchObject({ isComplete: true, guard: null })
+    expect(access.create?.rights).toMatchObject([{ guard: null, presets: new Map() }])
+    expect([access.update?.isComplete, access.update?.guardOf([])]).toEqual([true, null])
     expect(access.delete).toEqual({ guard: null })
   })
 
@@ -84,20 +84,20 @@ describe('the right to read', () => {
 describe('the right to create', () => {
   test('sets the values of its = filters, and has a guard only for what a body can set', () => {
     const { create } = read('create Absences?Status=New&EmployeeId=7&fields=Reason').accessTo(absences)
-    expect([...(create?.presets ?? [])].map(([{ name }, value]) => [name, value])).toEqual([
+    expect([...(create?.rights[0]?.presets ?? [])].map(([{ name }, value]) => [name, value])).toEqual([
       ['Status', 'New'],
       ['EmployeeId', '7'],
     ])
     expect(names(create?.settable)).toEqual(['Reason'])
-    expect(create?.guard).toBeNull()
+    expect(create?.rights[0]?.guard).toBeNull()
   })
 
   test('checks the filters by properties that a body can set', () => {
     const { create } = read('create Absences?Status=New&Reason[begins]=A&fields=Status,Reason,EmployeeId').accessTo(absences)
-    expect(create?.guard?.pairs.map(({ before, after }) => [texts(before), texts(after)])).toEqual([
+    expect(create?.rights[0]?.guard?.pairs.map(({ before, after }) => [texts(before), texts(after)])).toEqual([
       [[], ['Status=New', 'Reason[begins]A']],
     ])
-    expect(create?.guard?.readable).toBeNull()
+    expect(create?.rights[0]?.guard?.readable).toBeNull()
   })
 
   test('lets bodies name what the key sets or reads', () => {
@@ -118,13 +118,13 @@ describe('the right to create', () => {
 
   test('by a path sets nothing, and checks the row that the reference names', () => {
     const { create } = read('create Absences?EmployeeId.CompanyId=5&Status=New&fields=EmployeeId').accessTo(absences)
-    expect(names(create?.presets.keys())).toEqual(['Status'])
-    expect(create?.guard?.pairs.map(({ after }) => texts(after))).toEqual([['EmployeeId.CompanyId=5']])
+    expect(names(create?.rights[0]?.presets.keys())).toEqual(['Status'])
+    expect(create?.rights[0]?.guard?.pairs.map(({ after }) => texts(after))).toEqual([['EmployeeId.CompanyId=5']])
   })
 
   test('has a guard that tells whether the key may read the new row', () => {
     const { create } = read('read Companies?Enabled=true', 'create Companies').accessTo(companies)
-    expect(texts(create?.guard?.readable ?? [])).toEqual(['Enabled=true'])
+    expect(texts(create?.rights[0]?.guard?.readable ?? [])).toEqual(['Enabled=true'])
   })
 })
 
@@ -132,7 +132,10 @@ describe('references', () => {
   const rights = ['read Absences?fields=Start,End', 'read Employees?CompanyId=5&fields=DisplayName']
   const referencesOf = (...more: string[]) => {
     const { create, update } = read(...rights, ...more).accessTo(absences)
-    return [...((create ?? update)?.guard?.references ?? [])].map(([{ name }, filters]) => [name, texts(filters)])
+    return [...((create ? create.rights[0]?.guard : update?.guardOf([]))?.references ?? [])].map(([{ name }, filters]) => [
+      name,
+      texts(filters),
+    ])
   }
 
   test('must name rows that the key may read', () => {
@@ -149,13 +152,15 @@ describe('references', () => {
 
   test('are not checked by a right without filters', () => {
     const { create } = read('read Employees', 'create Absences').accessTo(absences)
-    expect(create?.guard).toBeNull()
+    expect(create?.rights[0]?.guard).toBeNull()
   })
 })
 
 describe('the right to update', () => {
   const admittedBy = (...rights: string[]) => {
-    const guard = read(...rights).accessTo(employees).update?.guard
+    const guard = read(...rights)
+      .accessTo(employees)
+      .update?.guardOf([])
     return guard?.pairs.map(({ before, after }) => ({ before: texts(before), after: texts(after) }))
   }
 
@@ -173,7 +178,7 @@ describe('the right to update', () => {
 
   test('checks a filter by a path afterwards, if the key may change its reference', () => {
     const admitted = (right: string) => {
-      const guard = read(right).accessTo(absences).update?.guard
+      const guard = read(right).accessTo(absences).update?.guardOf([])
       return guard?.pairs.map(({ before, after }) => [texts(before), texts(after)])
     }
     const path = 'EmployeeId.CompanyId=5'
@@ -192,8 +197,8 @@ describe('the right to update', () => {
   })
 
   test('has a guard if rows are hidden, and none if nothing is', () => {
-    expect(read('read Companies?fields=Name', 'update Companies?fields=Name').accessTo(companies).update?.guard).toBeNull()
-    const guard = read('read Companies?Enabled=true', 'update Companies').accessTo(companies).update?.guard
+    expect(read('read Companies?fields=Name', 'update Companies?fields=Name').accessTo(companies).update?.guardOf([])).toBeNull()
+    const guard = read('read Companies?Enabled=true', 'update Companies').accessTo(companies).update?.guardOf([])
     expect(texts(guard?.readable ?? [])).toEqual(['Enabled=true'])
   })
 })
@@ -210,7 +215,10 @@ describe('the right to delete', () => {
 })
 
 describe('the shape of a guard', () => {
-  const shapeOf = (...rights: string[]) => read(...rights).accessTo(absences).update?.guard?.shape
+  const shapeOf = (...rights: string[]) =>
+    read(...rights)
+      .accessTo(absences)
+      .update?.guardOf([])?.shape
 
   test('is equal for guards that differ only in values', () => {
     expect(shapeOf('update Absences?Status=A&fields=Status')).toBe(shapeOf('update Absences?Status=B&fields=Status') as string)
