@@ -3,8 +3,8 @@ import type { Bound } from './checkpoints.ts'
 import { type Code, halvesTo, NO_CODE } from './codes.ts'
 import { AFTER_IDS, BEFORE_IDS, type Ranks } from './columnOrder.ts'
 import { type ColumnStore, ID } from './columnStore.ts'
-import type { Condition } from './conditions.ts'
-import { type IdRange, IdSet } from './idSet.ts'
+import type { ColumnCondition } from './conditions.ts'
+import { type IdRange, IdSet, type Ids } from './idSet.ts'
 import type { Indexes } from './indexes.ts'
 import type { SortedIndex } from './sortedIndex.ts'
 
@@ -47,7 +47,7 @@ export class BitmapWriter {
   ) {}
 
   /** Writes the bitmap of a condition; null: it needs an index that is missing. @throws KernelFull; IndexMissing */
-  make(condition: Condition, to: number): Rows | null {
+  make(condition: ColumnCondition, to: number): Rows | null {
     const { store } = this
     const { kernel, liveBits, bitmapBytes } = store
     if (condition.referred !== null) this.makeReferring(condition.column, condition.referred.ids(), to)
@@ -57,7 +57,7 @@ export class BitmapWriter {
     return { bits: to, count: combine(liveBits, to, to, bitmapBytes) }
   }
 
-  private makeRange(condition: Condition, to: number) {
+  private makeRange(condition: ColumnCondition, to: number) {
     const { column, by, least, greatest } = condition
     const { store } = this
     const { kernel, slotsInUse, bitmapBytes } = store
@@ -81,7 +81,7 @@ export class BitmapWriter {
   }
 
   /** As `make`, for codes. False: it needs an index that is missing. */
-  private makeAmong(condition: Condition, codes: readonly Code[], to: number): boolean {
+  private makeAmong(condition: ColumnCondition, codes: readonly Code[], to: number): boolean {
     const { column } = condition
     const { store } = this
     const texts = this.textCodesEnd(column)
@@ -99,10 +99,15 @@ export class BitmapWriter {
   }
 
   /** Writes a bitmap of the rows whose code of a column is one of the ids: by the index if they are few, else by a pass. */
-  private makeReferring(column: number, ids: IdSet, to: number) {
-    const index = ids.count * SCANNED_SLICE <= this.store.slots ? this.indexes.want(column, 'codes') : null
+  private makeReferring(column: number, ids: Ids, to: number) {
+    const index = this.areFew(ids.count) ? this.indexes.want(column, 'codes') : null
     if (index === null) this.passReferring(column, ids, to)
     else this.writeSlices(index, ids.each(), to)
+  }
+
+  /** Returns whether the rows of so many ids are found by the index of a reference in less time than by a pass. */
+  areFew(ids: number): boolean {
+    return ids * SCANNED_SLICE <= this.store.slots
   }
 
   private writeSlices(index: SortedIndex, codes: Iterable<Code>, to: number) {
@@ -114,9 +119,10 @@ export class BitmapWriter {
     }
   }
 
-  private passReferring(column: number, ids: IdSet, to: number) {
+  private passReferring(column: number, some: Ids, to: number) {
     const { store } = this
     const { kernel, slotsInUse, bitmapBytes } = store
+    const ids = some.toSet()
     // The bit after all others stays 0: it stands for all codes beyond them.
     const place = this.placeOfMarks(ids.bytes + 4)
     const words = place >>> 2
@@ -156,7 +162,7 @@ export class BitmapWriter {
   }
 
   /** Returns the index that finds the rows of the condition, if it exists; else begins to build it, if it is worth it. */
-  indexFor({ column, by, least, greatest, among }: Condition): SortedIndex | null {
+  indexFor({ column, by, least, greatest, among }: ColumnCondition): SortedIndex | null {
     const texts = this.textCodesEnd(column)
     if (texts === null || by === 'ranks') return this.indexes.want(column, by)
     // A text that no row has, and texts that many rows have, are found as well without.

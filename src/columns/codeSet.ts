@@ -9,7 +9,7 @@ export interface CodeSet {
 }
 
 /** Estimated bytes of a code in a Set. */
-const ENTRY_BYTES = 64
+export const ENTRY_BYTES = 64
 
 /** A few codes of any kind. */
 export class FewCodes implements CodeSet {

@@ -1,35 +1,49 @@
 // Bitmaps of conditions: those that are asked again are kept, and kept current while rows change.
 import { LruCache } from '../model/lruCache.ts'
-import { BitmapWriter, type Rows, type Slice, sliceBetween } from './bitmapWriter.ts'
+import { BitmapWriter, type Rows } from './bitmapWriter.ts'
 import { type CodeSet, FewCodes, TextCodes } from './codeSet.ts'
 import type { Ranks } from './columnOrder.ts'
 import type { ColumnStore } from './columnStore.ts'
-import { type Condition, isRange, type ReferredRows } from './conditions.ts'
-import type { Indexes, Room } from './indexes.ts'
+import { type ColumnCondition, type Condition, leavesOf, type UnionCondition } from './conditions.ts'
+import { type Indexes, IndexMissing, type Room } from './indexes.ts'
 import { KernelFull } from './kernel.ts'
+import { NarrowRows } from './narrowRows.ts'
+import { UnionBitmaps } from './unionBitmaps.ts'
 
 /** Maximum bitmaps that are kept for one table. A changed row costs some nanoseconds for each. */
 const KEPT_MAX = 64
 /** Maximum estimated bytes of remembered conditions that were asked once: about 2,000 of usual length. */
 const SEEN_BYTES_MAX = 256 * 1_024
+/** Maximum slots that are tested one by one by a union. */
+const TESTED_MAX = 1_024
 
-type KeptCondition = Omit<Condition, 'among' | 'referred'>
+type Test = (slot: number) => boolean
 
-interface Kept {
-  /** The condition without its codes, which may be those of all texts. */
+/** A condition on a column without its codes, which may be those of all texts. */
+type KeptCondition = Omit<ColumnCondition, 'among' | 'referred'>
+
+interface KeptLeaf {
   readonly condition: KeptCondition
   /** The codes of which a row has one; null: a range decides. */
   readonly among: CodeSet | null
+}
+
+interface Kept {
+  readonly key: string
+  /** A row has a bit if it meets all conditions of one of these. */
+  readonly alternatives: readonly (readonly KeptLeaf[])[]
   /** Version of the referred rows when the bitmap was made; null: it depends on no other rows. */
   readonly version: string | null
   readonly bits: number
-  readonly test: (slot: number) => boolean
+  readonly test: Test
   count: number
   usedMs: number
 }
 
 export class ConditionBitmaps {
   readonly writer: BitmapWriter
+  readonly narrow: NarrowRows
+  private readonly unions: UnionBitmaps
   private readonly kept = new Map<string, Kept>()
   /** Kept bitmaps by their column. */
   private readonly keptOfColumn: Kept[][]
@@ -48,20 +62,22 @@ export class ConditionBitmaps {
   constructor(
     private readonly store: ColumnStore,
     columns: number,
-    private readonly indexes: Indexes,
+    indexes: Indexes,
     private readonly ranksOf: (column: number) => Ranks | null,
     /** Returns one more than the greatest code of a column's texts; null: the column has no texts. */
     private readonly textCodesEnd: (column: number) => number | null,
     private readonly room: Room,
   ) {
     this.writer = new BitmapWriter(store, indexes, ranksOf, textCodesEnd)
+    this.narrow = new NarrowRows(store, indexes, this.writer, this)
+    this.unions = new UnionBitmaps(store, this.narrow, (conditions, ...places) => this.rowsOf(conditions, ...places))
     this.keptOfColumn = Array.from({ length: columns }, () => [])
     this.resultBits = store.reserveBitmap()
     this.conditionBits = store.reserveBitmap()
   }
 
   get bytes(): number {
-    return 2 * this.store.bitmapBytes + SEEN_BYTES_MAX + this.partsBytes
+    return 2 * this.store.bitmapBytes + this.narrow.bytes + SEEN_BYTES_MAX + this.partsBytes
   }
 
   /** Bytes of the bitmaps that are kept. */
@@ -79,7 +95,7 @@ export class ConditionBitmaps {
     let rows: Rows = { bits: store.liveBits, count: store.rows }
     let isFirst = true
     for (const condition of conditions) {
-      const own = this.keptOf(condition) ?? this.writer.make(condition, isFirst ? result : other)
+      const own = this.rowsOfOne(condition, isFirst ? result : other)
       if (own === null) return null
       rows = isFirst ? own : { bits: result, count: kernel.wasm.and(rows.bits, own.bits, result, bitmapBytes) }
       isFirst = false
@@ -87,25 +103,28 @@ export class ConditionBitmaps {
     return rows
   }
 
-  /** Returns the rows of a condition as a part of an index; null: the condition is no range, or the index is missing. */
-  sliceOf(condition: Condition): Slice | null {
-    if (condition.referred !== null) return this.sliceOfOne(condition, condition.referred)
-    const index = isRange(condition) ? this.writer.indexFor(condition) : null
-    return index && sliceBetween(index, condition.least, condition.greatest)
+  private rowsOfOne(condition: Condition, to: number): Rows | null {
+    if ('either' in condition) return this.rowsOfUnion(condition, to)
+    return this.keptOf(condition) ?? this.writer.make(condition, to)
   }
 
-  /** The rows that refer to a single row, or to none; null: there are more, or the bitmap is kept. */
-  private sliceOfOne(condition: Condition, referred: ReferredRows): Slice | null {
-    if (condition.isComplement || this.isCurrent(condition)) return null
-    const ids = referred.ids()
-    const index = ids.count <= 1 ? this.indexes.want(condition.column, 'codes') : null
-    if (index === null) return null
-    for (const id of ids.each()) return sliceBetween(index, id, id)
-    return sliceBetween(index, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY)
+  /**
+   * Returns the rows of a union. Its bitmap is kept only if no alternative has few rows: such ones are those of single persons,
+   * of whom there may be thousands, and are quickly added to the others.
+   */
+  private rowsOfUnion(union: UnionCondition, to: number): Rows | null {
+    const few = this.unions.fewOf(union)
+    const kept = few.every((one) => one === null) ? this.keptOf(union) : null
+    return kept ?? this.unions.make(union, few, to)
+  }
+
+  /** Returns the slots of the rows that meet all conditions, if these are few; else null. @throws KernelFull; IndexMissing */
+  slotsOf(conditions: readonly Condition[]): Int32Array | null {
+    return this.unions.slotsOf(conditions)
   }
 
   /** Returns whether the bitmap of a condition is kept, and is that of the rows as they are now. */
-  private isCurrent(condition: Condition): boolean {
+  isCurrent(condition: Condition): boolean {
     const kept = this.kept.get(condition.key)
     return kept !== undefined && kept.version === versionOf(condition)
   }
@@ -119,21 +138,25 @@ export class ConditionBitmaps {
   }
 
   /** Tests whether rows meet a condition; the test holds until a row changes. @throws KernelFull; IndexMissing */
-  testFor(condition: Condition): (slot: number) => boolean {
+  testFor(condition: Condition): Test {
     const kept = this.kept.get(condition.key)
-    if (kept === undefined || !this.isCurrent(condition)) return this.testOf(condition, this.amongOf(condition))
-    const { words } = this.store.kernel
-    return (slot) => ((words[(kept.bits >>> 2) + (slot >> 5)] >>> (slot & 31)) & 1) === 1
+    if (kept !== undefined && this.isCurrent(condition)) {
+      const { words } = this.store.kernel
+      return (slot) => ((words[(kept.bits >>> 2) + (slot >> 5)] >>> (slot & 31)) & 1) === 1
+    }
+    if ('either' in condition) return meetsOne(condition.either.map((conditions) => conditions.map((one) => this.testFor(one))))
+    return this.testOf(this.keptLeaf(condition))
   }
 
   /** Removes slots that do not meet a condition, in place; returns how many are left, in their order. */
   select(address: number, count: number, condition: Condition): number {
     const { kernel } = this.store
-    const kept = this.keptOf(condition)
+    if ('either' in condition && count > TESTED_MAX) return this.selectByUnion(address, count, condition)
+    const kept = 'either' in condition ? null : this.keptOf(condition)
     if (kept) return kernel.wasm.select(address, count, kept.bits, 0, address)
     const { words } = kernel
     const base = address >>> 2
-    const test = this.testOf(condition, this.amongOf(condition))
+    const test = this.testFor(condition)
     let left = 0
     for (let at = 0; at < count; at++) {
       const slot = words[base + at]
@@ -143,11 +166,23 @@ export class ConditionBitmaps {
     return left
   }
 
+  private selectByUnion(address: number, count: number, union: UnionCondition): number {
+    const { store } = this
+    const place = store.reserveBitmap()
+    try {
+      const rows = this.rowsOfUnion(union, place)
+      if (rows === null) throw new IndexMissing()
+      return store.kernel.wasm.select(address, count, rows.bits, 0, address)
+    } finally {
+      store.freeBitmap(place)
+    }
+  }
+
   /** Notes that a row is new or has another code in a column: sets its bits in the kept bitmaps. */
   noteChange(slot: number, column: number): void {
     const outdated: Kept[] = []
     for (const kept of this.keptOfColumn[column]) {
-      if (this.isOutdated(kept.condition, slot)) outdated.push(kept)
+      if (kept.alternatives.some((leaves) => leaves.some((leaf) => this.isOutdated(leaf.condition, slot)))) outdated.push(kept)
       else setBit(this.store, kept, slot, kept.test(slot))
     }
     for (const kept of outdated) this.drop(kept)
@@ -159,7 +194,9 @@ export class ConditionBitmaps {
 
   /** Notes that ranks of a column's texts have changed, or that texts have come between others. */
   noteRanks(column: number): void {
-    for (const kept of [...this.keptOfColumn[column]]) if (kept.condition.by === 'ranks') this.drop(kept)
+    const isRanked = ({ condition }: KeptLeaf) => condition.column === column && condition.by === 'ranks'
+    for (const kept of [...this.keptOfColumn[column]])
+      if (kept.alternatives.some((leaves) => leaves.some(isRanked))) this.drop(kept)
   }
 
   /** Frees the bitmaps that no list has used since `beforeMs`. */
@@ -168,10 +205,12 @@ export class ConditionBitmaps {
   }
 
   private drop(kept: Kept) {
-    const ofColumn = this.keptOfColumn[kept.condition.column]
-    ofColumn.splice(ofColumn.indexOf(kept), 1)
-    this.kept.delete(kept.condition.key)
-    this.codesBytes -= kept.among?.bytes ?? 0
+    for (const column of columnsOf(kept)) {
+      const ofColumn = this.keptOfColumn[column]
+      ofColumn.splice(ofColumn.indexOf(kept), 1)
+    }
+    this.kept.delete(kept.key)
+    this.codesBytes -= bytesOf(kept)
     this.store.freeBitmap(kept.bits)
   }
 
@@ -210,20 +249,35 @@ export class ConditionBitmaps {
     if (bits === null) return null
     let rows: Rows | null = null
     try {
-      rows = this.writer.make(condition, bits)
+      rows = 'either' in condition ? this.unions.make(condition, null, bits) : this.writer.make(condition, bits)
     } finally {
       if (rows === null) store.freeBitmap(bits)
     }
     if (rows === null) return null
-    const among = this.amongOf(condition)
-    const { among: _, referred: __, ...rest } = condition
-    const test = this.testOf(rest, among)
-    const version = versionOf(condition)
-    const kept = { condition: rest, among, version, bits, test, count: rows.count, usedMs: performance.now() }
-    this.codesBytes += among?.bytes ?? 0
-    this.kept.set(condition.key, kept)
-    this.keptOfColumn[condition.column].push(kept)
+    const alternatives = this.alternativesOf(condition)
+    const test = meetsOne(alternatives.map((leaves) => leaves.map((leaf) => this.testOf(leaf))))
+    const { key } = condition
+    const kept = { key, alternatives, version: versionOf(condition), bits, test, count: rows.count, usedMs: performance.now() }
+    this.codesBytes += bytesOf(kept)
+    this.kept.set(key, kept)
+    for (const column of columnsOf(kept)) this.keptOfColumn[column].push(kept)
     return kept
+  }
+
+  private alternativesOf(condition: Condition): KeptLeaf[][] {
+    if (!('either' in condition)) return [[this.keptLeaf(condition)]]
+    // Lists of conditions may have unions, too: of each of these, a row meets one alternative.
+    return condition.either.flatMap((conditions) =>
+      conditions.reduce<KeptLeaf[][]>(
+        (lists, one) => lists.flatMap((list) => this.alternativesOf(one).map((leaves) => [...list, ...leaves])),
+        [[]],
+      ),
+    )
+  }
+
+  private keptLeaf(condition: ColumnCondition): KeptLeaf {
+    const { among: _, referred: __, ...rest } = condition
+    return { condition: rest, among: this.amongOf(condition) }
   }
 
   /** Reserves a bitmap to keep. Null: the kernel has no memory for it, so the condition is evaluated without. */
@@ -243,7 +297,7 @@ export class ConditionBitmaps {
     return code >= codesEnd || (by === 'ranks' && code > 0 && (this.ranksOf(column)?.ranks[code] ?? 0) === 0)
   }
 
-  private amongOf({ column, among, referred }: Condition): CodeSet | null {
+  private amongOf({ column, among, referred }: ColumnCondition): CodeSet | null {
     if (referred !== null) return referred.ids()
     if (among === null) return null
     const texts = this.textCodesEnd(column)
@@ -251,7 +305,8 @@ export class ConditionBitmaps {
   }
 
   /** Returns a test of whether a row meets the condition, by its codes. */
-  private testOf({ column, by, least, greatest, isComplement }: KeptCondition, among: CodeSet | null) {
+  private testOf({ condition, among }: KeptLeaf): Test {
+    const { column, by, least, greatest, isComplement } = condition
     const { store } = this
     if (among !== null) return (slot: number) => among.has(store.codeAt(slot, column)) !== isComplement
     const ranked = by === 'ranks' ? this.ranksOf(column) : null
@@ -263,8 +318,27 @@ export class ConditionBitmaps {
   }
 }
 
-function versionOf({ referred }: Condition): string | null {
-  return referred === null ? null : referred.version
+/** Tests whether a row meets all of one of several lists. */
+function meetsOne(alternatives: readonly (readonly Test[])[]): Test {
+  const [first, ...others] = alternatives.map((tests): Test => {
+    const [one, ...more] = tests
+    return more.length === 0 ? one : (slot) => tests.every((test) => test(slot))
+  })
+  return others.length === 0 ? first : (slot) => first(slot) || others.some((test) => test(slot))
+}
+
+function versionOf(condition: Condition): string | null {
+  const versions = leavesOf(condition).flatMap(({ referred }) => referred?.version ?? [])
+  return versions.length === 0 ? null : versions.join(' ')
+}
+
+function columnsOf({ alternatives }: Kept): Set<number> {
+  return new Set(alternatives.flat().map(({ condition }) => condition.column))
+}
+
+/** Bytes of the codes of a kept bitmap. */
+function bytesOf({ alternatives }: Kept): number {
+  return alternatives.flat().reduce((sum, { among }) => sum + (among?.bytes ?? 0), 0)
 }
 
 function setBit({ kernel: { words } }: ColumnStore, kept: Kept, slot: number, isSet: boolean) {

@@ -5,7 +5,7 @@ import type { Sides } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
 import { type Code, compareCodes, operandOf } from './codes.ts'
 import { EMPTY_TEXT } from './dictionary.ts'
-import type { IdSet } from './idSet.ts'
+import type { Ids } from './idSet.ts'
 import type { IndexedBy } from './indexes.ts'
 import type { RowCodes } from './rowCodes.ts'
 
@@ -27,14 +27,24 @@ export interface ReferredRows {
   /** Stays the same while they are certainly the same rows. */
   readonly version: string
   /** Their ids. @throws KernelFull; IndexMissing */
-  ids(): IdSet
+  ids(): Ids
+}
+
+/** A condition on the values of a row: on one of them, or of a union. */
+export type Condition = ColumnCondition | UnionCondition
+
+/** A row meets all conditions of one of several lists. */
+export interface UnionCondition {
+  readonly either: readonly (readonly Condition[])[]
+  /** Names the condition among all of its table. */
+  readonly key: string
 }
 
 /**
  * A condition on the code, or rank, of a property: it is in a range, among some codes, or the id of a referred row; or, as a
  * complement, it is not.
  */
-export interface Condition {
+export interface ColumnCondition {
   readonly column: number
   readonly by: IndexedBy
   readonly least: Code
@@ -76,9 +86,19 @@ export interface KnownTexts {
   codesOf(filter: Filter): readonly number[] | null
 }
 
+/** Returns the conditions on columns of which a condition is made. */
+export function leavesOf(condition: Condition): readonly ColumnCondition[] {
+  return 'either' in condition ? condition.either.flat().flatMap(leavesOf) : [condition]
+}
+
+/** Names conditions. With their lengths, keys do not run into each other. */
+export function keyOf(conditions: readonly Condition[]): string {
+  return conditions.map(({ key }) => ` ${key.length} ${key}`).join('')
+}
+
 /** Returns the conditions of filters, with two ranges of one property joined; or the reason why codes cannot decide. */
-export function conditionsOf(table: Coded, filters: readonly Filter[], texts: KnownTexts): Condition[] | Reason {
-  const conditions: Condition[] = []
+export function conditionsOf(table: Coded, filters: readonly Filter[], texts: KnownTexts): ColumnCondition[] | Reason {
+  const conditions: ColumnCondition[] = []
   for (const filter of filters) {
     const condition = conditionOf(table, filter, texts)
     if (typeof condition === 'string') return condition
@@ -89,16 +109,16 @@ export function conditionsOf(table: Coded, filters: readonly Filter[], texts: Kn
   return conditions
 }
 
-function canIntersect(one: Condition, other: Condition): boolean {
+function canIntersect(one: ColumnCondition, other: ColumnCondition): boolean {
   return isRange(one) && isRange(other) && one.column === other.column && one.by === other.by
 }
 
 /** Returns whether it asks for a range of codes or ranks. */
-export function isRange({ among, referred, isComplement }: Condition): boolean {
+export function isRange({ among, referred, isComplement }: ColumnCondition): boolean {
   return among === null && referred === null && !isComplement
 }
 
-function intersection(one: Condition, other: Condition): Condition {
+function intersection(one: ColumnCondition, other: ColumnCondition): ColumnCondition {
   return {
     ...one,
     least: compareCodes(one.least, other.least) > 0 ? one.least : other.least,
@@ -108,7 +128,7 @@ function intersection(one: Condition, other: Condition): Condition {
   }
 }
 
-function conditionOf(table: Coded, filter: Filter, texts: KnownTexts): Condition | Reason {
+function conditionOf(table: Coded, filter: Filter, texts: KnownTexts): ColumnCondition | Reason {
   const { property, operator, value, anyOf } = filter
   const { kind } = property
   const { sides } = operator
@@ -145,7 +165,7 @@ function conditionOf(table: Coded, filter: Filter, texts: KnownTexts): Condition
 }
 
 /** Condition on rows without a value, or on those with one. */
-function noValue(column: number, kind: Kind, { equal }: Sides, key: string): Condition {
+function noValue(column: number, kind: Kind, { equal }: Sides, key: string): ColumnCondition {
   const least = kind.emptyIsNoValue ? EMPTY_TEXT + 1 : Number.NEGATIVE_INFINITY
   return {
     column,
@@ -167,7 +187,7 @@ function codesOf({ rowCodes }: Coded, column: number, kind: Kind, value: string 
   return code === null ? [] : [code]
 }
 
-type Range = Omit<Condition, 'key' | 'codesEnd'>
+type Range = Omit<ColumnCondition, 'key' | 'codesEnd'>
 
 function amongCodes(column: number, codes: readonly Code[]): Range {
   const least = codes[0] ?? Number.POSITIVE_INFINITY

@@ -1,5 +1,5 @@
 // Sets of the ids of rows, one bit for each id between the least and the greatest: what a condition on a reference is about.
-import type { CodeSet } from './codeSet.ts'
+import { type CodeSet, ENTRY_BYTES } from './codeSet.ts'
 import type { Code } from './codes.ts'
 import { type ColumnStore, ID } from './columnStore.ts'
 
@@ -29,7 +29,51 @@ export function idRangeOf(store: ColumnStore, other: number | null = null): IdRa
   return least >= ID_LEAST && bits <= Math.min(BITS_MAX, BITS_OF_SLOT * store.slots + BITS_SPARE) ? { base, bits } : null
 }
 
-export class IdSet implements CodeSet {
+/** Ids of rows. */
+export interface Ids extends CodeSet {
+  readonly count: number
+  /** The ids, ascending. */
+  each(): Iterable<number>
+  /** The ids as bits. */
+  toSet(): IdSet
+}
+
+/** A few ids. */
+export class FewIds implements Ids {
+  private readonly known: ReadonlySet<number>
+
+  /** `ids`: ascending, each once. */
+  constructor(
+    private readonly ids: readonly number[],
+    private readonly range: IdRange,
+  ) {
+    this.known = new Set(ids)
+  }
+
+  get bytes(): number {
+    return ENTRY_BYTES * this.ids.length
+  }
+
+  get count(): number {
+    return this.ids.length
+  }
+
+  has(code: Code): boolean {
+    return this.known.has(Number(code))
+  }
+
+  each(): readonly number[] {
+    return this.ids
+  }
+
+  toSet(): IdSet {
+    const set = IdSet.empty(this.range)
+    for (const id of this.ids) set.add(id)
+    return set
+  }
+}
+
+export class IdSet implements Ids {
   constructor(
     readonly base: number,
     /** Bits, as many as those of all words. */
@@ -62,7 +106,10 @@ export class IdSet implements CodeSet {
     return true
   }
 
-  /** The ids, ascending. */
+  toSet(): this {
+    return this
+  }
+
   *each(): Generator<number, void> {
     for (let at = 0; at < this.words.length; at++) {
       for (let left = this.words[at]; left !== 0; left &= left - 1) yield this.base + WORD * at + (31 - Math.clz32(left & -left))

@@ -11,6 +11,7 @@ interface VectorCalls {
   range64(column: number, slots: number, to: number, least: bigint, greatest: bigint): void
   and(one: number, other: number, to: number, bytes: number): number
   andNot(one: number, other: number, to: number, bytes: number): number
+  or(one: number, other: number, to: number, bytes: number): number
   countBoth(one: number, other: number, bytes: number): number
 }
 
@@ -129,10 +130,11 @@ function sizeOf(bytes: number): number {
 
 /** The calls of simd.wat for processors without vectors. */
 function callsWithoutVectors(words: Int32Array): VectorCalls {
-  const combine = (one: number, other: number, to: number | null, bytes: number, flip: number): number => {
+  // A union is the complement of what is in none of two bitmaps.
+  const combine = (one: number, other: number, to: number | null, bytes: number, flip: number, flipAll = 0): number => {
     let count = 0
     for (let at = 0; at < bytes; at += 4) {
-      const bits = words[(one + at) >>> 2] & (words[(other + at) >>> 2] ^ flip)
+      const bits = ((words[(one + at) >>> 2] ^ flipAll) & (words[(other + at) >>> 2] ^ flip)) ^ flipAll
       if (to !== null) words[(to + at) >>> 2] = bits
       count += bitsOf(bits)
     }
@@ -156,6 +158,7 @@ function callsWithoutVectors(words: Int32Array): VectorCalls {
     },
     and: (one, other, to, bytes) => combine(one, other, to, bytes, 0),
     andNot: (one, other, to, bytes) => combine(one, other, to, bytes, -1),
+    or: (one, other, to, bytes) => combine(one, other, to, bytes, -1, -1),
     countBoth: (one, other, bytes) => combine(one, other, null, bytes, 0),
   }
 }

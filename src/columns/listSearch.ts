@@ -10,6 +10,7 @@ import type { Coded, Condition, Reason } from './conditions.ts'
 import { FoundRows } from './foundPage.ts'
 import { type IndexedBy, type Indexes, IndexMissing } from './indexes.ts'
 import { KernelFull } from './kernel.ts'
+import { NARROW_MAX, type Narrowed, type Source } from './narrowRows.ts'
 import { compareTo, isOneIndex, type PageKey, pageKeysOf, sortedPage, targetsOf } from './pageKeys.ts'
 import { GATHERED_BYTES, GATHERED_MAX, PageSearch, type Range, type Way } from './pageSearch.ts'
 import { RowsWithRelated, type TableLookUp } from './relatedFields.ts'
@@ -17,9 +18,6 @@ import type { UncodedValues } from './rowCodes.ts'
 import type { TableConditions } from './tableConditions.ts'
 import { NO_TABLES, type Tables } from './tables.ts'
 import type { TableTexts } from './tableTexts.ts'
-
-/** Maximum rows of a part of an index that are tested one by one instead of by bitmaps. */
-const NARROW_MAX = 32_768
 
 /** A page, and how it was found. */
 export interface FoundPage {
@@ -106,12 +104,13 @@ export class ListSearch {
   /** Finds the rows of a page; null: an index is missing. */
   private findSlots(conditions: readonly Condition[], keys: readonly PageKey[], place: PagePlace): FoundSlots | null {
     const { bitmaps, store } = this.parts
-    const slices = conditions.map((condition) => bitmaps.sliceOf(condition))
-    const [least = null] = slices.filter((slice) => slice !== null).sort((one, other) => one.count - other.count)
+    const sources = conditions.map((condition) => bitmaps.narrow.sourceOf(condition))
+    const [least = null] = sources.filter((source) => source !== null).sort((one, other) => one.count - other.count)
     if (least !== null && least.count <= NARROW_MAX) {
-      const others = conditions.filter((_, at) => slices[at] !== least)
-      return this.findNarrow(least, others, keys, place)
+      const others = conditions.filter((_, at) => sources[at] !== least)
+      return this.findNarrow({ source: least, others }, keys, place)
     }
+    const slices = sources.map(onlySliceOf)
     const within = isOneIndex(keys) ? (slices.find((slice) => slice !== null && isOf(slice, keys[0])) ?? null) : null
     // All rows of a part of the index: their numbers tell where the page is.
     const isSlice = conditions.length === 1 && within !== null && 'range' in place
@@ -128,19 +127,15 @@ export class ListSearch {
     return slots && { total: rows.count, slots, way: search.way }
   }
 
-  /** Finds rows in a small part of an index, by testing its rows against the other conditions. */
-  private findNarrow(slice: Slice, others: readonly Condition[], keys: readonly PageKey[], place: PagePlace): FoundSlots | null {
+  /** Finds rows in small parts of indexes, by testing their rows against the other conditions. */
+  private findNarrow(narrowed: Narrowed, keys: readonly PageKey[], place: PagePlace): FoundSlots | null {
     const { bitmaps, store } = this.parts
     const { words } = store.kernel
     const base = this.narrow >>> 2
-    let count = 0
-    slice.index.eachRun(slice.from.place, slice.to.place, (address, slots) => {
-      words.copyWithin(base + count, address >>> 2, (address >>> 2) + slots)
-      count += slots
-    })
-    for (const condition of others) count = bitmaps.select(this.narrow, count, condition)
+    const count = bitmaps.narrow.gather(narrowed, this.narrow)
     const slots = words.subarray(base, base + count)
-    const isSorted = isOneIndex(keys) && isOf(slice, keys[0])
+    const slice = onlySliceOf(narrowed.source)
+    const isSorted = slice !== null && isOneIndex(keys) && isOf(slice, keys[0])
     if (!isSorted && count > GATHERED_MAX) return this.findWide(bitmaps.bitmapOf(this.narrow, count), keys, place, null)
     if (!isSorted && 'range' in place) {
       const { from, end } = clipped(place.range, count)
@@ -158,6 +153,12 @@ export class ListSearch {
     if (by === 'codes') return new ColumnOrder(store, column, null)
     return texts.isOrdered(column) ? new ColumnOrder(store, column, texts.ranksOf(column)) : null
   }
+}
+
+/** Returns the part of an index that has all rows of a source; null: several have. */
+function onlySliceOf(source: Source | null): Slice | null {
+  const [slice, ...others] = source?.slices ?? []
+  return slice === undefined || others.length > 0 ? null : slice
 }
 
 /** Returns the range of row numbers next to a position. */

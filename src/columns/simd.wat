@@ -94,6 +94,20 @@
       (br_if $next (i32.ne (local.get $one) (local.get $end))))
     (call $sum (local.get $counts)))
 
+  ;; Writes the bits that one of the bitmaps has, and gives their number. `to` may be one of them.
+  (func (export "or") (param $one i32) (param $other i32) (param $to i32) (param $bytes i32) (result i32)
+    (local $end i32) (local $bits v128) (local $counts v128)
+    (local.set $end (i32.add (local.get $one) (local.get $bytes)))
+    (loop $next
+      (local.set $bits (v128.or (v128.load (local.get $one)) (v128.load (local.get $other))))
+      (v128.store (local.get $to) (local.get $bits))
+      (local.set $counts (i32x4.add (local.get $counts) (call $counts (local.get $bits))))
+      (local.set $one (i32.add (local.get $one) (i32.const 16)))
+      (local.set $other (i32.add (local.get $other) (i32.const 16)))
+      (local.set $to (i32.add (local.get $to) (i32.const 16)))
+      (br_if $next (i32.ne (local.get $one) (local.get $end))))
+    (call $sum (local.get $counts)))
+
   ;; How many bits both bitmaps have; writes nothing.
   (func (export "countBoth") (param $one i32) (param $other i32) (param $bytes i32) (result i32)
     (local $end i32) (local $counts v128)

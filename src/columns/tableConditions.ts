@@ -4,8 +4,19 @@ import { isOfOtherRows, matchesNone } from '../model/query.ts'
 import { ChainSearch } from './chainRows.ts'
 import type { ColumnStore } from './columnStore.ts'
 import type { ConditionBitmaps } from './conditionBitmaps.ts'
-import { type Coded, type Condition, conditionsOf, type KnownTexts, type Reason, type ReferredRows } from './conditions.ts'
-import { type IdRange, IdSet, idRangeOf } from './idSet.ts'
+import {
+  type Coded,
+  type ColumnCondition,
+  type Condition,
+  conditionsOf,
+  type KnownTexts,
+  keyOf,
+  leavesOf,
+  type Reason,
+  type ReferredRows,
+  type UnionCondition,
+} from './conditions.ts'
+import { FewIds, type IdRange, IdSet, type Ids, idRangeOf } from './idSet.ts'
 import { type Indexes, IndexMissing } from './indexes.ts'
 import { filterBehind } from './pathFilters.ts'
 import type { TableChanges } from './tableChanges.ts'
@@ -34,11 +45,16 @@ export class TableConditions implements RowConditions {
   /** Returns the conditions of filters; or why codes cannot decide. They hold until this or another table changes. */
   of(filters: readonly Filter[], tables: Tables): Condition[] | Reason {
     const { coded, texts } = this.parts
-    if (!filters.some(isOfOtherRows)) return conditionsOf(coded, filters, texts)
+    if (!filters.some((filter) => filter.either || isOfOtherRows(filter))) return conditionsOf(coded, filters, texts)
     const own: Filter[] = []
+    const unions: Filter[] = []
     const chains: Filter[] = []
     const paths: PathFilters[] = []
     for (const filter of filters) {
+      if (filter.either) {
+        unions.push(filter)
+        continue
+      }
       const { related } = filter.property
       if (related === null) {
         if (filter.operator.isChain) chains.push(filter)
@@ -52,15 +68,31 @@ export class TableConditions implements RowConditions {
     }
     const conditions = conditionsOf(coded, own, texts)
     if (typeof conditions === 'string') return conditions
-    const others = [...chains.map((chain) => this.ofChain(chain, tables)), ...paths.map((path) => this.ofPath(path, tables))]
+    const others = [
+      ...chains.map((chain) => this.ofChain(chain, tables)),
+      ...paths.map((path) => this.ofPath(path, tables)),
+      ...unions.map((union) => this.ofUnion(union, tables)),
+    ]
+    const all: Condition[] = conditions
     for (const other of others) {
       if (typeof other === 'string') return other
-      conditions.push(other)
+      all.push(other)
     }
-    return conditions
+    return all
   }
 
-  private ofChain({ property, value, chain }: Filter, tables: Tables): Condition | Reason {
+  private ofUnion({ either = [] }: Filter, tables: Tables): UnionCondition | Reason {
+    const alternatives: Condition[][] = []
+    for (const filters of either) {
+      const own = this.of(filters, tables)
+      if (typeof own === 'string') return own
+      alternatives.push(own)
+    }
+    const keys = alternatives.map((own) => ` ${own.length}${keyOf(own)}`)
+    return { either: alternatives, key: `either${keys.join('')}` }
+  }
+
+  private ofChain({ property, value, chain }: Filter, tables: Tables): ColumnCondition | Reason {
     const { coded, store } = this.parts
     if (!chain) throw new Error(`a chain of ${property.name} without its rows`)
     const column = coded.entity.properties.indexOf(property)
@@ -76,7 +108,7 @@ export class TableConditions implements RowConditions {
     return referring(column, rows, false)
   }
 
-  private ofPath({ reference, view, filters }: PathFilters, tables: Tables): Condition | Reason {
+  private ofPath({ reference, view, filters }: PathFilters, tables: Tables): ColumnCondition | Reason {
     const { coded } = this.parts
     const column = coded.entity.properties.indexOf(reference)
     if (coded.uncoded[column] > 0) return 'values'
@@ -103,7 +135,7 @@ export class TableConditions implements RowConditions {
 }
 
 /** The condition that a reference names one of these rows; or, if it is a complement, none of them. */
-function referring(column: number, rows: ReferredRows, isComplement: boolean): Condition {
+function referring(column: number, rows: ReferredRows, isComplement: boolean): ColumnCondition {
   return {
     column,
     by: 'codes',
@@ -117,16 +149,11 @@ function referring(column: number, rows: ReferredRows, isComplement: boolean): C
   }
 }
 
-/** Names conditions. With their lengths, keys do not run into each other. */
-function keyOf(conditions: readonly Condition[]): string {
-  return conditions.map(({ key }) => ` ${key.length} ${key}`).join('')
-}
-
 /** Rows that meet some conditions, and, if there are others, not all of these. */
 class ConditionRows implements ReferredRows {
   readonly key: string
   readonly version: string
-  private found: IdSet | null = null
+  private found: Ids | null = null
 
   constructor(
     private readonly parts: ConditionParts,
@@ -140,13 +167,21 @@ class ConditionRows implements ReferredRows {
   }
 
   /** @throws KernelFull; IndexMissing */
-  ids(): IdSet {
+  ids(): Ids {
     this.found ??= this.find()
     return this.found
   }
 
-  private find(): IdSet {
+  private find(): Ids {
     const { store, bitmaps } = this.parts
+    const few = this.unmet.length === 0 ? bitmaps.slotsOf(this.met) : null
+    if (few !== null) {
+      const ids = Array.from(few, (slot) => store.idAt(slot))
+      return new FewIds(
+        ids.sort((one, other) => one - other),
+        this.range,
+      )
+    }
     // Bitmaps of its own: the table may be the one that asks.
     const places = [store.reserveBitmap(), store.reserveBitmap(), store.reserveBitmap()] as const
     try {
@@ -176,7 +211,7 @@ interface ChainTop {
 class ChainRows implements ReferredRows {
   readonly key: string
   readonly version: string
-  private found: IdSet | null = null
+  private found: Ids | null = null
 
   constructor(
     private readonly parts: ConditionParts,
@@ -188,7 +223,7 @@ class ChainRows implements ReferredRows {
   }
 
   /** @throws KernelFull; IndexMissing */
-  ids(): IdSet {
+  ids(): Ids {
     this.found ??= this.find()
     return this.found
   }
@@ -212,6 +247,7 @@ class ChainRows implements ReferredRows {
 
 /** Stays the same while the rows that meet some conditions do, and the values of a column. */
 function versionOf({ changes }: ConditionParts, conditions: readonly Condition[], ...columns: readonly number[]): string {
-  const own = changes.versionOf([...columns, ...conditions.map(({ column }) => column)])
-  return [own, ...conditions.flatMap(({ referred }) => referred?.version ?? [])].join(' ')
+  const leaves = conditions.flatMap(leavesOf)
+  const own = changes.versionOf([...columns, ...leaves.map(({ column }) => column)])
+  return [own, ...leaves.flatMap(({ referred }) => referred?.version ?? [])].join(' ')
 }

@@ -2,7 +2,7 @@
 import type { Entity, Projection, Property } from '../model/entity.ts'
 import type { Caller } from '../model/key.ts'
 import { isText } from '../model/kinds.ts'
-import type { Filter, FiltersAndSorts, Seek } from '../model/query.ts'
+import { type Filter, type FiltersAndSorts, type Seek, withoutUnions } from '../model/query.ts'
 import type { Reader } from './collation.ts'
 import type { KnownTexts, TextBound } from './conditions.ts'
 import type { Dictionary } from './dictionary.ts'
@@ -90,7 +90,7 @@ export class TableTexts implements KnownTexts {
       const text = seek?.position[index] ?? null
       if (isText(property.kind.name)) this.prepareOrder(this.columnOf(property), text, waits)
     }
-    for (const filter of filters) {
+    for (const filter of withoutUnions(filters)) {
       const column = this.columnOf(filter.property)
       if (isOrdered(filter)) this.prepareOrder(column, filter.property.kind.printFilter(filter.value as string), waits)
       const search = filter.operator.folded && this.foldedOf(column).prepare(filter, run)

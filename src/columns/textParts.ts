@@ -1,7 +1,7 @@
 // Parts of a list or summary by the tables whose texts they are about: its own, and those to which its paths lead.
 import type { Filter, Property } from '../model/entity.ts'
 import type { Caller } from '../model/key.ts'
-import { isOfOtherRows } from '../model/query.ts'
+import { isOfOtherRows, withoutUnions } from '../model/query.ts'
 import { filterBehind } from './pathFilters.ts'
 import type { Prepared, TableTexts } from './tableTexts.ts'
 
@@ -59,7 +59,7 @@ class TextsOfTables {
    */
   add(table: TableOfTexts, filters: readonly Filter[], compared: readonly Property[], shown: Property | null = null) {
     const part = this.of(table)
-    for (const filter of filters) {
+    for (const filter of withoutUnions(filters)) {
       const { property, chain } = filter
       if (property.related === null) part.filters.push(filter)
       else this.addBehind(property, [filterBehind(filter)], [], null)

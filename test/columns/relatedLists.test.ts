@@ -3,7 +3,8 @@ import type postgres from 'postgres'
 import { BitmapWriter } from '../../src/columns/bitmapWriter.ts'
 import { ChainSearch } from '../../src/columns/chainRows.ts'
 import { ConditionBitmaps } from '../../src/columns/conditionBitmaps.ts'
-import type { Condition } from '../../src/columns/conditions.ts'
+import type { ColumnCondition } from '../../src/columns/conditions.ts'
+import { NarrowRows } from '../../src/columns/narrowRows.ts'
 import { Database } from '../../src/execute/database.ts'
 import type { Property } from '../../src/model/entity.ts'
 import { project } from '../../src/model/entity.ts'
@@ -109,12 +110,14 @@ test('Each way to find rows behind references is taken, and finds what PostgreSQ
     .filter(([boss]) => people.rows.row(Number(boss)))
     .sort(([, one], [, other]) => other.length - one.length)[0] as [string, unknown]
   const [leaf] = people.rows.rows.find((row) => !idsByBoss.has(row[0] as string)) as [string]
-  const bitmaps = spies(ConditionBitmaps.prototype, ['sliceOfOne', 'keptOf'])
+  const bitmaps = spies(ConditionBitmaps.prototype, ['keptOf'])
+  const narrow = spies(NarrowRows.prototype, ['slicesOfReferred'])
   const writers = spies(BitmapWriter.prototype, ['writeSlices', 'passReferring'])
   const chains = spies(ChainSearch.prototype, ['findByLevels', 'findByPass'])
   const queries = [
     `PersonId.Id=${leaf}`,
     `PersonId.Id[]=${leaf}&PersonId.Id[]=${top}`,
+    `PersonId[]=${leaf}&PersonId[]=${top}`,
     'PersonId.Amount=%3E10&PersonId.SiteId.Open=true',
     'PersonId.Amount=!=10',
     'PersonId.SiteId.Label=',
@@ -135,15 +138,15 @@ test('Each way to find rows behind references is taken, and finds what PostgreSQ
   }
   expect(writers.writeSlices).toHaveBeenCalled()
   expect(writers.passReferring).toHaveBeenCalled()
-  expect(bitmaps.sliceOfOne.mock.results.some(({ value }) => value !== null)).toBe(true)
+  expect(narrow.slicesOfReferred.mock.results.some(({ value }) => value !== null)).toBe(true)
   const kept = bitmaps.keptOf.mock.calls.filter(
-    ([condition], at) => (condition as Condition).referred && bitmaps.keptOf.mock.results[at]?.value,
+    ([condition], at) => (condition as ColumnCondition).referred && bitmaps.keptOf.mock.results[at]?.value,
   )
   expect(kept.length).toBeGreaterThan(5)
   expect(chains.findByLevels.mock.results.some(({ value }) => value === null)).toBe(true)
   expect(chains.findByLevels.mock.results.some(({ value }) => value !== null)).toBe(true)
   expect(chains.findByPass).toHaveBeenCalled()
-  for (const spy of [...Object.values(bitmaps), ...Object.values(writers), ...Object.values(chains)]) spy.mockRestore()
+  for (const spy of [bitmaps, narrow, writers, chains].flatMap((one) => Object.values(one))) spy.mockRestore()
 }, 300_000)
 
 /** Counts calls of methods, which do what they did. */

@@ -4,7 +4,7 @@ import { type Code, compareCodes } from '../../src/columns/codes.ts'
 import { compareTargets, type Target } from '../../src/columns/columnOrder.ts'
 import type { ColumnStore } from '../../src/columns/columnStore.ts'
 import type { ColumnTable } from '../../src/columns/columnTable.ts'
-import type { Condition } from '../../src/columns/conditions.ts'
+import type { ColumnCondition } from '../../src/columns/conditions.ts'
 import { LEAF_SLOTS, type SortedIndex } from '../../src/columns/sortedIndex.ts'
 import type { TableTexts } from '../../src/columns/tableTexts.ts'
 
@@ -25,9 +25,13 @@ interface Inside {
   }
 }
 
-interface Kept {
-  readonly condition: Omit<Condition, 'among'>
+interface KeptLeaf {
+  readonly condition: Omit<ColumnCondition, 'among'>
   readonly among: CodeSet | null
+}
+
+interface Kept {
+  readonly alternatives: readonly (readonly KeptLeaf[])[]
   readonly bits: number
   readonly count: number
 }
@@ -74,8 +78,8 @@ export function faultsOf(table: ColumnTable): string[] {
   }
   for (const [key, kept] of bitmaps.kept) {
     const { bits, count } = kept
-    const test = testOf(store, texts, kept)
-    const expected = live.filter(test)
+    const alternatives = kept.alternatives.map((leaves) => leaves.map((leaf) => testOf(store, texts, leaf)))
+    const expected = live.filter((slot) => alternatives.some((tests) => tests.every((test) => test(slot))))
     const fault = faultOfBits(store, bits, expected)
     if (fault) faults.push(`the bitmap of ${key} ${fault}`)
     if (count !== expected.length) faults.push(`the bitmap of ${key} counts ${count}, not ${expected.length}`)
@@ -141,7 +145,7 @@ function keyOf(store: ColumnStore, texts: TableTexts, column: number, byRank: bo
   return byRank && !Number.isNaN(code as number) ? (texts.ranksOf(column)?.ranks[Number(code)] as number) : code
 }
 
-function testOf(store: ColumnStore, texts: TableTexts, { condition, among }: Kept): (slot: number) => boolean {
+function testOf(store: ColumnStore, texts: TableTexts, { condition, among }: KeptLeaf): (slot: number) => boolean {
   const { column, by, least, greatest, isComplement } = condition
   return (slot) => {
     const key = keyOf(store, texts, column, by === 'ranks', slot)
