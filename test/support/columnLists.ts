@@ -5,7 +5,7 @@ import type { FoundPage } from '../../src/columns/listSearch.ts'
 import type { Way } from '../../src/columns/pageSearch.ts'
 import { isSurelyFolded } from '../../src/model/fold.ts'
 import { JsonWriter } from '../../src/model/jsonWriter.ts'
-import type { FiltersAndSorts, ListQuery } from '../../src/model/query.ts'
+import { type Filter, type FiltersAndSorts, type ListQuery, withoutUnions } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { wholeView } from '../../src/model/view.ts'
 import { rowWriter } from '../../src/respond/json.ts'
@@ -35,7 +35,7 @@ export async function findList(columns: ColumnTable, query: ListQuery, isPatient
 
 /** Returns whether only PostgreSQL knows how an operand is folded. */
 export function isUnsure({ filters }: Pick<ListQuery, 'filters'>): boolean {
-  return filters.some(({ operator, value }) => operator.folded !== null && !isSurelyFolded(value as string))
+  return withoutUnions(filters).some(({ operator, value }) => operator.folded !== null && !isSurelyFolded(value as string))
 }
 
 /** What differs between random lists of columns and those of the table; they are counted by their ways. */
@@ -115,8 +115,14 @@ export class ListComparison {
 }
 
 function shown({ filters, sorts }: FiltersAndSorts): string {
-  const where = filters.map(({ property, operator, value }) => `${property.name}${operator.sign}${value}`).join(' & ')
-  return `${where} by ${sorts.map(({ property, descending }) => `${descending ? '-' : ''}${property.name}`).join()}`
+  return `${shownFilters(filters)} by ${sorts.map(({ property, descending }) => `${descending ? '-' : ''}${property.name}`).join()}`
+}
+
+function shownFilters(filters: readonly Filter[]): string {
+  const shown = filters.map(({ property, operator, value, either }) =>
+    either ? `(${either.map(shownFilters).join(' or ')})` : `${property.name}${operator.sign}${value}`,
+  )
+  return shown.join(' & ')
 }
 
 /** A row of the page that is not the table's, as PostgreSQL prints it or as JSON; null: there is none. */

@@ -5,7 +5,7 @@ import type { FoundPage } from '../../src/columns/listSearch.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import { isText } from '../../src/model/kinds.ts'
 import type { Filter, FiltersAndSorts, ListQuery, Seek, Sort } from '../../src/model/query.ts'
-import { order } from '../../src/model/query.ts'
+import { order, unionFilter, withoutUnions } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { codeUnitTexts, copyBytes } from './codeUnitOrder.ts'
 import { compareCodes, compareOf, compilePredicate } from './predicate.ts'
@@ -209,13 +209,22 @@ export class RandomTable {
     return this.byId.get(this.random.pick(this.ids)) as Row
   }
 
-  /** Draws filters whose operands are near values of rows. */
+  /** Draws filters whose operands are near values of rows; sometimes one is a union. */
   filters(): Filter[] {
-    return this.random.times(3, () => {
-      const place = this.random.below(this.entity.properties.length)
-      const near = () => this.someRow()[place] ?? null
-      return randomFilter(this.entity, this.propertyAt(place), this.random, near)
-    })
+    const filters = this.random.times(3, () => this.filter())
+    return this.random.chance(20) ? [...filters, this.union()] : filters
+  }
+
+  private filter(): Filter {
+    const place = this.random.below(this.entity.properties.length)
+    const near = () => this.someRow()[place] ?? null
+    return randomFilter(this.entity, this.propertyAt(place), this.random, near)
+  }
+
+  private union(): Filter {
+    const { random } = this
+    const alternative = () => Array.from({ length: random.pick([1, 1, 2, 3]) }, () => this.filter())
+    return unionFilter(this.entity, Array.from({ length: random.pick([2, 2, 3, 5]) }, alternative))
   }
 
   sorts(): Sort[] {
@@ -240,7 +249,11 @@ export class RandomTable {
   }
 
   private matching(filters: readonly Filter[]): Matches {
-    const tests = filters.map((filter) => compilePredicate(this.entity, [filter]) ?? this.textTest(filter))
+    const tests = filters.map((filter) => {
+      const alternatives = filter.either?.map((own) => this.matching(own))
+      if (alternatives) return (row: Row) => alternatives.some((test) => test(row))
+      return compilePredicate(this.entity, [filter]) ?? this.textTest(filter)
+    })
     return (row) => tests.every((test) => test(row))
   }
 
@@ -262,7 +275,7 @@ export class RandomTable {
   hasUncoded({ filters, sorts, seek }: FiltersAndSorts & { seek?: Seek | null }): boolean {
     const odd = Object.values(uncoded).flat()
     if (seek?.position.some((value) => odd.includes(value ?? ''))) return true
-    const asked = [...filters, ...sorts].map(({ property }) => this.entity.properties.indexOf(property))
+    const asked = [...withoutUnions(filters), ...sorts].map(({ property }) => this.entity.properties.indexOf(property))
     const numbers = asked.filter((place) => !isText(this.propertyAt(place).kind.name))
     return numbers.length > 0 && this.rows.some((row) => numbers.some((place) => odd.includes(row[place] ?? '')))
   }
