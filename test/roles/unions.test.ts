@@ -95,7 +95,7 @@ describe('who may change one value of a rule reads both, in each row that she ma
     [
       'rows are read by another variable',
       ['role a', CHANGES, '  read Absences?EmployeeId={me.ManagerId}'],
-      'must be able to read the row: add EmployeeId={me.ManagerId}',
+      'must be able to read both',
     ],
   ])('%s', (_name, lines, message) => refuses(lines, message))
 

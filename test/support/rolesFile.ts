@@ -15,6 +15,7 @@ role     manager   when Employees?ManagerId={me.Id}        # a list that has a r
   update Absences?EmployeeId.ManagerId={me.Id}&Status=Requested&fields=Status becomes Status[]=Approved&Status[]=Declined
 
 role     hr        when {groups} has hr
+  read   Companies
   read   Employees
   write  Employees
 
