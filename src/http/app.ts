@@ -4,7 +4,10 @@ import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { count, seriesOf } from '../metrics/counts.ts'
 import type { GrantedRights, Verb } from '../model/access.ts'
+import type { Entity } from '../model/entity.ts'
+import { baseOf } from '../model/namedView.ts'
 import { suggest } from '../model/nearest.ts'
+import { withRightsOfNow } from '../operations/momentRights.ts'
 import { requireRight } from '../operations/resourceRequest.ts'
 import { faultPage } from '../pages/errorPages.ts'
 import { readPieces } from '../parse/body.ts'
@@ -138,9 +141,16 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
     if (!isConfirmed) throw unconfirmed(refusal)
     if (principal === null) throw unauthorized(request, parts.admission, refusal)
   }
-  const rights = principal === null ? null : principal.rightsNow()
-  const answerWith = (known: GrantedRights | null) => answerByRights(parts, router, call, known)
-  return rights instanceof Promise ? rights.then(answerWith) : answerWith(rights)
+  const answerWith = (rights: GrantedRights | null) => answerByRights(parts, router, call, rights)
+  if (principal === null) return answerWith(null)
+  if (!principal.isPerson) return answerWith(principal.rightsNow() as GrantedRights)
+  return withRightsOfNow(() => principal.rightsNow(listedBy(call)), answerWith)
+}
+
+/** Returns the entity whose rows a request is about to list. */
+function listedBy({ request: { method }, location }: Call): readonly Entity[] {
+  const entity = location?.endpoint.entity ?? null
+  return entity !== null && location?.id === '' && (method === 'GET' || method === 'HEAD') ? [baseOf(entity)] : []
 }
 
 /** Answers a request whose key has these rights; null: it has no key, and needs none. */

@@ -76,13 +76,11 @@ export class QuestionQueue {
     return group.waiting.answer.promise
   }
 
-  /** Returns the version of copies that are of one moment; null if they are not, or if one is unusable. */
-  versionOf(copies: readonly TableCopy[]): Version | null {
-    const [first] = copies
-    if (copies.length === 1 && first) return first.unusable === null ? first.version : null
+  /** Returns the version of a `part` of copies that are of one moment; null if they are not, or if one is unusable. */
+  versionOf(copies: readonly TableCopy[], part: readonly TableCopy[] = copies): Version | null {
     if (copies.some(isUnusable)) return null
-    const versions = versionsOf(copies)
-    return this.groups.get(keyOf(copies))?.versions === versions ? versions : null
+    if (copies.length > 1 && this.groups.get(keyOf(copies))?.versions !== versionsOf(copies)) return null
+    return part.length === 1 ? (part[0] as TableCopy).version : versionsOf(part)
   }
 
   private addGroup(key: Version): Group {

@@ -149,11 +149,11 @@ export class TableCopies {
   }
 
   /**
-   * Returns the version of copies that are of one moment; null if they are not, or if one is unusable. Lists are found, and
-   * responses cached, in the turn of the event loop in which this is called.
+   * Returns the version of a `part` of copies that are of one moment, by default of all; null if they are not, or if one is
+   * unusable. Lists are found, and responses cached, in the turn of the event loop in which this is called.
    */
-  versionOf(copies: readonly TableCopy[]): Version | null {
-    return this.queue.versionOf(copies)
+  versionOf(copies: readonly TableCopy[], part: readonly TableCopy[] = copies): Version | null {
+    return this.queue.versionOf(copies, part)
   }
 
   /** Starts to load a table that has no copy. */

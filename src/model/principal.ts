@@ -1,5 +1,6 @@
 // Who sends a request: an API key, or a person with a token.
 import type { GrantedRights } from './access.ts'
+import type { Entity } from './entity.ts'
 
 /** A client to charge. `low` and `high`: 64 bits for the shared table, where `low` is never 0. `text`: its name in Redis. */
 export interface Client {
@@ -19,6 +20,9 @@ export interface Principal {
   readonly ownTable: string | null
   /** True for a person, to whom RATE_LIMITS_PERSONS apply. */
   readonly isPerson: boolean
-  /** Returns the rights as they are now. Those of a person follow from rows. @throws ApiError if these cannot be read */
-  rightsNow(): GrantedRights | Promise<GrantedRights>
+  /**
+   * Returns the rights as they are now. Those of a person follow from rows. `reads`: entities that the request is about to list,
+   * so that their rows and those of the rights are read as of one moment. @throws ApiError if they cannot be read
+   */
+  rightsNow(reads?: readonly Entity[]): GrantedRights | Promise<GrantedRights>
 }

@@ -1,11 +1,8 @@
 // Lists of one entity: from the response cache, the copy in memory, or the database; 304 for unchanged pages. Spec 4.2.
 import type { ColumnTable } from '../columns/columnTable.ts'
-import type { Tables } from '../columns/tables.ts'
 import { compileList } from '../compile/list.ts'
 import { ApiError } from '../errors.ts'
 import { Abandoned } from '../execute/listReads.ts'
-import type { TableCopies } from '../memory/tableCopies.ts'
-import type { TableCopy } from '../memory/tableCopy.ts'
 import { countDatabaseList, countKeptList, countMemoryList } from '../metrics/counts.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { type Conditions, hasWeakly } from '../model/entityTag.ts'
@@ -16,10 +13,8 @@ import { parseConditions } from '../parse/headers.ts'
 import { parseList } from '../parse/list.ts'
 import { respondPage } from '../respond/page.ts'
 import { NO_STORE, type Reply } from '../respond/reply.ts'
+import { neededCopies } from './neededCopies.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
-
-/** Maximum attempts to learn the order of new texts, or to bring copies to one moment, before the database answers. */
-const ATTEMPTS_MAX = 3
 
 /** Why the database answers a list or a summary. */
 export type Reason = Parameters<typeof countDatabaseList>[0]
@@ -35,16 +30,17 @@ export async function pageList(view: View, parts: ResourceParts, call: ResourceR
   const cachedTables = memory.responses.tablesOf(target)
   const parsed = cachedTables === null ? parse() : null
   const tables = cachedTables ?? tablesOfList(view, parsed as ListQuery)
-  const copies = memory.allOf(tables)
+  const copies = neededCopies(memory, tables, call.rights)
   if (copies === null) {
     const query = parsed ?? parse()
     for (const table of tables) memory.load(table)
     return pageFromDatabase(view, parts, call, query, 'noCopy')
   }
-  await memory.refresh(copies)
+  await copies.refresh()
   // Copies that were lost, or are behind, have no version, so no cached response.
-  const cached = memory.responses.get(target, memory.versionOf(copies))
+  const cached = memory.responses.get(target, copies.version)
   if (cached !== null) {
+    copies.requireRights()
     countKeptList()
     return cached
   }
@@ -54,15 +50,15 @@ export async function pageList(view: View, parts: ResourceParts, call: ResourceR
     await turn
     if (call.request.signal.aborted) throw new Abandoned()
   }
-  const others = tablesIn(copies)
-  const prepare = (table: ColumnTable) => table.prepare(query, call, others)
-  const wait = (attempt: number) => waitFor(memory, copies, prepare, attempt)
+  const prepare = (table: ColumnTable) => table.prepare(query, call, copies.tables)
+  const wait = (attempt: number) => copies.waitFor(prepare, attempt)
   for (let attempt = 1, waiting = wait(attempt); waiting; waiting = wait(++attempt)) await waiting
   // No `await` from here on: the answer is stored for the state of the copies that `find` reads.
-  const version = memory.versionOf(copies)
-  if (version === null) return pageFromDatabase(view, parts, call, query, reasonOf(copies))
+  const { version } = copies
+  if (version === null) return pageFromDatabase(view, parts, call, query, copies.reason)
+  copies.requireRights()
   const startMs = performance.now()
-  const found = ownOf(copies).columns.lists.find(query, others)
+  const found = copies.table.lists.find(query, copies.tables)
   memory.slices.note(performance.now() - startMs)
   if (typeof found === 'string') return pageFromDatabase(view, parts, call, query, found)
   countMemoryList(found.way)
@@ -81,46 +77,10 @@ export function tablesOf({ whole }: View, filters: readonly Filter[], properties
   return others.length === 0 ? [whole] : [whole, ...others.filter((other) => other !== whole)]
 }
 
-/** Returns the tables of copies by their names. */
-export function tablesIn(copies: readonly TableCopy[]): Tables {
-  return (name) => copies.find(({ entity }) => entity.table === name)?.columns
-}
-
-/** Returns the copy of the list's own table. */
-export function ownOf(copies: readonly TableCopy[]): TableCopy {
-  return copies[0] as TableCopy
-}
-
-/** Returns why copies without a version answer no list. */
-export function reasonOf(copies: readonly TableCopy[]): Reason {
-  for (const { unusable } of copies) if (unusable !== null) return unusable
-  return 'apart'
-}
-
 /** Returns the key of an answer in the response cache. It contains the right, since keys of other rights get other answers. */
 export function targetOf({ text, relatedText }: View, { url, query }: ResourceRequest): string {
   const target = `${url}?${query}`
   return text === '' && relatedText === '' ? target : `${text}\n${relatedText}\n${target}`
-}
-
-/**
- * Returns a promise to wait for before the search in copies: until changed rows are taken in, until all copies are of one
- * snapshot again, or until texts are known. Null: search now, in this turn of the event loop. `attempt`: from 1.
- */
-export function waitFor(
-  memory: TableCopies,
-  copies: readonly TableCopy[],
-  prepare: (table: ColumnTable) => Promise<void> | null,
-  attempt: number,
-): Promise<void> | null {
-  for (const copy of copies) {
-    const taking = copy.settled()
-    if (taking !== null) return taking
-    if (copy.unusable !== null) return null
-  }
-  if (attempt > ATTEMPTS_MAX) return null
-  if (memory.versionOf(copies) === null) return memory.refresh(copies)
-  return prepare(ownOf(copies).columns)
 }
 
 async function pageFromDatabase(

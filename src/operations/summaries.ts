@@ -9,7 +9,6 @@ import { DEADLINE_CHECK_MS, QUERY_MS_MAX } from '../execute/limits.ts'
 import { Abandoned, tooManyLists } from '../execute/listReads.ts'
 import type { Version } from '../memory/questionQueue.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
-import type { TableCopy } from '../memory/tableCopy.ts'
 import { countDatabaseSummary, countSummary } from '../metrics/counts.ts'
 import type { Entity } from '../model/entity.ts'
 import { parentRowOf } from '../model/listCost.ts'
@@ -23,7 +22,8 @@ import { parseSummary } from '../parse/summary.ts'
 import type { Reply } from '../respond/reply.ts'
 import { streamHeaders } from '../respond/stream.ts'
 import { respondSummary, summaryWriter } from '../respond/summary.ts'
-import { ownOf, type Reason, reasonOf, tablesIn, tablesOf, targetOf, waitFor, withAdvice } from './lists.ts'
+import { type Reason, tablesOf, targetOf, withAdvice } from './lists.ts'
+import { type NeededCopies, neededCopies } from './neededCopies.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { replyStreamed, requireSameView, textsOf, whileAllowed } from './streams.ts'
 
@@ -40,11 +40,12 @@ export async function pageSummary(view: View, parts: ResourceParts, call: Resour
   const cachedTables = memory.responses.tablesOf(target)
   const parsed = cachedTables === null ? parse() : null
   const tables = cachedTables ?? tablesOfSummary(view, parsed as SummaryQuery)
-  const copies = memory.allOf(tables)
+  const copies = neededCopies(memory, tables, call.rights)
   if (copies === null) return pageFromDatabase(view, parts, call, parsed ?? parse(), 'noCopy')
-  await memory.refresh(copies)
-  const cached = memory.responses.get(target, memory.versionOf(copies))
+  await copies.refresh()
+  const cached = memory.responses.get(target, copies.version)
   if (cached !== null) {
+    copies.requireRights()
     countSummary('kept')
     return cached
   }
@@ -53,7 +54,7 @@ export async function pageSummary(view: View, parts: ResourceParts, call: Resour
     const rows = await memory.slices.run(call, grouping.page((query.page - 1) * query.pageSize, query.pageSize))
     const page = respondSummary(query, rows, grouping.total, call.url)
     // Rows may have changed since the groups were begun.
-    if (version === memory.versionOf(copies)) memory.responses.set(target, tables, version, page)
+    if (version === copies.version) memory.responses.set(target, tables, version, page)
     return page
   })
   return typeof reply === 'string' ? pageFromDatabase(view, parts, call, query, reply) : reply
@@ -70,8 +71,8 @@ export function streamSummary(view: View, parts: ResourceParts, call: ResourceRe
   return replyStreamed(call, summaryLimit, { headers, form }, async (slot) => {
     const hold = (bytes: number) => summaryLimit.hold(call.key, slot, bytes)
     const writer = summaryWriter(query, form)
-    const copies = memory?.allOf(tablesOfSummary(view, query)) ?? null
-    if (copies !== null) await memory?.refresh(copies)
+    const copies = memory && neededCopies(memory, tablesOfSummary(view, query), call.rights)
+    await copies?.refresh()
     const take = async (found: Grouping) => takeGroups(found, hold)
     const grouping = memory && copies ? await withGroups(call, memory, copies, query, take) : 'noCopy'
     if (memory === null || typeof grouping === 'string') {
@@ -113,7 +114,7 @@ function takeGroups(grouping: Grouping, hold: (bytes: number) => void): Grouping
 async function withGroups<Result>(
   call: ResourceRequest,
   memory: TableCopies,
-  copies: readonly TableCopy[],
+  copies: NeededCopies,
   query: SummaryQuery,
   use: (grouping: Grouping, version: Version) => Promise<Result>,
 ): Promise<Result | Reason> {
@@ -125,14 +126,14 @@ async function withGroups<Result>(
   let grouping: Grouping | null = null
   try {
     if (call.request.signal.aborted) throw new Abandoned()
-    const others = tablesIn(copies)
-    const prepare = (table: ColumnTable) => table.prepareGroups(query, call, others)
-    const wait = (attempt: number) => waitFor(memory, copies, prepare, attempt)
+    const prepare = (table: ColumnTable) => table.prepareGroups(query, call, copies.tables)
+    const wait = (attempt: number) => copies.waitFor(prepare, attempt)
     for (let attempt = 1, waiting = wait(attempt); waiting; waiting = wait(++attempt)) await waiting
     // In the turn of the event loop in which there was nothing to wait for.
-    const version = memory.versionOf(copies)
-    if (version === null) return reasonOf(copies)
-    const begun = ownOf(copies).columns.group(query, others)
+    const { version } = copies
+    if (version === null) return copies.reason
+    copies.requireRights()
+    const begun = copies.table.group(query, copies.tables)
     if (typeof begun === 'string') return begun
     grouping = begun
     await memory.slices.run(call, grouping.steps())

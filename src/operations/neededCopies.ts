@@ -1,0 +1,100 @@
+// The copies that a list or summary is found in, with those from which the rights of its person follow: as of one moment. D106
+import type { ColumnTable } from '../columns/columnTable.ts'
+import type { Tables } from '../columns/tables.ts'
+import type { Version } from '../memory/questionQueue.ts'
+import type { TableCopies } from '../memory/tableCopies.ts'
+import type { TableCopy } from '../memory/tableCopy.ts'
+import type { GrantedRights } from '../model/access.ts'
+import type { Entity } from '../model/entity.ts'
+import { MomentRights, RightsChanged } from './momentRights.ts'
+
+/** Maximum attempts to learn the order of new texts, or to bring copies to one moment, before the database answers. */
+const ATTEMPTS_MAX = 3
+
+/** Returns the copies of a query's tables, its own first, and of its rights; null: one of the tables has no copy. */
+export function neededCopies(memory: TableCopies, tables: readonly Entity[], rights: GrantedRights | null): NeededCopies | null {
+  const own = memory.allOf(tables)
+  return own && new NeededCopies(memory, own, rights instanceof MomentRights ? rights : null)
+}
+
+export class NeededCopies {
+  /** Copies of the query's tables, its own first, and then others of its rights. */
+  private readonly all: readonly TableCopy[]
+
+  /** `own`: those of the query's tables. `rights`: null if they follow from no copies. */
+  constructor(
+    private readonly memory: TableCopies,
+    private readonly own: readonly TableCopy[],
+    private readonly rights: MomentRights | null,
+  ) {
+    const others = rights?.copies.filter((copy) => !own.includes(copy)) ?? []
+    this.all = others.length === 0 ? own : [...own, ...others]
+  }
+
+  /** The query's own table. */
+  get table(): ColumnTable {
+    return (this.own[0] as TableCopy).columns
+  }
+
+  /** The tables of the query, by their names. */
+  get tables(): Tables {
+    return tablesIn(this.own)
+  }
+
+  /** Version of the query's copies; null unless all copies are usable and of one moment. */
+  get version(): Version | null {
+    return this.memory.versionOf(this.all, this.own)
+  }
+
+  /** Why there is no version. */
+  get reason(): 'noCopy' | 'behind' | 'apart' {
+    for (const { unusable } of this.all) if (unusable !== null) return unusable
+    return 'apart'
+  }
+
+  /** Brings the copies to a moment after the arrival of the request, if they are not of one. @throws ApiError */
+  async refresh(): Promise<void> {
+    const { all, rights } = this
+    // They were brought to it when the rights were decided.
+    if (rights !== null && all.length === rights.copies.length && this.version !== null) return
+    await this.memory.refresh(all)
+  }
+
+  /** As `waitForCopies`, of all copies, and then `prepare`s the query's table. */
+  waitFor(prepare: (table: ColumnTable) => Promise<void> | null, attempt: number): Promise<void> | null {
+    return waitForCopies(this.memory, this.all, () => prepare(this.table), attempt)
+  }
+
+  /**
+   * Requires that the rights of the request follow from the copies as they are in this turn of the event loop, in which its rows
+   * are found. @throws RightsChanged
+   */
+  requireRights(): void {
+    if (this.rights !== null && !this.rights.holdIn(this.all)) throw new RightsChanged()
+  }
+}
+
+/** Returns the tables of copies by their names. */
+export function tablesIn(copies: readonly TableCopy[]): Tables {
+  return (name) => copies.find(({ entity }) => entity.table === name)?.columns
+}
+
+/**
+ * Returns a promise to wait for before the search in copies: until changed rows are taken in, until all copies are of one
+ * snapshot again, or until `prepare` has texts known. Null: search now, in this turn of the event loop. `attempt`: from 1.
+ */
+export function waitForCopies(
+  memory: TableCopies,
+  copies: readonly TableCopy[],
+  prepare: () => Promise<void> | null,
+  attempt: number,
+): Promise<void> | null {
+  for (const copy of copies) {
+    const taking = copy.settled()
+    if (taking !== null) return taking
+    if (copy.unusable !== null) return null
+  }
+  if (attempt > ATTEMPTS_MAX) return null
+  if (memory.versionOf(copies) === null) return memory.refresh(copies)
+  return prepare()
+}

@@ -1,0 +1,147 @@
+// Rights of persons, which follow from rows: as fresh as any read, and for lists from memory as of the moment of their rows. D106
+import { ApiError } from '../errors.ts'
+import type { ListReads } from '../execute/listReads.ts'
+import { retryLater } from '../execute/outcomes.ts'
+import type { Version } from '../memory/questionQueue.ts'
+import type { TableCopies } from '../memory/tableCopies.ts'
+import type { TableCopy } from '../memory/tableCopy.ts'
+import type { GrantedRights } from '../model/access.ts'
+import type { BatchableStatement } from '../model/batch.ts'
+import type { Entity } from '../model/entity.ts'
+import type { RowQuestions } from '../model/rowQuestions.ts'
+import type { Row } from '../model/sql.ts'
+import type { Claims, Roles } from '../roles/roles.ts'
+import { CopyQuestions } from './copyQuestions.ts'
+import { DatabaseQuestions } from './databaseQuestions.ts'
+import { MomentRights } from './momentRights.ts'
+import { waitForCopies } from './neededCopies.ts'
+
+/** Unit in which time counts in roles: `{now}` is cut to the minute. */
+const MINUTE_MS = 60_000
+
+interface PersonRightsParts {
+  readonly roles: Pick<Roles, 'rightsOf'>
+  /** Null: every question is asked of the database. */
+  readonly memory: TableCopies | null
+  readonly listReads: Pick<ListReads, 'read'>
+}
+
+/** Rights that were decided from copies, which hold while these have the same version, in the same minute. */
+interface KeptRights {
+  readonly version: Version
+  readonly minute: number
+  readonly isEmailVerified: boolean
+  /** The roles decide how many rights are kept. */
+  readonly granted: WeakRef<GrantedRights>
+}
+
+/** The claims of a person, and who asks the database about her. */
+interface Person {
+  readonly claims: Claims
+  readonly isEmailVerified: boolean
+  readonly database: RowQuestions
+}
+
+export class PersonRights {
+  /** Tables that questions were about, by name: those of later requests are refreshed together. */
+  private readonly asked = new Map<string, Entity>()
+  /** The last rights of each person, by the claims of a token, which stay the same object. */
+  private readonly kept = new WeakMap<Claims, KeptRights>()
+
+  constructor(private readonly parts: PersonRightsParts) {}
+
+  /**
+   * Returns the rights of a person as of a moment after this call. `reads`: entities that the request is about to list, whose
+   * copies are brought to the same moment, so that it need not wait again. @throws ApiError
+   */
+  of(claims: Claims, isEmailVerified: boolean, reads: readonly Entity[] = []): GrantedRights | Promise<GrantedRights> {
+    const { roles, memory } = this.parts
+    const person = { claims, isEmailVerified, database: this.databaseQuestions(claims) }
+    if (memory === null) return roles.rightsOf(claims, person.database, isEmailVerified)
+    // Roles that ask for no rows need no copies.
+    return this.asked.size === 0 ? this.ask(memory, person, []) : this.decide(memory, person, reads)
+  }
+
+  private async decide(memory: TableCopies, person: Person, reads: readonly Entity[]): Promise<GrantedRights> {
+    const asked = [...this.asked.values()]
+    const others = reads.filter(({ table }) => !this.asked.has(table))
+    // A table that is missing, behind or locked must not keep rights from being decided from the others.
+    const choices = others.length === 0 ? [asked] : [[...asked, ...others], asked]
+    for (const tables of choices) {
+      const copies = memory.allOf(tables)
+      if (copies === null) continue
+      await memory.refresh(copies)
+      const wait = (attempt: number) => waitForCopies(memory, copies, () => null, attempt)
+      for (let attempt = 1, waiting = wait(attempt); waiting; waiting = wait(++attempt)) await waiting
+      // No `await` from here on: the rights are those of the moment of the copies.
+      if (memory.versionOf(copies) === null) continue
+      const granted = this.decideNow(memory, person, copies)
+      return granted instanceof Promise
+        ? granted
+        : new MomentRights(granted, copies, (all) => this.holds(memory, person, all, granted))
+    }
+    return this.ask(memory, person, [])
+  }
+
+  /** Decides rights from copies of one moment, in this turn of the event loop unless questions need more than these. */
+  private decideNow(memory: TableCopies, person: Person, copies: readonly TableCopy[]): GrantedRights | Promise<GrantedRights> {
+    const { claims, isEmailVerified } = person
+    const version = memory.versionOf(
+      copies,
+      copies.filter(({ entity }) => this.asked.has(entity.table)),
+    ) as Version
+    const minute = Math.floor(Date.now() / MINUTE_MS)
+    const kept = this.kept.get(claims)
+    const isKept = kept?.version === version && kept.minute === minute && kept.isEmailVerified === isEmailVerified
+    const last = isKept ? kept.granted.deref() : undefined
+    if (last) return last
+    const startMs = performance.now()
+    const granted = this.ask(memory, person, copies)
+    memory.slices.note(performance.now() - startMs)
+    if (!(granted instanceof Promise)) this.kept.set(claims, { version, minute, isEmailVerified, granted: new WeakRef(granted) })
+    return granted
+  }
+
+  /** Returns whether the same rights follow from copies as they are in this turn of the event loop. */
+  private holds(memory: TableCopies, person: Person, copies: readonly TableCopy[], granted: GrantedRights): boolean {
+    const present = this.decideNow(memory, person, copies)
+    if (!(present instanceof Promise)) return present === granted || present.text === granted.text
+    // The request begins anew, and then waits for what is not at hand.
+    present.catch(() => undefined)
+    return false
+  }
+
+  private ask(
+    memory: TableCopies,
+    { claims, isEmailVerified, database }: Person,
+    copies: readonly TableCopy[],
+  ): GrantedRights | Promise<GrantedRights> {
+    const onAsked = (entities: readonly Entity[]) => {
+      for (const entity of entities) this.asked.set(entity.table, entity)
+    }
+    const questions = new CopyQuestions(copies, { memory, caller: callerOf(claims), database, onAsked })
+    return this.parts.roles.rightsOf(claims, questions, isEmailVerified)
+  }
+
+  private databaseQuestions(claims: Claims): RowQuestions {
+    const read = (statement: BatchableStatement): Promise<Row[]> => {
+      // Questions of one text are likely to cost the same.
+      const parentRow = `rights ${Bun.hash(statement.text)}`
+      return this.parts.listReads.read(statement, callerOf(claims), { parentRow, isCostly: false }).catch(asUnavailable)
+    }
+    return new DatabaseQuestions(read)
+  }
+}
+
+const NEVER_ABORTED = new AbortController().signal
+
+/** The person for whom statements run. Several requests share the answers, so none of them is given up. */
+function callerOf({ iss, sub }: Claims) {
+  return { key: JSON.stringify([iss, sub]), request: { signal: NEVER_ABORTED } }
+}
+
+/** A question that takes too long is no fault of the request. */
+function asUnavailable(error: unknown): never {
+  if (!(error instanceof ApiError && error.code === 'TooCostly')) throw error
+  throw retryLater('The rights of the person cannot be read in time; retry after the seconds in Retry-After.', error.cause)
+}
