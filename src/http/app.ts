@@ -144,7 +144,7 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
   const answerWith = (rights: GrantedRights | null) => answerByRights(parts, router, call, rights)
   if (principal === null) return answerWith(null)
   if (!principal.isPerson) return answerWith(principal.rightsNow() as GrantedRights)
-  return withRightsOfNow(() => principal.rightsNow(listedBy(call)), answerWith)
+  return withRightsOfNow(listedBy(call), (reads) => principal.rightsNow(reads), answerWith)
 }
 
 /** Returns the entity whose rows a request is about to list. */

@@ -18,8 +18,6 @@ export interface CopyQuestionsParts {
   readonly caller: Caller
   /** Answers what memory cannot. */
   readonly database: RowQuestions
-  /** Is told which tables a question is about. */
-  onAsked(entities: readonly Entity[]): void
 }
 
 /**
@@ -48,9 +46,8 @@ export class CopyQuestions implements RowQuestions {
 
   /** Finds rows in this turn; null: the copies cannot tell. */
   private findNow(entity: Entity, filters: readonly Filter[]): FoundPage | null {
-    const { memory, onAsked } = this.parts
+    const { memory } = this.parts
     const tables = tablesOf(entity, filters)
-    onAsked(tables)
     const copies = tables.flatMap(({ table }) => this.current.find((copy) => copy.entity.table === table) ?? [])
     if (copies.length < tables.length || memory.versionOf(this.current) === null) return null
     const query = queryOf(filters)

@@ -2,6 +2,7 @@
 import { ApiError } from '../errors.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
 import type { Access, GrantedRights, Right, Verb } from '../model/access.ts'
+import type { Entity } from '../model/entity.ts'
 import type { Collection } from '../model/namedView.ts'
 
 /** Maximum times that a request is begun because the rights of its person have changed meanwhile. */
@@ -45,23 +46,31 @@ export class MomentRights implements GrantedRights {
 
 /** Thrown when other rights follow from the moment of a list than those with which its request was begun. */
 export class RightsChanged extends ApiError {
-  constructor() {
+  /** `tables`: those that the request needs as of one moment. */
+  constructor(readonly tables: readonly Entity[]) {
     const message = 'The rights of the person change faster than the list is found; retry after the seconds in Retry-After.'
     super('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
   }
 }
 
-/** Handles a request with the rights of now, and begins anew if they have changed before its rows were found. @throws ApiError */
+/**
+ * Handles a request with the rights of now, and begins anew if they have changed before its rows were found. `expected`: entities
+ * that it is about to list. @throws ApiError
+ */
 export async function withRightsOfNow<Result>(
-  rightsNow: () => GrantedRights | Promise<GrantedRights>,
+  expected: readonly Entity[],
+  rightsNow: (reads: readonly Entity[]) => GrantedRights | Promise<GrantedRights>,
   handle: (rights: GrantedRights) => Promise<Result> | Result,
 ): Promise<Result> {
+  let reads = expected
   for (let attempt = 1; ; attempt++) {
-    const rights = await rightsNow()
+    const rights = await rightsNow(reads)
     try {
       return await handle(rights)
     } catch (error) {
       if (!(error instanceof RightsChanged) || attempt === ATTEMPTS_MAX) throw error
+      // Then nothing has to be waited for between the rights and the rows.
+      reads = error.tables
     }
   }
 }

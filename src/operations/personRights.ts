@@ -20,7 +20,7 @@ import { waitForCopies } from './neededCopies.ts'
 const MINUTE_MS = 60_000
 
 interface PersonRightsParts {
-  readonly roles: Pick<Roles, 'rightsOf'>
+  readonly roles: Pick<Roles, 'rightsOf' | 'sources'>
   /** Null: every question is asked of the database. */
   readonly memory: TableCopies | null
   readonly listReads: Pick<ListReads, 'read'>
@@ -43,8 +43,6 @@ interface Person {
 }
 
 export class PersonRights {
-  /** Tables that questions were about, by name: those of later requests are refreshed together. */
-  private readonly asked = new Map<string, Entity>()
   /** The last rights of each person, by the claims of a token, which stay the same object. */
   private readonly kept = new WeakMap<Claims, KeptRights>()
 
@@ -58,15 +56,14 @@ export class PersonRights {
     const { roles, memory } = this.parts
     const person = { claims, isEmailVerified, database: this.databaseQuestions(claims) }
     if (memory === null) return roles.rightsOf(claims, person.database, isEmailVerified)
-    // Roles that ask for no rows need no copies.
-    return this.asked.size === 0 ? this.ask(memory, person, []) : this.decide(memory, person, reads)
+    return roles.sources.length === 0 ? this.ask(memory, person, []) : this.decide(memory, person, reads)
   }
 
   private async decide(memory: TableCopies, person: Person, reads: readonly Entity[]): Promise<GrantedRights> {
-    const asked = [...this.asked.values()]
-    const others = reads.filter(({ table }) => !this.asked.has(table))
+    const { sources } = this.parts.roles
+    const others = reads.filter((entity) => !sources.includes(entity))
     // A table that is missing, behind or locked must not keep rights from being decided from the others.
-    const choices = others.length === 0 ? [asked] : [[...asked, ...others], asked]
+    const choices = others.length === 0 ? [sources] : [[...sources, ...others], sources]
     for (const tables of choices) {
       const copies = memory.allOf(tables)
       if (copies === null) continue
@@ -86,10 +83,9 @@ export class PersonRights {
   /** Decides rights from copies of one moment, in this turn of the event loop unless questions need more than these. */
   private decideNow(memory: TableCopies, person: Person, copies: readonly TableCopy[]): GrantedRights | Promise<GrantedRights> {
     const { claims, isEmailVerified } = person
-    const version = memory.versionOf(
-      copies,
-      copies.filter(({ entity }) => this.asked.has(entity.table)),
-    ) as Version
+    const { sources } = this.parts.roles
+    const ofRights = copies.filter(({ entity }) => sources.includes(entity))
+    const version = memory.versionOf(copies, ofRights) as Version
     const minute = Math.floor(Date.now() / MINUTE_MS)
     const kept = this.kept.get(claims)
     const isKept = kept?.version === version && kept.minute === minute && kept.isEmailVerified === isEmailVerified
@@ -116,10 +112,7 @@ export class PersonRights {
     { claims, isEmailVerified, database }: Person,
     copies: readonly TableCopy[],
   ): GrantedRights | Promise<GrantedRights> {
-    const onAsked = (entities: readonly Entity[]) => {
-      for (const entity of entities) this.asked.set(entity.table, entity)
-    }
-    const questions = new CopyQuestions(copies, { memory, caller: callerOf(claims), database, onAsked })
+    const questions = new CopyQuestions(copies, { memory, caller: callerOf(claims), database })
     return this.parts.roles.rightsOf(claims, questions, isEmailVerified)
   }
 

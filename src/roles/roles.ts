@@ -2,11 +2,12 @@
 import type { GrantedRights } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import type { NamedView } from '../model/namedView.ts'
-import type { Filter } from '../model/query.ts'
+import { type Filter, otherEntities } from '../model/query.ts'
 import type { RowQuestions } from '../model/rowQuestions.ts'
 import { isOpen } from '../rights/openFilter.ts'
 import type { Claims } from './claims.ts'
 import { Engine, type Explanation } from './engine.ts'
+import type { RolesFile } from './file.ts'
 import { KeyRights } from './keyRights.ts'
 import { parseFile } from './parse.ts'
 
@@ -20,6 +21,8 @@ export interface Roles {
   /** Names of the roles of persons, and of the keys, in the order of the file. */
   readonly names: readonly string[]
   readonly keyNames: readonly string[]
+  /** Entities from whose rows the rights of persons follow: those of `me` and of `when`, and those to which their paths lead. */
+  readonly sources: readonly Entity[]
   /** Claims by which `me` finds the row of a person. */
   readonly ownClaims: readonly string[]
   /**
@@ -44,11 +47,18 @@ export function parseRoles(text: string, entities: readonly Entity[]): Roles {
     views,
     names: roles.map(({ name }) => name),
     keyNames: keys.map(({ name }) => name),
+    sources: sourcesOf(file),
     ownClaims: claimsIn(me?.filters ?? []),
     rightsOf: (claims, questions, isEmailVerified) => engine.rightsOf(claims, questions, isEmailVerified),
     explain: (claims, questions, isEmailVerified) => engine.explain(claims, questions, isEmailVerified),
     rightsOfKey: (name) => keyRights.get(name)?.now() ?? null,
   }
+}
+
+function sourcesOf({ me, roles }: RolesFile): Entity[] {
+  const lists = roles.flatMap(({ when }) => (when?.kind === 'list' ? [when.list] : []))
+  const asked = me === null ? lists : [me, ...lists]
+  return [...new Set(asked.flatMap(({ entity, filters }) => [entity, ...otherEntities(filters, [])]))]
 }
 
 /** Names of the claims that filters have as variables. */
