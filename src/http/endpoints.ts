@@ -20,8 +20,6 @@ import { Documents } from './document.ts'
 import { type Endpoint, Router } from './router.ts'
 
 export interface EndpointParts extends Omit<ResourceParts, 'streamLimit' | 'summaryLimit' | 'bodyLimit'>, FeedParts {
-  /** Named views of the entities, each with a path of its own. */
-  readonly views: readonly NamedView[]
   readonly migrationFiles: readonly string[]
   /** The limits that the OpenAPI description names. */
   readonly limits: {

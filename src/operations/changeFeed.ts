@@ -5,6 +5,7 @@ import type { GrantedRights } from '../model/access.ts'
 import { type ChangesToken, SealedTokens, writeToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
+import type { Collection, NamedView } from '../model/namedView.ts'
 import type { View } from '../model/view.ts'
 import { type ChangesQuery, parseChanges } from '../parse/changes.ts'
 import { formOf } from '../parse/headers.ts'
@@ -31,6 +32,8 @@ const KEY_CHECK_MS = 500
 
 export interface FeedParts extends Pick<ResourceParts, 'database' | 'keysInUse' | 'cursors'> {
   readonly entities: readonly Entity[]
+  /** Named views of the entities, each with a path of its own. */
+  readonly views: readonly NamedView[]
   /** Settings of the feed: whether events contain values. Null or undefined if no changes are kept. */
   readonly changes?: { readonly hasValues: boolean } | null
   /** True while the server stops; then responses ask clients to close their connections. */
@@ -130,7 +133,10 @@ export class ChangeFeed {
 
   /** Returns whether the tokens of a key are sealed: if one of its rights to read hides anything. */
   private areSealed(rights: GrantedRights | null): boolean {
-    return this.parts.entities.some((entity) => (rights?.accessTo(entity).read?.text ?? '') !== '')
+    const { entities, views } = this.parts
+    const textOf = (collection: Collection) => rights?.accessTo(collection).read?.text ?? null
+    // A named view hides nothing from a key that reads its entity whole.
+    return entities.some((entity) => textOf(entity)) || views.some((view) => textOf(view) && textOf(view.base) !== '')
   }
 
   private requireKept(): { readonly hasValues: boolean } {

@@ -3,13 +3,14 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { clientFile } from '../../src/client/clientFile.ts'
 import { decimal, defineEntity, group, identity, instant, linkReferences, reference, text } from '../../src/model/entity.ts'
+import { parseNamedView } from '../../src/rights/namedViews.ts'
 import { consumerProgram, hasConsumers, WITHOUT_CONSUMERS } from '../consumers/consumers.ts'
 import { readPage } from '../support/documents.ts'
 import { entities } from '../support/entities.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { leaveOut, run, temporaryFolder } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
-import { useServer } from '../support/start.ts'
+import { startServer, useServer } from '../support/start.ts'
 import { lease } from './lease.ts'
 
 const ROOT = join(import.meta.dir, '../..')
@@ -56,6 +57,7 @@ async function printed(command: string[], environment: Record<string, string> = 
 }
 
 const use = await Bun.file(join(import.meta.dir, 'programs/use.ts')).text()
+const useViews = await Bun.file(join(import.meta.dir, 'programs/useViews.ts')).text()
 const compilers: [string, string[]][] = [['TypeScript of the project', [join(ROOT, 'node_modules/.bin/tsc')]]]
 if (hasConsumers()) compilers.push(['TypeScript 5.9', ['node', consumerProgram('tsc')]])
 else
@@ -71,6 +73,27 @@ describe('the generated file', () => {
       expect(await printed([...tsc, '-p', program])).toBe('')
     },
   )
+
+  const directory = parseNamedView('Directory', 'Employees?fields=DisplayName,Department,ManagerId,Manager', entities)
+
+  test.each(compilers)('D105: the generated client has views as collections that are only read, with %s', async (name, tsc) => {
+    const files = { 'roster.ts': clientFile(entities, [directory]), 'useViews.ts': useViews }
+    expect(await printed([...tsc, '-p', writeProgram(`views ${name}`, files)])).toBe('')
+  })
+
+  test('D105: the generated client reads a view', async () => {
+    const server = await startServer({ views: [directory] })
+    await server.post('/Employees', { FirstName: 'Ada', Department: 'IT', WorkEmail: 'ada@example.com' })
+    const file = join(writeProgram('read a view', {}), 'roster.mjs')
+    writeFileSync(file, typescript.transformSync(clientFile(entities, [directory])))
+    const { createRoster } = await import(file)
+    const roster = createRoster({ url: server.url, key: KEY })
+    const row = { id: 1, displayName: 'Ada', department: 'IT', managerId: null, manager: null }
+    expect(await roster.directory.list()).toMatchObject({ rows: [row], total: 1 })
+    expect(await roster.directory.get(1)).toEqual(row)
+    expect(await Array.fromAsync(roster.directory.stream())).toEqual([row])
+    expect(Object.keys(roster.directory).sort()).toEqual(['all', 'follow', 'get', 'list', 'stream', 'summary'])
+  })
 
   test('the generated client avoids names of entities that are also names of its own', async () => {
     const named = ['Roster', 'RosterPage', 'Error', 'Promise', 'Date', 'Answer', 'Response', 'Event'].map((name) =>

@@ -1,7 +1,9 @@
 import { beforeAll, expect, test } from 'bun:test'
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
+import { parseNamedView } from '../../src/rights/namedViews.ts'
 import { describeInBrowser, useBrowser } from '../support/browser.ts'
+import { entities } from '../support/entities.ts'
 import { createRows } from '../support/rows.ts'
 import { makeKey } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
@@ -15,10 +17,16 @@ const calendar = withRights(
 const sender = withRights('create Absences?Status=Requested&fields=EmployeeId,Type,Start,End')
 const names = withRights('read Companies?fields=Name')
 const outdated = withRights('read Absences?Colour=Red')
-const keys = [calendar, sender, names, outdated].map(({ record }) => record)
+const viewer = withRights('read Directory?Department=IT', 'read Absences?fields=EmployeeId,Type')
+const directory = parseNamedView(
+  'Directory',
+  'Employees?EmploymentEnd=&fields=DisplayName,Department,ManagerId,Manager',
+  entities,
+)
+const keys = [calendar, sender, names, outdated, viewer].map(({ record }) => record)
 
 describeInBrowser('/explore with a key of few rights', () => {
-  const server = useServer({ keys })
+  const server = useServer({ keys, views: [directory] })
   const browser = useBrowser()
   beforeAll(async () => {
     await createRows(server, '/Companies', [{ Name: 'Acme' }, { Name: 'Other' }])
@@ -75,6 +83,23 @@ describeInBrowser('/explore with a key of few rights', () => {
     await page.evaluate(axe.source)
     expect(((await page.evaluate('axe.run()')) as axe.AxeResults).violations).toEqual([])
     expect([complaints, refused]).toEqual([[], []])
+  })
+
+  test('D105: /explore shows a named view as a table, without changes, and links to no entity that the key may not read', async () => {
+    await server.sql`update employee set department = 'IT' where id = 2`
+    const { page, complaints, refused } = await open(viewer.text, '#/Directory')
+    await page.getByRole('heading', { name: 'Directory' }).waitFor()
+    await page.locator('tbody tr').nth(0).waitFor()
+    expect(await page.locator('nav a').allInnerTexts()).toEqual(['Absences', 'Directory'])
+    expect(await page.locator('th').allInnerTexts()).toEqual(['Id', 'Display name', 'Department', 'Manager'])
+    await page.getByText('Only Department is IT').waitFor()
+    await page.locator('tbody tr').nth(0).click()
+    await page.getByRole('heading', { name: 'Directory 2' }).waitFor()
+    await page.waitForLoadState('networkidle')
+    expect(await page.getByText('Changes').count()).toBe(0)
+    expect((await linksOf(page)).filter((href) => href?.includes('Employees'))).toEqual([])
+    expect([complaints, refused]).toEqual([[], []])
+    await server.sql`update employee set department = null`
   })
 
   test('/explore opens a row with links only to rows that the key may read', async () => {
