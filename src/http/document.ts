@@ -35,18 +35,18 @@ export class Documents {
     if (rights === null) {
       // Without the named views, which only those know who may read them. D105
       const all = new RightsReader(this.entities).read({ rights: '*:read,*:write', addresses: null })
-      return (this.open ??= this.make(all, CACHE_CONTROL))
+      return (this.open ??= this.make(all, [], CACHE_CONTROL))
     }
     const key = `${rights.fault === null} ${rights.text}`
     const kept = this.ofKeys.get(key)
     if (kept) return kept
-    const made = this.make(rights, `private, ${CACHE_CONTROL}`)
+    const made = this.make(rights, this.views, `private, ${CACHE_CONTROL}`)
     this.ofKeys.set(key, made)
     return made
   }
 
-  private make(rights: GrantedRights, cacheControl: string): StoredBody {
-    const ofViews = this.views.map((view) => rights.accessTo(view)).filter(({ read }) => read !== null)
+  private make(rights: GrantedRights, views: readonly NamedView[], cacheControl: string): StoredBody {
+    const ofViews = views.map((view) => rights.accessTo(view)).filter(({ read }) => read !== null)
     const accesses = [...this.entities.map((entity) => rights.accessTo(entity)), ...ofViews]
     const document = JSON.stringify(describeApi(accesses, this.factsOf()))
     return new StoredBody(document, { 'Content-Type': JSON_TYPE, 'Cache-Control': cacheControl, Vary: 'Authorization' })

