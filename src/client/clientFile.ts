@@ -41,7 +41,8 @@ const VIEW_PARTS = PARTS.filter((part) => part !== 'Write')
  * strip the types.
  */
 export function clientFile(entities: readonly Entity[], views: readonly NamedView[] = []): string {
-  const runtime = RUNTIME.map(runtimePart).join('\n')
+  // A program with strict options refuses a function that nothing uses.
+  const runtime = [...RUNTIME, ...(views.length > 0 ? ['view'] : [])].map(runtimePart).join('\n')
   const names: Names = new Map([...entities, ...views].map((one) => [one, typeNameOf(one, runtime)] as const))
   const parts = [
     `// The client of Roster ${version}, made by \`npm run --silent roster generate client\`: make it again instead of changing it.`,

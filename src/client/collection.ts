@@ -162,16 +162,6 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
   }
 }
 
-/** Returns the rows of a named view at `path`, such as /Directory. */
-export function viewAt<Row, Filter, Sort, Field, Kinds extends RosterKinds, Paths = object>(
-  connection: Connection,
-  path: string,
-): RosterView<Row, Filter, Sort, Field, Kinds, Paths> {
-  const own = collectionAt<Row, never, Filter, Sort, Field, Kinds, Paths>(connection, path)
-  const { list, follow, all, stream, summary, get } = own
-  return { list, follow, all, stream, summary, get }
-}
-
 /** True for a row without properties of other rows: the tag of a row with some changes with these, so no write can expect it. */
 function isOwnRow(body: unknown): body is object {
   return typeof body === 'object' && body !== null && !Object.keys(body).some((name) => name.includes('.'))
