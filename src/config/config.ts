@@ -49,7 +49,7 @@ export function readConfig(given: Record<string, string | undefined>, files: rea
   if (environment.DATABASE_DIRECT_URL && !environment.DATABASE_URL)
     faults.push('DATABASE_DIRECT_URL is beside DATABASE_URL, which is not set')
   if (!environment.TLS_CERT !== !environment.TLS_KEY) faults.push('TLS_CERT and TLS_KEY go together: one of them is not set')
-  if (environment.OIDC_ISSUER && !environment.OIDC_AUDIENCE)
+  if (config.oidcIssuer !== null && !environment.OIDC_AUDIENCE)
     faults.push('OIDC_ISSUER needs OIDC_AUDIENCE: without it, tokens for other services of the issuer would be accepted')
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
   return Object.freeze(config)

@@ -86,6 +86,26 @@ describe('the tables that all keys and addresses share', () => {
   })
 })
 
+describe('D99: the table of persons', () => {
+  test('is there if the server takes tokens, with room for 10,000 of them, and keeps its counts at the next start', () => {
+    expect(ensure(start()).persons).toBeNull()
+    expect(there()).toEqual(['anonymous', 'keys'])
+    const { persons } = ensure(start({ oidcIssuer: 'https://login.example.com' }))
+    expect(there()).toEqual(['anonymous', 'keys', 'persons'])
+    expect(openRegion(persons as string).words.length).toBe(wordsFor(10_000, SETTINGS.rateLimitsPersons))
+    mark(persons as string, 7)
+    expect(marked(ensure(start({ oidcIssuer: 'https://other.example.com' })).persons as string)).toBe(7)
+  })
+
+  test('is made again when it is damaged, and workers are told so', () => {
+    const files = start({ oidcIssuer: 'https://login.example.com' })
+    const { persons, serial } = ensure(files)
+    truncateSync(persons as string, 10)
+    const after = ensure(files)
+    expect([after.serial === serial, marked(after.persons as string)]).toEqual([false, 0])
+  })
+})
+
 describe('the table of a key with its own limits', () => {
   test('has room for one key and its limits; keys of one name share it, others do not', () => {
     const records = [keyOf('a', '20/1m'), keyOf('b', '20/1m'), keyOf('a', '20/1m'), keyOf('plain', null)]

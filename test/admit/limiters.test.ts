@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
+import { clientNamed } from '../../src/admit/address.ts'
 import { type Key, Keyring } from '../../src/admit/keyring.ts'
 import { Limiters, type RateLimitStatus } from '../../src/admit/limiter.ts'
 import { LimiterFiles, ownLimitsOf } from '../../src/admit/limiterFiles.ts'
 import { parseRules } from '../../src/model/limits.ts'
+import type { Principal } from '../../src/model/principal.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { wholeRights } from '../support/rights.ts'
 import { makeKey, type TestKey } from '../support/server.ts'
@@ -42,6 +44,50 @@ beforeEach(() => {
 })
 
 const withLimits = (key: TestKey, limits: string | null): TestKey => ({ ...key, record: { ...key.record, limits } })
+
+describe('D99: persons', () => {
+  const SIGNED_IN = { ...SETTINGS, oidcIssuer: 'https://login.example.com', rateLimitsPersons: parseRules('4/1h') }
+  const personNamed = (name: string): Principal => ({
+    ...{ id: name, name, ownTable: null, isPerson: true, rightsNow: () => wholeRights() },
+    client: clientNamed('person', name),
+  })
+  const limitersOf = () => {
+    const files = new LimiterFiles(temporaryFolder().path, SIGNED_IN)
+    return new Limiters(
+      SIGNED_IN,
+      files.ensure(null, () => undefined),
+      null,
+    )
+  }
+  const charge = (limiters: Limiters, person: Principal) => {
+    const { admitted, remaining } = limiters.of(person).charge(person.client) as RateLimitStatus
+    return admitted ? Number(remaining) : null
+  }
+
+  test('are counted apart from keys of the same name, and from each other', () => {
+    const limiters = limitersOf()
+    const [ann, ben] = [personNamed('ann'), personNamed('ben')]
+    const key = { ...ann, isPerson: false, client: clientNamed('key', 'ann') }
+    const counts = [ann, ann, key, ann, ann, ann, ben, key].map((one) => charge(limiters, one))
+    expect(counts).toEqual([3, 2, 8, 1, 0, null, 3, 7])
+  })
+
+  test('have an entry each, as long as there are at most 9,500 of them', () => {
+    const limiters = limitersOf()
+    const persons = Array.from({ length: 9_500 }, (_, index) => personNamed(`person ${index}`))
+    for (const left of [3, 2]) expect(persons.every((person) => charge(limiters, person) === left)).toBe(true)
+    expect(limiters.persons?.windows.overflowed).toBe(0)
+  })
+
+  test('share an entry where the table is full: each request is counted, and a flood of new ones ends', () => {
+    const limiters = limitersOf()
+    const persons = Array.from({ length: 11_000 }, (_, index) => personNamed(`person ${index}`))
+    const counts = persons.map((person) => charge(limiters, person))
+    expect(counts.filter((left) => left === 3).length).toBeLessThanOrEqual(10_001)
+    expect(counts.at(-1)).toBeNull()
+    expect(limiters.persons?.windows.overflowed).toBeGreaterThanOrEqual(1_000)
+  })
+})
 
 describe('keys with their own limits', () => {
   test('share the limits of all keys if there is no room, also if they had a table before', () => {

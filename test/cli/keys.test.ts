@@ -53,6 +53,13 @@ describe('keys in an external database', () => {
       expect(stdout).not.toContain(hashKey(key).toString('hex'))
     })
 
+    test('D99: refuses a name that could be the pseudonym of a person', async () => {
+      const { code, stderr } = await create(`person-${'a'.repeat(22)}`)
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/^roster: a name that begins with person- could be a person’s/)])
+      expect(await hashes()).toEqual([])
+      expect((await create('persons')).code).toBe(0)
+    })
+
     test('--json prints one value, with the key', async () => {
       const { code, stdout } = await create('ci', '--json')
       const value = JSON.parse(stdout)

@@ -36,8 +36,12 @@ const ALL: Record<string, [text: string, value: unknown, fallback: unknown]> = {
   DOCUMENT_NEEDS_KEY: ['1', true, false],
   WORKERS: ['3', 3, defaultWorkers(false, availableParallelism())],
   BOOTSTRAP_API_KEY: ['k'.repeat(20), 'k'.repeat(20), null],
+  OIDC_ISSUER: ['https://login.example.com/realms/acme/', 'https://login.example.com/realms/acme/', null],
+  OIDC_AUDIENCE: ['https://roster.example.com', 'https://roster.example.com', null],
+  OIDC_TRUST_EMAIL: ['1', true, false],
   RATE_LIMITS: ['10/1s,100/1h', parseRules('10/1s,100/1h'), parseRules('750/1m,2500/15m,25000/12h')],
   RATE_LIMITS_ANONYMOUS: ['5/1d', parseRules('5/1d'), parseRules('60/1m')],
+  RATE_LIMITS_PERSONS: ['30/1m', parseRules('30/1m'), parseRules('300/1m')],
   RATE_LIMIT_CLIENTS: ['20', 20, 500],
   RATE_LIMIT_STORE: ['redis://:secret@cache:6379/1', 'redis://:secret@cache:6379/1', null],
   TRUSTED_PROXIES: ['10.0.0.0/8, ::1', '10.0.0.0/8, ::1', null],
@@ -74,6 +78,13 @@ test('a certificate needs a key, and a key a certificate', () => {
   expect(faults({ TLS_KEY: '-----BEGIN PRIVATE KEY-----\nAAAA' })[0]).toBe('TLS_KEY must be a file')
 })
 
+test('D97: an issuer needs an audience, or tokens for other services would be accepted', () => {
+  expect(faults({ OIDC_ISSUER: 'https://login.example.com' })).toEqual([
+    expect.stringMatching(/^OIDC_ISSUER needs OIDC_AUDIENCE/),
+  ])
+  expect(faults({ OIDC_AUDIENCE: 'roster' })).toEqual([])
+})
+
 test('an empty setting counts as not set, and other variables are ignored', () => {
   const empty = Object.fromEntries(Object.keys(settings).map((name) => [name, '']))
   expect(readConfig({ ...empty, HOME: '/root', PORTS: 'x' })).toEqual(readConfig({}))
@@ -86,6 +97,21 @@ test('PUBLIC_URL loses its slashes at the end, so that links have one between', 
 test.each(
   Object.entries({
     DATABASE_URL: ['mysql://db', 'localhost', 'postgres://', 'postgres://u:p?p@db', 'postgres://db/hr?user=x'],
+    OIDC_ISSUER: [
+      'login.example.com',
+      'http://login.example.com',
+      'http://localhost.example.com',
+      'http://10.0.0.1',
+      'https://login.example.com?tenant=acme',
+      'https://login.example.com#a',
+      'https://user:password@login.example.com',
+      'https://',
+      'https://[::1',
+      `https://${'a'.repeat(200)}`,
+    ],
+    OIDC_AUDIENCE: ['a b', 'ä', 'a'.repeat(201)],
+    OIDC_TRUST_EMAIL: ['2', 'yes'],
+    RATE_LIMITS_PERSONS: ['300', '0/1m', '300/1m,10/1m'],
     DATABASE_POOL: ['0', '1001', '-1', 'many', '10.5', '1e2'],
     DATABASE_PREPARE: ['yes', 'maybe'],
     DEMO_DATA: ['2', 'true', '00'],

@@ -9,6 +9,7 @@ import { HookStore } from '../../src/hooks/store.ts'
 import { lockPort } from '../../src/os/folder.ts'
 import { loadEntities, OWN_TABLES } from '../../src/registry.ts'
 import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
+import { startPlainIssuer } from '../support/plainIssuer.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { endPrograms, freePort, run, temporaryFolder } from '../support/process.ts'
 import { MAIN } from '../support/serverProcesses.ts'
@@ -55,6 +56,18 @@ test('doctor prints OK in each line, and creates nothing, if all is well', async
     expect(checks).toContain(check)
   for (const check of ['rights', 'writes', 'connections', 'encoding', 'database clock', 'tls']) expect(checks).toContain(check)
   expect(await Bun.file(join(folder, 'data')).exists()).toBe(false)
+})
+
+test('D98: doctor asks the issuer of tokens, and says what is wrong with it', async () => {
+  const issuer = startPlainIssuer()
+  const own = { DATABASE_URL: await createDatabase(), ...issuer.settings }
+  const [found] = (await findingsOf(own)).filter(({ check }) => check === 'issuer')
+  expect(found?.text).toBe(`${issuer.url} publishes 1 key, and signs by ES256, RS256, EdDSA`)
+  issuer.document = { issuer: `${issuer.url}/` }
+  await expectFault(own, /^issuer: .*it names itself ".*\/": OIDC_ISSUER must be the same text/)
+  await issuer.stop()
+  await expectFault(own, /^issuer: .*openid-configuration cannot be read: .*: persons cannot sign in/)
+  expect((await findingsOf({ DATABASE_URL: own.DATABASE_URL })).some(({ check }) => check === 'issuer')).toBe(false)
 })
 
 test('doctor names hooks whose rights do not fit the entities, and has no line about them if no hook has rights', async () => {
