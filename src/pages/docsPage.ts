@@ -48,7 +48,7 @@ const start = (content, key) => Scalar.createApiReference('#docs', {
   },
   onRequestBuilt({ request }) {
     const key = (request.headers.get('authorization') ?? '').trim()
-    if (key !== '' && !/^apikey( |$)/i.test(key)) request.headers.set('authorization', 'ApiKey ' + key)
+    if (key !== '' && !/^(apikey|bearer)( |$)/i.test(key)) request.headers.set('authorization', 'ApiKey ' + key)
     request.headers.set('accept', request.headers.get(FORM) || 'application/json')
     request.headers.delete(FORM)
   },

@@ -1,6 +1,6 @@
-// OpenID Connect issuers for tests. `openIssuer`: the library oidc-provider in a process of its own, whose tokens are those of a real
-// sign-in; it is stopped by the caller, `useIssuer` by the test file, and `startIssuer` by the test. A provider of tests that
-// misbehaves is in `plainIssuer.ts`.
+// OpenID Connect issuers for tests: the library oidc-provider in a process of its own, whose tokens are those of a real sign-in.
+// `useIssuer` starts one for a test file or a `describe`, `startIssuer` for one test. A provider that misbehaves is in
+// `plainIssuer.ts`.
 import { afterAll, beforeAll, onTestFinished } from 'bun:test'
 import { createHash, randomBytes } from 'node:crypto'
 import { run } from './process.ts'
@@ -8,7 +8,7 @@ import { run } from './process.ts'
 /** Value of OIDC_AUDIENCE for tokens of `tokenFor`, unless `audience` says otherwise. */
 export const AUDIENCE = 'https://roster.example'
 /** The one client of the provider: public, with PKCE. */
-export const CLIENT_ID = 'roster-page'
+const CLIENT_ID = 'roster-page'
 const REDIRECT_URI = 'http://127.0.0.1/signed-in'
 
 /** Claims of an access token, besides those of the protocol such as `iss`. */
@@ -60,7 +60,7 @@ export interface Issuer {
 }
 
 /** Starts a provider, which the caller stops. */
-export async function openIssuer({ port = 0, algorithm = 'RS256', redirectUris = [] }: IssuerOptions = {}): Promise<Issuer> {
+async function openIssuer({ port = 0, algorithm = 'RS256', redirectUris = [] }: IssuerOptions = {}): Promise<Issuer> {
   const ISSUER = JSON.stringify({
     port,
     algorithm,
