@@ -115,7 +115,7 @@ export interface View extends Entity {
   related(reference: Property): View | null
   /** Text of the rights to read the entities to which paths can lead; caches depend on it, too. '' if they are read whole. */
   readonly relatedText: string
-  /** That text with the names of `{today}` and `{now}`. */
+  /** Text of these rights with the names of `{today}` and `{now}`. */
   readonly relatedSignedText: string
 }
 

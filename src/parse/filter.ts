@@ -31,7 +31,7 @@ const longestFirst = [...prefixes].sort((a, b) => b.sign.length - a.sign.length)
 /** Matches `LastName[contains]`: a property, and an operator in brackets. */
 const BRACKETED = /^([^[\]]+)(\[[^[\]]*\])$/
 
-/** What a parameter filters by, before its operand is read. */
+/** A filter whose operand is not read yet. */
 export interface Condition {
   readonly property: Property
   readonly operator: Operator

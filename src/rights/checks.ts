@@ -36,9 +36,9 @@ export function checkSingle(right: Right, rights: readonly Right[]): void {
 
 /** Rights that are held together with one. */
 export interface HeldRights {
-  /** Those that may be held with it, at least once. */
+  /** Rights that may be held with it, also if not by everybody. */
   readonly possible: readonly Right[]
-  /** Those that are always held with it. */
+  /** Rights that are always held with it. */
   readonly certain: readonly Right[]
 }
 

@@ -5,7 +5,7 @@ import type { Filter } from '../model/query.ts'
 import type { View } from '../model/view.ts'
 import type { Condition } from '../parse/filter.ts'
 
-/** What stands in braces in the roles file: a claim, a property of the person's own row, or a time. */
+/** A name in braces in the roles file: a claim, a property of the person's own row, or a time. */
 export type Variable =
   | { readonly kind: 'claim'; readonly name: string }
   | { readonly kind: 'own'; readonly name: string; readonly property: Property }

@@ -6,7 +6,7 @@ import type { Filter } from '../model/query.ts'
 import { anyFilter } from '../parse/filter.ts'
 import { isOpen, type OpenFilter, type Variable } from '../rights/openFilter.ts'
 import type { Claims } from './claims.ts'
-import { type Moment, timeFor } from './moment.ts'
+import { type RequestTime, timeFor } from './requestTime.ts'
 
 type Scalar = string | number | boolean
 
@@ -24,14 +24,14 @@ export class Missing {
 /** Maximum values of a list. */
 const LIST_LENGTH_MAX = 1_000
 
-/** What variables are bound to. */
+/** Sources of the values of variables. */
 export interface Bindings {
   readonly claims: Claims
   /** False if the claim `email` counts for nothing. */
   readonly isEmailVerified: boolean
   /** Returns the cell of the person's own row, as PostgreSQL prints it. */
   ownCell(property: Property): string | null
-  readonly moment: Moment
+  readonly time: RequestTime
 }
 
 /** Binds all filters; those without a variable stay as they are. */
@@ -76,7 +76,7 @@ function valuesOf(variable: Variable, kind: Kind, bindings: Bindings): Values | 
   if (variable.kind === 'claim') return claimValues(variable.name, bindings)
   return variable.kind === 'own'
     ? ownValues(variable, bindings)
-    : single(timeFor(variable.kind, kind.name, bindings.moment) as string)
+    : single(timeFor(variable.kind, kind.name, bindings.time) as string)
 }
 
 function ownValues({ name, property }: Variable & { kind: 'own' }, bindings: Bindings): Values | Missing {

@@ -8,9 +8,9 @@ import { signedTextOf } from '../rights/accesses.ts'
 import { bindFilters, Missing } from './binding.ts'
 import type { Claims } from './claims.ts'
 import type { RolesFile } from './file.ts'
-import { type Moment, momentOf } from './moment.ts'
 import { Needs, type Outcome, Person } from './person.ts'
 import { type Collections, PersonRights } from './personRights.ts'
+import { ANY_TIME, type RequestTime, requestTime } from './requestTime.ts'
 
 /** Maximum memory of the rights that are kept, in bytes; each generation of the cache takes half. */
 const KEPT_BYTES_MAX = 128 * 2 ** 20
@@ -19,17 +19,17 @@ const BYTES_OF_PERSON = 6_000
 /** Maximum bound rights that persons share. */
 const SHARED_MAX = 40_000
 
-/** What is known of the person of a token, as of a moment. */
+/** A person as far as she is known from her token. */
 interface Known {
   readonly isEmailVerified: boolean
-  readonly moment: Moment
+  readonly time: RequestTime
   /** Filters that find her own row; null: persons need none. */
   readonly finder: readonly Filter[] | Missing | null
   /** As of the last row. */
   person: Person | null
 }
 
-/** Whether a role applies, and which of its rights exist. */
+/** A role, whether it applies to a person, and which of its rights exist. */
 export interface RoleOutcome {
   readonly name: string
   /** Why it does not apply; null: it does. */
@@ -39,6 +39,8 @@ export interface RoleOutcome {
 
 /** How the rights of a person come about. */
 export interface Explanation {
+  /** The own row, as `Employees/7`; null: there is none, or persons need none. */
+  readonly own: string | null
   /** Why none of the roles applies; null: some may. */
   readonly reason: string | null
   readonly roles: readonly RoleOutcome[]
@@ -75,7 +77,7 @@ export class Engine {
     const row = await this.findRow(known, questions)
     if (row === 'none') {
       const reason = known.finder instanceof Missing ? known.finder.reason : reasonOfUnknown(this.file)
-      return { reason, roles: [], rights: this.unknown }
+      return { own: null, reason, roles: [], rights: this.unknown }
     }
     const person = this.personOf(known, claims, row)
     const answers = await Promise.all(answersOf(person, questions))
@@ -84,16 +86,21 @@ export class Engine {
       const rights = applies === true ? person.outcomes(role) : []
       return { name: role.name, reason: applies === true ? null : applies.reason, rights }
     })
-    return { reason: null, roles, rights: this.grant(person, answers) }
+    return { own: this.pathOf(row), reason: null, roles, rights: this.grant(person, answers) }
+  }
+
+  private pathOf(row: Row | null): string | null {
+    const { me } = this.file
+    return me && row && `${me.entity.plural}/${row[me.entity.properties.indexOf(me.entity.id)]}`
   }
 
   private knownOf(claims: Claims, isEmailVerified: boolean): Known {
-    const moment = momentOf(this.needs.usesTime ? Date.now() : 0)
+    const time = this.needs.usesTime ? requestTime() : ANY_TIME
     const before = this.known.get(claims)
-    if (before?.moment === moment && before.isEmailVerified === isEmailVerified) return before
+    if (before?.time === time && before.isEmailVerified === isEmailVerified) return before
     const { me } = this.file
-    const finder = me && bindFilters(me.filters, { claims, isEmailVerified, moment, ownCell: () => null })
-    const known = { isEmailVerified, moment, finder, person: null }
+    const finder = me && bindFilters(me.filters, { claims, isEmailVerified, time, ownCell: () => null })
+    const known = { isEmailVerified, time, finder, person: null }
     this.known.set(claims, known)
     return known
   }
@@ -118,8 +125,8 @@ export class Engine {
 
   private personOf(known: Known, claims: Claims, row: Row | null): Person {
     if (known.person?.isOf(row)) return known.person
-    const { isEmailVerified, moment } = known
-    return (known.person = new Person(this.needs, claims, isEmailVerified, row, moment))
+    const { isEmailVerified, time } = known
+    return (known.person = new Person(this.needs, claims, isEmailVerified, row, time))
   }
 
   /** Returns the rights that follow from the answers about lists: the same object for persons with the same rights. */

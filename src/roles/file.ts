@@ -24,7 +24,7 @@ export interface RowList {
 export interface Role {
   readonly name: string
   readonly line: number
-  /** Whom the role is for; null: everybody. */
+  /** Condition for those whom the role is for; null: everybody. */
   readonly when: Condition | null
   readonly rights: readonly PlacedRight[]
 }
@@ -42,6 +42,11 @@ export interface HasCondition {
 export interface ListCondition {
   readonly kind: 'list'
   readonly list: RowList
+}
+
+/** Prints a condition as it is written. */
+export function printCondition(when: Condition): string {
+  return when.kind === 'list' ? when.list.text : `{${when.variable.name}} has ${when.value}`
 }
 
 export interface KeyBlock {

@@ -5,11 +5,11 @@ import { NarrowRights } from '../rights/reader.ts'
 import { Missing } from './binding.ts'
 import { bindRight } from './bindRight.ts'
 import type { KeyBlock } from './file.ts'
-import { type Moment, momentOf } from './moment.ts'
 import type { Collections } from './personRights.ts'
+import { ANY_TIME, type RequestTime, requestTime } from './requestTime.ts'
 
 export class KeyRights {
-  private moment: Moment | null = null
+  private time: RequestTime | null = null
   private made: NarrowRights | null = null
   private readonly usesTime: boolean
 
@@ -22,10 +22,10 @@ export class KeyRights {
 
   /** Returns the rights as of now: the same object while their text is the same. */
   now(): NarrowRights {
-    const moment = momentOf(this.usesTime ? Date.now() : 0)
-    if (this.made && this.moment === moment) return this.made
-    this.moment = moment
-    const rights = this.block.rights.map(({ right }) => this.bind(right, moment))
+    const time = this.usesTime ? requestTime() : ANY_TIME
+    if (this.made && this.time === time) return this.made
+    this.time = time
+    const rights = this.block.rights.map(({ right }) => this.bind(right, time))
     const text = rights.map((right) => right.text).join('\n')
     if (this.made?.text !== text)
       this.made = new NarrowRights(text, rights, null, this.collections.entities, this.collections.views)
@@ -33,8 +33,8 @@ export class KeyRights {
   }
 
   /** Binds the only variables of a key, which always have values. */
-  private bind(right: Right, moment: Moment): Right {
-    const bound = bindRight(right, { claims: {}, isEmailVerified: false, ownCell: () => null, moment })
+  private bind(right: Right, time: RequestTime): Right {
+    const bound = bindRight(right, { claims: {}, isEmailVerified: false, ownCell: () => null, time })
     if (bound instanceof Missing) throw new Error(`a right of a key is not bound: ${bound.reason}`)
     return bound
   }

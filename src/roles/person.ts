@@ -1,4 +1,4 @@
-// A person at a moment: the values of all variables, and what the conditions of roles ask because of them.
+// A person at the time of a request: the values of all variables, and what the conditions of roles ask because of them.
 import type { Right } from '../model/access.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Filter } from '../model/query.ts'
@@ -8,10 +8,10 @@ import { type Bindings, bindFilters, hasValue, Missing } from './binding.ts'
 import { bindRight } from './bindRight.ts'
 import type { Claims } from './claims.ts'
 import type { ListCondition, PlacedRight, Role, RolesFile, RowList } from './file.ts'
-import type { Moment } from './moment.ts'
 import type { PersonRights } from './personRights.ts'
+import type { RequestTime } from './requestTime.ts'
 
-/** What a file needs to know of a person, found once. */
+/** Facts that a file needs to know of each person. */
 export class Needs {
   /** Columns of the own row that variables name. */
   readonly columns: readonly number[]
@@ -62,7 +62,7 @@ export interface Outcome {
 }
 
 export class Person implements Bindings {
-  /** What to ask of each list of `Needs.lists`. */
+  /** Questions to the lists of `Needs.lists`, in their order. */
   readonly questions: readonly (ListQuestion | Missing)[]
   /** Rights by the answers; the engine keeps them, as long as it has room. */
   readonly granted = new Map<string, WeakRef<PersonRights>>()
@@ -72,7 +72,7 @@ export class Person implements Bindings {
     readonly claims: Claims,
     readonly isEmailVerified: boolean,
     private readonly row: Row | null,
-    readonly moment: Moment,
+    readonly time: RequestTime,
   ) {
     this.questions = needs.lists.map(({ entity, filters }) => {
       const bound = bindFilters(filters, this)

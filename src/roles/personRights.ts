@@ -4,7 +4,7 @@ import type { Entity } from '../model/entity.ts'
 import { type Collection, isNamedView, type NamedView } from '../model/namedView.ts'
 import { accessOf, ReadViews, readAccess, signedTextOf, uniteReads } from '../rights/accesses.ts'
 
-/** What rights are to. */
+/** Collections that rights can be to. */
 export interface Collections {
   readonly entities: readonly Entity[]
   readonly views: readonly NamedView[]

@@ -2,12 +2,12 @@
 import type { GrantedRights } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import type { NamedView } from '../model/namedView.ts'
-import { type Filter, otherEntities } from '../model/query.ts'
+import { otherEntities } from '../model/query.ts'
 import type { RowQuestions } from '../model/rowQuestions.ts'
 import { isOpen } from '../rights/openFilter.ts'
 import type { Claims } from './claims.ts'
 import { Engine, type Explanation } from './engine.ts'
-import type { RolesFile } from './file.ts'
+import { type PlacedRight, printCondition, type RolesFile } from './file.ts'
 import { KeyRights } from './keyRights.ts'
 import { parseFile } from './parse.ts'
 
@@ -18,13 +18,9 @@ export { RolesError, type RolesFault } from './faults.ts'
 export interface Roles {
   /** Collections that the file declares, each with some rows and properties of an entity. */
   readonly views: readonly NamedView[]
-  /** Names of the roles of persons, and of the keys, in the order of the file. */
-  readonly names: readonly string[]
-  readonly keyNames: readonly string[]
+  readonly outline: Outline
   /** Entities from whose rows the rights of persons follow: those of `me` and of `when`, and those to which their paths lead. */
   readonly sources: readonly Entity[]
-  /** Claims by which `me` finds the row of a person. */
-  readonly ownClaims: readonly string[]
   /**
    * Returns the rights of a person: at once where `questions` answers at once. Persons with equal rights get the same object.
    * `isEmailVerified`: false if the claim `email` counts for nothing.
@@ -36,19 +32,30 @@ export interface Roles {
   rightsOfKey(name: string): GrantedRights | null
 }
 
+/** Contents of a roles file in canonical form. */
+export interface Outline {
+  /** The address that finds the own row; null: persons need none. */
+  readonly me: string | null
+  /** Claims by which the own row is found. */
+  readonly claims: readonly string[]
+  /** Definitions of the views, as `view Directory Employees?EmploymentEnd=`. */
+  readonly views: readonly string[]
+  /** `when`: null for everybody. */
+  readonly roles: readonly { readonly name: string; readonly when: string | null; readonly rights: readonly string[] }[]
+  readonly keys: readonly { readonly name: string; readonly rights: readonly string[] }[]
+}
+
 /** Parses and checks a roles file. @throws RolesError that has all faults, each with its line */
 export function parseRoles(text: string, entities: readonly Entity[]): Roles {
   const file = parseFile(text, entities)
-  const { views, roles, keys, me } = file
+  const { views, keys } = file
   const collections = { entities, views }
   const engine = new Engine(file, collections)
   const keyRights = new Map(keys.map((block) => [block.name, new KeyRights(block, collections)]))
   return {
     views,
-    names: roles.map(({ name }) => name),
-    keyNames: keys.map(({ name }) => name),
+    outline: outlineOf(file),
     sources: sourcesOf(file),
-    ownClaims: claimsIn(me?.filters ?? []),
     rightsOf: (claims, questions, isEmailVerified) => engine.rightsOf(claims, questions, isEmailVerified),
     explain: (claims, questions, isEmailVerified) => engine.explain(claims, questions, isEmailVerified),
     rightsOfKey: (name) => keyRights.get(name)?.now() ?? null,
@@ -61,8 +68,14 @@ function sourcesOf({ me, roles }: RolesFile): Entity[] {
   return [...new Set(asked.flatMap(({ entity, filters }) => [entity, ...otherEntities(filters, [])]))]
 }
 
-/** Names of the claims that filters have as variables. */
-function claimsIn(filters: readonly Filter[]): string[] {
-  const variables = filters.filter(isOpen).map(({ variable }) => variable)
-  return [...new Set(variables.flatMap(({ kind, name }) => (kind === 'claim' ? [name] : [])))]
+function outlineOf({ me, views, roles, keys }: RolesFile): Outline {
+  const variables = (me?.filters ?? []).filter(isOpen).map(({ variable }) => variable)
+  const textsOf = (rights: readonly PlacedRight[]) => rights.map(({ right }) => right.text)
+  return {
+    me: me?.text ?? null,
+    claims: [...new Set(variables.flatMap(({ kind, name }) => (kind === 'claim' ? [name] : [])))],
+    views: views.map(({ text }) => text),
+    roles: roles.map(({ name, when, rights }) => ({ name, when: when && printCondition(when), rights: textsOf(rights) })),
+    keys: keys.map(({ name, rights }) => ({ name, rights: textsOf(rights) })),
+  }
 }

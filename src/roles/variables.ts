@@ -11,7 +11,7 @@ import type { Parameter } from '../parse/queryString.ts'
 import type { ReadFilter } from '../rights/grammar.ts'
 import { OpenFilter, type Variable } from '../rights/openFilter.ts'
 import { FollowsFromFault } from './faults.ts'
-import { momentOf, timeFor } from './moment.ts'
+import { ANY_TIME, timeFor } from './requestTime.ts'
 
 /** The variables that a line may have. `{today}` and `{now}` stand everywhere. */
 export interface Scope {
@@ -90,7 +90,7 @@ function checkFit({ property, operator }: Condition, owner: Entity, variable: Va
   if (variable.kind === 'claim') return
   const { name, kind } = property
   if (variable.kind !== 'own') {
-    if (timeFor(variable.kind, kind.name, momentOf(0)) !== null) return
+    if (timeFor(variable.kind, kind.name, ANY_TIME) !== null) return
     throw misfit(variable, variable.kind === 'now' ? 'a date-time' : 'a date', property)
   }
   const own = variable.property

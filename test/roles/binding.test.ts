@@ -54,13 +54,6 @@ describe('a value of a claim', () => {
     ['LastName[]={x}', ['Doe', '!=', 'Doe'], 'LastName[]=!=&LastName[]=Doe'],
     ['LastName[]={x}', 'Doe', 'LastName[]=Doe'],
     ['Id[]={x}', [7, '8'], 'Id[]=7&Id[]=8'],
-    [
-      'Id[]={x}',
-      Array.from({ length: 1_000 }, (_, index) => index),
-      Array.from({ length: 1_000 }, (_, index) => `Id[]=${index}`)
-        .sort()
-        .join('&'),
-    ],
     ['ManagerId[under]={x}', '7', 'ManagerId[under]=7'],
   ])('%s with %j', async (filter, x, text) => expect(await bound(filter, { x })).toEqual([`read Employees?${text}`]))
 
@@ -89,13 +82,19 @@ describe('a value of a claim', () => {
     ['Id={x}', 2 ** 53],
     ['Id={x}', true],
     ['Id[]={x}', [7, 'abc']],
-    ['Id[]={x}', Array.from({ length: 1_001 }, (_, index) => index)],
     ['Started=>={x}', 1706691600],
     ['Started=>={x}', '2024-01-31'],
     ['ManagerId[under]={x}', [7]],
   ])('%s with %j gives no right', async (filter, x) => {
     expect(await bound(filter, { x })).toEqual([])
     expect((await rightsOf(`role a\n  read Employees?${filter}`, { x })).accessTo(entityNamed('Employees')).read).toBeNull()
+  })
+
+  test('that is a list has up to 1,000 values', async () => {
+    const list = (length: number) => Array.from({ length }, (_, index) => index)
+    const values = list(1_000).map(String).sort()
+    expect(await bound('Id[]={x}', { x: list(1_000) })).toEqual([`read Employees?${values.map((id) => `Id[]=${id}`).join('&')}`])
+    expect(await bound('Id[]={x}', { x: list(1_001) })).toEqual([])
   })
 
   test('that cannot be stored gives no right to create with it', async () => {
