@@ -93,7 +93,8 @@ function matching(entries: ReadonlyMap<string, Entry>, text: string, presented: 
 
 function entryOf(record: KeyRecord, readRights: ReadRights): Entry {
   const { id, name, hash } = record
-  const rights = readRights(record)
+  // Those of a block of the roles file may depend on the time.
+  const fixed = record.role === null ? readRights(record) : null
   const key: Key = {
     id,
     isStored: true,
@@ -101,7 +102,7 @@ function entryOf(record: KeyRecord, readRights: ReadRights): Entry {
     name,
     ownTable: ownTableOf(record),
     client: keyClient(name),
-    rightsNow: () => rights,
+    rightsNow: () => fixed ?? readRights(record),
   }
   return { key, hash: Buffer.from(hash, 'hex'), record }
 }
@@ -112,7 +113,7 @@ export const BOOTSTRAP_NAME = 'bootstrap'
 function bootstrapEntry(text: string, readRights: ReadRights): Entry {
   const hash = hashKey(text).toString('hex')
   const entry = entryOf(
-    { id: 'bootstrap-1', name: BOOTSTRAP_NAME, hash, rights: '*:read,*:write', addresses: null, limits: null },
+    { id: 'bootstrap-1', name: BOOTSTRAP_NAME, hash, rights: '*:read,*:write', addresses: null, role: null, limits: null },
     readRights,
   )
   // Charged under a name that no key of the database can have.

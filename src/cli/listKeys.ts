@@ -1,8 +1,12 @@
 // `roster keys list`: a line for each key, and below it its rights by row and property.
 import type { Config } from '../config/config.ts'
+import { Refused } from '../errors.ts'
 import type { ListedKey } from '../keys/store.ts'
+import type { Entity } from '../model/entity.ts'
 import { loadEntities } from '../registry.ts'
 import { findMisfits } from '../rights/misfits.ts'
+import { loadRoles } from '../roles/load.ts'
+import type { Roles } from '../roles/roles.ts'
 import { withKeys } from './openDatabase.ts'
 import { counted, formatTable, report } from './output.ts'
 
@@ -10,44 +14,56 @@ const HEADS = ['NAME', 'ID', 'RIGHTS', 'LIMITS', 'CREATED', 'LAST USED', 'STATE'
 
 export async function listKeys(config: Config, json: true | undefined): Promise<void> {
   const entities = await loadEntities(config.entitiesDir)
+  const roles = readRoles(config, entities)
   const listed = await withKeys(config, (store) => store.list())
-  // Rights of a key that has ended hold for nothing, whether they fit or not.
-  const misfits = findMisfits(listed.filter(isInForce), entities)
-  const faults = new Map(misfits.map(({ key, fault }) => [key, fault]))
+  const faults = faultsOf(listed, entities, roles)
   const data = listed.map((key) => {
     const { addresses, ...shown } = key
-    return { ...shown, rights: addresses ?? key.rights, fault: faults.get(key) ?? null }
+    return { ...shown, rights: linesOf(key, roles)?.join('\n') ?? key.rights, fault: faults.get(key) ?? null }
   })
   if (listed.length === 0) return report(json, data, 'There are no keys.\n')
-  const [head, ...lines] = formatTable([HEADS, ...listed.map(cellsOf)]).match(/.*\n/g) as string[]
+  const cells = listed.map((key) => cellsOf(key, linesOf(key, roles)))
+  const [head, ...lines] = formatTable([HEADS, ...cells]).match(/.*\n/g) as string[]
   const texts = listed.map((key, index) => {
     const fault = faults.get(key)
-    const below = [...(linesOf(key) ?? []), ...(fault === undefined ? [] : [`None of them holds: ${fault}`])]
+    const below = [...(linesOf(key, roles) ?? []), ...(fault === undefined ? [] : [`None of them holds: ${fault}`])]
     return [lines[index], ...below.map((line) => `  ${line}\n`)].join('')
   })
   return report(json, data, head + texts.join(''))
 }
 
-function isInForce({ state }: ListedKey): boolean {
-  return state === 'active' || state === 'expiring'
+/** Reads the roles file; null: there is none. A list of keys is needed most where something is faulty. */
+function readRoles(config: Config, entities: readonly Entity[]): Roles | null | Refused {
+  try {
+    return loadRoles(config, entities)
+  } catch (error) {
+    if (error instanceof Refused) return error
+    throw error
+  }
 }
 
-function linesOf({ addresses }: ListedKey): string[] | null {
-  return addresses?.split('\n') ?? null
+/** Returns why keys have no rights. Those of a key that has ended hold for nothing, whether they fit or not. */
+function faultsOf(listed: readonly ListedKey[], entities: readonly Entity[], roles: Roles | null | Refused) {
+  const inForce = listed.filter(({ state }) => state === 'active' || state === 'expiring')
+  if (!(roles instanceof Refused))
+    return new Map(findMisfits(inForce, entities, roles).map(({ key, fault }) => [key, fault] as const))
+  const reason = 'the roles file cannot be used: roster roles check says why.'
+  const { no = [], yes = [] } = Object.groupBy(inForce, ({ role }) => (role === null ? 'no' : 'yes'))
+  const misfits = findMisfits(no, entities, null).map(({ key, fault }) => [key, fault] as const)
+  return new Map([...misfits, ...yes.map((key) => [key, reason] as const)])
 }
 
-function cellsOf(key: ListedKey): string[] {
-  const { name, id, rights, limits, created, lastUsed, state, expires, ends, revoked } = key
+/** Rights by row and property, one a line; null: the key has rights to whole entities. */
+function linesOf({ addresses, role }: ListedKey, roles: Roles | null | Refused): string[] | null {
+  if (role === null) return addresses?.split('\n') ?? null
+  const text = roles instanceof Refused ? '' : roles?.rightsOfKey(role)?.signedText
+  return text ? text.split('\n') : []
+}
+
+function cellsOf(key: ListedKey, lines: readonly string[] | null): string[] {
+  const { name, id, rights, role, limits, created, lastUsed, state, expires, ends, revoked } = key
   const end = [expires, ends].filter((time) => time !== null).sort()[0]
   const stateInWords = [state === 'expiring' ? 'expires' : state, revoked ?? end].filter(Boolean).join(' ')
-  const lines = linesOf(key)
-  return [
-    name,
-    id,
-    lines === null ? rights : `${counted(lines.length, 'right')}:`,
-    limits ?? 'default',
-    created,
-    lastUsed ?? 'never',
-    stateInWords,
-  ]
+  const counting = role === null ? `${counted(lines?.length ?? 0, 'right')}:` : `role ${role}:`
+  return [name, id, lines === null ? rights : counting, limits ?? 'default', created, lastUsed ?? 'never', stateInWords]
 }

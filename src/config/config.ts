@@ -51,6 +51,8 @@ export function readConfig(given: Record<string, string | undefined>, files: rea
   if (!environment.TLS_CERT !== !environment.TLS_KEY) faults.push('TLS_CERT and TLS_KEY go together: one of them is not set')
   if (config.oidcIssuer !== null && !environment.OIDC_AUDIENCE)
     faults.push('OIDC_ISSUER needs OIDC_AUDIENCE: without it, tokens for other services of the issuer would be accepted')
+  if (config.oidcIssuer !== null && !environment.ROLES_FILE)
+    faults.push('OIDC_ISSUER needs ROLES_FILE: without roles, nobody who signs in has any right')
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
   return Object.freeze(config)
 }

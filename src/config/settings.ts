@@ -83,6 +83,10 @@ export const settings = {
     ...text('a module'),
     meaning: 'Module whose default export is an Elysia app: its routes are added to those of Roster.',
   },
+  ROLES_FILE: {
+    ...FILE,
+    meaning: 'File with the roles of persons, and of keys that follow it. It is read at the start and at SIGUSR2.',
+  },
   DATA_DIR: { ...FOLDER, default: '.data', meaning: 'Folder of the embedded PostgreSQL and of the development key.' },
   DEMO_DATA: {
     ...oneOf('0', '1'),

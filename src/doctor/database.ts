@@ -13,14 +13,21 @@ import { OWN_TABLES } from '../registry.ts'
 import { advice, clockOff, type Finding, fault, LACKS_RIGHT, ok, PAGE, refusalOf } from './finding.ts'
 import { examineHooks } from './hooks.ts'
 import { examineKeys } from './keys.ts'
+import type { FoundRoles } from './roles.ts'
 
 const VERSION_MIN = 14
 const VERSION_MAX = 18
 /** Connections of the supervisor, in addition to those of the workers. */
 const SUPERVISOR_CONNECTIONS = 3
 
-/** Examines the database at `url`, the value of `setting`. `entities`: null if their declarations cannot be read. */
-export async function examineDatabase(url: string, setting: string, config: Config, entities: readonly Entity[] | null) {
+/** Declarations of the server. `entities`: null if they cannot be read. */
+interface Declared {
+  readonly entities: readonly Entity[] | null
+  readonly roles: FoundRoles
+}
+
+/** Examines the database at `url`, the value of `setting`. */
+export async function examineDatabase(url: string, setting: string, config: Config, { entities, roles }: Declared) {
   try {
     return await withConnection(url, async (sql) => {
       const state = await stateOf(sql)
@@ -46,7 +53,7 @@ export async function examineDatabase(url: string, setting: string, config: Conf
       const isAsked = rights.state !== 'fault' && config.changesDays > 0
       const held = isAsked ? [await examineHeldChanges(sql, entities)] : []
       const hooks = isAsked ? await examineHooks(sql, entities) : []
-      const keys = rights.state === 'fault' ? [] : await examineKeys(sql, entities)
+      const keys = rights.state === 'fault' ? [] : await examineKeys(sql, entities, roles)
       return [...common, rights, ...keys, await examineIndexes(sql, entities), ...held, ...hooks]
     })
   } catch (error) {

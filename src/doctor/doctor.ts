@@ -13,6 +13,7 @@ import { examineDatabase, examinePooled } from './database.ts'
 import { clockOff, type Finding, fault, ok } from './finding.ts'
 import { examineIssuer } from './issuer.ts'
 import { examineMachine } from './machine.ts'
+import { examineRoles } from './roles.ts'
 
 /**
  * Command `doctor`: prints a line for each requirement of a server, with advice if it is not met. It changes nothing without
@@ -46,16 +47,26 @@ export async function examine(readSettings: () => Config, isCleaning = false): P
   const url = databaseDirectUrl ?? databaseUrl ?? runningPostgres(dataDir)
   const setting = databaseDirectUrl === null ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL'
   const { entities, found } = await examineEntities(config)
+  const roles = examineRoles(config, entities)
   const [machine, database, pooled, redis, issuer] = await Promise.all([
     examineMachine(config, isCleaning),
     url === null
       ? [ok('database', 'the embedded one does not run: a server starts it')]
-      : examineDatabase(url, setting, config, entities),
+      : examineDatabase(url, setting, config, { entities, roles: roles.roles }),
     examinePooled(config),
     rateLimitStore === null ? [] : examineRedis(rateLimitStore),
     examineIssuer(config),
   ])
-  return [ok('settings', 'all can be read'), ...found, ...machine, ...database, ...pooled, ...redis, ...issuer]
+  return [
+    ok('settings', 'all can be read'),
+    ...found,
+    ...roles.found,
+    ...machine,
+    ...database,
+    ...pooled,
+    ...redis,
+    ...issuer,
+  ]
 }
 
 /** Reads the declarations. `entities`: null if they cannot be read; `found` says why. */

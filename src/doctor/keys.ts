@@ -1,17 +1,22 @@
-// Findings about keys: those whose rights do not fit the entities any more.
+// Findings about keys: those without rights, since theirs do not fit the entities or the roles file any more.
 import type postgres from 'postgres'
 import { KeyStore } from '../keys/store.ts'
 import type { Entity } from '../model/entity.ts'
 import { findMisfits } from '../rights/misfits.ts'
 import { type Finding, fault, ok } from './finding.ts'
+import type { FoundRoles } from './roles.ts'
 
-/** Examines the rights of the valid keys. Returns nothing if no key has rights by row. */
-export async function examineKeys(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding[]> {
+/** Examines the rights of the valid keys. Returns nothing if all have rights to whole entities. */
+export async function examineKeys(sql: postgres.Sql, entities: readonly Entity[], roles: FoundRoles): Promise<Finding[]> {
   const check = 'keys'
-  const keys = await new KeyStore(sql).valid()
-  if (keys.every(({ addresses }) => addresses === null)) return []
-  const misfits = findMisfits(keys, entities).map(({ key: { name, id }, fault: reason }) =>
-    fault(check, `"${name}" (${id}) has no rights: ${reason} Give it others by roster keys change`),
-  )
+  const valid = await new KeyStore(sql).valid()
+  // Of a faulty roles file nobody knows which rights it would give.
+  const keys = roles === undefined ? valid.filter(({ role }) => role === null) : valid
+  if (keys.every(({ addresses, role }) => addresses === null && role === null)) return []
+  const misfits = findMisfits(keys, entities, roles ?? null).map(({ key: { name, id, role }, fault: reason }) => {
+    const remedy =
+      role === null ? 'Give it others by roster keys change' : 'Write the block, or give the key others by roster keys change'
+    return fault(check, `"${name}" (${id}) has no rights: ${reason} ${remedy}`)
+  })
   return misfits.length === 0 ? [ok(check, 'the rights of all keys fit the entities')] : misfits
 }

@@ -5,7 +5,7 @@ import { withConnection } from '../execute/connect.ts'
 import type { Database } from '../execute/database.ts'
 import { QUERY_MS_MAX } from '../execute/limits.ts'
 import { classify } from '../execute/outcomes.ts'
-import type { KeyRecord, KeySource } from '../model/key.ts'
+import type { KeyRecord, KeySource, StoredRights } from '../model/key.ts'
 import { suggest } from '../model/nearest.ts'
 import { param, type Statement, sql, toStatement } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
@@ -25,7 +25,7 @@ const selectVersion = toStatement(sql`
   from api_key_version`)
 
 const selectCurrent = toStatement(
-  sql`select id, name, encode(hash, 'hex') as hash, rights, addresses, limits from api_key where ${isValid} order by id`,
+  sql`select id, name, encode(hash, 'hex') as hash, rights, addresses, role, limits from api_key where ${isValid} order by id`,
 )
 
 /**
@@ -46,6 +46,7 @@ export interface ListedKey {
   readonly name: string
   readonly rights: string
   readonly addresses: string | null
+  readonly role: string | null
   readonly limits: string | null
   readonly created: string
   readonly lastUsed: string | null
@@ -58,7 +59,7 @@ export interface ListedKey {
 }
 
 /** Rights, limits and end of a key. */
-export interface KeyTerms extends Pick<KeyRecord, 'rights' | 'addresses' | 'limits'> {
+export interface KeyTerms extends StoredRights, Pick<KeyRecord, 'limits'> {
   /** UTC, to the second; null: the key has no end. */
   readonly ends: string | null
 }
@@ -74,7 +75,7 @@ export interface Rotation extends KeyTerms {
 
 /** Changes of keys, at least one; a property that is undefined stays as it is. */
 export interface KeyChanges {
-  readonly rights?: Pick<KeyRecord, 'rights' | 'addresses'> | undefined
+  readonly rights?: StoredRights | undefined
   /** Null: the limits of the settings. */
   readonly limits?: string | null | undefined
   /** Time until the end, in ms; null: no end. */
@@ -120,7 +121,7 @@ export class KeyStore {
   changeTerms(name: string, { rights, limits, lifetimeMs }: KeyChanges): Promise<ChangedKey[]> {
     return this.change(async (sql) => {
       const changes = [
-        ...(rights === undefined ? [] : [sql`rights = ${rights.rights}, addresses = ${rights.addresses}`]),
+        ...(rights === undefined ? [] : [sql`rights = ${rights.rights}, addresses = ${rights.addresses}, role = ${rights.role}`]),
         ...(limits === undefined ? [] : [sql`limits = ${limits}`]),
         ...(lifetimeMs === undefined ? [] : [sql`ends = ${endAfter(sql, lifetimeMs)}`]),
       ]
@@ -146,19 +147,19 @@ export class KeyStore {
         where name = ${name} and revoked is null and expires is null and (ends is null or ends > now())
         returning id, ${termsOf(sql)}, ${secondsOf(sql, 'case when expires is not null then least(expires, ends) end')} as expires`
       if (!old) throw await unknownName(sql, name)
-      const { rights, addresses, limits } = old
+      const { rights, addresses, role, limits } = old
       const ends = sql`(select ends from api_key where id = ${old.id})`
-      await insertKey(sql, { ...replacement, name, rights, addresses, limits }, ends)
+      await insertKey(sql, { ...replacement, name, rights, addresses, role, limits }, ends)
       return old
     })
   }
 
   /** Returns the rights of the current key of this name. @throws Refused if there is none */
-  async rightsOf(name: string): Promise<Pick<KeyRecord, 'rights' | 'addresses'>> {
+  async rightsOf(name: string): Promise<StoredRights> {
     const { sql } = this
     const [found] = await inTime(
-      sql<Pick<KeyRecord, 'rights' | 'addresses'>[]>`
-        select rights, addresses from api_key where name = ${name} and ${validIn(sql)} order by expires nulls first limit 1`,
+      sql<StoredRights[]>`
+        select rights, addresses, role from api_key where name = ${name} and ${validIn(sql)} order by expires nulls first limit 1`,
     )
     if (!found) throw await unknownName(sql, name)
     return found
@@ -172,7 +173,7 @@ export class KeyStore {
   list(): Promise<ListedKey[]> {
     return inTime(
       this.sql<ListedKey[]>`
-        select id, name, rights, addresses, limits, ${secondsOf(this.sql, 'created')} as created,
+        select id, name, rights, addresses, role, limits, ${secondsOf(this.sql, 'created')} as created,
           ${secondsOf(this.sql, 'last_used')} as "lastUsed", ${secondsOf(this.sql, 'expires')} as expires,
           ${secondsOf(this.sql, 'ends')} as ends, ${secondsOf(this.sql, 'revoked')} as revoked,
           case when revoked is not null then 'revoked' when least(expires, ends) is null then 'active'
@@ -197,10 +198,10 @@ export class KeyStore {
 
 /** Inserts a key with the end `ends`. Returns no row if the name has a current key. */
 function insertKey(sql: postgres.TransactionSql, key: KeyRecord, ends: postgres.PendingQuery<postgres.Row[]>) {
-  const { id, name, hash, rights, addresses, limits } = key
+  const { id, name, hash, rights, addresses, role, limits } = key
   return sql<{ ends: string | null }[]>`
-    insert into api_key (id, name, hash, rights, addresses, limits, ends)
-    values (${id}, ${name}, decode(${hash}, 'hex'), ${rights}, ${addresses}, ${limits}, ${ends})
+    insert into api_key (id, name, hash, rights, addresses, role, limits, ends)
+    values (${id}, ${name}, decode(${hash}, 'hex'), ${rights}, ${addresses}, ${role}, ${limits}, ${ends})
     on conflict (name) where revoked is null and expires is null do nothing
     returning ${secondsOf(sql, 'ends')} as ends`
 }
@@ -211,7 +212,7 @@ function endAfter(sql: postgres.ISql, lifetimeMs: number | null) {
 }
 
 function termsOf(sql: postgres.ISql) {
-  return sql`rights, addresses, limits, ${secondsOf(sql, 'ends')} as ends`
+  return sql`rights, addresses, role, limits, ${secondsOf(sql, 'ends')} as ends`
 }
 
 function validIn(sql: postgres.ISql) {
@@ -244,7 +245,7 @@ export function keySource(database: Database): KeySource {
     version: async () => (await database.read(selectVersion))[0]?.[0] ?? '',
     current: async () =>
       (await database.read(selectCurrent)).map(
-        ([id, name, hash, rights, addresses, limits]) => ({ id, name, hash, rights, addresses, limits }) as KeyRecord,
+        ([id, name, hash, rights, addresses, role, limits]) => ({ id, name, hash, rights, addresses, role, limits }) as KeyRecord,
       ),
     // If the database only refuses this statement, or is slow, it may still answer others.
     isAway: (error) => error instanceof ApiError && ['lost', 'notSent'].includes(classify(error.cause)),

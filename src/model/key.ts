@@ -1,16 +1,22 @@
 // API keys as data: their records, where records are read from, and the caller of a statement.
 
+/** The rights of a key as they are stored, in one of three forms. */
+export interface StoredRights {
+  /** Rights to whole entities, as text of `formatRights`; '' if the key has another form. */
+  readonly rights: string
+  /** Rights as addresses of lists, in canonical form, one a line; null: the key has another form. */
+  readonly addresses: string | null
+  /** Name of the block of the roles file whose rights the key has; null: the key has another form. */
+  readonly role: string | null
+}
+
 /** A key as the database and workers have it. Nothing in it is enough to authenticate. */
-export interface KeyRecord {
+export interface KeyRecord extends StoredRights {
   /** Public part of the key's text, by which it is found: 10 letters and digits. */
   readonly id: string
   readonly name: string
   /** SHA-256 of the key's text, in hexadecimal. */
   readonly hash: string
-  /** Rights to whole entities, as text of `formatRights`; '' if the key has addresses. */
-  readonly rights: string
-  /** Rights as addresses of lists, in canonical form, one a line; null: the key has `rights`. */
-  readonly addresses: string | null
   /** Rate limits as text of `formatRules`; null: those of the settings. */
   readonly limits: string | null
 }

@@ -16,6 +16,8 @@ export interface StartMessage {
   readonly bootstrapKey: string | null
   readonly migrationFiles: readonly string[]
   readonly tables: LimiterTables
+  /** Text of the roles file; null: there is none. */
+  readonly rolesText: string | null
   /** Null for HTTP without TLS. */
   readonly certificate: Certificate | null
 }

@@ -11,6 +11,7 @@ import type { KeyRecord } from '../model/key.ts'
 import { checkChanges, loadSample, migrate, migrationFolders } from '../postgres/migrate.ts'
 import { warnOfSuperuser } from '../postgres/rights.ts'
 import { findMisfits } from '../rights/misfits.ts'
+import type { Roles } from '../roles/roles.ts'
 import { requireTables } from './requireTables.ts'
 import { orDatabaseError, requireTls } from './startError.ts'
 
@@ -18,6 +19,7 @@ interface Opening {
   readonly config: Config
   readonly log: Log
   readonly entities: readonly Entity[]
+  readonly roles: Roles | null
   readonly isEmbedded: boolean
 }
 
@@ -35,7 +37,7 @@ export async function openDatabase(url: string, opening: Opening): Promise<Opene
   }
 }
 
-async function prepare(url: string, { config, log, entities, isEmbedded }: Opening): Promise<string> {
+async function prepare(url: string, { config, log, entities, roles, isEmbedded }: Opening): Promise<string> {
   for (const folder of migrationFolders(config)) await migrate(url, folder).catch(orDatabaseError)
   const isKept = config.changesDays > 0
   const tables = entities.map(({ table }) => table)
@@ -49,14 +51,17 @@ async function prepare(url: string, { config, log, entities, isEmbedded }: Openi
     requireTables(entities, { read: (statement) => sql.unsafe(statement.text, parametersOf(statement)).values() as never }),
   ).catch(orDatabaseError)
   await withConnection(url, (sql) => new KeyStore(sql).valid()).then(
-    (keys) => warnOfMisfits(keys, entities, log),
+    (keys) => warnOfMisfits(keys, entities, roles, log),
     orDatabaseError,
   )
   return secret
 }
 
-/** Names the keys whose rights do not fit the entities. The reason has values of the right, which the log must not have. */
-function warnOfMisfits(keys: readonly KeyRecord[], entities: readonly Entity[], log: Log) {
-  for (const { key } of findMisfits(keys, entities))
+/**
+ * Names the keys whose rights do not fit the entities, or whose block has gone from the roles file. The reason has values of the
+ * right, which the log must not have.
+ */
+function warnOfMisfits(keys: readonly KeyRecord[], entities: readonly Entity[], roles: Roles | null, log: Log) {
+  for (const { key } of findMisfits(keys, entities, roles))
     log.warn('the rights of a key do not fit the entities: it has none', { key: key.id })
 }

@@ -40,7 +40,7 @@ export async function serve(config: Config, launcher: number, misses: ReturnType
 
   const supervisor = new Supervisor(config, log, () => stop(1))
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSignal)
-  process.on('SIGUSR2', supervisor.restartWorkers)
+  process.on('SIGUSR2', supervisor.renewWorkers)
   const onFault = (error: unknown) => {
     log.error('the server failed: it stops', { error: String((error as Error | null)?.stack ?? error) })
     stop(1)

@@ -7,6 +7,7 @@ import type { Entity } from '../model/entity.ts'
 import type { EmbeddedPostgres } from '../postgres/embedded.ts'
 import { migrationNames } from '../postgres/migrate.ts'
 import { loadEntities } from '../registry.ts'
+import type { Roles } from '../roles/roles.ts'
 import { BackgroundJobs } from './backgroundJobs.ts'
 import { watchCertificates } from './certificates.ts'
 import { startEmbeddedDatabase } from './embeddedDatabase.ts'
@@ -14,6 +15,7 @@ import { openTables } from './limitTables.ts'
 import { startMonitor } from './monitor.ts'
 import { openDatabase } from './openDatabase.ts'
 import { type Part, Parts } from './parts.ts'
+import { RolesText } from './rolesText.ts'
 import { orStartError, readForStart, StartError, takePort } from './startError.ts'
 import { WorkerPool } from './workerPool.ts'
 
@@ -43,6 +45,9 @@ export class Supervisor {
   private monitor: ReturnType<typeof startMonitor> | null = null
   private pool: WorkerPool | null = null
   private readonly jobs: BackgroundJobs
+  private readonly rolesText: RolesText
+  /** The roles file as it was at the start. */
+  private roles: Roles | null = null
   /** Null until the database is reachable. */
   private cursorSecret: string | null = null
   private developmentKey: string | null = null
@@ -56,6 +61,7 @@ export class Supervisor {
   ) {
     this.running = new Parts(log)
     this.jobs = new BackgroundJobs(config, log)
+    this.rolesText = new RolesText(config.rolesFile, log)
   }
 
   /** Parts in the order of their start: each needs some of the parts before it. */
@@ -102,8 +108,13 @@ export class Supervisor {
     this.embedded?.then((started) => started.kill()).catch(() => undefined)
   }
 
+  /** Replaces the workers, with the current code, keys and roles file. If that has faults, the workers stay as they are. */
+  readonly renewWorkers = (): void => {
+    if (this.rolesText.readAnew()) this.restartWorkers()
+  }
+
   /** Replaces the workers one after the other, with the current code and keys; no request fails. */
-  readonly restartWorkers = (): void => {
+  private readonly restartWorkers = (): void => {
     this.pool?.restart()
   }
 
@@ -136,6 +147,7 @@ export class Supervisor {
     const { config } = this
     this.databaseUrl = config.databaseUrl ?? ((await this.embedded) as EmbeddedPostgres).url
     this.entities = await loadEntities(config.entitiesDir).catch(orStartError('the entities cannot be used'))
+    this.roles = this.rolesText.readForStart(this.entities)
   }
 
   private tablesPart(): Part {
@@ -180,7 +192,9 @@ export class Supervisor {
         migrationFiles,
         certificate: this.certificates?.current() ?? null,
         tables: tables.ensure(),
+        rolesText: this.rolesText.current,
       }),
+      onRestarted: (isDone) => this.rolesText.settle(isDone),
       onKeys: (limits) => {
         // An operator may have changed the hooks, too.
         this.jobs.checkHooks()
@@ -206,9 +220,9 @@ export class Supervisor {
 
   /** Opens the database, and starts the background jobs. Returns null, or why the database is unreachable. @throws StartError */
   private async open(): Promise<string | null> {
-    const { config, log, entities } = this
+    const { config, log, entities, roles } = this
     const url = config.databaseDirectUrl ?? this.databaseUrl
-    const opened = await openDatabase(url, { config, log, entities, isEmbedded: this.embedded !== null })
+    const opened = await openDatabase(url, { config, log, entities, roles, isEmbedded: this.embedded !== null })
     if (opened.reason !== null) return opened.reason
     if (!this.running.isStopping) this.jobs.start(url, entities)
     this.cursorSecret = opened.cursorSecret

@@ -24,9 +24,11 @@ import { ListenSocket } from '../os/listenSocket.ts'
 import { lowerPriority } from '../os/priority.ts'
 import { loadEntities } from '../registry.ts'
 import { RightsReader } from '../rights/reader.ts'
+import type { Roles } from '../roles/roles.ts'
 import { FINISH_MS, type WorkerContext } from './messages.ts'
 import { type Part, Parts } from './parts.ts'
 import { requireTables } from './requireTables.ts'
+import { parseForWorker } from './rolesText.ts'
 import { slowStatements } from './slowStatements.ts'
 import { WorkerAdmission } from './workerAdmission.ts'
 
@@ -44,7 +46,9 @@ const DELAY_EVERY_MS = 1_000
 
 /** Starts the server of a worker. @throws Error with code EADDRINUSE if the port is taken */
 export async function startWorker(config: Config, context: WorkerContext, views: readonly NamedView[] = []): Promise<Worker> {
-  const worker = new Worker(config, context, await loadEntities(config.entitiesDir), views)
+  const entities = await loadEntities(config.entitiesDir)
+  const roles = parseForWorker(context.rolesText, entities)
+  const worker = new Worker(config, context, entities, [...views, ...(roles?.views ?? [])], roles)
   await worker.start()
   return worker
 }
@@ -68,8 +72,9 @@ export class Worker {
     private readonly context: WorkerContext,
     private readonly entities: readonly Entity[],
     private readonly views: readonly NamedView[],
+    roles: Roles | null,
   ) {
-    const rights = new RightsReader(entities, views)
+    const rights = new RightsReader(entities, views, roles)
     this.running = new Parts(context.log)
     this.isWaiting = context.cursorSecret === null
     this.pools = openPools(config, context)

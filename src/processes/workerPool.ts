@@ -15,6 +15,8 @@ interface PoolOptions {
   startMessage(port: number | null): StartMessage
   /** Called when a worker has read new keys. Returns the tables for the own limits of all workers' keys. */
   onKeys(limits: OwnLimits): LimiterTables
+  /** Called when a restart is over. False: a new worker could not start, so the others stayed. */
+  onRestarted(isDone: boolean): void
 }
 
 /** A worker that has run this long did not fail at its start, and is replaced without a pause. */
@@ -69,23 +71,30 @@ export class WorkerPool {
 
   private async replaceAll() {
     this.isRestartWanted = false
+    const isDone = await this.replaceEach()
+    if (!this.isStopping) this.options.onRestarted(isDone)
+  }
+
+  /** Replaces the workers in turn. Returns false if a new one cannot start: then the others stay. */
+  private async replaceEach(): Promise<boolean> {
     const { log } = this.options
     for (const worker of [...this.workers]) {
-      if (this.isStopping) return
+      if (this.isStopping) return false
       if (!this.workers.has(worker)) continue // it has died, and has a successor
       worker.isLeaving = true // if it dies now, this successor replaces it
       try {
         await this.launch().ready
       } catch (error) {
-        if (this.isStopping) return
+        if (this.isStopping) return false
         worker.isLeaving = false
         log.error('restart given up: a new worker cannot start', { error: errorOf(error).message })
         if (!this.workers.has(worker)) this.replace(worker)
-        return
+        return false
       }
       if (this.workers.has(worker)) await worker.leave(RESTART_LEAVE_MS, RESTART_FINISH_MS)
     }
     if (!this.isStopping) log.info('restart done: all workers are new')
+    return true
   }
 
   /** Lets clients leave for `leaveMs` and requests finish, then ends all workers. */

@@ -161,9 +161,9 @@ const wholeAccesses = memoize((whole: Entity) => {
   } satisfies Record<`${boolean}/${boolean}`, Access>
 })
 
-/** Access to a named view, which is only read. */
-export function readAccess(view: NamedView, read: View | null): Access {
-  return { whole: view.base, read, create: null, update: null, delete: null }
+/** Access that does not write, as to a named view. `read`: null if it does not read either. */
+export function readAccess(collection: Collection, read: View | null): Access {
+  return { whole: baseOf(collection), read, create: null, update: null, delete: null }
 }
 
 /**

@@ -1,14 +1,19 @@
 // Keys whose rights do not fit the entities any more, for the start of a server, `roster doctor` and `roster keys list`.
 import type { Entity } from '../model/entity.ts'
-import type { KeyRecord } from '../model/key.ts'
-import { RightsReader } from './reader.ts'
+import type { StoredRights } from '../model/key.ts'
+import type { NamedView } from '../model/namedView.ts'
+import { type KeyBlocks, RightsReader } from './reader.ts'
 
-/** Returns the keys that have no rights, since theirs do not fit the entities, each with the reason. */
-export function findMisfits<Key extends Pick<KeyRecord, 'rights' | 'addresses'>>(
+/**
+ * Returns the keys that have no rights, since theirs do not fit the entities, or the roles file has no block for them, each with
+ * the reason. `roles`: the roles file; null: there is none.
+ */
+export function findMisfits<Key extends StoredRights>(
   keys: readonly Key[],
   entities: readonly Entity[],
+  roles: (KeyBlocks & { readonly views: readonly NamedView[] }) | null,
 ) {
-  const reader = new RightsReader(entities)
+  const reader = new RightsReader(entities, roles?.views, roles)
   return keys.flatMap((key) => {
     const { fault } = reader.read(key)
     return fault === null ? [] : [{ key, fault }]

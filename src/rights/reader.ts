@@ -1,7 +1,7 @@
 // Reads the rights of keys: the list of `--rights`, and rights as addresses.
 import { type Access, type GrantedRights, type Right, VERBS, type Verb } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
-import type { KeyRecord } from '../model/key.ts'
+import type { StoredRights } from '../model/key.ts'
 import { LruCache } from '../model/lruCache.ts'
 import { memoize } from '../model/memoize.ts'
 import { type Collection, isNamedView, type NamedView } from '../model/namedView.ts'
@@ -13,6 +13,12 @@ import { parseRight, RightError } from './grammar.ts'
 /** Maximum keys whose rights a worker keeps. The caches hold twice as many, since they drop a half at a time. */
 const KEPT_MAX = 10_000
 
+/** The blocks `key <name>` of the roles file. */
+export interface KeyBlocks {
+  /** Returns the rights of a block as they are now; null: there is none of this name. */
+  rightsOfKey(name: string): GrantedRights | null
+}
+
 /** Reads stored rights. For the same text it returns the same object, while that is kept. */
 export class RightsReader {
   private readonly kept = new LruCache<GrantedRights>(2 * KEPT_MAX, () => 1)
@@ -21,15 +27,20 @@ export class RightsReader {
 
   private readonly collections: readonly Collection[]
 
-  /** `views`: the named views of the server, to which there can be rights, too. */
+  /**
+   * `views`: the named views of the server, to which there can be rights, too. `blocks`: those of the roles file; null: the
+   * server has none.
+   */
   constructor(
     private readonly entities: readonly Entity[],
     private readonly views: readonly NamedView[] = [],
+    private readonly blocks: KeyBlocks | null = null,
   ) {
     this.collections = [...entities, ...views]
   }
 
-  read({ rights, addresses }: Pick<KeyRecord, 'rights' | 'addresses'>): GrantedRights {
+  read({ rights, addresses, role = null }: Pick<StoredRights, 'rights' | 'addresses'> & Partial<StoredRights>): GrantedRights {
+    if (role !== null) return this.blocks?.rightsOfKey(role) ?? new MissingBlock(role, this.blocks !== null)
     const text = addresses ?? rights
     const key = `${addresses === null ? 'list' : 'addresses'} ${text}`
     const kept = this.kept.get(key)
@@ -105,6 +116,28 @@ class WholeRights implements GrantedRights {
 
   refusal({ plural }: Collection, verb: Verb): string {
     return `The key does not have the right ${plural}:${actionOf(verb)}.`
+  }
+}
+
+/** The rights of a key whose block the roles file does not have: none. */
+class MissingBlock implements GrantedRights {
+  readonly text = ''
+  readonly signedText = ''
+  readonly rights = []
+  readonly fault: string
+
+  constructor(role: string, hasFile: boolean) {
+    this.fault = hasFile
+      ? `the roles file has no block "key ${role}".`
+      : `its rights are those of the block "key ${role}" of a roles file, and ROLES_FILE names none.`
+  }
+
+  accessTo(collection: Collection): Access {
+    return readAccess(collection, null)
+  }
+
+  refusal(): string {
+    return `The key has no rights: ${this.fault}`
   }
 }
 

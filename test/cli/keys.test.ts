@@ -63,7 +63,7 @@ describe('keys in an external database', () => {
     test('--json prints one value, with the key', async () => {
       const { code, stdout } = await create('ci', '--json')
       const value = JSON.parse(stdout)
-      expect(Object.keys(value)).toEqual(['name', 'id', 'rights', 'limits', 'ends', 'key'])
+      expect(Object.keys(value)).toEqual(['name', 'id', 'rights', 'role', 'limits', 'ends', 'key'])
       expect(value).toMatchObject({ name: 'ci', id: idOf(value.key), rights: 'Companies:read', limits: null })
       expect(await hashes()).toEqual([hashKey(value.key).toString('hex')])
       expect(code).toBe(0)
@@ -81,7 +81,7 @@ describe('keys in an external database', () => {
 
     test.each([
       [['--rights', '*:read'], "error: required option '--name <name>' not specified"],
-      [['--name', 'ci'], "error: required option '--rights <list>' or '--right <right>' not specified"],
+      [['--name', 'ci'], "error: required option '--rights <list>', '--right <right>' or '--role <name>' not specified"],
       [['--name', 'ci', '--rights', 'Compnies:read'], 'names no entity. Did you mean Companies?'],
       [['--name', 'ci', '--rights', '*:read', '--limits', '9/1y'], '"9/1y" is not a limit like 750/1m'],
       ...['a\u0007', 'a\u202eb', '', ' ci', 'n'.repeat(101)].map(
@@ -135,6 +135,7 @@ describe('keys in an external database', () => {
         'id',
         'name',
         'rights',
+        'role',
         'limits',
         'created',
         'lastUsed',
@@ -189,7 +190,7 @@ describe('keys in an external database', () => {
       const old = lastLine((await create('ci')).stdout)
       const { stdout } = await keys('rotate', '--name', 'ci', '--overlap', '0', '--json')
       const value = JSON.parse(stdout)
-      expect(Object.keys(value)).toEqual(['name', 'id', 'rights', 'limits', 'ends', 'replaced', 'key'])
+      expect(Object.keys(value)).toEqual(['name', 'id', 'rights', 'role', 'limits', 'ends', 'replaced', 'key'])
       expect(value).toMatchObject({ id: idOf(value.key), replaced: { id: idOf(old), expires: null } })
     })
 

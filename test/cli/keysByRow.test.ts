@@ -62,7 +62,7 @@ describe('keys create --right', () => {
   })
 
   test.each([
-    [['--right', PAYROLL, '--rights', '*:read'], 'error: give --rights <list> or --right <right>, not both'],
+    [['--right', PAYROLL, '--rights', '*:read'], 'error: give one of --rights <list>, --right <right> and --role <name>'],
     [
       ['--right', 'read Absences?Statsu=x'],
       `error: option '--right' is invalid. "read Absences?Statsu=x": Absences has no parameter "Statsu". Did you mean Status?`,
@@ -115,13 +115,17 @@ describe('keys change', () => {
     expect(stderr).toBe('')
     expect(JSON.parse(stdout)).toEqual({
       name: 'payroll',
-      changed: [{ id: expect.any(String), rights: '*:read', limits: null, ends: null }],
+      changed: [{ id: expect.any(String), rights: '*:read', role: null, limits: null, ends: null }],
     })
     expect(await stored()).toEqual([{ name: 'payroll', rights: '*:read', addresses: null, limits: null }])
   })
 
   test.each([
-    [['--name', 'payroll'], 2, 'error: nothing to change: give --right <right>, --rights <list>, --limits or --expires'],
+    [
+      ['--name', 'payroll'],
+      2,
+      'error: nothing to change: give --right <right>, --rights <list>, --role <name>, --limits or --expires',
+    ],
     [['--right', PAYROLL], 2, "error: required option '--name <name>' not specified"],
     [['--name', 'payroll', '--right', 'read Absences?fields=Strat'], 2, 'Did you mean Start?'],
     [['--name', 'payrol', '--expires', '1d'], 1, 'roster: there is no valid key named "payrol". Did you mean payroll?'],
@@ -258,7 +262,7 @@ describe('keys try', () => {
     ],
     [['--right', 'read Absences', '/docs'], 1, 'there is nothing at /docs that rights decide about.'],
     [['--name', 'payrol', '/Absences'], 1, 'there is no valid key named "payrol".'],
-    [['/Absences'], 2, 'error: give either --name <name>, or --right <right> or --rights <list>'],
+    [['/Absences'], 2, 'error: give either --name <name>, or --right <right>, --rights <list> or --role <name>'],
     [['--name', 'a', '--right', 'read Absences', '/Absences'], 2, 'error: give either --name <name>, or --right <right>'],
     [['--name', 'a'], 2, "error: missing required argument 'request'"],
   ])('%j is refused', async (words, code, message) => {

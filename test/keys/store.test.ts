@@ -24,7 +24,7 @@ afterEach(() => database.end())
 const HOUR_MS = 3_600_000
 
 function recordOf(name: string, text = generateKey()): KeyRecord {
-  return { id: idOf(text), name, hash: hashKey(text).toString('hex'), rights: 'Companies:read', addresses: null, limits: '10/1m' }
+  return { id: idOf(text), name, hash: hashKey(text).toString('hex'), rights: 'Companies:read', addresses: null, role: null, limits: '10/1m' }
 }
 
 const statesOf = async () => (await store.list()).map(({ id, name, state }) => ({ id, name, state }))
@@ -110,7 +110,7 @@ describe('rotate', () => {
   })
 })
 
-const addressesOf = (addresses: string) => ({ rights: '', addresses })
+const addressesOf = (addresses: string) => ({ rights: '', addresses, role: null })
 const lineOf = async (name: string) => (await store.list()).find((key) => key.name === name)
 /** Moves the end of all keys of this name into the past, as time does. */
 const endNow = (name: string) => sql`update api_key set ends = now() - interval '1 second' where name = ${name}`
@@ -205,7 +205,7 @@ describe('changeTerms', () => {
     await store.create({ ...recordOf('ci'), ...addressesOf('read Absences') }, HOUR_MS)
     await store.changeTerms('ci', { limits: null })
     expect(await lineOf('ci')).toMatchObject({ ...addressesOf('read Absences'), limits: null, ends: expect.any(String) })
-    await store.changeTerms('ci', { lifetimeMs: null, rights: { rights: '*:read', addresses: null } })
+    await store.changeTerms('ci', { lifetimeMs: null, rights: { rights: '*:read', addresses: null, role: null } })
     expect(await lineOf('ci')).toMatchObject({ rights: '*:read', addresses: null, limits: null, ends: null, state: 'active' })
   })
 

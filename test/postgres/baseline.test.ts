@@ -82,7 +82,7 @@ async function isReady(url: string, files: readonly string[]): Promise<boolean> 
 }
 
 async function findingOfDoctor(url: string) {
-  const findings = await examineDatabase(url, 'DATABASE_URL', readConfig({ DATABASE_URL: url }), null)
+  const findings = await examineDatabase(url, 'DATABASE_URL', readConfig({ DATABASE_URL: url }), { entities: null, roles: null })
   return findings.find(({ check }) => check === 'migrations')
 }
 

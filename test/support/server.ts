@@ -9,8 +9,9 @@ import type { KeyRecord } from '../../src/model/key.ts'
 import type { NamedView } from '../../src/model/namedView.ts'
 import { checkChanges, readMigrations } from '../../src/postgres/migrate.ts'
 import { startWorker } from '../../src/processes/worker.ts'
+import { parseRoles } from '../../src/roles/roles.ts'
 import { conformance, conformanceOf } from './conformance.ts'
-import { ENTITIES_DIR } from './entities.ts'
+import { ENTITIES_DIR, entities } from './entities.ts'
 import { connect, createDatabase, MIGRATIONS } from './postgres.ts'
 import { temporaryMemory } from './process.ts'
 
@@ -51,6 +52,8 @@ export interface ServerOptions {
   databaseUrl?: string
   log?: Log
   keys?: readonly KeyRecord[]
+  /** Text of the roles file; default: there is none. */
+  roles?: string
   /** Where the entities are declared; default: companies, employees and absences alone. */
   entitiesDir?: string
   /** Named views of its entities. */
@@ -71,6 +74,8 @@ const DEFAULTS = {
   RATE_LIMITS: '100000/1s',
   RATE_LIMITS_ANONYMOUS: '10000/1s',
   RATE_LIMIT_CLIENTS: '1',
+  // OIDC_ISSUER needs it; a server of this process has the text of `roles`.
+  ROLES_FILE: 'roles.txt',
 }
 
 /** A key as stored, and the header that a client sends. */
@@ -88,7 +93,7 @@ export function makeKey(record: Partial<KeyRecord> = {}): TestKey {
   const text = generateKey()
   const id = idOf(text)
   const hash = hashKey(text).toString('hex')
-  const whole = { id, name: id, hash, rights: '*:read,*:write', addresses: null, limits: null, ...record }
+  const whole = { id, name: id, hash, rights: '*:read,*:write', addresses: null, role: null, limits: null, ...record }
   return { text, record: whole, headers: { authorization: `ApiKey ${text}` } }
 }
 
@@ -108,9 +113,9 @@ async function storeKeys(sql: postgres.Sql, keys: readonly KeyRecord[]): Promise
   await sql.begin(async (transaction) => {
     await transaction`update api_key_version set version = version + 1`
     await transaction`delete from api_key`
-    for (const { id, name, hash, rights, addresses, limits } of keys)
-      await transaction`insert into api_key (id, name, hash, rights, addresses, limits, expires)
-        values (${id}, ${name}, ${Buffer.from(hash, 'hex')}, ${rights}, ${addresses}, ${limits}, 'infinity')`
+    for (const { id, name, hash, rights, addresses, role, limits } of keys)
+      await transaction`insert into api_key (id, name, hash, rights, addresses, role, limits, expires)
+        values (${id}, ${name}, ${Buffer.from(hash, 'hex')}, ${rights}, ${addresses}, ${role}, ${limits}, 'infinity')`
   })
 }
 
@@ -135,16 +140,18 @@ export async function openServer(options: ServerOptions = {}): Promise<TestServe
   const sql = connect(databaseUrl)
   if (options.keys) await storeKeys(sql, options.keys)
   const tablesFor = async (limits: OwnLimits) => tablesOf(limits).own
-  const context = { cursorSecret, bootstrapKey: KEY, migrationFiles, tables, tablesFor, log }
+  const context = { cursorSecret, bootstrapKey: KEY, migrationFiles, tables, tablesFor, rolesText: options.roles ?? null, log }
   const { entitiesDir = config.entitiesDir ?? ENTITIES_DIR } = options
   const worker = await startWorker({ ...config, entitiesDir }, { databaseUrl, certificate: null, ...context }, options.views)
+  const roles = options.roles === undefined ? null : parseRoles(options.roles, entities)
+  const views = roles === null ? options.views : [...(options.views ?? []), ...roles.views]
   let keys = options.keys ?? []
   const takesTokens = config.oidcIssuer !== null
   /** The document of the key that a request sends; of an unknown key it is the one without a key. */
   const describedFor = (authorization = '') => {
     const id = idOf(authorization.replace(/^ApiKey +/i, ''))
     const key = keys.find((one) => one.id === id)
-    return key || authorization.endsWith(KEY) ? conformanceOf(key ?? WHOLE, takesTokens, options.views) : conformance(takesTokens)
+    return key || authorization.endsWith(KEY) ? conformanceOf(key ?? WHOLE, takesTokens, views, roles) : conformance(takesTokens)
   }
 
   async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {

@@ -1,0 +1,155 @@
+// Tries a request for `roster keys try` and `roster roles try`: with the handlers of the server, in this process.
+import type { Config } from '../config/config.ts'
+import { ApiError } from '../errors.ts'
+import type { Database } from '../execute/database.ts'
+import { ListReads } from '../execute/listReads.ts'
+import { createRouter } from '../http/endpoints.ts'
+import type { Router } from '../http/router.ts'
+import { readCursorSecret } from '../keys/store.ts'
+import type { GrantedRights, Right } from '../model/access.ts'
+import { Cursors } from '../model/cursor.ts'
+import type { Entity } from '../model/entity.ts'
+import { excerpt } from '../model/excerpt.ts'
+import { isNamedView, type NamedView } from '../model/namedView.ts'
+import { suggest } from '../model/nearest.ts'
+import { requireRight } from '../operations/resourceRequest.ts'
+import { UnparsedRows } from '../parse/body.ts'
+import { findRows } from '../parse/rows.ts'
+import { respondError } from '../respond/error.ts'
+import { isStreamed } from '../respond/reply.ts'
+import { rowFiltersOf } from '../rights/accesses.ts'
+import { printFilter } from '../rights/print.ts'
+import { CommandError } from './run.ts'
+
+type Target = ReturnType<typeof readRequest>
+type Located = ReturnType<typeof locate>
+
+/** A place where requests are tried. */
+export interface Site {
+  readonly config: Config
+  readonly entities: readonly Entity[]
+  readonly views: readonly NamedView[]
+  readonly database: Database
+  readonly url: string
+}
+
+/** An answer: its status, its total if it is a list, and its JSON; null: that of a HEAD has none. */
+interface Answer {
+  readonly status: number
+  readonly total: number | null
+  readonly body: string | null
+  /** Null: the request was answered. */
+  readonly error: ApiError | null
+}
+
+/** An answer, and the rights to read that decide it: several if roles have some each. */
+export interface Tried {
+  readonly answer: Answer
+  readonly rights: readonly Right[]
+}
+
+/** Answers a request with rights. @throws CommandError if there is nothing at its path that rights decide about */
+export async function tryRequest(site: Site, target: Target, rights: GrantedRights): Promise<Tried> {
+  const location = locate(routerOf(site, await readCursorSecret(site.url)), target.path)
+  const answer = await answerTo(location, target, rights)
+  return { answer, rights: rights.rights.filter(({ verb, entity }) => verb === 'read' && entity === location.entity) }
+}
+
+const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE']
+
+/** Reads `GET /Absences?sort=-Start`; GET may be left out. @throws CommandError for a method that does not read */
+export function readRequest(text: string) {
+  const [, word = 'GET', address = ''] = /^(?:([a-z]+)\s+)?(\S.*)$/is.exec(text.trim()) ?? []
+  const method = word.toUpperCase()
+  if (WRITES.includes(method))
+    throw new CommandError(`${method} may change rows: try a GET, and writes with a key on a server with a copy of the data`)
+  if (method !== 'GET' && method !== 'HEAD')
+    throw new CommandError(`"${excerpt(word)}" is no method that reads: write GET or HEAD, and a path, as GET /Absences`)
+  const [path = '', ...query] = address.split('?')
+  return { method, path: path.startsWith('/') ? path : `/${path}`, query: query.join('?') }
+}
+
+/** Makes the endpoints of a server that has no memory and charges nobody. */
+function routerOf({ config, entities, views, database }: Site, cursorSecret: string): Router {
+  const { changesDays, changesValues, rateLimits, rateLimitsAnonymous, publicUrl } = config
+  return createRouter({
+    entities,
+    views,
+    database,
+    listReads: new ListReads({ sharedPool: database, listPool: database, connections: 1, mayCancel: false }),
+    longWrites: null,
+    cursors: new Cursors(cursorSecret),
+    memory: null,
+    changes: changesDays === 0 ? null : { hasValues: changesValues },
+    migrationFiles: [],
+    limits: { ofKeys: rateLimits, anonymous: rateLimitsAnonymous },
+    baseUrl: () => publicUrl ?? '',
+    isDraining: () => false,
+    isWaiting: () => false,
+    documentNeedsKey: false,
+  })
+}
+
+/** Finds the handler of a path that needs a key. @throws CommandError if there is none */
+function locate(router: Router, path: string) {
+  const location = router.find(path)
+  const get = location?.endpoint.methods.GET
+  if (location && get && !location.endpoint.isOpen) return { get, entity: location.endpoint.entity, id: location.id }
+  const hint = suggest(
+    path.split('/')[1] ?? '',
+    router.names(() => true),
+  )
+  throw new CommandError(`there is nothing at ${path} that rights decide about.${hint}`)
+}
+
+async function answerTo({ get, entity, id }: Located, { method, path, query }: Target, rights: GrantedRights): Promise<Answer> {
+  try {
+    const access = entity === null ? null : requireRight(rights, entity, 'read')
+    const request = new Request('http://localhost/')
+    const call = { request, url: path, query, id, access, rights, key: '', keyName: '' }
+    const { status, headers, body } = await get(call)
+    if (body === null || isStreamed(body)) throw new Error('a GET for JSON has another answer')
+    const total = headers['X-Total-Count']
+    const text = typeof body === 'string' ? body : Buffer.from(body).toString()
+    const shown = method === 'HEAD' ? null : text
+    return { status, total: total === undefined ? null : Number(total), body: shown, error: null }
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const { status, body } = respondError(error, '')
+    return { status, total: null, body: method === 'HEAD' ? null : body, error }
+  }
+}
+
+/** The result as a line of JSON, with the body as the client gets it. `facts`: what stands in front. */
+export function dataOf({ answer, rights }: Tried, facts: object): string {
+  const { status, total, body } = answer
+  const data = { ...facts, properties: propertiesOf(rights), status, total }
+  return `${JSON.stringify(data).slice(0, -1)},"body":${body}}\n`
+}
+
+/** The result as lines for people: the rights to read that decide it, and what the client gets. */
+export async function linesOf({ answer, rights }: Tried): Promise<string[]> {
+  const { status, total, body, error } = answer
+  const lines = rights.flatMap((right) => [`right: ${right.text}`, `filters: ${filtersOf(right).join('&') || 'none'}`])
+  if (rights.length > 0) lines.push(`properties: ${propertiesOf(rights)?.join(', ') ?? 'all'}`)
+  if (error !== null) lines.push(`answer: ${status} ${error.code}: ${error.message}`)
+  else lines.push(total === null ? `answer: ${status}` : `total: ${total}`)
+  if (error === null && body !== null) lines.push(...(total === null ? [body] : await rowsOf(body)))
+  return lines
+}
+
+/** Returns the rows of a list, one a line. */
+async function rowsOf(body: string): Promise<readonly string[]> {
+  return body === '[]' ? [] : findRows(new UnparsedRows(body, 'array'))
+}
+
+export function filtersOf(right: Right | null): string[] {
+  return (right === null ? [] : rowFiltersOf(right)).map(printFilter)
+}
+
+/** Properties that rights to read one collection show, which are the same for each of them; null: all, or there is no right. */
+function propertiesOf([right]: readonly Right[]): string[] | null {
+  if (right === undefined) return null
+  const { properties, entity } = right
+  return (properties ?? (isNamedView(entity) ? entity.properties : null))?.map(({ name }) => name) ?? null
+}
