@@ -9,6 +9,7 @@ import { importCommand } from './cli/import.ts'
 import { initCommand } from './cli/init.ts'
 import { keysCommand } from './cli/keys.ts'
 import { migrateCommand } from './cli/migrate.ts'
+import { rolesCommand } from './cli/roles.ts'
 import { runCommandLine } from './cli/run.ts'
 import { seedCommand } from './cli/seed.ts'
 import { readConfig } from './config/config.ts'
@@ -19,7 +20,7 @@ import { nearMisses } from './config/unknownSettings.ts'
 import { doctorCommand } from './doctor/doctor.ts'
 
 const readSettings = () => readConfig(process.env, readEnvironmentFiles())
-/** The only setting of commands that need no database. */
+/** A setting of commands that need no database. */
 const entitiesDir = process.env.ENTITIES_DIR || null
 
 const program = new Command('roster')
@@ -39,6 +40,7 @@ program.addCommand(configCommand(() => effectiveSettings(process.env, readEnviro
 program.addCommand(doctorCommand(readSettings))
 program.addCommand(keysCommand(readSettings))
 program.addCommand(hooksCommand(readSettings))
+program.addCommand(rolesCommand(readSettings, { entitiesDir, rolesFile: process.env.ROLES_FILE || null }))
 program.addCommand(migrateCommand(readSettings))
 program.addCommand(seedCommand(readSettings))
 program.addCommand(generateCommand(readSettings, entitiesDir))

@@ -9,6 +9,7 @@ import { hooksCommand } from '../../src/cli/hooks.ts'
 import { importCommand } from '../../src/cli/import.ts'
 import { keysCommand } from '../../src/cli/keys.ts'
 import { migrateCommand } from '../../src/cli/migrate.ts'
+import { rolesCommand } from '../../src/cli/roles.ts'
 import { runCommandLine } from '../../src/cli/run.ts'
 import { seedCommand } from '../../src/cli/seed.ts'
 import { type Config, readConfig } from '../../src/config/config.ts'
@@ -57,6 +58,8 @@ const COMMANDS: Record<string, (read: Read, settings: Settings) => Command> = {
   import: (read, { ROSTER_KEY, ENTITIES_DIR = null }) => importCommand(ROSTER_KEY, ENTITIES_DIR, read),
   keys: keysCommand,
   migrate: migrateCommand,
+  roles: (read, { ENTITIES_DIR = null, ROLES_FILE = null }) =>
+    rolesCommand(read, { entitiesDir: ENTITIES_DIR, rolesFile: ROLES_FILE }),
   seed: seedCommand,
 }
 

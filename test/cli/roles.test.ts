@@ -1,0 +1,313 @@
+// The roles file on the command line: checked, tried, and followed by keys.
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { idOf } from '../../src/admit/apiKey.ts'
+import { useDatabase } from '../support/database.ts'
+import { temporaryFolder } from '../support/process.ts'
+import { ROLES_FILE as EXAMPLE } from '../support/rolesFile.ts'
+import { filesIn, rosterHere } from './roster.ts'
+
+const { url: DATABASE_URL, sql } = useDatabase()
+const fileOf = filesIn(temporaryFolder().path)
+const roles = (text: string, ...words: string[]) =>
+  rosterHere(['roles', ...words], { DATABASE_URL, ROLES_FILE: fileOf(text, 'txt') })
+const keys = (text: string, ...words: string[]) =>
+  rosterHere(['keys', ...words], { DATABASE_URL, ROLES_FILE: fileOf(text, 'txt') })
+const FAULTY = 'role a\n  read Absencs\nkey b\n  read Absences?Satus=A\n'
+
+describe('roles check', () => {
+  test('says what a file without faults has', async () => {
+    const file = fileOf(EXAMPLE, 'txt')
+    expect(await rosterHere(['roles', 'check', file])).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: `${file} has no faults.
+me: Employees?WorkEmail={email}
+view Directory Employees?EmploymentEnd=&fields=Id,DisplayName,WorkEmail,Department,Location,JobTitle,Manager
+role employee: 5 rights, everybody
+role manager: 2 rights, when Employees?ManagerId={me.Id}
+role hr: 5 rights, when {groups} has hr
+key payroll: 2 rights
+`,
+    })
+  })
+
+  test('names all faults of ROLES_FILE with their lines, and fails', async () => {
+    const { code, stdout, stderr } = await roles(FAULTY, 'check')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^roster: \S+ has 2 faults\n$/)
+    const [first, second, ...more] = stdout.trimEnd().split('\n')
+    expect(first).toBe('line 2: "read Absencs": there is no collection "Absencs". Did you mean Absences?')
+    expect(second).toStartWith('line 4: "read Absences?Satus=A": Absences has no parameter "Satus".')
+    expect(more).toEqual([])
+  })
+
+  test('--json prints faults and parts as data', async () => {
+    const faulty = await roles(FAULTY, 'check', '--json')
+    expect(faulty.code).toBe(1)
+    expect(JSON.parse(faulty.stdout)).toMatchObject({ faults: [{ line: 2 }, { line: 4 }], me: null, roles: [] })
+    const { faults, me, roles: found, keys } = JSON.parse((await roles(EXAMPLE, 'check', '--json')).stdout)
+    expect({ faults, me, keys }).toEqual({
+      faults: [],
+      me: 'Employees?WorkEmail={email}',
+      keys: [
+        {
+          name: 'payroll',
+          rights: [
+            'read Absences?Status=Approved&fields=Id,EmployeeId,Start,End,Period.Prefered,Period.Days,Period.Hours',
+            'read Employees?fields=Id,EmployeeNumber,CompanyId',
+          ],
+        },
+      ],
+    })
+    expect(found).toContainEqual({
+      name: 'manager',
+      when: 'Employees?ManagerId={me.Id}',
+      rights: [
+        'read Absences?EmployeeId.ManagerId={me.Id}',
+        'update Absences?EmployeeId.ManagerId={me.Id}&Status=Requested&fields=Status becomes Status[]=Approved&Status[]=Declined',
+      ],
+    })
+  })
+
+  test.each([
+    [['check'], {}, 'roster: name a file, or set ROLES_FILE\n'],
+    [['check', '/nowhere'], {}, 'roster: the roles file /nowhere cannot be read: ENOENT'],
+    [['check', import.meta.dir], {}, 'roster: the roles file '],
+    [['check'], { ROLES_FILE: fileOf(new Uint8Array([0xff, 0xfe]), 'txt') }, 'cannot be read: it is no text in UTF-8'],
+    [['check'], { ROLES_FILE: fileOf('x'.repeat(3_000_000), 'txt') }, 'it has 3000000 bytes, more than any roles file'],
+  ] as const)('%j is refused', async (words, settings, message) => {
+    expect(await rosterHere(['roles', ...words], settings)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining(message),
+    })
+  })
+})
+
+describe('roles try', () => {
+  beforeAll(async () => {
+    await sql`insert into employee (known_as, work_email, department) values ('Ann', 'ann@example.com', 'IT'), ('Bob', '', 'IT'), ('Cat', null, 'HR')`
+    await sql`
+      insert into absence (employee_id, employee_key, status)
+      select id, display_name_key, kind from employee, unnest(array['Approved', 'Requested']) as kind order by id`
+  })
+
+  test('says who the person is, which roles she has and why not others, and answers her request', async () => {
+    const file = `me Employees?WorkEmail={email}
+role all
+  read Absences?EmployeeId={me.Id}
+  read Companies?Id={unit}
+role manager when Employees?ManagerId={me.Id}
+  read Employees
+role hr when {groups} has hr
+  read Employees`
+    expect(await roles(file, 'try', '--as', 'ann@example.com', 'GET /Absences?sort=-Id&fields=Id,EmployeeId')).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: [
+        'me: Employees/1',
+        'role all',
+        '  without read Companies?Id={unit}: the token has no claim unit',
+        'not manager: no row is in Employees?ManagerId={me.Id}',
+        'not hr: the token has no claim groups',
+        'right: read Absences?EmployeeId=1',
+        'filters: EmployeeId=1',
+        'properties: all',
+        'total: 2',
+        '{"id":2,"employeeId":1}',
+        '{"id":1,"employeeId":1}\n',
+      ].join('\n'),
+    })
+  })
+
+  test('shows each of several rights to read, and a view', async () => {
+    const file = `me Employees?WorkEmail={email}
+view Team Employees?fields=Id,KnownAs
+role a
+  read Absences?EmployeeId={me.Id}
+role b when {groups} has b
+  read Absences?Status=Approved
+  read Team?Department={me.Department}`
+    const ann = ['--as', 'ann@example.com']
+    const claims = [...ann, '--claim', 'groups=a', '--claim', 'groups=b']
+    expect((await roles(file, 'try', ...claims, '/Absences?fields=Id')).stdout).toEndWith(
+      [
+        'right: read Absences?EmployeeId=1',
+        'filters: EmployeeId=1',
+        'right: read Absences?Status=Approved',
+        'filters: Status=Approved',
+        'properties: all',
+        'total: 4',
+        '{"id":1}\n{"id":2}\n{"id":3}\n{"id":5}\n',
+      ].join('\n'),
+    )
+    expect((await roles(file, 'try', ...claims, '/Team')).stdout).toEndWith(
+      'right: read Team?Department=IT\nfilters: Department=IT\nproperties: Id, KnownAs\ntotal: 2\n{"id":1,"knownAs":"Ann"}\n{"id":2,"knownAs":"Bob"}\n',
+    )
+    expect((await roles(file, 'try', ...ann, '/Team')).stdout).toEndWith(
+      'not b: the token has no claim groups\nanswer: 403 Forbidden: Your roles give no right to read Team.\n',
+    )
+  })
+
+  test('--json prints it as data', async () => {
+    const { stdout } = await roles(EXAMPLE, 'try', '--as', 'ann@example.com', '--json', '/Employees/1?fields=Id')
+    expect(JSON.parse(stdout)).toMatchObject({
+      me: 'Employees/1',
+      reason: null,
+      roles: [
+        { name: 'employee', applies: true, missing: [] },
+        { name: 'manager', applies: false },
+        { name: 'hr', applies: false, reason: 'the token has no claim groups' },
+      ],
+      rights: expect.arrayContaining(['read Employees?Id=1']),
+      properties: null,
+      status: 200,
+      body: { id: 1 },
+    })
+  })
+
+  test('says that nobody is found, also beside rows whose address is empty', async () => {
+    const refused = 'No row of Employees is yours by the roles file, or several are.'
+    const { stdout } = await roles(EXAMPLE, 'try', '--as', 'nobody@example.com', '/Absences')
+    expect(stdout).toBe(
+      `no role applies: ${refused}\nanswer: 403 Forbidden: Your roles give no right to read Absences. ${refused}\n`,
+    )
+    const empty = await roles(EXAMPLE, 'try', '--as', '', '/Absences')
+    expect(empty.stdout).toStartWith('no role applies: the claim email is an empty text\nanswer: 403')
+    const none = await roles(EXAMPLE, 'try', '--claim', 'groups=["hr"]', '/Absences')
+    expect(none.stdout).toStartWith('no role applies: the token has no claim email\nanswer: 403')
+  })
+
+  test('takes --as for the only claim by which "me" finds a row', async () => {
+    const file = 'me Employees?KnownAs={given_name}\nrole all\n  read Employees?Id={me.Id}'
+    const { stdout } = await roles(file, 'try', '--as', 'Bob', '/Employees?fields=Id')
+    expect(stdout).toEndWith('total: 1\n{"id":2}\n')
+  })
+
+  test.each<[string[], number, string]>([
+    [['/Absences'], 2, 'Say who it is: --as ann@example.com'],
+    [['--as', 'a@b.c'], 2, "missing required argument 'request'"],
+    [['--claim', 'groups', '/Absences'], 2, '"groups" is no claim: write name=value, as groups=hr.'],
+    [['--claim', 'groups=[hr]', '/Absences'], 2, 'The value of groups begins like JSON, and is none.'],
+    [['--as', 'a@b.c', 'PATCH /Absences/1'], 1, 'PATCH may change rows'],
+    [['--as', 'a@b.c', '/Absencs'], 1, 'there is nothing at /Absencs that rights decide about. Did you mean absences?'],
+  ])('%j is refused', async (words, code, message) => {
+    expect(await roles(EXAMPLE, 'try', ...words)).toEqual({ code, stdout: '', stderr: expect.stringContaining(message) })
+  })
+
+  test('is refused for a faulty file, and without one', async () => {
+    const faulty = await roles(FAULTY, 'try', '--as', 'a@b.c', '/Absences')
+    expect(faulty).toMatchObject({ code: 1, stderr: expect.stringContaining('roster: line 2: ') })
+    const without = await rosterHere(['roles', 'try', '--as', 'a@b.c', '/Absences'], { DATABASE_URL })
+    expect(without).toEqual({ code: 1, stdout: '', stderr: 'roster: there are no roles: set ROLES_FILE\n' })
+  })
+})
+
+describe('keys that follow a block of the roles file', () => {
+  const BLOCK =
+    'role hr when {groups} has hr\n  read Employees\nkey payroll\n  read Absences?Status=Approved&Start=<={now}&fields=EmployeeId,Start\n'
+  const stored = async () =>
+    (await sql`select name, rights, addresses, role from api_key order by created`).map((row) => ({ ...row }))
+  const lastLine = (text: string) => text.trimEnd().split('\n').at(-1) ?? ''
+
+  beforeEach(async () => {
+    await sql`delete from api_key`
+  })
+
+  test('have no rights of their own, so that a server of an earlier version gives them none', async () => {
+    const made = await keys(BLOCK, 'create', '--name', 'x', '--role', 'payroll')
+    expect(made.stdout).toStartWith(
+      `Made the key "x" (${idOf(lastLine(made.stdout))}) with the rights of "key payroll" in the roles file.\n`,
+    )
+    expect(await stored()).toEqual([{ name: 'x', rights: '', addresses: null, role: 'payroll' }])
+    expect(sql`update api_key set rights = '*:read'`).rejects.toThrow('api_key_role_alone')
+  })
+
+  test('are listed with the rights of the block, also as data', async () => {
+    await keys(BLOCK, 'create', '--name', 'x', '--role', 'payroll')
+    const text = 'read Absences?Status=Approved&Start=<={now}&fields=Id,EmployeeId,Start'
+    expect((await keys(BLOCK, 'list')).stdout).toMatch(
+      /^NAME .*\nx {2,}\w{10} {2,}role payroll: .*\n {2}read Absences\?Status=Approved&Start=<=\{now\}&fields=Id,EmployeeId,Start\n$/,
+    )
+    expect(JSON.parse((await keys(BLOCK, 'list', '--json')).stdout)).toMatchObject([
+      { name: 'x', rights: text, role: 'payroll', fault: null },
+    ])
+  })
+
+  test('keep the block when they are rotated, and lose it for other rights', async () => {
+    await keys(BLOCK, 'create', '--name', 'x', '--role', 'payroll')
+    const rotated = JSON.parse((await keys(BLOCK, 'rotate', '--name', 'x', '--json')).stdout)
+    expect(rotated).toMatchObject({ rights: '', role: 'payroll' })
+    await keys(BLOCK, 'change', '--name', 'x', '--rights', '*:read')
+    expect((await stored()).map(({ rights, role }) => ({ rights, role }))).toEqual([
+      { rights: '*:read', role: null },
+      { rights: '*:read', role: null },
+    ])
+    const changed = await keys(BLOCK, 'change', '--name', 'x', '--role', 'payroll')
+    expect(changed.stdout).toContain('with the rights of "key payroll" in the roles file.\n')
+    expect((await stored()).map(({ rights, role }) => ({ rights, role }))).toEqual([
+      { rights: '', role: 'payroll' },
+      { rights: '', role: 'payroll' },
+    ])
+  })
+
+  test('can be tried, as can a block that no key has yet', async () => {
+    await keys(BLOCK, 'create', '--name', 'x', '--role', 'payroll')
+    for (const words of [
+      ['--name', 'x'],
+      ['--role', 'payroll'],
+    ]) {
+      const { stdout } = await keys(BLOCK, 'try', ...words, '/Absences?PageSize=5')
+      expect(stdout).toMatch(
+        /^right: read Absences\?Status=Approved&Start=<=\d{4}-\d\d-\d\dT\d\d:\d\d:00Z&fields=Id,EmployeeId,Start\nfilters: .*\nproperties: Id, EmployeeId, Start\ntotal: \d+\n/,
+      )
+    }
+  })
+
+  test('have no rights if the block has gone: keys list and keys try say so', async () => {
+    await keys(BLOCK, 'create', '--name', 'x', '--role', 'payroll')
+    const gone = 'role hr\n  read Employees'
+    expect((await keys(gone, 'list')).stdout).toEndWith('  None of them holds: the roles file has no block "key payroll".\n')
+    expect((await keys(FAULTY, 'list')).stdout).toEndWith(
+      '  None of them holds: the roles file cannot be used: roster roles check says why.\n',
+    )
+    const without = await rosterHere(['keys', 'list'], { DATABASE_URL })
+    expect(without.stdout).toContain(
+      'None of them holds: its rights are those of the block "key payroll" of a roles file, and ROLES_FILE names none.',
+    )
+    expect(await keys(gone, 'try', '--name', 'x', '/Absences')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'roster: the key has no rights: the roles file has no block "key payroll".\n',
+    })
+  })
+
+  test.each<[string[], number, string]>([
+    [['--role', 'payrol'], 2, 'The roles file has no block "key payrol". Did you mean payroll?'],
+    [['--role', 'hr'], 2, 'hr is a role of persons: write a block "key hr" with the rights of the key.'],
+    [['--role', 'payroll', '--rights', '*:read'], 2, 'error: give one of --rights <list>, --right <right> and --role <name>'],
+    [[], 2, "error: required option '--rights <list>', '--right <right>' or '--role <name>' not specified"],
+  ])('keys create %j is refused', async (words, code, message) => {
+    expect(await keys(BLOCK, 'create', '--name', 'x', ...words)).toEqual({
+      code,
+      stdout: '',
+      stderr: expect.stringContaining(message),
+    })
+    expect(await stored()).toEqual([])
+  })
+
+  test('keys create --role is refused without a roles file', async () => {
+    const { code, stderr } = await rosterHere(['keys', 'create', '--name', 'x', '--role', 'payroll'], { DATABASE_URL })
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('It is the name of a block of the roles file, and ROLES_FILE names none.'),
+    ])
+  })
+
+  test('a key may have a right to a view of the file', async () => {
+    const file = 'view Team Employees?fields=Id,DisplayName'
+    expect(await keys(file, 'create', '--name', 'x', '--right', 'read Team')).toMatchObject({ code: 0, stderr: '' })
+    expect((await keys(file, 'try', '--name', 'x', '/Team?PageSize=5')).stdout).toStartWith('right: read Team\n')
+    expect((await keys('', 'list')).stdout).toContain('None of them holds: "read Team": there is no collection "Team".')
+  })
+})
