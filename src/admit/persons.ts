@@ -1,6 +1,7 @@
 // Persons: who the tokens of the company's identity provider stand for, their names, and where their rights come from.
 import { createHmac } from 'node:crypto'
 import type { GrantedRights } from '../model/access.ts'
+import type { Entity } from '../model/entity.ts'
 import type { Client, Principal } from '../model/principal.ts'
 import { type Claims, isRefused, type RefusedToken, type TokenCheck, type VerifiedToken } from '../model/token.ts'
 import { clientNamed } from './address.ts'
@@ -10,8 +11,12 @@ export const PERSON_PREFIX = 'person-'
 /** Characters of a pseudonym behind the prefix: 132 bits. */
 const PSEUDONYM_LENGTH = 22
 
-/** Returns what a person with these claims may do now. @throws ApiError if that cannot be read */
-export type RightsOfPerson = (claims: Claims, isEmailVerified: boolean) => GrantedRights | Promise<GrantedRights>
+/** Returns what a person with these claims may do now. `reads`: as of `Principal.rightsNow`. @throws ApiError if that cannot be read */
+export type RightsOfPerson = (
+  claims: Claims,
+  isEmailVerified: boolean,
+  reads?: readonly Entity[],
+) => GrantedRights | Promise<GrantedRights>
 
 /** A person, as one token says who it is. Several tokens of a person have the same pseudonym. */
 class Person implements Principal {
@@ -31,8 +36,8 @@ class Person implements Principal {
     this.client = clientNamed('person', id.slice(PERSON_PREFIX.length))
   }
 
-  rightsNow(): GrantedRights | Promise<GrantedRights> {
-    return this.rightsOf(this.claims, this.isEmailVerified)
+  rightsNow(reads?: readonly Entity[]): GrantedRights | Promise<GrantedRights> {
+    return this.rightsOf(this.claims, this.isEmailVerified, reads)
   }
 }
 
