@@ -15,9 +15,11 @@ const ROOT = join(import.meta.dir, '..')
 const OWN = 'roster-test-run-'
 const MEMORY_DISK = '/dev/shm'
 const MEMORY_BYTES_MIN = 6 * 2 ** 30
-/** Files that start whole systems, such as servers beside faults, clusters, browsers, benches and generators: most of the time. */
+/** Files that start whole systems, such as servers beside faults, clusters, benches and generators: most of the time. */
 const OF_SYSTEMS =
-  /^test\/(processes|bench|consumers|python|plans)\/|[bB]rowser\.|\/(hostile|upgrades|import|importMatch|spreadsheet|recipes\/sync|house\/docs|memory\/exact|memory\/acknowledgedWrites|postgres\/embedded)\./
+  /^test\/(processes|bench|consumers|python|plans)\/|\/(hostile|upgrades|import|importMatch|spreadsheet|memory\/exact|memory\/acknowledgedWrites|postgres\/embedded)\./
+/** What files of whole systems import, wherever they are: a browser, or programs in Python. */
+const SYSTEMS = /from '(?:\.\.\/support\/browser|\.\.\/python\/environment)\.ts'/
 /** As the end of a run has named them, in turns of those that wait and those that compute. */
 const LONGEST = [
   ...['consumers/openApi', 'house/docs', 'processes/supervisor', 'bench/run', 'properties/hostile', 'processes/main'],
@@ -41,7 +43,7 @@ const files = [...new Bun.Glob('test/**/*.test.ts').scanSync(ROOT)].filter(
   (file) =>
     // Packages of test/consumers bring tests of their own.
     !file.includes('node_modules/') &&
-    (filters.length === 0 ? isAll || !OF_SYSTEMS.test(file) : filters.some((filter) => file.includes(filter))),
+    (filters.length === 0 ? isAll || !isOfSystems(file) : filters.some((filter) => file.includes(filter))),
 )
 if (files.length === 0) {
   console.error(`no test file has ${filters.join(' or ')} in its path`)
@@ -96,6 +98,10 @@ function pathOf(name: string): string {
   return `test/${name}.test.ts`
 }
 
+function isOfSystems(file: string): boolean {
+  return OF_SYSTEMS.test(file) || SYSTEMS.test(readFileSync(join(ROOT, file), 'utf8'))
+}
+
 /**
  * More for what probably takes longer, so that no long file is left for the end, with one processor at rest: first those that
  * are known to; then files that start whole programs, which wait the most; then long files, which have much to do.
@@ -109,7 +115,7 @@ function weigh(file: string): number {
 
 /** Groups files into processes. `sorted`: by weight, the heaviest first; so are the groups. */
 function inProcesses(sorted: readonly string[]): string[][] {
-  const together = sorted.filter((file) => !OF_SYSTEMS.test(file) && file !== ALONE)
+  const together = sorted.filter((file) => !isOfSystems(file) && file !== ALONE)
   const count = Math.ceil(together.length / SHARED)
   const shared = Array.from({ length: count }, (_, first) => together.filter((_, index) => index % count === first))
   const alone = sorted.filter((file) => !together.includes(file)).map((file) => [file])

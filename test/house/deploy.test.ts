@@ -5,8 +5,6 @@ import { engines } from '../../package.json'
 import { type Config, readConfig } from '../../src/config/config.ts'
 import { secretFileNames } from '../../src/config/secretFiles.ts'
 import { settings } from '../../src/config/settings.ts'
-import { pythonPrograms } from '../python/environment.ts'
-import { leaveOut } from '../support/process.ts'
 
 // What CI cannot run, since it has no Docker and no Kubernetes, held against what the server is and takes.
 
@@ -126,19 +124,5 @@ describe('the manifests for Kubernetes', () => {
     for (const selector of named) expect(selector).toEqual(labels)
     expect(ofKind('Service').spec.ports.map(({ targetPort }: Yaml) => targetPort)).toEqual(['http'])
     expect([pod.securityContext.runAsNonRoot, container.securityContext.readOnlyRootFilesystem]).toEqual([true, true])
-  })
-
-  test('are what Kubernetes takes', async () => {
-    const { bin, lack } = await pythonPrograms()
-    if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
-    const validate = (text: string) => {
-      const { exitCode, stdout, stderr } = Bun.spawnSync([join(bin, 'kubernetes-validate'), '--strict', '-'], {
-        stdin: Buffer.from(text),
-      })
-      return { exitCode, said: `${stdout}${stderr}` }
-    }
-    const text = read('deploy/kubernetes.yaml')
-    expect(validate(text)).toMatchObject({ exitCode: 0, said: expect.stringMatching(/(passed[\s\S]*){3}/) })
-    expect(validate(text.replace('maxSkew', 'maxScew')).exitCode).not.toBe(0)
   })
 })
