@@ -12,6 +12,7 @@ import { useServer } from '../support/start.ts'
 
 const MARK = '\ufeff'
 const TABLE = '#/Absences?Type=Holiday&sort=-Start'
+const COLUMNS = ['Start', 'Employee', 'Reason', 'Period.Days']
 const SUMMARY = '#/Absences?view=summary&show=sum(Period.Days)&by=month(Start)&and=Employee'
 
 describeInBrowser('downloads of /explore in Chromium', () => {
@@ -19,7 +20,7 @@ describeInBrowser('downloads of /explore in Chromium', () => {
   const browser = useBrowser()
   beforeAll(async () => {
     await createRows(server, '/Employees', [
-      { FirstName: 'Ingrid', LastName: 'Öberg' },
+      { FirstName: 'Ingrid', LastName: 'Öberg', EmployeeNumber: 'E0005' },
       { FirstName: '=1+1', LastName: ';=1+1' },
     ])
     await createRows(server, '/Absences', [
@@ -30,11 +31,11 @@ describeInBrowser('downloads of /explore in Chromium', () => {
   })
 
   /** Opens a view in a browser of this language, with a few columns of absences. */
-  async function open(hash: string, locale: string) {
+  async function open(hash: string, locale: string, names = COLUMNS) {
     const { page } = await browser.open(`${server.url}/explore#key=${KEY}`, { locale })
     page.setDefaultTimeout(60_000)
     await page.locator('h1').first().waitFor()
-    const columns = JSON.stringify(['Start', 'Employee', 'Reason', 'Period.Days'])
+    const columns = JSON.stringify(names)
     await page.evaluate(`localStorage.setItem('roster.columns.Absences', ${JSON.stringify(columns)})`)
     await page.goto('about:blank')
     await page.goto(`${server.url}/explore${hash}`)
@@ -78,6 +79,19 @@ describeInBrowser('downloads of /explore in Chromium', () => {
   test('A table for programs has all properties in the API’s format', async () => {
     const { text } = await download(await open(TABLE, 'de-DE'), 'For programs')
     expect(text).toBe((await server.get('/Absences?Type=Holiday&sort=-Start', { accept: 'text/csv' })).text)
+  })
+
+  test('A table for programs has all own properties, and those of other rows that are shown', async () => {
+    const page = await open(TABLE, 'en-GB', ['Employee', 'EmployeeId.EmployeeNumber'])
+    const { text, asked } = await download(page, 'For programs')
+    const own = 'id,status,employeeId,employee,type,reason,start,end,period.prefered,period.days,period.hours'
+    expect(text.split('\r\n')).toEqual([
+      `${own},employeeId.employeeNumber`,
+      '2,,2,=1+1 ;=1+1,Holiday,a;=1+1,2026-04-01T09:00:00Z,,,12.00000000,,',
+      '1,,1,Ingrid Öberg,Holiday,=1+1,2026-03-01T09:00:00Z,,,2.50000000,,E0005',
+      '',
+    ])
+    expect(asked).toHaveLength(1)
   })
 
   test('A summary for Excel has a byte order mark, and the form of the browser’s language', async () => {

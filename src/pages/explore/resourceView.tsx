@@ -89,13 +89,13 @@ function pathsOf({ resource, view }: Shown, isSummary: boolean, columns: readonl
   const isWhole = resource.properties.every(({ name }) => names.includes(name))
   const related = columns.filter(({ through }) => through !== null)
   const fields = isWhole && related.length === 0 ? undefined : names.join()
-  // Links and the open row need all of the row's own.
+  // Links and the open row need all of the row's own properties, and programs get them, too.
   const shown = related.length === 0 ? undefined : [...resource.properties, ...related].map(({ name }) => name).join()
   return {
     path: isSummary
       ? groupsPath(resource, view, { PageSize: '100', page: view.groupPage })
       : listPath({ fields: shown, PageSize: view.size, page: view.page, cursor: view.cursor || undefined }),
-    allPath: isSummary ? groupsPath(resource, view) : listPath(),
+    allPath: isSummary ? groupsPath(resource, view) : listPath({ fields: shown }),
     excelPath: (locale?: string) => {
       const form = { bom: '1', excel: '1', locale }
       return isSummary ? groupsPath(resource, view, form) : listPath({ fields, ...form })

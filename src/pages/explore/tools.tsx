@@ -12,7 +12,7 @@ export function curl(url: string): string {
 }
 
 interface DownloadProps {
-  /** Path of a download of everything, in the API's format. */
+  /** Path of a download of all properties, and of the shown ones of other rows, in the API's format. */
   readonly path: string
   readonly name: string
   /**
@@ -58,7 +58,7 @@ export function Download({ path, name, excelPath }: DownloadProps) {
           </li>
           <li>
             <Button label="For programs" onClick={() => start([path])} />
-            <small>Everything, as the API writes it.</small>
+            <small>All columns, and of other rows those that are shown, as the API writes them.</small>
           </li>
         </Menu>
       )}
