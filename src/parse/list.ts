@@ -21,7 +21,7 @@ import {
   readCommonParameter,
   rejectUnusedParameters,
 } from './parameters.ts'
-import { findRelated, isPath, meantPath } from './paths.ts'
+import { faultOfPath, findRelated, isPath, meantPath } from './paths.ts'
 import { parseQueryString } from './queryString.ts'
 import { directionHint, readDirected } from './sortHints.ts'
 
@@ -98,20 +98,26 @@ export function parseSort(view: View, text: string, sorts: Sort[]): void {
 function findProperty(view: View, name: string, before: readonly Sort[]): Property {
   if (name === '') throw invalidSort('A sort definition is + or - and the name of a property; one of them is empty.')
   const member = findMember(view, name)
-  const path = member ? null : pathOf(view, name)
-  if (path !== null)
-    throw invalidSort(`${view.plural} cannot be sorted by ${path}, which stands in another row.${sortHint(view)}`)
-  if (!member) throw invalidSort(`${view.plural} cannot be sorted by "${excerpt(name)}".${hintFor(view, name, before)}`)
+  if (!member) throw invalidSort(`${view.plural} cannot be sorted by ${faultOfSort(view, name, before)}`)
   if (!isGroup(member)) return member
   const parts = member.properties.map((part) => part.name).join(', ')
   throw invalidSort(`${member.name} is an object: sort by one of ${parts}.`)
 }
 
-/** The path that a name is, or that it means if no property has a name near to it; null: it is none. */
+/** Returns the end of a message about a name that is none of the view's own: a path, a misspelled one, or a misspelled name. */
+function faultOfSort(view: View, name: string, before: readonly Sort[]): string {
+  const path = pathOf(view, name)
+  if (path !== null) return `${path}, which stands in another row.${sortHint(view)}`
+  const fault = faultOfPath(view, name)
+  const hint = fault ? `${fault} Lists are sorted by properties of their own rows.${sortHint(view)}` : hintFor(view, name, before)
+  return `"${excerpt(name)}".${hint}`
+}
+
+/** Returns the path that a name is, or that it means if no property has a name near to it; null: it is none. */
 function pathOf(view: View, name: string): string | null {
-  const related = findRelated(view, name)
-  if (related || isPath(view, name)) return related?.name ?? `"${excerpt(name)}"`
-  return suggestProperty(name, view.properties) === '' ? (meantPath(view, name)?.name ?? null) : null
+  const related = findRelated(view, readDirected(name)?.name ?? name)
+  if (related) return related.name
+  return isPath(view, name) || suggestProperty(name, view.properties) !== '' ? null : (meantPath(view, name)?.name ?? null)
 }
 
 /** Returns advice for a sort by a related property: which properties of the entity rows can be sorted by. */

@@ -243,7 +243,9 @@ function sortHint(view: View, text: string, known: readonly string[]): string {
   if (summed && takesAggregate(summed, 'sum')) return ` To sort by sum(${summed.name}), ask for sum=${summed.name}.`
   const key = findMember(view, text) ?? findRelated(view, text)
   const near = suggest(text, known)
-  return near === '' && key && !isGroup(key) && takesKey(key) ? ` To sort by ${key.name}, group by it.` : near
+  if (near !== '') return near
+  if (key && !isGroup(key) && takesKey(key)) return ` To sort by ${key.name}, group by it.`
+  return key ? '' : (faultOfPath(view, text) ?? '')
 }
 
 function invalidKey(message: string): ApiError {

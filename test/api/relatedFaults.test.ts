@@ -167,7 +167,19 @@ describe('D91: a path in other parameters', () => {
     ],
     [
       'sort=EmployeeId.Departmant',
-      'InvalidSort sort: Absences cannot be sorted by "EmployeeId.Departmant", which stands in another row. Sort by a copied property: Employee; or in the client.',
+      'InvalidSort sort: Absences cannot be sorted by "EmployeeId.Departmant". Employees have no property "Departmant". Did you mean Department? Lists are sorted by properties of their own rows. Sort by a copied property: Employee; or in the client.',
+    ],
+    [
+      'sort=-employeeId.CompanyId.Nam',
+      'InvalidSort sort: Absences cannot be sorted by "employeeId.CompanyId.Nam". Companies have no property "Nam". Did you mean Name? Lists are sorted by properties of their own rows. Sort by a copied property: Employee; or in the client.',
+    ],
+    [
+      'sort=EmployeeId.Department:desc',
+      'InvalidSort sort: Absences cannot be sorted by EmployeeId.Department, which stands in another row. Sort by a copied property: Employee; or in the client.',
+    ],
+    [
+      'sort=EmployeId.Department',
+      'InvalidSort sort: Absences cannot be sorted by EmployeeId.Department, which stands in another row. Sort by a copied property: Employee; or in the client.',
     ],
     [
       'sort=Department',
@@ -200,6 +212,14 @@ describe('D91: a path in other parameters', () => {
     [
       'groupBy=Type&sort=EmployeeId.Department',
       'InvalidSort sort: These groups can be sorted by Type or count, not by "EmployeeId.Department". To sort by EmployeeId.Department, group by it.',
+    ],
+    [
+      'groupBy=Type&sort=EmployeeId.Departmant',
+      'InvalidSort sort: These groups can be sorted by Type or count, not by "EmployeeId.Departmant". Employees have no property "Departmant". Did you mean Department?',
+    ],
+    [
+      'groupBy=EmployeeId.Department&sort=EmployeeId.Departmant',
+      'InvalidSort sort: These groups can be sorted by EmployeeId.Department or count, not by "EmployeeId.Departmant". Did you mean EmployeeId.Department?',
     ],
   ])('a summary of absences by %s', async (query, fault) => {
     expect(await faultOf(`/Absences/Summary?${query}`)).toBe(`400 ${fault}`)
