@@ -57,16 +57,7 @@ export async function examine(readSettings: () => Config, isCleaning = false): P
     rateLimitStore === null ? [] : examineRedis(rateLimitStore),
     examineIssuer(config),
   ])
-  return [
-    ok('settings', 'all can be read'),
-    ...found,
-    ...roles.found,
-    ...machine,
-    ...database,
-    ...pooled,
-    ...redis,
-    ...issuer,
-  ]
+  return [ok('settings', 'all can be read'), ...found, ...roles.found, ...machine, ...database, ...pooled, ...redis, ...issuer]
 }
 
 /** Reads the declarations. `entities`: null if they cannot be read; `found` says why. */

@@ -1,5 +1,6 @@
 // The server of one worker: its parts, from connection pools to the listener, and its stop.
 import { resolve } from 'node:path'
+import type { RightsOfPerson } from '../admit/persons.ts'
 import type { Reader } from '../columns/collation.ts'
 import { type Config, hostInUrl, isPooled } from '../config/config.ts'
 import { ApiError } from '../errors.ts'
@@ -19,6 +20,7 @@ import { countDelay, gauge, seriesOf, setGauges } from '../metrics/counts.ts'
 import { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import type { NamedView } from '../model/namedView.ts'
+import { PersonRights } from '../operations/personRights.ts'
 import { descriptorsMax, keepDescriptors } from '../os/descriptors.ts'
 import { ListenSocket } from '../os/listenSocket.ts'
 import { lowerPriority } from '../os/priority.ts'
@@ -79,15 +81,22 @@ export class Worker {
     this.isWaiting = context.cursorSecret === null
     this.pools = openPools(config, context)
     this.memory = createMemory(config, context, this.pools)
-    const noRights = rights.read({ rights: '', addresses: null })
     this.keys = new WorkerAdmission(
       config,
       context,
       this.pools.database,
       (record) => rights.read(record),
-      () => noRights,
+      this.rightsOfPersons(roles, rights),
     )
     this.cursors = new Cursors(context.cursorSecret ?? '')
+  }
+
+  /** Returns how the rights of persons are found: by the roles; without roles a person has none. */
+  private rightsOfPersons(roles: Roles | null, reader: RightsReader): RightsOfPerson {
+    const none = reader.read({ rights: '', addresses: null })
+    if (roles === null) return () => none
+    const ofPersons = new PersonRights({ roles, memory: this.memory, listReads: this.pools.listReads })
+    return (claims, isEmailVerified, reads) => ofPersons.of(claims, isEmailVerified, reads)
   }
 
   get port(): number {
