@@ -33,7 +33,7 @@ const RUNTIME = [
 const PATHS_MAX = 5_000
 /** Ends of the names of an entity's types that its collection needs, in the order of `RosterCollection`. */
 const PARTS = ['', 'Write', 'Filter', 'Sort', 'Field', 'Kinds', 'Paths']
-/** Those of a named view, in the order of `RosterView`. */
+/** Ends of the names of a named view's types, in the order of `RosterView`. */
 const VIEW_PARTS = PARTS.filter((part) => part !== 'Write')
 
 /**

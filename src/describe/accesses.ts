@@ -22,7 +22,9 @@ export function hiddenNames(accesses: readonly Access[]): string[] {
   return accesses.flatMap(({ whole }) => whole.properties.map(({ name }) => name).filter((name) => !names.has(name)))
 }
 
-/** True if the change feed has events of the entity for the key. A row may enter and leave a view with filters unseen. D80, D105 */
+/**
+ * True if the change feed has events of the entity for the key. A row may enter and leave a view with filters unseen. D80, D105
+ */
 export function hasEvents({ read }: Pick<Access, 'read'>): boolean {
   return read !== null && read.filters.length === 0 && read.collection === read.whole
 }

@@ -39,7 +39,10 @@ export interface EndpointParts extends Omit<ResourceParts, 'streamLimit' | 'summ
 const LIVE = JSON.stringify({ status: 'live' } satisfies PageJson['live'])
 const READY = JSON.stringify({ status: 'ready' } satisfies PageJson['ready'])
 
-/** Creates the router: pages, /Rights, /Changes, four paths for each entity, three for each named view. @throws Error if two paths are the same */
+/**
+ * Creates the router: pages, /Rights, /Changes, four paths for each entity, three for each named view. @throws Error if two paths
+ * are the same
+ */
 export function createRouter(parts: EndpointParts): Router {
   const { entities, views, database, migrationFiles, limits, documentNeedsKey, baseUrl, isDraining, isWaiting } = parts
   const router = new Router()

@@ -94,7 +94,7 @@ export interface GrantedRights {
 /** One right: a verb, and the address of a list. */
 export interface Right {
   readonly verb: Verb
-  /** What the right is about. Named views are only read. */
+  /** Collection of the right. Named views are only read. */
   readonly entity: Collection
   /** Conditions before the write, or of the rows that are read. */
   readonly filters: readonly Filter[]

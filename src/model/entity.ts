@@ -103,7 +103,7 @@ export interface Entity {
 export interface View extends Entity {
   /** The declared entity. Rows of statements and of copies have its columns, in its order. */
   readonly whole: Entity
-  /** What the right is about: the declared entity, or a named view of it. */
+  /** Collection of the right: the declared entity, or a named view of it. */
   readonly collection: Entity
   /** Filters that the parsers append to those of each request; they may name hidden properties. */
   readonly filters: readonly Filter[]

@@ -1,7 +1,10 @@
 // Named views: read-only collections that show some rows and properties of an entity at a path of their own. D105
 import type { Entity, Filter } from './entity.ts'
 
-/** A read-only collection of rows of an entity. Its name is its path, too: `Directory`. Its properties are the entity's own objects. */
+/**
+ * A read-only collection of rows of an entity. Its name is its path, too: `Directory`. Its properties are the entity's own
+ * objects.
+ */
 export interface NamedView extends Entity {
   /** The entity whose rows it shows. Statements, copies and columns are always those of the entity. */
   readonly base: Entity
@@ -11,7 +14,7 @@ export interface NamedView extends Entity {
   readonly text: string
 }
 
-/** What a right can name: an entity or a named view. */
+/** An entity or a named view: rights name both. */
 export type Collection = Entity | NamedView
 
 export function isNamedView(collection: Collection): collection is NamedView {
