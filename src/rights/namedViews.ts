@@ -1,9 +1,6 @@
 // Parses named views: a name, and the address of a list of an entity, as `Directory Employees?EmploymentEnd=&fields=Id,Manager`.
-
-import type { Entity, Property } from '../model/entity.ts'
 import { type Collection, isNamedView, type NamedView } from '../model/namedView.ts'
 import { NAME_ENDS, OWN_PATHS, RESERVED_TYPES } from '../model/names.ts'
-import type { Filter } from '../model/query.ts'
 import { withProperties } from '../model/view.ts'
 import { parseFilter } from '../parse/filter.ts'
 import { contradictionOf } from './contradictions.ts'
@@ -33,23 +30,13 @@ function parseView(name: string, address: string, collections: readonly Collecti
   const contradiction = contradictionOf(filters)
   if (contradiction !== null) fail(contradiction)
   const properties = fields === null ? null : propertiesOf(named, 'read', fields, fail)
-  return namedViewOf(name, named, filters, properties)
-}
-
-/** Makes a named view. `properties`: null for all; `text`: the address as it stands in its definition. */
-export function namedViewOf(
-  name: string,
-  base: Entity,
-  filters: readonly Filter[],
-  properties: readonly Property[] | null,
-  text = printAddress(base, filters, properties),
-): NamedView {
-  const shown = withProperties(base, new Set(properties ?? base.properties))
-  return Object.freeze({ ...shown, name, plural: name, base, filters, text: `view ${name} ${text}` })
+  const shown = withProperties(named, new Set(properties ?? named.properties))
+  const text = `view ${name} ${printAddress(named, filters, properties)}`
+  return Object.freeze({ ...shown, name, plural: name, base: named, filters, text })
 }
 
 /** Checks that the name can be a path, and that neither the API nor another collection has it. @throws RightError by `fail` */
-export function checkViewName(name: string, collections: readonly Collection[], fail: Fail) {
+function checkViewName(name: string, collections: readonly Collection[], fail: Fail) {
   if (!NAME.test(name) || name.length > NAME_LENGTH_MAX)
     fail(
       `"${name}" cannot be the name of a view: it must begin with a capital letter, and up to ${NAME_LENGTH_MAX - 1} letters A to Z and digits may follow.`,

@@ -394,7 +394,7 @@ export function pathOf({ entity, view }: Pick<RandomRight, 'entity' | 'view'>): 
 }
 
 /** Returns the conditions that the right has beside those of its named view. */
-export function ownFilters({ filters, view }: Pick<RandomRight, 'filters' | 'view'>): readonly Condition[] {
+function ownFilters({ filters, view }: Pick<RandomRight, 'filters' | 'view'>): readonly Condition[] {
   return filters.slice(view?.filters.length ?? 0)
 }
 
