@@ -11,6 +11,7 @@ import { createApp } from '../../src/http/app.ts'
 import { createCors } from '../../src/http/cors.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { defineEntity, identity } from '../../src/model/entity.ts'
+import { parseNamedView } from '../../src/rights/namedViews.ts'
 import { entities } from '../support/entities.ts'
 import { quietLog } from '../support/quietLog.ts'
 import { sendRaw } from '../support/raw.ts'
@@ -74,6 +75,18 @@ test('two entities with one path stop the start, as does an entity with the path
     const start = () => createApp({ ...partsOf(), entities: [...entities, firm] })
     expect(start).toThrow(`two entities or pages claim /${plural.toLowerCase()}`)
   }
+})
+
+test('D105: a view whose name is the first segment of a route of APP_FILE stops the start, in any case and with any method', () => {
+  const views = [parseNamedView('Directory', 'Employees', entities)]
+  const startWith = (method: string, path: string) => () =>
+    createApp({ ...partsOf(), views }, [{ method, path, isOpen: true, handle: async () => new Response('x') }])
+  for (const path of ['/Directory', '/directory', '/Directory/:id', '/DIRECTORY/:id/greet', '/Directory/export'])
+    for (const method of ['GET', 'POST'])
+      expect(startWith(method, path)).toThrow(
+        `ROLES_FILE cannot have the view Directory: APP_FILE has the route ${method} ${path}`,
+      )
+  for (const path of ['/Directories', '/Office/Directory', '/:name']) expect(startWith('GET', path)).not.toThrow()
 })
 
 test('a route of APP_FILE that passes on an answer of the API has each common header once', async () => {
