@@ -23,6 +23,7 @@ const ALL: Record<string, [text: string, value: unknown, fallback: unknown]> = {
   ENTITIES_DIR: ['entities', 'entities', null],
   MIGRATIONS_DIR: ['/srv/migrations', '/srv/migrations', null],
   APP_FILE: ['app.ts', 'app.ts', null],
+  ROLES_FILE: ['/etc/roster/roles.txt', '/etc/roster/roles.txt', null],
   DATA_DIR: ['/var/lib/roster', '/var/lib/roster', '.data'],
   DEMO_DATA: ['0', false, true],
   HOST: ['::1', '::1', '127.0.0.1'],
@@ -78,11 +79,12 @@ test('a certificate needs a key, and a key a certificate', () => {
   expect(faults({ TLS_KEY: '-----BEGIN PRIVATE KEY-----\nAAAA' })[0]).toBe('TLS_KEY must be a file')
 })
 
-test('D97: an issuer needs an audience, or tokens for other services would be accepted', () => {
+test('D97: an issuer needs an audience, or tokens for other services would be accepted; and roles, or nobody has a right', () => {
   expect(faults({ OIDC_ISSUER: 'https://login.example.com' })).toEqual([
     expect.stringMatching(/^OIDC_ISSUER needs OIDC_AUDIENCE/),
+    expect.stringMatching(/^OIDC_ISSUER needs ROLES_FILE/),
   ])
-  expect(faults({ OIDC_AUDIENCE: 'roster' })).toEqual([])
+  expect(faults({ OIDC_AUDIENCE: 'roster', ROLES_FILE: 'roles.txt' })).toEqual([])
 })
 
 test('an empty setting counts as not set, and other variables are ignored', () => {

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, onTestFinished } from 'bun:test'
 import { createHash, randomBytes } from 'node:crypto'
 import { run } from './process.ts'
+import { ROLES_PATH } from './rolesFile.ts'
 
 /** Value of OIDC_AUDIENCE for tokens of `tokenFor`, unless `audience` says otherwise. */
 export const AUDIENCE = 'https://roster.example'
@@ -44,7 +45,7 @@ export interface Issuer {
   /** Value of OIDC_ISSUER. */
   readonly url: string
   /** Settings of a server that trusts this issuer. */
-  readonly settings: { readonly OIDC_ISSUER: string; readonly OIDC_AUDIENCE: string }
+  readonly settings: { readonly OIDC_ISSUER: string; readonly OIDC_AUDIENCE: string; readonly ROLES_FILE: string }
   /** Signs a person in with an authorization code and PKCE; returns the access token, a JWT with these claims. */
   tokenFor(claims: PersonClaims, options?: TokenOptions): Promise<string>
   /** As `tokenFor`, and returns the ID token, too. */
@@ -82,7 +83,7 @@ async function openIssuer({ port = 0, algorithm = 'RS256', redirectUris = [] }: 
   }
   return {
     url,
-    settings: { OIDC_ISSUER: url, OIDC_AUDIENCE: AUDIENCE },
+    settings: { OIDC_ISSUER: url, OIDC_AUDIENCE: AUDIENCE, ROLES_FILE: ROLES_PATH },
     addPerson,
     signIn,
     tokenFor: async (claims, options) => (await signIn(claims, options)).accessToken,

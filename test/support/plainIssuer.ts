@@ -2,6 +2,7 @@
 import { onTestFinished } from 'bun:test'
 import { createHmac, createPublicKey, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto'
 import { AUDIENCE } from './issuer.ts'
+import { ROLES_PATH } from './rolesFile.ts'
 
 /** A private key, and the names under which its public half is published. */
 export interface SigningKey {
@@ -40,7 +41,7 @@ export class PlainIssuer {
 
   /** Settings of a server that trusts this issuer. */
   get settings() {
-    return { OIDC_ISSUER: this.url, OIDC_AUDIENCE: AUDIENCE }
+    return { OIDC_ISSUER: this.url, OIDC_AUDIENCE: AUDIENCE, ROLES_FILE: ROLES_PATH }
   }
 
   /** Returns a token, by default of the first key, for the audience of the tests, and valid for an hour. */
