@@ -148,6 +148,8 @@ export class Supervisor {
     this.databaseUrl = config.databaseUrl ?? ((await this.embedded) as EmbeddedPostgres).url
     this.entities = await loadEntities(config.entitiesDir).catch(orStartError('the entities cannot be used'))
     this.roles = this.rolesText.readForStart(this.entities)
+    if (config.oidcIssuer === null && (this.roles?.outline.roles.length ?? 0) > 0)
+      this.log.warn('the roles file has roles of persons, and OIDC_ISSUER is not set: nobody can sign in')
   }
 
   private tablesPart(): Part {

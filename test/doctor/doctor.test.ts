@@ -12,6 +12,7 @@ import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
 import { startPlainIssuer } from '../support/plainIssuer.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { endPrograms, freePort, run, temporaryFolder } from '../support/process.ts'
+import { ROLES_PATH } from '../support/rolesFile.ts'
 import { MAIN } from '../support/serverProcesses.ts'
 import { canHaveSmallDisk, withDisk } from '../support/smallDisk.ts'
 
@@ -56,6 +57,23 @@ test('doctor prints OK in each line, and creates nothing, if all is well', async
     expect(checks).toContain(check)
   for (const check of ['rights', 'writes', 'connections', 'encoding', 'database clock', 'tls']) expect(checks).toContain(check)
   expect(await Bun.file(join(folder, 'data')).exists()).toBe(false)
+})
+
+test('D100: doctor names the faults of the roles file with their lines, and asks it for the blocks of keys', async () => {
+  const DATABASE_URL = await createDatabase()
+  const sql = connect(DATABASE_URL)
+  await sql`insert into api_key (id, name, hash, rights, role) values ('0123456789', 'x', sha256('x'), '', 'payroll'), ('0123456780', 'y', sha256('y'), '', 'gone')`
+  await sql.end()
+  const textsOf = async (ROLES_FILE: string, named: string) =>
+    (await findingsOf({ DATABASE_URL, ROLES_FILE })).filter(({ check }) => check === named).map(({ text }) => text)
+  expect(await textsOf(ROLES_PATH, 'roles')).toEqual([`the file ${ROLES_PATH} has no faults`])
+  expect(await textsOf(ROLES_PATH, 'keys')).toEqual([
+    expect.stringMatching(/^"y" \(0123456780\) has no rights: the roles file has no block "key gone"\./),
+  ])
+  const faulty = join(folder, 'faulty.txt')
+  writeFileSync(faulty, 'role a\n  read Absencs\n')
+  expect(await textsOf(faulty, 'roles')).toEqual([expect.stringMatching(/^line 2: .*Did you mean Absences\?$/)])
+  expect(await textsOf(faulty, 'keys')).toEqual([])
 })
 
 test('D98: doctor asks the issuer of tokens, and says what is wrong with it', async () => {
@@ -285,6 +303,11 @@ describe('findings about the database', () => {
       `insert into api_key (id, name, hash, rights, addresses)
         values ('0123456789', 'payroll', sha256('x'), '', 'read Absences?Gone=1'), ('0123456780', 'ci', sha256('y'), 'Gone:read', null)`,
       /^keys: "payroll" \(0123456789\) has no rights: "read Absences\?Gone=1": Absences has no parameter "Gone"\..* Give it others by roster keys change$/,
+    ],
+    [
+      'a key whose block the roles file does not have',
+      `insert into api_key (id, name, hash, rights, role) values ('0123456789', 'payroll', sha256('x'), '', 'payrol')`,
+      /^keys: "payroll" \(0123456789\) has no rights: its rights are those of the block "key payrol" of a roles file, and ROLES_FILE names none\. Write the block, or give the key others by roster keys change$/,
     ],
     [
       'a read-only database',

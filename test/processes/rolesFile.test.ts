@@ -80,6 +80,14 @@ test('A start is refused for a file that is not there', async () => {
   expect(server.output()).toContain('roster: ROLES_FILE: the roles file /nowhere/roles.txt cannot be read: ENOENT')
 })
 
+test('A start says that nobody can sign in to have the roles of the file', async () => {
+  const lineFor = async (text: string) => {
+    const { server } = await startProcess({ DATABASE_URL, ROLES_FILE: fileWith(text).path, LOG_LEVEL: 'info', WORKERS: '1' })
+    return server.output().includes('OIDC_ISSUER is not set: nobody can sign in')
+  }
+  expect([await lineFor(BLOCK), await lineFor('role all\n  read Companies\n')]).toEqual([false, true])
+})
+
 test('A start names the keys whose block is not in the file', async () => {
   const { path } = fileWith(BLOCK)
   const settings = { DATABASE_URL, DATA_DIR: dataFolder() }
