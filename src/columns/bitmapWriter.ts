@@ -194,6 +194,17 @@ export function sliceBetween(index: SortedIndex, least: Code, greatest: Code): S
   return count > 0 ? { index, ...bounds, count } : { index, from: bounds.from, to: bounds.from, count: 0 }
 }
 
+/** Returns the rows of one code, of which there are mostly few. NaN: rows without a value. */
+export function sliceOf(index: SortedIndex, code: Code): Slice {
+  const target = index.order.targetAt(code, BEFORE_IDS)
+  const place = index.find(target)
+  const count = index.countAt(place, target)
+  if (count === null) return sliceBetween(index, code, code)
+  const from = { target, place }
+  const to = { target: { ...target, id: AFTER_IDS }, place: { leaf: place.leaf, at: place.at + count } }
+  return { index, from, to, count }
+}
+
 const lows = new Int32Array(1)
 const highs = new Int32Array(1)
 

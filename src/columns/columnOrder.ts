@@ -141,6 +141,11 @@ export class ColumnOrder {
     return high === NO_CODE && low === 0 ? Number.POSITIVE_INFINITY : high * 2 ** 32 + (low >>> 0)
   }
 
+  /** Returns whether a row has the key of a target. */
+  hasKey(slot: number, { high, low }: Target): boolean {
+    return this.lowKey(slot) === low && this.highKey(slot) === high
+  }
+
   /** Returns whether two rows have the same key. */
   isSameKey(one: number, other: number): boolean {
     return this.lowKey(one) === this.lowKey(other) && this.highKey(one) === this.highKey(other)

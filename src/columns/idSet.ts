@@ -40,15 +40,13 @@ export interface Ids extends CodeSet {
 
 /** A few ids. */
 export class FewIds implements Ids {
-  private readonly known: ReadonlySet<number>
+  private known: ReadonlySet<number> | null = null
 
   /** `ids`: ascending, each once. */
   constructor(
     private readonly ids: readonly number[],
     private readonly range: IdRange,
-  ) {
-    this.known = new Set(ids)
-  }
+  ) {}
 
   get bytes(): number {
     return ENTRY_BYTES * this.ids.length
@@ -59,6 +57,7 @@ export class FewIds implements Ids {
   }
 
   has(code: Code): boolean {
+    this.known ??= new Set(this.ids)
     return this.known.has(Number(code))
   }
 

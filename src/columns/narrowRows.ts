@@ -1,5 +1,5 @@
 // Few rows that meet conditions: gathered from parts of indexes, one by one, so that they need no bitmap of the whole table.
-import { type BitmapWriter, type Slice, sliceBetween } from './bitmapWriter.ts'
+import { type BitmapWriter, type Slice, sliceBetween, sliceOf } from './bitmapWriter.ts'
 import type { ColumnStore } from './columnStore.ts'
 import { type ColumnCondition, type Condition, isRange, type ReferredRows } from './conditions.ts'
 import type { Indexes } from './indexes.ts'
@@ -8,6 +8,8 @@ import type { Indexes } from './indexes.ts'
 export const NARROW_MAX = 32_768
 /** Maximum rows behind a reference whose rows are found one by one each time; of more the bitmap is kept. */
 const IDS_MAX = 64
+/** Maximum slots that are copied one by one, in less time than by a call. */
+const COPIED_MAX = 32
 /** Maximum values of `[]` in a union. */
 const VALUES_MAX = 64
 
@@ -97,7 +99,7 @@ export class NarrowRows {
     const index = this.writer.indexFor(condition)
     // In ascending order; no value is not equal to itself.
     const codes = among.filter((code, at) => at === 0 || !Object.is(code, among[at - 1]))
-    return index && codes.map((code) => sliceBetween(index, code, code))
+    return index && codes.map((code) => sliceOf(index, code))
   }
 
   /** Parts of an index with the rows that refer to one of a few rows. */
@@ -105,7 +107,7 @@ export class NarrowRows {
     const ids = referred.ids()
     const areFew = ids.count <= 1 || ((isOfUnion || ids.count <= IDS_MAX) && this.writer.areFew(ids.count))
     const index = areFew ? this.indexes.want(column, 'codes') : null
-    return index && Array.from(ids.each(), (id) => sliceBetween(index, id, id))
+    return index && Array.from(ids.each(), (id) => sliceOf(index, id))
   }
 
   /**
@@ -113,10 +115,13 @@ export class NarrowRows {
    * `to`: room for as many as the source counts. @throws as `sourceOf`
    */
   gather({ source, others }: Narrowed, to: number): number {
+    const { words } = this.store.kernel
     let count = 0
     for (const { index, from, to: end } of source.slices ?? [])
       index.eachRun(from.place, end.place, (address, slots) => {
-        this.store.kernel.words.copyWithin((to >>> 2) + count, address >>> 2, (address >>> 2) + slots)
+        const first = address >>> 2
+        if (slots > COPIED_MAX) words.copyWithin((to >>> 2) + count, first, first + slots)
+        else for (let at = 0; at < slots; at++) words[(to >>> 2) + count + at] = words[first + at]
         count += slots
       })
     for (const alternative of source.alternatives) count += this.gather(alternative, to + 4 * count)

@@ -5,6 +5,8 @@ import type { ColumnOrder, Target } from './columnOrder.ts'
 /** Maximum slots of a leaf. An insertion moves half of them on average: 4 KB. */
 export const LEAF_SLOTS = 2_048
 const LEAF_BYTES = 4 * LEAF_SLOTS
+/** Maximum slots that are looked at one by one, to find where those of one key end. */
+const SCANNED_MAX = 16
 /** Slots of a newly built leaf, so that later rows find room. */
 const FILL = Math.floor(0.75 * LEAF_SLOTS)
 
@@ -136,6 +138,16 @@ export class SortedIndex {
     let count = to.at - from.at
     for (let leaf = from.leaf; leaf < to.leaf; leaf++) count += this.leaves[leaf].size
     return count
+  }
+
+  /** Number of rows with the key of a target, which begin at a place. Null: they may be many, or go on in the next leaf. */
+  countAt({ leaf, at }: Place, target: Target): number | null {
+    const { order, words } = this
+    const { address, size } = this.leaves[leaf] ?? { address: 0, size: 0 }
+    const end = Math.min(size, at + SCANNED_MAX)
+    for (let next = at; next < end; next++) if (!order.hasKey(words[(address >>> 2) + next], target)) return next - at
+    // At the end of the last leaf there are no more.
+    return end === size && leaf >= this.leaves.length - 1 ? size - at : null
   }
 
   /** Calls `take` for each run of slots between two places, with the address of the first and their number. */
