@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { type IncomingMessage, request } from 'node:http'
 import { keyWith } from '../support/rights.ts'
 import type { TestKey } from '../support/server.ts'
@@ -50,11 +50,12 @@ const PATHS = ['/Absences', '/Absences/Summary?groupBy=Id,Status']
 
 describe.each(['0', '64'])('with MEMORY_MB=%s', (MEMORY_MB) => {
   const own = useServer({ keys: [long.record], environment: { MEMORY_MB, RATE_LIMIT_CLIENTS: '8' } })
+  beforeAll(async () => {
+    await own.sql`insert into absence (status) select 'Approved' || repeat('x', 90) from generate_series(1, 60000)`
+  })
 
   /** Returns the lines of a stream whose key gets other rights when it has begun. */
   async function linesOf(path: string, key: TestKey, addresses: string): Promise<string[]> {
-    await own.sql`truncate absence`
-    await own.sql`insert into absence (status) select 'Approved' || repeat('x', 90) from generate_series(1, 60000)`
     await own.replaceKeys([key.record])
     // Bun's `fetch` reads on by itself; this client reads nothing until the rights have changed.
     const answer = await new Promise<IncomingMessage>((resolve) => {
