@@ -158,7 +158,7 @@ describeInBrowser('/explore in Chromium', () => {
 
   test.each([
     ['#/Absences?Status=Approved&sort=-Start', 'Status is Approved', '20 of 60', '58'],
-    ['#/Absences?Status=!=Approved&Period.Days=>=10', 'Status is not Approved|Days at least 10', '14 of 60', '41'],
+    ['#/Absences?Status=!=Approved&Period.Days=>=10', 'Status is not Approved|Period days at least 10', '14 of 60', '41'],
     [
       '#/Absences?Start=>=2026-02-01T00:00:00Z&Start=<2026-02-03T00:00:00Z',
       'Start on or after 1 Feb 2026|Start before 3 Feb 2026',
@@ -191,11 +191,11 @@ describeInBrowser('/explore in Chromium', () => {
     ['Status', 'is', '>x', '#/Absences?Status==>x'],
     ['Reason', 'has no value', null, '#/Absences?Reason='],
     ['Start', 'before', '2026-01-03', '#/Absences?Start=<2026-01-03T00:00:00Z'],
-    ['Period.Days', 'more than', '14', '#/Absences?Period.Days=>14'],
+    ['Period days', 'more than', '14', '#/Absences?Period.Days=>14'],
   ])('/explore adds the filter %s %s %s by keyboard', async (property, operator, value, hash) => {
     const { page } = await open('#/Absences', '60')
     await page.keyboard.press('/')
-    await page.getByLabel('Property').selectOption(property)
+    await page.getByLabel('Property').selectOption({ label: property })
     await page.getByLabel('Operator').selectOption(operator)
     if (value !== null) await page.getByLabel(/^(Value|Day)$/).fill(value)
     await page.keyboard.press('Enter')
@@ -232,7 +232,7 @@ describeInBrowser('/explore in Chromium', () => {
   test.each([
     ['#/Absences?Status=Approved&Start=>x', 'Start after x', 'Start must be a date-time like 2024-01-31T09:00:00Z.'],
     ['#/Absences?Statsu=A', 'Statsu is A', 'Absences has no parameter "Statsu". Did you mean Status?'],
-    ['#/Absences?Period.Days=many', 'Days is many', 'Period.Days must be a number.'],
+    ['#/Absences?Period.Days=many', 'Period days is many', 'Period.Days must be a number.'],
   ])('/explore shows the API’s error about %s at the field', async (hash, chip, message) => {
     const { page } = await open(hash, message)
     expect(await page.locator('.field:has(.bad)').textContent()).toBe(`${chip}×${message}`)
@@ -242,10 +242,10 @@ describeInBrowser('/explore in Chromium', () => {
     const { page } = await open('#/Absences', '60')
     const header = (name: string) => page.locator('th').getByRole('button', { name })
     const steps = [
-      ['Days', [], 'sort=Period.Days', '1'],
-      ['Days', [], 'sort=-Period.Days', '60'],
+      ['Period days', [], 'sort=Period.Days', '1'],
+      ['Period days', [], 'sort=-Period.Days', '60'],
       ['Status', ['Shift'], 'sort=-Period.Days,Status', '60'],
-      ['Days', ['Shift'], 'sort=Status', '1'],
+      ['Period days', ['Shift'], 'sort=Status', '1'],
       ['Status', [], 'sort=-Status', '60'],
       ['Status', [], '', '1'],
     ] as const
@@ -253,6 +253,44 @@ describeInBrowser('/explore in Chromium', () => {
       await header(name).click({ modifiers: [...modifiers] })
       await firstRow(page, firstId)
       expect(await hashOf(page)).toBe(`#/Absences${sort === '' ? '' : `?${sort}`}`)
+    }
+  })
+
+  test('/explore has one form of words for a property, wherever it is named, and API names in the address alone', async () => {
+    const { page } = await open('#/Absences?Period.Days=12&row=49', 'Absence 49')
+    const labels = ['Employee id', 'Period prefered', 'Period days', 'Period hours']
+    const named = async (places: string) => {
+      const texts = (await page.locator(places).allInnerTexts()).map((text) => text.trim())
+      return labels.filter((label) => texts.includes(label))
+    }
+    await button(page, 'Period days is 12').waitFor()
+    await page.locator('aside dt').first().waitFor()
+    expect(await named('aside dt')).toEqual(labels.slice(1))
+    await page.keyboard.press('/')
+    expect(await named('form[aria-label=Filter] select:first-child option')).toEqual(labels)
+    await page.keyboard.press('Escape')
+    await page.locator('summary', { hasText: 'Columns' }).click()
+    expect(await named('details[open] label')).toEqual(labels)
+    expect(await named('th')).toEqual(labels.slice(1))
+    expect(await button(page, 'Move Period days forward').count()).toBe(1)
+    const titles = await page.locator('[title]').evaluateAll((all) => all.map((one) => one.getAttribute('title')))
+    const texts = [...titles, ...(await page.locator('body').allTextContents())]
+    expect(texts.filter((text) => /Period\.|[a-z]Id\b/.test(text ?? ''))).toEqual([])
+    await page.goto(`${server.url}/explore#/Absences?view=summary&show=sum(Period.Days)&by=EmployeeId`)
+    await page.getByRole('img', { name: /^sum of Period days by Employee id/ }).waitFor()
+    expect(await page.locator('th').allInnerTexts()).toEqual(['Employee id', 'Count', 'Sum of Period days'])
+    expect(await named('label[for=by] option')).toEqual(labels)
+    expect(await page.locator('label[for=show] option').allInnerTexts()).toContain('average of Period hours')
+  })
+
+  test('/explore names the changed properties of a row in the words of its columns', async () => {
+    const { id } = await createRow(server, '/Absences', { Reason: 'words', Period: { Days: 1 } })
+    try {
+      await server.patch(`/Absences/${id}`, { EmployeeId: 1, Period: { Days: 2 } })
+      const { page } = await open(`#/Absences?Reason=words&row=${id}`, `Absence ${id}`)
+      await page.locator('aside li', { hasText: /update Employee id, Employee, Period days by key/ }).waitFor()
+    } finally {
+      await server.remove(`/Absences/${id}`)
     }
   })
 
@@ -280,7 +318,7 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByText('by key').first().waitFor()
     const links = await page.locator('aside li a').allInnerTexts()
     expect(await page.locator('aside dt').allInnerTexts()).not.toContain('Manager id')
-    expect(await page.locator('aside dt', { hasText: /^Manager$/ }).getAttribute('title')).toBe('Manager, ManagerId 1')
+    expect(await page.locator('aside dt', { hasText: /^Manager$/ }).getAttribute('title')).toBe('Manager id 1')
     expect(links).toEqual(['Open company', 'Open manager', 'Absences of this employee', 'Employees of this employee, as manager'])
     await page.keyboard.press('ArrowUp')
     await page.getByRole('heading', { name: 'Employee 1' }).waitFor()
@@ -357,10 +395,12 @@ describeInBrowser('/explore in Chromium', () => {
   test('/explore shows a summary as a chart, a table with the same numbers, and links to the rows of a group', async () => {
     const { page } = await open('#/Absences?Status=Approved', '20 of 60')
     await button(page, 'Summary').click()
-    await page.getByLabel('Show').selectOption('sum of Days')
+    await page.getByLabel('Show').selectOption('sum of Period days')
     await page.getByLabel('by', { exact: true }).selectOption('month of Start')
     await page.getByLabel('and', { exact: true }).selectOption('Employee')
-    await page.getByRole('img', { name: 'sum of Days by month of Start and Employee, as in the table below; 2 bars' }).waitFor()
+    await page
+      .getByRole('img', { name: 'sum of Period days by month of Start and Employee, as in the table below; 2 bars' })
+      .waitFor()
     await page.getByText('4 groups').waitFor()
     expect(await hashOf(page)).toBe('#/Absences?Status=Approved&view=summary&show=sum(Period.Days)&by=month(Start)&and=Employee')
     const query = 'Status=Approved&groupBy=month(Start),Employee&sum=Period.Days'
@@ -372,7 +412,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(await rowsOf(page)).toEqual(expected)
     const titles = await page.locator('svg title').allTextContents()
     expect(titles[0]).toBe(`Jan 2026\nGrace Murray: ${expected[1][3]}\nAda Byron: ${expected[0][3]}`)
-    await page.locator('th').getByRole('button', { name: 'Days, sum' }).click()
+    await page.locator('th').getByRole('button', { name: 'Sum of Period days' }).click()
     await page.locator('th[aria-sort=ascending]').waitFor()
     expect(await hashOf(page)).toEndWith('&groups=sum(Period.Days)')
     await page.locator('summary', { hasText: 'Download CSV' }).click()
@@ -401,7 +441,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(await page.locator('th', { hasText: 'Employee: Company' }).locator('button').count()).toBe(0)
     await page.getByLabel('Employee: Company', { exact: true }).click()
     await button(page, 'Summary').click()
-    await page.getByLabel('Show').selectOption('sum of Days')
+    await page.getByLabel('Show').selectOption('sum of Period days')
     await page.getByLabel('by', { exact: true }).selectOption('Employee: Department')
     await page.locator('tbody tr', { hasText: 'Compilers' }).waitFor()
     await page.getByRole('link', { name: 'Compilers' }).click()
@@ -439,7 +479,7 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByText('This page is past the last one.').waitFor()
     // The same number has the format of its property: employees are an integer, their days a decimal.
     await page.goto(`${server.url}/explore#/Absences?view=summary&by=Period.Days&and=EmployeeId`)
-    await page.getByRole('img', { name: /^count by Days and Employee id/ }).waitFor()
+    await page.getByRole('img', { name: /^count by Period days and Employee id/ }).waitFor()
     expect((await page.locator('.legend bdi').allTextContents()).sort()).toEqual(['1', '2'])
     expect(await page.locator('svg text').allTextContents()).toContain('2.00')
     await page.goto(`${server.url}/explore#/Absences?view=summary&by=day(Start)&and=Status`)
@@ -447,12 +487,12 @@ describeInBrowser('/explore in Chromium', () => {
     expect(await page.locator('svg polyline').count()).toBe(2)
     await page.getByLabel('as', { exact: true }).selectOption('grouped bars')
     await page.locator('svg polyline').first().waitFor({ state: 'detached' })
-    await page.getByLabel('Show').selectOption('average of Days')
-    await page.getByText('Days, average').waitFor()
+    await page.getByLabel('Show').selectOption('average of Period days')
+    await page.locator('th', { hasText: 'Average of Period days' }).waitFor()
     expect(await page.getByLabel('as', { exact: true }).locator('option').allTextContents()).toEqual(['grouped bars', 'a line'])
     // Averages do not add up, so they are not stacked, even if the address still has that style.
     await page.goto(`${server.url}/explore#/Absences?view=summary&show=average(Period.Days)&by=Status&as=stacked`)
-    await page.getByRole('img', { name: /^average of Days by Status/ }).waitFor()
+    await page.getByRole('img', { name: /^average of Period days by Status/ }).waitFor()
     expect(await page.getByLabel('as', { exact: true }).inputValue()).toBe('grouped')
   })
 
@@ -519,7 +559,7 @@ describeInBrowser('/explore in Chromium', () => {
   test.each([
     ['', null, 'Key'],
     ['#/Absences?Status=Approved&sort=-Start&row=1', KEY, 'Absence 1'],
-    ['#/Absences?view=summary&show=sum(Period.Days)&and=Status&row=1', KEY, 'Days, sum'],
+    ['#/Absences?view=summary&show=sum(Period.Days)&and=Status&row=1', KEY, 'Sum of Period days'],
     ['#/Absences?Statsu=A', KEY, 'Absences has no parameter "Statsu". Did you mean Status?'],
   ])('axe finds no fault in %s, wide and light, narrow and dark', async (hash, key, text) => {
     const { page } = await open(hash, text, key, { colorScheme: 'light', viewport: { width: 1280, height: 800 } })

@@ -71,7 +71,7 @@ describeInBrowser('/explore with a key of few rights', () => {
     await page.getByRole('button', { name: '+ Filter' }).click()
     expect(await page.getByLabel('Property').locator('option').allInnerTexts()).toEqual([
       'Id',
-      'EmployeeId',
+      'Employee id',
       'Employee',
       'Start',
       'End',

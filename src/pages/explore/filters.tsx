@@ -114,7 +114,12 @@ function FilterForm({ resource, filter, apply, close }: FormProps) {
         close()
       }}
     >
-      <Select label="Property" value={property.name} options={allProperties(resource).map(namedOf)} take={take} />
+      <Select
+        label="Property"
+        value={property.name}
+        options={allProperties(resource).map(({ name, label }) => ({ name, words: label }))}
+        take={take}
+      />
       <Select
         label="Operator"
         value={operator.words}
@@ -132,9 +137,6 @@ function FilterForm({ resource, filter, apply, close }: FormProps) {
     </form>
   )
 }
-
-/** A property as an option: by its name, as parameters have it, or by words if it is of another row. */
-const namedOf = ({ name, label, through }: Property) => (through === null ? name : { name, words: label })
 
 interface FieldProps {
   readonly resource: Resource

@@ -10,7 +10,7 @@ export interface Property {
   readonly name: string
   /** Path in responses, such as `['period', 'days']`. */
   readonly path: readonly string[]
-  /** Words for people, such as `Days`. */
+  /** The one form of words for people, wherever the page names it: `Period days`, `Employee: Department`. */
   readonly label: string
   readonly kind: Kind
   /** Values in the document: all of a `oneOf`, examples of a text. */
@@ -115,7 +115,7 @@ function propertiesOf(schema: Schema, above: readonly string[], parameters: Read
     if (part['x-through']) return []
     const path = [...above, key]
     if (part.properties) return propertiesOf(part, path, parameters)
-    return propertyOf(path, path.map(upperFirst).join('.'), wordsOf(key), part, parameters)
+    return propertyOf(path, path.map(upperFirst).join('.'), wordsOf(...path), part, parameters)
   })
 }
 
@@ -131,7 +131,7 @@ function relatedOf(
     if (!reference || key === [...reference.path, 'id'].join('.')) return []
     const name = key.split('.').map(upperFirst).join('.')
     const rest = key.slice(reference.name.length + 1)
-    const label = `${wordsOf(reference.label).replace(/ id$/, '')}: ${rest.split('.').map(wordsOf).join(', ')}`
+    const label = `${roleOf(reference.label)}: ${wordsOf(...rest.split('.'))}`
     const copied = schemaOf(reference.references ?? '')?.properties?.[rest]?.['x-copied-through']
     const copiedThrough = copied ? `${reference.name}.${copied}` : null
     return { ...propertyOf([key], name, label, part, parameters), through: reference.name, copiedThrough }
@@ -168,12 +168,20 @@ function kindOf({ type, format, enum: values }: Schema): Kind {
   return values ? 'oneOf' : 'text'
 }
 
-const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+export const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
-/** `employeeNumber` → `Employee number` */
-export function wordsOf(name: string): string {
-  return upperFirst(name.replace(/([a-z\d])([A-Z])/g, (_, end, start) => `${end} ${start.toLowerCase()}`))
+/** Returns words for a name, or for an object and its part: `Employee number` for `employeeNumber`, `Period days`. */
+export function wordsOf(...names: readonly string[]): string {
+  return upperFirst(
+    names
+      .map(upperFirst)
+      .join('')
+      .replace(/([a-z\d])([A-Z])/g, (_, end, start) => `${end} ${start.toLowerCase()}`),
+  )
 }
+
+/** Returns whom a reference names: `Manager` for `Manager id`. */
+export const roleOf = (label: string) => label.replace(/ id$/, '')
 
 /** Finds an item by its name, ignoring case, as the API does. */
 export function findNamed<Of extends { readonly name: string }>(all: readonly Of[], name: string): Of | undefined {

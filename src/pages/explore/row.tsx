@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { readJson, readTotal, send, useAnswer } from './api.ts'
 import { Button, CopyButton, Hint } from './controls.tsx'
 import { formatCount, formatDate } from './format.ts'
-import { knownStore, type Property, type Resource, type Row, valueIn, wordsOf } from './resources.ts'
+import { findNamed, knownStore, type Property, type Resource, type Row, roleOf, valueIn, wordsOf } from './resources.ts'
 import { Cell, referredBy } from './table.tsx'
 import { emptyView, printPath, printView, type Shown } from './view.ts'
 
@@ -16,7 +16,7 @@ export function RowPanel({ resource, id, close }: Props) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [])
   const referring = knownStore.value.resources.flatMap((other) =>
-    other.properties.flatMap(({ name, references }) => (references === resource.entity ? { other, name } : [])),
+    other.properties.flatMap((property) => (property.references === resource.entity ? { other, property } : [])),
   )
   const isShown = row !== null && String(row.id) === id
   return (
@@ -35,7 +35,7 @@ export function RowPanel({ resource, id, close }: Props) {
           <dl>
             {withoutNamedIds(resource.properties).map((property) => (
               <div key={property.name}>
-                <dt title={titleOf(property, resource, row)}>{property.path.map(wordsOf).join(', ')}</dt>
+                <dt title={titleOf(property, resource, row)}>{property.label}</dt>
                 <dd>
                   <Cell resource={resource} property={property} row={row} view={null} />
                 </dd>
@@ -47,11 +47,11 @@ export function RowPanel({ resource, id, close }: Props) {
               (property) =>
                 property.references && <Referred key={property.name} property={property} resource={resource} row={row} />,
             )}
-            {referring.map(({ other, name }) => (
-              <Referring key={other.plural + name} name={name} other={other} id={id} one={resource.entity} />
+            {referring.map(({ other, property }) => (
+              <Referring key={other.plural + property.name} property={property} other={other} id={id} one={resource.entity} />
             ))}
           </ul>
-          {resource.hasChanges && <Changes path={`${path}/Changes`} />}
+          {resource.hasChanges && <Changes path={`${path}/Changes`} resource={resource} />}
         </>
       )}
     </aside>
@@ -63,10 +63,10 @@ function withoutNamedIds(properties: readonly Property[]): readonly Property[] {
   return properties.filter(({ name }) => !properties.some(({ copiedThrough }) => copiedThrough === name))
 }
 
-/** Returns the name of a property; of a name that is copied, also that of its reference, with the id. */
-function titleOf({ name, copiedThrough }: Property, { properties }: Resource, row: Row): string {
+/** Returns the id of the row that a copied name is of: `Manager id 1`. */
+function titleOf({ copiedThrough }: Property, { properties }: Resource, row: Row): string | undefined {
   const reference = properties.find((one) => one.name === copiedThrough)
-  return reference ? `${name}, ${reference.name} ${valueIn(row, reference) ?? 'without a value'}` : name
+  return reference && `${reference.label} ${valueIn(row, reference) ?? 'without a value'}`
 }
 
 type ReferredProps = Pick<Shown, 'resource'> & { readonly property: Property; readonly row: Row }
@@ -81,18 +81,15 @@ function Referred({ property, resource, row }: ReferredProps) {
   if (found === null || (isAsked && total !== 1)) return null
   return (
     <li>
-      <a href={found.href}>Open {roleOf(property.label)}</a>
+      <a href={found.href}>Open {roleOf(property.label).toLowerCase()}</a>
     </li>
   )
 }
 
-/** Returns `manager` for `ManagerId` or `Manager id`. */
-const roleOf = (name: string) => wordsOf(name).replace(/ id$/, '').toLowerCase()
-
-type ReferringProps = Readonly<Record<'name' | 'one' | 'id', string>> & { readonly other: Resource }
+type ReferringProps = Readonly<Record<'one' | 'id', string>> & { readonly other: Resource; readonly property: Property }
 
 /** Links to the rows that refer to this one, with their number. */
-function Referring({ name, other, one, id }: ReferringProps) {
+function Referring({ property: { name, label }, other, one, id }: ReferringProps) {
   const filters = [{ name, sign: '=', values: [id] }]
   const { answer: total } = useAnswer(printPath(other.plural, filters), readTotal, '', 'HEAD')
   const isPlain = name.toLowerCase() === `${one}id`.toLowerCase()
@@ -100,7 +97,7 @@ function Referring({ name, other, one, id }: ReferringProps) {
     <li>
       <a href={printView({ ...emptyView(other.plural), filters })}>
         {other.plural} of this {wordsOf(one).toLowerCase()}
-        {!isPlain && `, as ${roleOf(name)}`}
+        {!isPlain && `, as ${roleOf(label).toLowerCase()}`}
       </a>{' '}
       {total !== null && <span class="count">{formatCount(total)}</span>}
     </li>
@@ -133,7 +130,7 @@ function readChanges(path: string) {
 }
 
 /** The changes of the row, if the server keeps changes. */
-function Changes({ path }: { readonly path: string }) {
+function Changes({ path, resource: { properties } }: Pick<Shown, 'resource'> & { readonly path: string }) {
   const { answer } = useAnswer(`${path}?PageSize=${CHANGES_PAGE}`, readChanges(path))
   if (!answer?.length) return null
   return (
@@ -142,7 +139,8 @@ function Changes({ path }: { readonly path: string }) {
       <ol>
         {answer.map(({ token, action, at, key, changed }) => (
           <li key={token}>
-            {formatDate('instant', at)}: {action} {changed.join(', ')} {key && <span class="count">by key {key}</span>}
+            {formatDate('instant', at)}: {action} {changed.map((name) => findNamed(properties, name)?.label ?? name).join(', ')}{' '}
+            {key && <span class="count">by key {key}</span>}
           </li>
         ))}
       </ol>

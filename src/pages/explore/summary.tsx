@@ -19,7 +19,7 @@ import {
 } from './groups.ts'
 import type { ViewPage } from './pager.tsx'
 import { readChart } from './pivot.ts'
-import { type Resource, type Row, valueIn } from './resources.ts'
+import { type Resource, type Row, upperFirst, valueIn } from './resources.ts'
 import { Header } from './table.tsx'
 import { change, emptyView, type Parameters, printView, type Shown, type View } from './view.ts'
 
@@ -102,11 +102,11 @@ function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage
   const dimensions = [by, and].filter((one): one is Dimension => one !== null)
   const sort = view.groupSort.split(',').filter(Boolean)
   const setSort = (next: string[]) => change(view, { groupSort: next.join(',') })
-  const { name, property, calculation } = measure
+  const { name, words, property } = measure
   const columns = [
-    ...dimensions.map((one) => ({ name: one.name, label: [one.property.label, one.unit ?? []].flat().join(', ') })),
+    ...dimensions.map((one) => ({ name: one.name, label: upperFirst(one.words) })),
     { name: 'count', label: 'Count', isNumber: true },
-    ...(property ? [{ name, label: `${property.label}, ${calculation}`, isNumber: true, isSorted: isAdditive(measure) }] : []),
+    ...(property ? [{ name, label: upperFirst(words), isNumber: true, isSorted: isAdditive(measure) }] : []),
   ]
   return (
     <div class="scroll low">

@@ -7,17 +7,17 @@ import { change, changed, emptyView, go, printView, type Shown, type View } from
 interface HeaderProps {
   readonly name: string
   readonly label: string
-  /** Title; default: the name. */
-  readonly title?: string
   readonly isNumber?: boolean
   /** False if the API cannot sort by this column. */
   readonly isSorted?: boolean
+  /** A sentence about the values, for the title. */
+  readonly note?: string
   readonly sort: readonly string[]
   setSort(sort: string[]): void
 }
 
 /** Header of a column; a click sorts. */
-export function Header({ name, label, title = name, isNumber = false, isSorted = true, sort, setSort }: HeaderProps) {
+export function Header({ name, label, isNumber = false, isSorted = true, note = '', sort, setSort }: HeaderProps) {
   const place = sort.findIndex((part) => part.replace('-', '').toLowerCase() === name.toLowerCase())
   const isDescending = sort[place]?.startsWith('-')
   if (!isSorted) return <th class={isNumber ? 'n' : ''}>{label}</th>
@@ -28,7 +28,7 @@ export function Header({ name, label, title = name, isNumber = false, isSorted =
   }
   return (
     <th class={isNumber ? 'n' : ''} aria-sort={place < 0 ? 'none' : isDescending ? 'descending' : 'ascending'}>
-      <button type="button" title={title} onClick={sortNext}>
+      <button type="button" title={`Sort; with Shift, also by other columns.${note}`} onClick={sortNext}>
         {label}
         {place >= 0 && (isDescending ? ' ↓' : ' ↑')}
         {sort.length > 1 && place >= 0 && <small> {place + 1}</small>}
@@ -60,7 +60,7 @@ export function Table({ resource, columns, rows, view }: TableProps) {
             <Header
               key={property.name}
               {...property}
-              title={`${property.name}${property.kind === 'instant' ? ', in UTC' : ''}`}
+              note={property.kind === 'instant' ? ' Times are in UTC.' : ''}
               isNumber={isQuantity(property)}
               isSorted={property.through === null}
               sort={view.sort}

@@ -167,12 +167,12 @@ export function Columns({ resource, columns, setColumns }: ColumnsProps) {
               checked={place < columns.length}
               onChange={() => keep(place < columns.length ? columns.toSpliced(place, 1) : [...columns, property])}
             />{' '}
-            {property.through === null ? property.name : property.label}
+            {property.label}
           </label>
           {place < columns.length && (
             <span>
-              {mover('↑', `Move ${property.name} forward`, place, place - 1)}
-              {mover('↓', `Move ${property.name} back`, place, place + 1)}
+              {mover('↑', `Move ${property.label} forward`, place, place - 1)}
+              {mover('↓', `Move ${property.label} back`, place, place + 1)}
             </span>
           )}
         </li>
