@@ -23,6 +23,8 @@ import { type Resource, type Row, upperFirst, valueIn } from './resources.ts'
 import { Header } from './table.tsx'
 import { change, emptyView, type Parameters, printView, type Shown, type View } from './view.ts'
 
+const NOT_ADDITIVE = 'Groups cannot be sorted by averages, minimums and maximums.'
+
 /** Maximum dates to show as bars; more are a line. */
 const BARS_MAX = 48
 
@@ -106,7 +108,9 @@ function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage
   const columns = [
     ...dimensions.map((one) => ({ name: one.name, label: upperFirst(one.words) })),
     { name: 'count', label: 'Count', isNumber: true },
-    ...(property ? [{ name, label: upperFirst(words), isNumber: true, isSorted: isAdditive(measure) }] : []),
+    ...(property
+      ? [{ name, label: upperFirst(words), isNumber: true, unsortable: isAdditive(measure) ? '' : NOT_ADDITIVE }]
+      : []),
   ]
   return (
     <div class="scroll low">

@@ -8,8 +8,8 @@ interface HeaderProps {
   readonly name: string
   readonly label: string
   readonly isNumber?: boolean
-  /** False if the API cannot sort by this column. */
-  readonly isSorted?: boolean
+  /** Why the API cannot sort by this column; empty if it can. */
+  readonly unsortable?: string
   /** A sentence about the values, for the title. */
   readonly note?: string
   readonly sort: readonly string[]
@@ -17,17 +17,23 @@ interface HeaderProps {
 }
 
 /** Header of a column; a click sorts. */
-export function Header({ name, label, isNumber = false, isSorted = true, note = '', sort, setSort }: HeaderProps) {
+export function Header({ name, label, isNumber = false, unsortable = '', note = '', sort, setSort }: HeaderProps) {
   const place = sort.findIndex((part) => part.replace('-', '').toLowerCase() === name.toLowerCase())
   const isDescending = sort[place]?.startsWith('-')
-  if (!isSorted) return <th class={isNumber ? 'n' : ''}>{label}</th>
+  const look = isNumber ? 'n' : ''
+  if (unsortable !== '')
+    return (
+      <th class={look} title={unsortable}>
+        {label}
+      </th>
+    )
   /** Cycles through ascending, descending, and not sorted; with Shift the other columns stay sorted. */
   const sortNext = ({ shiftKey }: MouseEvent) => {
     const next = place < 0 ? [name] : isDescending ? [] : [`-${name}`]
     setSort(shiftKey ? sort.toSpliced(place < 0 ? sort.length : place, 1, ...next) : next)
   }
   return (
-    <th class={isNumber ? 'n' : ''} aria-sort={place < 0 ? 'none' : isDescending ? 'descending' : 'ascending'}>
+    <th class={look} aria-sort={place < 0 ? 'none' : isDescending ? 'descending' : 'ascending'}>
       <button type="button" title={`Sort; with Shift, also by other columns.${note}`} onClick={sortNext}>
         {label}
         {place >= 0 && (isDescending ? ' ↓' : ' ↑')}
@@ -36,6 +42,8 @@ export function Header({ name, label, isNumber = false, isSorted = true, note = 
     </th>
   )
 }
+
+const OF_ANOTHER_ROW = 'Lists cannot be sorted by properties of other rows.'
 
 type TableProps = Shown & { readonly columns: readonly Property[]; readonly rows: readonly Row[] }
 
@@ -62,7 +70,7 @@ export function Table({ resource, columns, rows, view }: TableProps) {
               {...property}
               note={property.kind === 'instant' ? ' Times are in UTC.' : ''}
               isNumber={isQuantity(property)}
-              isSorted={property.through === null}
+              unsortable={property.through === null ? '' : OF_ANOTHER_ROW}
               sort={view.sort}
               setSort={(sort) => change(view, { sort })}
             />
