@@ -22,6 +22,7 @@ import { doctorCommand } from './doctor/doctor.ts'
 const readSettings = () => readConfig(process.env, readEnvironmentFiles())
 /** A setting of commands that need no database. */
 const entitiesDir = process.env.ENTITIES_DIR || null
+const rolesFile = process.env.ROLES_FILE || null
 
 const program = new Command('roster')
   .description('An HTTP API server for people data. Settings are environment variables, or lines of a .env file.')
@@ -40,10 +41,10 @@ program.addCommand(configCommand(() => effectiveSettings(process.env, readEnviro
 program.addCommand(doctorCommand(readSettings))
 program.addCommand(keysCommand(readSettings))
 program.addCommand(hooksCommand(readSettings))
-program.addCommand(rolesCommand(readSettings, { entitiesDir, rolesFile: process.env.ROLES_FILE || null }))
+program.addCommand(rolesCommand(readSettings, { entitiesDir, rolesFile }))
 program.addCommand(migrateCommand(readSettings))
 program.addCommand(seedCommand(readSettings))
-program.addCommand(generateCommand(readSettings, entitiesDir))
+program.addCommand(generateCommand(readSettings, { entitiesDir, rolesFile }))
 program.addCommand(initCommand())
 program.addCommand(exportCommand(process.env.ROSTER_KEY, readSettings))
 program.addCommand(importCommand(process.env.ROSTER_KEY, entitiesDir, readSettings))

@@ -9,18 +9,21 @@ import { declaredTables, requireOwnNames } from '../postgres/declaredTable.ts'
 import { applyPending, MIGRATIONS, migrationFolders } from '../postgres/migrate.ts'
 import { nextMigration } from '../postgres/schemaDiff.ts'
 import { loadEntities } from '../registry.ts'
+import { loadRoles } from '../roles/load.ts'
 import { openDatabase, orUnusable } from './openDatabase.ts'
 import { print } from './output.ts'
 import { CommandError } from './run.ts'
 
-/** Returns the command. `generate client` needs no other setting than `entitiesDir`. */
-export function generateCommand(readSettings: () => Config, entitiesDir: string | null = null): Command {
+/** Settings that `generate client` needs, whether the others are right or not. */
+type ClientSettings = Pick<Config, 'entitiesDir' | 'rolesFile'>
+
+export function generateCommand(readSettings: () => Config, settings: ClientSettings): Command {
   const generate = new Command('generate').description('Print files that follow from the entities.')
   generate
     .command('client')
     .description('Print a typed client: one TypeScript file without imports, for Bun, Node and browsers.')
     .addHelpText('after', '\nExample:\n  npm run --silent roster generate client > roster.ts')
-    .action(async () => print(clientFile(await loadEntities(entitiesDir))))
+    .action(() => printClient(settings))
   generate
     .command('migration')
     .description('Write the SQL file that makes the tables of the database as the entities declare them. Drops nothing.')
@@ -28,6 +31,12 @@ export function generateCommand(readSettings: () => Config, entitiesDir: string 
     .addHelpText('after', '\nExample:\n  npm run --silent roster generate migration')
     .action((name?: string) => writeMigration(readSettings(), name))
   return generate
+}
+
+/** Prints the client of the entities, and of the named views of the roles file. @throws Refused if that file has faults */
+async function printClient(settings: ClientSettings): Promise<void> {
+  const entities = await loadEntities(settings.entitiesDir)
+  await print(clientFile(entities, loadRoles(settings, entities)?.views))
 }
 
 /** Maximum number of tables in a file name. */

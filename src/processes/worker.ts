@@ -47,10 +47,10 @@ const LAST_ANSWERS_MS = 500
 const DELAY_EVERY_MS = 1_000
 
 /** Starts the server of a worker. @throws Error with code EADDRINUSE if the port is taken */
-export async function startWorker(config: Config, context: WorkerContext, views: readonly NamedView[] = []): Promise<Worker> {
+export async function startWorker(config: Config, context: WorkerContext): Promise<Worker> {
   const entities = await loadEntities(config.entitiesDir)
   const roles = parseForWorker(context.rolesText, entities)
-  const worker = new Worker(config, context, entities, [...views, ...(roles?.views ?? [])], roles)
+  const worker = new Worker(config, context, entities, roles)
   await worker.start()
   return worker
 }
@@ -62,6 +62,7 @@ export class Worker {
   private readonly memory: TableCopies | null
   private readonly keys: WorkerAdmission
   private readonly cursors: Cursors
+  private readonly views: readonly NamedView[]
   private app: ReturnType<typeof createApp> | null = null
   /** True until the database is reachable. */
   private isWaiting: boolean
@@ -73,10 +74,10 @@ export class Worker {
     private readonly config: Config,
     private readonly context: WorkerContext,
     private readonly entities: readonly Entity[],
-    private readonly views: readonly NamedView[],
     roles: Roles | null,
   ) {
-    const rights = new RightsReader(entities, views, roles)
+    this.views = roles?.views ?? []
+    const rights = new RightsReader(entities, this.views, roles)
     this.running = new Parts(context.log)
     this.isWaiting = context.cursorSecret === null
     this.pools = openPools(config, context)

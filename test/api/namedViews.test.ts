@@ -1,20 +1,17 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { parseNamedView } from '../../src/rights/namedViews.ts'
 import { outcomeOf } from '../support/cases.ts'
-import { entities } from '../support/entities.ts'
 import { keyWith } from '../support/rights.ts'
 import { createRows } from '../support/rows.ts'
 import { type Answer, type Json, KEY, makeKey, type TestKey } from '../support/server.ts'
 import { startServer, useServer } from '../support/start.ts'
 
 const DIRECTORY = 'Employees?EmploymentEnd=&fields=DisplayName,Department,JobTitle,ManagerId,Manager'
-const views = [
-  parseNamedView('Directory', DIRECTORY, entities),
-  // Of the same rows and properties, with another name.
-  parseNamedView('People', DIRECTORY, entities),
-  parseNamedView('Leave', 'Absences?Status=Approved&fields=EmployeeId,Employee,Start,Period.Days', entities),
-  parseNamedView('Firms', 'Companies?fields=Name', entities),
-]
+const OTHERS = `
+# Of the same rows and properties, with another name.
+view People ${DIRECTORY}
+view Leave Absences?Status=Approved&fields=EmployeeId,Employee,Start,Period.Days
+view Firms Companies?fields=Name`
+const ROLES = `view Directory ${DIRECTORY}\n${OTHERS}`
 
 const reader = keyWith('read Directory')
 const ofIt = keyWith('read Directory?Department=IT&fields=DisplayName,Department')
@@ -59,7 +56,7 @@ const ABSENCES = [
 
 /** Each answer is as it is with and without lists from memory. */
 describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) => {
-  const server = useServer({ views, keys: records, environment: { MEMORY_MB, RATE_LIMIT_CLIENTS: '32' } })
+  const server = useServer({ roles: ROLES, keys: records, environment: { MEMORY_MB, RATE_LIMIT_CLIENTS: '32' } })
   beforeAll(async () => {
     await createRows(server, '/Companies', [{ Name: 'Acme' }, { Name: 'Bolt' }])
     await createRows(server, '/Employees', PEOPLE)
@@ -375,7 +372,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
 
   test('a key whose view has gone has no rights any more', async () => {
     const { databaseUrl } = server
-    const without = await startServer({ databaseUrl, views: views.slice(1), environment: { MEMORY_MB } })
+    const without = await startServer({ databaseUrl, roles: OTHERS, environment: { MEMORY_MB } })
     expect(outcomeOf(await without.get('/Directory', reader.headers))).toBe('404 NotFound Api')
     const rights = await without.get('/Rights', both.headers)
     expect(outcomeOf(rights)).toBe('403 Forbidden Api')

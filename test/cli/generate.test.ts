@@ -1,6 +1,9 @@
-import { expect, test } from 'bun:test'
+import { expect, onTestFinished, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { clientFile } from '../../src/client/clientFile.ts'
 import { loadEntities } from '../../src/registry.ts'
+import { temporaryFolder } from '../support/process.ts'
 import { roster, rosterHere } from './roster.ts'
 
 test('roster generate client prints the client and nothing else, without a database', async () => {
@@ -8,6 +11,21 @@ test('roster generate client prints the client and nothing else, without a datab
   const settings = { DATABASE_URL: 'postgres://127.0.0.1:1/none', PORT: 'wrong' }
   const stdout = clientFile(await loadEntities())
   expect(await roster(['generate', 'client'], settings)).toEqual({ code: 0, stderr: '', stdout })
+})
+
+test('D105: roster generate client has the views of ROLES_FILE, and names the line of a fault', async () => {
+  const { path, remove } = temporaryFolder()
+  onTestFinished(remove)
+  const ROLES_FILE = join(path, 'roles.txt')
+  writeFileSync(ROLES_FILE, 'view Directory Employees?fields=DisplayName')
+  const { code, stdout, stderr } = await rosterHere(['generate', 'client'], { ROLES_FILE, PORT: 'wrong' })
+  expect([code, stderr]).toEqual([0, ''])
+  expect(stdout).toContain('readonly directory: RosterView<Directory, DirectoryFilter, ')
+  writeFileSync(ROLES_FILE, 'view Directory Employees?fields=DisplayNmae')
+  const refused = await rosterHere(['generate', 'client'], { ROLES_FILE })
+  expect([refused.code, refused.stdout]).toEqual([1, ''])
+  expect(refused.stderr).toContain('line 1: ')
+  expect(refused.stderr).toContain('Did you mean DisplayName?')
 })
 
 test.each([

@@ -53,7 +53,8 @@ type Read = () => Config
 const COMMANDS: Record<string, (read: Read, settings: Settings) => Command> = {
   config: (read, settings) => configCommand(() => effectiveSettings(settings, [], new Set(Object.keys(settings))), read),
   export: (read, { ROSTER_KEY }) => exportCommand(ROSTER_KEY, read),
-  generate: (read, { ENTITIES_DIR = null }) => generateCommand(read, ENTITIES_DIR),
+  generate: (read, { ENTITIES_DIR: entitiesDir = null, ROLES_FILE: rolesFile = null }) =>
+    generateCommand(read, { entitiesDir, rolesFile }),
   hooks: hooksCommand,
   import: (read, { ROSTER_KEY, ENTITIES_DIR = null }) => importCommand(ROSTER_KEY, ENTITIES_DIR, read),
   keys: keysCommand,

@@ -82,7 +82,7 @@ describe('the generated file', () => {
   })
 
   test('D105: the generated client reads a view', async () => {
-    const server = await startServer({ views: [directory] })
+    const server = await startServer({ roles: directory.text })
     await server.post('/Employees', { FirstName: 'Ada', Department: 'IT', WorkEmail: 'ada@example.com' })
     const file = join(writeProgram('read a view', {}), 'roster.mjs')
     writeFileSync(file, typescript.transformSync(clientFile(entities, [directory])))

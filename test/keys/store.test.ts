@@ -24,7 +24,15 @@ afterEach(() => database.end())
 const HOUR_MS = 3_600_000
 
 function recordOf(name: string, text = generateKey()): KeyRecord {
-  return { id: idOf(text), name, hash: hashKey(text).toString('hex'), rights: 'Companies:read', addresses: null, role: null, limits: '10/1m' }
+  return {
+    id: idOf(text),
+    name,
+    hash: hashKey(text).toString('hex'),
+    rights: 'Companies:read',
+    addresses: null,
+    role: null,
+    limits: '10/1m',
+  }
 }
 
 const statesOf = async () => (await store.list()).map(({ id, name, state }) => ({ id, name, state }))

@@ -1,9 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
-import { parseNamedView } from '../../src/rights/namedViews.ts'
 import { describeInBrowser, useBrowser } from '../support/browser.ts'
-import { entities } from '../support/entities.ts'
 import { createRows } from '../support/rows.ts'
 import { makeKey } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
@@ -18,15 +16,11 @@ const sender = withRights('create Absences?Status=Requested&fields=EmployeeId,Ty
 const names = withRights('read Companies?fields=Name')
 const outdated = withRights('read Absences?Colour=Red')
 const viewer = withRights('read Directory?Department=IT', 'read Absences?fields=EmployeeId,Type')
-const directory = parseNamedView(
-  'Directory',
-  'Employees?EmploymentEnd=&fields=DisplayName,Department,ManagerId,Manager',
-  entities,
-)
+const roles = 'view Directory Employees?EmploymentEnd=&fields=DisplayName,Department,ManagerId,Manager'
 const keys = [calendar, sender, names, outdated, viewer].map(({ record }) => record)
 
 describeInBrowser('/explore with a key of few rights', () => {
-  const server = useServer({ keys, views: [directory] })
+  const server = useServer({ keys, roles })
   const browser = useBrowser()
   beforeAll(async () => {
     await createRows(server, '/Companies', [{ Name: 'Acme' }, { Name: 'Other' }])

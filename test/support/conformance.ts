@@ -4,7 +4,6 @@ import { describeApi, type OpenApi } from '../../src/describe/openApi.ts'
 import type { GrantedRights } from '../../src/model/access.ts'
 import type { StoredRights } from '../../src/model/key.ts'
 import { parseRules } from '../../src/model/limits.ts'
-import type { NamedView } from '../../src/model/namedView.ts'
 import { RightsReader } from '../../src/rights/reader.ts'
 import type { Roles } from '../../src/roles/roles.ts'
 import { entities } from './entities.ts'
@@ -332,24 +331,23 @@ function decodeEscape(code: string): string {
   return /[\w.-]/.test(character) ? character : code
 }
 
-const NO_VIEWS: readonly NamedView[] = []
-const readers = new Map<readonly NamedView[] | Roles, RightsReader>()
+const readers = new Map<Roles | null, RightsReader>()
 const known = { true: new Map<GrantedRights, Conformance>(), false: new Map<GrantedRights, Conformance>() }
 
 /**
- * The conformance to the document of a key, for companies, employees, absences, and these named views of them; made once in a
- * process for each text of rights. `roles`: the roles file, whose blocks keys may follow.
+ * The conformance to the document of a key, for companies, employees and absences; made once in a process for each text of
+ * rights. `roles`: the roles file, which has named views, and whose blocks keys may follow.
  */
 export function conformanceOf(
   key: Pick<StoredRights, 'rights' | 'addresses'> & Partial<StoredRights>,
   takesTokens = false,
-  views = NO_VIEWS,
   roles: Roles | null = null,
 ): Conformance {
   const limits = parseRules('750/1m')
   const personLimits = takesTokens ? limits : null
+  const views = roles?.views ?? []
   const facts = { baseUrl: 'http://127.0.0.1:3000', limits, anonymousLimits: limits, personLimits, documentNeedsKey: false }
-  const rights = readers.getOrInsertComputed(roles ?? views, () => new RightsReader(entities, views, roles)).read(key)
+  const rights = readers.getOrInsertComputed(roles, () => new RightsReader(entities, views, roles)).read(key)
   const ofViews = views.map((view) => rights.accessTo(view)).filter(({ read }) => read !== null)
   const accesses = [...entities.map((entity) => rights.accessTo(entity)), ...ofViews]
   return known[`${takesTokens}`].getOrInsertComputed(rights, () => new Conformance(describeApi(accesses, facts)))

@@ -39,7 +39,7 @@ async function openSide({ environment = {} }: PairsOptions): Promise<Side> {
   await sql`update cursor_secret set secret = 'the secret of both servers'`
   const server = await openServer({
     databaseUrl,
-    views: namedViews,
+    roles: namedViews.map(({ text }) => text).join('\n'),
     environment: { ...SETTINGS, ...environment },
     hasForeignRows: true,
   })

@@ -6,7 +6,6 @@ import { type Config, readConfig } from '../../src/config/config.ts'
 import { readCursorSecret } from '../../src/keys/store.ts'
 import { createLog, type Log } from '../../src/log.ts'
 import type { KeyRecord } from '../../src/model/key.ts'
-import type { NamedView } from '../../src/model/namedView.ts'
 import { checkChanges, readMigrations } from '../../src/postgres/migrate.ts'
 import { startWorker } from '../../src/processes/worker.ts'
 import { parseRoles } from '../../src/roles/roles.ts'
@@ -56,8 +55,6 @@ export interface ServerOptions {
   roles?: string
   /** Where the entities are declared; default: companies, employees and absences alone. */
   entitiesDir?: string
-  /** Named views of its entities. */
-  views?: readonly NamedView[]
   /** True if rows are inserted that no client could write: then answers are not checked by the OpenAPI document. */
   hasForeignRows?: boolean
 }
@@ -142,16 +139,15 @@ export async function openServer(options: ServerOptions = {}): Promise<TestServe
   const tablesFor = async (limits: OwnLimits) => tablesOf(limits).own
   const context = { cursorSecret, bootstrapKey: KEY, migrationFiles, tables, tablesFor, rolesText: options.roles ?? null, log }
   const { entitiesDir = config.entitiesDir ?? ENTITIES_DIR } = options
-  const worker = await startWorker({ ...config, entitiesDir }, { databaseUrl, certificate: null, ...context }, options.views)
+  const worker = await startWorker({ ...config, entitiesDir }, { databaseUrl, certificate: null, ...context })
   const roles = options.roles === undefined ? null : parseRoles(options.roles, entities)
-  const views = roles === null ? options.views : [...(options.views ?? []), ...roles.views]
   let keys = options.keys ?? []
   const takesTokens = config.oidcIssuer !== null
   /** The document of the key that a request sends; of an unknown key it is the one without a key. */
   const describedFor = (authorization = '') => {
     const id = idOf(authorization.replace(/^ApiKey +/i, ''))
     const key = keys.find((one) => one.id === id)
-    return key || authorization.endsWith(KEY) ? conformanceOf(key ?? WHOLE, takesTokens, views, roles) : conformance(takesTokens)
+    return key || authorization.endsWith(KEY) ? conformanceOf(key ?? WHOLE, takesTokens, roles) : conformance(takesTokens)
   }
 
   async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
