@@ -1,5 +1,6 @@
 // Views: entities as one key may read them, with fewer properties and fewer rows.
 import { type Entity, type Filter, type Group, isGroup, type Property, type View } from './entity.ts'
+import { LruCache } from './lruCache.ts'
 import { memoize } from './memoize.ts'
 import { baseOf, type Collection, filtersOf } from './namedView.ts'
 
@@ -45,9 +46,28 @@ export function viewOf(
   return Object.freeze({ ...shown, whole: baseOf(collection), collection, filters: all, text, signedText, ...paths })
 }
 
-/** Returns the entity with only the visible properties. Objects keep their visible parts; an object without any is removed. */
+/** Maximum sets of properties of an entity that are kept. */
+const NARROWED_MAX = 1_000
+
+const narrowedOf = memoize((_: Entity) => new LruCache<Entity>(2 * NARROWED_MAX, () => 1))
+
+/**
+ * Returns the entity with only the visible properties. Objects keep their visible parts; an object without any is removed. The
+ * members are the same array for the same properties: parsers and writers are kept for them, not for each view of thousands.
+ */
 export function withProperties(entity: Entity, visible: ReadonlySet<Property>): Entity {
   const isVisible = (property: Property) => property === entity.id || visible.has(property)
+  const properties = entity.properties.filter(isVisible)
+  const kept = narrowedOf(entity)
+  const key = properties.map(({ column }) => column).join()
+  const known = kept.get(key)
+  if (known) return known
+  const made = narrow(entity, properties, isVisible)
+  kept.set(key, made)
+  return made
+}
+
+function narrow(entity: Entity, shown: readonly Property[], isVisible: (property: Property) => boolean): Entity {
   const members = entity.members.flatMap((member): (Property | Group)[] => {
     if (!isGroup(member)) return isVisible(member) ? [member] : []
     const properties = member.properties.filter(isVisible)
@@ -61,7 +81,7 @@ export function withProperties(entity: Entity, visible: ReadonlySet<Property>): 
     table,
     id,
     members,
-    properties: entity.properties.filter(isVisible),
+    properties: shown,
     rules: entity.rules.filter(({ later, earlier }) => isVisible(later) && isVisible(earlier)),
     required: entity.required.filter(isVisible),
   }

@@ -59,7 +59,7 @@ export function parseStream(view: View, query: string, form: StreamForm): Stream
 
 function readParameters(view: View, query: string): Parameters {
   const read: Parameters = { filters: [], sorts: [], fields: null, queryWithoutPaging: '' }
-  const findPurpose = purposeFinder(view)
+  const findPurpose = purposeFinder(view.properties)
   for (const parameter of parseQueryString(query)) {
     const { name, value } = parameter
     const purpose = findPurpose(name)
@@ -74,7 +74,7 @@ function readParameters(view: View, query: string): Parameters {
 }
 
 /** Finds the purpose of a parameter, filters included, with one look-up for any case. */
-const purposeFinder = memoize(({ properties }: Entity) => {
+const purposeFinder = memoize((properties: Entity['properties']) => {
   const filters = properties.map(({ name }) => [name, 'filter'] as const)
   return findByName([...filters, ...RESERVED_PARAMETERS.map((name) => [name, name] as const)])
 })

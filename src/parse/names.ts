@@ -1,5 +1,5 @@
 // Names in requests: finds properties in any case, splits sort definitions, and lists names for messages.
-import type { Entity, Group, Property } from '../model/entity.ts'
+import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
 
 /**
@@ -12,13 +12,14 @@ export function findByName<Named>(entries: readonly (readonly [name: string, nam
   return (name: string): Named | undefined => found.get(name) ?? found.get(name.toLowerCase())
 }
 
-const memberFinder = memoize(({ members, properties }: Entity) =>
-  findByName<Property | Group>([...members, ...properties].map((member) => [member.name, member])),
-)
+const memberFinder = memoize((members: Entity['members']) => {
+  const parts = members.flatMap((member) => (isGroup(member) ? member.properties : []))
+  return findByName<Property | Group>([...members, ...parts].map((member) => [member.name, member]))
+})
 
 /** Finds the property or the object that a parameter names: `Period.Days`, `period`. */
-export function findMember(entity: Entity, name: string): Property | Group | undefined {
-  return memberFinder(entity)(name)
+export function findMember({ members }: Entity, name: string): Property | Group | undefined {
+  return memberFinder(members)(name)
 }
 
 /** Splits a `sort` parameter into names and directions. Spec 4.2, Sorting */

@@ -1,7 +1,6 @@
 // JSON of rows: writers for all properties of a view, or for chosen ones.
 import { type Group, isGroup, keyOf, type Projection, type Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
-import { memoize } from '../model/memoize.ts'
 import type { Row } from '../model/sql.ts'
 import type { View } from '../model/view.ts'
 
@@ -10,14 +9,16 @@ type Members = readonly (Property | Group)[]
 /** Parts of a kind that a JSON writer needs. Without `readText`, the text from PostgreSQL is a JSON number. */
 export type PrintableKind = Pick<Kind, 'name' | 'readText'>
 
-const viewWriter = memoize((view: View) => choiceWriter(view, view.whole.properties))
+/** Writers of all that views show, by their members. */
+const writers = new WeakMap<Members, Write>()
 
 /**
  * Returns a writer of all that a view shows, or of chosen properties, from rows of the whole entity with the values of chosen
  * related properties.
  */
-export function rowWriter(view: View, choice: Projection | null = null): Write {
-  return choice === null ? viewWriter(view) : choiceWriter(choice, [...view.whole.properties, ...choice.related])
+export function rowWriter({ members, whole }: View, choice: Projection | null = null): Write {
+  if (choice !== null) return choiceWriter(choice, [...whole.properties, ...choice.related])
+  return writers.getOrInsertComputed(members, () => choiceWriter({ members }, whole.properties))
 }
 
 /** Writes the JSON of a written row through a view; null, a key that may not read the row gets only its id. D34 */

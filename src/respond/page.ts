@@ -2,7 +2,6 @@
 import type { Cursors } from '../model/cursor.ts'
 import { type Group, isGroup, keyOf, type Projection, type Property } from '../model/entity.ts'
 import { JsonWriter } from '../model/jsonWriter.ts'
-import { memoize } from '../model/memoize.ts'
 import { type ListQuery, order, type Seek } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import type { View } from '../model/view.ts'
@@ -100,11 +99,14 @@ export interface CodedRows {
 
 type WriteRow = (rows: CodedRows, index: number, into: JsonWriter) => void
 
-const viewWriter = memoize((view: View) => compile(view.members, view.whole.properties))
+/** Writers of all that views show, by their members. */
+const writers = new WeakMap<View['members'], WriteRow>()
 
 /** Returns a writer of rows of a copy, whole or with chosen properties. Its JSON equals that of `rowWriter`. */
 export function codedWriter(view: View, choice: Projection | null): WriteRow {
-  return choice === null ? viewWriter(view) : compile(choice.members, [...view.whole.properties, ...choice.related])
+  const { members, whole } = view
+  if (choice !== null) return compile(choice.members, [...whole.properties, ...choice.related])
+  return writers.getOrInsertComputed(members, () => compile(members, whole.properties))
 }
 
 /** Returns a writer of `{"a":1,"b":{"c":2}}`, in which an object is null if none of its parts has a value. */

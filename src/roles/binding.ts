@@ -3,9 +3,9 @@ import type { Property } from '../model/entity.ts'
 import { foldText } from '../model/fold.ts'
 import { type Kind, Mismatch } from '../model/kinds.ts'
 import type { Filter } from '../model/query.ts'
+import type { Claims } from '../model/token.ts'
 import { anyFilter } from '../parse/filter.ts'
 import { isOpen, type OpenFilter, type Variable } from '../rights/openFilter.ts'
-import type { Claims } from './claims.ts'
 import { type RequestTime, timeFor } from './requestTime.ts'
 
 type Scalar = string | number | boolean

@@ -4,18 +4,18 @@ import { LruCache } from '../model/lruCache.ts'
 import type { Filter } from '../model/query.ts'
 import type { RowQuestions } from '../model/rowQuestions.ts'
 import type { Row } from '../model/sql.ts'
+import type { Claims } from '../model/token.ts'
 import { signedTextOf } from '../rights/accesses.ts'
 import { bindFilters, Missing } from './binding.ts'
-import type { Claims } from './claims.ts'
 import type { RolesFile } from './file.ts'
 import { Needs, type Outcome, Person } from './person.ts'
 import { type Collections, PersonRights } from './personRights.ts'
 import { ANY_TIME, type RequestTime, requestTime } from './requestTime.ts'
 
-/** Maximum memory of the rights that are kept, in bytes; each generation of the cache takes half. */
-const KEPT_BYTES_MAX = 128 * 2 ** 20
+/** Maximum memory of the rights that are kept, in bytes: those of some 6,000 persons in each of two generations of the cache. */
+const KEPT_BYTES_MAX = 192 * 2 ** 20
 /** Estimate of the views, accesses and guards of a person, in bytes. */
-const BYTES_OF_PERSON = 6_000
+const BYTES_OF_PERSON = 12_000
 /** Maximum bound rights that persons share. */
 const SHARED_MAX = 40_000
 
