@@ -1,0 +1,145 @@
+// Persons with the roles of a file, over HTTP: whose rows they see, what they may write, and claims that are no more than values.
+import { beforeAll, describe, expect, test } from 'bun:test'
+import type { Claims } from '../../src/model/token.ts'
+import { PlainIssuer } from '../support/plainIssuer.ts'
+import { ROLES_FILE } from '../support/rolesFile.ts'
+import type { Answer } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
+
+const issuer = new PlainIssuer()
+const ROLES = `${ROLES_FILE}
+role one      when {kind} has one
+  read Companies?Name={x}
+role others   when {kind} has others
+  read Companies?Name=!={x}
+role several  when {kind} has several
+  read Companies?Name[]={x}
+role numbered when {kind} has numbered
+  read Companies?Id={x}
+`
+const [MAX, ANN, BOB, EVE] = [1, 2, 3, 4]
+
+describe.each([
+  ['from memory', {}],
+  ['from the database', { MEMORY_MB: '0' }],
+])('D100: roles, %s', (_where, environment) => {
+  // The document with which answers are compared is not that of a person.
+  const server = useServer(() => ({ environment: { ...issuer.settings, ...environment }, roles: ROLES, hasForeignRows: true }))
+  const send = (claims: Claims, method: string, path: string, body?: unknown): Promise<Answer> => {
+    const authorization = `Bearer ${issuer.token({ sub: JSON.stringify(claims), email_verified: true, ...claims })}`
+    return server.send(method, path, body, { authorization })
+  }
+  const as = (name: string, more: Claims = {}): Claims => ({ email: `${name}@example.com`, ...more })
+  const idsFor = async (claims: Claims, path: string) => {
+    const { status, body } = await send(claims, 'GET', path)
+    return status === 200 ? body.map(({ id }: { id: number }) => id) : status
+  }
+
+  beforeAll(async () => {
+    const { sql } = server
+    await sql`insert into employee (known_as, work_email) values ('Max', 'max@example.com'), ('Ann', 'ann@example.com'), ('Bob', 'bob@example.com'), ('Eve', '')`
+    await sql`update employee set manager_id = m.id, manager_key = m.key from (select id, display_name_key as key from employee where id = ${MAX}) as m where employee.id = ${ANN}`
+    await sql`insert into absence (employee_id, employee_key, status) select id, display_name_key, 'Requested' from employee order by id`
+    await sql`insert into company (name) values ('Acme'), (''), ('!=Acme'), ('>5'), ('*'), ('Acme&fields=Id')`
+  })
+
+  test('a person reads her own rows, those of her reports, and the directory', async () => {
+    expect(await idsFor(as('ann'), '/Absences')).toEqual([ANN])
+    expect(await idsFor(as('max'), '/Absences')).toEqual([MAX, ANN])
+    expect(await idsFor(as('ann'), '/Employees')).toEqual([ANN])
+    expect(await idsFor(as('ann'), '/Directory')).toEqual([MAX, ANN, BOB, EVE])
+    expect(await idsFor(as('ann'), `/Absences/${BOB}`)).toBe(404)
+    expect(await idsFor(as('ann'), '/Companies')).toBe(403)
+    expect(await idsFor(as('ann', { groups: ['it', 'hr'] }), '/Employees')).toEqual([MAX, ANN, BOB, EVE])
+  })
+
+  test('she asks for leave, and her manager approves it', async () => {
+    const asked = await send(as('ann'), 'POST', '/Absences', { type: 'Holiday' })
+    expect([asked.status, asked.body]).toEqual([
+      201,
+      expect.objectContaining({ employeeId: ANN, status: 'Requested', type: 'Holiday' }),
+    ])
+    const path = `/Absences/${asked.body.id}`
+    expect((await send(as('ann'), 'POST', '/Absences', { employeeId: BOB })).status).toBe(403)
+    expect((await send(as('ann'), 'PATCH', path, { status: 'Approved' })).status).toBe(403)
+    expect((await send(as('bob'), 'PATCH', path, { status: 'Cancelled' })).status).toBe(404)
+    expect((await send(as('max'), 'PATCH', path, { status: 'Cancelled' })).status).toBe(403)
+    expect(await send(as('max'), 'PATCH', path, { status: 'Approved' })).toMatchObject({
+      status: 200,
+      body: { status: 'Approved' },
+    })
+    expect((await send(as('max'), 'PATCH', path, { status: 'Declined' })).status).toBe(403)
+    await server.remove(path)
+  })
+
+  test('GET /Rights has her rights with her values, and no block of a key', async () => {
+    const { body } = await send(as('ann'), 'GET', '/Rights')
+    expect(body.map(({ text }: { text: string }) => text)).toEqual([
+      'read Directory',
+      `read Employees?Id=${ANN}`,
+      `read Absences?EmployeeId=${ANN}`,
+      `create Absences?EmployeeId=${ANN}&Status=Requested&fields=Type,Reason,Start,End,Period.Prefered,Period.Days,Period.Hours`,
+      `update Absences?EmployeeId=${ANN}&Status=Requested&fields=Status becomes Status=Cancelled`,
+    ])
+  })
+
+  test('403 says that the roles give no right', async () => {
+    const { status, body } = await send(as('ann'), 'DELETE', `/Employees/${ANN}`)
+    expect([status, body.Error.Message]).toEqual([403, 'Your roles give no right to delete Employees.'])
+  })
+
+  test.each<[string, Claims]>([
+    ['an empty address, beside an employee whose address is empty', { email: '' }],
+    ['no address, beside an employee whose address is empty', {}],
+    ['an address of null', { email: null }],
+    ['an address that nobody has', as('nobody')],
+    ['an address that is not verified', as('ann', { email_verified: false })],
+    ['an address of which it is not said that it is verified', as('ann', { email_verified: undefined })],
+    ['a list of addresses', { email: ['ann@example.com'] }],
+    ['an object', { email: { '!=': '' } }],
+    ['an operator', { email: '!=nobody' }],
+    ['a pattern', { email: '%' }],
+  ])('whose token has %s has no rights', async (_what, claims) => {
+    for (const path of ['/Employees', '/Absences', `/Employees/${EVE}`, '/Companies'])
+      expect([path, await idsFor({ groups: ['hr'], kind: 'others', x: 'y', ...claims }, path)]).toEqual([path, 403])
+    // Whoever may not read a view does not learn that it exists.
+    expect(await idsFor(claims, '/Directory')).toBe(404)
+    expect((await send(claims, 'POST', '/Absences', {})).status).toBe(403)
+    expect(await send(claims, 'GET', '/Rights')).toMatchObject({ status: 200, body: [] })
+  })
+
+  test.each<[kind: string, x: unknown, outcome: number[] | 403]>([
+    ['one', 'Acme', [1]],
+    ['one', '!=Acme', [3]],
+    ['one', '>5', [4]],
+    ['one', '*', [5]],
+    ['one', 'Acme&fields=Id', [6]],
+    ['one', '=Acme', []],
+    ['one', "' or true --", []],
+    ['one', '', 403],
+    ['one', [], 403],
+    ['one', ['Acme'], 403],
+    ['one', { '!=': 'Acme' }, 403],
+    ['one', 5, 403],
+    ['one', true, 403],
+    ['one', null, 403],
+    ['others', 'Acme', [2, 3, 4, 5, 6]],
+    ['others', '!=Acme', [1, 2, 4, 5, 6]],
+    ['others', '', 403],
+    ['others', [], 403],
+    ['others', undefined, 403],
+    ['several', ['Acme', '!=Acme', 'x'], [1, 3]],
+    ['several', 'Acme', [1]],
+    ['several', ['Acme', ''], 403],
+    ['several', ['Acme', null], 403],
+    ['several', [], 403],
+    ['several', '', 403],
+    ['numbered', 2, [2]],
+    ['numbered', '2', [2]],
+    ['numbered', '>1', 403],
+    ['numbered', '2 or 1=1', 403],
+    ['numbered', 1.5, 403],
+  ])('a claim is a value: of the role %s with %j', async (kind, x, outcome) => {
+    expect(await idsFor(as('ann', { kind, x }), '/Companies')).toEqual(outcome)
+  })
+})
