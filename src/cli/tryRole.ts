@@ -47,7 +47,7 @@ export async function tryAsPerson(config: Config, text: string, options: Options
 }
 
 /** Makes the claims of a person. A claim that is given twice is a list. @throws Error for what is no claim */
-export function claimsOf({ as, claim = [] }: Options, { claims: own }: Pick<Outline, 'claims'>): Claims {
+function claimsOf({ as, claim = [] }: Options, { claims: own }: Pick<Outline, 'claims'>): Claims {
   const given = claim.map(parseClaim)
   if (as !== undefined) given.unshift([ownClaimOf(own), as])
   if (given.length === 0) throw new Error('Say who it is: --as ann@example.com, or --claim email=ann@example.com.')

@@ -247,7 +247,7 @@ function deleteAccess(parts: Parts, rights: readonly Right[]): DeleteAccess {
 }
 
 /** Values that a right to create sets: those of its `=` filters. */
-export function presetsOf({ filters }: Right): Assignments {
+function presetsOf({ filters }: Right): Assignments {
   return new Map(filters.filter(isPreset).map(({ property, value }) => [property, value]))
 }
 

@@ -42,6 +42,6 @@ function withTimesOpen(open: readonly Filter[], bound: readonly Filter[]): reado
 }
 
 /** Returns whether the value of a filter is the time of the request. */
-export function isTime(filter: Filter): boolean {
+function isTime(filter: Filter): boolean {
   return isOpen(filter) && (filter.variable.kind === 'today' || filter.variable.kind === 'now')
 }

@@ -45,7 +45,7 @@ export function bindFilters(filters: readonly Filter[], bindings: Bindings): rea
   return bound
 }
 
-export function bindFilter(filter: OpenFilter, bindings: Bindings): Filter | Missing {
+function bindFilter(filter: OpenFilter, bindings: Bindings): Filter | Missing {
   const { property, operator, variable, chain } = filter
   const found = valuesOf(variable, property.kind, bindings)
   if (found instanceof Missing) return found

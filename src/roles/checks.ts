@@ -1,6 +1,7 @@
 // Checks of a roles file: what its rights mean together, whatever roles a person has.
 import type { Right } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
+import { hasSameFields } from '../rights/accesses.ts'
 import { checkRight, checkSingle } from '../rights/checks.ts'
 import { isOpen, type OpenFilter } from '../rights/openFilter.ts'
 import type { FaultList } from './faults.ts'
@@ -27,16 +28,12 @@ function checkFields(placed: readonly PlacedRight[], faults: FaultList) {
     if (right.verb !== 'read') continue
     const { plural } = right.entity
     const first = firsts.getOrInsert(plural, one)
-    if (fieldsOf(first.right) === fieldsOf(right)) continue
+    if (hasSameFields(first.right, right)) continue
     faults.add(
       line,
       `it reads other properties of ${plural} than the right in line ${first.line}. All rights of roles to read ${plural} have the same fields; a second way to see the same rows is a view.`,
     )
   }
-}
-
-function fieldsOf({ entity, properties }: Right): string {
-  return (properties ?? entity.properties).map(({ name }) => name).join()
 }
 
 /**

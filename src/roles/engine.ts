@@ -30,7 +30,7 @@ interface Known {
 }
 
 /** A role, whether it applies to a person, and which of its rights exist. */
-export interface RoleOutcome {
+interface RoleOutcome {
   readonly name: string
   /** Why it does not apply; null: it does. */
   readonly reason: string | null

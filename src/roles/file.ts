@@ -32,7 +32,7 @@ export interface Role {
 export type Condition = HasCondition | ListCondition
 
 /** A claim, or a property of the own row, has a value: it is the whole text, or an element of the list. */
-export interface HasCondition {
+interface HasCondition {
   readonly kind: 'has'
   readonly variable: Variable
   readonly value: string

@@ -12,7 +12,7 @@ import { KeyRights } from './keyRights.ts'
 import { parseFile } from './parse.ts'
 
 export type { Claims } from '../model/token.ts'
-export type { Explanation, RoleOutcome } from './engine.ts'
+export type { Explanation } from './engine.ts'
 export { RolesError, type RolesFault } from './faults.ts'
 
 export interface Roles {
