@@ -4,7 +4,7 @@ import type { PairsFindings } from '../support/rightsPairsReport.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
 
 // What a key may not see must not change what it sees. `npm run prove -- --only rights` does the same for as long as you like.
-const KEYS = rounds(12, 216)
+const KEYS = rounds(13, 221)
 const EACH = { seed: firstSeed, reads: 24, writes: 24 }
 const found: PairsFindings[] = []
 
@@ -25,6 +25,9 @@ test('two databases that differ in what a key may not see answer it alike, with 
 
 test('two databases that differ in what a key may not see answer it alike, without memory, and with values in histories', () =>
   expectEqual({ ...EACH, from: 1_000, keys: KEYS, environment: { MEMORY_MB: '0', CHANGES_VALUES: 'on' } }))
+
+test('two databases that differ in what a person with several rights to one verb may not see answer her alike', () =>
+  expectEqual({ ...EACH, from: 3_000, keys: rounds(4, 80), kind: 'person' }))
 
 test('a key with a view gets the answers of an entity that has only the properties of the view', () =>
   expectEqual({ ...EACH, from: 2_000, keys: 2, reads: 100, writes: 0, shadowEvery: 1 }))

@@ -7,12 +7,14 @@ import { noFindings, type PairsFindings, type PairsOptions } from './rightsPairs
 import { Trial } from './rightsPairsTrial.ts'
 import { namedViews } from './rightsPairsViews.ts'
 import { openServer } from './server.ts'
+import { allowSeveralRights } from './severalRights.ts'
 
 /** Differences after which no further key is tried. */
 const DIFFERENCES_MAX = 5
 
 /** Tries keys one after the other on two servers. */
 export async function provePairs(options: PairsOptions): Promise<PairsFindings> {
+  allowSeveralRights()
   const findings = noFindings()
   const [left, right] = await Promise.all([openSide(options), openSide(options)])
   try {

@@ -6,14 +6,16 @@ import { RightError } from '../../src/rights/grammar.ts'
 import { entities as declared } from './entities.ts'
 import type { Random } from './random.ts'
 import type { PairAnswer, PairRequest } from './rightsPairsAnswers.ts'
-import { KINDS, type RandomKey, type RandomRight, randomKey } from './rightsPairsRights.ts'
+import { KINDS, type Kind, type RandomKey, type RandomRight, randomKey } from './rightsPairsRights.ts'
 import { canBeDeclared } from './rightsPairsShadow.ts'
 import { namedViews, VIEWS } from './rightsPairsViews.ts'
+import { hasSeveral, severalRights } from './severalRights.ts'
 
 /** Returns whether a key may be given these rights. */
 export function isAccepted({ text }: RandomKey, entities: readonly Entity[]): boolean {
   try {
-    parseRights(text.split('\n'), entities, namedViews)
+    if (hasSeveral(text)) severalRights(text, entities)
+    else parseRights(text.split('\n'), entities, namedViews)
     return true
   } catch (error) {
     if (error instanceof RightError) return false
@@ -21,15 +23,19 @@ export function isAccepted({ text }: RandomKey, entities: readonly Entity[]): bo
   }
 }
 
+/** Returns the kind of a key, by its number. */
+export function kindOf(number: number): Kind {
+  return KINDS[number % KINDS.length] as Kind
+}
+
 /**
- * Draws a key that may be given. `isNarrow`: one that reads all rows and some properties of an entity which could be declared with
- * these alone. `onRefused`: called for each key that the server would not take.
+ * Draws a key that may be given. Of the kind `narrow` is one that reads all rows and some properties of an entity which could be
+ * declared with these alone. `onRefused`: called for each key that the server would not take.
  */
-export function acceptedKey(random: Random, number: number, isNarrow: boolean, onRefused: () => void): RandomKey {
+export function acceptedKey(random: Random, kind: Kind, onRefused: () => void): RandomKey {
   for (let attempt = 1; ; attempt++) {
-    const kind = isNarrow ? 'narrow' : (KINDS[number % KINDS.length] as (typeof KINDS)[number])
     const key = randomKey(random, declared, kind, VIEWS)
-    if (isNarrow && !canStandAlone(key, attempt > 50)) continue
+    if (kind === 'narrow' && !canStandAlone(key, attempt > 50)) continue
     if (isAccepted(key, declared)) return key
     onRefused()
   }
@@ -45,7 +51,9 @@ function canStandAlone({ rights: [read] }: RandomKey, mayBeSmall: boolean): bool
 /** Returns the record of a key with these rights. */
 export function recordOf({ text }: RandomKey): Partial<KeyRecord> {
   if (text.startsWith('*:')) return { rights: text }
-  const rights = parseRights(text.split('\n'), declared, namedViews)
+  const { rights } = hasSeveral(text)
+    ? severalRights(text, declared)
+    : { rights: parseRights(text.split('\n'), declared, namedViews) }
   return { rights: '', addresses: rights.map((right) => right.text).join('\n') } as Partial<KeyRecord>
 }
 

@@ -67,27 +67,31 @@ export class WriteOracle {
     const aim = this.aimOf(request)
     if (aim === null) return []
     const verb = VERBS[request.method] as Verb
-    const right = this.key.rights.find((one) => one.entity === aim.entity && one.verbs.includes(verb))
+    const rights = this.key.rights.filter((one) => one.entity === aim.entity && one.verbs.includes(verb))
     const isDone = answer.status < 300
-    if (isDone && right === undefined)
+    if (isDone && rights.length === 0)
       return [`a key without the right to ${verb} ${aim.entity.plural} was answered ${answer.status}`]
     const isReplay = answer.headers.has('idempotency-replayed')
-    if (verb === 'create') return isDone && right && !isReplay ? this.faultsOfCreate(right, answer, find) : []
+    if (verb === 'create')
+      return isDone && !isReplay
+        ? leastOf(await Promise.all(rights.map((right) => this.faultsOfCreate(right, answer, find))))
+        : []
     const after = await readRow(this.sql, aim.entity, aim.id as number)
     if (!isDone || isReplay)
       return String(before) === String(after) ? [] : [`the row has changed, although the answer is ${answer.status}`]
-    return this.faultsOfChange(right as RandomRight, { row: before, find }, after, setsNothing(request, aim.entity))
+    const isUnchanged = setsNothing(request, aim.entity)
+    return leastOf(rights.map((right) => this.faultsOfChange(right, { row: before, find }, after, isUnchanged)))
   }
 
   /** Returns what is wrong with the rows that the answer to a write shows: the key must be able to read them. */
   private async faultsOfShown(request: PairRequest, { body, status }: PairAnswer, find: FindRow): Promise<string[]> {
     const aim = this.aimOf(request)
     if (aim === null || status >= 300) return []
-    const read = this.key.rights.find((one) => one.entity === aim.entity && !one.view && one.verbs.includes('read'))
+    const reads = this.key.rights.filter((one) => one.entity === aim.entity && !one.view && one.verbs.includes('read'))
     const faults: string[] = []
     for (const [, id] of body.matchAll(/\{"id":(\d+),/g)) {
       const row = await readRow(this.sql, aim.entity, Number(id))
-      const isAdmitted = read && row && rowMatches(aim.entity, row, read.filters, find)
+      const isAdmitted = row && reads.some((read) => rowMatches(aim.entity, row, read.filters, find))
       if (!isAdmitted) faults.push(`the answer shows row ${id}, which the key may not read`)
     }
     return faults
@@ -155,6 +159,11 @@ export class WriteOracle {
     const entity = this.entities.find((one) => one.plural.toLowerCase() === plural.toLowerCase())
     return entity ? { entity, id: id === undefined ? null : Number(id) } : null
   }
+}
+
+/** Returns what is wrong by the right by which the least is: one of several must admit a write whole. */
+function leastOf(faults: readonly string[][]): string[] {
+  return faults.reduce((least, own) => (own.length < least.length ? own : least), faults[0] ?? [])
 }
 
 /** True for a body that names no property which clients write: nothing is written then, and the row stays as it is. */

@@ -12,6 +12,7 @@ import { VIEWS } from './rightsPairsViews.ts'
 /** An entity or a named view of one as the key reads it. */
 export interface Seen {
   readonly entity: Entity
+  /** The right to read it; of several, one that has the conditions of all. */
   readonly right: RandomRight
   readonly properties: readonly Property[]
   readonly hidden: readonly Property[]
@@ -20,14 +21,22 @@ export interface Seen {
 
 /** Returns the entities and named views that the key may read. */
 export function seenBy({ rights }: RandomKey, secrets: Secrets): Seen[] {
-  return rights
-    .filter(({ verbs }) => verbs.includes('read'))
-    .map((right) => {
-      const { entity, fields } = right
-      const properties = entity.properties.filter((one) => one === entity.id || fields === null || fields.includes(one))
-      const hidden = entity.properties.filter((one) => !properties.includes(one))
-      return { entity, right, properties, hidden, ids: secrets.reached(right) }
-    })
+  return readsOf(rights).map((reads) => {
+    const [first] = reads as [RandomRight]
+    const { entity, fields } = first
+    const properties = entity.properties.filter((one) => one === entity.id || fields === null || fields.includes(one))
+    const hidden = entity.properties.filter((one) => !properties.includes(one))
+    const isNarrow = reads.every(({ filters }) => filters.length > 0)
+    const right = { ...first, filters: isNarrow ? reads.flatMap(({ filters }) => filters) : [] }
+    const ids = new Set(reads.flatMap((read) => secrets.reached(read)))
+    return { entity, right, properties, hidden, ids: [...ids].sort((one, other) => one - other) }
+  })
+}
+
+/** Returns the rights to read, those of one collection together. */
+export function readsOf(rights: readonly RandomRight[]): RandomRight[][] {
+  const reads = rights.filter(({ verbs }) => verbs.includes('read'))
+  return [...Map.groupBy(reads, pathOf).values()]
 }
 
 /** Channel of lists with the cursor that a whole key got for the same list. */

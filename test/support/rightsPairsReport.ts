@@ -1,4 +1,5 @@
 // What is tried and found, and differences as text.
+import type { Kind } from './rightsPairsRights.ts'
 
 export interface PairsOptions {
   readonly seed: number
@@ -14,6 +15,8 @@ export interface PairsOptions {
   readonly shadowEvery?: number
   /** Keys that follow the change feed; default: none. */
   readonly followsMax?: number
+  /** Kind of all keys; default: kinds take turns. */
+  readonly kind?: Kind
   /** True: keys of whole entities and equal databases, to see that the test itself raises no alarm. */
   readonly isWhole?: boolean
 }

@@ -60,10 +60,11 @@ export const KINDS = [
   'behind',
   'team',
   'viewer',
+  'person',
   'mixed',
 ] as const
 
-type Kind = (typeof KINDS)[number] | 'narrow'
+export type Kind = (typeof KINDS)[number] | 'narrow'
 
 /**
  * Draws a key of one to several rights. `kind`: what it is for; `narrow` reads all rows and some of their properties. `views`: named
@@ -84,6 +85,7 @@ export function randomKey(
   if (kind === 'narrow') return keyOf([...draw.readSome(main), ...draw.readTargets(main)])
   if (kind === 'team') return keyOf(draw.team(main))
   if (kind === 'behind') return keyOf(draw.behind(main))
+  if (kind === 'person') return keyOf(draw.person(main))
   const rights: RandomRight[] = []
   if (kind === 'partner') rights.push(draw.readOfPartner(main))
   else if (kind === 'referrer') rights.push(draw.read(main), ...draw.readReferred(main))
@@ -136,13 +138,15 @@ export function twinOf(random: Random, key: RandomKey, entities: readonly Entity
 
 /** Returns the key with fewer rights to read: without some of the properties, for fewer rows, or without any. */
 export function narrowerKey(random: Random, { rights }: RandomKey): RandomKey {
+  // Several rights to read a collection show the same properties.
+  const fieldsOf = new Map<string, readonly Property[]>()
   const narrowed = rights.flatMap((right): RandomRight[] => {
     const { entity, verbs, filters } = right
     if (!verbs.includes('read')) return [right]
     // A key without any right may learn which rows there are, which one with filters may not.
     if (filters.length === 0 && random.chance(40)) return []
     const kept = (right.fields ?? entity.properties).filter(() => random.chance(50))
-    const fields = kept.length === 0 ? [entity.id] : kept
+    const fields = fieldsOf.getOrInsert(pathOf(right), kept.length === 0 ? [entity.id] : kept)
     const isNamed = filters.some(({ property }) => property === entity.id)
     const ids = { property: entity.id, sign: '<', values: [String(1 + random.below(20))] }
     return [rightOf({ ...right, fields, filters: random.chance(50) && !isNamed ? [...filters, ids] : filters })]
@@ -160,6 +164,31 @@ class RightsDraw {
     const filters = this.random.chance(65) ? this.filters(entity, 1 + this.random.below(2), entity.properties) : []
     const fields = this.random.chance(75) || filters.length === 0 ? this.some(entity.properties, 45) : null
     return rightOf({ verbs: ['read'], entity, filters, fields, becomes: null })
+  }
+
+  /** Several rights to one verb, as a person has them by her roles, and one or two to read each of some other entities. */
+  person(entity: Entity): RandomRight[] {
+    const { random } = this
+    const rights = this.readSeveral(entity, 2 + random.below(2))
+    for (const other of this.entities)
+      if (other !== entity && random.chance(60)) rights.push(...this.readSeveral(other, 1 + random.below(2)))
+    for (const verb of WRITES)
+      for (let left = random.below(4); left > 0; left--) {
+        // Some differ in their properties alone, and some in what their rows must match.
+        const known = rights.filter((right) => right.verbs.includes(verb))
+        const right = this.write(verb, entity, rights)
+        rights.push(known.length > 0 && random.chance(30) ? rightOf({ ...right, filters: random.pick(known).filters }) : right)
+      }
+    const texts = new Map(rights.map((right) => [right.text, right]))
+    return [...texts.values()]
+  }
+
+  private readSeveral(entity: Entity, count: number): RandomRight[] {
+    const fields = this.random.chance(40) ? null : this.some(entity.properties, 60)
+    return Array.from({ length: count }, () => {
+      const filters = this.filters(entity, 1 + this.random.below(2), entity.properties)
+      return rightOf({ verbs: ['read'], entity, filters, fields, becomes: null })
+    })
   }
 
   /** A right to the rows of one of several values, and of those a part: what two partners have, whose values differ. */

@@ -12,11 +12,20 @@ import {
   showRequest,
 } from './rightsPairsAnswers.ts'
 import { BROKEN, followBoth, longPoll } from './rightsPairsFollow.ts'
-import { acceptedKey, hiddenNameIn, isAccepted, recordOf, wholeKey } from './rightsPairsKeys.ts'
+import { acceptedKey, hiddenNameIn, isAccepted, kindOf, recordOf, wholeKey } from './rightsPairsKeys.ts'
 import { type Before, WriteOracle } from './rightsPairsOracle.ts'
-import { FOREIGN_CURSOR, ReadsDraw, type Seen, seenBy } from './rightsPairsReads.ts'
+import { FOREIGN_CURSOR, ReadsDraw, readsOf, type Seen, seenBy } from './rightsPairsReads.ts'
 import { around, excerptsOf, type PairsFindings, type PairsOptions, withoutEmpty } from './rightsPairsReport.ts'
-import { keyOf, narrowerKey, parametersOf, pathOf, type RandomKey, twinOf } from './rightsPairsRights.ts'
+import {
+  type Kind,
+  keyOf,
+  narrowerKey,
+  parametersOf,
+  pathOf,
+  type RandomKey,
+  type RandomRight,
+  twinOf,
+} from './rightsPairsRights.ts'
 import { fill, randomRows, untilSettled } from './rightsPairsRows.ts'
 import { applyHidden, Secrets } from './rightsPairsSecrets.ts'
 import { openShadow, withoutCursors } from './rightsPairsShadow.ts'
@@ -81,12 +90,14 @@ export class Trial {
     return every > 0 && this.number % every === every - 1
   }
 
+  private get kind(): Kind {
+    return this.isShadowed ? 'narrow' : (this.options.kind ?? kindOf(this.number))
+  }
+
   private async begin(): Promise<void> {
     const { random, entities } = this
     this.rows = randomRows(random, entities)
-    this.key = this.options.isWhole
-      ? wholeKey(entities)
-      : acceptedKey(random, this.number, this.isShadowed, () => this.findings.refused++)
+    this.key = this.options.isWhole ? wholeKey(entities) : acceptedKey(random, this.kind, () => this.findings.refused++)
     this.twin = this.options.isWhole ? null : twinOf(random, this.key, entities)
     if (this.twin && !isAccepted(this.twin, entities)) this.twin = null
     this.secrets = new Secrets(this.rows, this.key)
@@ -104,13 +115,10 @@ export class Trial {
 
   /** What the key may see must be the same in both databases, as a whole key reads it, and the key must see just that. */
   private async checkVisible(moment: string): Promise<void> {
-    for (const right of this.key.rights) {
-      const { entity, view, filters, fields, verbs } = right
-      if (!verbs.includes('read')) continue
-      const chosen = fields === null ? [] : [`fields=${['Id', ...fields.map(({ name }) => name)]}`]
-      const target = `/${entity.plural}?${[...filters.flatMap(parametersOf), ...chosen].join('&')}`
-      const [one, other] = await Promise.all(this.sides.map(async (side) => withoutEmpty(await side.readWhole(target))))
-      if (one !== other) this.report(`what the key may read differs ${moment}`, `GET ${target}`, one as string, other as string)
+    for (const reads of readsOf(this.key.rights)) {
+      const texts = await Promise.all(reads.map((right) => this.wholeTextOf(right, moment)))
+      const wanted = texts.length === 1 ? (texts[0] as string) : united(texts)
+      const [right] = reads as [RandomRight]
       const request: PairRequest = {
         channel: 'ndjson',
         method: 'GET',
@@ -119,16 +127,22 @@ export class Trial {
         body: null,
       }
       const [own] = await this.ask(request)
-      if ((filters.length > 0 || view) && own.headers.has('x-changes-after'))
+      const isNarrow = right.view !== undefined || reads.every(({ filters }) => filters.length > 0)
+      if (isNarrow && own.headers.has('x-changes-after'))
         this.report('a stream has a token of changes that the key may not read', showRequest(request), own.text, '')
-      if (own.body !== one)
-        this.report(
-          `the key does not get what its address has ${moment} (${filters.length} filters)`,
-          showRequest(request),
-          own.body,
-          one as string,
-        )
+      if (own.body !== wanted)
+        this.report(`the key does not get what ${reads.length} addresses have ${moment}`, showRequest(request), own.body, wanted)
     }
+  }
+
+  /** Reads what is at the address of a right to read, which must be the same on both servers. */
+  private async wholeTextOf({ entity, filters, fields }: RandomRight, moment: string): Promise<string> {
+    const chosen = fields === null ? [] : [`fields=${['Id', ...fields.map(({ name }) => name)]}`]
+    const target = `/${entity.plural}?${[...filters.flatMap(parametersOf), ...chosen].join('&')}`
+    const texts = await Promise.all(this.sides.map(async (side) => withoutEmpty(await side.readWhole(target))))
+    const [one, other] = texts as [string, string]
+    if (one !== other) this.report(`what the key may read differs ${moment}`, `GET ${target}`, one, other)
+    return one
   }
 
   private async readAll(seen: readonly Seen[]): Promise<Map<PairRequest, PairAnswer>> {
@@ -394,4 +408,14 @@ export class Trial {
       `key ${this.number} of seed ${this.options.seed}: ${what}\n  rights\n    ${rights}\n  ${request}\n  one:   ${left}\n  other: ${right}`,
     )
   }
+}
+
+/** Returns the lines of all texts by their ids, each once. */
+function united(texts: readonly string[]): string {
+  const lines = texts.flatMap((text) => text.split('\n')).filter((line) => line !== '')
+  const byId = new Map(lines.map((line) => [Number(/^\{"id":(\d+)/.exec(line)?.[1]), line]))
+  return [...byId]
+    .sort(([one], [other]) => one - other)
+    .map(([, line]) => `${line}\n`)
+    .join('')
 }

@@ -32,7 +32,7 @@ export function allowSeveralRights(): void {
 }
 
 /** Returns whether two lines begin with one verb and one collection. */
-function hasSeveral(text: string): boolean {
+export function hasSeveral(text: string): boolean {
   const begins = text.split('\n').map((line) => /^\s*\S+\s+\/?[^\s?&]+/.exec(line)?.[0].toLowerCase())
   return new Set(begins).size < begins.length
 }
