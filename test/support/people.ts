@@ -1,34 +1,13 @@
-// A company whose people sign in: their rows, their roles, and their tokens.
+// A company whose people sign in: their rows, roles and tokens.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
 import type { Issuer, PersonClaims } from './issuer.ts'
 import { temporaryFolder } from './process.ts'
+import { ROLES_FILE } from './rolesFile.ts'
 
-/** The roles of a company: everybody reads the directory and asks for leave, managers decide, the staff department does the rest. */
-export const ROLES = `
-me       Employees?WorkEmail={email}
-
-view     Directory  Employees?EmploymentEnd=&fields=Id,DisplayName,JobTitle,Department,Location,WorkEmail,Manager
-
-role     employee
-  read   Directory
-  read   Employees?Id={me.Id}
-  read   Absences?EmployeeId={me.Id}
-  create Absences?EmployeeId={me.Id}&Status=Requested&fields=Type,Reason,Start,End,Period
-  update Absences?EmployeeId={me.Id}&Status=Requested&fields=Status becomes Status=Cancelled
-
-role     manager   when Employees?ManagerId={me.Id}
-  read   Absences?EmployeeId.ManagerId={me.Id}
-  update Absences?EmployeeId.ManagerId={me.Id}&Status=Requested&fields=Status becomes Status[]=Approved&Status[]=Declined
-
-role     hr        when {groups} has hr
-  read   Employees
-  write  Employees
-`
-
-/** The same, where managers decide for all below them, and employees change their phone. */
-export const DEEP_ROLES = `${ROLES.replaceAll('EmployeeId.ManagerId=', 'EmployeeId.ManagerId[under]=')}
+/** The roles of docs/persons.md, but managers decide for all below them, and employees change their phone. */
+export const DEEP_ROLES = `${ROLES_FILE.replaceAll('EmployeeId.ManagerId=', 'EmployeeId.ManagerId[under]=')}
 role     phones
   update Employees?Id={me.Id}&fields=WorkPhone,WorkMobile
 `
