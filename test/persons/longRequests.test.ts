@@ -1,0 +1,206 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { type IncomingMessage, request } from 'node:http'
+import { join } from 'node:path'
+import { readToken } from '../../src/model/changesToken.ts'
+import { useIssuer } from '../support/issuer.ts'
+import { headersOf, insertPeople, setManager } from '../support/people.ts'
+import { ROLES_FILE } from '../support/rolesFile.ts'
+import type { Json } from '../support/server.ts'
+import { untilSettled } from '../support/settled.ts'
+import { useServer } from '../support/start.ts'
+
+// What begins under rights of a person and goes on: streams, waits, repeated writes, the change feed.
+
+const issuer = useIssuer()
+const PSEUDONYM = /^person-[\w-]{22}$/
+const NDJSON = { accept: 'application/x-ndjson' }
+/** More rows than buffers on the way hold. */
+const ROWS = 40_000
+/** Time after which a wait must have ended by itself: the interval of checks is half a second. */
+const WAIT_SECONDS = 30
+
+describe.each(['64', '0'])('with MEMORY_MB=%s', (MEMORY_MB) => {
+  const server = useServer(() => ({
+    environment: {
+      ...issuer.settings,
+      ROLES_FILE: 'roles',
+      RATE_LIMITS_PERSONS: '3000/1s',
+      APP_FILE: join(import.meta.dir, 'apps/mine.ts'),
+      MEMORY_MB,
+    },
+    // Rights of persons are not those of the document without a key.
+    roles: ROLES_FILE,
+    hasForeignRows: true,
+  }))
+  const people: Record<string, Record<string, string>> = {}
+
+  beforeAll(async () => {
+    for (const name of ['Max', 'Mia', 'Ann', 'Bob', 'Old']) people[name] = await headersOf(issuer, name)
+    people.Hanna = await headersOf(issuer, 'Hanna', { groups: ['hr'] })
+  })
+  beforeEach(() => insertPeople(server.sql))
+
+  const ask = (name: string, path: string, more: Record<string, string> = {}) => server.get(path, { ...people[name], ...more })
+  const write = (name: string, method: string, path: string, body: Json, more: Record<string, string> = {}) =>
+    server.send(method, path, body, { ...people[name], ...more })
+  const setAddress = (id: number, email: string) => server.sql`update employee set work_email = ${email} where id = ${id}`
+
+  describe('a stream', () => {
+    /** Returns the lines of a stream that is read to its end after `change`. */
+    async function linesAfter(name: string, path: string, change: () => Promise<unknown>): Promise<Json[]> {
+      // Bun's `fetch` reads on by itself; this client reads nothing before the change.
+      const answer = await new Promise<IncomingMessage>((resolve) => {
+        request(server.url + path, { headers: { ...people[name], ...NDJSON } }, resolve).end()
+      })
+      expect(answer.statusCode).toBe(200)
+      await change()
+      let text = ''
+      for await (const piece of answer.setEncoding('utf8')) text += piece
+      return text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+    }
+
+    beforeEach(async () => {
+      await server.sql`
+        insert into absence (status, employee_id, employee_key, reason)
+        select 'Approved', id, display_name_key, repeat('x', 90) from employee, generate_series(1, ${ROWS}::int) where id = 4`
+    })
+
+    test.each<[what: string, change: () => Promise<unknown>]>([
+      [
+        'manages nobody any more',
+        () => server.sql`update employee set manager_id = null, manager_key = null where manager_id = 2`,
+      ],
+      ['has another address', () => setAddress(2, 'other@acme.example')],
+      ['has the address of a second row', () => setAddress(5, 'mia@acme.example')],
+    ])('of a person who %s ends with Forbidden', async (_, change) => {
+      const lines = await linesAfter('Mia', '/Absences', change)
+      expect(lines.at(-1).Error?.Code).toBe('Forbidden')
+      expect(lines.length).toBeLessThan(ROWS)
+    })
+
+    test('of a person whose row is deleted ends with Forbidden', async () => {
+      await server.sql`insert into employee (first_name, job_title) select 'One', repeat('x', 90) from generate_series(1, ${ROWS}::int)`
+      const lines = await linesAfter('Old', '/Directory', () => server.sql`delete from employee where id = 10`)
+      expect(lines.at(-1).Error?.Code).toBe('Forbidden')
+      expect(lines.length).toBeLessThan(ROWS)
+    })
+
+    test('goes on while the rights stay the same, and leaves out what left them', async () => {
+      const lines = await linesAfter('Mia', '/Absences', () => setManager(server.sql, 3, 1))
+      expect(lines.at(-1).Error).toBeUndefined()
+      expect(lines.length).toBeGreaterThan(ROWS)
+    })
+  })
+
+  describe('the change feed', () => {
+    const end = async (name: string) => {
+      await untilSettled(server.sql)
+      return (await ask(name, '/Changes?after=now&entity=Employees')).body.next as string
+    }
+
+    test('names a person by a pseudonym, which no token tells and which stays the same', async () => {
+      const after = (await server.get('/Changes?after=now')).body.next
+      await write('Hanna', 'PATCH', '/Employees/3', { JobTitle: 'Chief' })
+      await write('Mia', 'PATCH', '/Absences/1', { Status: 'Approved' })
+      await write('Hanna', 'PATCH', '/Employees/4', { JobTitle: 'Chief' })
+      await untilSettled(server.sql)
+      const { changes } = (await server.get(`/Changes?after=${after}`)).body
+      const [one, other, again] = changes.map(({ key }: Json) => key)
+      expect(changes.map(({ entity, id }: Json) => [entity, id])).toEqual([
+        ['Employees', 3],
+        ['Absences', 1],
+        ['Employees', 4],
+      ])
+      expect([one, other]).toEqual([expect.stringMatching(PSEUDONYM), expect.stringMatching(PSEUDONYM)])
+      expect(again).toBe(one)
+      expect(other).not.toBe(one)
+      expect((await ask('Hanna', '/Employees/3/Changes')).body.changes.at(-1).key).toBe(one)
+    })
+
+    test('has what a person reads without filters, by tokens that are sealed', async () => {
+      const after = await end('Hanna')
+      expect(readToken(after)).toBeNull()
+      await write('Hanna', 'PATCH', '/Employees/3', { JobTitle: 'Chief' })
+      await untilSettled(server.sql)
+      expect((await ask('Hanna', `/Changes?after=${after}`)).body.changes).toMatchObject([{ entity: 'Employees', id: 3 }])
+      const plain = (await server.get('/Changes?after=now')).body.next
+      expect((await ask('Hanna', `/Changes?after=${plain}`)).status).toBe(410)
+      expect((await ask('Hanna', '/Changes?entity=Absences')).status).toBe(403)
+      expect((await ask('Ann', '/Changes')).status).toBe(403)
+    })
+
+    test('gives a stream of all rows a sealed token, and one of some rows none', async () => {
+      const whole = await ask('Hanna', '/Employees', NDJSON)
+      const token = whole.headers.get('x-changes-after') as string
+      expect([readToken(token), (await ask('Hanna', `/Changes?after=${token}`)).status]).toEqual([null, 200])
+      for (const [name, path] of [
+        ['Hanna', '/Absences'],
+        ['Ann', '/Employees'],
+      ] as const)
+        expect((await ask(name, path, NDJSON)).headers.get('x-changes-after')).toBeNull()
+    })
+
+    test.each<[what: string, change: () => Promise<unknown>]>([
+      ['has another address', () => setAddress(5, 'other@acme.example')],
+      ['has no row any more', () => server.sql`delete from employee where id = 5`],
+    ])('ends the wait and the stream of a person who %s', async (_, change) => {
+      const after = await end('Hanna')
+      const path = `/Changes?entity=Employees&after=${after}`
+      const startMs = performance.now()
+      // Each is begun before the change, and waits.
+      const waiting = ask('Hanna', `${path}&wait=${WAIT_SECONDS}`)
+      const following = ask('Hanna', path, NDJSON)
+      await Bun.sleep(300)
+      await change()
+      const [answer, stream] = await Promise.all([waiting, following])
+      expect(answer.body.Error?.Code).toBe('Forbidden')
+      expect(JSON.parse(stream.text.trimEnd().split('\n').at(-1) as string).Error?.Code).toBe('Forbidden')
+      expect(performance.now() - startMs).toBeLessThan(WAIT_SECONDS * 1_000)
+    })
+  })
+
+  describe('an Idempotency-Key', () => {
+    const once = { 'idempotency-key': '"once"' }
+    const wanted = { Type: 'Holiday', Start: '2026-05-01T00:00:00Z', End: '2026-05-08T00:00:00Z' }
+
+    test('is that of one person', async () => {
+      const answers = [
+        await write('Ann', 'POST', '/Absences', wanted, once),
+        await write('Bob', 'POST', '/Absences', wanted, once),
+        await write('Ann', 'POST', '/Absences', wanted, once),
+      ]
+      const [one, other, again] = answers.map(({ status, body }) => [status, body.id, body.employeeId])
+      expect([one, other]).toEqual([
+        [201, expect.any(Number), 3],
+        [201, expect.any(Number), 4],
+      ])
+      expect([again, answers[2]?.headers.get('idempotency-replayed')]).toEqual([one, 'true'])
+    })
+
+    test('shows what the rights of now have: the row, its id, or nothing', async () => {
+      const decide = () => write('Mia', 'PATCH', '/Absences/1', { Status: 'Approved' }, once)
+      expect((await decide()).body).toMatchObject({ id: 1, status: 'Approved' })
+      const again = await decide()
+      expect([again.status, again.headers.get('idempotency-replayed'), again.body.status]).toEqual([200, 'true', 'Approved'])
+      await setManager(server.sql, 3, 1)
+      const hidden = await decide()
+      expect([hidden.status, hidden.headers.get('idempotency-replayed'), hidden.body]).toEqual([200, 'true', { id: 1 }])
+      await setAddress(2, 'other@acme.example')
+      expect((await decide()).status).toBe(403)
+    })
+  })
+
+  test('what a route of APP_FILE asks for goes by the rights of the person, as they are now', async () => {
+    expect((await ask('Mia', '/mine')).body.map(({ id }: Json) => id).sort()).toEqual([1, 2, 3, 5, 7])
+    expect((await ask('Ann', '/mine')).body.map(({ id }: Json) => id).sort()).toEqual([1, 5])
+    expect((await write('Ann', 'POST', '/take/1', undefined)).status).toBe(403)
+    expect((await write('Mia', 'POST', '/take/1', undefined)).status).toBe(200)
+    await setManager(server.sql, 4, 1)
+    expect((await write('Mia', 'POST', '/take/7', undefined)).status).toBe(404)
+    await setAddress(2, 'other@acme.example')
+    expect((await ask('Mia', '/mine')).status).toBe(403)
+  })
+})
