@@ -408,7 +408,7 @@ function partOf(random: Random, text: string): string {
 }
 
 /** Writes the right as one would type it. */
-function rightOf(right: Omit<RandomRight, 'text'>): RandomRight {
+export function rightOf(right: Omit<RandomRight, 'text'>): RandomRight {
   const { verbs, entity, view, fields, becomes } = right
   const [verb] = verbs as [Verb]
   const named = fields === view?.fields ? null : fields
