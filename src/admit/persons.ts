@@ -11,7 +11,10 @@ export const PERSON_PREFIX = 'person-'
 /** Characters of a pseudonym behind the prefix: 132 bits. */
 const PSEUDONYM_LENGTH = 22
 
-/** Returns what a person with these claims may do now. `reads`: as of `Principal.rightsNow`. @throws ApiError if that cannot be read */
+/**
+ * Returns what a person with these claims may do now. `reads`: as of `Principal.rightsNow`. @throws ApiError if that cannot be
+ * read
+ */
 export type RightsOfPerson = (
   claims: Claims,
   isEmailVerified: boolean,

@@ -40,7 +40,7 @@ export interface ResourceRequest {
   readonly key: string
   /** Name of the key, which stays the same after a rotation, or the pseudonym of a person. */
   readonly keyName: string
-  /** Who is charged; undefined if nobody is. */
+  /** The principal that is charged; undefined if none is. */
   readonly charged?: Charged
   /** Answers a request that a custom route makes for its client; undefined if custom routes are not asked. */
   readonly answerInner?: (inner: Request) => Promise<Reply>

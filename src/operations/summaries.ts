@@ -109,7 +109,7 @@ function takeGroups(grouping: Grouping, hold: (bytes: number) => void): Grouping
 
 /**
  * Groups the rows of copies as of one moment, while they may change, and calls `use` with the groups and the copies' version of
- * that moment; or returns why the database must group. @throws ApiError TooManyGroups; 503 if it waits too long for other summaries
+ * that moment; or returns why the database must group. @throws ApiError TooManyGroups; 503 if it waits too long for others
  */
 async function withGroups<Result>(
   call: ResourceRequest,
