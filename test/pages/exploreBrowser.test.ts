@@ -452,6 +452,69 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByText('30 of 60').waitFor()
   })
 
+  test.each([
+    [
+      'show=sum(Period.Days)&by=EmployeeId.Departmnt',
+      'by',
+      'Absences have no "EmployeeId.Departmnt". Employees have no property "Departmnt". Did you mean Department?',
+    ],
+    ['by=Type&and=Department', 'and', 'Absences have no property "Department". Did you mean EmployeeId.Department?'],
+    ['by=month(Start)&and=week(Start)', 'and', 'month(Start) and week(Start) group by one property: give one of the two.'],
+    ['show=sum(Period.Dais)', 'show', 'Absences have no property "Period.Dais". Did you mean Period.Days?'],
+    ['show=total(Period.Days)', 'show', 'A summary has no parameter "total". Did you mean sum?'],
+    ['show=minimum(Start)', 'show', 'This page cannot show “minimum(Start)”. Choose something else above.'],
+    [
+      'show=Period.Days&by=Type,Status',
+      'by',
+      'This page cannot show “Period.Days” and “Type,Status”. Choose something else above.',
+    ],
+  ])('/explore shows no other summary for a link with %s, and says what is wrong at %s', async (query, part, message) => {
+    const { page, complaints } = await open(`#/Absences?view=summary&${query}`, message)
+    const wrong = page.locator(`select.bad#${part}`)
+    expect(await wrong.inputValue()).toBe(new URLSearchParams(query).get(part) as string)
+    expect(await page.locator('svg, table').count()).toBe(0)
+    await page.getByLabel('and', { exact: true }).selectOption({ label: 'nothing else' })
+    await page.getByLabel('Show').selectOption('sum(Period.Days)')
+    await page.getByLabel('by', { exact: true }).selectOption({ label: 'Employee: Department' })
+    await page.getByRole('link', { name: 'Compilers' }).waitFor()
+    expect([await page.locator('.bad, [role=alert]').count(), await page.locator('svg').count()]).toEqual([0, 1])
+    // A browser writes refused requests to its console.
+    expect(complaints.filter((complaint) => !complaint.includes('400'))).toEqual([])
+  })
+
+  test('/explore follows paths through two references in a link, and groups by whole dates', async () => {
+    const { page } = await open('#/Absences?view=summary&show=sum(Period.Days)&by=EmployeeId.CompanyId.Name', null)
+    await page.getByRole('img', { name: /^sum of Period days by Employee: Company: Name/ }).waitFor()
+    expect(await page.getByLabel('by', { exact: true }).locator('option:checked').textContent()).toBe('Employee: Company: Name')
+    expect(await rowsOf(page)).toEqual([['Acme', '60', '442.50']])
+    await page.getByRole('link', { name: 'Acme' }).click()
+    await page.getByText('60 of 60').waitFor()
+    expect(await hashOf(page)).toBe('#/Absences?EmployeeId.CompanyId.Name=Acme')
+    await button(page, 'Employee: Company: Name is Acme').click()
+    await page.getByLabel('Operator').selectOption('contains')
+    await page.getByLabel('Value').fill('ACM')
+    await button(page, 'Apply').click()
+    await button(page, 'Employee: Company: Name contains ACM').waitFor()
+    await page.getByText('60 of 60').waitFor()
+    // A copied name behind two references leads to its rows by the reference beside it.
+    await page.goto(`${server.url}/explore#/Absences?view=summary&by=EmployeeId.ManagerId.Company&and=Status`)
+    await page.getByRole('img', { name: /^count by Employee: Manager: Company and Status/ }).waitFor()
+    await page.locator('tbody tr', { hasText: 'Approved' }).getByRole('link', { name: 'Acme' }).click()
+    await page.getByText('10 of 60').waitFor()
+    expect(await hashOf(page)).toBe('#/Absences?EmployeeId.ManagerId.CompanyId=1&Status=Approved')
+    await page.goto(`${server.url}/explore#/Absences?view=summary&by=Start&Period.Days=<1`)
+    await page.getByText('4 groups').waitFor()
+    await page.locator('tbody tr:first-child td:first-child', { hasText: '1 Jan 2026, 09:00' }).waitFor()
+  })
+
+  test('/explore drops the second property of a summary if it becomes the first', async () => {
+    const { page } = await open('#/Absences?view=summary&by=Type&and=Status', null)
+    await page.getByText('2 groups').waitFor()
+    await page.getByLabel('by', { exact: true }).selectOption('Status')
+    await page.locator('th', { hasText: 'Type' }).waitFor({ state: 'detached' })
+    expect(await hashOf(page)).toBe('#/Absences?view=summary&by=Status')
+  })
+
   test('A summary of /explore by a name leads from each of two namesakes to the rows of this one', async () => {
     const names = { FirstName: 'Twin', LastName: 'Doe' }
     const twins = await createRows(server, '/Employees', [names, names])
@@ -566,6 +629,7 @@ describeInBrowser('/explore in Chromium', () => {
     ['#/Absences?Status=Approved&sort=-Start&row=1', KEY, 'Absence 1'],
     ['#/Absences?view=summary&show=sum(Period.Days)&and=Status&row=1', KEY, 'Sum of Period days'],
     ['#/Absences?Statsu=A', KEY, 'Absences has no parameter "Statsu". Did you mean Status?'],
+    ['#/Absences?view=summary&by=Statsu&and=Type', KEY, 'Absences have no property "Statsu". Did you mean Status?'],
   ])('axe finds no fault in %s, wide and light, narrow and dark', async (hash, key, text) => {
     const { page } = await open(hash, text, key, { colorScheme: 'light', viewport: { width: 1280, height: 800 } })
     if (key !== null) await page.keyboard.press('/')

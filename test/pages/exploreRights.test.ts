@@ -124,6 +124,12 @@ describeInBrowser('/explore with a key of few rights', () => {
     expect([complaints, refused]).toEqual([[], []])
   })
 
+  test('/explore says of a linked summary that it leads to what the key may not read', async () => {
+    const { page } = await open(calendar.text, '#/Absences?view=summary&by=EmployeeId.CompanyId.Name')
+    await page.getByText(/The key may not read Companies, to which CompanyId leads\.$/).waitFor()
+    expect(await page.locator('svg, table').count()).toBe(0)
+  })
+
   test('/explore says which resource the key may not read, and shows the others', async () => {
     const { page } = await open(names.text, '#/Absences?Status=Approved')
     await page.getByText('There is no resource Absences, or this key may not read it.').waitFor()

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Problem, readJson, useAnswer } from './api.ts'
 import { Button, Field, Hint, Select } from './controls.tsx'
-import { allProperties, findNamed, type Property, type Resource, type Row, valueIn } from './resources.ts'
+import { allProperties, findProperty, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { change, type Filter, printPath, type Shown } from './view.ts'
 import { type Choice, choiceOf, choicesOf, inWords } from './words.ts'
 
@@ -77,8 +77,9 @@ interface FormProps {
 
 function FilterForm({ resource, filter, apply, close }: FormProps) {
   const first = resource.properties.find(({ kind }) => kind === 'text' || kind === 'oneOf') ?? resource.properties[0]
-  const [property, choose] = useState((filter && findNamed(allProperties(resource), filter.name)) ?? (first as Property))
+  const [property, choose] = useState((filter && findProperty(resource, filter.name)) ?? (first as Property))
   const [operator, setOperator] = useState(filter ? choiceOf(property, filter) : (choicesOf(property)[0] as Choice))
+  const offered = [...new Set([...allProperties(resource), property])]
   const choices = choicesOf(property)
   const isAny = operator.sign === '[]'
   const [picked, pick] = useState<readonly string[]>(filter && isAny ? filter.values : [])
@@ -86,7 +87,7 @@ function FilterForm({ resource, filter, apply, close }: FormProps) {
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => form.current?.querySelector<HTMLElement>(filter ? '.value' : 'select')?.focus(), [])
   const take = (name: string) => {
-    const next = findNamed(allProperties(resource), name) as Property
+    const next = findProperty(resource, name) as Property
     choose(next)
     setOperator(choicesOf(next).find(({ words }) => words === operator.words) ?? (choicesOf(next)[0] as Choice))
     pick([])
@@ -117,7 +118,7 @@ function FilterForm({ resource, filter, apply, close }: FormProps) {
       <Select
         label="Property"
         value={property.name}
-        options={allProperties(resource).map(({ name, label }) => ({ name, words: label }))}
+        options={offered.map(({ name, label }) => ({ name, words: label }))}
         take={take}
       />
       <Select

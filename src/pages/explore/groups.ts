@@ -1,6 +1,16 @@
 // Summaries as the page asks for them: dimensions, measures, paths of requests, and filters for the rows of a group.
 import { formatCount, formatDecimal, formatUnit, formatValue } from './format.ts'
-import { allProperties, findNamed, isQuantity, type Property, type Resource, type Row, valueIn } from './resources.ts'
+import {
+  allProperties,
+  distantProperties,
+  findNamed,
+  findProperty,
+  isQuantity,
+  type Property,
+  type Resource,
+  type Row,
+  valueIn,
+} from './resources.ts'
 import { type Filter, type Parameters, printPath, type View } from './view.ts'
 
 const UNITS = ['year', 'quarter', 'month', 'week', 'day'] as const
@@ -27,55 +37,80 @@ const CALCULATIONS = ['sum', 'average', 'minimum', 'maximum'] as const
 /** Other members of a group; no property or object with these names can be a key. */
 const MEMBERS: readonly string[] = ['count', ...CALCULATIONS]
 
-/** Returns the dimensions of a resource: first the months of its dates, which are used most. */
-export function dimensionsOf(resource: Resource): Dimension[] {
-  return allProperties(resource).flatMap((property): Dimension[] => {
-    if (MEMBERS.includes(property.path[0] as string)) return []
-    const isDate = property.kind === 'date' || property.kind === 'instant'
-    if (!isDate) return [{ name: property.name, words: property.label, unit: null, property }]
+const isKey = ({ path }: Property) => !MEMBERS.includes(path[0] as string)
+const wholeOf = (property: Property): Dimension => ({ name: property.name, words: property.label, unit: null, property })
+
+/** Returns the dimensions that these properties make: periods of dates, and values of others. */
+export function dimensionsOf(properties: readonly Property[]): Dimension[] {
+  return properties.filter(isKey).flatMap((property): Dimension[] => {
+    if (property.kind !== 'date' && property.kind !== 'instant') return [wholeOf(property)]
     return UNITS.map((unit) => ({ name: `${unit}(${property.name})`, words: `${unit} of ${property.label}`, unit, property }))
   })
 }
 
 const COUNT: Measure = { name: 'count', words: 'count', calculation: 'count', property: null }
 
-export function measuresOf(resource: Resource): Measure[] {
+export function measuresOf(properties: readonly Property[]): Measure[] {
   const computed = CALCULATIONS.flatMap((calculation) =>
-    allProperties(resource)
-      .filter(isQuantity)
-      .map((property): Measure => {
-        const { name, label } = property
-        return { name: `${calculation}(${name})`, words: `${calculation} of ${label}`, calculation, property }
-      }),
+    properties.filter(isQuantity).map((property): Measure => {
+      const { name, label } = property
+      return { name: `${calculation}(${name})`, words: `${calculation} of ${label}`, calculation, property }
+    }),
   )
   return [COUNT, ...computed]
 }
+
+/** Parts of a summary that are chosen. */
+export const PARTS = ['show', 'by', 'and'] as const
+export type Part = (typeof PARTS)[number]
 
 /** The summary that a view asks for; parts that are missing in the address have a default. */
 export interface Question {
   readonly measure: Measure
   readonly by: Dimension
   readonly and: Dimension | null
+  /** Parts of the address that are nothing to show, or to group by. */
+  readonly unknown: Readonly<Partial<Record<Part, string>>>
 }
 
 export function questionOf(resource: Resource, view: View): Question {
-  const dimensions = dimensionsOf(resource)
+  const properties = allProperties(resource)
+  const dimensions = dimensionsOf(properties)
   const first = dimensions.find(({ unit }) => unit === 'month') ?? dimensions.find(({ property }) => property.name !== 'Id')
-  const measure = findNamed(measuresOf(resource), view.show) ?? COUNT
-  const by = findNamed(dimensions, view.by) ?? first ?? (dimensions[0] as Dimension)
-  const and = findNamed(dimensions, view.and)
-  return { measure, by, and: and && and.property !== by.property ? and : null }
+  const measure = findNamed(measuresOf(properties), view.show) ?? findNamed(measuresOf(distantProperties(resource)), view.show)
+  const by = findDimension(resource, view.by)
+  const and = findDimension(resource, view.and)
+  const shown = { measure: measure ?? COUNT, by: by ?? first ?? (dimensions[0] as Dimension), and: and ?? null }
+  const isTwice = shown.and !== null && isOfOneProperty(shown.and, shown.by)
+  const unknown = Object.entries({ show: measure, by, and: isTwice ? undefined : and }).flatMap(([part, found]) =>
+    found || view[part as Part] === '' ? [] : [[part, view[part as Part]] as const],
+  )
+  return { ...shown, and: isTwice ? null : shown.and, unknown: Object.fromEntries(unknown) }
 }
+
+/** Finds a dimension by its name in the address, also what is not offered: whole dates, and paths through two references. */
+export function findDimension(resource: Resource, name: string): Dimension | undefined {
+  const offered = findNamed(dimensionsOf(allProperties(resource)), name)
+  if (offered !== undefined || name === '') return offered
+  const property = findProperty(resource, name)
+  return property && isKey(property) ? wholeOf(property) : findNamed(dimensionsOf(distantProperties(resource)), name)
+}
+
+/** Returns whether both group by one property, which the API refuses. */
+export const isOfOneProperty = (one: Dimension, other: Dimension) => one.property.name === other.property.name
 
 /** True if the values of groups add up to the value of all rows; the API sorts groups only by such values. */
 export const isAdditive = ({ calculation }: Measure) => calculation === 'count' || calculation === 'sum'
 
-/** Path of a summary's request, with `parts` such as sort and page. */
+/**
+ * Path of a summary's request, with `parts` such as sort and page. Unknown parts of a question are sent as they are, so that the
+ * API says what is wrong with them.
+ */
 export function summaryPath(resource: Resource, view: View, question: Partial<Question>, parts: Parameters = {}): string {
-  const { measure, by, and } = question
-  const groupBy = [by, and].flatMap((one) => one?.name ?? []).join(',') || undefined
-  const computed = measure?.property && { [measure.calculation]: measure.property.name }
-  return printPath(`${resource.plural}/Summary`, view.filters, { groupBy, ...computed, ...parts })
+  const { measure, by, and, unknown = {} } = question
+  const groupBy = [unknown.by ?? by?.name, unknown.and ?? and?.name].filter(Boolean).join(',') || undefined
+  const [, word, name] = /^(\w+)\((.*)\)$/.exec(unknown.show ?? measure?.name ?? '') ?? []
+  return printPath(`${resource.plural}/Summary`, view.filters, { groupBy, ...(word && { [word]: name }), ...parts })
 }
 
 /** Returns the value of a measure in a group. */

@@ -4,6 +4,7 @@ import { type Asked, type Page, ROOT, readPage, readTotal, useAnswer } from './a
 import { CopyButton, Trouble } from './controls.tsx'
 import { Filters, isRefused, isTyping } from './filters.tsx'
 import { formatCount } from './format.ts'
+import { questionOf } from './groups.ts'
 import { Pager } from './pager.tsx'
 import type { Property } from './resources.ts'
 import { RowPanel } from './row.tsx'
@@ -23,8 +24,9 @@ export function ResourceView({ resource, view }: Shown) {
   const asks = asked.problem === null && asked.answer !== null
   const { answer: matching } = useAnswer(isSummary && asks ? printPath(resource.plural, filters) : null, readTotal, path, 'HEAD')
   const { answer: all } = useAnswer(filters.length > 0 && asks ? resource.plural : null, readTotal, path, 'HEAD')
-  // A refused request hides the page shown before; any other problem leaves it.
-  const page = asked.problem?.status === 400 ? null : asked.answer
+  // A refused request hides the page shown before, as an address does that the page cannot show; any other problem leaves it.
+  const isShowable = !isSummary || Object.keys(questionOf(resource, view).unknown).length === 0
+  const page = asked.problem?.status === 400 || !isShowable ? null : asked.answer
   const found = page && (isSummary ? matching : page.total)
   const closeRow = () => {
     change(view, { row: '' })

@@ -110,6 +110,26 @@ export function allProperties({ properties, related }: Resource): readonly Prope
   return [...properties, ...related]
 }
 
+/** Properties behind two references: the page takes them from an address, but there are too many to choose from. */
+export function distantProperties({ related }: Resource): Property[] {
+  return related.flatMap((reference) => {
+    const target = knownStore.value.resources.find(({ entity }) => entity === reference.references)
+    return (target?.properties ?? []).map((property) => ({
+      ...property,
+      name: `${reference.name}.${property.name}`,
+      path: [[...reference.path, ...property.path].join('.')],
+      label: `${roleOf(reference.label)}: ${property.label}`,
+      copiedThrough: property.copiedThrough && `${reference.name}.${property.copiedThrough}`,
+      through: reference.name,
+    }))
+  })
+}
+
+/** Finds a property by its name in the API. */
+export function findProperty(resource: Resource, name: string): Property | undefined {
+  return findNamed(allProperties(resource), name) ?? findNamed(distantProperties(resource), name)
+}
+
 function propertiesOf(schema: Schema, above: readonly string[], parameters: ReadonlySet<string>): Property[] {
   return Object.entries<Schema>(schema.properties).flatMap(([key, part]) => {
     if (part['x-through']) return []

@@ -133,13 +133,14 @@ function readChanges(path: string) {
 function Changes({ path, resource: { properties } }: Pick<Shown, 'resource'> & { readonly path: string }) {
   const { answer } = useAnswer(`${path}?PageSize=${CHANGES_PAGE}`, readChanges(path))
   if (!answer?.length) return null
+  const labelOf = (name: string) => findNamed(properties, name)?.label ?? name
   return (
     <>
       <h3>Changes</h3>
       <ol>
         {answer.map(({ token, action, at, key, changed }) => (
           <li key={token}>
-            {formatDate('instant', at)}: {action} {changed.map((name) => findNamed(properties, name)?.label ?? name).join(', ')}{' '}
+            {formatDate('instant', at)}: {action} {changed.map(labelOf).join(', ')}{' '}
             {key && <span class="count">by key {key}</span>}
           </li>
         ))}

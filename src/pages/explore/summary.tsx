@@ -1,16 +1,20 @@
 // The summary of a list: choice of measure and dimensions, chart, and table of groups.
 import { type Asked, useAnswer } from './api.ts'
 import { ChartView, STYLES, type Style } from './chart.tsx'
-import { type Named, Select, Trouble } from './controls.tsx'
+import { Hint, type Named, Select, Trouble } from './controls.tsx'
 import { formatCount } from './format.ts'
 import {
   type Dimension,
   dimensionsOf,
   filtersOf,
+  findDimension,
   formatMeasured,
   isAdditive,
+  isOfOneProperty,
   measured,
   measuresOf,
+  PARTS,
+  type Part,
   placeOf,
   type Question,
   questionOf,
@@ -19,11 +23,13 @@ import {
 } from './groups.ts'
 import type { ViewPage } from './pager.tsx'
 import { readChart } from './pivot.ts'
-import { type Resource, type Row, upperFirst, valueIn } from './resources.ts'
+import { allProperties, type Resource, type Row, upperFirst, valueIn } from './resources.ts'
 import { Header } from './table.tsx'
 import { change, emptyView, type Parameters, printView, type Shown, type View } from './view.ts'
 
 const NOT_ADDITIVE = 'Groups cannot be sorted by averages, minimums and maximums.'
+
+const NOTHING_ELSE: Named = { name: '', words: 'nothing else' }
 
 /** Maximum dates to show as bars; more are a line. */
 const BARS_MAX = 48
@@ -43,16 +49,22 @@ interface Shows {
 export function Summary({ resource, view, asked, page }: Shown & Shows) {
   const question = questionOf(resource, view)
   const { measure, by } = question
+  const unknown = Object.values(question.unknown).map((text) => `“${text}”`)
+  // The API answers some questions whose answer the page cannot show.
+  const isAnswered = PARTS.every((part) => asked.answer?.view[part] === view[part])
   const sort = by.unit ? undefined : isAdditive(measure) ? `-${measure.name}` : '-count'
   const pathOf = (page: number) => summaryPath(resource, view, question, { sort, PageSize: '1000', page: String(page) })
   const allPath = summaryPath(resource, view, { measure })
-  const { answer: chart, problem, retry } = useAnswer(pathOf(1), readChart(question, pathOf, allPath))
+  const { answer: chart, problem, retry } = useAnswer(unknown.length > 0 ? null : pathOf(1), readChart(question, pathOf, allPath))
   const fitting = by.unit && chart && chart.bars.length > BARS_MAX ? 'line' : isAdditive(measure) ? 'stacked' : 'grouped'
   const style = stylesOf(question).find((one) => one === view.as) ?? fitting
   return (
     <>
       <Choices resource={resource} view={view} question={question} style={style} />
-      {problem && !asked.problem && <Trouble key={problem} problem={problem} retry={retry} />}
+      {unknown.length > 0 && asked.problem === null && isAnswered && (
+        <Hint text={`This page cannot show ${unknown.join(' and ')}. Choose something else above.`} />
+      )}
+      {problem && !asked.problem && unknown.length === 0 && <Trouble key={problem} problem={problem} retry={retry} />}
       {page && chart && chart.count > 0 && problem?.status !== 400 && <ChartView {...chart} style={style} />}
       {page && <GroupsTable resource={resource} view={view} page={page} />}
     </>
@@ -66,28 +78,36 @@ const stylesOf = ({ measure, by }: Question) =>
   STYLES.filter((one) => (one === 'line' ? by.unit : one === 'grouped' || isAdditive(measure)))
 
 function Choices({ resource, view, question, style }: ChoicesProps) {
-  const { measure, by, and } = question
-  const dimensions = dimensionsOf(resource)
+  const { measure, by, and, unknown } = question
+  const properties = allProperties(resource)
+  const dimensions = dimensionsOf(properties)
   const looks = stylesOf(question).map((one) => ({ name: one, words: one === 'line' ? 'a line' : `${one} bars` }))
-  const others = dimensions.filter(({ property }) => property !== by.property)
-  const choice = (label: string, name: 'show' | 'by' | 'and' | 'as', value: string, options: readonly Named[]) => (
-    <label for={name}>
-      {label}{' '}
-      <Select
-        id={name}
-        label={label}
-        value={value}
-        options={options}
-        take={(chosen) => change(view, name === 'as' ? { as: chosen } : { groupSort: '', [name]: chosen })}
-      />
-    </label>
-  )
+  const others = [NOTHING_ELSE, ...dimensions.filter((one) => !isOfOneProperty(one, by))]
+  const partsOf = (name: Part, chosen: string): Partial<View> => {
+    const next = name === 'by' ? findDimension(resource, chosen) : undefined
+    // A summary has no property twice.
+    return { groupSort: '', [name]: chosen, ...(next && and && isOfOneProperty(next, and) ? { and: '' } : {}) }
+  }
+  const choice = (label: string, name: Part, known: Named, offered: readonly Named[]) => {
+    const text = unknown[name]
+    const chosen = text === undefined ? known : { name: text, words: text }
+    // The address may have what is not offered.
+    const options = offered.some((one) => one.name === chosen.name) ? offered : [chosen, ...offered]
+    const select = { id: name, label, value: chosen.name, options, class: text === undefined ? '' : 'bad' }
+    return (
+      <label for={name}>
+        {label} <Select {...select} take={(taken) => change(view, partsOf(name, taken))} />
+      </label>
+    )
+  }
   return (
     <div class="bar">
-      {choice('Show', 'show', measure.name, measuresOf(resource))}
-      {choice('by', 'by', by.name, dimensions)}
-      {choice('and', 'and', and?.name ?? '', [{ name: '', words: 'nothing else' }, ...others])}
-      {choice('as', 'as', style, looks)}
+      {choice('Show', 'show', measure, measuresOf(properties))}
+      {choice('by', 'by', by, dimensions)}
+      {choice('and', 'and', and ?? NOTHING_ELSE, others)}
+      <label for="as">
+        as <Select id="as" label="as" value={style} options={looks} take={(as) => change(view, { as })} />
+      </label>
     </div>
   )
 }

@@ -1,6 +1,6 @@
 // Operators of filters in words, by the kind of the property.
 import { formatOperand } from './format.ts'
-import { allProperties, findNamed, type Kind, type Property, type Resource } from './resources.ts'
+import { findProperty, type Kind, type Property, type Resource } from './resources.ts'
 import type { Filter } from './view.ts'
 
 /** An operator in words. `operand`: false if the words are the whole condition, such as "has no value". */
@@ -52,7 +52,7 @@ export function choiceOf(property: Property | undefined, { sign, values }: Filte
 
 /** Returns a filter in words: `Status`, `is`, `Approved`. */
 export function inWords(resource: Resource, filter: Filter): readonly [name: string, operator: string, value: string] {
-  const property = findNamed(allProperties(resource), filter.name)
+  const property = findProperty(resource, filter.name)
   const { words, operand } = choiceOf(property, filter)
   const values = filter.values.map((value) => (value === '' ? 'no value' : formatOperand(property, value)))
   return [property?.label ?? filter.name, words, operand ? values.join(', ') : '']
