@@ -95,6 +95,9 @@ describeInBrowser('/explore in Chromium', () => {
 
   test('/explore asks for a key, and says why one is refused', async () => {
     const { page } = await open('', 'Key', null)
+    expect(await page.locator('.ask p').first().textContent()).toEndWith(
+      'npm start prints a link with its own key on a terminal, and keeps the key in .data/development.key.',
+    )
     await page.getByLabel('Key').fill('roster_8ryn6…')
     await page.keyboard.press('Enter')
     await page.getByText('The key has characters that no key has.').waitFor()

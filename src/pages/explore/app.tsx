@@ -137,8 +137,9 @@ function KeyForm({ refusal }: { readonly refusal: string }) {
     <form class="ask" onSubmit={submit}>
       <h1>Look at the data</h1>
       <p>
-        A key says what you may read. The operator of this server issues keys. For development, <code>npm start</code> prints a
-        link with its own key, and keeps it in <code>.data/development.key</code>.
+        A key says what you may read. The operator of this server issues keys. For development,
+        <code>npm start</code> prints a link with its own key on a terminal, and keeps the key in{' '}
+        <code>.data/development.key</code>.
       </p>
       <label for="key">Key</label>
       <div class="bar">
