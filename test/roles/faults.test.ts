@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { RolesFault } from '../../src/roles/faults.ts'
 import { parseRoles, RolesError } from '../../src/roles/roles.ts'
+import { readPage } from '../support/documents.ts'
 import { entities } from '../support/entities.ts'
 import { ROLES_FILE } from '../support/rolesFile.ts'
 
@@ -16,6 +17,10 @@ function faultsOf(text: string): readonly RolesFault[] {
 }
 
 const ME = 'me Employees?WorkEmail={email}\n'
+
+test('docs/persons.md shows docs/roles.txt as it is', () => {
+  expect(readPage('docs/persons.md')).toContain(`\`\`\`text\n${ROLES_FILE}\`\`\``)
+})
 
 describe('a roles file that is accepted', () => {
   test.each([
