@@ -7,6 +7,7 @@ import { ownProperty } from '../../src/model/query.ts'
 import type { Random } from './random.ts'
 import { endOf, randomPath } from './rightsPairsPaths.ts'
 import { idMaxOf, randomValue, sourcesOf, targetOf } from './rightsPairsRows.ts'
+import { hasSeveral } from './severalRights.ts'
 
 /** A condition of a right. */
 export interface Condition {
@@ -113,7 +114,7 @@ export function twinOf(random: Random, key: RandomKey, entities: readonly Entity
   let differs = false
   const conditions = key.rights.flatMap((right) => [...ownFilters(right), ...(right.becomes ?? [])])
   // Where one value of several differs, all but one must be told apart.
-  const first = random.chance(75) ? conditions[0] : random.pick(conditions)
+  const first = random.chance(hasSeveral(key.text) ? 20 : 75) ? conditions[0] : random.pick(conditions)
   const only = conditions.length > 1 && random.chance(80) ? first : null
   const other = (entity: Entity, condition: Condition): Condition => {
     const { property, sign, values } = condition
@@ -185,8 +186,10 @@ class RightsDraw {
 
   private readSeveral(entity: Entity, count: number): RandomRight[] {
     const fields = this.random.chance(40) ? null : this.some(entity.properties, 60)
+    // By what clients write, mostly: else every row is one that the key may come to read by a write.
+    const own = entity.properties.filter((property) => property.writable || property === entity.id)
     return Array.from({ length: count }, () => {
-      const filters = this.filters(entity, 1 + this.random.below(2), entity.properties)
+      const filters = this.filters(entity, 1 + this.random.below(2), this.random.chance(85) ? own : entity.properties)
       return rightOf({ verbs: ['read'], entity, filters, fields, becomes: null })
     })
   }

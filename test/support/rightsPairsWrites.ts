@@ -143,8 +143,12 @@ export class WritesDraw {
     return this.request('any write', method, path, {}, method === 'DELETE' ? null : this.body(right, this.someOf(writable, 2)))
   }
 
-  private settable({ entity, fields }: RandomRight): readonly Property[] {
-    return (fields ?? entity.properties).filter((property) => property.writable)
+  /** Draws properties that a right lets a key set, sometimes with those of another right to the same verb. */
+  private settable({ entity, fields, verbs }: RandomRight): readonly Property[] {
+    const others = this.key.rights.filter((one) => one.entity === entity && one.verbs[0] === verbs[0])
+    const other = others.length > 1 && this.random.chance(25) ? this.random.pick(others).fields : []
+    const all = fields === null || other === null ? entity.properties : new Set([...fields, ...other])
+    return [...all].filter((property) => property.writable)
   }
 
   /** Draws a row within the reach of the right, or any. */
