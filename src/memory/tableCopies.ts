@@ -177,10 +177,11 @@ export class TableCopies {
     this.startLoad(entry)
   }
 
-  /** Starts no further loads; a running one ends with the process. */
+  /** Starts no further loads, and lets the copies go; a running load ends with the process. */
   end(): void {
     this.isEnded = true
     clearInterval(this.timer)
+    this.tables.clear()
   }
 
   private startLoad(entry: TableEntry) {
