@@ -10,6 +10,7 @@ import { useServer } from '../support/start.ts'
 
 const { bin, lack } = await pythonPrograms()
 const server = useServer()
+const approved = { Status: 'Approved' }
 /** 23 days, of which 18 have no department, or one that pandas may read as missing, and 6 of these no employee. */
 beforeAll(async () => {
   for (const [department, month, days] of [
@@ -21,9 +22,14 @@ beforeAll(async () => {
     ['None', '03', 2],
   ] as const) {
     const { body } = await server.post('/Employees', { Department: department })
-    await server.post('/Absences', { EmployeeId: body.id, Start: `2026-${month}-05T09:00:00Z`, Period: { Days: days } })
+    await server.post('/Absences', {
+      ...approved,
+      EmployeeId: body.id,
+      Start: `2026-${month}-05T09:00:00Z`,
+      Period: { Days: days },
+    })
   }
-  await server.post('/Absences', { Start: '2026-03-05T09:00:00Z', Period: { Days: 6 } })
+  await server.post('/Absences', { ...approved, Start: '2026-03-05T09:00:00Z', Period: { Days: 6 } })
 })
 
 /** Runs the programs of the page before and with pandas, and then `ending`; returns their output. */
@@ -72,8 +78,8 @@ test('the pandas recipe loses groups without dropna=False, so it is needed', asy
 
 test('the pandas recipe has the groups without a start, unless a filter excludes them', async () => {
   if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
-  await server.post('/Absences', { EmployeeId: 1, Period: { Days: 10 } })
-  await server.post('/Absences', { EmployeeId: 3 })
+  await server.post('/Absences', { ...approved, EmployeeId: 1, Period: { Days: 10 } })
+  await server.post('/Absences', { ...approved, EmployeeId: 3 })
   const output = await outputOf('', (program) => program.replace(/,\s*'Start': \[.*?\],/, ','))
   const rows = [...rowsIn(output).values()]
   expect(rows.map(({ length }) => length)).toEqual(rows.map(() => 4))
