@@ -25,7 +25,7 @@ me: Employees?WorkEmail={email}
 view Directory Employees?EmploymentEnd=&fields=Id,DisplayName,WorkEmail,Department,Location,JobTitle,Manager
 role employee: 5 rights, everybody
 role manager: 2 rights, when Employees?ManagerId={me.Id}
-role hr: 5 rights, when {groups} has hr
+role hr: 7 rights, when {groups} has hr
 key payroll: 2 rights
 `,
     })
@@ -64,7 +64,7 @@ key payroll: 2 rights
       when: 'Employees?ManagerId={me.Id}',
       rights: [
         'read Absences?EmployeeId.ManagerId={me.Id}',
-        'update Absences?EmployeeId.ManagerId={me.Id}&Status=Requested&fields=Status becomes Status[]=Approved&Status[]=Declined',
+        'update Absences?EmployeeId.ManagerId={me.Id}&EmployeeId=!={me.Id}&Status=Requested&fields=Status becomes Status[]=Approved&Status[]=Declined',
       ],
     })
   })

@@ -48,7 +48,7 @@ const ASKED: readonly (readonly [name: Name, request: string, status: number, id
   ['Mia', 'GET /Absences/4', 404, null],
   ['Max', 'GET /Absences?sort=Id', 200, [3, 4]],
   ['Hanna', 'GET /Employees?sort=Id', 200, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]],
-  ['Hanna', 'GET /Absences', 200, []],
+  ['Hanna', 'GET /Absences?sort=Id', 200, [1, 2, 3, 4, 5, 6, 7]],
   ['Old', 'GET /Employees', 200, [10]],
 ]
 
@@ -141,6 +141,17 @@ describe.each(SERVERS)('%s', (_, MEMORY_MB) => {
     expect((await ask('Mia', 'PATCH /Absences/3', { Status: 'Approved' })).status).toBe(403)
     expect((await ask('Mia', 'PATCH /Absences/3', { Status: 'Cancelled' })).status).toBe(200)
     expect((await ask('Max', 'DELETE /Absences/4')).status).toBe(403)
+  })
+
+  test('nobody decides for themselves: neither who is her own manager, nor HR, which decides for those without a manager', async () => {
+    await setManager(sql, 2, 2)
+    expect((await ask('Mia', 'GET /Absences/3')).status).toBe(200)
+    expect((await ask('Mia', 'PATCH /Absences/3', { Status: 'Approved' })).status).toBe(403)
+    await sql`update absence set status = 'Requested' where id = 4`
+    expect((await ask('Hanna', 'PATCH /Absences/4', { Status: 'Declined' })).status).toBe(200)
+    const { body } = await ask('Hanna', 'POST /Absences', { Type: 'Holiday', Start: '2026-05-01T00:00:00Z' })
+    expect((await ask('Hanna', `PATCH /Absences/${body.id}`, { Status: 'Approved' })).status).toBe(403)
+    expect((await ask('Hanna', `PATCH /Absences/${body.id}`, { Status: 'Cancelled' })).status).toBe(200)
   })
 
   test('of two managers of one employee, the second who decides learns that another was faster', async () => {
