@@ -4,14 +4,13 @@ import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { ListReads } from '../execute/listReads.ts'
 import { createRouter } from '../http/endpoints.ts'
-import type { Router } from '../http/router.ts'
+import { type Endpoint, type Router, requireSeen } from '../http/router.ts'
 import { readCursorSecret } from '../keys/store.ts'
 import type { GrantedRights, Right } from '../model/access.ts'
 import { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { isNamedView, type NamedView } from '../model/namedView.ts'
-import { suggest } from '../model/nearest.ts'
 import { requireRight } from '../operations/resourceRequest.ts'
 import { UnparsedRows } from '../parse/body.ts'
 import { findRows } from '../parse/rows.ts'
@@ -22,7 +21,6 @@ import { printFilter } from '../rights/print.ts'
 import { CommandError } from './run.ts'
 
 type Target = ReturnType<typeof readRequest>
-type Located = ReturnType<typeof locate>
 
 /** A place where requests are tried. */
 export interface Site {
@@ -48,11 +46,16 @@ export interface Tried {
   readonly rights: readonly Right[]
 }
 
-/** Answers a request with rights. @throws CommandError if there is nothing at its path that rights decide about */
+/** Answers a request with rights, as the server does. @throws CommandError if rights do not decide about its path */
 export async function tryRequest(site: Site, target: Target, rights: GrantedRights): Promise<Tried> {
-  const location = locate(routerOf(site, await readCursorSecret(site.url)), target.path)
-  const answer = await answerTo(location, target, rights)
-  return { answer, rights: rights.rights.filter(({ verb, entity }) => verb === 'read' && entity === location.entity) }
+  const router = routerOf(site, await readCursorSecret(site.url))
+  const endpoint = router.find(target.path)?.endpoint ?? null
+  if (endpoint?.isOpen) throw new CommandError(`there is nothing at ${target.path} that rights decide about.`)
+  if (endpoint === null && site.config.appFile !== null)
+    throw new CommandError(`the API has nothing at ${target.path}, and routes of APP_FILE cannot be tried.`)
+  const answer = await answerTo(router, target, rights)
+  const entity = endpoint?.entity ?? null
+  return { answer, rights: entity === null ? [] : rights.rights.filter((one) => one.verb === 'read' && one.entity === entity) }
 }
 
 const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE']
@@ -90,20 +93,11 @@ function routerOf({ config, entities, views, database }: Site, cursorSecret: str
   })
 }
 
-/** Finds the handler of a path that needs a key. @throws CommandError if there is none */
-function locate(router: Router, path: string) {
-  const location = router.find(path)
-  const get = location?.endpoint.methods.GET
-  if (location && get && !location.endpoint.isOpen) return { get, entity: location.endpoint.entity, id: location.id }
-  const hint = suggest(
-    path.split('/')[1] ?? '',
-    router.names(() => true),
-  )
-  throw new CommandError(`there is nothing at ${path} that rights decide about.${hint}`)
-}
-
-async function answerTo({ get, entity, id }: Located, { method, path, query }: Target, rights: GrantedRights): Promise<Answer> {
+async function answerTo(router: Router, { method, path, query }: Target, rights: GrantedRights): Promise<Answer> {
   try {
+    const { endpoint, id } = requireSeen(router, router.find(path), path, rights)
+    const { entity } = endpoint
+    const get = endpoint.methods.GET as NonNullable<Endpoint['methods'][string]>
     const access = entity === null ? null : requireRight(rights, entity, 'read')
     const request = new Request('http://localhost/')
     const call = { request, url: path, query, id, access, rights, key: '', keyName: '' }

@@ -6,7 +6,6 @@ import { count, seriesOf } from '../metrics/counts.ts'
 import type { GrantedRights, Verb } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import { baseOf } from '../model/namedView.ts'
-import { suggest } from '../model/nearest.ts'
 import { withRightsOfNow } from '../operations/momentRights.ts'
 import { requireRight } from '../operations/resourceRequest.ts'
 import { faultPage } from '../pages/errorPages.ts'
@@ -27,7 +26,7 @@ import { addRest, addRoute, checkElysia, createElysia, type Failed } from './ely
 import { createRouter, type EndpointParts } from './endpoints.ts'
 import { type Exchange, idsOf, noteAnswer } from './exchange.ts'
 import { type OwnRoute, ownEndpoint, ownPaths, requireFree } from './ownRoutes.ts'
-import { type Endpoint, type Match, type Router, viewAt } from './router.ts'
+import { type Match, type Router, requireSeen, viewAt } from './router.ts'
 import { shortenHeaders } from './shortenHeaders.ts'
 import { chunked, streamBody } from './streamBody.ts'
 import { pathOf, readTarget, type Target } from './target.ts'
@@ -157,12 +156,7 @@ function listedBy({ request: { method }, location }: Call): readonly Entity[] {
 function answerByRights(parts: Parts, router: Router, call: Call, rights: GrantedRights | null): Promise<Reply> | Reply {
   const { request, server, target, location, principal } = call
   const { method } = request
-  const isSeen = (endpoint: Endpoint) => isKnownTo(rights, endpoint)
-  if (!location || !isSeen(location.endpoint)) {
-    const [first = ''] = target.path.slice(1).split('/')
-    throw new ApiError('NotFound', `There is nothing at this path.${suggest(first, router.names(isSeen))}`)
-  }
-  const { endpoint, id } = location
+  const { endpoint, id } = requireSeen(router, location, target.path, rights)
   if (method === 'OPTIONS') return respondEmpty({ Allow: endpoint.allow })
   const handler = endpoint.methods[method === 'HEAD' ? 'GET' : method]
   if (!handler) {
@@ -185,12 +179,6 @@ function answerByRights(parts: Parts, router: Router, call: Call, rights: Grante
     charged: call,
     answerInner: (inner) => answerInner(parts, router, call, inner),
   })
-}
-
-/** Returns whether a client with these rights may know of an endpoint: of a named view only if it may read it. D105 */
-function isKnownTo(rights: GrantedRights | null, endpoint: Endpoint): boolean {
-  const view = viewAt(endpoint)
-  return view === null || (rights !== null && rights.accessTo(view).read !== null)
 }
 
 /** Answers a request that a route of APP_FILE sends by `ask`: with the key of its client, and without another charge. */

@@ -1,5 +1,8 @@
 // The router: finds the endpoint of a path, in any case and with or without a slash at its end.
+import { ApiError } from '../errors.ts'
+import type { GrantedRights } from '../model/access.ts'
 import { type Collection, isNamedView, type NamedView } from '../model/namedView.ts'
+import { suggest } from '../model/nearest.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import type { Reply } from '../respond/reply.ts'
 
@@ -107,6 +110,22 @@ export class Router {
 /** Returns the named view whose path an endpoint is; null for other paths. */
 export function viewAt({ entity }: Endpoint): NamedView | null {
   return entity !== null && isNamedView(entity) ? entity : null
+}
+
+/**
+ * Returns the location at a path if a client with these rights may know of it: of a named view only if it may read it. D105
+ * `rights`: null without a key. @throws ApiError NotFound; Forbidden to a person without any right, who learns of no path
+ */
+export function requireSeen(router: Router, location: Location | null, path: string, rights: GrantedRights | null): Location {
+  const isSeen = (endpoint: Endpoint) => {
+    const view = viewAt(endpoint)
+    return view === null || (rights !== null && rights.accessTo(view).read !== null)
+  }
+  if (location && isSeen(location.endpoint)) return location
+  const refusal = rights?.refusalOfAll ?? null
+  if (refusal !== null) throw new ApiError('Forbidden', refusal)
+  const [first = ''] = path.slice(1).split('/')
+  throw new ApiError('NotFound', `There is nothing at this path.${suggest(first, router.names(isSeen))}`)
 }
 
 function routesOf(path: string, endpoint: Endpoint): Route[] {

@@ -87,6 +87,8 @@ export interface GrantedRights {
   readonly rights: readonly Right[]
   /** Why the rights do not fit the entities any more, so that the key has none; null: they do. */
   readonly fault: string | null
+  /** Message of 403 at any path, for a person who has no right at all and learns of no path; null: for others, and for keys. */
+  readonly refusalOfAll: string | null
   /** Message of 403 for a verb that the key has no right to. */
   refusal(collection: Collection, verb: Verb): string
 }

@@ -148,7 +148,8 @@ export class ChangeFeed {
   private viewsFor(rights: GrantedRights, { entities }: ChangesQuery): readonly View[] {
     if (entities !== null) return entities.map((entity) => requireFed(requireRight(rights, entity, 'read').read as View))
     const readable = this.parts.entities.flatMap((entity) => rights.accessTo(entity).read ?? [])
-    if (readable.length === 0) throw new ApiError('Forbidden', 'The key does not have the right to read any entity.')
+    if (readable.length === 0)
+      throw new ApiError('Forbidden', rights.refusalOfAll ?? 'The key does not have the right to read any entity.')
     const views = readable.filter(isFed)
     if (views.length > 0) return views
     throw new ApiError('Forbidden', 'The key may not read changes, because each of its rights to read has filters.')

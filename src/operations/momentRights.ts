@@ -35,6 +35,10 @@ export class MomentRights implements GrantedRights {
     return this.granted.fault
   }
 
+  get refusalOfAll(): string | null {
+    return this.granted.refusalOfAll
+  }
+
   accessTo(collection: Collection): Access {
     return this.granted.accessTo(collection)
   }

@@ -73,6 +73,7 @@ export class RightsReader {
 /** Rights to whole entities, as `Companies:read,*:write`. `*:read` is the right to read named views, too. */
 class WholeRights implements GrantedRights {
   readonly fault = null
+  readonly refusalOfAll = null
   readonly text: string
   readonly signedText: string
   private made: readonly Right[] | null = null
@@ -124,6 +125,7 @@ class MissingBlock implements GrantedRights {
   readonly text = ''
   readonly signedText = ''
   readonly rights = []
+  readonly refusalOfAll = null
   readonly fault: string
 
   constructor(role: string, hasFile: boolean) {
@@ -154,6 +156,7 @@ function wholeRight(entity: Collection, verb: Verb): Right {
 
 /** Rights to some rows and properties. A key has one at most for each verb and collection, a person may have several. */
 export class NarrowRights implements GrantedRights {
+  readonly refusalOfAll = null
   readonly signedText: string
   private readonly accesses = new Map<string, Access>()
   private readonly views = new ReadViews((collection) => uniteReads(this.find(collection, 'read')))

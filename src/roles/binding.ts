@@ -18,7 +18,11 @@ interface Values {
 
 /** Why a variable has no value, or none that a property can have: then the right does not exist. */
 export class Missing {
-  constructor(readonly reason: string) {}
+  /** `told`: the same for the person herself, if it is her own claim; it names nothing of the roles file but that. */
+  constructor(
+    readonly reason: string,
+    readonly told: string | null = null,
+  ) {}
 }
 
 /** Maximum values of a list. */
@@ -50,18 +54,26 @@ function bindFilter(filter: OpenFilter, bindings: Bindings): Filter | Missing {
   const found = valuesOf(variable, property.kind, bindings)
   if (found instanceof Missing) return found
   if (found.isList && !operator.isAny)
-    return new Missing(`{${variable.name}} is a list, and a list stands behind ${property.name}[] alone`)
+    return unusable(variable, `{${variable.name}} is a list, and a list stands behind ${property.name}[] alone`)
   const operands: string[] = []
   for (const value of found.values) {
     const operand = operandOf(value, property.kind)
     // Of accents alone, which do not count, nothing is left to search.
     if (operand === null || (operator.folded && foldText(operand) === ''))
-      return new Missing(`{${variable.name}} is no value of ${property.name}, which must be ${property.kind.allowed}`)
+      return unusable(variable, `{${variable.name}} is no value of ${property.name}, which must be ${property.kind.allowed}`)
     operands.push(operand)
   }
   if (operator.isAny) return anyFilter(property, operator, operands)
   const value = operands[0] as string
   return chain ? { property, operator, value, chain } : { property, operator, value }
+}
+
+function unusable({ kind, name }: Variable, reason: string): Missing {
+  return new Missing(reason, kind === 'claim' ? unusableClaim(name) : null)
+}
+
+function unusableClaim(name: string): string {
+  return `the claim ${name} of your token has no value that could be used`
 }
 
 /** Returns whether a claim or a property of the own row has a value: it is the whole text, or an element of the list. */
@@ -93,15 +105,18 @@ function single(value: Scalar): Values {
 /** Returns the values of a claim. A list has texts, numbers or booleans, and none of them is empty. */
 function claimValues(name: string, { claims, isEmailVerified }: Bindings): Values | Missing {
   const value = claimOf(claims, name)
-  if (value === undefined || value === null) return new Missing(`the token has no claim ${name}`)
-  if (name === 'email' && !isEmailVerified) return new Missing('the claim email is not verified')
+  if (value === undefined || value === null)
+    return new Missing(`the token has no claim ${name}`, `your token has no claim ${name}`)
+  if (name === 'email' && !isEmailVerified)
+    return new Missing('the claim email is not verified', 'your e-mail address is not verified')
   const isList = Array.isArray(value)
   const values: readonly unknown[] = isList ? value : [value]
-  if (values.length === 0) return new Missing(`the claim ${name} is an empty list`)
-  if (values.length > LIST_LENGTH_MAX) return new Missing(`the claim ${name} has more than ${LIST_LENGTH_MAX} values`)
-  if (values.includes('')) return new Missing(`the claim ${name} ${isList ? 'has an empty text' : 'is an empty text'}`)
-  if (!values.every(isScalar))
-    return new Missing(`the claim ${name} is neither a text, a number nor true or false, nor a list of these`)
+  const faulty = (fault: string, told = unusableClaim(name)) => new Missing(`the claim ${name} ${fault}`, told)
+  if (values.length === 0 || value === '')
+    return faulty(`is an empty ${isList ? 'list' : 'text'}`, `the claim ${name} of your token is empty`)
+  if (values.length > LIST_LENGTH_MAX) return faulty(`has more than ${LIST_LENGTH_MAX} values`)
+  if (values.includes('')) return faulty('has an empty text')
+  if (!values.every(isScalar)) return faulty('is neither a text, a number nor true or false, nor a list of these')
   return { values, isList }
 }
 

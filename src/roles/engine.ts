@@ -52,15 +52,14 @@ export class Engine {
   private readonly known = new WeakMap<Claims, Known>()
   private readonly kept = new LruCache<PersonRights>(KEPT_BYTES_MAX, (_, text) => BYTES_OF_PERSON + 6 * text.length)
   private readonly shared = new LruCache<Right>(2 * SHARED_MAX, () => 1)
-  private readonly unknown: PersonRights
+  /** Rights of persons without a row, by the reason: none. A file has few reasons. */
+  private readonly unknown = new Map<string, PersonRights>()
 
   constructor(
     private readonly file: RolesFile,
     private readonly collections: Collections,
   ) {
     this.needs = new Needs(file)
-    const remark = file.me ? ` ${reasonOfUnknown(file)}` : ''
-    this.unknown = new PersonRights([], collections, this.share, remark)
   }
 
   rightsOf(claims: Claims, questions: RowQuestions, isEmailVerified: boolean): GrantedRights | Promise<GrantedRights> {
@@ -77,7 +76,7 @@ export class Engine {
     const row = await this.findRow(known, questions)
     if (row === 'none') {
       const reason = known.finder instanceof Missing ? known.finder.reason : reasonOfUnknown(this.file)
-      return { own: null, reason, roles: [], rights: this.unknown }
+      return { own: null, reason, roles: [], rights: this.ofUnknown(known) }
     }
     const person = this.personOf(known, claims, row)
     const answers = await Promise.all(answersOf(person, questions))
@@ -114,8 +113,15 @@ export class Engine {
     return row instanceof Promise ? row.then((one) => one ?? 'none') : (row ?? 'none')
   }
 
+  /** Returns the rights of a person without a row: none. They say what is wrong with her claim, if that is why. */
+  private ofUnknown({ finder }: Known): PersonRights {
+    const told = finder instanceof Missing ? finder.told : null
+    const reason = told ?? reasonOfUnknown(this.file)
+    return this.unknown.getOrInsertComputed(reason, () => new PersonRights([], this.collections, this.share, reason))
+  }
+
   private ofRow(known: Known, claims: Claims, row: Row | null | 'none', questions: RowQuestions) {
-    if (row === 'none') return this.unknown
+    if (row === 'none') return this.ofUnknown(known)
     const person = this.personOf(known, claims, row)
     const answers = answersOf(person, questions)
     return answers.some((answer) => answer instanceof Promise)
@@ -166,5 +172,5 @@ function answersOf({ questions }: Person, rows: RowQuestions): (boolean | Promis
 }
 
 function reasonOfUnknown({ me }: RolesFile): string {
-  return `No row of ${me?.entity.plural} is yours by the roles file, or several are.`
+  return `no row of ${me?.entity.plural} is yours by the roles file, or several are`
 }

@@ -14,22 +14,24 @@ export class PersonRights implements GrantedRights {
   readonly fault = null
   readonly text: string
   readonly signedText: string
+  readonly refusalOfAll: string | null
   private readonly accesses = new Map<string, Access>()
   private readonly reads = new Map<string, Right | undefined>()
   private readonly views = new ReadViews((collection) => this.readOf(collection))
 
   /**
    * `rights`: bound, in the order of the file, each text once. `share` returns the same right for the same text, so that persons
-   * share its view. `remark`: the end of messages of 403.
+   * share its view. `reason`: why there are none, if there are none.
    */
   constructor(
     readonly rights: readonly Right[],
     private readonly collections: Collections,
     private readonly share: (right: Right) => Right,
-    private readonly remark = '',
+    reason = 'no role gives you one',
   ) {
     this.text = rights.map(({ text }) => text).join('\n')
     this.signedText = rights.map(signedTextOf).join('\n')
+    this.refusalOfAll = rights.length === 0 ? `You have no rights: ${reason}.` : null
   }
 
   accessTo(collection: Collection): Access {
@@ -42,7 +44,7 @@ export class PersonRights implements GrantedRights {
   }
 
   refusal({ plural }: Collection, verb: Verb): string {
-    return `Your roles give no right to ${verb} ${plural}.${this.remark}`
+    return this.refusalOfAll ?? `Your roles give no right to ${verb} ${plural}.`
   }
 
   private readonly find = ({ name }: Collection, verb: Verb): readonly Right[] =>

@@ -4,7 +4,7 @@ import type { Claims } from '../../src/model/token.ts'
 import { PlainIssuer } from '../support/plainIssuer.ts'
 import { ROLES_FILE } from '../support/rolesFile.ts'
 import type { Answer } from '../support/server.ts'
-import { useServer } from '../support/start.ts'
+import { startServer, useServer } from '../support/start.ts'
 
 const issuer = new PlainIssuer()
 const ROLES = `${ROLES_FILE}
@@ -102,10 +102,39 @@ describe.each([
   ])('whose token has %s has no rights', async (_what, claims) => {
     for (const path of ['/Employees', '/Absences', `/Employees/${EVE}`, '/Companies'])
       expect([path, await idsFor({ groups: ['hr'], kind: 'others', x: 'y', ...claims }, path)]).toEqual([path, 403])
-    // Whoever may not read a view does not learn that it exists.
-    expect(await idsFor(claims, '/Directory')).toBe(404)
     expect((await send(claims, 'POST', '/Absences', {})).status).toBe(403)
     expect(await send(claims, 'GET', '/Rights')).toMatchObject({ status: 200, body: [] })
+  })
+
+  const UNKNOWN = 'no row of Employees is yours by the roles file, or several are'
+  const UNUSABLE = 'the claim email of your token has no value that could be used'
+  test.each<[why: string, Claims]>([
+    [UNKNOWN, as('nobody')],
+    ['your e-mail address is not verified', as('ann', { email_verified: false })],
+    ['your e-mail address is not verified', as('ann', { email_verified: 'true' })],
+    ['your token has no claim email', {}],
+    ['your token has no claim email', { email: null }],
+    ['the claim email of your token is empty', { email: '' }],
+    ['the claim email of your token is empty', { email: [] }],
+    [UNUSABLE, { email: ['ann@example.com'] }],
+    [UNUSABLE, { email: { name: 'ann@example.com' } }],
+    [UNUSABLE, { email: 7 }],
+  ])('a person without any right is told at each path alike that %s, and not which paths there are: %j', async (why, claims) => {
+    for (const method of ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS'])
+      for (const path of ['/Directory', '/directory/1', '/Directory/Summary', '/Nothing', '/Absencs', '/Nothing/1/2']) {
+        const { status, body, headers } = await send(claims, method, path)
+        expect([method, path, status, headers.get('allow')]).toEqual([method, path, 403, null])
+        if (method !== 'HEAD') expect([path, body.Error.Message]).toEqual([path, `You have no rights: ${why}.`])
+      }
+    for (const path of ['/Absences', '/Absences/1', '/Employees?x=y', '/Changes', '/Changes?entity=Absences'])
+      expect([path, (await send(claims, 'GET', path)).body.Error?.Message]).toEqual([path, `You have no rights: ${why}.`])
+    for (const path of ['/Rights', '/', '/docs', '/livez'])
+      expect([path, (await send(claims, 'GET', path)).status]).toEqual([path, 200])
+  })
+
+  test('a person who has rights is told by 404 that nothing is at a path', async () => {
+    expect((await send(as('ann'), 'GET', '/Nothing')).body.Error.Message).toBe('There is nothing at this path.')
+    expect(await idsFor(as('ann'), '/Directory/99')).toBe(404)
   })
 
   test.each<[kind: string, x: unknown, outcome: number[] | 403]>([
@@ -142,4 +171,16 @@ describe.each([
   ])('a claim is a value: of the role %s with %j', async (kind, x, outcome) => {
     expect(await idsFor(as('ann', { kind, x }), '/Companies')).toEqual(outcome)
   })
+})
+
+test('a person with a row whom no role gives a right is told so at each path', async () => {
+  const roles =
+    'me Employees?WorkEmail={email}\nview Team Employees\nrole hr when {groups} has hr\n  read Team\nrole all\n  read Companies?Name={x}\n'
+  const server = await startServer({ environment: { ...issuer.settings }, roles })
+  await server.sql`insert into employee (known_as, work_email) values ('Ann', 'ann@example.com')`
+  const authorization = `Bearer ${issuer.token({ email: 'ann@example.com', email_verified: true })}`
+  for (const path of ['/Team', '/Nothing', '/Companies', '/Changes']) {
+    const { status, body } = await server.send('GET', path, undefined, { authorization })
+    expect([path, status, body.Error.Message]).toEqual([path, 403, 'You have no rights: no role gives you one.'])
+  }
 })

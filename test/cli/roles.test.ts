@@ -145,7 +145,7 @@ role b when {groups} has b
       'right: read Team?Department=IT\nfilters: Department=IT\nproperties: Id, KnownAs\ntotal: 2\n{"id":1,"knownAs":"Ann"}\n{"id":2,"knownAs":"Bob"}\n',
     )
     expect((await roles(file, 'try', ...ann, '/Team')).stdout).toEndWith(
-      'not b: the token has no claim groups\nanswer: 403 Forbidden: Your roles give no right to read Team.\n',
+      'not b: the token has no claim groups\nanswer: 404 NotFound: There is nothing at this path.\n',
     )
   })
 
@@ -167,11 +167,11 @@ role b when {groups} has b
   })
 
   test('says that nobody is found, also beside rows whose address is empty', async () => {
-    const refused = 'No row of Employees is yours by the roles file, or several are.'
-    const { stdout } = await roles(EXAMPLE, 'try', '--as', 'nobody@example.com', '/Absences')
-    expect(stdout).toBe(
-      `no role applies: ${refused}\nanswer: 403 Forbidden: Your roles give no right to read Absences. ${refused}\n`,
-    )
+    const refused = 'no row of Employees is yours by the roles file, or several are'
+    for (const path of ['/Absences', '/Directory', '/Absnces']) {
+      const { stdout } = await roles(EXAMPLE, 'try', '--as', 'nobody@example.com', path)
+      expect(stdout).toBe(`no role applies: ${refused}\nanswer: 403 Forbidden: You have no rights: ${refused}.\n`)
+    }
     const empty = await roles(EXAMPLE, 'try', '--as', '', '/Absences')
     expect(empty.stdout).toStartWith('no role applies: the claim email is an empty text\nanswer: 403')
     const none = await roles(EXAMPLE, 'try', '--claim', 'groups=["hr"]', '/Absences')
@@ -190,7 +190,7 @@ role b when {groups} has b
     [['--claim', 'groups', '/Absences'], 2, '"groups" is no claim: write name=value, as groups=hr.'],
     [['--claim', 'groups=[hr]', '/Absences'], 2, 'The value of groups begins like JSON, and is none.'],
     [['--as', 'a@b.c', 'PATCH /Absences/1'], 1, 'PATCH may change rows'],
-    [['--as', 'a@b.c', '/Absencs'], 1, 'there is nothing at /Absencs that rights decide about. Did you mean absences?'],
+    [['--as', 'a@b.c', '/docs'], 1, 'there is nothing at /docs that rights decide about.'],
   ])('%j is refused', async (words, code, message) => {
     expect(await roles(EXAMPLE, 'try', ...words)).toEqual({ code, stdout: '', stderr: expect.stringContaining(message) })
   })

@@ -130,21 +130,23 @@ describe('the own row', () => {
   test('is found by the claim of "me"', async () =>
     expect(await textsOf(text, { email: 'ann@example.com' })).toEqual(['read Employees?Id=7']))
 
-  test.each<[string, Claims, boolean]>([
-    ['an address that nobody has', { email: 'bob@example.com' }, true],
-    ['an address in another case', { email: 'Ann@example.com' }, true],
-    ['an empty address, beside a row whose address is empty', { email: '' }, true],
-    ['no address, beside a row whose address is empty', {}, true],
-    ['an address that is not verified', { email: 'ann@example.com' }, false],
-    ['an operator', { email: '!=x' }, true],
-    ['a list', { email: ['ann@example.com'] }, true],
-    ['an object', { email: { '=': 'ann@example.com' } }, true],
-  ])('is not found by %s: there are no rights', async (_name, claims, isEmailVerified) => {
-    const rights = await rightsOf(text, claims, { isEmailVerified })
+  const UNKNOWN = 'no row of Employees is yours by the roles file, or several are'
+  const UNUSABLE = 'the claim email of your token has no value that could be used'
+  const NOT_VERIFIED = 'your e-mail address is not verified'
+  test.each<[string, Claims, string]>([
+    ['an address that nobody has', { email: 'bob@example.com' }, UNKNOWN],
+    ['an address in another case', { email: 'Ann@example.com' }, UNKNOWN],
+    ['an empty address, beside a row whose address is empty', { email: '' }, 'the claim email of your token is empty'],
+    ['no address, beside a row whose address is empty', {}, 'your token has no claim email'],
+    ['an address that is not verified', { email: 'ann@example.com' }, NOT_VERIFIED],
+    ['an operator', { email: '!=x' }, UNKNOWN],
+    ['a list', { email: ['ann@example.com'] }, UNUSABLE],
+    ['an object', { email: { '=': 'ann@example.com' } }, UNUSABLE],
+  ])('is not found by %s: there are no rights, and every refusal says why', async (_name, claims, why) => {
+    const rights = await rightsOf(text, claims, { isEmailVerified: why !== NOT_VERIFIED })
     expect(rights.text).toBe('')
-    expect(rights.refusal(entityNamed('Absences'), 'read')).toBe(
-      'Your roles give no right to read Absences. No row of Employees is yours by the roles file, or several are.',
-    )
+    expect(rights.refusalOfAll).toBe(`You have no rights: ${why}.`)
+    expect(rights.refusal(entityNamed('Absences'), 'read')).toBe(`You have no rights: ${why}.`)
   })
 
   test('that is not the only one gives no rights, not even those of a claim', async () => {
