@@ -85,13 +85,14 @@ export class IssuerKeys {
 
   private take(published: Published): void {
     const text = JSON.stringify(published)
-    this.readMs = monotonicMs()
-    this.isLastGood = true
     if (text !== this.published) {
-      this.published = text
+      // Throws for what is no set of keys: then nothing of it is noted, or the next reading would take it for known.
       this.keys = { find: createLocalJWKSet(published.keys), algorithms: published.algorithms }
+      this.published = text
       this.options.onChange()
     }
+    this.readMs = monotonicMs()
+    this.isLastGood = true
     if (this.isOutageReported) this.options.onOutage(null)
     this.isOutageReported = false
   }

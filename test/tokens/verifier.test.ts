@@ -247,6 +247,32 @@ describe('D98: the keys of the issuer', () => {
     expect(outages).toEqual([expect.stringContaining('cannot be read'), null])
   })
 
+  test.each([[[null]], [['text']], [[[]]]])(
+    'stay while the issuer publishes %j in their place, however often it is asked',
+    async (keys) => {
+      const issuer = startPlainIssuer()
+      const { verifier, outages } = startVerifier(issuer, 20)
+      const token = issuer.token()
+      expect(outcomeOf(await verifier.verify(token))).toBe('ann')
+      issuer.onKeys = () => Response.json({ keys })
+      const before = askedFor(issuer, '/keys')
+      const unknown = issuer.token({}, {}, makeSigningKey())
+      while (askedFor(issuer, '/keys') < before + 4) {
+        expect(outcomeOf(await verifier.verify(unknown))).toMatch(/^undecided: |does not publish/)
+        await Bun.sleep(10)
+      }
+      expect(outcomeOf(await verifier.verify(unknown))).toMatch(/^undecided: /)
+      expect(outcomeOf(await verifier.verify(token))).toBe('ann')
+      // One outage, which is not over.
+      expect(outages).toEqual([expect.stringContaining('malformed')])
+      issuer.onKeys = null
+      issuer.rotateKeys()
+      const renewed = issuer.token({ sub: 'ben' })
+      while (outcomeOf(await verifier.verify(renewed)) !== 'ben') await Bun.sleep(5)
+      expect(outages).toEqual([expect.any(String), null])
+    },
+  )
+
   test('that cannot be read are asked for once in a while, however many tokens come', async () => {
     const issuer = startPlainIssuer()
     issuer.onDiscovery = () => new Response('no', { status: 500 })
