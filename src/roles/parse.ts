@@ -20,7 +20,7 @@ const ME_ONLY_CLAIMS = 'this line finds the row of {me}, by claims.'
 const NO_ME = 'the file has no line such as me Employees?WorkEmail={email}'
 const NO_PERSON = 'a key is no person.'
 /** Matches `{groups} has hr`. */
-const HAS = /^\{([^{}%+&#\s]{1,100})\}\s+has\s+(.+)$/
+const HAS = /^\{([^{}%+&#\s]{1,100})\}\s+has\s+(.+)$/s
 
 /** Parses and checks a roles file. @throws RolesError that has all faults */
 export function parseFile(text: string, entities: readonly Entity[]): RolesFile {

@@ -40,10 +40,10 @@ const ROLE_RIGHTS_MAX = 500
 const KEY_RIGHTS_MAX = 100
 
 const KEYWORDS = ['me', 'view', 'role', 'key']
-/** Matches a comment, at the start or behind a space: `#` within a value belongs to it. */
-const COMMENT = /(?:^|\s)#.*$/
+/** Matches a comment, at the start or behind a space: `#` within a value belongs to it. `s`: a line may hold U+2028. */
+const COMMENT = /(?:^|\s)#.*$/s
 const NAME = /^[A-Za-z][\w-]{0,49}$/
-const ROLE = /^(\S+)(?:\s+when\s+(.+))?$/
+const ROLE = /^(\S+)(?:\s+when\s+(.+))?$/s
 
 /** Splits a roles file into its statements. Notes the lines that are none. */
 export function readStatements(text: string, faults: FaultList): Statements {
@@ -67,7 +67,7 @@ export function readStatements(text: string, faults: FaultList): Statements {
 
 /** Reads a line that begins a statement. Returns the list of the rights below it; null: none stand below it. */
 function readStatement(statements: Statements, { number, text }: Line, faults: FaultList): Line[] | null {
-  const [, keyword = '', rest = ''] = /^(\S+)\s*(.*)$/.exec(text) as RegExpExecArray
+  const [, keyword = '', rest = ''] = /^(\S+)\s*(.*)$/s.exec(text) as RegExpExecArray
   if (keyword === 'role' || keyword === 'key') {
     const block = readBlock(keyword, { number, text: rest }, faults)
     const blocks = keyword === 'role' ? statements.roles : statements.keys
@@ -79,7 +79,7 @@ function readStatement(statements: Statements, { number, text }: Line, faults: F
   }
   if (keyword === 'me') statements.me.push({ number, text: rest })
   else if (keyword === 'view') {
-    const [, name = '', address = ''] = /^(\S*)\s*(.*)$/.exec(rest) as RegExpExecArray
+    const [, name = '', address = ''] = /^(\S*)\s*(.*)$/s.exec(rest) as RegExpExecArray
     statements.views.push({ number, name, text: address })
   } else faults.add(number, faultOfKeyword(keyword))
   return null
