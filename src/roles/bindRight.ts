@@ -3,6 +3,7 @@ import type { Right } from '../model/access.ts'
 import type { Filter } from '../model/query.ts'
 import { isPreset } from '../rights/accesses.ts'
 import { presetFault } from '../rights/checks.ts'
+import { contradictionOf } from '../rights/contradictions.ts'
 import { isOpen } from '../rights/openFilter.ts'
 import { printRight } from '../rights/print.ts'
 import { type Bindings, bindFilters, Missing } from './binding.ts'
@@ -16,15 +17,8 @@ export function bindRight(right: Right, bindings: Bindings): Right | Missing {
   if (filters instanceof Missing) return filters
   const becomes = right.becomes && bindFilters(right.becomes, bindings)
   if (becomes instanceof Missing) return becomes
-  // What the right sets must be a value that can be stored.
-  const fault =
-    verb === 'create'
-      ? filters
-          .filter(isPreset)
-          .map(presetFault)
-          .find((one) => one !== null)
-      : null
-  if (fault) return new Missing(fault)
+  const fault = verb === 'create' ? faultOfPresets(filters.filter(isPreset)) : null
+  if (fault !== null) return new Missing(fault)
   const bound = { verb, entity, filters, properties, becomes }
   const made = { ...bound, text: printRight(bound) }
   if (!open.some(isTime)) return made
@@ -34,6 +28,11 @@ export function bindRight(right: Right, bindings: Bindings): Right | Missing {
     becomes: becomes && withTimesOpen(right.becomes ?? [], becomes),
   }
   return { ...made, signedText: printRight(signed) }
+}
+
+/** Says why a right cannot set these values: one cannot be stored, or a property would need two; null if it can. */
+function faultOfPresets(presets: readonly Filter[]): string | null {
+  return presets.map(presetFault).find((fault) => fault !== null) ?? contradictionOf(presets)
 }
 
 /** Returns the bound filters, except those by `{today}` and `{now}`, which stay open. */

@@ -103,6 +103,17 @@ describe('a value of a claim', () => {
   })
 })
 
+describe('two values for one property of a new row', () => {
+  const file = 'me Employees?WorkEmail={email}\nrole a\n  create Absences?EmployeeId={me.Id}&EmployeeId={x}&fields=Reason'
+  test.each<[x: unknown, texts: string[]]>([
+    [8, []],
+    ['7', ['create Absences?EmployeeId=7&EmployeeId=7&fields=Reason']],
+    [undefined, []],
+  ])('give no right to create it unless they are equal: 7 and %j', async (x, texts) =>
+    expect(await textsOf(file, { email: ANN.WorkEmail, x })).toEqual(texts),
+  )
+})
+
 describe('the claim that a variable names', () => {
   test.each<[name: string, claims: Claims, value: string | null]>([
     ['a.b', { 'a.b': 'one', a: { b: 'two' } }, 'one'],
