@@ -16,8 +16,11 @@ import { ANY_TIME, type RequestTime, requestTime } from './requestTime.ts'
 const KEPT_BYTES_MAX = 192 * 2 ** 20
 /** Estimate of the views, accesses and guards of a person, in bytes. */
 const BYTES_OF_PERSON = 12_000
-/** Maximum bound rights that persons share. */
-const SHARED_MAX = 40_000
+/** Maximum memory of the bound rights that persons share, in bytes; as above. */
+const SHARED_BYTES_MAX = 128 * 2 ** 20
+/** Estimate of a bound right without its values, in bytes, and for each character of its text: a list may have 1,000 values. */
+const BYTES_OF_RIGHT = 1_500
+const BYTES_OF_CHARACTER = 10
 
 /** A person as far as she is known from her token. */
 interface Known {
@@ -51,7 +54,7 @@ export class Engine {
   private readonly needs: Needs
   private readonly known = new WeakMap<Claims, Known>()
   private readonly kept = new LruCache<PersonRights>(KEPT_BYTES_MAX, (_, text) => BYTES_OF_PERSON + 6 * text.length)
-  private readonly shared = new LruCache<Right>(2 * SHARED_MAX, () => 1)
+  private readonly shared = new LruCache<Right>(SHARED_BYTES_MAX, (_, text) => BYTES_OF_RIGHT + BYTES_OF_CHARACTER * text.length)
   /** Rights of persons without a row, by the reason: none. A file has few reasons. */
   private readonly unknown = new Map<string, PersonRights>()
 

@@ -1,6 +1,6 @@
 // Claims are values, never operators, and a claim without a usable value gives no right. D100
 import { describe, expect, setSystemTime, test } from 'bun:test'
-import type { GrantedRights } from '../../src/model/access.ts'
+import type { GrantedRights, Right } from '../../src/model/access.ts'
 import type { Filter } from '../../src/model/query.ts'
 import { type Claims, parseRoles } from '../../src/roles/roles.ts'
 import { entities } from '../support/entities.ts'
@@ -329,6 +329,18 @@ describe('rights of several roles', () => {
     )
     expect(two).toBe(one as never)
     expect(other).not.toBe(one as never)
+  })
+
+  test('are kept by their size: those of 3,000 persons in 150 groups each are not all kept', async () => {
+    const roles = parseRoles('role a\n  read Companies?Name[]={groups}\n', entities)
+    const groupsOf = (person: number) => Array.from({ length: 150 }, (_, place) => `${person}-${place}-`.padEnd(36, 'x'))
+    const rightOf = async (person: number) =>
+      (await roles.rightsOf({ groups: groupsOf(person) }, rowsOf(), true)).rights[0] as Right
+    const first = await rightOf(0)
+    expect(await rightOf(0)).toBe(first)
+    for (let person = 1; person < 3_000; person++) await rightOf(person)
+    expect((await rightOf(0)).text).toBe(first.text)
+    expect(await rightOf(0)).not.toBe(first)
   })
 
   test('share the views of rights that they have in common', async () => {
