@@ -39,10 +39,7 @@ async function takeExplore(url: string, key: string): Promise<void> {
   await page.getByRole('heading', { name: 'Absences' }).waitFor()
   await page.goto(url + SUMMARY)
   await page.locator('.chart').waitFor()
-  await page
-    .getByText(/\d of \d/)
-    .first()
-    .waitFor()
+  await page.locator('h1 + .count', { hasText: /\d of \d/ }).waitFor()
   await take('explore', page)
 }
 
