@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { ColumnTable } from '../../src/columns/columnTable.ts'
+import type { Grouping } from '../../src/columns/grouping.ts'
 import type { FoundPage } from '../../src/columns/listSearch.ts'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
@@ -7,6 +8,7 @@ import { type Filter, order } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { wholeView } from '../../src/model/view.ts'
 import { parseList } from '../../src/parse/list.ts'
+import { parseSummary } from '../../src/parse/summary.ts'
 import { codeUnitTexts } from '../support/codeUnitOrder.ts'
 import { faultsOf, heldBy } from '../support/columnInvariants.ts'
 import { findList, ListComparison } from '../support/columnLists.ts'
@@ -190,5 +192,31 @@ describe('of a few rows', () => {
     const columns = readings(LEVEL, ['1'])
     expect(() => columns.put(['9007199254740993', null, 't', null, null, null])).toThrow('the id 9007199254740993 is greater')
     expect([columns.rows, faultsOf(columns)]).toEqual([1, []])
+  })
+})
+
+describe('a summary that is computed in steps', () => {
+  const ROWS = 40_000
+  const amountOf = (id: number, amount: string) => [String(id), null, 't', null, amount, null] as Row
+
+  test.each([
+    ['change', (columns: ColumnTable, id: number) => columns.put(amountOf(id, '3.00000000'))],
+    [
+      'are removed and others take their places',
+      (columns: ColumnTable, id: number) => {
+        columns.remove(String(id))
+        columns.put(amountOf(ROWS + id, '3.00000000'))
+      },
+    ],
+  ])('D70: has the rows of the moment at which it began, though rows %s between the steps', (_, change) => {
+    const columns = new RandomTable(reading, new Random(SEED), 0).load(undefined, true, ROWS)
+    for (let id = 1; id <= ROWS; id++) columns.put(amountOf(id, '2.00000000'))
+    const grouping = columns.group(parseSummary(wholeView(reading), 'sum=Amount', 'json')) as Grouping
+    const steps = grouping.steps()
+    expect(steps.next().done).toBe(false)
+    // Some were taken by the first step, and others come in later ones.
+    for (const id of [1, 2, ROWS - 1, ROWS]) change(columns, id)
+    while (!steps.next().done);
+    expect(grouping.page(0, 1).next().value).toEqual([[String(ROWS), '80000.00000000']])
   })
 })
