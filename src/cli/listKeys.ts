@@ -10,6 +10,10 @@ import type { Roles } from '../roles/roles.ts'
 import { withKeys } from './openDatabase.ts'
 import { counted, formatTable, report } from './output.ts'
 
+/** Said of keys whose rights nobody can read from the files as they are. */
+const UNUSABLE =
+  'The roles file on disk cannot be used, as roster roles check explains. A running server goes on with the one that it has.'
+
 const HEADS = ['NAME', 'ID', 'RIGHTS', 'LIMITS', 'CREATED', 'LAST USED', 'STATE']
 
 export async function listKeys(config: Config, json: true | undefined): Promise<void> {
@@ -26,10 +30,16 @@ export async function listKeys(config: Config, json: true | undefined): Promise<
   const [head, ...lines] = formatTable([HEADS, ...cells]).match(/.*\n/g) as string[]
   const texts = listed.map((key, index) => {
     const fault = faults.get(key)
-    const below = [...(linesOf(key, roles) ?? []), ...(fault === undefined ? [] : [`None of them holds: ${fault}`])]
+    const below = [...(linesOf(key, roles) ?? []), ...(fault === undefined ? [] : [inWords(fault, key, roles)])]
     return [lines[index], ...below.map((line) => `  ${line}\n`)].join('')
   })
   return report(json, data, head + texts.join(''))
+}
+
+function inWords(fault: string, { role }: ListedKey, roles: Roles | null | Refused): string {
+  if (fault === UNUSABLE) return fault
+  // A running server may not have read the file since it was changed.
+  return `None of them holds${role !== null && roles !== null ? ', by the file on disk' : ''}: ${fault}`
 }
 
 /** Reads the roles file; null: there is none. A list of keys is needed most where something is faulty. */
@@ -47,10 +57,8 @@ function faultsOf(listed: readonly ListedKey[], entities: readonly Entity[], rol
   const inForce = listed.filter(({ state }) => state === 'active' || state === 'expiring')
   if (!(roles instanceof Refused))
     return new Map(findMisfits(inForce, entities, roles).map(({ key, fault }) => [key, fault] as const))
-  const reason = 'the roles file cannot be used: roster roles check says why.'
-  const { no = [], yes = [] } = Object.groupBy(inForce, ({ role }) => (role === null ? 'no' : 'yes'))
-  const misfits = findMisfits(no, entities, null).map(({ key, fault }) => [key, fault] as const)
-  return new Map([...misfits, ...yes.map((key) => [key, reason] as const)])
+  // A right that fits no entity may be one to a view of the file.
+  return new Map(findMisfits(inForce, entities, null).map(({ key }) => [key, UNUSABLE] as const))
 }
 
 /** Rights by row and property, one a line; null: the key has rights to whole entities. */

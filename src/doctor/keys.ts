@@ -10,10 +10,9 @@ import type { FoundRoles } from './roles.ts'
 export async function examineKeys(sql: postgres.Sql, entities: readonly Entity[], roles: FoundRoles): Promise<Finding[]> {
   const check = 'keys'
   const valid = await new KeyStore(sql).valid()
-  // Of a faulty roles file nobody knows which rights it would give.
-  const keys = roles === undefined ? valid.filter(({ role }) => role === null) : valid
-  if (keys.every(({ addresses, role }) => addresses === null && role === null)) return []
-  const misfits = findMisfits(keys, entities, roles ?? null).map(({ key: { name, id, role }, fault: reason }) => {
+  // Of a faulty roles file nobody knows which rights it would give, and which views it would have.
+  if (roles === undefined || valid.every(({ addresses, role }) => addresses === null && role === null)) return []
+  const misfits = findMisfits(valid, entities, roles).map(({ key: { name, id, role }, fault: reason }) => {
     const remedy =
       role === null ? 'Give it others by roster keys change' : 'Write the block, or give the key others by roster keys change'
     return fault(check, `"${name}" (${id}) has no rights: ${reason} ${remedy}`)

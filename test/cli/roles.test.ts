@@ -267,9 +267,8 @@ describe('keys that follow a block of the roles file', () => {
   test('have no rights if the block has gone: keys list and keys try say so', async () => {
     await keys(BLOCK, 'create', '--name', 'x', '--role', 'payroll')
     const gone = 'role hr\n  read Employees'
-    expect((await keys(gone, 'list')).stdout).toEndWith('  None of them holds: the roles file has no block "key payroll".\n')
-    expect((await keys(FAULTY, 'list')).stdout).toEndWith(
-      '  None of them holds: the roles file cannot be used: roster roles check says why.\n',
+    expect((await keys(gone, 'list')).stdout).toEndWith(
+      '  None of them holds, by the file on disk: the roles file has no block "key payroll".\n',
     )
     const without = await rosterHere(['keys', 'list'], { DATABASE_URL })
     expect(without.stdout).toContain(
@@ -280,6 +279,24 @@ describe('keys that follow a block of the roles file', () => {
       stdout: '',
       stderr: 'roster: the key has no rights: the roles file has no block "key payroll".\n',
     })
+  })
+
+  test('are listed without their rights while the file on disk is faulty, as are keys with a right to a view of it', async () => {
+    const views = `${BLOCK}view Team Employees?fields=Id,DisplayName\n`
+    await keys(views, 'create', '--name', 'x', '--role', 'payroll')
+    await keys(views, 'create', '--name', 'y', '--right', 'read Team')
+    await keys(views, 'create', '--name', 'z', '--right', 'read Companies')
+    const unusable =
+      'The roles file on disk cannot be used, as roster roles check explains. A running server goes on with the one that it has.'
+    const { stdout } = await keys(FAULTY, 'list')
+    expect(stdout.replace(/^([xyz]) .*/gm, '$1')).toEndWith(
+      `\nx\n  ${unusable}\ny\n  read Team\n  ${unusable}\nz\n  read Companies\n`,
+    )
+    expect(JSON.parse((await keys(FAULTY, 'list', '--json')).stdout).map(({ fault }: { fault: string }) => fault)).toEqual([
+      unusable,
+      unusable,
+      null,
+    ])
   })
 
   test.each<[string[], number, string]>([
