@@ -42,6 +42,14 @@ export function parseRight(text: string, collections: readonly Collection[], rea
   return parseText(text, 'a right', (trimmed, fail) => parseParts(trimmed, collections, { fail, readFilter }))
 }
 
+/** Checks the verb of a right whose collection is not known. @throws RightError */
+export function checkVerb(text: string): void {
+  parseText(text, 'a right', (trimmed, fail) => {
+    verbsOf(trimmed.replace(/\s.*$/s, ''), fail)
+    return []
+  })
+}
+
 /** How the parts of a right are read, and errors raised. */
 interface Reading {
   readonly fail: Fail

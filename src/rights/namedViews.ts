@@ -1,4 +1,5 @@
 // Parses named views: a name, and the address of a list of an entity, as `Directory Employees?EmploymentEnd=&fields=Id,Manager`.
+import type { Entity } from '../model/entity.ts'
 import { type Collection, isNamedView, type NamedView } from '../model/namedView.ts'
 import { NAME_ENDS, OWN_PATHS, RESERVED_TYPES } from '../model/names.ts'
 import { withProperties } from '../model/view.ts'
@@ -19,6 +20,12 @@ const FORM = 'a name and the address of a list, such as view Directory Employees
 export function parseNamedView(name: string, address: string, collections: readonly Collection[]): NamedView {
   const [view] = parseText(`view ${name} ${address}`, 'a view', (_, fail) => [parseView(name, address.trim(), collections, fail)])
   return view as NamedView
+}
+
+/** Stands for a view whose line has a fault, so that rights to it can be read: it shows all of its entity. */
+export function standInView(name: string, base: Entity): NamedView {
+  const shown = withProperties(base, new Set(base.properties))
+  return Object.freeze({ ...shown, name, plural: name, base, filters: [], text: '' })
 }
 
 function parseView(name: string, address: string, collections: readonly Collection[], fail: Fail): NamedView {

@@ -7,14 +7,18 @@ import { isOpen, type OpenFilter } from '../rights/openFilter.ts'
 import type { FaultList } from './faults.ts'
 import type { KeyBlock, PlacedRight, Role, RolesFile } from './file.ts'
 
-/** Checks a file whose lines have no fault by themselves. */
+/**
+ * Checks a file. If some of its lines have faults by themselves, only what is wrong between two others: what such a line would
+ * give may be what another one lacks.
+ */
 export function checkFile({ roles, keys }: RolesFile, entities: readonly Entity[], faults: FaultList): void {
+  const isWhole = faults.isEmpty
   checkFields(
     roles.flatMap(({ rights }) => rights),
     faults,
   )
-  for (const role of roles) checkRole(role, roles, entities, faults)
-  for (const key of keys) checkKey(key, entities, faults)
+  for (const role of isWhole ? roles : []) checkRole(role, roles, entities, faults)
+  for (const key of keys) checkKey(key, isWhole, entities, faults)
 }
 
 /**
@@ -69,11 +73,11 @@ function isBoundWith({ variable, property, operator }: OpenFilter, other: OpenFi
   return variable.name === other.variable.name && operator === other.operator && takesSame
 }
 
-function checkKey({ rights: placed }: KeyBlock, entities: readonly Entity[], faults: FaultList) {
+function checkKey({ rights: placed }: KeyBlock, isWhole: boolean, entities: readonly Entity[], faults: FaultList) {
   const rights = placed.map(({ right }) => right)
   for (const { right, line } of placed)
     faults.try(line, () => {
       checkSingle(right, rights)
-      checkRight(right, { possible: rights, certain: rights }, entities)
+      if (isWhole) checkRight(right, { possible: rights, certain: rights }, entities)
     })
 }

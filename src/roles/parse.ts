@@ -6,8 +6,8 @@ import { excerpt } from '../model/excerpt.ts'
 import { type Collection, isNamedView, type NamedView } from '../model/namedView.ts'
 import { equality } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
-import { parseRight } from '../rights/grammar.ts'
-import { parseNamedView } from '../rights/namedViews.ts'
+import { checkVerb, parseRight } from '../rights/grammar.ts'
+import { parseNamedView, standInView } from '../rights/namedViews.ts'
 import { isOpen } from '../rights/openFilter.ts'
 import { printAddress } from '../rights/print.ts'
 import { checkFile } from './checks.ts'
@@ -27,14 +27,17 @@ export function parseFile(text: string, entities: readonly Entity[]): RolesFile 
   const faults = new FaultList()
   const statements = readStatements(text, faults)
   const file = new Parser(statements, entities, faults).parse()
-  // What rights mean together is asked of rights that have no faults alone.
-  if (faults.isEmpty) checkFile(file, entities, faults)
+  checkFile(file, entities, faults)
   faults.throwIfAny()
   return file
 }
 
+type ViewLine = Statements['views'][number]
+
 class Parser {
   private readonly views: NamedView[] = []
+  /** They stand for views whose lines have faults. */
+  private readonly standIns = new Set<Collection>()
   private collections: readonly Collection[]
 
   constructor(
@@ -47,7 +50,7 @@ class Parser {
 
   parse(): RolesFile {
     const { faults, statements } = this
-    for (const view of statements.views) faults.try(view.number, () => this.addView(view))
+    for (const view of statements.views) this.addView(view)
     const [meLine] = statements.me
     const me = meLine ? (faults.try(meLine.number, () => this.readMe(meLine)) ?? null) : null
     const persons: Scope = { me: me?.entity ?? null, claimsRefusal: null, ownRefusal: meLine ? null : NO_ME }
@@ -60,13 +63,29 @@ class Parser {
     }
   }
 
-  private addView({ name, text }: Line & { readonly name: string }) {
+  private addView(line: ViewLine) {
+    const view = this.faults.try(line.number, () => this.readView(line))
+    if (view) this.views.push(view)
+    const known = view ?? this.standInFor(line)
+    if (known) this.collections = [...this.collections, known]
+  }
+
+  private readView({ name, text }: ViewLine): NamedView {
     if (name === '' || text === '')
       throw new Refused('a view is a name and the address of a list, such as view Directory Employees?fields=Id,DisplayName')
     if (/[{}]/.test(text))
       throw new Refused('a view has no variables: put the condition into the rights to read it. In a text write %7B and %7D.')
-    this.views.push(parseNamedView(name, text, this.collections))
-    this.collections = [...this.entities, ...this.views]
+    return parseNamedView(name, text, this.collections)
+  }
+
+  /** Returns what stands for a faulty view; null: its entity is not known, or another collection has its name. */
+  private standInFor({ name, text }: ViewLine): NamedView | null {
+    const [, plural = ''] = /^\/?([^\s?&]+)/.exec(text) ?? []
+    const base = this.entities.find(isNamed(plural))
+    if (name === '' || base === undefined || this.collections.some(isNamed(name))) return null
+    const standIn = standInView(name, base)
+    this.standIns.add(standIn)
+    return standIn
   }
 
   private readMe({ text }: Line): RowList {
@@ -95,20 +114,19 @@ class Parser {
       const read = () => {
         const read = parseRight(line.text, this.knownFor(line.text), filterReader(scope))
         for (const { filters, becomes } of read) requireUnmixed([...filters, ...(becomes ?? [])])
-        return read
+        return read.filter(({ entity }) => !this.standIns.has(entity))
       }
       return (this.faults.try(line.number, read) ?? []).map((right) => ({ right, line: line.number }))
     })
   }
 
-  /** Returns the collections that a right can be to. @throws FollowsFromFault for one to a view that is faulty */
+  /** Returns the collections that a right can be to. @throws FollowsFromFault for one to a view whose entity is not known */
   private knownFor(text: string): readonly Collection[] {
     const [, plural = ''] = /^\S+\s+\/?([^\s?&]+)/.exec(text) ?? []
-    const isNamed = (name: string) => name.toLowerCase() === plural.toLowerCase()
-    const isFaulty =
-      this.statements.views.some(({ name }) => isNamed(name)) && !this.collections.some((one) => isNamed(one.plural))
-    if (isFaulty) throw new FollowsFromFault()
-    return this.collections
+    const isOfView = this.statements.views.some(({ name }) => name.toLowerCase() === plural.toLowerCase())
+    if (!isOfView || this.collections.some(isNamed(plural))) return this.collections
+    checkVerb(text)
+    throw new FollowsFromFault()
   }
 
   private readCondition(text: string, scope: Scope): Condition {
@@ -140,6 +158,10 @@ class Parser {
     requireUnmixed(filters)
     return { entity, filters, text: printAddress(entity, filters, null) }
   }
+}
+
+function isNamed(name: string): (collection: Collection) => boolean {
+  return ({ plural }) => plural.toLowerCase() === name.toLowerCase()
 }
 
 /** Requires that the values of a variable stand alone behind `[]`, since those of a list are united. @throws Refused */

@@ -10,7 +10,6 @@ import { suggestProperty } from '../parse/nearestProperty.ts'
 import type { Parameter } from '../parse/queryString.ts'
 import type { ReadFilter } from '../rights/grammar.ts'
 import { OpenFilter, type Variable } from '../rights/openFilter.ts'
-import { FollowsFromFault } from './faults.ts'
 import { ANY_TIME, timeFor } from './requestTime.ts'
 
 /** The variables that a line may have. `{today}` and `{now}` stand everywhere. */
@@ -62,7 +61,8 @@ export function readVariable(name: string, { me, claimsRefusal, ownRefusal }: Sc
   const refusal = isOwn ? ownRefusal : claimsRefusal
   if (refusal !== null) throw new Refused(`{${excerpt(name, 60)}} has no value here: ${refusal}`)
   if (!isOwn) return { kind: 'claim', name }
-  if (me === null) throw new FollowsFromFault()
+  // The line "me" has a fault. As a claim, the variable can have any value, and the rest of its line is read.
+  if (me === null) return { kind: 'claim', name }
   if (lower === 'me') throw new Refused(`{me} is a row: write {me.Id}, or another property of ${me.plural}.`)
   const property = ownProperty(me, name.slice(OWN.length))
   return { kind: 'own', name: OWN + property.name, property }

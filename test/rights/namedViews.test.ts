@@ -70,10 +70,14 @@ describe('a named view (D105)', () => {
     ['Other', 'Employees?page=2', 'page has no meaning in it'],
     ['Other', 'Employees?fields=CompanyId.Name', 'CompanyId.Name stands in another row'],
     ['Other', 'Employees?Department=IT&Department=HR', 'contradict each other'],
-    ['Other', `Employees?Department=${'x'.repeat(4_000)}`, 'a view has up to 4000 characters'],
   ])('is refused as "view %s %s": %s', (name, address, message) => {
     expect(() => parseNamedView(name, address, collections)).toThrow(RightError)
     expect(() => parseNamedView(name, address, collections)).toThrow(message)
+  })
+
+  test('is refused beyond 4,000 characters', () => {
+    const address = `Employees?Department=${'x'.repeat(4_000)}`
+    expect(() => parseNamedView('Other', address, collections)).toThrow('a view has up to 4000 characters')
   })
 
   test('is parsed from its text to an equal one', () => {

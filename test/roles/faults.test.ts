@@ -179,9 +179,81 @@ describe('a fault names its line, what is allowed, and what was probably meant',
     expect(faultsOf(text).map(({ line }) => line)).toEqual([2, 3, 4, 5])
   })
 
-  test('what follows from a faulty "me" or view has no fault of its own', () => {
-    const text = 'me Employees?WorkEmail=x\nview Directory Employes\nrole a\n  read Employees?Id={me.Id}\n  read Directory\n'
-    expect(faultsOf(text).map(({ line }) => line)).toEqual([1, 2])
+  test.each<[what: string, lines: string[], faults: [line: number, message: string][]]>([
+    [
+      'a faulty "me", and a view of an entity that is not known',
+      [
+        'me Employees?WorkEmail=x',
+        'view Directory Employes',
+        'role a when {me.Department} has HR',
+        '  read Employees?Id={me.Id}',
+        '  read Directory?x=y',
+      ],
+      [
+        [1, '"me" finds'],
+        [2, 'there is no collection "Employes"'],
+      ],
+    ],
+    [
+      'a view with a faulty filter, property or name',
+      [
+        'view Directory Employees?Departmnt=IT&fields=DisplayName',
+        'view Colleagues Employees?fields=Nmae',
+        'view team Employees',
+        'role a',
+        '  read Directory?Department=IT&fields=DisplayName',
+        '  read Colleagues',
+        '  read Colleagues?Department=IT&fields=JobTitle',
+        '  read team?ManagerId=7',
+      ],
+      [
+        [1, 'Departmnt'],
+        [2, 'Nmae'],
+        [3, '"team" cannot be the name of a view'],
+      ],
+    ],
+  ])('what follows from %s has no fault of its own', (_what, lines, faults) => {
+    expect(faultsOf(lines.join('\n'))).toEqual(
+      faults.map(([line, message]) => ({ line, message: expect.stringContaining(message) })),
+    )
+  })
+
+  test('what is wrong anyway is told beside a faulty "me" and faulty views', () => {
+    const lines = [
+      'me Employees?WorkEmial={email}',
+      'view Directory Employees?fields=Id,JobTitel',
+      'view Persons Employes',
+      'role a when Employees?ManagerId={me.Id}&Departmnt=HR',
+      '  raed Directory',
+      '  write Directory?Department=IT',
+      '  read Directory?Departmnt=IT',
+      '  read Directry',
+      '  raed Persons?x=y',
+      '  read Absences?EmployeeId={me.Id}&Satus=A',
+      '  read Companies',
+      'role b',
+      '  read Companies?fields=Name',
+      'key c',
+      '  read Companies',
+      '  read Companies?Name=A',
+    ]
+    const faults: [line: number, message: string][] = [
+      [1, 'Did you mean WorkEmail?'],
+      [2, 'Did you mean JobTitle?'],
+      [3, 'Did you mean Employees?'],
+      [4, 'Did you mean Department?'],
+      [5, '"raed Directory": a right begins with read, create, update, delete or write. Did you mean read?'],
+      [6, 'Directory is read-only, since it is a view: give a right to write Employees.'],
+      [7, 'Did you mean Department?'],
+      [8, 'there is no collection "Directry". Did you mean Directory?'],
+      [9, '"raed Persons?x=y": a right begins with'],
+      [10, 'Did you mean Status?'],
+      [13, 'it reads other properties of Companies than the right in line 11.'],
+      [16, 'there is another right to read Companies'],
+    ]
+    const found = faultsOf(lines.join('\n'))
+    expect(found.map(({ line }) => line)).toEqual(faults.map(([line]) => line))
+    for (const [line, message] of faults) expect(found.find((one) => one.line === line)?.message).toContain(message)
   })
 })
 
