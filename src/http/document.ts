@@ -4,6 +4,7 @@ import type { GrantedRights } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import { LruCache } from '../model/lruCache.ts'
 import type { NamedView } from '../model/namedView.ts'
+import type { Filter } from '../model/query.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import { JSON_TYPE, type Reply } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
@@ -17,7 +18,7 @@ const CACHE_CONTROL = 'no-cache'
 
 export class Documents {
   private open: StoredBody | null = null
-  /** Documents of keys by the text of their rights, and whether they fit the entities. */
+  /** Documents of keys by what their rights are about. Persons with the same roles share one. */
   private readonly ofKeys = new LruCache<StoredBody>(DOCUMENTS_MAX, () => 1)
 
   /** `factsOf` is called when a document is made, since the server knows its address only once it listens. */
@@ -37,7 +38,7 @@ export class Documents {
       const all = new RightsReader(this.entities).read({ rights: '*:read,*:write', addresses: null })
       return (this.open ??= this.make(all, [], CACHE_CONTROL))
     }
-    const key = `${rights.fault === null} ${rights.text}`
+    const key = topicsOf(rights)
     const kept = this.ofKeys.get(key)
     if (kept) return kept
     const made = this.make(rights, this.views, `private, ${CACHE_CONTROL}`)
@@ -51,4 +52,20 @@ export class Documents {
     const document = JSON.stringify(describeApi(accesses, this.factsOf()))
     return new StoredBody(document, { 'Content-Type': JSON_TYPE, 'Cache-Control': cacheControl, Vary: 'Authorization' })
   }
+}
+
+/**
+ * Names what rights are about: verbs, properties and operators, without the values of filters, which are in no document. Each
+ * person has values of her own, and to make a document for each would block the process for a time that others wait.
+ */
+function topicsOf({ fault, rights }: GrantedRights): string {
+  const namesOf = (filters: readonly Filter[] | null) => filters?.map(({ property, operator }) => [property.name, operator.sign])
+  const topics = rights.map(({ verb, entity, properties, filters, becomes }) => [
+    verb,
+    entity.plural,
+    properties?.map(({ name }) => name),
+    namesOf(filters),
+    namesOf(becomes),
+  ])
+  return JSON.stringify([fault === null, topics])
 }
