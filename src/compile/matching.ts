@@ -57,7 +57,7 @@ export interface RowSql {
 }
 
 /** Compiles a condition for each filter. `operands`: parameters of `valuesOf`, in their order. */
-export function compileFilters(filters: readonly Filter[], operands: readonly Param[], row: RowSql): Sql[] {
+function compileFilters(filters: readonly Filter[], operands: readonly Param[], row: RowSql): Sql[] {
   let next = 0
   return filters.map((filter) => compileFilter(filter, operands.slice(next, (next += valuesOf([filter]).length)), row))
 }
