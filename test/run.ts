@@ -23,11 +23,16 @@ const SYSTEMS = /from '(?:\.\.\/support\/browser|\.\.\/python\/environment)\.ts'
 /** As the end of a run has named them, in turns of those that wait and those that compute. */
 const LONGEST = [
   ...['consumers/openApi', 'house/docs', 'processes/supervisor', 'bench/run', 'properties/hostile', 'processes/main'],
-  ...['processes/sharedMemory', 'memory/fresh', 'pages/browser', 'pages/exploreBrowser', 'describe/everyAnswer'],
-  ...['consumers/go', 'memory/copies', 'plans/seeks', 'memory/exact', 'processes/soak', 'processes/restarts'],
+  ...['processes/sharedMemory', 'api/noninterference', 'memory/copies', 'pages/browser', 'pages/exploreBrowser'],
+  ...['describe/everyAnswer', 'memory/fresh', 'consumers/go', 'plans/seeks', 'memory/exact', 'processes/soak'],
+  ...['processes/restarts', 'columns/largeTables', 'memory/questionQueue', 'properties/documentOfKeys'],
+  ...['properties/fourthEntity', 'hooks/rights', 'api/batchingContention', 'api/streams', 'api/summaryStreams'],
 ].map(pathOf)
 /** Files that wait for most of their time, which costs hardly any of a processor: one more place is theirs. */
-const WAITING = [...['execute/givenUp', 'execute/database', 'admit/redis', 'api/rateLimits']].map(pathOf)
+const WAITING = [
+  ...['execute/givenUp', 'execute/database', 'parse/bodyTransfer', 'api/rateLimitHeaders', 'api/rateLimits', 'admit/redis'],
+  ...['admit/keyRefresh', 'describe/errorExamples', 'memory/farDates'],
+].map(pathOf)
 /** It declares another entity Company, and compiled statements are cached by the name of the entity. */
 const ALONE = pathOf('api/personalValues')
 /** Files that share a process. */
