@@ -145,7 +145,7 @@ export function referredRows(table: string, conditions: readonly Condition[], al
 
 export function conditionsOf(conditions: readonly Condition[], value: ValueOf): Sql[] {
   const foldedOf = (property: Property) => foldSql(value(property))
-  const row: RowSql = { valueOf: value, foldedOf, isSearched: false, hasIdArrays: false }
+  const row: RowSql = { valueOf: value, foldedOf, hasIdArrays: false }
   return conditions.map(({ filter, operands }) => compileFilter(filter, operands, row))
 }
 

@@ -3,7 +3,7 @@ import type { Entity, Property, RelatedPath } from '../model/entity.ts'
 import { foldSql } from '../model/fold.ts'
 import { equality, inequality } from '../model/operators.ts'
 import type { Filter, FiltersAndSorts } from '../model/query.ts'
-import { matchesNone, order, ownProperty } from '../model/query.ts'
+import { isOfOtherRows, matchesNone, order, ownProperty } from '../model/query.ts'
 import { integer, join, name, type Param, type Sql, sql, typeName } from '../model/sql.ts'
 import { commaList } from './batch.ts'
 import { valuesOf, where } from './parts.ts'
@@ -17,25 +17,19 @@ export interface Matching {
   readonly conditions: readonly Sql[]
 }
 
-interface MatchingOptions {
-  /** Another name of the table. */
-  readonly alias?: Sql
-  /** False: the row is known by its id, so that no index has to find it. Default: true. */
-  readonly isSearched?: boolean
-}
-
-/** Compiles a condition for each filter. `operands`: parameters of `valuesOf`, in their order. */
+/**
+ * Compiles a condition for each filter. `operands`: parameters of `valuesOf`, in their order. `alias`: another name of the table.
+ */
 export function matching(
   entity: Entity,
   filters: readonly Filter[],
   operands: readonly Param[],
-  { alias, isSearched = true }: MatchingOptions = {},
+  alias: Sql | null = null,
 ): Matching {
   const folded = new Map<Property, Sql>()
   const conditions = compileFilters(filters, operands, {
     valueOf: ({ column }) => name(column),
     foldedOf: (property) => folded.getOrInsertComputed(property, () => sql`"F${integer(folded.size + 1)}"`),
-    isSearched,
     hasIdArrays: false,
   })
   const texts = [...folded].map(([{ column }, text]) => foldedOnce(name(column), text))
@@ -50,8 +44,6 @@ export interface RowSql {
   valueOf(property: Property): Sql
   /** The folded text of such a value. */
   foldedOf(property: Property): Sql
-  /** True if PostgreSQL looks for rows that match; false: the row is known. */
-  readonly isSearched: boolean
   /** True if references are compared with arrays of ids, for which an index serves as well within an `or`. */
   readonly hasIdArrays: boolean
 }
@@ -65,13 +57,12 @@ function compileFilters(filters: readonly Filter[], operands: readonly Param[], 
 /** Compiles the condition of a filter. `operands`: those of `valuesOf`. */
 export function compileFilter(filter: Filter, operands: readonly Param[], row: RowSql): Sql {
   const { property, operator, anyOf, either } = filter
-  if (either) return compileUnion(either, operands, row)
+  if (either) return compileUnion(filter, operands, row)
   const value = row.valueOf(ownProperty(property))
-  if (property.related !== null) return compileRelated(filter, property.related, value, operands, row)
-  if (operator.isChain) {
-    const ids = chainedIds(filter, operands)
-    return row.hasIdArrays ? sql`${value} = any (array(${ids}))` : operator.compile(value, ids)
-  }
+  if (row.hasIdArrays && isOfOtherRows(filter) && !matchesNone(filter))
+    return sql`${value} = any (array(${referredIds(filter, operands)}))`
+  if (property.related !== null) return compileRelated(filter, property.related, value, operands)
+  if (operator.isChain) return operator.compile(value, chainedIds(filter, operands))
   const operand = filter.value === null ? null : (operands[0] as Param)
   const compared = operand && operator.compile(operator.folded === null ? value : row.foldedOf(property), operand)
   if (compared && !anyOf?.includes(null)) return compared
@@ -81,30 +72,17 @@ export function compileFilter(filter: Filter, operands: readonly Param[], row: R
 }
 
 /**
- * Compiles a union. For an `or` over a subquery PostgreSQL reads the whole table, so a reference is compared with an array of
- * ids: then it combines the index scans of all alternatives. If an index does not serve one of them, all rows are read anyway,
- * and to search an array for each would take long.
+ * Compiles a union. For an `or` over a subquery PostgreSQL reads the whole table. With arrays of ids it combines the index scans of
+ * all alternatives, but a long array takes long where another index is chosen.
  */
-function compileUnion(either: NonNullable<Filter['either']>, operands: readonly Param[], row: RowSql): Sql {
-  const hasIdArrays = row.isSearched && either.every(isOfFewRows)
+function compileUnion({ either = [], hasFewIds }: Filter, operands: readonly Param[], row: RowSql): Sql {
+  const own = { ...row, hasIdArrays: row.hasIdArrays || hasFewIds === true }
   let next = 0
   const alternatives = either.map((filters) => {
-    const own = operands.slice(next, (next += valuesOf(filters).length))
-    return sql`(${join(compileFilters(filters, own, { ...row, hasIdArrays }), sql` and `)})`
+    const ofFilters = operands.slice(next, (next += valuesOf(filters).length))
+    return sql`(${join(compileFilters(filters, ofFilters, own), sql` and `)})`
   })
   return sql`(${join(alternatives, sql` or `)})`
-}
-
-/** Returns whether an index leads to the rows that match all filters: by a unique value or a reference, also to other rows. */
-function isOfFewRows(filters: readonly Filter[]): boolean {
-  return filters.some((filter) => {
-    const { property, operator, value, anyOf, either } = filter
-    if (either) return either.every(isOfFewRows)
-    if (property.related !== null) return !matchesNone(filter)
-    const isKey = property.reference !== null || property.unique !== null || property.name === 'Id'
-    const isEqual = (operator === equality || operator.isAny) && value !== null && !anyOf?.includes(null)
-    return operator.isChain || (isKey && isEqual)
-  })
 }
 
 /**
@@ -112,24 +90,28 @@ function isOfFewRows(filters: readonly Filter[]): boolean {
  * with another value is named, since a row without a reference, or whose reference may not be read, has no value either.
  * PostgreSQL joins what exists, also where a list of ids would be too long for its memory; for a single row it looks one up.
  */
-function compileRelated(
-  filter: Filter,
-  { view, property }: RelatedPath,
-  reference: Sql,
-  operands: readonly Param[],
-  { isSearched, hasIdArrays }: RowSql,
-): Sql {
+function compileRelated(filter: Filter, path: RelatedPath, reference: Sql, operands: readonly Param[]): Sql {
   const isOfNone = matchesNone(filter)
   const compared = isOfNone ? complementOf(filter) : filter
-  const rows = matching(view.whole, [{ ...(compared ?? filter), property }, ...view.filters], operands, { isSearched })
-  const [condition, ...others] = rows.conditions as [Sql, ...Sql[]]
-  // A list of values with "no value" among them is null for other values.
-  const matched = compared ? condition : sql`(${condition}) is not true`
-  const ids = sql`select ${rows.table}.id as "I" from ${rowsOf({ ...rows, conditions: [matched, ...others] })}`
-  if (hasIdArrays && !isOfNone) return sql`${reference} = any (array(${ids}))`
+  const ids = idsBehind(compared ?? filter, compared === null, path, operands)
   // The reference is not taken for a column of these rows, since they show nothing but "I".
   const found = sql`exists (select from (${ids}) as "R" where "R"."I" = ${reference})`
   return isOfNone ? sql`not ${found}` : found
+}
+
+/** Selects the ids of the rows that the reference of a filter by a path, or of a chain, may name. */
+export function referredIds(filter: Filter, operands: readonly Param[]): Sql {
+  const { related } = filter.property
+  return related === null ? chainedIds(filter, operands) : idsBehind(filter, false, related, operands)
+}
+
+/** Selects the ids of the rows behind a reference that match; `isNegated`: that do not. */
+function idsBehind(filter: Filter, isNegated: boolean, { view, property }: RelatedPath, operands: readonly Param[]): Sql {
+  const rows = matching(view.whole, [{ ...filter, property }, ...view.filters], operands)
+  const [condition, ...others] = rows.conditions as [Sql, ...Sql[]]
+  // A list of values with "no value" among them is null for other values.
+  const matched = isNegated ? sql`(${condition}) is not true` : condition
+  return sql`select ${rows.table}.id as "I" from ${rowsOf({ ...rows, conditions: [matched, ...others] })}`
 }
 
 /** Returns the filter that matches all other rows, which an index may find; null: no operator does. */

@@ -107,9 +107,9 @@ export function shapeCache<Made extends Compiled | string>(sizeMax: number) {
  */
 export function shapeOf(filters: readonly Filter[], sorts: readonly Sort[] = [], position: Seek['position'] = []): string {
   let shape = ''
-  for (const { property, operator, value, anyOf, chain, either } of filters) {
+  for (const { property, operator, value, anyOf, chain, either, hasFewIds } of filters) {
     if (either) {
-      shape += ` {${either.map((alternative) => shapeOf(alternative)).join('|')}}`
+      shape += ` ${hasFewIds ? '#' : ''}{${either.map((alternative) => shapeOf(alternative)).join('|')}}`
       continue
     }
     shape += ` ${shapeOfProperty(property)}${operator.sign}${value === null ? '' : '?'}${anyOf?.includes(null) ? '-' : ''}`

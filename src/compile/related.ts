@@ -20,8 +20,7 @@ export function relatedColumns(properties: readonly Property[], table: Sql, oper
 function lookUp({ reference, view, property }: RelatedPath, table: Sql, depth: number, operands: readonly Param[]): Sql {
   const ofView = valuesOf(view.filters).length
   const row = sql`"R${integer(depth)}"`
-  const known = { alias: row, isSearched: false }
-  const { from, conditions } = matching(view.whole, view.filters, operands.slice(0, ofView), known)
+  const { from, conditions } = matching(view.whole, view.filters, operands.slice(0, ofView), row)
   const value = property.related
     ? lookUp(property.related, row, depth + 1, operands.slice(ofView))
     : sql`${row}.${name(property.column)}`

@@ -50,7 +50,7 @@ function compileFiltered(
   const id = param(null)
   const shared = ofFilters + ofPaths
   const operands = Array.from({ length: shared }, () => param(null))
-  const { table, from, conditions } = matching(entity, filters, operands.slice(0, ofFilters), { isSearched: false })
+  const { table, from, conditions } = matching(entity, filters, operands.slice(0, ofFilters))
   const shown = relatedColumns(related, table, operands.slice(ofFilters))
   const textWith = (ids: Sql) => {
     const all = join([sql`id = ${ids}`, ...conditions], sql` and `)

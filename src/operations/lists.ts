@@ -13,6 +13,7 @@ import { parseConditions } from '../parse/headers.ts'
 import { parseList } from '../parse/list.ts'
 import { respondPage } from '../respond/page.ts'
 import { NO_STORE, type Reply } from '../respond/reply.ts'
+import { withFewIds } from './fewIds.ts'
 import { neededCopies } from './neededCopies.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 
@@ -91,7 +92,7 @@ async function pageFromDatabase(
   reason: Reason,
 ): Promise<Reply> {
   countDatabaseList(reason)
-  const statement = compileList(view.whole, query)
+  const statement = compileList(view.whole, await withFewIds(query, view.whole, parts.database))
   const rows = await parts.listReads
     .read(statement, call, listCostOf(view.whole, query))
     .catch(withAdvice(() => suggestCheaperQuery(query)))

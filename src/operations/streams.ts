@@ -3,7 +3,7 @@ import { compilePiece, streamColumns } from '../compile/stream.ts'
 import { ApiError } from '../errors.ts'
 import type { GrantedRights } from '../model/access.ts'
 import { listCostOf } from '../model/listCost.ts'
-import { isOfOtherRows, order } from '../model/query.ts'
+import { isOfOtherRows, order, type StreamQuery } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import type { View } from '../model/view.ts'
 import type { StreamForm } from '../parse/headers.ts'
@@ -11,6 +11,7 @@ import { parseStream } from '../parse/list.ts'
 import type { Reply, StreamSlot } from '../respond/reply.ts'
 import { type StreamWriter, streamHeaders, streamWriter } from '../respond/stream.ts'
 import type { ConcurrencyLimit } from './concurrencyLimit.ts'
+import { withFewIds } from './fewIds.ts'
 import { suggestCheaperQuery, withAdvice } from './lists.ts'
 import { type ResourceParts, type ResourceRequest, requireRight } from './resourceRequest.ts'
 
@@ -33,12 +34,14 @@ export function streamList(view: View, parts: ResourceParts, call: ResourceReque
   // at most eight times as many rows.
   const safeRows = Math.max(1, Math.floor(PIECE_LENGTH_MAX / length))
   let rowsMax = safeRows
+  let sized: StreamQuery | null = null
   const keys = order(view, query.sorts).map(({ property }) => columns.indexOf(property))
 
   async function readPieceAfter(last: Row | null, size: number): Promise<Piece> {
     const startMs = performance.now()
     const position = last && keys.map((index) => last[index] as string | null)
-    const statement = compilePiece(view.whole, query, columns, position, size)
+    sized ??= await withFewIds(query, view.whole, parts.database)
+    const statement = compilePiece(view.whole, sized, columns, position, size)
     const advice = () => suggestCheaperQuery({ ...query, page: 1, seek: null })
     const rows = await listReads.read(statement, call, demand).catch(withAdvice(advice))
     if (safeRows < PAID_ROWS) rowsMax = Math.max(1, Math.min(8 * safeRows, Math.floor(PIECE_LENGTH_MAX / longestOf(rows))))

@@ -22,6 +22,7 @@ import { parseSummary } from '../parse/summary.ts'
 import type { Reply } from '../respond/reply.ts'
 import { streamHeaders } from '../respond/stream.ts'
 import { respondSummary, summaryWriter } from '../respond/summary.ts'
+import { withFewIds } from './fewIds.ts'
 import { type Reason, tablesOf, targetOf, withAdvice } from './lists.ts'
 import { type NeededCopies, neededCopies } from './neededCopies.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
@@ -158,7 +159,7 @@ async function pageFromDatabase(view: View, parts: ResourceParts, call: Resource
 /** Reads groups from the database. `page`: null for all groups. `reason`: why memory does not answer. */
 async function readGroups(
   view: View,
-  { memory, listReads }: ResourceParts,
+  { memory, listReads, database }: ResourceParts,
   call: ResourceRequest,
   query: SummaryQuery,
   page: { readonly offset: number; readonly size: number } | null,
@@ -166,7 +167,7 @@ async function readGroups(
 ) {
   for (const table of tablesOfSummary(view, query)) memory?.load(table)
   countDatabaseSummary(reason)
-  const statement = compileSummary(view.whole, query, page)
+  const statement = compileSummary(view.whole, await withFewIds(query, view.whole, database), page)
   const parentRow = parentRowOf(query.filters)
   const found = await listReads
     .read(statement, call, { parentRow, isCostly: true })

@@ -8,6 +8,7 @@ import type { Entity } from '../../src/model/entity.ts'
 import { type Filter, unionFilter, united } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { viewOf, wholeView } from '../../src/model/view.ts'
+import { withFewIds } from '../../src/operations/fewIds.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { parseSummary } from '../../src/parse/summary.ts'
 import { useDatabase } from '../support/database.ts'
@@ -51,6 +52,11 @@ describe('a union has the rows of its alternatives, each once, beside any other 
         sizes.push(wanted.length)
         const what = [SEED, run, shapeOf(filters), ...valuesOf(filters)]
         expect([what, await idsOf(entity, filters)]).toEqual([what, wanted])
+        // As arrays, if they are few: with all forms of paths, in SQL of its own.
+        const listed = filters.map((filter) => (filter.either ? { ...filter, hasFewIds: true } : filter))
+        expect([what, await idsOf(entity, listed)]).toEqual([what, wanted])
+        const asked = await withFewIds({ filters }, entity, database)
+        expect([what, await idsOf(entity, asked.filters)]).toEqual([what, wanted])
         const pages = { 1: wanted.slice(0, 5), 2: wanted.slice(5, 10), 3: wanted.slice(10, 15) }
         for (const [page, ids] of Object.entries(pages)) {
           const list = await database.read(compileList(entity, listOf({ filters, sorts: [] }, Number(page), 5)))

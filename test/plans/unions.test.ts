@@ -5,6 +5,7 @@ import type { Entity } from '../../src/model/entity.ts'
 import { unionFilter } from '../../src/model/query.ts'
 import type { Statement } from '../../src/model/sql.ts'
 import { wholeView } from '../../src/model/view.ts'
+import { withFewIds } from '../../src/operations/fewIds.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { entities } from '../support/entities.ts'
 import { allNodes, explain, type PlanNode, usePlanSite } from '../support/planSite.ts'
@@ -41,18 +42,45 @@ test.each(NARROW.flatMap((alternatives) => PAGES.map((page) => [alternatives.joi
   'the rows of a union of few rows are found by indexes, also for any values: %s, %s',
   async (alternatives, page) => {
     const list = listOf(page)
-    const statement = compileList(absence, { ...list, filters: [...list.filters, unionOf(alternatives.split(' or '))] })
-    const nodes = await nodesOf(statement)
+    const query = { ...list, filters: [...list.filters, unionOf(alternatives.split(' or '))] }
+    const nodes = await nodesOf(compileList(absence, await withFewIds(query, absence, site.database)))
     expect(nodes.filter(readsAll('absence'))).toEqual([])
     expect(nodes.some((node) => node['Node Type'] === 'BitmapOr')).toBe(true)
   },
 )
 
-test('where all rows are read, whatever the union, ids are looked up in a hash table and not in an array', async () => {
-  const list = { ...listOf(''), filters: [unionOf(['Status=!=Requested', 'EmployeeId.Started=>2010-01-01T00:00:00Z'])] }
-  const nodes = await nodesOf(compileList(absence, list))
+test.each([
+  ['an alternative is no index’s', ['Status=!=Requested', 'EmployeeId.Started=>2010-01-01T00:00:00Z']],
+  ['over a thousand ids match', ['EmployeeId=7', 'EmployeeId.Started=>2010-01-01T00:00:00Z']],
+  ['the ids would have to be searched', ['EmployeeId=7', 'EmployeeId.DisplayName[contains]=st 12']],
+  ['most ids match', ['EmployeeId=7', 'EmployeeId.Department=!=Department 7']],
+])('where %s, ids are looked up in a hash table and not in an array', async (_, alternatives) => {
+  const query = await withFewIds({ ...listOf(''), filters: [unionOf(alternatives)] }, absence, site.database)
+  const nodes = await nodesOf(compileList(absence, query))
   expect(nodes.filter(({ Filter = '' }) => Filter.includes('= ANY ('))).toEqual([])
-  expect(nodes.some(({ Filter = '' }) => Filter.includes('hashed SubPlan'))).toBe(true)
+  expect(nodes.some(({ Filter = '' }) => /hashed SubPlan|EXISTS/.test(Filter))).toBe(true)
+})
+
+test('whether ids are few is asked once for unions that differ in values alone, and not where it makes no difference', async () => {
+  const asked: Statement[] = []
+  const database = {
+    read: (statement: Statement) => {
+      asked.push(statement)
+      return site.database.read(statement)
+    },
+  }
+  const few = async (...alternatives: string[]) => {
+    const { filters } = await withFewIds({ filters: [unionOf(alternatives)] }, absence, database)
+    return filters[0]?.hasFewIds ?? false
+  }
+  expect(await few('EmployeeId=7', 'EmployeeId.ManagerId=7')).toBe(true)
+  expect(await few('EmployeeId=8', 'EmployeeId.ManagerId=9')).toBe(true)
+  expect(await few('EmployeeId=8', 'EmployeeId.ManagerId[under]=9', 'EmployeeId.CompanyId=3')).toBe(true)
+  expect(await few('EmployeeId=8', 'EmployeeId.Status[]=Status 1&EmployeeId.Status[]=Status 2')).toBe(false)
+  expect(new Set(asked.map(({ text }) => text)).size).toBe(3)
+  expect(await few('EmployeeId=8', 'EmployeeId=9')).toBe(false)
+  expect(await few('EmployeeId=8', 'Status=New')).toBe(false)
+  expect(asked.length).toBe(4)
 })
 
 test('a row that is known by its id is tested by itself', async () => {

@@ -1,0 +1,59 @@
+// Unions whose alternatives follow references: whether these lead to so few rows that their ids are compared one by one.
+import type { Entity } from '../model/entity.ts'
+import { equality } from '../model/operators.ts'
+import { type Filter, isOfOtherRows, matchesNone, withoutUnions } from '../model/query.ts'
+import { integer, join, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
+import { commaList } from './batch.ts'
+import { referredIds } from './matching.ts'
+import { shapeCache, shapeOf, valuesOf } from './parts.ts'
+
+/** Maximum ids of an alternative that are compared one by one. */
+const IDS_MAX = 1_000
+
+const textOfShape = shapeCache<string>(200)
+
+/**
+ * Returns the unions for which it pays to know how many ids they compare: an index serves each alternative, and the ids of those
+ * that follow references are quickly counted.
+ */
+export function unionsOfIds(filters: readonly Filter[]): Filter[] {
+  return filters.filter((filter) => {
+    const { either } = filter
+    return either?.every(isOfFewRows) && withoutUnions([filter]).some(isOfOtherRows) && withoutUnions([filter]).every(isCounted)
+  })
+}
+
+/** Returns whether an index leads to the rows that match all filters: by a unique value or a reference, also to other rows. */
+function isOfFewRows(filters: readonly Filter[]): boolean {
+  return filters.some((filter) => {
+    const { property, operator, value, anyOf, either } = filter
+    if (either) return either.every(isOfFewRows)
+    if (property.related !== null) return !matchesNone(filter)
+    const isKey = property.reference !== null || property.unique !== null || property.name === 'Id'
+    const isEqual = (operator === equality || operator.isAny) && value !== null && !anyOf?.includes(null)
+    return operator.isChain || (isKey && isEqual)
+  })
+}
+
+/** Returns whether the ids behind a reference, if the filter has one, are found by an index. */
+function isCounted({ property, operator }: Filter): boolean {
+  let end = property
+  while (end.related) end = end.related.property
+  return property.related === null || (operator.folded === null && (end.indexed || end.unique !== null))
+}
+
+/** Selects for each union whether its references lead to few rows. */
+export function compileFewIds({ table }: Entity, unions: readonly Filter[]): Statement {
+  const asked = unions.map((union) => withoutUnions([union]).filter((one) => isOfOtherRows(one) && !matchesNone(one)))
+  const values = valuesOf(asked.flat())
+  const text = textOfShape(`${table} ${asked.map((filters) => shapeOf(filters)).join('|')}`, () => {
+    const operands = values.map(param)
+    let next = 0
+    const areFew = (filter: Filter): Sql => {
+      const ids = referredIds(filter, operands.slice(next, (next += valuesOf([filter]).length)))
+      return sql`(select count(*) <= ${integer(IDS_MAX)} from (${ids} limit ${integer(IDS_MAX + 1)}) as counted)`
+    }
+    return toStatement(sql`select ${commaList(asked.map((filters) => join(filters.map(areFew), sql` and `)))}`, operands).text
+  })
+  return { text, values }
+}

@@ -1,0 +1,24 @@
+// Unions of a list that PostgreSQL finds: asks how many ids they compare before the list is compiled.
+import { compileFewIds, unionsOfIds } from '../compile/fewIds.ts'
+import type { Database } from '../execute/database.ts'
+import { wasEnded } from '../execute/listReads.ts'
+import type { Entity } from '../model/entity.ts'
+import type { Filter } from '../model/query.ts'
+
+/** Returns a query whose unions are known to compare few ids, if they do. The rows are the same, however many there are. */
+export async function withFewIds<Query extends { readonly filters: readonly Filter[] }>(
+  query: Query,
+  entity: Entity,
+  database: Pick<Database, 'read'>,
+): Promise<Query> {
+  const unions = unionsOfIds(query.filters)
+  if (unions.length === 0) return query
+  const [row] = await database.read(compileFewIds(entity, unions)).catch(manyIfEnded)
+  const few = new Set(unions.filter((_, index) => row?.[index] === 't'))
+  return { ...query, filters: query.filters.map((filter) => (few.has(filter) ? { ...filter, hasFewIds: true } : filter)) }
+}
+
+function manyIfEnded(error: unknown): never[] {
+  if (wasEnded(error)) return []
+  throw error
+}
