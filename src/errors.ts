@@ -65,7 +65,7 @@ export function faultsError(faults: readonly Fault[]): ApiError {
   const code = isStored || isRefused ? first.code : 'ValidationFailed'
   const count = `${faults.length >= FAULTS_MAX ? 'at least ' : ''}${faults.length}`
   const message = isRefused
-    ? `The key has no right to this, for ${count} reasons; Details lists them.`
+    ? `You have no right to this, for ${count} reasons; Details lists them.`
     : `The body has ${count} faults; Details lists them.`
   return new ApiError(code, message, { target: 'Body', details: faults })
 }

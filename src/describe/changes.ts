@@ -34,7 +34,7 @@ export function listChangesParameters(entities: readonly Entity[]): Part[] {
   const plurals = entities.map(({ plural }) => plural)
   const entity = listInQuery(
     'entity',
-    'Only changes of these, in any case. Left out: of all that the key may read.',
+    'Only changes of these, in any case. Left out: of all that you may read.',
     someOf(oneOf(plurals)),
   )
   return [{ ...entity, example: plurals.slice(0, 1) }, ...parameterRefs('ChangesAfter', 'ChangesPageSize', 'Wait', 'ChangesRows')]
@@ -48,7 +48,11 @@ export function changesSchemas(entities: readonly Entity[]): Record<string, Sche
     id: Type.Integer({ format: 'int64', minimum: 1 }),
     action: schemaRef('ChangeAction'),
     at: Type.String({ format: 'date-time' }),
-    key: orNull(Type.String({ description: 'The id of the key that has asked for it. Null: a write past the service.' })),
+    key: orNull(
+      Type.String({
+        description: 'The id of the key, or the pseudonym of the person, that has asked for it. Null: a write past the service.',
+      }),
+    ),
     changed: Type.Array(Type.String(), {
       description:
         'The properties whose values differ. Of a row that was created or deleted none, unless the server keeps values.',

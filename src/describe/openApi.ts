@@ -76,7 +76,7 @@ export function describeApi(accesses: readonly Access[], facts: ServerFacts) {
     security: takesTokens ? [{ ApiKey: [] }, { Bearer: [] }] : [{ ApiKey: [] }],
     tags: [
       ...tagsOf(accesses),
-      { name: RIGHTS_TAG, description: 'What the key may do.' },
+      { name: RIGHTS_TAG, description: 'What you may do.' },
       { name: PAGES_TAG, description: 'What the server answers of itself, without a key.' },
     ],
     paths,
@@ -110,7 +110,7 @@ function tagsOf(accesses: readonly Access[]): Part[] {
     const { read, create, update } = access
     const { plural: name } = collectionOf(access)
     if (read) return [{ name, description: describeResource(read) }]
-    return create || update || access.delete ? [{ name, description: 'The key may not read these rows.' }] : []
+    return create || update || access.delete ? [{ name, description: 'You may not read these rows.' }] : []
   })
   const changes = { name: CHANGES_TAG, description: 'What has changed in all resources, in order and without gaps.' }
   return [...resources, ...(accesses.some(hasEvents) ? [changes] : [])]

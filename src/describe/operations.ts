@@ -165,13 +165,13 @@ const rightsOperation: Operation = {
   method: 'GET',
   path: '/Rights',
   success: 'rights',
-  summary: 'List the rights of the key',
+  summary: 'List your rights',
   entity: null,
   body: null,
   isOpen: false,
   isUnlimited: false,
   description:
-    'What the key may do, one right for each verb and resource, as text and as data: the rows by their filters, the properties that are seen or set, and what a changed row may become.',
+    'What you may do with the key or token of the request, right by right, as text and as data: the rows by their filters, the properties that are seen or set, and what a changed row may become.',
   codes: [...WITHOUT_PARAMETERS, ...EVERYWHERE, ...BEHIND_KEYS, 'ServiceUnavailable'],
 }
 
@@ -184,10 +184,10 @@ const CREATE =
 const GET = 'The row with every property, null where it has no value.'
 const REPLACE = 'Sets every property; those that are left out become null, booleans false.'
 const UPDATE = 'Sets the properties that the body names, and no other; an object is merged part by part.'
-const HISTORY = 'Who has changed the row, by key, when, and which properties; also of a row that was deleted.'
+const HISTORY = 'Who has changed the row, by key or person, when, and which properties; also of a row that was deleted.'
 const ERROR = 'What it means, why it comes, what to do, an example.'
 const DOCUMENT =
-  'With a key, the document has what this key may do and nothing else; a key that is sent must be valid. It can be asked for again by its ETag.'
+  'With a key or token, the document has what you may do with it and nothing else; one that is sent must be valid. It can be asked for again by its ETag.'
 const DELETE = 'Deletes the row for ever. A row that others refer to stays.'
 
 /** Operations of the server's own pages, which need no key. */

@@ -33,7 +33,7 @@ const rightSchema = objectSchema(
       description: 'Conditions that a row must match after it is changed; null: those of `filters`.',
     }),
   },
-  { description: 'One right of a key.' },
+  { description: 'One right.' },
 )
 
 export const rightsSchemas = { KeyRight: rightSchema, KeyRightFilter: filterSchema }

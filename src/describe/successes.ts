@@ -58,7 +58,7 @@ export function successesOf({ success, entity, isUnlimited }: Operation): Record
     case 'history':
       return { 200: answer('A page of the row’s changes.', {}, json(row('History'))) }
     case 'rights':
-      return { 200: answer('The rights of the key.', {}, json(Type.Array(row('KeyRight')))) }
+      return { 200: answer('Your rights.', {}, json(Type.Array(row('KeyRight')))) }
     default:
       return pageSuccesses(success, answer)
   }

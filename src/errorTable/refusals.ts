@@ -18,11 +18,11 @@ export const refusals = {
   },
   Forbidden: {
     status: 403,
-    title: 'The key has no right to this',
+    title: 'You have no right to this',
     explanation:
-      'A key has rights by verb: to read, create, update or delete the rows of an entity; to write does not include to read. A right may be for some rows, which its filters match, and for some properties. This error says that the key lacks the verb, that it may read a property and not set it, that it may read a row and not change or delete it, or that the row would become what the right does not admit. Rows that the key may neither read nor write are NotFound, properties that it may neither read nor set are unknown.',
+      'A key has rights by verb: to read, create, update or delete the rows of an entity; to write does not include to read. A person has those of her roles. A right may be for some rows, which its filters match, and for some properties. This error says that there is no right to the verb, that a property may be read and not set, that a row may be read and not changed or deleted, or that the row would become what the right does not admit. Rows that you may neither read nor write are NotFound, properties that you may neither read nor set are unknown. A person without any right gets this error at each path, with the cause in the message.',
     remedy:
-      'GET /Rights lists what the key may do. Send what a right admits: of a PUT that is refused, a PATCH with the properties that the key may set. For more, ask the operator who issued the key.',
+      'GET /Rights lists what you may do. Send what a right admits: of a PUT that is refused, a PATCH with the properties that you may set. For more, ask the operator of the server, who issues keys and says which roles people have.',
     request: 'POST /Companies',
     body: COMPANY,
     rights: 'read Companies',
@@ -97,7 +97,7 @@ export const refusals = {
     status: 409,
     title: 'Other rows refer to this one',
     explanation:
-      'Rows of the same or another entity hold this row’s id. Nothing was deleted. The message counts those that the key may read.',
+      'Rows of the same or another entity hold this row’s id. Nothing was deleted. The message counts those that you may read.',
     remedy: 'Delete or change the rows that refer to it first: the message has the filters that find them.',
     request: 'DELETE /Companies/1',
     answer: api('Company 1 was not deleted: other rows refer to it: 3 of Employees (CompanyId=1).'),
@@ -124,7 +124,7 @@ export const refusals = {
     request: 'GET /Changes?after=MDAwMDAwMDAwMDAwLjQ3MTEuMQ',
     answer: about(
       'after',
-      'The token is of another run of the changes: the database was restored, was served without keeping them, or the key got other rights. Ask for a new one with after=now, and then read the lists whole.',
+      'The token is of another run of the changes: the database was restored, was served without keeping them, or your rights were changed. Ask for a new one with after=now, and then read the lists whole.',
     ),
   },
   PreconditionFailed: {

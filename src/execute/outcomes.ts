@@ -29,7 +29,7 @@ export function retryLater(message: string, cause?: unknown, seconds = 1): ApiEr
 /** Returns the error 503 of a write that waited too long for other writes of its rows, or of its API key. */
 export function busyWithWrites(cause?: unknown): ApiError {
   const message =
-    'Other writes of these rows, or of this key, are under way; nothing was written: retry after the seconds in Retry-After.'
+    'Other writes of these rows, or others of yours, are under way; nothing was written: retry after the seconds in Retry-After.'
   return retryLater(message, cause)
 }
 

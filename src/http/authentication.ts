@@ -120,7 +120,7 @@ export function keyChecks(admission: Admission): KeysInUse {
       const limiter = admission.limiters.of(principal)
       const { limit, period } = limiter.smallestRule
       if (count + 1 > limit) {
-        const message = `The body counts as ${count + 1} requests, and the key may send ${limit} per ${period}: send fewer rows, up to 100 or 200 KiB for each request.`
+        const message = `The body counts as ${count + 1} requests, and you may send ${limit} per ${period}: send fewer rows, up to 100 or 200 KiB for each request.`
         throw new ApiError('InvalidRows', message, { target: 'Body' })
       }
       const rateLimit = await limiter.chargeMore(principal.client, count)

@@ -148,11 +148,10 @@ export class ChangeFeed {
   private viewsFor(rights: GrantedRights, { entities }: ChangesQuery): readonly View[] {
     if (entities !== null) return entities.map((entity) => requireFed(requireRight(rights, entity, 'read').read as View))
     const readable = this.parts.entities.flatMap((entity) => rights.accessTo(entity).read ?? [])
-    if (readable.length === 0)
-      throw new ApiError('Forbidden', rights.refusalOfAll ?? 'The key does not have the right to read any entity.')
+    if (readable.length === 0) throw new ApiError('Forbidden', rights.refusalOfAll ?? 'You have no right to read any entity.')
     const views = readable.filter(isFed)
     if (views.length > 0) return views
-    throw new ApiError('Forbidden', 'The key may not read changes, because each of its rights to read has filters.')
+    throw new ApiError('Forbidden', 'You may not read changes, because each of your rights to read has filters.')
   }
 }
 
@@ -164,7 +163,7 @@ function isFed({ filters, whole, collection }: View): boolean {
 /** @throws ApiError Forbidden if changes of the entity may not be told */
 function requireFed(view: View): View {
   if (isFed(view)) return view
-  const message = `The key may not read changes of ${view.plural}, because its right to read them has filters.`
+  const message = `You may not read changes of ${view.plural}, because your right to read them has filters.`
   throw new ApiError('Forbidden', message)
 }
 

@@ -144,7 +144,7 @@ function requireKept(token: ChangesToken, { run, begun, deletedPosition, deleted
   const isForeign = token.run !== run || BigInt(token.position) > BigInt(begun)
   if (!isForeign && !isOld) return
   const why = isForeign
-    ? 'The token is of another run of the changes: the database was restored, was served without keeping them, or the key got other rights'
+    ? 'The token is of another run of the changes: the database was restored, was served without keeping them, or your rights were changed'
     : 'The token is older than the changes that are kept'
   const message = `${why}. Ask for a new one with after=now, and then read the lists whole.`
   throw new ApiError('TokenExpired', message, { target: 'after' })

@@ -51,7 +51,7 @@ export class ConcurrencyLimit {
     const { max, perKeyMax, nounPlural, remedy } = this.limit
     const own = this.slotsByKey.get(key) ?? new Set<StreamSlot>()
     if (own.size >= perKeyMax)
-      throw busy(`The key has ${own.size} ${nounPlural} under way here, which is the most for one.`, remedy)
+      throw busy(`You have ${own.size} ${nounPlural} under way here, which is the most for one key or person.`, remedy)
     if (this.running >= max && !this.evictOne(({ size }) => size, own.size + 2))
       throw busy(`The server has ${max} ${nounPlural} under way, which is the most.`, remedy)
     const release = () => {
@@ -89,7 +89,7 @@ export class ConcurrencyLimit {
     const evicted = keys.flatMap((slots) => [...slots]).find((slot) => this.isEvictable(slot))
     if (!evicted) return false
     evicted.release()
-    evicted.onEvict?.(busy(`The key has more ${this.limit.nounPlural} under way than others, and another asked for one.`, ''))
+    evicted.onEvict?.(busy(`You have more ${this.limit.nounPlural} under way than others, and another asked for one.`, ''))
     return true
   }
 

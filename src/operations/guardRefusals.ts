@@ -26,7 +26,7 @@ export type Extent = 'own' | 'all'
 /** Returns the fault; if the key does not see its property, since its right has set that, then without the name. */
 export function asSeen(fault: Fault, seen: Seen): Fault {
   if (fault.target === 'Body' || seen?.properties.some(({ name }) => name === fault.target)) return fault
-  const message = `What the key’s right sets ${fault.code === 'AlreadyExists' ? 'is not free' : 'names no row'}.`
+  const message = `What your right sets ${fault.code === 'AlreadyExists' ? 'is not free' : 'names no row'}.`
   return { code: fault.code, target: 'Body', message }
 }
 
@@ -55,12 +55,12 @@ export class GuardRefusals {
   refusalOfReach(row: Row, guard: Guard, seen: Seen, verb: 'update' | 'delete'): ApiError | null {
     if (this.isWithinReach(row, guard)) return null
     const { name, plural } = this.entity
-    const rule = guard.pairs.length === 1 ? `The key may only ${verb}` : `The key’s nearest right is to ${verb}`
+    const rule = guard.pairs.length === 1 ? `You may only ${verb}` : `Your nearest right is to ${verb}`
     const compared = compare(guard, this.holding(row)).filter(({ time }) => time === 'before')
     const failed = failedOf(nearestPair(compared), seen)
     const faults = failed.map((filter) => forbidden(filter.property, `${rule} ${plural} with ${textOf(filter)}.`))
     if (faults.length > 0) return faultsError(faults)
-    return new ApiError('Forbidden', `The key’s right to ${verb} ${plural} is not for ${name} ${row[0]}.`)
+    return new ApiError('Forbidden', `Your right to ${verb} ${plural} is not for ${name} ${row[0]}.`)
   }
 
   /** Error of an update after which the row would leave what the right admits; null if it would not. `row`: from `find`. */
@@ -74,7 +74,7 @@ export class GuardRefusals {
     const after = compared.filter(({ time, pair }) => time === 'after' && reaching.includes(pair))
     const faults = failedOf(nearestPair(after), seen).map((filter) => afterFault(filter, reaching.length === 1))
     if (faults.length > 0) return faultsError(faults)
-    return new ApiError('Forbidden', `The key’s right to update ${this.entity.plural} does not admit this change.`)
+    return new ApiError('Forbidden', `Your right to update ${this.entity.plural} does not admit this change.`)
   }
 
   /** Error of new rows that the guard does not admit; null if it admits all. */
@@ -93,7 +93,7 @@ export class GuardRefusals {
     const refused = await this.database.read(compileRowComparisons(properties, values, guard, FAULTS_MAX))
     const faults = refused.flatMap(([number, ...holds]) => {
       const failed = failedOf(nearestPair(compare(guard, holds)), seen)
-      const message = `The key’s right to create ${this.entity.plural} does not admit this row.`
+      const message = `Your right to create ${this.entity.plural} does not admit this row.`
       const unnamed: Fault = { code: 'Forbidden', target: 'Body', message }
       const own = failed.length > 0 ? failed.map((filter) => afterFault(filter, guard.pairs.length === 1)) : [unnamed]
       return own.map((fault) => faultOf(Number(number) - 1, fault))
@@ -173,13 +173,13 @@ function afterFault(filter: Filter, isOnly: boolean): Fault {
   const begin = isOnly ? 'After the write' : 'By the nearest right, after the write'
   if (property.related !== null) {
     const { reference } = property.related
-    const remedy = isOnly ? 'must name another row: the key has no right to this one' : 'must name another row'
+    const remedy = isOnly ? 'must name another row: you have no right to this one' : 'must name another row'
     return forbidden(reference, `${begin}, ${reference.name} ${remedy}.`)
   }
   const values = anyOf ?? (operator.sign === '=' ? [value] : [])
   const names = values.map((one) => one ?? 'empty')
   const rule = names.length === 0 ? `match ${textOf(filter)}` : `be ${listed(names, 'or')}`
-  const reason = isOnly ? ': the key has no right to another value' : ''
+  const reason = isOnly ? ': you have no right to another value' : ''
   return forbidden(property, `${begin}, ${property.name} must ${rule}${reason}.`)
 }
 

@@ -110,6 +110,6 @@ export class Resource extends ReadOnlyResource {
 
 /** Error: PUT would clear properties that the key may not set. */
 function incompleteRight({ plural }: Entity): ApiError {
-  const message = `The key has no right to set all properties of ${plural}, which PUT does; change those that it may set by PATCH.`
+  const message = `You have no right to set all properties of ${plural}, which PUT does; change those that you may set by PATCH.`
   return new ApiError('Forbidden', message)
 }

@@ -213,7 +213,7 @@ export class RowWrites {
     const present = await keysInUse.rightsOf(request)
     requireRight(present, this.entity, 'update')
     if (present.signedText === rights?.signedText) return
-    throw new ApiError('Forbidden', 'The rights of the key were changed while the write waited; nothing was written.')
+    throw new ApiError('Forbidden', 'Your rights were changed while the write waited; nothing was written.')
   }
 
   /** Answers a body without properties: writes nothing, and stores no answer. @throws ApiError if the row is not within reach */

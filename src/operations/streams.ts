@@ -83,7 +83,7 @@ export function streamList(view: View, parts: ResourceParts, call: ResourceReque
 export function requireSameView(rights: GrantedRights, view: View, hasPaths: boolean) {
   const { read } = requireRight(rights, view.collection, 'read')
   if (read?.signedText !== view.signedText || (hasPaths && read.relatedSignedText !== view.relatedSignedText))
-    throw new ApiError('Forbidden', `The right of the key to read ${view.plural} was changed.`)
+    throw new ApiError('Forbidden', `Your right to read ${view.plural} was changed.`)
 }
 
 /**

@@ -205,7 +205,7 @@ function parseProperty(property: Property, value: unknown, { settable, assignmen
 
 /** Fault: the key may read the property, and has no right to set it. */
 function forbidden(target: string, action: string): Fault {
-  return { code: 'Forbidden', target, message: `The key has no right to ${action}.` }
+  return { code: 'Forbidden', target, message: `You have no right to ${action}.` }
 }
 
 const memberFinder = memoize((members: Members) => {
@@ -216,8 +216,8 @@ const memberFinder = memoize((members: Members) => {
 
 /** Fault of two values in the wrong order, one of which the right may have set, without that property's name. */
 function ruleFault({ properties }: Entity, later: Property, earlier: Property): Fault {
-  if (!properties.includes(later)) return valueFault(earlier.name, 'must not be after what the key’s right sets')
-  return valueFault(later.name, `must not be before ${properties.includes(earlier) ? earlier.name : 'what the key’s right sets'}`)
+  if (!properties.includes(later)) return valueFault(earlier.name, 'must not be after what your right sets')
+  return valueFault(later.name, `must not be before ${properties.includes(earlier) ? earlier.name : 'what your right sets'}`)
 }
 
 /** Returns the name that a part has inside its object: `Days` of `Period.Days`. */

@@ -51,7 +51,7 @@ export function faultOfPath(view: View, name: string, references = REFERENCES_MA
   if (step === null) return null
   const { reference, view: target, rest } = step
   if (target === null)
-    return ` The key may not read ${reference.reference?.target?.plural ?? reference.reference?.entity}, to which ${reference.name} leads.`
+    return ` You may not read ${reference.reference?.target?.plural ?? reference.reference?.entity}, to which ${reference.name} leads.`
   if (references === 0) return ` A path leads through up to ${REFERENCES_MAX} references.`
   if (rest === '') return ` Behind ${reference.name}. stands a property of ${target.plural}: ${exampleOf(target)}, for example.`
   const further = faultOfPath(target, rest, references - 1)

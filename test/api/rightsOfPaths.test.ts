@@ -270,7 +270,7 @@ describe('rights whose filters have a path', () => {
     for (const EmployeeId of [2, 4, null]) {
       const refused = await send('partner', 'POST /Absences', { EmployeeId, Reason: 'x' })
       expect(outcomeOf(refused)).toBe('403 Forbidden EmployeeId')
-      expect(refused.text).toContain('After the write, EmployeeId must name another row: the key has no right to this one.')
+      expect(refused.text).toContain('After the write, EmployeeId must name another row: you have no right to this one.')
       expect(refused.text).not.toContain('Company')
     }
     expect(outcomeOf(await send('partner', 'POST /Absences', { Reason: 'x' }))).toBe('403 Forbidden EmployeeId')

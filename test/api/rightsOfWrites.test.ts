@@ -240,28 +240,23 @@ describe('messages', () => {
       'desk',
       'PUT /Absences/1',
       {},
-      'The key has no right to set all properties of Absences, which PUT does; change those that it may set by PATCH.',
+      'You have no right to set all properties of Absences, which PUT does; change those that you may set by PATCH.',
     ],
-    ['desk', 'PATCH /Absences/1', { Reason: 'x' }, 'The key has no right to set Reason.'],
-    ['desk', 'PATCH /Absences/2', { Status: 'Declined' }, 'The key may only update Absences with Status=Requested.'],
+    ['desk', 'PATCH /Absences/1', { Reason: 'x' }, 'You have no right to set Reason.'],
+    ['desk', 'PATCH /Absences/2', { Status: 'Declined' }, 'You may only update Absences with Status=Requested.'],
     [
       'desk',
       'PATCH /Absences/1',
       { Status: 'x' },
-      'After the write, Status must be Approved or Declined: the key has no right to another value.',
+      'After the write, Status must be Approved or Declined: you have no right to another value.',
     ],
-    [
-      'partner',
-      'POST /Employees',
-      { CompanyId: 2 },
-      'After the write, CompanyId must be 1: the key has no right to another value.',
-    ],
+    ['partner', 'POST /Employees', { CompanyId: 2 }, 'After the write, CompanyId must be 1: you have no right to another value.'],
     ['partner', 'PATCH /Employees/1', { JobTitel: 'x' }, 'Employee has no property "JobTitel".'],
     [
       'parts',
       'PATCH /Absences/1',
       { Period: null },
-      'The key has no right to clear Period: that would set Period.Prefered and Period.Hours.',
+      'You have no right to clear Period: that would set Period.Prefered and Period.Hours.',
     ],
     ['clerk', 'POST /Absences', { EmployeeId: 2 }, 'EmployeeId names no Employee: there is none with id 2.'],
   ]
@@ -278,7 +273,7 @@ describe('messages', () => {
     ] as const) {
       const answer = await send('hidden', `${method} /Employees/2`, body)
       expect(outcomeOf(answer)).toBe('403 Forbidden Api')
-      expect(answer.body.Error.Message).toBe(`The key’s right to ${verb} Employees is not for Employee 2.`)
+      expect(answer.body.Error.Message).toBe(`Your right to ${verb} Employees is not for Employee 2.`)
     }
     expect((await send('hidden', 'PATCH /Employees/1', { FirstName: 'x' })).body).toEqual({ id: 1, firstName: 'x' })
   })
@@ -419,12 +414,12 @@ test.each([
   [
     'create Absences?Start=2024-01-02T00:00:00Z&fields=End',
     { End: '2024-01-01T00:00:00Z' },
-    'End must not be before what the key’s right sets.',
+    'End must not be before what your right sets.',
   ],
   [
     'create Absences?End=2024-01-02T00:00:00Z&fields=Start',
     { Start: '2024-01-03T00:00:00Z' },
-    'Start must not be after what the key’s right sets.',
+    'Start must not be after what your right sets.',
   ],
 ])('a rule holds between what the client and what the right sets: %s', async (right, body, message) => {
   const key = keyWith(right)

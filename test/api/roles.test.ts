@@ -88,6 +88,51 @@ describe.each([
     expect([status, body.Error.Message]).toEqual([403, 'Your roles give no right to delete Employees.'])
   })
 
+  test.each<[name: string, request: string, body: unknown, status: number, message: string]>([
+    ['ann', `PATCH /Absences/${ANN}`, { type: 'x' }, 403, 'You have no right to set Type.'],
+    [
+      'ann',
+      `PATCH /Absences/${ANN}`,
+      { status: 'Approved' },
+      403,
+      'After the write, Status must be Cancelled: you have no right to another value.',
+    ],
+    [
+      'ann',
+      `PUT /Absences/${ANN}`,
+      { status: 'Cancelled' },
+      403,
+      'You have no right to set all properties of Absences, which PUT does; change those that you may set by PATCH.',
+    ],
+    ['ann', 'POST /Absences', { employeeId: BOB }, 403, 'You have no right to set EmployeeId.'],
+    ['ann', 'GET /Changes', undefined, 403, 'You may not read changes, because each of your rights to read has filters.'],
+    [
+      'ann',
+      'GET /Changes?entity=Absences',
+      undefined,
+      403,
+      'You may not read changes of Absences, because your right to read them has filters.',
+    ],
+    [
+      'ann',
+      'GET /Absences?EmployeeId.CompanyId.Name=x',
+      undefined,
+      400,
+      'Absences has no parameter "EmployeeId.CompanyId.Name". You may not read Companies, to which CompanyId leads.',
+    ],
+    [
+      'max',
+      `PATCH /Absences/${MAX}`,
+      { status: 'Approved' },
+      403,
+      'After the write, Status must be Cancelled: you have no right to another value.',
+    ],
+  ])('a refusal speaks to a person, not of a key: %s, %s %j', async (name, request, body, status, message) => {
+    const [method = '', path = ''] = request.split(' ')
+    const answer = await send(as(name), method, path, body)
+    expect([answer.status, answer.body.Error?.Message]).toEqual([status, message])
+  })
+
   test.each<[string, Claims]>([
     ['an empty address, beside an employee whose address is empty', { email: '' }],
     ['no address, beside an employee whose address is empty', {}],

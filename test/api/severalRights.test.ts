@@ -273,15 +273,15 @@ describe('messages name the nearest right', () => {
     [
       'PATCH /Absences/1',
       { Status: 'Cancelled', Type: 'x' },
-      'The key has no right to set Type together with Status, which the nearest right sets.',
+      'You have no right to set Type together with Status, which the nearest right sets.',
     ],
     [
       'PATCH /Absences/1',
       { Status: 'Approved' },
-      'After the write, Status must be Cancelled: the key has no right to another value.',
+      'After the write, Status must be Cancelled: you have no right to another value.',
     ],
-    ['DELETE /Absences/2', undefined, 'The key’s nearest right is to delete Absences with EmployeeId=1.'],
-    ['PATCH /Absences/2', { Type: 'x' }, 'The key may only update Absences with EmployeeId=1.'],
+    ['DELETE /Absences/2', undefined, 'Your nearest right is to delete Absences with EmployeeId=1.'],
+    ['PATCH /Absences/2', { Type: 'x' }, 'You may only update Absences with EmployeeId=1.'],
   ])('%s %j', async (line, body, message) => {
     expect((await send('ann', line, body)).body.Error.Message).toBe(message)
   })

@@ -230,7 +230,7 @@ describe('D59: a body of several rows costs one request for each 100 rows begun'
     const refused = await post(companies(301), three.headers)
     expect(outcomeOf(refused)).toBe('400 InvalidRows Body')
     expect(refused.body.Error.Message).toBe(
-      'The body counts as 4 requests, and the key may send 3 per 1h: send fewer rows, up to 100 or 200 KiB for each request.',
+      'The body counts as 4 requests, and you may send 3 per 1h: send fewer rows, up to 100 or 200 KiB for each request.',
     )
     expect((await post(companies(200), three.headers)).status).toBe(201)
   })
@@ -239,7 +239,7 @@ describe('D59: a body of several rows costs one request for each 100 rows begun'
     const rows = companies(301).map((row) => ({ ...row, Name: 'x'.repeat(90), more: ' '.repeat(700) }))
     const refused = await post(rows, bytes.headers)
     expect(outcomeOf(refused)).toBe('400 InvalidRows Body')
-    expect(refused.body.Error.Message).toStartWith('The body counts as 4 requests, and the key may send 3 per 1h')
+    expect(refused.body.Error.Message).toStartWith('The body counts as 4 requests, and you may send 3 per 1h')
   })
 })
 

@@ -76,7 +76,7 @@ test('a key has at most two streams of summaries at a time, and streams of lists
   const refused = await sip(one, SMALL)
   expect([refused.status, refused.text]).toEqual([
     503,
-    expect.stringContaining('The key has 2 streams of summaries under way here, which is the most for one.'),
+    expect.stringContaining('You have 2 streams of summaries under way here, which is the most for one key or person.'),
   ])
   expect((await sip(one, '/Absences')).status).toBe(200)
 })

@@ -317,11 +317,7 @@ describe('roster import', () => {
     [['compnies', fileOf('name\n')], KEY, 'there is no entity "compnies". Did you mean companies?'],
     [['companies', fileOf('name\nx\n')], null, 'ROSTER_KEY is not set: it is the key to write with'],
     [['companies', fileOf('name\nx\n')], reader.text, 'The key does not have the right Companies:write.'],
-    [
-      ['companies', fileOf(`name\n${'x\n'.repeat(201)}`)],
-      small.text,
-      'The body counts as 3 requests, and the key may send 2 per 1h',
-    ],
+    [['companies', fileOf(`name\n${'x\n'.repeat(201)}`)], small.text, 'The body counts as 3 requests, and you may send 2 per 1h'],
   ])('%p reports what is wrong', async (words, key, message) => {
     const { code, stderr } = await roster(['import', ...words], { key })
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(message) })

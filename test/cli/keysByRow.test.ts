@@ -210,7 +210,7 @@ describe('keys try', () => {
         'right: read Absences?EmployeeId.KnownAs=Ann&fields=Id,EmployeeId',
         'filters: EmployeeId.KnownAs=Ann',
         'properties: Id, EmployeeId',
-        'answer: 400 InvalidFields: Absences have no "EmployeeId.DisplayName". The key may not read Employees, to which EmployeeId leads.\n',
+        'answer: 400 InvalidFields: Absences have no "EmployeeId.DisplayName". You may not read Employees, to which EmployeeId leads.\n',
       ].join('\n'),
     )
     const { stdout } = await keys('try', ...narrow, '--right', 'read Employees?fields=DisplayName', path)

@@ -25,8 +25,7 @@ describe('a limit whose slots are all taken', () => {
     }
     return { places, lost }
   }
-  const LOST =
-    'The key has more streams under way than others, and another asked for one. Retry after the seconds in Retry-After.'
+  const LOST = 'You have more streams under way than others, and another asked for one. Retry after the seconds in Retry-After.'
 
   test('the key with the most slots loses an idle one, until another key has nearly as many', () => {
     const { places, lost } = full(STREAMS, performance.now() - 1_000)

@@ -126,7 +126,7 @@ describeInBrowser('/explore with a key of few rights', () => {
 
   test('/explore says of a linked summary that it leads to what the key may not read', async () => {
     const { page } = await open(calendar.text, '#/Absences?view=summary&by=EmployeeId.CompanyId.Name')
-    await page.getByText(/The key may not read Companies, to which CompanyId leads\.$/).waitFor()
+    await page.getByText(/You may not read Companies, to which CompanyId leads\.$/).waitFor()
     expect(await page.locator('svg, table').count()).toBe(0)
   })
 

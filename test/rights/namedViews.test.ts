@@ -195,7 +195,7 @@ describe('paths and chains of a named view (D105)', () => {
 
   test('paths lead to the entity, if the key may read it', () => {
     expect(() => parseList(viewOf('read Directory'), 'ManagerId.Department=IT')).toThrow(
-      'The key may not read Employees, to which ManagerId leads.',
+      'You may not read Employees, to which ManagerId leads.',
     )
     const [filter] = parseList(viewOf('read Directory', 'read Employees?Id=5'), 'ManagerId.Department=IT').filters
     expect(filter?.property.related?.view).toMatchObject({ collection: employees, text: 'read Employees?Id=5' })

@@ -90,7 +90,7 @@ describe('several rights to update', () => {
     const parse = (body: object) => () => parsePartial(absences, access as NonNullable<typeof access>, body as never)
     const { outcome, message } = refusalOf(parse({ Status: 'Approved', Type: 'x' }))
     expect(outcome).toBe('Forbidden Type')
-    expect(message).toBe('The key has no right to set Type together with Status, which the nearest right sets.')
+    expect(message).toBe('You have no right to set Type together with Status, which the nearest right sets.')
     expect(refusalOf(parse({ Status: 'Approved', Reason: 'x', Type: 'x' })).outcome).toBe('Forbidden Type')
     expect(refusalOf(parse({ Type: 'x', Reason: 'y', Status: 'z' })).message).toContain('Type together with Reason and Status')
     expect(refusalOf(parse({ Status: 'Approved', Type: 'x', Nmae: 1 })).details?.map(({ code }) => code)).toEqual([
@@ -165,7 +165,7 @@ describe('several rights to create', () => {
   test('refuse a body that none of them admits whole', () => {
     const { outcome, message } = refusalOf(() => parse({ Type: 'x', Start: '2024-01-01T00:00:00Z', Status: 'New' }))
     expect(outcome).toBe('Forbidden Status')
-    expect(message).toBe('The key has no right to set Status together with Type and Start, which the nearest right sets.')
+    expect(message).toBe('You have no right to set Status together with Type and Start, which the nearest right sets.')
   })
 })
 
