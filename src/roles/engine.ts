@@ -1,6 +1,8 @@
 // Finds the rights of persons: their own row, the roles that apply, and the rights of these with their variables bound.
 import type { GrantedRights, Right } from '../model/access.ts'
+import type { Entity } from '../model/entity.ts'
 import { LruCache } from '../model/lruCache.ts'
+import { baseOf } from '../model/namedView.ts'
 import type { Filter } from '../model/query.ts'
 import type { RowQuestions } from '../model/rowQuestions.ts'
 import type { Row } from '../model/sql.ts'
@@ -120,7 +122,7 @@ export class Engine {
   private ofUnknown({ finder }: Known): PersonRights {
     const told = finder instanceof Missing ? finder.told : null
     const reason = told ?? reasonOfUnknown(this.file)
-    return this.unknown.getOrInsertComputed(reason, () => new PersonRights([], this.collections, this.share, reason))
+    return this.unknown.getOrInsertComputed(reason, () => new PersonRights([], this.collections, this.share, { reason }))
   }
 
   private ofRow(known: Known, claims: Claims, row: Row | null | 'none', questions: RowQuestions) {
@@ -147,8 +149,9 @@ export class Engine {
     const outcomes = applying.flatMap((role) => person.outcomes(role))
     const rights = outcomes.flatMap(({ result }) => (result instanceof Missing ? [] : [this.share(result)]))
     const distinct = [...new Set(rights)]
-    const text = distinct.map(keyOf).join('\n')
-    const kept = this.kept.get(text) ?? new PersonRights(distinct, this.collections, this.share)
+    const unread = unreadOf(outcomes)
+    const text = [...distinct.map(keyOf), ...unread.map(({ plural }) => `-${plural}`)].join('\n')
+    const kept = this.kept.get(text) ?? new PersonRights(distinct, this.collections, this.share, { unread })
     this.kept.set(text, kept)
     person.granted.set(key, new WeakRef(kept))
     return kept
@@ -167,6 +170,14 @@ export class Engine {
 /** Identifies a bound right: one by a date is another than one by `{today}`. */
 function keyOf(right: Right): string {
   return `${right.text}\t${right.signedText === undefined ? '' : signedTextOf(right)}`
+}
+
+/** Returns the entities of which a person would read rows, also in a view, if one of her rights to them had its values. */
+function unreadOf(outcomes: readonly Outcome[]): Entity[] {
+  const reads = outcomes.filter(({ placed }) => placed.right.verb === 'read')
+  const entityOf = ({ placed }: Outcome) => baseOf(placed.right.entity)
+  const read = new Set(reads.filter(({ result }) => !(result instanceof Missing)).map(entityOf))
+  return [...new Set(reads.map(entityOf))].filter((entity) => !read.has(entity))
 }
 
 /** Asks all lists at once. */
