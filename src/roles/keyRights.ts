@@ -1,5 +1,4 @@
 // The rights of keys that follow a block of the roles file.
-import type { Right } from '../model/access.ts'
 import { isOpen } from '../rights/openFilter.ts'
 import { NarrowRights } from '../rights/reader.ts'
 import { Missing } from './binding.ts'
@@ -25,17 +24,13 @@ export class KeyRights {
     const time = this.usesTime ? requestTime() : ANY_TIME
     if (this.made && this.time === time) return this.made
     this.time = time
-    const rights = this.block.rights.map(({ right }) => this.bind(right, time))
+    const bindings = { claims: {}, isEmailVerified: false, ownCell: () => null, time }
+    // Its only variables always have values, but one right could set a property to two: at most times it does not exist.
+    const bound = this.block.rights.map(({ right }) => bindRight(right, bindings))
+    const rights = bound.flatMap((right) => (right instanceof Missing ? [] : [right]))
     const text = rights.map((right) => right.text).join('\n')
     if (this.made?.text !== text)
       this.made = new NarrowRights(text, rights, null, this.collections.entities, this.collections.views)
     return this.made
-  }
-
-  /** Binds the only variables of a key, which always have values. */
-  private bind(right: Right, time: RequestTime): Right {
-    const bound = bindRight(right, { claims: {}, isEmailVerified: false, ownCell: () => null, time })
-    if (bound instanceof Missing) throw new Error(`a right of a key is not bound: ${bound.reason}`)
-    return bound
   }
 }

@@ -283,6 +283,15 @@ describe('time', () => {
       expect(third[which]?.text).not.toBe(first[which]?.text as string)
     }
   })
+
+  test('that a right of a key would set to two values gives it no right to create, and takes none of the others', async () => {
+    const file =
+      'key k\n  read Companies\n  create Absences?Start={today}&Start={now}&fields=EmployeeId,Type,End,Status,Period,Reason'
+    const roles = parseRoles(file, entities)
+    const textAt = (time: string) => at(time, async () => roles.rightsOfKey('k')?.text)
+    expect(await textAt('2026-11-29T12:34:00Z')).toBe('read Companies')
+    expect(await textAt('2026-11-29T00:00:00Z')).toContain('create Absences?Start=2026-11-29T00:00:00Z')
+  })
 })
 
 describe('rights of several roles', () => {
