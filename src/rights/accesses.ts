@@ -167,7 +167,6 @@ export function readAccess(collection: Collection, read: View | null): Access {
 }
 
 /**
-/**
  * Makes the access that rights give to an entity. `read`: its view; `entities` and `views`: all, to find those whose rows
  * references may name.
  */
@@ -332,8 +331,9 @@ function fixes(filter: Filter, property: Property): boolean {
 /** Makes a guard; null if there is nothing to check. */
 function guardOf({ read }: Parts, pairs: readonly RowConditions[], references: Guard['references']): Guard | null {
   const readable = read?.filters ?? null
-  const open = pairs.find(({ before, after }) => before.length === 0 && after.length === 0)
-  if (open && references.size === 0 && (readable ?? []).length === 0) return null
-  const guard = { pairs: open ? [open] : pairs, references, readable }
+  // Where one right admits every row, the others admit nothing more.
+  const unconditional = pairs.find(({ before, after }) => before.length === 0 && after.length === 0)
+  if (unconditional && references.size === 0 && (readable ?? []).length === 0) return null
+  const guard = { pairs: unconditional ? [unconditional] : pairs, references, readable }
   return { ...guard, shape: shapeOfGuard(guard) }
 }
