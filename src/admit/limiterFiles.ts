@@ -96,8 +96,8 @@ export class LimiterFiles {
       }
     }
     const own = new Map([...this.own].map(([table, { file, serial }]) => [table, { path: file.path, serial }]))
-    const [keys, anonymous, persons = null] = this.shared.map(({ path }) => path) as [string, string, string?]
-    return { keys, anonymous, persons, own, serial: this.serial }
+    const { keys, anonymous, persons } = this
+    return { keys: keys.path, anonymous: anonymous.path, persons: persons?.path ?? null, own, serial: this.serial }
   }
 
   close(): void {
