@@ -72,18 +72,14 @@ async function readDocument(url: string, signal: AbortSignal): Promise<Record<st
   }
 }
 
-async function readText(response: Response): Promise<string> {
+async function readText({ body }: Response): Promise<string> {
   const pieces: Uint8Array[] = []
-  let bytes = Number(response.headers.get('content-length') ?? 0)
-  if (bytes <= DOCUMENT_BYTES_MAX) {
-    bytes = 0
+  let bytes = 0
+  for await (const piece of body ?? []) {
+    bytes += piece.byteLength
     // Leaving the loop cancels the body.
-    for await (const piece of response.body ?? []) {
-      bytes += piece.byteLength
-      if (bytes > DOCUMENT_BYTES_MAX) break
-      pieces.push(piece)
-    }
-  } else await response.body?.cancel()
-  if (bytes > DOCUMENT_BYTES_MAX) throw new Error(`it has more than ${DOCUMENT_BYTES_MAX / 1_024} KiB`)
+    if (bytes > DOCUMENT_BYTES_MAX) throw new Error(`it has more than ${DOCUMENT_BYTES_MAX / 1_024} KiB`)
+    pieces.push(piece)
+  }
   return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces))
 }

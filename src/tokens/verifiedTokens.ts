@@ -2,7 +2,7 @@
 import type { VerifiedToken } from '../model/token.ts'
 
 const TOKENS_MAX = 10_000
-/** Maximum characters of all kept tokens, which their claims take some times as many bytes of memory. */
+/** Maximum characters of all kept tokens. Their claims take several bytes of memory for each. */
 const LENGTH_MAX = 16 * 2 ** 20
 
 interface Entry {
