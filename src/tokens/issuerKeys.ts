@@ -8,6 +8,8 @@ import { type Published, readPublished } from './discovery.ts'
 const ASK_EVERY_MS = 30_000
 /** Age of the keys at which they are read anew, so that a key which the issuer has withdrawn ends. */
 const RENEW_MS = 300_000
+/** The timer is a little slower than questions may be: one that came a moment too early would miss its turn. */
+const TIMER_RATIO = 1.1
 
 export interface Keys {
   readonly find: JWTVerifyGetKey
@@ -52,7 +54,7 @@ export class IssuerKeys {
 
   /** Reads the keys, and from now on again when they are old or could not be read. Does not wait for them. */
   start(): void {
-    this.timer ??= setInterval(() => this.renew(), this.askEveryMs)
+    this.timer ??= setInterval(() => this.renew(), TIMER_RATIO * this.askEveryMs)
     this.read()
   }
 
