@@ -9,8 +9,10 @@ import { orStartError, StartError } from './startError.ts'
 export class RolesText {
   /** The last text with which all workers have started. */
   private proven: string | null = null
-  /** The text that workers get: null without a file. */
-  current: string | null = null
+  /** The text that new workers get: null without a file. */
+  private current: string | null = null
+  /** The text that a worker got last: a newer one may be read while a restart ends. */
+  private taken: string | null = null
 
   /** `file`: the setting ROLES_FILE. */
   constructor(
@@ -31,6 +33,12 @@ export class RolesText {
     }
   }
 
+  /** Returns the text for a worker that starts now. */
+  take(): string | null {
+    this.taken = this.current
+    return this.taken
+  }
+
   /** Reads the file for new workers, which check it. Returns false, and logs why, if it cannot be read. */
   readAnew(): boolean {
     if (this.file === null) return true
@@ -45,7 +53,7 @@ export class RolesText {
 
   /** Keeps the text of a restart that is over, or goes back to the one before if a worker could not start with it. */
   settle(isDone: boolean): void {
-    if (isDone) this.proven = this.current
+    if (isDone) this.proven = this.taken
     else this.current = this.proven
   }
 }

@@ -194,7 +194,7 @@ export class Supervisor {
         migrationFiles,
         certificate: this.certificates?.current() ?? null,
         tables: tables.ensure(),
-        rolesText: this.rolesText.current,
+        rolesText: this.rolesText.take(),
       }),
       onRestarted: (isDone) => this.rolesText.settle(isDone),
       onKeys: (limits) => {
