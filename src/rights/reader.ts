@@ -156,10 +156,10 @@ function wholeRight(entity: Collection, verb: Verb): Right {
 
 /** Rights to some rows and properties. A key has one at most for each verb and collection, a person may have several. */
 export class NarrowRights implements GrantedRights {
-  readonly refusalOfAll = null
+  readonly refusalOfAll: string | null = null
   readonly signedText: string
   private readonly accesses = new Map<string, Access>()
-  private readonly views = new ReadViews((collection) => uniteReads(this.find(collection, 'read')))
+  private readonly views = new ReadViews((collection) => this.readOf(collection))
 
   constructor(
     readonly text: string,
@@ -175,7 +175,8 @@ export class NarrowRights implements GrantedRights {
     return this.accesses.getOrInsertComputed(collection.name, () => {
       const read = this.views.of(collection)
       if (isNamedView(collection)) return readAccess(collection, read)
-      return accessOf(collection, read, this.find, this.entities, this.namedViews)
+      const find = (one: Collection, verb: Verb) => this.findReferable(one, verb)
+      return accessOf(collection, read, find, this.entities, this.namedViews)
     })
   }
 
@@ -183,6 +184,16 @@ export class NarrowRights implements GrantedRights {
     return `The key does not have the right ${verb} ${plural}.`
   }
 
-  private readonly find = (collection: Collection, verb: Verb) =>
-    this.rights.filter((right) => right.entity.name === collection.name && right.verb === verb)
+  protected readOf(collection: Collection): Right | undefined {
+    return uniteReads(this.find(collection, 'read'))
+  }
+
+  /** Returns the rights to a verb; those to read say to which rows a reference may lead. */
+  protected findReferable(collection: Collection, verb: Verb): readonly Right[] {
+    return this.find(collection, verb)
+  }
+
+  private find({ name }: Collection, verb: Verb): readonly Right[] {
+    return this.rights.filter((right) => right.entity.name === name && right.verb === verb)
+  }
 }

@@ -1,10 +1,10 @@
 // The rights of a person: those of all roles that apply, of which several may be to one collection.
-import type { Access, GrantedRights, Right, Verb } from '../model/access.ts'
+import type { Right, Verb } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
-import { baseOf, type Collection, isNamedView, type NamedView } from '../model/namedView.ts'
+import { baseOf, type Collection, type NamedView } from '../model/namedView.ts'
 import { equality } from '../model/operators.ts'
-import { accessOf, type FindRights, ReadViews, readAccess, signedTextOf, uniteReads } from '../rights/accesses.ts'
+import { NarrowRights } from '../rights/reader.ts'
 
 /** Collections that rights can be to. */
 export interface Collections {
@@ -12,15 +12,10 @@ export interface Collections {
   readonly views: readonly NamedView[]
 }
 
-export class PersonRights implements GrantedRights {
-  readonly fault = null
-  readonly text: string
-  readonly signedText: string
-  readonly refusalOfAll: string | null
+export class PersonRights extends NarrowRights {
+  override readonly refusalOfAll: string | null
   private readonly unread: readonly Entity[]
-  private readonly accesses = new Map<string, Access>()
   private readonly reads = new Map<string, Right | undefined>()
-  private readonly views = new ReadViews((collection) => this.readOf(collection))
 
   /**
    * `rights`: bound, in the order of the file, each text once. `share` returns the same right for the same text, so that persons
@@ -28,45 +23,32 @@ export class PersonRights implements GrantedRights {
    * a value.
    */
   constructor(
-    readonly rights: readonly Right[],
-    private readonly collections: Collections,
+    rights: readonly Right[],
+    { entities, views }: Collections,
     private readonly share: (right: Right) => Right,
     { reason = 'no role gives you one', unread = [] }: { readonly reason?: string; readonly unread?: readonly Entity[] } = {},
   ) {
+    super(rights.map(({ text }) => text).join('\n'), rights, null, entities, views)
     this.unread = unread
-    this.text = rights.map(({ text }) => text).join('\n')
-    this.signedText = rights.map(signedTextOf).join('\n')
     this.refusalOfAll = rights.length === 0 ? `You have no rights: ${reason}.` : null
   }
 
-  accessTo(collection: Collection): Access {
-    return this.accesses.getOrInsertComputed(collection.name, () => {
-      const read = this.views.of(collection)
-      if (isNamedView(collection)) return readAccess(collection, read)
-      const { entities, views } = this.collections
-      return accessOf(collection, read, this.findReferable, entities, views)
-    })
-  }
-
-  refusal({ plural }: Collection, verb: Verb): string {
+  override refusal({ plural }: Collection, verb: Verb): string {
     return this.refusalOfAll ?? `Your roles give no right to ${verb} ${plural}.`
   }
-
-  private readonly find = ({ name }: Collection, verb: Verb): readonly Right[] =>
-    this.rights.filter((right) => right.entity.name === name && right.verb === verb)
 
   /**
    * As `find`. Who has no right to read an entity may refer to every row of it: a right that lacks a value must not have that
    * consequence, so it admits no row.
    */
-  private readonly findReferable: FindRights = (collection, verb) => {
+  protected override findReferable(collection: Collection, verb: Verb): readonly Right[] {
     const isUnread = verb === 'read' && this.unread.some(({ name }) => name === collection.name)
-    return isUnread ? [noneOf(baseOf(collection))] : this.find(collection, verb)
+    return isUnread ? [noneOf(baseOf(collection))] : super.findReferable(collection, verb)
   }
 
-  private readOf(collection: Collection): Right | undefined {
+  protected override readOf(collection: Collection): Right | undefined {
     return this.reads.getOrInsertComputed(collection.name, () => {
-      const united = uniteReads(this.find(collection, 'read'))
+      const united = super.readOf(collection)
       return united && this.share(united)
     })
   }
