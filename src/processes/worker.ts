@@ -20,7 +20,7 @@ import { countDelay, gauge, seriesOf, setGauges } from '../metrics/counts.ts'
 import { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import type { NamedView } from '../model/namedView.ts'
-import { PersonRights } from '../operations/personRights.ts'
+import { CurrentRights } from '../operations/currentRights.ts'
 import { descriptorsMax, keepDescriptors } from '../os/descriptors.ts'
 import { ListenSocket } from '../os/listenSocket.ts'
 import { lowerPriority } from '../os/priority.ts'
@@ -96,7 +96,7 @@ export class Worker {
   private rightsOfPersons(roles: Roles | null, reader: RightsReader): RightsOfPerson {
     const none = reader.read({ rights: '', addresses: null })
     if (roles === null) return () => none
-    const ofPersons = new PersonRights({ roles, memory: this.memory, listReads: this.pools.listReads })
+    const ofPersons = new CurrentRights({ roles, memory: this.memory, listReads: this.pools.listReads })
     return (claims, isEmailVerified, reads) => ofPersons.of(claims, isEmailVerified, reads)
   }
 

@@ -10,26 +10,24 @@ import type { BatchableStatement } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
 import type { RowQuestions } from '../model/rowQuestions.ts'
 import type { Row } from '../model/sql.ts'
+import { type RequestTime, requestTime } from '../roles/requestTime.ts'
 import type { Claims, Roles } from '../roles/roles.ts'
 import { CopyQuestions } from './copyQuestions.ts'
 import { DatabaseQuestions } from './databaseQuestions.ts'
 import { MomentRights } from './momentRights.ts'
 import { waitForCopies } from './neededCopies.ts'
 
-/** Unit in which time counts in roles: `{now}` is cut to the minute. */
-const MINUTE_MS = 60_000
-
-interface PersonRightsParts {
+interface CurrentRightsParts {
   readonly roles: Pick<Roles, 'rightsOf' | 'sources'>
   /** Null: every question is asked of the database. */
   readonly memory: TableCopies | null
   readonly listReads: Pick<ListReads, 'read'>
 }
 
-/** Rights that were decided from copies, which hold while these have the same version, in the same minute. */
+/** Rights that were decided from copies, which hold while these have the same version, at the same time as roles have it. */
 interface KeptRights {
   readonly version: Version
-  readonly minute: number
+  readonly time: RequestTime
   readonly isEmailVerified: boolean
   /** The roles decide how many rights are kept. */
   readonly granted: WeakRef<GrantedRights>
@@ -42,11 +40,11 @@ interface Person {
   readonly database: RowQuestions
 }
 
-export class PersonRights {
+export class CurrentRights {
   /** The last rights of each person, by the claims of a token, which stay the same object. */
   private readonly kept = new WeakMap<Claims, KeptRights>()
 
-  constructor(private readonly parts: PersonRightsParts) {}
+  constructor(private readonly parts: CurrentRightsParts) {}
 
   /**
    * Returns the rights of a person as of a moment after this call. `reads`: entities that the request is about to list, whose
@@ -86,15 +84,15 @@ export class PersonRights {
     const { sources } = this.parts.roles
     const ofRights = copies.filter(({ entity }) => sources.includes(entity))
     const version = memory.versionOf(copies, ofRights) as Version
-    const minute = Math.floor(Date.now() / MINUTE_MS)
+    const time = requestTime()
     const kept = this.kept.get(claims)
-    const isKept = kept?.version === version && kept.minute === minute && kept.isEmailVerified === isEmailVerified
+    const isKept = kept?.version === version && kept.time === time && kept.isEmailVerified === isEmailVerified
     const last = isKept ? kept.granted.deref() : undefined
     if (last) return last
     const startMs = performance.now()
     const granted = this.ask(memory, person, copies)
     memory.slices.note(performance.now() - startMs)
-    if (!(granted instanceof Promise)) this.kept.set(claims, { version, minute, isEmailVerified, granted: new WeakRef(granted) })
+    if (!(granted instanceof Promise)) this.kept.set(claims, { version, time, isEmailVerified, granted: new WeakRef(granted) })
     return granted
   }
 

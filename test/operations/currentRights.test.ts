@@ -8,9 +8,9 @@ import type { Filter } from '../../src/model/query.ts'
 import type { RowQuestions } from '../../src/model/rowQuestions.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { wholeView } from '../../src/model/view.ts'
+import { CurrentRights } from '../../src/operations/currentRights.ts'
 import { DatabaseQuestions } from '../../src/operations/databaseQuestions.ts'
 import { MomentRights, RightsChanged, withRightsOfNow } from '../../src/operations/momentRights.ts'
-import { PersonRights } from '../../src/operations/personRights.ts'
 import { parseFilter } from '../../src/parse/filter.ts'
 import { useDatabase } from '../support/database.ts'
 import { entities } from '../support/entities.ts'
@@ -56,10 +56,10 @@ const filtersOf = (entity: Entity, query: string): Filter[] =>
 type Decide = (questions: RowQuestions, claims: Readonly<Record<string, unknown>>) => unknown
 
 /** Rights of a person whose text is what `decide` returns. */
-function rightsBy(decide: Decide, withMemory = true, sources: readonly Entity[] = [employee]): PersonRights {
+function rightsBy(decide: Decide, withMemory = true, sources: readonly Entity[] = [employee]): CurrentRights {
   const granted = (answer: unknown): GrantedRights =>
     Object.assign(Object.create(wholeRights(entities)), { text: String(answer) })
-  return new PersonRights({
+  return new CurrentRights({
     memory: withMemory ? memory : null,
     listReads,
     roles: {
@@ -72,7 +72,7 @@ function rightsBy(decide: Decide, withMemory = true, sources: readonly Entity[] 
   })
 }
 
-const textOf = async (rights: PersonRights, claims: Readonly<Record<string, unknown>> = {}, reads: readonly Entity[] = []) =>
+const textOf = async (rights: CurrentRights, claims: Readonly<Record<string, unknown>> = {}, reads: readonly Entity[] = []) =>
   (await rights.of(claims, true, reads)).text
 
 describe('questions about rows', () => {
