@@ -14,7 +14,7 @@ import { UnionBitmaps } from './unionBitmaps.ts'
 const KEPT_MAX = 64
 /** Maximum estimated bytes of remembered conditions that were asked once: about 2,000 of usual length. */
 const SEEN_BYTES_MAX = 256 * 1_024
-/** Maximum slots that are tested one by one by a union. */
+/** Maximum slots that are tested one by one against a union; for more its bitmap is made. */
 const TESTED_MAX = 1_024
 
 type Test = (slot: number) => boolean

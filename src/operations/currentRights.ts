@@ -73,7 +73,7 @@ export class CurrentRights {
       const granted = this.decideNow(memory, person, copies)
       return granted instanceof Promise
         ? granted
-        : new MomentRights(granted, copies, (all) => this.holds(memory, person, all, granted))
+        : new MomentRights(granted, copies, (all) => this.follow(memory, person, all, granted))
     }
     return this.ask(memory, person, [])
   }
@@ -97,7 +97,7 @@ export class CurrentRights {
   }
 
   /** Returns whether the same rights follow from copies as they are in this turn of the event loop. */
-  private holds(memory: TableCopies, person: Person, copies: readonly TableCopy[], granted: GrantedRights): boolean {
+  private follow(memory: TableCopies, person: Person, copies: readonly TableCopy[], granted: GrantedRights): boolean {
     const present = this.decideNow(memory, person, copies)
     if (!(present instanceof Promise)) return present === granted || present.text === granted.text
     // The request begins anew, and then waits for what is not at hand.

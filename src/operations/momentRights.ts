@@ -10,13 +10,13 @@ const ATTEMPTS_MAX = 3
 
 export class MomentRights implements GrantedRights {
   /**
-   * `copies`: brought to one moment after the arrival of the request. `holdIn`: returns whether the same rights follow from these
-   * and further copies as they are in this turn of the event loop.
+   * `copies`: brought to one moment after the arrival of the request. `followFrom`: returns whether the same rights follow from
+   * these and further copies as they are in this turn of the event loop.
    */
   constructor(
     private readonly granted: GrantedRights,
     readonly copies: readonly TableCopy[],
-    readonly holdIn: (copies: readonly TableCopy[]) => boolean,
+    readonly followFrom: (copies: readonly TableCopy[]) => boolean,
   ) {}
 
   get text(): string {

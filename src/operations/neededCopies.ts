@@ -70,7 +70,7 @@ export class NeededCopies {
    * are found. @throws RightsChanged
    */
   requireRights(): void {
-    if (this.rights !== null && !this.rights.holdIn(this.all)) throw new RightsChanged(this.all.map(({ entity }) => entity))
+    if (this.rights !== null && !this.rights.followFrom(this.all)) throw new RightsChanged(this.all.map(({ entity }) => entity))
   }
 }
 

@@ -181,14 +181,14 @@ describe('rights from memory', () => {
     const granted = (await rights.of(ann, true, [absence])) as MomentRights
     expect(granted).toBeInstanceOf(MomentRights)
     expect(granted.copies.map(({ entity }) => entity)).toEqual([employee, absence])
-    expect(granted.holdIn(granted.copies)).toBe(true)
+    expect(granted.followFrom(granted.copies)).toBe(true)
     // Another row, from which the same rights follow.
     await own.sql`update employee set title = 'x' where id = 2`
     await memory.refresh(granted.copies)
-    expect(granted.holdIn(granted.copies)).toBe(true)
+    expect(granted.followFrom(granted.copies)).toBe(true)
     await setManager(own.sql, 2, 1)
     await memory.refresh(granted.copies)
-    expect(granted.holdIn(granted.copies)).toBe(false)
+    expect(granted.followFrom(granted.copies)).toBe(false)
   })
 
   test('of roles that ask for no rows need neither memory nor the database', () => {
