@@ -72,8 +72,8 @@ export function compileFilter(filter: Filter, operands: readonly Param[], row: R
 }
 
 /**
- * Compiles a union. For an `or` over a subquery PostgreSQL reads the whole table. With arrays of ids it combines the index scans of
- * all alternatives, but a long array takes long where another index is chosen.
+ * Compiles a union. For an `or` over a subquery PostgreSQL reads the whole table. With arrays of ids it combines the index scans
+ * of all alternatives, but a long array takes long where another index is chosen.
  */
 function compileUnion({ either = [], hasFewIds }: Filter, operands: readonly Param[], row: RowSql): Sql {
   const own = { ...row, hasIdArrays: row.hasIdArrays || hasFewIds === true }
