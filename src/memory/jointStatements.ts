@@ -2,7 +2,8 @@
 import { commaList } from '../compile/batch.ts'
 import { columns } from '../compile/parts.ts'
 import type { Entity } from '../model/entity.ts'
-import { arrayText, integer, join, name, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
+import { memoize } from '../model/memoize.ts'
+import { arrayText, integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import { definitionOf, KEPT_FROM, SNAPSHOT, type Snapshot, stateOf } from './statements.ts'
 
 /** A table and the snapshot of its copy. */
@@ -22,16 +23,32 @@ export const JOINT_CHANGES_MAX = 500
 const RELATION = sql`asked.relation`
 const STATE = stateOf(RELATION, sql`to_regclass(asked."Table")`, sql`asked."Columns"::text[]`)
 
-/** Rows for the tables, numbered from 1. As parameters: so the text of a question does not depend on which tables it is about. */
-function askedTables(sources: readonly Source[]) {
-  const list = (textOf: (source: Source) => string) => param(arrayText(sources.map(textOf)))
-  const params = [
+/** Values of the tables that a question is about. As parameters, so that its text does not depend on the tables. */
+function valuesOf(sources: readonly Source[]) {
+  const list = (textOf: (source: Source) => string) => arrayText(sources.map(textOf))
+  const names = sources.map(({ entity }) => namesOf(entity))
+  return [
     list(({ relation }) => relation),
     list(({ snapshot }) => snapshot.next),
     list(({ snapshot }) => snapshot.running),
-    list(({ entity }) => `"${entity.table}"`),
-    list(({ entity }) => arrayText(entity.properties.map(({ column }) => column))),
+    `{${names.map(({ table }) => table).join()}}`,
+    `{${names.map(({ columns }) => columns).join()}}`,
   ] as const
+}
+
+/** The name of a table, and the array of its columns' names, as elements of an array. */
+const namesOf = memoize(({ table, properties }: Entity) => ({
+  table: elementOf(`"${table}"`),
+  columns: elementOf(arrayText(properties.map(({ column }) => column))),
+}))
+
+function elementOf(value: string): string {
+  return arrayText([value]).slice(1, -1)
+}
+
+/** Rows for the tables, numbered from 1. */
+function askedTables(sources: readonly Source[]) {
+  const params = valuesOf(sources).map(param) as [Param, Param, Param, Param, Param]
   const [relations, nexts, runnings, tables, columnNames] = params
   const rows = sql`unnest(${relations}::oid[], ${nexts}::xid8[], ${runnings}::text[], ${tables}::text[], ${columnNames}::text[]) with ordinality as asked (relation, next, running, "Table", "Columns", "N")`
   return { rows, params }
@@ -42,7 +59,15 @@ function askedTables(sources: readonly Source[]) {
  * whether rows have changed, and the definition if it is asked for; a row for each table, in their order.
  */
 export function compileJointQuestion(sources: readonly Source[], asksDefinition: boolean): Statement {
-  const { rows, params } = askedTables(sources)
+  return { text: asksDefinition ? WITH_DEFINITION : WITHOUT_DEFINITION, values: valuesOf(sources) }
+}
+
+// Lists of persons ask it each time, so its texts are compiled once.
+const WITH_DEFINITION = compileQuestionText(true)
+const WITHOUT_DEFINITION = compileQuestionText(false)
+
+function compileQuestionText(asksDefinition: boolean): string {
+  const { rows, params } = askedTables([])
   const newest = sql`(select row_change.transaction from row_change where row_change.relation = ${RELATION} order by row_change.transaction desc limit 1)`
   const ofRunning = sql`exists (select from row_change where row_change.relation = ${RELATION} and row_change.transaction = any (asked.running::xid8[]))`
   const isChanged = sql`coalesce(${newest} >= asked.next, false) or ${ofRunning}`
@@ -50,7 +75,7 @@ export function compileJointQuestion(sources: readonly Source[], asksDefinition:
   return toStatement(
     sql`select ${SNAPSHOT}, ${STATE}, ${KEPT_FROM}, (${isChanged})::int::text${definition} from ${rows} order by asked."N"`,
     params,
-  )
+  ).text
 }
 
 /**

@@ -225,18 +225,21 @@ function isBehind(copy: TableCopy): boolean {
 
 function keyOf(copies: readonly TableCopy[]): Version {
   const [first] = copies
-  if (copies.length === 1 && first) return first.number
-  return byNumber(copies)
-    .map(({ number }) => number)
-    .join()
+  return copies.length === 1 && first ? first.number : joined(copies, 'number')
 }
 
 function versionsOf(copies: readonly TableCopy[]): string {
-  return byNumber(copies)
-    .map(({ version }) => version)
-    .join()
+  return joined(copies, 'version')
 }
 
-function byNumber(copies: readonly TableCopy[]): TableCopy[] {
-  return [...copies].sort((one, other) => one.number - other.number)
+/** Joins a property of copies in the order of their numbers, so that the result does not depend on which is the list's own. */
+function joined(copies: readonly TableCopy[], key: 'number' | 'version'): string {
+  const [first, second] = copies
+  // Each list of a person asks for this several times, mostly about two tables.
+  if (copies.length === 2 && first && second)
+    return first.number < second.number ? `${first[key]},${second[key]}` : `${second[key]},${first[key]}`
+  return [...copies]
+    .sort((one, other) => one.number - other.number)
+    .map((copy) => copy[key])
+    .join()
 }
