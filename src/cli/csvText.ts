@@ -1,6 +1,7 @@
 // Turns the records of a CSV into rows of JSON.
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { isText } from '../model/kinds.ts'
+import { haveOf } from '../model/names.ts'
 import { suggest } from '../model/nearest.ts'
 import { instantOfSpreadsheet, unescapeFormulas } from '../model/spreadsheet.ts'
 import { wholeView } from '../model/view.ts'
@@ -90,7 +91,7 @@ function columnOf(entity: Entity, { line, cells }: CsvRecord, name: string, inde
   if (!member) {
     const known = entity.properties.map(({ path }) => path.join('.'))
     const hint = faultOfPath(wholeView(entity), name.trim()) ?? suggest(name, known)
-    throw new FileFault(line, `${entity.plural} have no property "${name}".${hint}`)
+    throw new FileFault(line, `${entity.plural} ${haveOf(entity)} no property "${name}".${hint}`)
   }
   if (isGroup(member)) {
     const parts = member.properties.map(({ path }) => path.join('.'))

@@ -101,9 +101,10 @@ export class Router {
     return endpoint ? { endpoint, id: '' } : null
   }
 
-  /** Paths of one segment in lower case, of which an error suggests the nearest. `isSeen`: whether the client may know of one. */
+  /** Paths of one segment, of which an error suggests the nearest. `isSeen`: whether the client may know of one. */
   names(isSeen: (endpoint: Endpoint) => boolean): string[] {
-    return [...this.fixed].flatMap(([path, endpoint]) => (path === '' || path.includes('/') || !isSeen(endpoint) ? [] : path))
+    const paths = [...this.fixed.values()].filter(isSeen).map(({ route }) => route.slice(1))
+    return paths.filter((path) => path !== '' && !path.includes('/'))
   }
 }
 

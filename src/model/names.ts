@@ -45,6 +45,11 @@ export function pluralOf(name: string): string {
   return /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`
 }
 
+/** Returns the form of "have" behind the path of a collection: `Companies have`, `Directory has`, since a view has one name. */
+export function haveOf({ name, plural }: { readonly name: string; readonly plural: string }): string {
+  return name === plural ? 'has' : 'have'
+}
+
 /** Matches words that begin with a vowel sound, such as `absence` and `hour`, but not `user`, `unit` or `European`. */
 const VOWEL = /^(?:hour|heir|(?!eu|one|uni|us[aeu])[aeiou])/i
 

@@ -5,7 +5,7 @@ import { type Group, isGroup, type Property } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { foldText } from '../model/fold.ts'
 import { Mismatch } from '../model/kinds.ts'
-import { RESERVED_PARAMETERS } from '../model/names.ts'
+import { haveOf, RESERVED_PARAMETERS } from '../model/names.ts'
 import { ANY_IN_WORDS, brackets, equality, type Operator, operators, prefixes } from '../model/operators.ts'
 import { type Filter, isOfOtherRows } from '../model/query.ts'
 import { arrayText } from '../model/sql.ts'
@@ -172,7 +172,7 @@ function readOperand({ property, operator, operand }: Condition): string | null 
 /** Says what `[under]` takes. */
 function chainHint(view: View): string {
   const names = chainsOf(view)
-  const known = names.length === 0 ? `of which ${view.plural} have none` : `as ${listed(names, 'or')}`
+  const known = names.length === 0 ? `of which ${view.plural} ${haveOf(view)} none` : `as ${listed(names, 'or')}`
   return ` [under] takes references to rows of their own kind, ${known}.`
 }
 

@@ -1,6 +1,7 @@
 // Suggests the property that an unknown name probably means: by its letters, by its words, or by its meaning.
 import type { Entity, Property } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
+import { haveOf } from '../model/names.ts'
 import { nearestOf } from '../model/nearest.ts'
 import { operators } from '../model/operators.ts'
 import { listed, plain } from './names.ts'
@@ -57,8 +58,8 @@ export function suggestOrList(name: string, candidates: readonly Candidate[], pa
 }
 
 /** Lists what is allowed, to end a message: `: Start or End`. */
-export function listOrNone({ plural }: Entity, candidates: readonly Candidate[]): string {
-  return candidates.length === 0 ? `, and ${plural} have none` : `: ${listed(namesOf(candidates), 'or')}`
+export function listOrNone(entity: Entity, candidates: readonly Candidate[]): string {
+  return candidates.length === 0 ? `, and ${entity.plural} ${haveOf(entity)} none` : `: ${listed(namesOf(candidates), 'or')}`
 }
 
 function namesOf(candidates: readonly Candidate[]): string[] {
@@ -68,14 +69,14 @@ function namesOf(candidates: readonly Candidate[]): string[] {
 
 /** Message about a name that `parameter` does not accept. `candidates`: names that it accepts; `path`: what it may mean. */
 export function faultOfName(
-  { plural }: Entity,
+  entity: Entity,
   name: string,
   parameter: string,
   candidates: readonly Candidate[],
   path: MeantPath | null,
 ): string {
   if (name === '') return `${parameter} is names of properties with commas between; one of them is empty.`
-  return `${plural} have no property "${excerpt(name)}".${suggestOrList(name, candidates, path)}`
+  return `${entity.plural} ${haveOf(entity)} no property "${excerpt(name)}".${suggestOrList(name, candidates, path)}`
 }
 
 /**

@@ -2,6 +2,7 @@
 import { ApiError, type ErrorCode } from '../errors.ts'
 import { isGroup, type Projection, type Property, project } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
+import { haveOf } from '../model/names.ts'
 import type { CsvForm, Filter } from '../model/query.ts'
 import type { View } from '../model/view.ts'
 import { findMember } from './names.ts'
@@ -201,7 +202,7 @@ export function parseFields(view: View, text: string | null): Projection | null 
 
 function faultOfField(view: View, name: string): string {
   const path = faultOfPath(view, name)
-  if (path !== null) return `${view.plural} have no "${excerpt(name)}".${path}`
+  if (path !== null) return `${view.plural} ${haveOf(view)} no "${excerpt(name)}".${path}`
   const members = view.members.flatMap((one) => (isGroup(one) ? [one, ...one.properties] : one))
   return faultOfName(view, name, 'fields', members, meantPath(view, name))
 }

@@ -2,6 +2,7 @@
 import { isGroup, type Property, relatedProperty } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { memoize } from '../model/memoize.ts'
+import { haveOf } from '../model/names.ts'
 import { nearestOf } from '../model/nearest.ts'
 import type { View } from '../model/view.ts'
 import { findMember, listed, plain } from './names.ts'
@@ -61,7 +62,7 @@ export function faultOfPath(view: View, name: string, references = REFERENCES_MA
     const parts = member.properties.map((part) => `${reference.name}.${part.name}`)
     return ` ${member.name} of ${target.plural} is an object: name one of its parts, as ${listed(parts, 'or')}.`
   }
-  return ` ${target.plural} have no property "${excerpt(rest)}".${suggestOrList(rest, target.properties, meantPath(target, rest, references - 1))}`
+  return ` ${target.plural} ${haveOf(target)} no property "${excerpt(rest)}".${suggestOrList(rest, target.properties, meantPath(target, rest, references - 1))}`
 }
 
 /** Returns whether a name begins with a reference and a dot, wherever that leads. */

@@ -2,7 +2,7 @@
 import { ApiError } from '../errors.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
-import { AGGREGATES, RESERVED_PARAMETERS } from '../model/names.ts'
+import { AGGREGATES, haveOf, RESERVED_PARAMETERS } from '../model/names.ts'
 import { suggest } from '../model/nearest.ts'
 import type { Filter } from '../model/query.ts'
 import {
@@ -176,7 +176,7 @@ function listAccepted(entity: Entity, aggregate: Aggregate): string {
   const names = aggregated(entity, aggregate).map(({ name }) => name)
   if (names.length > 0) return listed(names, 'or')
   return isOfNumbers(aggregate)
-    ? `numbers other than ids, of which ${entity.plural} have none`
+    ? `numbers other than ids, of which ${entity.plural} ${haveOf(entity)} none`
     : `what has an order, which nothing of ${entity.plural} has`
 }
 
@@ -186,7 +186,7 @@ function propertyOf(view: View, name: string, target: 'groupBy' | Aggregate): Pr
   if (member && !isGroup(member)) return member
   const candidates = target === 'groupBy' ? view.properties.filter(takesKey) : aggregated(view, target)
   const path = member ? null : faultOfPath(view, name)
-  if (path !== null) throw new ApiError(code, `${view.plural} have no "${excerpt(name)}".${path}`, { target })
+  if (path !== null) throw new ApiError(code, `${view.plural} ${haveOf(view)} no "${excerpt(name)}".${path}`, { target })
   if (!member) throw new ApiError(code, faultOfName(view, name, target, candidates, meantBy(view, name, target)), { target })
   const parts = candidates.filter((part) => member.properties.includes(part)).map((part) => part.name)
   const what = parts.length === 0 ? 'none of its parts is taken' : `give one of ${listed(parts, 'or')}`

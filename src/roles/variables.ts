@@ -3,7 +3,7 @@ import { Refused } from '../errors.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import type { KindName } from '../model/kinds.ts'
-import { withArticle } from '../model/names.ts'
+import { haveOf, withArticle } from '../model/names.ts'
 import { type Condition, filterOf, parseCondition } from '../parse/filter.ts'
 import { findMember } from '../parse/names.ts'
 import { suggestProperty } from '../parse/nearestProperty.ts'
@@ -75,7 +75,7 @@ function ownProperty(me: Entity, name: string): Property {
     throw new Refused(
       `{${OWN}${member.name}} is an object: name one of its parts, as ${member.properties.map((part) => `{${OWN}${part.name}}`).join(', ')}.`,
     )
-  throw new Refused(`${me.plural} have no property "${excerpt(name, 60)}".${suggestProperty(name, me.properties)}`)
+  throw new Refused(`${me.plural} ${haveOf(me)} no property "${excerpt(name, 60)}".${suggestProperty(name, me.properties)}`)
 }
 
 /** Kinds whose values a property of another kind can have; each can have its own. */

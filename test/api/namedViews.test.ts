@@ -286,13 +286,27 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
       },
     )
 
+    test('messages speak of a view by its one name, and of an entity by its plural', async () => {
+      const beginningOf = async (key: TestKey, path: string) => (await get(key, path)).body.Error.Message.replace(/\..*/, '')
+      expect(
+        await Promise.all(
+          ['/Directory?fields=Nmae', '/Directory/1?fields=Nmae', '/Directory/Summary?groupBy=Nmae'].map((path) =>
+            beginningOf(reader, path),
+          ),
+        ),
+      ).toEqual(Array(3).fill('Directory has no property "Nmae"'))
+      expect(await beginningOf(ofAll, '/Firms/Summary?sum=Nmae')).toBe('Firms has no property "Nmae"')
+      expect(await beginningOf(ofEntities, '/Employees?fields=Nmae')).toBe('Employees have no property "Nmae"')
+      expect(await beginningOf(reader, '/Directory/99')).toBe('There is no row of Directory with id 99')
+    })
+
     test('hints name only views that the key may read', async () => {
       const hintFor = async (key: TestKey, path: string) => (await get(key, path)).body.Error.Message
-      expect(await hintFor(reader, '/Directoy')).toBe('There is nothing at this path. Did you mean directory?')
+      expect(await hintFor(reader, '/Directoy')).toBe('There is nothing at this path. Did you mean Directory?')
       expect(await hintFor(ofEntities, '/Directoy')).toBe('There is nothing at this path.')
       expect(await hintFor(ofIt, '/Peeple')).toBe('There is nothing at this path.')
-      expect(await hintFor(ofAll, '/Peeple')).toBe('There is nothing at this path. Did you mean people?')
-      expect(await hintFor(ofEntities, '/Employes')).toBe('There is nothing at this path. Did you mean employees?')
+      expect(await hintFor(ofAll, '/Peeple')).toBe('There is nothing at this path. Did you mean People?')
+      expect(await hintFor(ofEntities, '/Employes')).toBe('There is nothing at this path. Did you mean Employees?')
     })
   })
 

@@ -59,7 +59,7 @@ describe('roster export', () => {
   })
 
   test.each([
-    [['compnies'], KEY, 'There is nothing at this path. Did you mean companies?'],
+    [['compnies'], KEY, 'There is nothing at this path. Did you mean Companies?'],
     [['companies', '--fields', 'Nmae'], KEY, 'Companies have no property "Nmae". Did you mean Name?'],
     [['companies', '--filter', 'Name'], KEY, 'the filter "Name" is not a property, = and a value'],
     [['companies'], null, 'ROSTER_KEY is not set: it is the key to read with'],

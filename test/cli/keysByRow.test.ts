@@ -243,7 +243,7 @@ describe('keys try', () => {
       'answer: 403 Forbidden: The key does not have the right read Companies.\n',
     )
     expect((await keys('try', ...narrow, '/Absnces')).stdout).toBe(
-      'answer: 404 NotFound: There is nothing at this path. Did you mean absences?\n',
+      'answer: 404 NotFound: There is nothing at this path. Did you mean Absences?\n',
     )
   })
 

@@ -78,7 +78,7 @@ describe('the access log’s line of a request', () => {
 
 test('the 404 of an unknown path suggests the nearest name, if one is near', async () => {
   const message = async (path: string) => (await server.get(path)).body.Error.Message
-  expect(await message('/Compnies')).toBe('There is nothing at this path. Did you mean companies?')
+  expect(await message('/Compnies')).toBe('There is nothing at this path. Did you mean Companies?')
   expect(await message('/x')).toBe('There is nothing at this path.')
 })
 
