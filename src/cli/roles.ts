@@ -38,7 +38,7 @@ export function rolesCommand(readSettings: () => Config, settings: Settings): Co
 }
 
 /** Result of a check, for `--json`. */
-interface Checked extends Omit<Outline, 'claims'> {
+interface Checked extends Omit<Outline, 'ownClaims'> {
   readonly file: string
   readonly faults: readonly RolesFault[]
 }
@@ -48,22 +48,24 @@ async function check(file: string | null, { entitiesDir }: Settings, json: true 
   const text = readRolesText(file)
   const entities = await loadEntities(entitiesDir)
   try {
-    const { me, views, roles, keys } = parseRoles(text, entities).outline
-    const checked: Checked = { file, faults: [], me, views, roles, keys }
+    const { me, claims, views, roles, keys } = parseRoles(text, entities).outline
+    const checked: Checked = { file, faults: [], me, claims, views, roles, keys }
     return await report(json, checked, summaryOf(checked))
   } catch (error) {
     if (!(error instanceof RolesError)) throw error
     const { faults } = error
-    const checked: Checked = { file, faults, me: null, views: [], roles: [], keys: [] }
+    const checked: Checked = { file, faults, me: null, claims: [], views: [], roles: [], keys: [] }
     await report(json, checked, faults.map(({ line, message }) => `line ${line}: ${message}\n`).join(''))
     throw new CommandError(`${file} has ${counted(faults.length, 'fault')}`)
   }
 }
 
-function summaryOf({ file, me, views, roles, keys }: Checked): string {
+function summaryOf({ file, me, claims, views, roles, keys }: Checked): string {
+  const isEmpty = views.length + roles.length + keys.length === 0
   const lines = [
-    `${file} has no faults.`,
+    `${file} has no ${isEmpty ? 'roles, views or keys' : 'faults'}.`,
     `me: ${me ?? 'no row is needed'}`,
+    ...(claims.length === 0 ? [] : [`claims: ${claims.join(', ')}`]),
     ...views,
     ...roles.map(
       ({ name, when, rights }) => `role ${name}: ${counted(rights.length, 'right')}, ${when ? `when ${when}` : 'everybody'}`,

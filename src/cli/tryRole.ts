@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts'
 import { Database } from '../execute/database.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { DatabaseQuestions } from '../operations/databaseQuestions.ts'
+import { listed } from '../parse/names.ts'
 import { loadEntities } from '../registry.ts'
 import { Missing } from '../roles/binding.ts'
 import { loadRoles } from '../roles/load.ts'
@@ -32,13 +33,12 @@ export async function tryAsPerson(config: Config, text: string, options: Options
     const database = new Database({ url, poolSize: 2, prepare: false })
     try {
       const questions = new DatabaseQuestions((statement) => database.read(statement))
-      // Whoever runs the command has a right to be believed.
-      const explained = await roles.explain(claims, questions, true)
+      const explained = await roles.explain(claims, questions, config.oidcTrustEmail || countsAsVerified(claims))
       const tried = await tryRequest({ config, entities, views, database, url }, target, explained.rights)
       await print(
         options.json
-          ? dataOf(tried, factsOf(explained))
-          : `${[...explanationOf(explained), ...(await linesOf(tried))].join('\n')}\n`,
+          ? dataOf(tried, factsOf(explained, roles.outline))
+          : `${[...explanationOf(explained, roles.outline), ...(await linesOf(tried))].join('\n')}\n`,
       )
     } finally {
       await database.end()
@@ -47,14 +47,19 @@ export async function tryAsPerson(config: Config, text: string, options: Options
 }
 
 /** Makes the claims of a person. A claim that is given twice is a list. @throws Error for what is no claim */
-function claimsOf({ as, claim = [] }: Options, { claims: own }: Pick<Outline, 'claims'>): Claims {
+function claimsOf({ as, claim = [] }: Options, { ownClaims }: Outline): Claims {
   const given = claim.map(parseClaim)
-  if (as !== undefined) given.unshift([ownClaimOf(own), as])
+  if (as !== undefined) given.unshift([ownClaimOf(ownClaims), as])
   if (given.length === 0) throw new Error('Say who it is: --as ann@example.com, or --claim email=ann@example.com.')
   const values = Map.groupBy(given, ([name]) => name)
   return Object.fromEntries(
     [...values].map(([name, all]) => [name, all.length === 1 ? all[0]?.[1] : all.map(([, value]) => value)]),
   )
+}
+
+/** Returns whether an address counts: whoever runs the command is believed, unless a claim says otherwise. */
+function countsAsVerified({ email_verified = true }: Claims): boolean {
+  return email_verified === true
 }
 
 /** Returns the claim whose value `--as` is: that by which `me` finds a row. @throws Error if it is not plain which one */
@@ -70,6 +75,7 @@ function ownClaimOf(own: readonly string[]): string {
 function parseClaim(text: string): [name: string, value: unknown] {
   const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? []
   if (name === undefined) throw new Error(`"${excerpt(text)}" is no claim: write name=value, as groups=hr.`)
+  if (name === 'email_verified' && /^(?:true|false)$/.test(value)) return [name, value === 'true']
   if (!/^\s*[[{]/.test(value)) return [name, value]
   try {
     return [name, JSON.parse(value)]
@@ -79,21 +85,22 @@ function parseClaim(text: string): [name: string, value: unknown] {
 }
 
 /** Makes what `--json` prints in front of the answer. */
-function factsOf({ own, reason, roles, rights }: Explanation) {
+function factsOf({ own, reason, roles, rights }: Explanation, { ownClaims }: Outline) {
   const told = roles.map(({ name, reason, rights: outcomes }) => {
     const missing = outcomes.flatMap(({ placed, result }) =>
       result instanceof Missing ? [{ right: placed.right.text, reason: result.reason }] : [],
     )
     return { name, applies: reason === null, reason, missing }
   })
-  return { me: own, reason, roles: told, rights: rights.rights.map(({ text }) => text) }
+  return { me: own, claims: ownClaims, reason, roles: told, rights: rights.rights.map(({ text }) => text) }
 }
 
 /** Says who the person is, and which roles she has and lacks. */
-function explanationOf(explained: Explanation): string[] {
-  const { me, reason, roles } = factsOf(explained)
+function explanationOf(explained: Explanation, outline: Outline): string[] {
+  const { me, claims, reason, roles } = factsOf(explained, outline)
+  const by = `by the claim${claims.length > 1 ? 's' : ''} ${listed(claims, 'and')}`
   return [
-    ...(me === null ? [] : [`me: ${me}`]),
+    ...(me === null ? [] : [`me: ${me}, ${by}`]),
     ...(reason === null ? [] : [`no role applies: ${reason}`]),
     ...roles.flatMap(({ name, reason, missing }) => [
       reason === null ? `role ${name}` : `not ${name}: ${reason}`,

@@ -21,6 +21,8 @@ const NO_ME = 'the file has no line such as me Employees?WorkEmail={email}'
 const NO_PERSON = 'a key is no person.'
 /** Matches `{groups} has hr`. */
 const HAS = /^\{([^{}%+&#\s]{1,100})\}\s+has\s+(.+)$/s
+/** Matches `groups has hr`. */
+const BARE_HAS = /^([^{}%+&#?\s]{1,100})\s+has\s+(.+)$/s
 
 /** Parses and checks a roles file. @throws RolesError that has all faults */
 export function parseFile(text: string, entities: readonly Entity[]): RolesFile {
@@ -139,6 +141,11 @@ class Parser {
         )
       return { kind: 'has', variable, value: decode(value) }
     }
+    const [, bareName, bareValue] = BARE_HAS.exec(text) ?? []
+    if (bareName !== undefined)
+      throw new Refused(
+        `"${excerpt(text)}" is no condition: braces stand around a name. Write {${bareName}} has ${excerpt(bareValue ?? '', 60)}.`,
+      )
     if (text.startsWith('{'))
       throw new Refused(`"${excerpt(text)}" is no condition: write {groups} has hr, or the address of a list that has a row.`)
     const list = this.readList(text, scope, this.entities)

@@ -11,6 +11,21 @@ import type { ListCondition, PlacedRight, Role, RolesFile, RowList } from './fil
 import type { PersonRights } from './personRights.ts'
 import type { RequestTime } from './requestTime.ts'
 
+/** Returns the variables of the line `me`, and of all conditions and rights of roles. */
+export function variablesOf({ me, roles }: RolesFile): Variable[] {
+  const conditions = roles.flatMap(({ when }) => when ?? [])
+  const rights = roles.flatMap(({ rights }) => rights.map(({ right }) => right))
+  const filters = [
+    ...(me?.filters ?? []),
+    ...conditions.flatMap((one) => (one.kind === 'list' ? one.list.filters : [])),
+    ...rights.flatMap(({ filters, becomes }) => [...filters, ...(becomes ?? [])]),
+  ]
+  return [
+    ...filters.filter(isOpen).map(({ variable }) => variable),
+    ...conditions.flatMap((one) => (one.kind === 'has' ? [one.variable] : [])),
+  ]
+}
+
 /** Facts that a file needs to know of each person. */
 export class Needs {
   /** Columns of the own row that variables name. */
@@ -20,21 +35,13 @@ export class Needs {
   readonly usesTime: boolean
   private readonly columnOf: ReadonlyMap<Property, number>
 
-  constructor({ me, roles }: RolesFile) {
-    const conditions = roles.flatMap(({ when }) => when ?? [])
-    const lists = conditions.flatMap((one) => (one.kind === 'list' ? [one.list] : []))
+  constructor(file: RolesFile) {
+    const { me, roles } = file
+    const lists = roles.flatMap(({ when }) => (when?.kind === 'list' ? [when.list] : []))
     this.lists = [...new Map(lists.map((list) => [list.text, list])).values()]
-    const rights = roles.flatMap(({ rights }) => rights.map(({ right }) => right))
-    const filters = [
-      ...rights.flatMap(({ filters, becomes }) => [...filters, ...(becomes ?? [])]),
-      ...lists.flatMap((list) => list.filters),
-    ]
-    const variables = [
-      ...[...filters, ...(me?.filters ?? [])].filter(isOpen).map(({ variable }) => variable),
-      ...conditions.flatMap((one) => (one.kind === 'has' ? [one.variable] : [])),
-    ]
+    const variables = variablesOf(file)
     this.usesTime = variables.some(({ kind }) => kind === 'today' || kind === 'now')
-    const own = variables.flatMap((variable: Variable) => (variable.kind === 'own' ? [variable.property] : []))
+    const own = variables.flatMap((variable) => (variable.kind === 'own' ? [variable.property] : []))
     const columns = me?.entity.properties ?? []
     this.columnOf = new Map(own.map((property) => [property, columns.indexOf(property)]))
     this.columns = [...new Set(this.columnOf.values())]

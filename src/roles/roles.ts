@@ -5,11 +5,12 @@ import type { NamedView } from '../model/namedView.ts'
 import { otherEntities } from '../model/query.ts'
 import type { RowQuestions } from '../model/rowQuestions.ts'
 import type { Claims } from '../model/token.ts'
-import { isOpen } from '../rights/openFilter.ts'
+import { isOpen, type Variable } from '../rights/openFilter.ts'
 import { Engine, type Explanation } from './engine.ts'
 import { type PlacedRight, printCondition, type RolesFile } from './file.ts'
 import { KeyRights } from './keyRights.ts'
 import { parseFile } from './parse.ts'
+import { variablesOf } from './person.ts'
 
 export type { Claims } from '../model/token.ts'
 export type { Explanation } from './engine.ts'
@@ -37,6 +38,8 @@ export interface Outline {
   /** The address that finds the own row; null: persons need none. */
   readonly me: string | null
   /** Claims by which the own row is found. */
+  readonly ownClaims: readonly string[]
+  /** All claims that the file names; those of the line `me` come first. */
   readonly claims: readonly string[]
   /** Definitions of the views, as `view Directory Employees?EmploymentEnd=`. */
   readonly views: readonly string[]
@@ -68,14 +71,20 @@ function sourcesOf({ me, roles }: RolesFile): Entity[] {
   return [...new Set(asked.flatMap(({ entity, filters }) => [entity, ...otherEntities(filters, [])]))]
 }
 
-function outlineOf({ me, views, roles, keys }: RolesFile): Outline {
-  const variables = (me?.filters ?? []).filter(isOpen).map(({ variable }) => variable)
+function outlineOf(file: RolesFile): Outline {
+  const { me, views, roles, keys } = file
+  const own = (me?.filters ?? []).filter(isOpen).map(({ variable }) => variable)
   const textsOf = (rights: readonly PlacedRight[]) => rights.map(({ right }) => right.text)
   return {
     me: me?.text ?? null,
-    claims: [...new Set(variables.flatMap(({ kind, name }) => (kind === 'claim' ? [name] : [])))],
+    ownClaims: claimsAmong(own),
+    claims: claimsAmong(variablesOf(file)),
     views: views.map(({ text }) => text),
     roles: roles.map(({ name, when, rights }) => ({ name, when: when && printCondition(when), rights: textsOf(rights) })),
     keys: keys.map(({ name, rights }) => ({ name, rights: textsOf(rights) })),
   }
+}
+
+function claimsAmong(variables: readonly Variable[]): string[] {
+  return [...new Set(variables.flatMap(({ kind, name }) => (kind === 'claim' ? [name] : [])))]
 }

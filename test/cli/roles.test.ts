@@ -22,6 +22,7 @@ describe('roles check', () => {
       stderr: '',
       stdout: `${file} has no faults.
 me: Employees?WorkEmail={email}
+claims: email, groups
 view Directory Employees?EmploymentEnd=&fields=Id,DisplayName,WorkEmail,Department,Location,JobTitle,Manager
 role employee: 5 rights, everybody
 role manager: 2 rights, when Employees?ManagerId={me.Id}
@@ -29,6 +30,26 @@ role hr: 7 rights, when {groups} has hr
 key payroll: 2 rights
 `,
     })
+  })
+
+  test('says that an empty file has nothing, and names each claim of a file once, so that a misspelled one is seen', async () => {
+    const shown = async (text: string) => (await roles(text, 'check')).stdout.replace(/^.*(?= has no )/, 'It')
+    for (const text of ['', '# role all\n'])
+      expect(await shown(text)).toBe('It has no roles, views or keys.\nme: no row is needed\n')
+    expect(await shown('me Employees?WorkEmail={email}')).toBe(
+      'It has no roles, views or keys.\nme: Employees?WorkEmail={email}\nclaims: email\n',
+    )
+    const file = `me Employees?KnownAs={name}&WorkEmail={email}
+role a when {groups} has hr
+  read Companies?Id={unit}
+  read Employees?Started=<={today}
+  update Absences?EmployeeId={me.Id}&fields=Status becomes Status={state}
+role b when Employees?CompanyId[]={units}
+  read Absences?EmployeeId={me.Id}
+role c when {grops} has hr
+  read Companies?Name={name}`
+    expect(await shown(file)).toContain('\nclaims: name, email, units, unit, state, groups, grops\n')
+    expect(JSON.parse((await roles(file, 'check', '--json')).stdout).claims).toHaveLength(7)
   })
 
   test('names all faults of ROLES_FILE with their lines, and fails', async () => {
@@ -105,7 +126,7 @@ role hr when {groups} has hr
       code: 0,
       stderr: '',
       stdout: [
-        'me: Employees/1',
+        'me: Employees/1, by the claim email',
         'role all',
         '  without read Companies?Id={unit}: the token has no claim unit',
         'not manager: no row is in Employees?ManagerId={me.Id}',
@@ -153,6 +174,7 @@ role b when {groups} has b
     const { stdout } = await roles(EXAMPLE, 'try', '--as', 'ann@example.com', '--json', '/Employees/1?fields=Id')
     expect(JSON.parse(stdout)).toMatchObject({
       me: 'Employees/1',
+      claims: ['email'],
       reason: null,
       roles: [
         { name: 'employee', applies: true, missing: [] },
@@ -182,6 +204,33 @@ role b when {groups} has b
     const file = 'me Employees?KnownAs={given_name}\nrole all\n  read Employees?Id={me.Id}'
     const { stdout } = await roles(file, 'try', '--as', 'Bob', '/Employees?fields=Id')
     expect(stdout).toEndWith('total: 1\n{"id":2}\n')
+  })
+
+  test('says by which claims the row was found, since --as takes also a misspelled one', async () => {
+    const first = async (line: string, ...words: string[]) =>
+      (await roles(`${line}\nrole all\n  read Employees?Id={me.Id}`, 'try', ...words, '/Employees')).stdout.split('\n')[0]
+    expect(await first('me Employees?WorkEmail={emial}', '--as', 'ann@example.com')).toBe('me: Employees/1, by the claim emial')
+    const claims = ['--claim', 'name=Ann', '--claim', 'unit=IT']
+    expect(await first('me Employees?KnownAs={name}&Department={unit}', ...claims)).toBe(
+      'me: Employees/1, by the claims name and unit',
+    )
+  })
+
+  test.each<[verified: string | null, trusts: string, isFound: boolean]>([
+    [null, '0', true],
+    ['true', '0', true],
+    ['false', '0', false],
+    ['yes', '0', false],
+    ['false', '1', true],
+  ])('an address with email_verified %s, with OIDC_TRUST_EMAIL=%s, counts: %j', async (verified, trusts, isFound) => {
+    const settings = { DATABASE_URL, ROLES_FILE: fileOf(EXAMPLE, 'txt'), OIDC_TRUST_EMAIL: trusts }
+    const words = verified === null ? [] : ['--claim', `email_verified=${verified}`]
+    const { stdout } = await rosterHere(['roles', 'try', '--as', 'ann@example.com', ...words, '/Absences'], settings)
+    expect(stdout).toStartWith(
+      isFound
+        ? 'me: Employees/1, by the claim email\n'
+        : 'no role applies: the claim email is not verified\nanswer: 403 Forbidden: You have no rights: your e-mail address is not verified.\n',
+    )
   })
 
   test.each<[string[], number, string]>([

@@ -150,6 +150,8 @@ describe('a fault names its line, what is allowed, and what was probably meant',
     ['me Employees?WorkEmail={email}&sort=Id\n', 1, 'a right has filters and fields; sort has no meaning in it.'],
     // Conditions
     ['role a when {groups}\n', 1, '"{groups}" is no condition: write {groups} has hr, or the address of a list that has a row.'],
+    ['role a when groups has hr\n', 1, '"groups has hr" is no condition: braces stand around a name. Write {groups} has hr.'],
+    [`${ME}role a when me.Department has HR\n`, 2, 'Write {me.Department} has HR.'],
     ['role a when {groups} is hr\n', 1, '"{groups} is hr" is no condition'],
     ['role a when {now} has 2026\n', 1, '{now} is a time, and has no value such as 2026'],
     ['role a when Employees\n', 1, 'a condition without filters says nothing about a person'],
