@@ -99,7 +99,10 @@ export class CurrentRights {
   /** Returns whether the same rights follow from copies as they are in this turn of the event loop. */
   private follow(memory: TableCopies, person: Person, copies: readonly TableCopy[], granted: GrantedRights): boolean {
     const present = this.decideNow(memory, person, copies)
-    if (!(present instanceof Promise)) return present === granted || present.text === granted.text
+    if (!(present instanceof Promise)) {
+      const isSame = present.text === granted.text && present.signedText === granted.signedText
+      return present === granted || isSame
+    }
     // The request begins anew, and then waits for what is not at hand.
     present.catch(() => undefined)
     return false

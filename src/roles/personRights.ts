@@ -4,6 +4,7 @@ import type { Entity } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
 import { baseOf, type Collection, type NamedView } from '../model/namedView.ts'
 import { equality } from '../model/operators.ts'
+import { signedTextOf } from '../rights/accesses.ts'
 import { NarrowRights } from '../rights/reader.ts'
 
 /** Collections that rights can be to. */
@@ -14,6 +15,7 @@ export interface Collections {
 
 export class PersonRights extends NarrowRights {
   override readonly refusalOfAll: string | null
+  override readonly signedText: string
   private readonly unread: readonly Entity[]
   private readonly reads = new Map<string, Right | undefined>()
 
@@ -29,6 +31,8 @@ export class PersonRights extends NarrowRights {
     { reason = 'no role gives you one', unread = [] }: { readonly reason?: string; readonly unread?: readonly Entity[] } = {},
   ) {
     super(rights.map(({ text }) => text).join('\n'), rights, null, entities, views)
+    // Which rows a reference may name follows from what is not read, too.
+    this.signedText = [...rights.map(signedTextOf), ...unread.map(({ plural }) => `-${plural}`)].join('\n')
     this.unread = unread
     this.refusalOfAll = rights.length === 0 ? `You have no rights: ${reason}.` : null
   }

@@ -381,3 +381,12 @@ test('whose questions fail, the request fails: no rights are made up', async () 
   const questions = { only: () => Promise.reject(failure), some: () => Promise.reject(failure) }
   expect(parseRoles(ROLES_FILE, entities).rightsOf({ email: 'ann@example.com' }, questions, true)).rejects.toBe(failure)
 })
+
+test('rights of the same text differ for whoever compares them if one of them lacks a right to read, on which references depend', async () => {
+  const role = (when: string) =>
+    `role all\n  create Absences?fields=EmployeeId\nrole team${when}\n  read Employees?Department={team}`
+  const lacking = await rightsOf(role(''), {})
+  const without = await rightsOf(role(' when {team} has Sales'), {})
+  expect(lacking.text).toBe(without.text)
+  expect(lacking.signedText).not.toBe(without.signedText)
+})
