@@ -173,13 +173,19 @@ describe('memory', () => {
       everything,
     )
     for (let id = 1; id <= 100_000; id++) columns.put([String(id), `name ${id}`, 't'])
-    const used = () => {
-      Bun.gc(true)
-      return process.memoryUsage().heapUsed + columns.bytes
+    // One collection may keep what the last list has left, since its address is still on the stack: later ones free it.
+    const used = async () => {
+      const sizes: number[] = []
+      for (let left = 5; left > 0; left--) {
+        await Bun.sleep(10)
+        Bun.gc(true)
+        sizes.push(process.memoryUsage().heapUsed)
+      }
+      return Math.min(...sizes) + columns.bytes
     }
     // Folds the texts.
     await findList(columns, listOf(parseList(wholeView(company), 'Name[contains]=x')))
-    const before = used()
+    const before = await used()
     for (const part of ['n', 'na', 'nam', 'name', 'a', 'am', 'ame', 'm', 'me', 'e'])
       for (let times = 0; times < 2; times++) {
         const found = await findList(columns, listOf(parseList(wholeView(company), `Name[contains]=${part}`)))
@@ -188,7 +194,7 @@ describe('memory', () => {
     expect(heldBy(columns).bitmaps).toBe(10)
     // A bit for each row, and one for each text.
     expect(columns.partsBytes).toBeGreaterThan(10 * 25_000)
-    expect(used() - before).toBeLessThan(10 * 200_000)
+    expect((await used()) - before).toBeLessThan(10 * 200_000)
   })
 
   test('of a bitmap is free again if there was no room for the marks of texts', async () => {
