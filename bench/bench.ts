@@ -1,12 +1,14 @@
 import type { Ending } from './children.ts'
 import { addRowSecurity, allOf, byWholeKey, clientsFor, LIMITS_OF_MANY, putKeys } from './clients.ts'
+import { restore } from './data.ts'
 import type { Cluster, Database } from './database.ts'
 import { startConstant } from './floor.ts'
 import type { Operation } from './operation.ts'
 import { type Options, rowsOf } from './options.ts'
 import { hasRowSecurity, type Peer, startPeers } from './peers.ts'
+import { addAddresses, clientOfPersons, openIssuer } from './persons.ts'
 import { checkAnswers } from './reference.ts'
-import { WHOLE_KEY } from './report/summary.ts'
+import { KEYS, WHOLE_KEY } from './report/summary.ts'
 import { isRestricted, operationsOf, readsOf, type Scenario } from './scenarios.ts'
 import { type HttpTarget, startServer } from './server.ts'
 import { ROUNDS_MAX } from './suite.ts'
@@ -68,7 +70,9 @@ export async function checkBench({ ours, database, peers }: Bench, scenarios: re
 
 /** Returns the scenarios of a peer. */
 function askedOf({ isIndexed, hasRowSecurity }: Peer, scenarios: readonly Scenario[]): Scenario[] {
-  return scenarios.filter((scenario) => (scenario.isNew || !isIndexed) && isRestricted(scenario) === hasRowSecurity)
+  return scenarios.filter(
+    (scenario) => (scenario.isNew || !isIndexed) && isRestricted(scenario) === hasRowSecurity && scenario.persons === undefined,
+  )
 }
 
 /** Returns the targets of a scenario: the server with and without memory, the floor, and the peers that can do it. */
@@ -79,6 +83,7 @@ export async function openTargets(bench: Bench, scenario: Scenario): Promise<Tar
     const asked = askedOf(peer, [scenario]).length > 0 ? translate(peer, scenario) : null
     return asked ? [on(peer, asked)] : []
   })
+  if (scenario.persons !== undefined) return startPersons(bench, scenario.operations, scenario.persons)
   if (isRestricted(scenario)) return [...(await startRestricted(bench, scenario)), ...others]
   const constant = await startConstant(ours[0], operationsOf(scenario))
   const own = scenario.after ? await startOwn(bench, scenario) : [on(ours[0], scenario)]
@@ -94,17 +99,51 @@ async function startRestricted({ cluster, database, start }: Bench, { operations
   const server = await start('roster', LIMITS_OF_MANY)
   const byWhole = operations.map(byWholeKey)
   await checkAnswers([server], database.url, [...operations, ...byWhole])
-  const restricted = overHttp(server, { operations }, cluster.postmasterPid)
-  const whole = overHttp({ ...server, name: WHOLE_KEY }, { operations: byWhole }, cluster.postmasterPid)
   const stop = async () => {
     await server.stop()
     await putKeys(database.url, [])
   }
+  return inTurns(cluster, server, operations, { name: WHOLE_KEY, operations: byWhole }, stop)
+}
+
+/**
+ * Starts a server that persons and keys with rights of the same kind ask for the same by turns, and compares its answers to both.
+ * @throws Error if one is wrong
+ */
+async function startPersons({ cluster, database, start }: Bench, operations: readonly Operation[], persons: number) {
+  const issuer = openIssuer(persons)
+  await putKeys(database.url, [clientOfPersons(persons)])
+  await addAddresses(database.url, persons)
+  const server = await start('roster', { ...LIMITS_OF_MANY, ...issuer.settings })
+  const byPersons = operations.map((operation) => ({ ...operation, tokens: issuer.tokens }))
+  const byKeys = operations.map(({ whole, ...operation }): Operation => {
+    return { ...operation, ...(whole?.key === undefined ? {} : { key: whole.key }), ...(whole && { whole }) }
+  })
+  await checkAnswers([server], database.url, [...byPersons, ...byKeys])
+  const stop = async () => {
+    await server.stop()
+    issuer.stop()
+    await putKeys(database.url, [])
+    await restore(database.url, database.rows)
+  }
+  return inTurns(cluster, server, byPersons, { name: KEYS, operations: byKeys }, stop)
+}
+
+/** Returns two targets of one server, the second of which has this name. Its `stop` is that of both. */
+function inTurns(
+  { postmasterPid }: Cluster,
+  server: HttpTarget,
+  operations: readonly Operation[],
+  second: { readonly name: string; readonly operations: readonly Operation[] },
+  stop: () => Promise<void>,
+): Target[] {
+  const one = overHttp(server, { operations }, postmasterPid)
+  const other = overHttp({ ...server, name: second.name }, { operations: second.operations }, postmasterPid)
   // With the values of the first, its lists would not be new to the server.
-  const measure: Target['measure'] = (round) => whole.measure({ ...round, seed: round.seed + ROUNDS_MAX / 2 })
+  const measure: Target['measure'] = (round) => other.measure({ ...round, seed: round.seed + ROUNDS_MAX / 2 })
   return [
-    { ...restricted, stop },
-    { ...whole, measure },
+    { ...one, stop },
+    { ...other, measure },
   ]
 }
 

@@ -111,7 +111,7 @@ export function wholeOf({ keys }: Pick<Client, 'keys'>): Client {
 }
 
 /** Returns a random key of a client. */
-function anyKeyOf({ name, keys }: Client): string {
+export function anyKeyOf({ name, keys }: Client): string {
   return textOf(name, keys === 1 ? padded(1) : `{${padded(1)}..${padded(keys)}!}`)
 }
 

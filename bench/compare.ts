@@ -30,6 +30,8 @@ const ending = new Ending()
 try {
   // An earlier commit may know no such rights, so they are compared only if they are named.
   const all = scenariosFor(rowsOf(options), options.only)
+  if (options.only.length > 0 && all.some(({ persons }) => persons !== undefined))
+    throw new UnknownScenario('persons are not measured with other commits.')
   const scenarios = options.only.length === 0 ? unrestricted(all, 'other commits') : all
   const checkout = checkOut(ROOT, command.args[0] as string)
   ending.add(checkout.remove)

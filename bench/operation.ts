@@ -14,6 +14,8 @@ export interface Operation {
   readonly nextKind?: string
   /** API key of the request, which may have random values; undefined: the key of the settings, which has all rights. */
   readonly key?: string
+  /** Tokens of persons: `key` is the number of the one that the request has, from 1. */
+  readonly tokens?: readonly string[]
   /** The same request for a key of all rights. Its random values are those of `path`, and then of `key`. */
   readonly whole?: Pick<Operation, 'path' | 'body' | 'key'>
 }

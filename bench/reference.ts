@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import { Random } from '../test/support/random.ts'
-import { type DrawRange, fillDraws, nextPathOf, rangesOf } from './load/requests.mjs'
+import { authorizationOf, type DrawRange, fillDraws, nextPathOf, rangesOf } from './load/requests.mjs'
 import type { Operation } from './operation.ts'
 import type { Peer } from './peers.ts'
 import { type Reference, type Row, referenceOf } from './referenceSql.ts'
@@ -44,7 +44,7 @@ export async function checkAnswers(
 async function checkServer(server: Asked, operation: Operation, stored: Stored, next: Stored | null) {
   const { name, urls, headers, translate, readBody } = server
   const asked = translate ? translate(operation) : operation
-  const own = operation.key === undefined ? {} : { Authorization: `ApiKey ${operation.key}` }
+  const own = operation.key === undefined ? {} : { Authorization: authorizationOf(operation.key, operation.tokens) }
   for (let time = 0; asked && time < TIMES; time++) {
     const response = await fetch(urls[0] + asked.path, { headers: { ...headers, ...own } })
     const text = await response.text()

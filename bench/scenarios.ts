@@ -1,10 +1,11 @@
 import { suggest } from '../src/model/nearest.ts'
-import { type Clients, clientsFor, listOfReader, requestOf, withFields } from './clients.ts'
+import { anyKeyOf, type Clients, clientsFor, listOfReader, requestOf, withFields } from './clients.ts'
 import type { Rows } from './data.ts'
 import { type Kind, kindsFor, NEW_DAYS, NEW_RANGE, NEW_STATUS, PART_OF_STATUS } from './kinds.ts'
 import { fillDraws } from './load/requests.mjs'
 import { createsWithNewNames, listsByNameFor } from './names.ts'
 import type { Operation } from './operation.ts'
+import { clientOfPersons, filtersOfPerson, PERSONS_MAX } from './persons.ts'
 
 export interface Scenario {
   /** Name for `--only`. */
@@ -17,6 +18,8 @@ export interface Scenario {
   readonly after?: readonly { readonly kind: string; readonly operation: Operation }[]
   /** True if no list is asked for twice. Peers are also measured with indexes for these requests. */
   readonly isNew?: boolean
+  /** Number of persons with tokens who ask, beside as many keys; undefined: keys alone ask. */
+  readonly persons?: number
 }
 
 /** Names for `--only` the scenarios of docs/benchmarks.md: to measure all takes hours. */
@@ -183,8 +186,21 @@ function restrictedFor(rows: Rows): readonly Scenario[] {
       `by ${person.keys} keys of the absences of one employee each: those after a random second, the latest first`,
       listOfReader(person, afterSecond),
     ),
+    personsFor(rows),
     ...ofRows(rows, clients),
   ]
+}
+
+/** Returns the scenario of persons, whose operation has the key of those with rights of the same kind. */
+function personsFor({ employees }: Rows): Scenario {
+  const persons = Math.min(PERSONS_MAX, employees)
+  const path = '/Absences?Start=%3E{2016-01-01..2019-01-01}&sort=-Start'
+  const number = `{1..${persons}!}`
+  // The path is that of a key of all rights, with which the answers are checked.
+  const whole = { path: `${path}&${filtersOfPerson(number)}`, key: anyKeyOf(clientOfPersons(persons)) }
+  const title = `never asked before, by ${persons} persons of their own absences each: those after a random second, the latest first`
+  const operation: Operation = { method: 'GET', path, status: 200, key: number, whole }
+  return { name: 'persons', title, operations: [operation], isNew: true, persons }
 }
 
 /** Returns the scenarios of one row by a key of few rights. */

@@ -1,4 +1,4 @@
-import { figureText, type Spread, SUBJECT, spreadOf, WHOLE_KEY } from '../report/summary.ts'
+import { figureText, KEYS, type Spread, SUBJECT, spreadOf, WHOLE_KEY } from '../report/summary.ts'
 import { median, type ScenarioResult } from '../results.ts'
 
 /** Change of a figure between two targets that took turns: A B B A, A B B A, ... */
@@ -53,9 +53,13 @@ function blocksOf(figures: Figures): (number | null)[] {
   })
 }
 
-/** Returns the ratios of keys of few rights to keys of all rights that ask for the same; null if no two rounds of both count. */
+/**
+ * Returns the ratios of keys of few rights to keys of all rights that ask for the same, or of persons to keys; null if no two
+ * rounds of both count.
+ */
 export function rightsLine(result: ScenarioResult): string | null {
-  const { requestsPerSecond, serverCpuUs, postgresCpuUs, faults } = comparisonOf(result, [WHOLE_KEY, SUBJECT])
+  const ofKeys = result.targets.some(({ target }) => target === KEYS)
+  const { requestsPerSecond, serverCpuUs, postgresCpuUs, faults } = comparisonOf(result, [ofKeys ? KEYS : WHOLE_KEY, SUBJECT])
   if (!requestsPerSecond || faults.before !== null || faults.after !== null) return null
   const parts = Object.entries({
     'requests/s': requestsPerSecond,
@@ -63,7 +67,8 @@ export function rightsLine(result: ScenarioResult): string | null {
     'of PostgreSQL': postgresCpuUs,
   })
   const told = parts.flatMap(([name, change]) => (change ? [`${name} ${ratioText(change)}`] : []))
-  return `  under rights ÷ by a key of all rights: ${told.join(', ')}`
+  const named = ofKeys ? 'by persons ÷ by keys with rights of the same kind' : 'under rights ÷ by a key of all rights'
+  return `  ${named}: ${told.join(', ')}`
 }
 
 function ratioText({ ratio }: Change): string {

@@ -28,6 +28,8 @@ export function requestSource(
   clients?: number,
 ): (count: number) => DrawnRequest[]
 
+export function authorizationOf(key: string, tokens?: readonly string[]): string
+
 export function rangesOf(text: string): DrawRange[]
 
 export function fillDraws(text: string, draw: (range: DrawRange) => number): string

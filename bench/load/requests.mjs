@@ -98,13 +98,18 @@ function secondsOf(day) {
   return Date.parse(`${day}T00:00:00Z`) / 1_000
 }
 
-function drawRequest({ method, path, body, status, kind, nextKind, key }, draw) {
+/** Returns the header of a request with this key, or with the token of this number. */
+export function authorizationOf(key, tokens) {
+  return tokens === undefined ? `ApiKey ${key}` : `Bearer ${tokens[Number(key) - 1]}`
+}
+
+function drawRequest({ method, path, body, status, kind, nextKind, key, tokens }, draw) {
   const request = { method, path: fillDraws(path, draw), headers: {}, status, kind, nextKind }
   if (body !== undefined) {
     request.body = fillDraws(body, draw)
     request.headers['Content-Type'] = 'application/json'
   }
-  if (key !== undefined) request.headers.Authorization = `ApiKey ${fillDraws(key, draw)}`
+  if (key !== undefined) request.headers.Authorization = authorizationOf(fillDraws(key, draw), tokens)
   return request
 }
 

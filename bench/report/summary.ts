@@ -5,6 +5,8 @@ export const SUBJECT = 'roster'
 export const NO_MEMORY = 'no-memory'
 /** The server, asked for the same by keys of all rights. */
 export const WHOLE_KEY = `${SUBJECT}-whole-key`
+/** The server, asked by keys for what persons see. */
+export const KEYS = `${SUBJECT}-keys`
 /** Targets that are not peers. */
 const NO_PEERS = [SUBJECT, NO_MEMORY, 'constant']
 

@@ -20,10 +20,10 @@ const PEER = 'fastify-rls'
 const ONCE_MORE = { timeout: 480_000, retry: 1 }
 
 test(
-  'keys of few rights are measured beside keys of all rights and a peer with row security, and each gets right answers',
+  'keys of few rights are measured beside keys of all rights and a peer with row security, persons beside keys, and each gets right answers',
   async () => {
     const load = ['--rows', '1000', '--seconds', '0.1', '--rounds', '2', '--connections', '4', '--workers', '1', '--no-curves']
-    const names = [...LISTS, ...OTHERS].join()
+    const names = [...LISTS, ...OTHERS, 'persons'].join()
     const options = ['--data', data, '--output', output, ...load, '--peers', PEER, '--only', names]
     const program = run([process.execPath, '--no-env-file', 'bench/run.ts', ...options])
     expect([await program.ended, program.output()]).toEqual([0, expect.any(String)])
@@ -33,13 +33,15 @@ test(
     const own = ['roster', 'roster-whole-key']
     expect(measured).toEqual([
       ...LISTS.map((name) => [name, [...own, PEER, `${PEER}-indexed`]]),
+      ['persons', ['roster', 'roster-keys']],
       ...OTHERS.map((name) => [name, own]),
     ])
     for (const { name, targets } of scenarios)
       for (const { target, void: reason, rounds } of targets)
         expect([name, target, reason, rounds.length]).toEqual([name, target, null, 2])
     const line = /^ {2}under rights ÷ by a key of all rights: requests\/s [\d.]+ \([\d.]+ – [\d.]+\)/gm
-    expect(program.output().match(line)).toHaveLength(scenarios.length)
+    expect(program.output().match(line)).toHaveLength(scenarios.length - 1)
+    expect(program.output()).toMatch(/^ {2}by persons ÷ by keys with rights of the same kind: requests\/s [\d.]+ /m)
     expect(program.output()).toMatch(/best peers: [\d,.]+ × fastify-rls, [\d,.]+ × fastify-rls-indexed$/m)
   },
   ONCE_MORE,
@@ -54,6 +56,18 @@ test(
     for (const name of ['of all rights', 'of different rights'])
       expect(program.output()).toMatch(new RegExp(`^${name}( +[\\d.,–]+){2}$`, 'm'))
     expect(program.output()).toMatch(/^more by the rights( +-?[\d.,–]+)$/m)
+  },
+  ONCE_MORE,
+)
+
+test(
+  'the CPU time of a request is measured with a key, with a known token, and with new ones',
+  async () => {
+    const options = ['--data', data, '--tokens', '100', '--rounds', '1', '--connections', '4']
+    const program = run([process.execPath, '--no-env-file', 'bench/tokens.ts', ...options])
+    expect([await program.ended, program.output()]).toEqual([0, expect.any(String)])
+    for (const name of ['a key', 'a known token', 'a new token'])
+      expect(program.output()).toMatch(new RegExp(`^${name} +[\\d.,]+ \\(`, 'm'))
   },
   ONCE_MORE,
 )

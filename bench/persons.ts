@@ -1,0 +1,105 @@
+// Persons for the bench: an issuer of their tokens, their roles, their rows, and as many keys with rights of the same kind.
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import postgres from 'postgres'
+import type { Client } from './clients.ts'
+
+/** Persons who ask in turn. */
+export const PERSONS_MAX = 5_000
+const FIELDS = 'Id,EmployeeId,Start,End,Period'
+const AUDIENCE = 'https://bench.example'
+const TOKEN_SECONDS = 86_400
+
+/** What a person reads of absences is what a key of `clientOfPersons` reads. Each request also looks for reports of hers. */
+const ROLES = `
+me Employees?WorkEmail={email}
+
+role employee
+  read Absences?EmployeeId={me.Id}&fields=${FIELDS}
+
+role manager when Employees?ManagerId={me.Id}
+  read Employees?ManagerId={me.Id}&fields=Id,DisplayName
+`
+
+/** Keys, each of which reads the absences of the employee with its number. */
+export function clientOfPersons(keys: number): Client {
+  return { name: 'people', keys, rights: (number) => [`read Absences?EmployeeId=${number}&fields=${FIELDS}`] }
+}
+
+/** Returns the query that gives a key of all rights what the person with this number sees. */
+export function filtersOfPerson(number: string): string {
+  return `EmployeeId=${number}&fields=${FIELDS}`
+}
+
+export interface Issuer {
+  /** Settings of a server for these persons, whose limits no load reaches. */
+  readonly settings: Readonly<Record<string, string>>
+  /** A token of each person, in the order of the ids of their rows, from 1. */
+  readonly tokens: readonly string[]
+  /** Signs new tokens of the persons. */
+  renew(): readonly string[]
+  stop(): void
+}
+
+/** Starts an issuer, and signs a token for each person. `roles`: the roles file. */
+export function openIssuer(persons: number, roles = ROLES): Issuer {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
+  const keys = { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'bench', alg: 'RS256', use: 'sig' }] }
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch({ url }) {
+      const issuer = new URL(url).origin
+      if (url.endsWith('/keys')) return Response.json(keys)
+      return Response.json({ issuer, jwks_uri: `${issuer}/keys`, id_token_signing_alg_values_supported: ['RS256'] })
+    },
+  })
+  const issuer = `http://127.0.0.1:${server.port}`
+  const renew = () => Array.from({ length: persons }, (_, index) => tokenFor(privateKey, issuer, index + 1))
+  const folder = mkdtempSync(join(tmpdir(), 'roster-bench-roles-'))
+  const file = join(folder, 'roles')
+  writeFileSync(file, roles)
+  return {
+    settings: {
+      OIDC_ISSUER: issuer,
+      OIDC_AUDIENCE: AUDIENCE,
+      ROLES_FILE: file,
+      RATE_LIMITS_PERSONS: '1000/1s,1000/2s,1000/3s',
+      RATE_LIMIT_CLIENTS: String(2 * PERSONS_MAX),
+    },
+    tokens: renew(),
+    renew,
+    stop() {
+      server.stop(true)
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A token with the claims that a provider usually puts into one. */
+function tokenFor(key: KeyObject, iss: string, number: number): string {
+  const nowS = Math.floor(Date.now() / 1_000)
+  const claims = {
+    ...{ iss, aud: AUDIENCE, sub: `00u${number}abcdefghijklmnop`, jti: crypto.randomUUID() },
+    ...{ iat: nowS, nbf: nowS, exp: nowS + TOKEN_SECONDS },
+    ...{ email: emailOf(number), email_verified: true, name: `Person ${number}`, groups: ['everyone', 'staff'] },
+  }
+  const parts = [{ alg: 'RS256', typ: 'at+jwt', kid: 'bench' }, claims].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString('base64url'),
+  )
+  const text = parts.join('.')
+  return `${text}.${sign('RSA-SHA256', Buffer.from(text), key).toString('base64url')}`
+}
+
+function emailOf(number: number | string): string {
+  return `person${number}@bench.example`
+}
+
+/** Gives the employees the addresses of the tokens; `restore` undoes it. */
+export async function addAddresses(url: string, persons: number): Promise<void> {
+  const sql = postgres(url, { max: 1 })
+  await sql`update employee set work_email = 'person' || id || '@bench.example' where id <= ${persons}`
+  await sql.end()
+}
