@@ -18,6 +18,7 @@ import {
 } from '../support/documents.ts'
 import { entities } from '../support/entities.ts'
 import { outputsOf, scriptOf } from '../support/pageScript.ts'
+import { PlainIssuer } from '../support/plainIssuer.ts'
 import { asPlainRole, connect, createSampleDatabase } from '../support/postgres.ts'
 import { endPrograms, leaveOut, run, temporaryFolder } from '../support/process.ts'
 import { LISTENS } from '../support/serverProcesses.ts'
@@ -36,6 +37,9 @@ const livePages = pages.filter(({ exchanges }) => exchanges.length > 0).filter((
 
 const folder = temporaryFolder()
 const KEY = 'roster_dev_0123456789abcdef0123456789abcdef0123456789abcdef'
+const PERSONS = 'docs/persons.md'
+/** The server of the page about persons trusts it. */
+const issuer = new PlainIssuer()
 const sites = new Map<string, Site>()
 /** All pages are asked at once: what a line says of a busy machine is not of the request. */
 const LATE = /\bno answer within \d+ ms\b|a slow statement/
@@ -59,6 +63,13 @@ async function settingsFor(path: string, dataDir: string): Promise<Record<string
   mkdirSync(dataDir)
   writeFileSync(join(dataDir, 'development.key'), KEY)
   return { DATA_DIR: dataDir, DATABASE_URL: url, BOOTSTRAP_API_KEY: KEY, WORKERS: '1' }
+}
+
+/** Settings of the page's server alone, and the token of an employee for its requests. */
+function signInFor(path: string): { server: Record<string, string>; shell: Record<string, string> } {
+  if (path !== PERSONS) return { server: {}, shell: {} }
+  const ROSTER_TOKEN = issuer.token({ sub: 'charles', email: 'charles.babbage@example.com', email_verified: true })
+  return { server: issuer.settings, shell: { ROSTER_TOKEN } }
 }
 
 /** The project, with the files that the page adds. */
@@ -105,12 +116,13 @@ async function serve({ path, text, exchanges }: Page): Promise<Site> {
   const dataDir = join(folder.path, path.replaceAll('/', '.'))
   const settings = { ...(await settingsFor(path, dataDir)), PUBLIC_URL: SHOWN_URL, LOG_LEVEL: 'warn' }
   const project = projectFor(path, text)
+  const signIn = signInFor(path)
   const bun = `cd '${project}' && exec '${process.execPath}' --no-env-file`
   const shellOf = (some: readonly Exchange[], port: string) =>
-    run(['sh', '-c', `cd '${project}'\n${scriptOf(some, { port, dataDir, pythonBin })}`], settings)
+    run(['sh', '-c', `cd '${project}'\n${scriptOf(some, { port, dataDir, pythonBin })}`], { ...settings, ...signIn.shell })
   const before = shellOf(exchanges.filter(isBeforeStart), '0')
   await before.ended
-  const server = run(['sh', '-c', `${bun} src/main.ts`], { ...settings, PORT: '0' })
+  const server = run(['sh', '-c', `${bun} src/main.ts`], { ...settings, ...signIn.server, PORT: '0' })
   // A port that was free a moment ago may be another program's by now.
   const [, url = ''] = await server.waitFor(LISTENS)
   const shell = shellOf(
@@ -130,6 +142,7 @@ beforeAll(async () => {
     writeFileSync(join(ROOT, path), withMigration(withAnswers(text, siteOf(path).outputs), siteOf(path).project))
 }, 240_000)
 afterAll(endPrograms, 20_000)
+afterAll(() => issuer.stop())
 
 for (const { path, exchanges } of livePages)
   describe(`the requests of ${path}`, () => {
