@@ -193,6 +193,13 @@ const ADMITTED: [subject: string, key: KeyName, line: string, body: unknown, ans
     { FirstName: 'Dan' },
     { id: 4, firstName: 'Dan', lastName: null, companyId: 1, status: null },
   ],
+  [
+    'the value that the right would set',
+    'partner',
+    'POST /Employees',
+    { FirstName: 'Dan', CompanyId: 1 },
+    { id: 4, firstName: 'Dan', lastName: null, companyId: 1, status: null },
+  ],
   ['a new row that is not read', 'ats', 'POST /Employees', { FirstName: 'Dan', CompanyId: 2 }, { id: 4 }],
   ['a new row that the key reads only with an employee', 'clerk', 'POST /Absences', { Status: 'x' }, { id: 4 }],
   ['a row that the key cannot read after the write', 'clerk', 'PATCH /Absences/1', { EmployeeId: null }, { id: 1 }],
