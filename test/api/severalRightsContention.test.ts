@@ -109,7 +109,8 @@ test('no right admits what the row was before, and another what it is after, whi
   }
   isOver = true
   await moving
-  expect([...outcomes].filter((outcome) => !/^(200|403 Forbidden Status)$/.test(outcome))).toEqual([])
+  // A row that moves at each attempt is 409 in the end.
+  expect([...outcomes].filter((outcome) => !/^(200|403 Forbidden Status|409 Conflict Api)$/.test(outcome))).toEqual([])
 })
 
 test('creates of two persons at once are each what their own right sets, in one batch or not', async () => {

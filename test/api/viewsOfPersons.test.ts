@@ -79,6 +79,7 @@ test('D105: persons read a view by the rights of all their roles, and name in re
     '/Directory/Summary',
     '/Directory/{id}',
   ])
-  // Nobody without a row has a role.
-  expect((await ask('eve', '/Directory')).body.Error.Code).toBe('NotFound')
+  // Nobody without a row has a role, which is said at every path.
+  expect((await ask('eve', '/Directory')).body.Error.Code).toBe('Forbidden')
+  expect((await ask('eve', '/Directories')).body.Error.Code).toBe('Forbidden')
 })
