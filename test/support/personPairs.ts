@@ -11,13 +11,15 @@ import { Random } from './random.ts'
 import { hasSymbols, Interrupted, type PairAnswer, type PairRequest, SETTINGS, Side, showRequest } from './rightsPairsAnswers.ts'
 import { hiddenNameIn } from './rightsPairsKeys.ts'
 import { WriteOracle } from './rightsPairsOracle.ts'
-import { ReadsDraw, type Seen, seenBy } from './rightsPairsReads.ts'
+import { FOREIGN_CURSOR, ReadsDraw, type Seen, seenBy } from './rightsPairsReads.ts'
 import { around, excerptsOf, noFindings, type PairsFindings, withoutEmpty } from './rightsPairsReport.ts'
 import { fill, randomRows, untilSettled } from './rightsPairsRows.ts'
 import { applyHidden, Secrets } from './rightsPairsSecrets.ts'
 import { mayRename, mayWrite, WritesDraw } from './rightsPairsWrites.ts'
-import { openServer } from './server.ts'
+import { KEY, openServer } from './server.ts'
 
+/** Address of another person. */
+const OTHER_EMAIL = 'other@pairs.example'
 /** Differences after which no further person is tried. */
 const DIFFERENCES_MAX = 5
 const AT_ONCE = 8
@@ -73,6 +75,8 @@ class PersonTrial {
   private readonly seen: readonly Seen[]
   private sides: readonly Side[] = []
   private authorization = ''
+  /** Another person with the same roles, who has the row of the report. */
+  private other = ''
 
   constructor(
     private readonly issuer: Issuer,
@@ -89,6 +93,7 @@ class PersonTrial {
     this.reportId = random.pick(others)
     this.newcomerId = random.pick(others.filter((id) => id !== this.reportId))
     this.cellsOf(this.me).set(workEmail, EMAIL)
+    this.cellsOf(this.reportId).set(workEmail, OTHER_EMAIL)
     // What the person sees once the newcomer reports to her is alike in both databases from the beginning.
     for (const id of [this.reportId, this.newcomerId]) this.cellsOf(id).set(managerId, String(this.me))
     this.person = randomPerson(random, number, this.me, () => findings.refused++)
@@ -115,7 +120,10 @@ class PersonTrial {
       this.sides = servers.map((server) => new Side(server, JSON.stringify(components.examples)))
       await Promise.all(this.sides.map(({ server }, index) => fill(server.sql, pair[index] as MutableRows)))
       await this.settle()
-      this.authorization = `Bearer ${await this.issuer.tokenFor({ sub: `person ${this.number}`, ...this.person.claims })}`
+      const { claims } = this.person
+      this.authorization = `Bearer ${await this.issuer.tokenFor({ sub: `person ${this.number}`, ...claims })}`
+      const other = { ...claims, sub: `other ${this.number}`, email: OTHER_EMAIL }
+      this.other = `Bearer ${await this.issuer.tokenFor(other)}`
       await this.tryAll(isDetached)
     } finally {
       await Promise.all(servers.map((server) => server.stop()))
@@ -150,6 +158,7 @@ class PersonTrial {
       employees.set(id, cells)
     }
     employees.get(this.me)?.set(workEmail, EMAIL)
+    employees.get(this.reportId)?.set(workEmail, OTHER_EMAIL)
     employees.get(this.reportId)?.set(managerId, String(this.me))
   }
 
@@ -205,10 +214,27 @@ class PersonTrial {
     const answers = new Map<PairRequest, PairAnswer>()
     for (let left = this.options.reads; left > 0; left -= AT_ONCE) {
       const requests = Array.from({ length: Math.min(AT_ONCE, left) }, () => draw.next())
+      // Others may have been answered before, or not.
+      if (this.random.chance(30)) await Promise.all(requests.map((request) => this.askOthers(request)))
       const pairs = await Promise.all(requests.map((request) => this.ask(request)))
+      await Promise.all(requests.map((request, index) => this.askTogether(request, pairs[index]?.[0] as PairAnswer)))
       for (const [index, request] of requests.entries()) answers.set(request, pairs[index]?.[0] as PairAnswer)
     }
     return answers
+  }
+
+  private askOthers(request: PairRequest): Promise<unknown> {
+    const others = [`ApiKey ${KEY}`, this.other]
+    return Promise.all(this.sides.flatMap((side) => others.map((other) => side.ask(request, other))))
+  }
+
+  /** Asks again, at the same moment as a key and a person who see other things. */
+  private async askTogether(request: PairRequest, alone: PairAnswer): Promise<void> {
+    const others = this.askOthers(request)
+    const [one] = await this.ask(request)
+    await others
+    if (!hasSymbols(request) && one.text !== alone.text)
+      this.differ('an answer differs beside others', showRequest(request), alone.text, one.text)
   }
 
   private async readAgain(reads: ReadonlyMap<PairRequest, PairAnswer>): Promise<void> {
@@ -308,6 +334,8 @@ class PersonTrial {
     this.findings.pairs++
     const counts = (this.findings.channels[request.channel] ??= {})
     counts[one.status] = (counts[one.status] ?? 0) + 1
+    if (request.channel === FOREIGN_CURSOR && one.status < 400)
+      this.differ('a cursor of a key is valid', showRequest(request), one.text, '')
     if (one.text !== other.text) this.differ('two answers differ', showRequest(request), one.text, other.text)
     else if (one.status >= 500) this.differ(`the answer is ${one.status}`, showRequest(request), one.text, '')
     const named = hiddenNameIn(this.person.key, entities, request, one, (this.sides[0] as Side).errorsText)
