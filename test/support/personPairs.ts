@@ -11,10 +11,12 @@ import { Random } from './random.ts'
 import { hasSymbols, Interrupted, type PairAnswer, type PairRequest, SETTINGS, Side, showRequest } from './rightsPairsAnswers.ts'
 import { hiddenNameIn } from './rightsPairsKeys.ts'
 import { WriteOracle } from './rightsPairsOracle.ts'
-import { FOREIGN_CURSOR, ReadsDraw, type Seen, seenBy } from './rightsPairsReads.ts'
+import { FOREIGN_CURSOR, ReadsDraw, readsOf, type Seen, seenBy } from './rightsPairsReads.ts'
 import { around, excerptsOf, noFindings, type PairsFindings, withoutEmpty } from './rightsPairsReport.ts'
+import { parametersOf, type RandomRight } from './rightsPairsRights.ts'
 import { fill, randomRows, untilSettled } from './rightsPairsRows.ts'
 import { applyHidden, Secrets } from './rightsPairsSecrets.ts'
+import { united } from './rightsPairsTrial.ts'
 import { mayRename, mayWrite, WritesDraw } from './rightsPairsWrites.ts'
 import { KEY, openServer } from './server.ts'
 
@@ -188,25 +190,31 @@ class PersonTrial {
 
   /** What the person may see must be alike in both databases, as a whole key reads it, and she must see just that. */
   private async checkVisible(moment: string): Promise<void> {
-    for (const { entity, filters, fields, verbs, text } of this.person.key.rights) {
-      if (!verbs.includes('read')) continue
-      const [, parameters = ''] = text.split('?')
-      const kept = parameters.split('&').filter((one) => one !== '' && !one.startsWith('fields='))
-      if (fields !== null) kept.push(`fields=${['Id', ...fields.map(({ name }) => name)]}`)
-      const target = `/${entity.plural}?${kept.join('&')}`
-      const [one = '', other = ''] = await Promise.all(this.sides.map(async (side) => withoutEmpty(await side.readWhole(target))))
-      if (one !== other) this.differ(`what the person may read differs ${moment}`, `GET ${target}`, one, other)
+    for (const reads of readsOf(this.person.key.rights)) {
+      const texts = await Promise.all(reads.map((right) => this.wholeTextOf(right, moment)))
+      const wanted = texts.length === 1 ? texts[0] : united(texts)
+      const target = `/${reads[0]?.entity.plural}`
       const headers = { accept: 'application/x-ndjson' }
-      const request: PairRequest = { channel: 'ndjson', method: 'GET', target: `/${entity.plural}`, headers, body: null }
+      const request: PairRequest = { channel: 'ndjson', method: 'GET', target, headers, body: null }
       const [own] = await this.ask(request)
-      if (own.body !== one)
+      if (own.body !== wanted)
         this.differ(
-          `the person does not get what her address has ${moment} (${filters.length} filters)`,
+          `the person does not get what ${reads.length} addresses have ${moment}`,
           showRequest(request),
           own.body,
-          one,
+          `${wanted}`,
         )
     }
+  }
+
+  /** Returns the rows of a right, as a whole key reads them in both databases. */
+  private async wholeTextOf({ entity, filters, fields }: RandomRight, moment: string): Promise<string> {
+    const chosen = fields === null ? [] : [`fields=${['Id', ...fields.map(({ name }) => name)]}`]
+    const target = `/${entity.plural}?${[...filters.flatMap(parametersOf), ...chosen].join('&')}`
+    const texts = await Promise.all(this.sides.map(async (side) => withoutEmpty(await side.readWhole(target))))
+    const [one, other] = texts as [string, string]
+    if (one !== other) this.differ(`what the person may read differs ${moment}`, `GET ${target}`, one, other)
+    return one
   }
 
   private async readAll(): Promise<Map<PairRequest, PairAnswer>> {

@@ -411,7 +411,7 @@ export class Trial {
 }
 
 /** Returns the lines of all texts by their ids, each once. */
-function united(texts: readonly string[]): string {
+export function united(texts: readonly string[]): string {
   const lines = texts.flatMap((text) => text.split('\n')).filter((line) => line !== '')
   const byId = new Map(lines.map((line) => [Number(/^\{"id":(\d+)/.exec(line)?.[1]), line]))
   return [...byId]
