@@ -50,8 +50,8 @@ function elementOf(value: string): string {
 function askedTables(sources: readonly Source[]) {
   const params = valuesOf(sources).map(param) as [Param, Param, Param, Param, Param]
   const [relations, nexts, runnings, tables, columnNames] = params
-  // Of arrays that are given PostgreSQL counts the elements, finds a plan for so many cheaper than the generic one, and plans each
-  // question anew, which takes longer than the question itself. It does not look into a subquery.
+  // PostgreSQL counts the elements of arrays that are given, finds a plan for so many cheaper than the generic one, and so plans
+  // each question anew, which takes longer than the question itself. It does not look into a subquery.
   const arrays = commaList([
     sql`(select ${relations}::oid[])`,
     sql`(select ${nexts}::xid8[])`,
