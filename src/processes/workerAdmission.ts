@@ -128,7 +128,7 @@ export class WorkerAdmission {
   private noteLimits(): void {
     gauge(seriesOf('limiterKeys'), this.limiters.keys.windows.countClients())
     gauge(seriesOf('limiterKeysMax'), this.config.rateLimitClients)
-    gauge(seriesOf('limiterPersons'), this.limiters.persons?.windows.countClients() ?? 0)
+    if (this.limiters.persons !== null) gauge(seriesOf('limiterPersons'), this.limiters.persons.windows.countClients())
   }
 
   /** Logs if the limiter's tables were too small for the keys or persons. */

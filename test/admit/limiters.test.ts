@@ -72,9 +72,9 @@ describe('D99: persons', () => {
     expect(counts).toEqual([3, 2, 8, 1, 0, null, 3, 7])
   })
 
-  test('have an entry each, as long as there are at most 9,500 of them', () => {
+  test('have an entry each, as long as there are at most 8,000 of them', () => {
     const limiters = limitersOf()
-    const persons = Array.from({ length: 9_500 }, (_, index) => personNamed(`person ${index}`))
+    const persons = Array.from({ length: 8_000 }, (_, index) => personNamed(`person ${index}`))
     for (const left of [3, 2]) expect(persons.every((person) => charge(limiters, person) === left)).toBe(true)
     expect(limiters.persons?.windows.overflowed).toBe(0)
   })

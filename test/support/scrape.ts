@@ -5,9 +5,12 @@ import { startProcess } from './start.ts'
 
 const METRICS = /Metrics: (http:\S+)\/metrics/
 
-/** Starts a server with two workers; returns its address, and that of its metrics. */
-export async function startScraped(place: Place): Promise<{ server: RunningProgram; url: string; admin: string }> {
-  const { server, url } = await startProcess({ ...place.settings, ADMIN_PORT: '0' })
+/** Starts a server with two workers; returns its address, and that of its metrics. `more`: further settings. */
+export async function startScraped(
+  place: Place,
+  more: Record<string, string> = {},
+): Promise<{ server: RunningProgram; url: string; admin: string }> {
+  const { server, url } = await startProcess({ ...place.settings, ADMIN_PORT: '0', ...more })
   const [, admin = ''] = await server.waitFor(METRICS)
   return { server, url, admin }
 }
