@@ -82,9 +82,17 @@ export function openIssuer(persons: number, roles = ROLES): Issuer {
 function tokenFor(key: KeyObject, iss: string, number: number): string {
   const nowS = Math.floor(Date.now() / 1_000)
   const claims = {
-    ...{ iss, aud: AUDIENCE, sub: `00u${number}abcdefghijklmnop`, jti: crypto.randomUUID() },
-    ...{ iat: nowS, nbf: nowS, exp: nowS + TOKEN_SECONDS },
-    ...{ email: emailOf(number), email_verified: true, name: `Person ${number}`, groups: ['everyone', 'staff'] },
+    iss,
+    aud: AUDIENCE,
+    sub: `00u${number}abcdefghijklmnop`,
+    jti: crypto.randomUUID(),
+    iat: nowS,
+    nbf: nowS,
+    exp: nowS + TOKEN_SECONDS,
+    email: emailOf(number),
+    email_verified: true,
+    name: `Person ${number}`,
+    groups: ['everyone', 'staff'],
   }
   const parts = [{ alg: 'RS256', typ: 'at+jwt', kid: 'bench' }, claims].map((part) =>
     Buffer.from(JSON.stringify(part)).toString('base64url'),

@@ -86,12 +86,24 @@ async function run() {
 
 /** Returns the CPU time of the server for a request. @throws Error if an answer is not as expected */
 async function measure({ urls, pids, headers }: HttpTarget, operation: Operation, seed: number): Promise<number> {
-  let [before, after] = [readCpu(pids), readCpu(pids)]
+  let before = readCpu(pids)
+  let after = before
   const load = await runLoad({
-    ...{ url: urls[0] as string, headers, operations: [operation], connections: options.connections, seed },
-    ...{ seconds: SECONDS_MAX, loadingSeconds: 0, leadInSeconds: 0, answers: options.tokens },
-    onBegin: () => void (before = readCpu(pids)),
-    onEnd: () => void (after = readCpu(pids)),
+    url: urls[0] as string,
+    headers,
+    operations: [operation],
+    connections: options.connections,
+    seed,
+    seconds: SECONDS_MAX,
+    loadingSeconds: 0,
+    leadInSeconds: 0,
+    answers: options.tokens,
+    onBegin: () => {
+      before = readCpu(pids)
+    },
+    onEnd: () => {
+      after = readCpu(pids)
+    },
   })
   const fault = faultOf(load)
   if (fault !== null) throw new Error(fault)

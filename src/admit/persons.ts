@@ -8,7 +8,7 @@ import { clientNamed } from './address.ts'
 
 /** Prefix of the pseudonyms of persons, with which no name of a key may begin: limits and idempotency go by names. */
 export const PERSON_PREFIX = 'person-'
-/** Characters of a pseudonym behind the prefix: 132 bits. */
+/** Characters of a pseudonym after its prefix: 132 bits. */
 const PSEUDONYM_LENGTH = 22
 
 /**

@@ -6,7 +6,10 @@ import type { Indexes } from './indexes.ts'
 
 /** Maximum rows that are gathered and tested one by one instead of by bitmaps. */
 export const NARROW_MAX = 32_768
-/** Maximum rows behind a reference whose rows are found one by one each time; of more the bitmap is kept. */
+/**
+ * Maximum ids that a condition on a reference may have for its rows to be found by the index, id by id, at each list. With more
+ * ids a bitmap of the rows is kept.
+ */
 const IDS_MAX = 64
 /** Maximum slots that are copied one by one, in less time than by a call. */
 const COPIED_MAX = 32

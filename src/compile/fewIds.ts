@@ -35,7 +35,7 @@ function isOfFewRows(filters: readonly Filter[]): boolean {
   })
 }
 
-/** Returns whether the ids behind a reference, if the filter has one, are found by an index. */
+/** Returns whether an index finds the ids with which a filter by a path compares its reference; true for other filters, too. */
 function isCounted({ property, operator }: Filter): boolean {
   let end = property
   while (end.related) end = end.related.property

@@ -24,7 +24,7 @@ export function rowSchema(view: View): TObject {
 
 /** Schema of a row in the response to a write. D34 */
 export function writtenSchema(entity: Entity): Schema {
-  const description = 'The row as it is now; for those who may write but not read it, its `id` alone.'
+  const description = 'The row as it is now; for those who may write but not read it, only its `id`.'
   const schema = objectOf(entity.members, (property) => answeredValue(property, entity))
   return { ...schema, description, required: ['id'], examples: [exampleRow(entity)] }
 }

@@ -47,7 +47,7 @@ export function needsNoKey(
 const OTHER_SCHEMES = ['Bearer', 'Basic', 'Token', 'Key', 'Api-Key', 'Digest']
 /** Headers in which people send keys by mistake. */
 const OTHER_HEADERS = ['X-API-Key', 'Api-Key']
-/** Matches a JWT behind the scheme of keys. */
+/** Matches a JWT with the scheme of keys. */
 const TOKEN_AS_KEY = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /** Returns what is wrong with the form of the header, such as ` The scheme is ApiKey, not Bearer.`; '' if nothing is. D33, D97 */
@@ -60,7 +60,7 @@ function hintForKey({ headers }: Request, takesTokens: boolean): string {
   const [first = '', ...rest] = header.split(' ')
   if (/^ApiKey$/i.test(first)) {
     const isToken = takesTokens && TOKEN_AS_KEY.test(rest.join(' ').trim())
-    return isToken ? ' A token goes behind Bearer, not behind ApiKey.' : ''
+    return isToken ? ' The scheme of a token is Bearer, not ApiKey.' : ''
   }
   if (takesTokens && /^Bearer$/i.test(first)) return ' Bearer, a space and one token make the header.'
   const scheme = OTHER_SCHEMES.find((other) => other.toLowerCase() === first.toLowerCase())

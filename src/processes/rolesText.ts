@@ -52,7 +52,7 @@ export class RolesText {
   }
 
   /** Keeps the text of a restart that is over, or goes back to the one before if a worker could not start with it. */
-  settle(isDone: boolean): void {
+  endRestart(isDone: boolean): void {
     if (isDone) this.proven = this.taken
     else this.current = this.proven
   }

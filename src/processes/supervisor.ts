@@ -196,7 +196,7 @@ export class Supervisor {
         tables: tables.ensure(),
         rolesText: this.rolesText.take(),
       }),
-      onRestarted: (isDone) => this.rolesText.settle(isDone),
+      onRestarted: (isDone) => this.rolesText.endRestart(isDone),
       onKeys: (limits) => {
         // An operator may have changed the hooks, too.
         this.jobs.checkHooks()

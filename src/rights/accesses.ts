@@ -178,7 +178,9 @@ export function accessOf(
   views: readonly NamedView[],
 ): Access {
   const parts: Parts = { whole, read, find, entities, views }
-  const [create, update, remove] = [find(whole, 'create'), find(whole, 'update'), find(whole, 'delete')]
+  const create = find(whole, 'create')
+  const update = find(whole, 'update')
+  const remove = find(whole, 'delete')
   return {
     whole,
     read,

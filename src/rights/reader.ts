@@ -101,7 +101,7 @@ class WholeRights implements GrantedRights {
     return this.made
   }
 
-  /** A named view is read by `*:read` alone: its name in a list would be that of an entity which has gone. */
+  /** Finds the right to read. Of a list only `*:read` reads a named view: its name would be that of an entity that has gone. */
   private mayRead(collection: Collection): boolean {
     return allows(this.allowed, isNamedView(collection) ? '*' : collection.plural, 'read')
   }

@@ -54,11 +54,11 @@ function bindFilter(filter: OpenFilter, bindings: Bindings): Filter | Missing {
   const found = valuesOf(variable, property.kind, bindings)
   if (found instanceof Missing) return found
   if (found.isList && !operator.isAny)
-    return unusable(variable, `{${variable.name}} is a list, and a list stands behind ${property.name}[] alone`)
+    return unusable(variable, `{${variable.name}} is a list, which only ${property.name}[] takes`)
   const operands: string[] = []
   for (const value of found.values) {
     const operand = operandOf(value, property.kind)
-    // Of accents alone, which do not count, nothing is left to search.
+    // Accents do not count, so a text of nothing but accents leaves nothing to search for.
     if (operand === null || (operator.folded && foldText(operand) === ''))
       return unusable(variable, `{${variable.name}} is no value of ${property.name}, which must be ${property.kind.allowed}`)
     operands.push(operand)

@@ -171,15 +171,15 @@ function isNamed(name: string): (collection: Collection) => boolean {
   return ({ plural }) => plural.toLowerCase() === name.toLowerCase()
 }
 
-/** Requires that the values of a variable stand alone behind `[]`, since those of a list are united. @throws Refused */
+/** Requires that `[]` has either one variable or values, since several `[]` of a property are united. @throws Refused */
 function requireUnmixed(filters: readonly Filter[]) {
   const any = filters.filter(({ operator }) => operator.isAny)
   const mixed = any.find((one) => isOpen(one) && any.some((other) => other !== one && other.property === one.property))
   if (mixed)
-    throw new Refused(`${mixed.property.name}[] has a variable, and stands once: its values are those of the variable alone.`)
+    throw new Refused(`${mixed.property.name}[] with a variable can stand only once, since its values are those of the variable.`)
 }
 
-/** Decodes percent escapes, with which a value has a `#` behind a space. */
+/** Decodes percent escapes, by which a value may have a `#` after a space. */
 function decode(value: string): string {
   try {
     return decodeURIComponent(value)

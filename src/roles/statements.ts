@@ -22,7 +22,7 @@ export interface Block {
 }
 
 export interface Statements {
-  /** The address behind `me`. */
+  /** The address in the line `me`. */
   readonly me: Line[]
   /** Names of views, and the addresses of the lists that they show. */
   readonly views: (Line & { readonly name: string })[]
@@ -40,7 +40,7 @@ const ROLE_RIGHTS_MAX = 500
 const KEY_RIGHTS_MAX = 100
 
 const KEYWORDS = ['me', 'view', 'role', 'key']
-/** Matches a comment, at the start or behind a space: `#` within a value belongs to it. `s`: a line may hold U+2028. */
+/** Matches a comment, at the start or after a space: `#` within a value belongs to it. `s`: a line may hold U+2028. */
 const COMMENT = /(?:^|\s)#.*$/s
 const NAME = /^[A-Za-z][\w-]{0,49}$/
 const ROLE = /^(\S+)(?:\s+when\s+(.+))?$/s
@@ -92,7 +92,7 @@ function faultOfKeyword(keyword: string): string {
   return `"${excerpt(keyword, 40)}" begins no statement: ${form}.${suggest(keyword, KEYWORDS)}`
 }
 
-/** Reads what stands behind `role` or `key`. A faulty name is '', so that the rights below it are read all the same. */
+/** Reads the rest of a line `role` or `key`. A faulty name is '', so that the rights below it are read all the same. */
 function readBlock(keyword: 'role' | 'key', { number, text }: Line, faults: FaultList): Block {
   const [, name = '', when = null] = ROLE.exec(text) ?? []
   const form = keyword === 'role' ? 'role <name>, or role <name> when <condition>' : 'key <name>'

@@ -94,12 +94,11 @@ function checkFit({ property, operator }: Condition, owner: Entity, variable: Va
     throw misfit(variable, variable.kind === 'now' ? 'a date-time' : 'a date', property)
   }
   const own = variable.property
-  const [idsOf, ownIdsOf] = [entityOfIds(property, owner), entityOfIds(own, me as Entity)]
-  if (idsOf !== null && ownIdsOf !== null && idsOf !== ownIdsOf) {
-    const [wanted, given] = [idsOf, ownIdsOf].map(withArticle)
-    throw new Refused(
-      `{${variable.name}} is the id of ${given}, and ${name}${operator.isChain ? operator.sign : ''} the id of ${wanted}.`,
-    )
+  const wanted = entityOfIds(property, owner)
+  const given = entityOfIds(own, me as Entity)
+  if (wanted !== null && given !== null && wanted !== given) {
+    const filtered = operator.isChain ? name + operator.sign : name
+    throw new Refused(`{${variable.name}} is the id of ${withArticle(given)}, and ${filtered} the id of ${withArticle(wanted)}.`)
   }
   if (own.kind.name !== kind.name && !TAKES[kind.name]?.includes(own.kind.name))
     throw misfit(variable, own.kind.allowed, property)

@@ -74,7 +74,7 @@ export class TokenVerifier implements TokenCheck {
       if (alg === undefined || /^(?:none|HS)/i.test(alg)) return 'The token is not signed by a key of its issuer (alg).'
       return decodeJwt(token).iss === this.options.issuer ? null : 'The token is of another issuer (iss).'
     } catch {
-      return 'The token is no JWT: a key goes behind ApiKey, and other tokens than JWTs cannot be read.'
+      return 'The token is no JWT: the scheme of a key is ApiKey, and tokens that are no JWTs cannot be read.'
     }
   }
 
@@ -118,7 +118,7 @@ function refused(refusal: string): RefusedToken {
   return { refusal, isUndecided: false }
 }
 
-/** Returns what is wrong, from the error of a library. Claims are told only after the signature has been found right. */
+/** Returns what is wrong, from an error of jose. A message quotes claims only if the signature is valid. */
 function reasonOf(error: unknown, audience: string): string {
   if (error instanceof errors.JWTExpired) return `The token ended at ${timeOf(error.payload.exp)} (exp).`
   if (error instanceof errors.JWTClaimValidationFailed) return claimReasonOf(error, audience)

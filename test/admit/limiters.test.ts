@@ -48,8 +48,12 @@ const withLimits = (key: TestKey, limits: string | null): TestKey => ({ ...key, 
 describe('D99: persons', () => {
   const SIGNED_IN = { ...SETTINGS, oidcIssuer: 'https://login.example.com', rateLimitsPersons: parseRules('4/1h') }
   const personNamed = (name: string): Principal => ({
-    ...{ id: name, name, ownTable: null, isPerson: true, rightsNow: () => wholeRights() },
+    id: name,
+    name,
     client: clientNamed('person', name),
+    ownTable: null,
+    isPerson: true,
+    rightsNow: () => wholeRights(),
   })
   const limitersOf = () => {
     const files = new LimiterFiles(temporaryFolder().path, SIGNED_IN)

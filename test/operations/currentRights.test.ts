@@ -35,7 +35,12 @@ let memory: TableCopies
 beforeAll(() => {
   const questions = own.poolOf()
   memory = new TableCopies({
-    ...{ database, questions, jointQuestions: own.poolOf(), bytesMax: 2 ** 26, url: own.url, log: quietLog({}) },
+    database,
+    questions,
+    jointQuestions: own.poolOf(),
+    bytesMax: 2 ** 26,
+    url: own.url,
+    log: quietLog({}),
   })
 })
 afterAll(() => memory.end())

@@ -21,9 +21,9 @@ test('A faulty text that is read while a restart ends replaces none: new workers
   // The last worker of before finishes its requests, and an operator sends SIGUSR2 once more.
   writeFileSync(path, faulty)
   expect(text.readAnew()).toBe(true)
-  text.settle(true)
+  text.endRestart(true)
 
   expect(text.take()).toBe(faulty)
-  text.settle(false)
+  text.endRestart(false)
   expect(text.take()).toBe(second)
 })

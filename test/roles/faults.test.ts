@@ -111,7 +111,7 @@ describe('a fault names its line, what is allowed, and what was probably meant',
     ['role a\n  read Companies?Name={na me}\n', 2, 'In a text write %7B and %7D.'],
     ['role a\n  read Companies?Name=%7Bname}\n', 2, 'In a text write %7B and %7D.'],
     ['role a\n  read Companies?Name=!{name}\n', 2, 'In a text write %7B and %7D.'],
-    ['role a\n  read Companies?Name[]={names}&Name[]=A\n', 2, 'Name[] has a variable, and stands once'],
+    ['role a\n  read Companies?Name[]={names}&Name[]=A\n', 2, 'Name[] with a variable can stand only once'],
     [`${ME}role a\n  read Companies?Id={me.Id}\n`, 3, '{me.Id} is the id of an Employee, and Id the id of a Company.'],
     [
       `${ME}role a\n  read Employees?CompanyId={me.Id}\n`,

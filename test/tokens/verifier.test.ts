@@ -29,7 +29,7 @@ const pemOf = (key: KeyObject) => createPublicKey(key).export({ type: 'spki', fo
 type Forge = (issuer: PlainIssuer, key: SigningKey) => string
 
 const IS_UNSIGNED = 'The token is not signed by a key of its issuer (alg).'
-const NO_JWT = 'The token is no JWT: a key goes behind ApiKey, and other tokens than JWTs cannot be read.'
+const NO_JWT = 'The token is no JWT: the scheme of a key is ApiKey, and tokens that are no JWTs cannot be read.'
 
 /** Tokens by what is wrong with them, and the reason that is told. */
 const BAD: readonly (readonly [name: string, forge: Forge, reason: string | RegExp])[] = [
