@@ -45,7 +45,7 @@ export function pluralOf(name: string): string {
   return /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`
 }
 
-/** Returns the form of "have" that follows the path of a collection: `Companies have`; a view has one name, so `Directory has`. */
+/** Returns the form of "have" after the path of a collection: `Companies have`; a view has one name, so `Directory has`. */
 export function haveOf({ name, plural }: { readonly name: string; readonly plural: string }): string {
   return name === plural ? 'has' : 'have'
 }

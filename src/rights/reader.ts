@@ -101,7 +101,7 @@ class WholeRights implements GrantedRights {
     return this.made
   }
 
-  /** Finds the right to read. Of a list only `*:read` reads a named view: its name would be that of an entity that has gone. */
+  /** Returns whether a collection may be read. Only `*:read` reads named views: a list of rights has the names of entities. */
   private mayRead(collection: Collection): boolean {
     return allows(this.allowed, isNamedView(collection) ? '*' : collection.plural, 'read')
   }
