@@ -115,7 +115,7 @@ test.each([
   await until(async () => {
     if (isAnswered) send()
     const waiting = await holder`
-      select from pg_stat_activity where wait_event_type = ${waits} and datname = current_database()`
+      select from pg_stat_activity where wait_event_type = ${waits} and datname = current_database() and backend_type = 'client backend'`
     return waiting.length > 0
   })
   const stopped = stopping.stop()

@@ -27,8 +27,11 @@ export async function besideTransaction<T>(
   let asked: Promise<T> | undefined
   const hold = async (transaction: postgres.TransactionSql) => {
     await work(transaction)
+    const [{ pid } = {}] = await transaction`select pg_backend_pid() as pid`
     asked = ask()
-    const waiting = () => watcher`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    // Others wait, too, as autovacuum may for locks of its own: the one that counts waits for this transaction.
+    const waiting = () => watcher`select from pg_stat_activity
+      where datname = current_database() and backend_type = 'client backend' and ${pid}::int = any (pg_blocking_pids(pid))`
     await until(async () => (await waiting()).count > 0)
   }
   await (commits ? holder.begin(hold) : rolledBack(holder, hold))
