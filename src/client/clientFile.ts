@@ -88,7 +88,7 @@ function rosterText(names: Names): string {
 export interface Roster {
 ${types.join('')}  /** What has changed in all of them. */
   readonly changes: RosterChanges<${plurals}>
-  /** Returns what the key may do. */
+  /** Returns what the key or person may do. */
   rights(call?: RosterCall): Promise<RosterRight<${plurals}>[]>
 }
 

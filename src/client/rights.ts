@@ -11,10 +11,14 @@ export interface RosterCondition {
   readonly values?: readonly (string | null)[]
 }
 
-/** A right of the key: to one verb, for rows of one entity. */
+/** A right of the key or person: to one verb, for rows of one entity. */
 export interface RosterRight<Entity extends string = string> {
   /** The right as operators write it. */
   readonly text: string
+  /** Role that gives the right to a person; null: the right of a key. */
+  readonly role: string | null
+  /** The right as the roles file has it, with its variables, such as `{me.Id}`; null: the right of a key. */
+  readonly template: string | null
   readonly collection: Entity
   readonly verb: 'read' | 'create' | 'update' | 'delete'
   /** Names of the properties that are seen or set; null: all. */

@@ -19,6 +19,14 @@ const filters = (description: string) => Type.Array(schemaRef('KeyRightFilter'),
 const rightSchema = objectSchema(
   {
     text: Type.String({ description: 'The right as operators write it: a verb, and the address of a list.' }),
+    role: orNull(
+      Type.String({ description: 'The role of the roles file that gives the right to a person; null: the right of a key.' }),
+    ),
+    template: orNull(
+      Type.String({
+        description: 'The right as the roles file has it, with its variables, such as `{me.Id}`; null: the right of a key.',
+      }),
+    ),
     collection: Type.String({ description: 'The name of the resource in paths.' }),
     verb: oneOf(VERBS),
     properties: Type.Unsafe({

@@ -111,7 +111,7 @@ function addView(router: Router, view: NamedView, parts: ResourceParts): void {
 /** Returns the rights of the key itself. D88 @throws ApiError Forbidden if they do not fit the entities any more */
 function listRights({ query, rights }: ResourceRequest): Reply {
   parseNoParameters(query)
-  const { fault, rights: own } = rights as GrantedRights
-  if (fault !== null) throw new ApiError('Forbidden', `The key has no rights any more: ${fault}`)
+  const own = rights as GrantedRights
+  if (own.fault !== null) throw new ApiError('Forbidden', `The key has no rights any more: ${own.fault}`)
   return respondRights(own)
 }

@@ -85,6 +85,8 @@ export interface GrantedRights {
   readonly signedText: string
   /** The rights as data, in the order of their text, for `GET /Rights`. */
   readonly rights: readonly Right[]
+  /** The roles that give a person her rights. Rights of keys have no origin. */
+  readonly origins: ReadonlyMap<Right, Origin>
   /** Why the rights do not fit the entities any more, so that the key has none; null: they do. */
   readonly fault: string | null
   /** Message of 403 at any path, for a person who has no right at all and learns of no path; null: for others, and for keys. */
@@ -92,6 +94,16 @@ export interface GrantedRights {
   /** Message of 403 for a verb that the key has no right to. */
   refusal(collection: Collection, verb: Verb): string
 }
+
+/** The role that gives a person a right, and the right as the roles file has it. */
+export interface Origin {
+  readonly role: string
+  /** Text of the right with its variables: `read Absences?EmployeeId={me.Id}`. */
+  readonly template: string
+}
+
+/** Origins of rights that no role gives. */
+export const NO_ORIGINS: ReadonlyMap<Right, Origin> = new Map()
 
 /** One right: a verb, and the address of a list. */
 export interface Right {

@@ -1,7 +1,7 @@
 // Rights that were decided from copies in memory, with the copies that had been brought to one moment for it. D106
 import { ApiError } from '../errors.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
-import type { Access, GrantedRights, Right, Verb } from '../model/access.ts'
+import type { Access, GrantedRights, Origin, Right, Verb } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Collection } from '../model/namedView.ts'
 
@@ -29,6 +29,10 @@ export class MomentRights implements GrantedRights {
 
   get rights(): readonly Right[] {
     return this.granted.rights
+  }
+
+  get origins(): ReadonlyMap<Right, Origin> {
+    return this.granted.origins
   }
 
   get fault(): string | null {

@@ -1,5 +1,5 @@
-// The rights of a key as JSON, for `GET /Rights`.
-import type { Right } from '../model/access.ts'
+// The rights of a key or a person as JSON, for `GET /Rights`.
+import type { GrantedRights, Origin, Right } from '../model/access.ts'
 import type { Filter } from '../model/query.ts'
 import { type Reply, respondJson } from './reply.ts'
 
@@ -8,9 +8,11 @@ type FilterJson =
   | { readonly property: string; readonly operator: string; readonly value: string | null }
   | { readonly property: string; readonly operator: string; readonly values: readonly (string | null)[] }
 
-/** JSON of one right. `properties` is null for all. */
+/** JSON of one right. `properties` is null for all; `role` and `template` are null for keys. */
 interface RightJson {
   readonly text: string
+  readonly role: string | null
+  readonly template: string | null
   readonly collection: string
   readonly verb: Right['verb']
   readonly properties: readonly string[] | null
@@ -18,13 +20,15 @@ interface RightJson {
   readonly becomes: readonly FilterJson[] | null
 }
 
-export function respondRights(rights: readonly Right[]): Reply {
-  return respondJson(200, JSON.stringify(rights.map(jsonOf)))
+export function respondRights({ rights, origins }: Pick<GrantedRights, 'rights' | 'origins'>): Reply {
+  return respondJson(200, JSON.stringify(rights.map((right) => jsonOf(right, origins.get(right)))))
 }
 
-function jsonOf({ text, entity, verb, properties, filters, becomes }: Right): RightJson {
+function jsonOf({ text, entity, verb, properties, filters, becomes }: Right, origin?: Origin): RightJson {
   return {
     text,
+    role: origin?.role ?? null,
+    template: origin?.template ?? null,
     collection: entity.plural,
     verb,
     properties: properties?.map(({ name }) => name) ?? null,

@@ -1,5 +1,5 @@
 // Reads the rights of keys: the list of `--rights`, and rights as addresses.
-import { type Access, type GrantedRights, type Right, VERBS, type Verb } from '../model/access.ts'
+import { type Access, type GrantedRights, NO_ORIGINS, type Origin, type Right, VERBS, type Verb } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import type { StoredRights } from '../model/key.ts'
 import { LruCache } from '../model/lruCache.ts'
@@ -74,6 +74,7 @@ export class RightsReader {
 class WholeRights implements GrantedRights {
   readonly fault = null
   readonly refusalOfAll = null
+  readonly origins = NO_ORIGINS
   readonly text: string
   readonly signedText: string
   private made: readonly Right[] | null = null
@@ -125,6 +126,7 @@ class MissingBlock implements GrantedRights {
   readonly text = ''
   readonly signedText = ''
   readonly rights = []
+  readonly origins = NO_ORIGINS
   readonly refusalOfAll = null
   readonly fault: string
 
@@ -157,6 +159,7 @@ function wholeRight(entity: Collection, verb: Verb): Right {
 /** Rights to some rows and properties. A key has one at most for each verb and collection, a person may have several. */
 export class NarrowRights implements GrantedRights {
   readonly refusalOfAll: string | null = null
+  readonly origins: ReadonlyMap<Right, Origin> = NO_ORIGINS
   readonly signedText: string
   private readonly accesses = new Map<string, Access>()
   private readonly views = new ReadViews((collection) => this.readOf(collection))

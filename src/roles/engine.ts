@@ -1,5 +1,5 @@
 // Finds the rights of persons: their own row, the roles that apply, and the rights of these with their variables bound.
-import type { GrantedRights, Right } from '../model/access.ts'
+import type { GrantedRights, Origin, Right } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import { LruCache } from '../model/lruCache.ts'
 import { baseOf } from '../model/namedView.ts'
@@ -147,14 +147,26 @@ export class Engine {
     if (last) return last
     const applying = this.file.roles.filter((role) => person.applies(role, answers) === true)
     const outcomes = applying.flatMap((role) => person.outcomes(role))
-    const rights = outcomes.flatMap(({ result }) => (result instanceof Missing ? [] : [this.share(result)]))
-    const distinct = [...new Set(rights)]
+    const origins = this.originsOf(outcomes)
     const unread = unreadOf(outcomes)
-    const text = [...distinct.map(keyOf), ...unread.map(({ plural }) => `-${plural}`)].join('\n')
-    const kept = this.kept.get(text) ?? new PersonRights(distinct, this.collections, this.share, { unread })
+    // Persons with the same rights from other lines of the file have other origins.
+    const given = [...origins].map(([right, { line }]) => `${keyOf(right)}\t${line}`)
+    const text = [...given, ...unread.map(({ plural }) => `-${plural}`)].join('\n')
+    const kept = this.kept.get(text) ?? new PersonRights([...origins.keys()], this.collections, this.share, { origins, unread })
     this.kept.set(text, kept)
     person.granted.set(key, new WeakRef(kept))
     return kept
+  }
+
+  /** Returns the rights that exist, each once, in the order of the file, with the first role that gives them. */
+  private originsOf(outcomes: readonly Outcome[]): Map<Right, Origin & { readonly line: number }> {
+    const origins = new Map<Right, Origin & { readonly line: number }>()
+    for (const { role, placed, result } of outcomes) {
+      if (result instanceof Missing) continue
+      const { right, line } = placed
+      origins.getOrInsert(this.share(result), { role, template: right.text, line })
+    }
+    return origins
   }
 
   /** Returns the same right for the same text, so that persons share its view. */

@@ -64,6 +64,8 @@ export interface ListQuestion {
 
 /** A right that a role gives to a person, or why it does not exist for her. */
 export interface Outcome {
+  /** Name of the role. */
+  readonly role: string
   readonly placed: PlacedRight
   readonly result: Right | Missing
 }
@@ -106,7 +108,7 @@ export class Person implements Bindings {
     return answers[index] ? true : new Missing(`no row is in ${when.list.text}`)
   }
 
-  outcomes({ rights }: Role): Outcome[] {
-    return rights.map((placed) => ({ placed, result: bindRight(placed.right, this) }))
+  outcomes({ name, rights }: Role): Outcome[] {
+    return rights.map((placed) => ({ role: name, placed, result: bindRight(placed.right, this) }))
   }
 }

@@ -1,5 +1,5 @@
 // The rights of a person: those of all roles that apply, of which several may be to one collection.
-import type { Right, Verb } from '../model/access.ts'
+import { NO_ORIGINS, type Origin, type Right, type Verb } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
 import { baseOf, type Collection, type NamedView } from '../model/namedView.ts'
@@ -13,26 +13,36 @@ export interface Collections {
   readonly views: readonly NamedView[]
 }
 
+/** How the rights of a person came about. */
+interface PersonFacts {
+  readonly origins?: ReadonlyMap<Right, Origin>
+  /** Why there are no rights, if there are none. */
+  readonly reason?: string
+  /** Entities that no right lets her read for want of a value. */
+  readonly unread?: readonly Entity[]
+}
+
 export class PersonRights extends NarrowRights {
   override readonly refusalOfAll: string | null
   override readonly signedText: string
+  override readonly origins: ReadonlyMap<Right, Origin>
   private readonly unread: readonly Entity[]
   private readonly reads = new Map<string, Right | undefined>()
 
   /**
    * `rights`: bound, in the order of the file, each text once. `share` returns the same right for the same text, so that persons
-   * share its view. `reason`: why there are none, if there are none. `unread`: entities that no right lets her read for want of
-   * a value.
+   * share its view.
    */
   constructor(
     rights: readonly Right[],
     { entities, views }: Collections,
     private readonly share: (right: Right) => Right,
-    { reason = 'no role gives you one', unread = [] }: { readonly reason?: string; readonly unread?: readonly Entity[] } = {},
+    { origins = NO_ORIGINS, reason = 'no role gives you one', unread = [] }: PersonFacts = {},
   ) {
     super(rights.map(({ text }) => text).join('\n'), rights, null, entities, views)
     // Which rows a reference may name follows from what is not read, too.
     this.signedText = [...rights.map(signedTextOf), ...unread.map(({ plural }) => `-${plural}`)].join('\n')
+    this.origins = origins
     this.unread = unread
     this.refusalOfAll = rights.length === 0 ? `You have no rights: ${reason}.` : null
   }

@@ -138,9 +138,20 @@ describe('D88: GET /Rights', () => {
 
   test('answers a key its own rights, as text and as data', async () => {
     expect(await rightsOf(desk.headers)).toEqual([
-      { text: 'read Absences', collection: 'Absences', verb: 'read', properties: null, filters: [], becomes: null },
+      {
+        text: 'read Absences',
+        role: null,
+        template: null,
+        collection: 'Absences',
+        verb: 'read',
+        properties: null,
+        filters: [],
+        becomes: null,
+      },
       {
         text: 'update Absences?Status=Requested&fields=Status becomes Status[]=Approved&Status[]=Declined',
+        role: null,
+        template: null,
         collection: 'Absences',
         verb: 'update',
         properties: ['Status'],

@@ -83,6 +83,14 @@ describe.each([
     ])
   })
 
+  test('GET /Rights says which role gives each right, and the right as the file has it', async () => {
+    const { body } = await send(as('max'), 'GET', '/Rights')
+    const origins = body.map(({ role, template }: { role: string; template: string }) => `${role}: ${template}`)
+    expect(origins).toContain('employee: read Absences?EmployeeId={me.Id}')
+    expect(origins).toContain('manager: read Absences?EmployeeId.ManagerId={me.Id}')
+    expect(origins).toContain('employee: read Directory')
+  })
+
   test('403 says that the roles give no right', async () => {
     const { status, body } = await send(as('ann'), 'DELETE', `/Employees/${ANN}`)
     expect([status, body.Error.Message]).toEqual([403, 'Your roles give no right to delete Employees.'])

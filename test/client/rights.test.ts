@@ -13,6 +13,8 @@ test('rights() of the client returns the rights of its key', async () => {
   expect(await createRoster({ url: server.url, key: desk.text }).rights()).toEqual([
     {
       text: desk.record.addresses as string,
+      role: null,
+      template: null,
       collection: 'Absences',
       verb: 'update',
       properties: ['Status'],

@@ -326,6 +326,30 @@ describe('rights of several roles', () => {
     ])
   })
 
+  test('name the first role that gives them, and their text in the file', async () => {
+    const file = 'role a\n  write Companies?Name={x}\nrole b\n  read Companies\n  delete Companies?Name={y}'
+    const { rights, origins } = await rightsOf(file, { x: 'A', y: 'A' })
+    expect(rights.map((right) => [right.text, origins.get(right)?.role, origins.get(right)?.template])).toEqual([
+      ['create Companies?Name=A', 'a', 'create Companies?Name={x}'],
+      ['update Companies?Name=A', 'a', 'update Companies?Name={x}'],
+      ['delete Companies?Name=A', 'a', 'delete Companies?Name={x}'],
+      ['read Companies', 'b', 'read Companies'],
+    ])
+  })
+
+  test('name the role of each person, also where persons of other roles have the same rights', async () => {
+    const roles = parseRoles(
+      'role a when {g} has a\n  read Companies?Name={x}\nrole b when {g} has b\n  read Companies?Name={y}\n',
+      entities,
+    )
+    const roleOf = async (claims: Claims) => {
+      const { rights, origins } = await roles.rightsOf(claims, rowsOf(), true)
+      return rights.map((right) => [right.text, origins.get(right)?.role])
+    }
+    expect(await roleOf({ g: 'a', x: 'A' })).toEqual([['read Companies?Name=A', 'a']])
+    expect(await roleOf({ g: 'b', y: 'A' })).toEqual([['read Companies?Name=A', 'b']])
+  })
+
   test('are the same object for persons with the same rights, and for a new token', async () => {
     const rows = rowsOf()
     const roles = parseRoles('role a\n  read Companies?Name={company}\n', entities)
