@@ -2,6 +2,7 @@
 import { version } from '../../package.json'
 import type { Access } from '../model/access.ts'
 import { formatRules, type Rule } from '../model/limits.ts'
+import { isNamedView } from '../model/namedView.ts'
 import { collectionOf, hasEvents, hiddenNames, shownView } from './accesses.ts'
 import { changesParameters, changesSchemas, listChangesParameters } from './changes.ts'
 import { referredFrom } from './components.ts'
@@ -183,10 +184,12 @@ function requestBody(schema: string, method: Operation['method']): Part {
 function schemasOf(accesses: readonly Access[]): Record<string, Schema> {
   const kinds = accesses.flatMap(({ read }) => (read?.properties ?? []).map(({ kind }) => kind))
   const own = accesses.map((access) => {
-    const { name } = collectionOf(access)
+    const collection = collectionOf(access)
+    const { name } = collection
     const entity = shownView(access)
     return {
-      [name]: rowSchema(entity),
+      // References name entities: this says which named view shows the rows that they lead to.
+      [name]: isNamedView(collection) ? { ...rowSchema(entity), 'x-rows-of': collection.base.name } : rowSchema(entity),
       [`${name}Written`]: writtenSchema(entity),
       ...bodiesOf(access).schemas,
       [`${name}Sort`]: sortSchema(entity),

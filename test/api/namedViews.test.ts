@@ -332,6 +332,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
       ])
       expect(Object.keys(paths['/Directory'])).toEqual(['parameters', 'get'])
       expect(Object.keys(components.schemas.Directory.properties)).toEqual(['id', 'displayName', 'department'])
+      expect(components.schemas.Directory['x-rows-of']).toBe('Employee')
       expect(JSON.stringify(paths)).not.toContain('WorkEmail')
       expect(JSON.stringify(paths)).not.toContain('People')
       expect(paths['/Directory'].get.responses[200].headers).not.toHaveProperty('X-Changes-After')
