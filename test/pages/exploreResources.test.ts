@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { describeApi } from '../../src/describe/openApi.ts'
 import { decimal, defineEntity, type Entity, group, identity, integer, reference, text } from '../../src/model/entity.ts'
-import { isQuantity, resourcesOf } from '../../src/pages/explore/resources.ts'
+import { isQuantity, type Right, resourcesOf } from '../../src/pages/explore/resources.ts'
 import { takesAggregate } from '../../src/parse/summary.ts'
 import { entities } from '../support/entities.ts'
 import { wholeAccess } from '../support/rights.ts'
@@ -27,4 +27,21 @@ test.each<[string, readonly Entity[]]>([
   expect(resources.map(({ entity, properties }) => [entity, properties.filter(isQuantity).map(({ name }) => name)])).toEqual(
     all.map((entity) => [entity.name, summed(entity).map(({ name }) => name)]),
   )
+})
+
+test('/explore says that a row is there if one of several rights admits it', () => {
+  const facts = { baseUrl: 'http://localhost', limits: [], anonymousLimits: [], documentNeedsKey: false }
+  const document = describeApi(entities.map(wholeAccess), facts)
+  const right = (query: string): Right => {
+    const filters = [...new URLSearchParams(query)].map(([property, value]) => ({ property, operator: '=', value }))
+    const text = `read Absences?${query}`
+    return { text, template: null, collection: 'Absences', verb: 'read', properties: null, filters, becomes: null }
+  }
+  const conditionsOf = (...queries: string[]) =>
+    resourcesOf(document, queries.map(right)).find(({ plural }) => plural === 'Absences')?.conditions
+  const own = { name: 'EmployeeId', sign: '=', values: ['7'] }
+  const approved = { name: 'Status', sign: '=', values: ['Approved'] }
+  expect(conditionsOf('EmployeeId=7&Status=Approved')).toEqual([[own, approved]])
+  expect(conditionsOf('EmployeeId=7', 'Status=Approved')).toEqual([[own], [approved]])
+  expect(conditionsOf('EmployeeId=7', '')).toEqual([])
 })

@@ -44,7 +44,7 @@ export function ResourceView({ resource, view }: Shown) {
         </span>
         {resource.conditions.length > 0 && (
           <span class="count">
-            Only {resource.conditions.map((condition) => inWords(resource, condition).join(' ')).join(', ')}
+            Only {resource.conditions.map((all) => all.map((one) => inWords(resource, one).join(' ')).join(', ')).join('; or ')}
           </span>
         )}
         <CopyButton label="Copy link" text={() => location.href} look="link" />

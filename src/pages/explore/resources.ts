@@ -1,4 +1,4 @@
-// Resources that the key may read, from the OpenAPI document of the key and its rights: names, properties, kinds, references.
+// Resources that the key or person may read, from her OpenAPI document and rights: names, properties, kinds, references.
 import { Store } from './store.ts'
 
 /** Kinds of values; they decide how filters and cells look. */
@@ -35,31 +35,52 @@ export const isQuantity = ({ kind, name, references }: Property) =>
 export interface Resource {
   /** Name in paths, such as `Absences`. */
   readonly plural: string
-  /** Name of one row, such as `Absence`. */
+  /** Name of one row, such as `Absence`; of a named view its own name. */
   readonly entity: string
+  /** Entity whose rows it shows: `Employee` for a view of employees, else `entity` itself. References name it. */
+  readonly rowsOf: string
   readonly properties: readonly Property[]
   /** Properties of the rows to which references lead. */
   readonly related: readonly Property[]
   readonly hasSummary: boolean
   /** True if rows have their changes. */
   readonly hasChanges: boolean
-  /** Conditions of the rows that the key may read. */
-  readonly conditions: readonly Condition[]
+  /** Conditions of the rows that may be read: a row matches all of one list. Empty: all rows may be read. */
+  readonly conditions: readonly (readonly Condition[])[]
 }
 
 /** A condition of a right, in the form of a filter. */
-interface Condition {
+export interface Condition {
   readonly name: string
   readonly sign: string
   readonly values: readonly string[]
 }
 
-/** A right of the key, as `GET /Rights` answers it. */
+/** A right of the key or person, as `GET /Rights` answers it. */
 export interface Right {
   readonly text: string
+  /** Its text with the names of variables in place of their values, as `{me.Id}`; null for keys. */
+  readonly template: string | null
   readonly collection: string
   readonly verb: string
-  readonly filters: readonly { property: string; operator: string; value?: string | null; values?: readonly (string | null)[] }[]
+  /** Names of the properties that are seen or set; null: all. */
+  readonly properties: readonly string[] | null
+  readonly filters: readonly RightFilter[]
+  /** Conditions of the row after an update; null: those of `filters`. */
+  readonly becomes: readonly RightFilter[] | null
+}
+
+export interface RightFilter {
+  readonly property: string
+  readonly operator: string
+  readonly value?: string | null
+  /** Operands of `[]`. */
+  readonly values?: readonly (string | null)[]
+}
+
+/** Returns a condition of a right in the form of a filter. */
+export function conditionOf({ property, operator, value = null, values = [value] }: RightFilter): Condition {
+  return { name: property, sign: operator, values: values.map((one) => one ?? '') }
 }
 
 /** Resources and rights of a key. `key`: null until they are loaded. */
@@ -82,25 +103,25 @@ export function resourcesOf(document: Schema, rights: readonly Right[]): Resourc
   return Object.keys(document.paths).flatMap((path) => {
     const row = document.paths[`${path}/{id}`]?.get
     const list = document.paths[path].get
-    const right = rights.find(({ collection, verb }) => verb === 'read' && `/${collection}` === path)
+    const reads = rights.filter(({ collection, verb }) => verb === 'read' && `/${collection}` === path)
     const schema = row?.responses[200]?.content['application/json'].schema
     const reference: string | undefined = (schema?.anyOf?.[0] ?? schema)?.$ref
     if (!list || !reference || !/^\/[^/{]+$/.test(path)) return []
     const parameters = new Set<string>(list.parameters.map((parameter: Schema) => followed(parameter).name))
-    const properties = propertiesOf(followed({ $ref: reference }), [], parameters)
-    const schemaOf = (entity: string) => document.components.schemas[entity]
+    const rowSchema = followed({ $ref: reference })
+    const entity = reference.split('/').at(-1) as string
+    const properties = propertiesOf(rowSchema, [], parameters)
+    const schemaOf = (name: string) => document.components.schemas[name]
     return {
       plural: path.slice(1),
-      entity: reference.split('/').at(-1) as string,
+      entity,
+      rowsOf: rowSchema['x-rows-of'] ?? entity,
       properties,
-      related: relatedOf(followed({ $ref: reference }), properties, parameters, schemaOf),
+      related: relatedOf(rowSchema, properties, parameters, schemaOf),
       hasSummary: document.paths[`${path}/Summary`]?.get !== undefined,
       hasChanges: document.paths[`${path}/{id}/Changes`]?.get !== undefined,
-      conditions: (right?.filters ?? []).map(({ property, operator, value, values = [value ?? ''] }) => ({
-        name: property,
-        sign: operator,
-        values: values.map((one) => one ?? ''),
-      })),
+      // A row may be read if one of the rights admits it.
+      conditions: reads.some(({ filters }) => filters.length === 0) ? [] : reads.map(({ filters }) => filters.map(conditionOf)),
     }
   })
 }
