@@ -1,0 +1,242 @@
+// What the rights of a person mean for the page: which rows are hers, which she decides, which are her team's, what she may create.
+// It follows from the templates of her rights: `read Absences?EmployeeId={me.Id}` makes absences hers. Pure, and tested by a table.
+import { type Condition, conditionOf, findNamed, type Property, type Resource, type Right, roleOf, wordsOf } from './resources.ts'
+
+/** Rows of a resource that mean something to the person. */
+export interface Part {
+  readonly resource: Resource
+  /** Words for the heading and for links: `My absences`. */
+  readonly words: string
+  /** Filters of the list that has these rows and no others. */
+  readonly filters: readonly Condition[]
+  /** Value of the parameter `may`, as `update(Status)`; empty: none. */
+  readonly may: string
+  /** Id of the only row; null: there may be several. */
+  readonly id: string | null
+}
+
+/** What a person may create, with values that the right sets. */
+export interface Creation {
+  readonly collection: string
+  /** True if the right sets a reference to the person: she asks for herself. */
+  readonly isMine: boolean
+}
+
+/** The parts of a person's start page, each row and resource in one of them. */
+export interface Meaning {
+  readonly toDecide: readonly Part[]
+  readonly mine: readonly Part[]
+  readonly team: readonly Part[]
+  /** Resources of which more may be read than the parts above show. */
+  readonly collections: readonly Resource[]
+  readonly views: readonly Resource[]
+  readonly creations: readonly Creation[]
+}
+
+/** Whose rows a right admits. */
+type Scope = 'record' | 'mine' | 'team' | 'all'
+
+/** A right, and whose rows it admits. */
+interface Scoped {
+  readonly right: Right
+  readonly scope: Scope
+  readonly words: string
+}
+
+/** A condition of a template whose operand is a property of the own row: `EmployeeId`, `=`, `Id` for `EmployeeId={me.Id}`. */
+interface OwnCondition {
+  readonly name: string
+  readonly sign: string
+  readonly own: string
+}
+
+const ALL = { scope: 'all', words: '' } as const
+
+/** Returns what the rights of a person mean. */
+export function meaningOf(resources: readonly Resource[], rights: readonly Right[]): Meaning {
+  const scopedOf = (resource: Resource, verb: string) =>
+    rights
+      .filter((right) => right.verb === verb && right.collection === resource.plural)
+      .map((right) => ({ right, ...scopeOf(resource, right) }))
+  const reads = new Map(resources.map((resource) => [resource, scopedOf(resource, 'read')]))
+  const mine = distinct([...reads].flatMap(([resource, scoped]) => mineOf(resource, scoped)))
+  const team = distinct([...reads].flatMap(([resource, scoped]) => teamOf(resource, scoped, resources)))
+  const shown = new Set([...mine, ...team].map(partKey))
+  const rest = [...reads].filter(([resource, scoped]) => scoped.some((one) => !shown.has(`${resource.plural} ${one.words}`)))
+  const others = rest.map(([resource]) => resource)
+  return {
+    toDecide: resources.flatMap((resource) => toDecideOf(resource, scopedOf(resource, 'update'))),
+    mine: mine.toSorted((one, other) => Number(one.id === null) - Number(other.id === null)),
+    team,
+    collections: others.filter(({ entity, rowsOf }) => entity === rowsOf),
+    views: others.filter(({ entity, rowsOf }) => entity !== rowsOf),
+    creations: creationsOf(rights),
+  }
+}
+
+const partKey = ({ resource, words }: Part) => `${resource.plural} ${words}`
+
+/** Leaves out a part whose words another one has: a view and its entity may both show the own row. */
+function distinct(parts: readonly Part[]): readonly Part[] {
+  return parts.filter(({ words }, place) => parts.findIndex((other) => other.words === words) === place)
+}
+
+/** Returns whose rows of the resource a right admits, by its template; rights of keys have none. */
+export function scopeOf(resource: Resource, right: Right): Pick<Scoped, 'scope' | 'words'> {
+  const scopes = ownConditions(right).map((condition) => scopeOfCondition(resource, condition))
+  // A right for own rows stays one if it has further conditions.
+  return ['record', 'mine', 'team'].flatMap((wanted) => scopes.find(({ scope }) => scope === wanted) ?? [])[0] ?? ALL
+}
+
+/** Returns the conditions of a right whose operand is `{me.…}`, except negated ones. */
+function ownConditions({ template }: Right): OwnCondition[] {
+  const [, query = ''] = /^\w+ [^?\s]+\?(.*?)(?: becomes .*)?$/s.exec(template ?? '') ?? []
+  return query.split('&').flatMap((pair) => {
+    const [, name, bracket, own] = /^([\w.]+)(\[\w*\])?=\{me\.([\w.]+)\}$/.exec(pair) ?? []
+    return name === undefined || own === undefined ? [] : { name, sign: bracket ?? '=', own }
+  })
+}
+
+function scopeOfCondition(resource: Resource, { name, sign, own }: OwnCondition): Pick<Scoped, 'scope' | 'words'> {
+  const words = wordsOf(resource.plural)
+  const property = findNamed(resource.properties, name)
+  const isOwn = property !== undefined || !name.includes('.')
+  const isOfMe = isId(own)
+  const isOne = sign === '=' || sign === '[]'
+  if (isOne && isId(name)) return { scope: 'record', words: isOfMe ? 'My record' : `My ${lowerFirst(roleOf(wordsOf(own)))}` }
+  if (!isOfMe) return { scope: 'team', words: `${words} of my ${lowerFirst(roleOf(wordsOf(own)))}` }
+  if (!isOwn || !isOne) return { scope: 'team', words: isOwn ? 'My team' : `${words} of my team` }
+  if (property?.references === resource.rowsOf) return { scope: 'team', words: 'My team' }
+  if (isAside(resource, property)) return { scope: 'team', words: `${words}, as ${lowerFirst(roleOf(property.label))}` }
+  return { scope: 'mine', words: `My ${lowerFirst(words)}` }
+}
+
+/** True if another reference to the same entity says whose row it is: `ApproverId` beside `EmployeeId`. */
+function isAside({ properties }: Resource, property: Property | undefined): property is Property {
+  const isPlain = ({ name, references }: Property) => name.toLowerCase() === `${references}id`.toLowerCase()
+  if (!property || isPlain(property)) return false
+  return properties.some((other) => other.references === property.references && isPlain(other))
+}
+
+const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1)
+
+/** Rows that are the person's own: the own row, and rows that refer to it. Rights with the same words are one part. */
+function mineOf(resource: Resource, scoped: readonly Scoped[]): Part[] {
+  return labelsOf(scoped, ['record', 'mine']).flatMap((words) => {
+    const own = scoped.filter((one) => one.words === words)
+    const conditions = commonConditions(own)
+    const filters = conditions.filter(({ name }) => isVisible(resource, name))
+    // Without a filter that is hidden from her, the list has these rows alone only if she reads no others.
+    if (filters.length < conditions.length && own.length < scoped.length) return []
+    const id = own[0]?.scope === 'record' ? (filters.find(({ name }) => isId(name))?.values[0] ?? null) : null
+    return { resource, words, filters, may: '', id }
+  })
+}
+
+/** Rows of the person's team, department or company. */
+function teamOf(resource: Resource, scoped: readonly Scoped[], resources: readonly Resource[]): Part[] {
+  const labels = labelsOf(scoped, ['team'])
+  const others = scoped.filter(({ scope }) => scope !== 'team')
+  return labels.flatMap((words) => {
+    const conditions = commonConditions(scoped.filter((one) => one.words === words))
+    const isAsked = conditions.every(({ name }) => isVisible(resource, name) || isReadPath(resource, name, resources))
+    const filters = isAsked ? conditions : labels.length === 1 ? withoutMine(resource, others) : null
+    return filters === null ? [] : { resource, words, filters, may: '', id: null }
+  })
+}
+
+/** Rows that wait for a decision of the person: by rights that name what a property may become, and not for her own rows alone. */
+function toDecideOf(resource: Resource, updates: readonly Scoped[]): Part[] {
+  const ofOthers = updates.filter(({ right, scope }) => right.becomes !== null && (scope === 'team' || scope === 'all'))
+  const name = ofOthers[0]?.right.becomes?.[0]?.property
+  if (name === undefined) return []
+  const deciding = ofOthers.filter(({ right }) => right.becomes?.some(({ property }) => property === name))
+  const own = updates.filter((one) => !ofOthers.includes(one) && maySet(one.right, name))
+  const filters = [...openValues(deciding, name), ...(withoutMine(resource, own) ?? [])]
+  return [{ resource, words: wordsOf(resource.plural), filters, may: `update(${name})`, id: null }]
+}
+
+/** Returns the filter for values that all deciding rights name as those before a decision, such as `Status=Requested`. */
+function openValues(deciding: readonly Scoped[], name: string): Condition[] {
+  const before = deciding.map(({ right }) =>
+    right.filters.map(conditionOf).find((one) => one.name === name && (one.sign === '=' || one.sign === '[]')),
+  )
+  if (before.some((one) => one === undefined)) return []
+  const values = [...new Set(before.flatMap((one) => one?.values ?? []))]
+  return [{ name, sign: values.length === 1 ? '=' : '[]', values }]
+}
+
+/** Returns the filter for all rows but the person's own; null if no filter has them, or these rights admit more than her own. */
+function withoutMine(resource: Resource, others: readonly Scoped[]): Condition[] | null {
+  if (others.some(({ scope }) => scope !== 'mine')) return null
+  const own = others.map(({ right }) => {
+    const { name = '' } = ownConditions(right)[0] ?? {}
+    return right.filters.map(conditionOf).find((one) => one.name.toLowerCase() === name.toLowerCase() && one.sign === '=')
+  })
+  const [first] = own
+  if (first === undefined) return []
+  const isOne = own.every((one) => one?.name === first.name) && isVisible(resource, first.name)
+  return isOne ? [{ ...first, sign: '!=' }] : null
+}
+
+/** Returns the conditions that all of these rights have; those of the first if they share none. */
+function commonConditions(scoped: readonly Scoped[]): Condition[] {
+  const [first = [], ...rest] = scoped.map(({ right }) => right.filters.map(conditionOf))
+  const isSame = (one: Condition) => (other: Condition) => JSON.stringify(one) === JSON.stringify(other)
+  const common = first.filter((one) => rest.every((conditions) => conditions.some(isSame(one))))
+  return common.length > 0 ? common : first
+}
+
+function labelsOf(scoped: readonly Scoped[], scopes: readonly Scope[]): string[] {
+  return [...new Set(scoped.filter(({ scope }) => scopes.includes(scope)).map(({ words }) => words))]
+}
+
+const isId = (name: string) => name.toLowerCase() === 'id'
+const isVisible = ({ properties }: Resource, name: string) => findNamed(properties, name) !== undefined
+
+/** True if a filter of a list may follow this path, and finds what the right's own filter finds: the person reads all its rows. */
+function isReadPath({ properties, related }: Resource, path: string, resources: readonly Resource[]): boolean {
+  const reference = findNamed(properties, findNamed(related, path)?.through ?? '')
+  const target = resources.find(({ entity }) => entity === reference?.references)
+  return target?.conditions.length === 0
+}
+
+function creationsOf(rights: readonly Right[]): Creation[] {
+  const creating = rights.filter(({ verb }) => verb === 'create')
+  return [...new Set(creating.map(({ collection }) => collection))].map((collection) => ({
+    collection,
+    isMine: creating.some((right) => right.collection === collection && ownConditions(right).some(isMe)),
+  }))
+}
+
+const isMe = ({ name, sign, own }: OwnCondition) => sign === '=' && isId(own) && !name.includes('.')
+const maySet = ({ properties }: Right, name: string) =>
+  properties === null || findNamed(properties.map(named), name) !== undefined
+const named = (name: string) => ({ name })
+
+/** A value that was changed: `Status` from `Requested` to `Approved`. */
+export interface Decision {
+  readonly collection: string
+  readonly name: string
+  readonly from: string
+  readonly to: string
+}
+
+/** Returns whether some right may allow the way back. Its other conditions are unknown here: `may` of a list tells. */
+export function mayUndo(rights: readonly Right[], { collection, name, from, to }: Decision): boolean {
+  const ofName = (filters: Right['filters']) => filters.map(conditionOf).filter((one) => one.name === name)
+  return rights.some((right) => {
+    if (right.verb !== 'update' || right.collection !== collection || !maySet(right, name)) return false
+    const before = ofName(right.filters)
+    const becomes = ofName(right.becomes ?? [])
+    return before.every(admits(to)) && (becomes.length > 0 ? becomes : before).every(admits(from))
+  })
+}
+
+/** Returns a test of conditions; an operator that it does not know admits nothing. */
+function admits(value: string): (condition: Condition) => boolean {
+  return ({ sign, values }) => {
+    if (sign === '=' || sign === '[]') return values.includes(value)
+    return sign === '!=' && !values.includes(value)
+  }
+}
