@@ -4,6 +4,7 @@ import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { ROOT, useAnswer } from './api.ts'
 import { Button, Trouble } from './controls.tsx'
 import { excerptOf, forgetKey, keepKey, keepOwnKey, keyStore, takeKeyFromAddress } from './key.ts'
+import { Notices } from './notices.tsx'
 import { knownStore, NOTHING, type Resource, type Right, resourcesOf } from './resources.ts'
 import { ResourceView } from './resourceView.tsx'
 import { Store } from './store.ts'
@@ -44,6 +45,7 @@ function App() {
         )}
         {isLoaded && resources.length === 0 && <Unreadable rights={rights} />}
       </main>
+      <Notices />
     </>
   )
 }

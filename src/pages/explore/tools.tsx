@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { Problem, send } from './api.ts'
 import { Button, Hint, Menu } from './controls.tsx'
 import { formatCount } from './format.ts'
+import { say } from './notices.tsx'
 import { allProperties, type Property, type Resource } from './resources.ts'
 import { keepText, readText } from './storage.ts'
 
@@ -41,6 +42,7 @@ export function Download({ path, name, excelPath }: DownloadProps) {
     try {
       const { body } = await sendFirst(paths, { headers: { Accept: 'text/csv' }, signal: stop.signal })
       save(await collect(body as ReadableStream<Uint8Array<ArrayBuffer>>, (rows) => setState({ rows, stop })), `${name}.csv`)
+      say(`Saved ${name}.csv`)
     } catch (error) {
       if (!stop.signal.aborted) setFault(error instanceof Problem ? error.message : 'The download broke off: nothing was saved.')
     }
