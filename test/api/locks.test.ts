@@ -15,8 +15,9 @@ beforeAll(() => {
 
 /** How many backends wait for a lock. */
 async function waitingIn({ sql }: TestServer): Promise<number> {
-  return (await sql`select from pg_stat_activity
-    where datname = current_database() and backend_type = 'client backend' and wait_event_type = 'Lock'`).count
+  const waiting = await sql`select from pg_stat_activity
+    where datname = current_database() and backend_type = 'client backend' and wait_event_type = 'Lock'`
+  return waiting.count
 }
 
 /** What happened, in order; null where the machine was so busy that the write gave up before the others had their answers. */
