@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
-import { besideTransaction } from '../support/besideTransaction.ts'
+import { besideTransaction, withinLockTimeout } from '../support/besideTransaction.ts'
 import { outcomeOf } from '../support/cases.ts'
 import { connect } from '../support/postgres.ts'
 import { keyWith } from '../support/rights.ts'
@@ -80,7 +80,11 @@ describe.each(WRITES)('%s', (_, method, body, template, good) => {
     }
 
     test('that waits for the row itself is as of its beginning, if the row behind the path moves meanwhile', async () => {
-      expect((await beside(await newAbsence(), true, moveTo(1, 2))).status).toBe(good)
+      const answer = await withinLockTimeout(async () => {
+        await moveTo(1, 1)(server.sql)
+        return beside(await newAbsence(), true, moveTo(1, 2))
+      })
+      expect(answer.status).toBe(good)
     })
 
     const refer = (id: number, employee: number) => (sql: postgres.TransactionSql) => {

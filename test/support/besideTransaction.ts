@@ -1,4 +1,5 @@
 import type postgres from 'postgres'
+import { failureSeries } from '../../src/metrics/counts.ts'
 import { until } from './process.ts'
 
 const ROLLBACK = new Error('rolled back')
@@ -36,4 +37,16 @@ export async function besideTransaction<T>(
   }
   await (commits ? holder.begin(hold) : rolledBack(holder, hold))
   return asked as Promise<T>
+}
+
+/**
+ * Repeats a trial until no write of it exceeds the lock timeout. On a busy machine any write may; it is sent again, and if the
+ * other transaction has committed by then, it sees what that has written. The server must run in this process.
+ */
+export async function withinLockTimeout<T>(trial: () => Promise<T>): Promise<T> {
+  for (;;) {
+    const [failures] = failureSeries.write.values
+    const result = await trial()
+    if (failureSeries.write.values[0] === failures) return result
+  }
 }
