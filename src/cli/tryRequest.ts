@@ -90,6 +90,7 @@ function routerOf({ config, entities, views, database }: Site, cursorSecret: str
     isDraining: () => false,
     isWaiting: () => false,
     documentNeedsKey: false,
+    signIn: null,
   })
 }
 

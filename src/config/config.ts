@@ -53,6 +53,10 @@ export function readConfig(given: Record<string, string | undefined>, files: rea
     faults.push('OIDC_ISSUER needs OIDC_AUDIENCE: without it, tokens for other services of the issuer would be accepted')
   if (config.oidcIssuer !== null && !environment.ROLES_FILE)
     faults.push('OIDC_ISSUER needs ROLES_FILE: without roles, nobody who signs in has any right')
+  if (config.oidcClientId !== null && !environment.OIDC_ISSUER)
+    faults.push('OIDC_CLIENT_ID is beside OIDC_ISSUER, which is not set: nobody could sign in')
+  if (config.oidcScope !== null && environment.OIDC_SCOPE && !environment.OIDC_CLIENT_ID)
+    faults.push('OIDC_SCOPE is beside OIDC_CLIENT_ID, which is not set: only the page /explore asks for a scope')
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
   return Object.freeze(config)
 }

@@ -150,6 +150,19 @@ export const settings = {
     ...text('1 to 200 visible ASCII characters', '^[!-~]{1,200}$'),
     meaning: 'The audience that tokens of OIDC_ISSUER must have (aud). Tokens for other services are refused.',
   },
+  OIDC_CLIENT_ID: {
+    ...text('1 to 200 visible ASCII characters', '^[!-~]{1,200}$'),
+    meaning:
+      'Client as which /explore is registered with OIDC_ISSUER, public and with PKCE: people sign in there. If empty, by keys.',
+  },
+  OIDC_SCOPE: {
+    ...text(
+      'words like openid email, openid among them, of up to 500 characters',
+      '^(?=[ -~]{1,500}$)(?=(.* )?openid( |$))[!#-[\\]-~ ]+$',
+    ),
+    default: 'openid email',
+    meaning: 'What /explore asks OIDC_ISSUER for (scope). Some providers need a scope of this API, and offline_access.',
+  },
   OIDC_TRUST_EMAIL: {
     ...oneOf('0', '1'),
     default: '0',

@@ -4,6 +4,7 @@ import { ApiError } from '../errors.ts'
 import type { GrantedRights } from '../model/access.ts'
 import type { Rule } from '../model/limits.ts'
 import type { NamedView } from '../model/namedView.ts'
+import type { SignIn } from '../model/signIn.ts'
 import { ChangeFeed, type FeedParts } from '../operations/changeFeed.ts'
 import { BODIES, ConcurrencyLimit, STREAMS, SUMMARIES } from '../operations/concurrencyLimit.ts'
 import { ReadOnlyResource } from '../operations/readOnlyResource.ts'
@@ -30,6 +31,8 @@ export interface EndpointParts extends Omit<ResourceParts, 'streamLimit' | 'summ
   }
   /** True if requests without a key get no description of the entities. */
   readonly documentNeedsKey: boolean
+  /** How people sign in at /explore; null if they do not. */
+  readonly signIn: (() => Promise<SignIn>) | null
   /** Base address of links, without a slash at the end. */
   baseUrl(): string
   /** True until the database has been reached for the first time; until then no key is known. */
@@ -49,7 +52,7 @@ export function createRouter(parts: EndpointParts): Router {
   const open = (path: string, GET: (call: ResourceRequest) => Promise<Reply> | Reply, options: Partial<Endpoint> = {}) =>
     router.add(path, { GET }, { isOpen: true, ...options })
   const shown = documentNeedsKey ? [] : entities
-  for (const [path, page] of Object.entries(createPages(shown, baseUrl))) {
+  for (const [path, page] of Object.entries(createPages(shown, baseUrl, parts.signIn))) {
     const get = ({ request: { headers }, url, id }: ResourceRequest) => page({ headers, path: url.slice(baseUrl().length), id })
     open(path.replace(/\{\w+\}$/, '*'), get, { route: `/${path}` })
   }

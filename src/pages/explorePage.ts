@@ -1,9 +1,10 @@
 // The page /explore and its files: script and style have hashes in their names.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { SignIn } from '../model/signIn.ts'
 import type { Reply } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
-import { html, htmlDocument } from './layout.ts'
+import { html, htmlDocument, rootOf } from './layout.ts'
 import { IMMUTABLE, packedScript } from './packedScript.ts'
 import vendored from './vendor/explore.json'
 
@@ -16,23 +17,46 @@ export const exploreFiles: Readonly<Record<string, (request: Headers) => Promise
   [`explore-${Bun.hash(css).toString(36)}.css`]: (request) => styles.reply(request),
 }
 
-/** Content security policy: no inline script runs, and the script cannot turn text into markup. */
-const POLICY = [
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-]
+/** Returns the page. Its script reads the OpenAPI document, and then lists, with a key or as a person who signs in. */
+export function explorePages(signIn: (() => Promise<SignIn>) | null) {
+  const cache = new Map<string, { facts: string; body: StoredBody }>()
+  return async ({ headers, path }: { readonly headers: Headers; readonly path: string }): Promise<Reply> => {
+    const offered = signIn === null ? null : await signIn()
+    const facts = JSON.stringify(offered)
+    const root = rootOf(path)
+    let kept = cache.get(root)
+    // The issuer has other addresses than before.
+    if (kept?.facts !== facts) cache.set(root, (kept = { facts, body: explorePage(root, offered) }))
+    return kept.body.reply(headers)
+  }
+}
 
-/** Renders the page; its script reads the OpenAPI document, and then lists with a key. */
-export function explorePage(root: string): StoredBody {
+function explorePage(root: string, signIn: SignIn | null): StoredBody {
   const [script = '', style = ''] = Object.keys(exploreFiles)
+  // The answer of a sign-in is in the page's address: requests for the page's files must not repeat it.
   const head = html`<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
 <link rel="stylesheet" href="${root}explore/${style}">
 <script defer src="${root}explore/${script}"></script>`
-  const body = html`<div id="explore" data-root="${root}"></div>
+  const body = html`<div id="explore" data-root="${root}" data-sign-in="${JSON.stringify(signIn)}"></div>
 <noscript><p>This page needs JavaScript. The <a href="${root}docs">docs</a> say how to ask for the same data.</p></noscript>`
-  return htmlDocument({ title: 'Roster', root, head, body, policy: POLICY })
+  // With a page of five minutes ago, its script would ask addresses that the issuer no longer has.
+  const headers = signIn === null ? {} : { 'Cache-Control': 'no-cache' }
+  return htmlDocument({ title: 'Roster', root, head, body, policy: policyOf(signIn), headers })
+}
+
+/**
+ * Returns the content security policy: no inline script runs, and the script cannot turn text into markup. Besides its own
+ * server it asks the issuer for tokens; the issuer's other addresses are opened by the browser, and not by the script.
+ */
+function policyOf(signIn: SignIn | null): string[] {
+  const ofTokens = signIn?.endpoints ? ` ${new URL(signIn.endpoints.token).origin}` : ''
+  return [
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    `connect-src 'self'${ofTokens}`,
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ]
 }

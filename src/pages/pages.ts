@@ -7,11 +7,12 @@ import { ApiError } from '../errors.ts'
 import { type Entity, keyOf } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
 import { prefersHtml } from '../model/preferences.ts'
+import type { SignIn } from '../model/signIn.ts'
 import type { Reply } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
 import { docsPage, SCALAR_FILE, scalarReply } from './docsPage.ts'
 import { errorCodes, errorJson, errorPage, errorsJson, errorsPage, findError } from './errorPages.ts'
-import { exploreFiles, explorePage } from './explorePage.ts'
+import { exploreFiles, explorePages } from './explorePage.ts'
 import { html, jsonPage, layOut, rootOf } from './layout.ts'
 
 interface PageRequest {
@@ -30,7 +31,11 @@ const DAY = 'max-age=86400'
  * Returns the pages for people, by path; a part in braces stands for any segment. Each page is rendered on its first request, and
  * cached.
  */
-export function createPages(entities: readonly Entity[], baseUrl: () => string): Record<string, Page> {
+export function createPages(
+  entities: readonly Entity[],
+  baseUrl: () => string,
+  signIn: (() => Promise<SignIn>) | null,
+): Record<string, Page> {
   const cache = new Map<string, StoredBody>()
   const keep = (name: string, make: () => StoredBody) => cache.getOrInsertComputed(name, make)
   /** Serves HTML to browsers, with links relative to the path, and JSON to programs. */
@@ -55,7 +60,7 @@ export function createPages(entities: readonly Entity[], baseUrl: () => string):
       const page = (root: string) => errorPage(kind, baseUrl(), root)
       return either(`errors/${kind.code}`, page, () => errorJson(kind, baseUrl()))(request)
     },
-    explore: ({ headers, path }) => keep(`explore ${rootOf(path)}`, () => explorePage(rootOf(path))).reply(headers),
+    explore: explorePages(signIn),
     'explore/{file}': fileOf(exploreFiles),
     docs: ({ headers, path }) => keep(`docs ${rootOf(path)}`, () => docsPage(rootOf(path))).reply(headers),
     'docs/{file}': fileOf({ [SCALAR_FILE]: scalarReply }),

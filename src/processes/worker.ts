@@ -220,6 +220,7 @@ export class Worker {
         ofPersons: config.oidcIssuer === null ? null : config.rateLimitsPersons,
       },
       documentNeedsKey: config.documentNeedsKey,
+      signIn: this.keys.signIn(),
       log: context.log,
       baseUrl: () => config.publicUrl ?? this.url,
       isDraining: () => this.isDraining,

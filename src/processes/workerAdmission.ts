@@ -13,6 +13,7 @@ import { count, gauge, seriesOf } from '../metrics/counts.ts'
 import type { GrantedRights } from '../model/access.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { parseNetworks } from '../model/networks.ts'
+import type { SignIn } from '../model/signIn.ts'
 import { withDeadline } from '../os/time.ts'
 import { TokenVerifier } from '../tokens/verifier.ts'
 import type { WorkerContext } from './messages.ts'
@@ -91,7 +92,28 @@ export class WorkerAdmission {
   private createVerifier(): TokenVerifier | null {
     const { oidcIssuer: issuer, oidcAudience: audience } = this.config
     if (issuer === null || audience === null) return null
-    return new TokenVerifier({ issuer, audience, onOutage: (reason) => this.logIssuer(reason) })
+    return new TokenVerifier({
+      issuer,
+      audience,
+      onOutage: (reason) => this.logIssuer(reason),
+      onEndpoints: (fault) => this.logSignIn(fault),
+    })
+  }
+
+  /** Returns how people sign in at /explore; null if they do not. */
+  signIn(): (() => Promise<SignIn>) | null {
+    const { oidcIssuer: issuer, oidcAudience: audience, oidcClientId: clientId, oidcScope: scope } = this.config
+    const { tokens } = this
+    if (tokens === null || issuer === null || audience === null || clientId === null) return null
+    const facts = {
+      issuer,
+      clientId,
+      scope,
+      // An audience that is an address names a resource in requests, too. RFC 8707
+      resource: /^https?:/.test(audience) ? audience : null,
+      sends: clientId === audience ? 'id' : 'access',
+    } as const
+    return async () => ({ ...facts, endpoints: await tokens.signInEndpoints() })
   }
 
   /**
@@ -165,6 +187,14 @@ export class WorkerAdmission {
     const { pid } = process
     if (reason === null) log.info('the issuer of tokens answers again', { pid })
     else log.warn('the issuer of tokens cannot be asked: its last keys stay in use', { reason, pid })
+  }
+
+  private logSignIn(fault: string | null): void {
+    const { log } = this.context
+    const { pid } = process
+    if (this.config.oidcClientId === null) return
+    if (fault === null) log.info('people can sign in at /explore again', { pid })
+    else log.error('nobody can sign in at /explore: the issuer has no addresses for it', { reason: fault, pid })
   }
 
   private logKeysLost(kind: Outage, error: unknown): void {

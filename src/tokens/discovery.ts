@@ -3,6 +3,7 @@ import type { JSONWebKeySet } from 'jose'
 import { errorOf } from '../errors.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { LOOPBACK } from '../model/networks.ts'
+import type { SignInEndpoints } from '../model/signIn.ts'
 
 /** Maximum time to read both documents. */
 const READ_MS_MAX = 5_000
@@ -18,9 +19,16 @@ const ASYMMETRIC = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/
 /** The one algorithm that each issuer must support. OpenID Connect Core 1.0, 15.1 */
 const DEFAULT_ALGORITHM = 'RS256'
 
+/** Maximum characters of an endpoint's address. */
+const ENDPOINT_LENGTH_MAX = 500
+/** Hosts that a content security policy can name. URLs allow others, with `;`, `,`, `*` or quotes, which have a meaning there. */
+const PLAIN_HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/
+
 export interface Published {
   readonly keys: JSONWebKeySet
   readonly algorithms: readonly string[]
+  /** Addresses for signing people in; a text says why there are none that can be used. */
+  readonly endpoints: SignInEndpoints | string
 }
 
 /** An issuer that cannot be asked, or answers something else; the message is for an operator. */
@@ -40,7 +48,37 @@ export async function readPublished(issuer: string, msMax: number = READ_MS_MAX)
   const { keys } = await readDocument(keysUrl, signal)
   if (!Array.isArray(keys) || keys.length === 0) throw new IssuerError('it publishes no keys')
   if (keys.length > KEYS_MAX) throw new IssuerError(`it publishes more than ${KEYS_MAX} keys`)
-  return { keys: { keys }, algorithms }
+  return { keys: { keys }, algorithms, endpoints: endpointsOf(document, algorithms, issuer) }
+}
+
+/** Returns the addresses for signing people in, or what is wrong with them: then tokens are accepted all the same. */
+function endpointsOf(document: Record<string, unknown>, algorithms: readonly string[], issuer: string): SignInEndpoints | string {
+  const {
+    authorization_endpoint: authorization,
+    token_endpoint: token,
+    end_session_endpoint: endSession = null,
+    authorization_response_iss_parameter_supported: namesItself,
+  } = document
+  const given = { authorization_endpoint: authorization, token_endpoint: token, end_session_endpoint: endSession }
+  for (const [name, address] of Object.entries(given)) {
+    const isOptional = name === 'end_session_endpoint' && address === null
+    if (!isOptional && !isSafeEndpoint(address, issuer))
+      return `its ${name} must be an https address that a page can open, and is ${shown(address)}`
+  }
+  return {
+    authorization: authorization as string,
+    token: token as string,
+    endSession: endSession as string | null,
+    namesItself: namesItself === true,
+    algorithms,
+  }
+}
+
+/** Returns whether a page may open an address, and its content security policy name the origin. RFC 6749, 3.1 and 3.2 */
+function isSafeEndpoint(address: unknown, issuer: string): boolean {
+  if (typeof address !== 'string' || address.length > ENDPOINT_LENGTH_MAX || !isSafeUrl(address, issuer)) return false
+  const { hostname, username, password, hash } = new URL(address)
+  return PLAIN_HOST.test(hostname) && username === '' && password === '' && hash === ''
 }
 
 function shown(value: unknown): string {

@@ -1,6 +1,7 @@
-// The keys of an issuer, kept current: the last good ones stay while it cannot be asked.
+// The keys of an issuer and its addresses for sign-in, kept current: the last good ones stay while it cannot be asked.
 import { createLocalJWKSet, type JWTVerifyGetKey } from 'jose'
 import { errorOf } from '../errors.ts'
+import type { SignInEndpoints } from '../model/signIn.ts'
 import { monotonicMs } from '../os/time.ts'
 import { type Published, readPublished } from './discovery.ts'
 
@@ -21,11 +22,15 @@ interface Options {
   onOutage(reason: string | null): void
   /** Called when the issuer has other keys than before. */
   onChange(): void
+  /** Called with why nobody can sign in by its addresses, once for each reason, and with null when that is over. */
+  onEndpoints?(fault: string | null): void
   readonly askEveryMs?: number
 }
 
 export class IssuerKeys {
   private keys: Keys | null = null
+  private endpointsRead: SignInEndpoints | null = null
+  private endpointsFault: string | null = null
   private published = ''
   private isLastGood = false
   private isOutageReported = false
@@ -45,6 +50,11 @@ export class IssuerKeys {
   /** The last good keys; null until there are any. */
   get current(): Keys | null {
     return this.keys
+  }
+
+  /** The last addresses for sign-in; null until there are any, and while those of its document cannot be used. */
+  get endpoints(): SignInEndpoints | null {
+    return this.endpointsRead
   }
 
   /** False if the issuer could not be asked the last time, so that it may have other keys by now. */
@@ -92,11 +102,20 @@ export class IssuerKeys {
       this.keys = { find: createLocalJWKSet(published.keys), algorithms: published.algorithms }
       this.published = text
       this.options.onChange()
+      this.takeEndpoints(published.endpoints)
     }
     this.readMs = monotonicMs()
     this.isLastGood = true
     if (this.isOutageReported) this.options.onOutage(null)
     this.isOutageReported = false
+  }
+
+  private takeEndpoints(endpoints: SignInEndpoints | string): void {
+    const fault = typeof endpoints === 'string' ? endpoints : null
+    this.endpointsRead = typeof endpoints === 'string' ? null : endpoints
+    if (fault === this.endpointsFault) return
+    this.endpointsFault = fault
+    this.options.onEndpoints?.(fault)
   }
 
   private lose({ message }: Error): void {

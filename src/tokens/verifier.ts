@@ -1,7 +1,9 @@
 // Verifies tokens of the company's identity provider: JWTs that it has signed for this server. RFC 7519, RFC 9068, RFC 8725
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose'
 import { excerpt } from '../model/excerpt.ts'
+import type { SignInEndpoints } from '../model/signIn.ts'
 import type { RefusedToken, TokenCheck, Verdict, VerifiedToken } from '../model/token.ts'
+import { withDeadline } from '../os/time.ts'
 import { IssuerKeys, type Keys } from './issuerKeys.ts'
 import { VerifiedTokens } from './verifiedTokens.ts'
 
@@ -9,6 +11,8 @@ import { VerifiedTokens } from './verifiedTokens.ts'
 export const TOKEN_LENGTH_MAX = 8_192
 /** Difference between the clocks of the issuer and of this machine that does no harm. */
 const TOLERANCE_S = 60
+/** Maximum time that a page for signing in waits for an issuer which was not read yet. */
+const PAGE_MS_MAX = 1_000
 /** Maximum characters of `sub`. OpenID Connect Core 1.0, 2 */
 const SUBJECT_LENGTH_MAX = 255
 /** Types of JWTs that say who asks: access tokens, and those without a type. Others, as `logout+jwt`, are for something else. */
@@ -19,6 +23,8 @@ interface Options {
   readonly audience: string
   /** Called with why the issuer cannot be asked, once for an outage, and with null when it answers again. */
   onOutage(reason: string | null): void
+  /** Called with why nobody can sign in by the issuer's addresses, once for each reason, and with null when that is over. */
+  onEndpoints?(fault: string | null): void
   readonly askEveryMs?: number
 }
 
@@ -38,6 +44,12 @@ export class TokenVerifier implements TokenCheck {
 
   stop(): void {
     this.keys.stop()
+  }
+
+  /** Returns the issuer's addresses for sign-in. Null if it has none, or does not answer within a second. Never rejects. */
+  async signInEndpoints(): Promise<SignInEndpoints | null> {
+    if (this.keys.endpoints === null) await withDeadline(this.keys.ask(), PAGE_MS_MAX, () => undefined)
+    return this.keys.endpoints
   }
 
   known(token: string): VerifiedToken | null {

@@ -39,6 +39,8 @@ const ALL: Record<string, [text: string, value: unknown, fallback: unknown]> = {
   BOOTSTRAP_API_KEY: ['k'.repeat(20), 'k'.repeat(20), null],
   OIDC_ISSUER: ['https://login.example.com/realms/acme/', 'https://login.example.com/realms/acme/', null],
   OIDC_AUDIENCE: ['https://roster.example.com', 'https://roster.example.com', null],
+  OIDC_CLIENT_ID: ['roster-page', 'roster-page', null],
+  OIDC_SCOPE: ['openid api://roster/read', 'openid api://roster/read', 'openid email'],
   OIDC_TRUST_EMAIL: ['1', true, false],
   RATE_LIMITS: ['10/1s,100/1h', parseRules('10/1s,100/1h'), parseRules('750/1m,2500/15m,25000/12h')],
   RATE_LIMITS_ANONYMOUS: ['5/1d', parseRules('5/1d'), parseRules('60/1m')],
@@ -87,6 +89,13 @@ test('D97: an issuer needs an audience, or tokens for other services would be ac
   expect(faults({ OIDC_AUDIENCE: 'roster', ROLES_FILE: 'roles.txt' })).toEqual([])
 })
 
+test('D107: sign-in at /explore needs an issuer, and a scope is for nothing without it', () => {
+  expect(faults({ OIDC_CLIENT_ID: 'roster-page' })).toEqual([
+    expect.stringMatching(/^OIDC_CLIENT_ID .* OIDC_ISSUER, which is not/),
+  ])
+  expect(faults({ OIDC_SCOPE: 'openid' })).toEqual([expect.stringMatching(/^OIDC_SCOPE .* OIDC_CLIENT_ID, which is not set/)])
+})
+
 test('an empty setting counts as not set, and other variables are ignored', () => {
   const empty = Object.fromEntries(Object.keys(settings).map((name) => [name, '']))
   expect(readConfig({ ...empty, HOME: '/root', PORTS: 'x' })).toEqual(readConfig({}))
@@ -112,6 +121,8 @@ test.each(
       `https://${'a'.repeat(200)}`,
     ],
     OIDC_AUDIENCE: ['a b', 'ä', 'a'.repeat(201)],
+    OIDC_CLIENT_ID: ['a b', 'ä', 'a'.repeat(201)],
+    OIDC_SCOPE: ['email', 'OpenID', 'openid"', 'openid\\', 'openid ä', 'openidx', `openid ${'a'.repeat(500)}`],
     OIDC_TRUST_EMAIL: ['2', 'yes'],
     RATE_LIMITS_PERSONS: ['300', '0/1m', '300/1m,10/1m'],
     DATABASE_POOL: ['0', '1001', '-1', 'many', '10.5', '1e2'],

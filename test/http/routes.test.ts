@@ -38,6 +38,7 @@ function partsOf() {
     migrationFiles: [],
     limits: { ofKeys: config.rateLimits, anonymous: config.rateLimitsAnonymous },
     documentNeedsKey: false,
+    signIn: null,
     admission: new Admission(
       new Keyring(KEY, () => wholeRights(entities)),
       new Limiters(config, tablesFor(config, []), null),

@@ -9,7 +9,7 @@ import { ROLES_PATH } from './rolesFile.ts'
 /** Value of OIDC_AUDIENCE for tokens of `tokenFor`, unless `audience` says otherwise. */
 export const AUDIENCE = 'https://roster.example'
 /** The one client of the provider: public, with PKCE. */
-const CLIENT_ID = 'roster-page'
+export const CLIENT_ID = 'roster-page'
 const REDIRECT_URI = 'http://127.0.0.1/signed-in'
 
 /** Claims of an access token, besides those of the protocol such as `iss`. */
@@ -25,6 +25,8 @@ interface TokenOptions {
   /** Value of `aud`, an absolute URI. */
   readonly audience?: string
   readonly expiresInS?: number
+  /** Whether sign-ins of the person get a refresh token, which is good for one use; default: false. */
+  readonly hasRefreshTokens?: boolean
 }
 
 export interface IssuerOptions {
@@ -50,7 +52,7 @@ export interface Issuer {
   tokenFor(claims: PersonClaims, options?: TokenOptions): Promise<string>
   /** As `tokenFor`, and returns the ID token, too. */
   signIn(claims: PersonClaims, options?: TokenOptions): Promise<Tokens>
-  /** Makes `login_hint=<sub>` sign this person in, for sign-ins by a browser. */
+  /** Makes `login_hint=<sub>`, and the form, sign this person in, for sign-ins by a browser. */
   addPerson(claims: PersonClaims, options?: TokenOptions): Promise<string>
   /** Replaces the key by a new one. */
   rotateKeys(): Promise<void>
@@ -72,9 +74,10 @@ async function openIssuer({ port = 0, algorithm = 'RS256', redirectUris = [] }: 
   const program = run([process.execPath, '--no-env-file', 'test/support/issuer/provider.mjs'], { ISSUER, NODE_ENV: 'test' })
   const [, url = ''] = await program.waitFor(/listens on (\S+)/)
 
-  const addPerson = async ({ sub, ...claims }: PersonClaims, { expiresInS }: TokenOptions = {}): Promise<string> => {
+  const addPerson = async ({ sub, ...claims }: PersonClaims, options: TokenOptions = {}): Promise<string> => {
     const subject = sub ?? String(claims.email)
-    await post(`${url}/tests/people`, JSON.stringify({ subject, claims, expiresInS }))
+    const { expiresInS, hasRefreshTokens } = options
+    await post(`${url}/tests/people`, JSON.stringify({ subject, claims, expiresInS, hasRefreshTokens }))
     return subject
   }
   const signIn = async (claims: PersonClaims, options: TokenOptions = {}): Promise<Tokens> => {

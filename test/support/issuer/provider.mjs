@@ -1,5 +1,5 @@
 // An OpenID Connect provider as a process of its own: the library oidc-provider, with people whom tests add. `issuer.ts` starts it.
-// It signs in whoever `login_hint` names, without a password, so it must listen on loopback alone.
+// It signs in whoever `login_hint` names, or its form, without a password, so it must listen on loopback alone.
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { Provider } from 'oidc-provider'
@@ -30,7 +30,8 @@ function renew() {
         application_type: 'native',
         token_endpoint_auth_method: 'none',
         redirect_uris: redirectUris,
-        grant_types: ['authorization_code'],
+        post_logout_redirect_uris: redirectUris,
+        grant_types: ['authorization_code', 'refresh_token'],
         response_types: ['code'],
         id_token_signed_response_alg: algorithm,
       },
@@ -41,6 +42,7 @@ function renew() {
     extraTokenClaims: (_, { accountId }) => people.get(accountId)?.claims,
     features: {
       devInteractions: { enabled: false },
+      rpInitiatedLogout: { enabled: true, logoutSource: showLogout },
       resourceIndicators: {
         enabled: true,
         defaultResource: (_, __, oneOf) => oneOf ?? audience,
@@ -53,11 +55,14 @@ function renew() {
         }),
       },
     },
-    claims: { openid: ['sub', 'email', 'email_verified', 'groups'] },
+    claims: { openid: ['sub', 'name', 'email', 'email_verified', 'groups'] },
     conformIdTokenClaims: false,
     findAccount: (_, sub) => ({ accountId: sub, claims: () => ({ ...people.get(sub)?.claims, sub }) }),
     interactions: { url: (_, { uid }) => `/interaction/${uid}` },
     jwks: { keys: [newKey()] },
+    issueRefreshToken: (_, __, code) => people.get(code.accountId)?.hasRefreshTokens === true,
+    // A refresh token is good for one use: the second one ends the grant.
+    rotateRefreshToken: true,
     pkce: { required: () => true },
     ttl: {
       AccessToken: (_, { accountId }) => people.get(accountId)?.expiresInS ?? 3600,
@@ -65,6 +70,7 @@ function renew() {
       AuthorizationCode: 60,
       Grant: 3600,
       Interaction: 600,
+      RefreshToken: 3600,
       Session: 3600,
     },
   })
@@ -93,15 +99,32 @@ function addPerson({ subject, ...person }, response) {
   answer(response, {})
 }
 
-/** Signs in whom `login_hint` names, and grants what the client has asked for. */
+/** Signs in whom `login_hint` or the form names, and grants what the client has asked for. */
 async function signIn(request, response) {
   const { params } = await provider.interactionDetails(request, response)
-  const accountId = params.login_hint
+  const form = request.method === 'POST' ? new URLSearchParams(await textOf(request)) : null
+  const accountId = form?.get('person') ?? params.login_hint
+  if (form?.has('cancel')) {
+    const refusal = { error: 'access_denied', error_description: 'The person turned back.' }
+    return await provider.interactionFinished(request, response, refusal)
+  }
+  if (accountId === undefined) return showForm(request, response)
   const grant = new provider.Grant({ accountId, clientId: params.client_id })
-  grant.addOIDCScope('openid')
-  for (const resource of [params.resource].flat()) grant.addResourceScope(resource, 'openid')
+  grant.addOIDCScope(params.scope)
+  for (const resource of [params.resource].flat()) if (resource) grant.addResourceScope(resource, 'openid')
   const grantId = await grant.save()
   await provider.interactionFinished(request, response, { login: { accountId }, consent: { grantId } })
+}
+
+function showForm(request, response) {
+  const fields = '<label>Person <input name="person" autofocus></label> <button>Sign in</button>'
+  const form = `<form method="post" action="${request.url}">${fields} <button name="cancel" value="yes">Cancel</button></form>`
+  response.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html><title>Sign in</title>${form}`)
+}
+
+function showLogout(context, form) {
+  const button = '<button form="op.logoutForm" name="logout" value="yes">Yes, sign me out</button>'
+  context.body = `<!doctype html><title>Sign out</title>${form}${button}`
 }
 
 function answer(response, body = {}, status = 200) {
