@@ -1,10 +1,11 @@
-// Requests to the API with the key: pages and totals, exact numbers, and errors as problems that the page shows.
+// Requests to the API for the session: pages and totals, exact numbers, and errors as problems that the page shows.
 import { useEffect, useState } from 'preact/hooks'
-import { forgetKey, keyStore } from './key.ts'
 import type { Row } from './resources.ts'
+import { ISSUER_NAME, ROOT } from './server.ts'
+import { endSession, endSignIn, noteAccepted, type Session, sessionStore, signedIn } from './session.ts'
+import { RETRY_MS, sessionAfterRefusal, sessionForRequest } from './signIn.ts'
 
-/** Root of the server that this page came from, under whatever name the browser used. */
-export const ROOT = new URL(document.querySelector<HTMLElement>('#explore')?.dataset.root ?? './', location.href).href
+export { ROOT } from './server.ts'
 
 /** An error response, with the API's message. */
 export class Problem extends Error {
@@ -22,17 +23,54 @@ export class Problem extends Error {
 
 const UNKNOWN_KEY = 'This key is not known here, or was revoked.'
 
-/** Sends a request with the key. Forgets a key that is not valid. @throws Problem */
+/** Sends a request for the session. Ends a session that is not valid any more. @throws Problem */
 export async function send(path: string, options: RequestInit = {}): Promise<Response> {
-  const { key } = keyStore.value
-  const headers = { Authorization: `ApiKey ${key}`, Accept: 'application/json', ...options.headers }
-  const response = await fetch(ROOT + path, { ...options, headers }).catch((error) => {
+  const session = usable(await sessionForRequest())
+  const response = await ask(path, options, session)
+  if (response.status !== 401) return checked(response)
+  if (session.kind === 'key') {
+    const problem = await problemOf(response)
+    if (sessionStore.value.session?.id === session.id) endSession(UNKNOWN_KEY)
+    throw problem
+  }
+  const renewed = await sessionAfterRefusal(session)
+  const second = renewed === 'ended' ? response : await ask(path, options, usable(renewed))
+  return second.status === 401 ? refusePerson(await problemOf(second)) : checked(second)
+}
+
+/** @throws Problem if there is no session that can be used now */
+function usable(session: Session | 'ended' | 'away'): Session {
+  if (session === 'ended') throw new Problem('Your sign-in has ended.', 401)
+  if (session === 'away')
+    throw new Problem(`${ISSUER_NAME} does not answer, so your sign-in cannot be renewed.`, 0, '', '', RETRY_MS / 1_000)
+  return session
+}
+
+/** @throws Problem if there is no answer */
+function ask(path: string, options: RequestInit, { authorization }: Session): Promise<Response> {
+  const headers = { Authorization: authorization, Accept: 'application/json', ...options.headers }
+  return fetch(ROOT + path, { ...options, headers }).catch((error) => {
     if (options.signal?.aborted) throw error
     throw new Problem('The server does not answer. Is it running, and reached from here?', 0, '', '', 5)
   })
+}
+
+/** @throws Problem for an error */
+async function checked(response: Response): Promise<Response> {
+  if (response.ok || response.status === 403) noteAccepted()
   if (response.ok) return response
-  const problem = await problemOf(response)
-  if (response.status === 401 && keyStore.value.key === key) forgetKey(UNKNOWN_KEY)
+  throw await problemOf(response)
+}
+
+/**
+ * Ends the sign-in of a person whose token the server refuses. If it has never accepted one, the page says why: another sign-in
+ * would be refused as well.
+ */
+function refusePerson(problem: Problem): never {
+  const { session, isEnded } = sessionStore.value
+  if (session === null || isEnded) throw problem
+  if (signedIn()?.isAccepted === true) endSignIn()
+  else endSession(`The server does not accept this sign-in. It says: ${problem.message.replace(/^The request needs .*?\. /, '')}`)
   throw problem
 }
 

@@ -83,14 +83,14 @@ export function conditionOf({ property, operator, value = null, values = [value]
   return { name: property, sign: operator, values: values.map((one) => one ?? '') }
 }
 
-/** Resources and rights of a key. `key`: null until they are loaded. */
+/** Resources and rights of a session. `sessionId`: null until they are loaded. */
 export interface Known {
-  readonly key: string | null
+  readonly sessionId: string | null
   readonly resources: readonly Resource[]
   readonly rights: readonly Right[]
 }
 
-export const NOTHING: Known = { key: null, resources: [], rights: [] }
+export const NOTHING: Known = { sessionId: null, resources: [], rights: [] }
 export const knownStore = new Store<Known>(NOTHING)
 
 // biome-ignore lint/suspicious/noExplicitAny: the server writes the document, and tests hold it against its specification

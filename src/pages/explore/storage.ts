@@ -3,26 +3,36 @@
 /** `localStorage` is shared by all tabs; `sessionStorage` ends with the tab. */
 type Area = 'localStorage' | 'sessionStorage'
 
-/** Texts that the browser could not store, by name. */
+/** Texts that the browser could not store, by area and name. */
 const unkept = new Map<string, string>()
 
 export function readText(area: Area, name: string): string | null {
-  return unkept.get(name) ?? attempt(() => window[area].getItem(name))
+  return unkept.get(area + name) ?? attempt(() => window[area].getItem(name))
 }
 
-export function keepText(area: Area, name: string, text: string): void {
+/** Stores a text. Returns whether it outlives the page. */
+export function keepText(area: Area, name: string, text: string): boolean {
   // Without this, an older text would stay if the new one has no room.
   forgetText(area, name)
-  unkept.set(name, text)
+  unkept.set(area + name, text)
   attempt(() => {
     window[area].setItem(name, text)
-    unkept.delete(name)
+    unkept.delete(area + name)
   })
+  return !unkept.has(area + name)
 }
 
 export function forgetText(area: Area, name: string): void {
-  unkept.delete(name)
+  unkept.delete(area + name)
   attempt(() => window[area].removeItem(name))
+}
+
+/** Forgets all texts of this page that end with the tab. */
+export function forgetOwnTexts(): void {
+  unkept.clear()
+  attempt(() => {
+    for (const name of Object.keys(window.sessionStorage)) if (name.startsWith('roster.')) window.sessionStorage.removeItem(name)
+  })
 }
 
 /** Runs `use`; null if the browser refuses: SecurityError, QuotaExceededError, or no storage at all. */

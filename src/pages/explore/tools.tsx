@@ -5,11 +5,13 @@ import { Button, Hint, Menu } from './controls.tsx'
 import { formatCount } from './format.ts'
 import { say } from './notices.tsx'
 import { allProperties, type Property, type Resource } from './resources.ts'
+import { sessionStore } from './session.ts'
 import { keepText, readText } from './storage.ts'
 
-/** Returns a curl command for a request. The key is taken from a shell variable, so that the text does not contain it. */
+/** Returns a curl command for a request. Key or token is taken from a shell variable, so that the text does not contain it. */
 export function curl(url: string): string {
-  return `curl -g -H "Authorization: ApiKey $ROSTER_KEY" '${url.replaceAll("'", '%27')}'`
+  const credential = sessionStore.value.session?.kind === 'person' ? 'Bearer $ROSTER_TOKEN' : 'ApiKey $ROSTER_KEY'
+  return `curl -g -H "Authorization: ${credential}" '${url.replaceAll("'", '%27')}'`
 }
 
 interface DownloadProps {

@@ -1,0 +1,29 @@
+// What the server has written into the page: the way to its root, and how people sign in.
+
+/** How people sign in, as the server says it: `SignIn` of its model. */
+export interface SignIn {
+  readonly issuer: string
+  readonly clientId: string
+  readonly scope: string
+  readonly resource: string | null
+  readonly sends: 'access' | 'id'
+  /** Null if the issuer could not be read yet, or its addresses cannot be used. */
+  readonly endpoints: {
+    readonly authorization: string
+    readonly token: string
+    readonly endSession: string | null
+    readonly namesItself: boolean
+    readonly algorithms: readonly string[]
+  } | null
+}
+
+const facts = document.querySelector<HTMLElement>('#explore')?.dataset
+
+/** Root of the server that this page came from, under whatever name the browser used. */
+export const ROOT = new URL(facts?.root ?? './', location.href.replace(/[?#].*/s, '')).href
+
+/** Null if people do not sign in here. */
+export const SIGN_IN: SignIn | null = JSON.parse(facts?.signIn ?? 'null')
+
+/** Name of the service where people sign in: the host of the issuer. */
+export const ISSUER_NAME = SIGN_IN === null ? '' : new URL(SIGN_IN.issuer).host

@@ -1,0 +1,189 @@
+// Who asks: an API key, or a person who has signed in. No other module knows where keys and tokens are kept.
+import { ISSUER_NAME, SIGN_IN } from './server.ts'
+import { forgetOwnTexts, forgetText, keepText, readText } from './storage.ts'
+import { Store } from './store.ts'
+import { decodeText } from './view.ts'
+
+const KEY = 'roster.key'
+const PERSON = 'roster.person'
+
+/** A key or a person, for whom the page asks. */
+export interface Session {
+  readonly kind: 'key' | 'person'
+  /** Value of the header `Authorization`. */
+  readonly authorization: string
+  /** Words for the header of the page: the public part of the key; name or e-mail of the person. */
+  readonly label: string
+  /** Changes when another one asks; the same across renewals. It tells nothing of the key. */
+  readonly id: string
+}
+
+/** A person who has signed in, and what the issuer gave for her. */
+export interface Person {
+  readonly issuer: string
+  readonly clientId: string
+  readonly subject: string
+  readonly label: string
+  /** Token that the page sends to the API. */
+  readonly token: string
+  readonly idToken: string
+  readonly refreshToken: string | null
+  /** Time at which the token ends, and at which it is renewed, by this machine's clock; null: the issuer does not say. */
+  readonly endsMs: number | null
+  readonly renewMs: number | null
+  /** True if the server has accepted a token of this sign-in. */
+  readonly isAccepted: boolean
+}
+
+interface Sessions {
+  /** The session of this tab; null: the page asks for a key, or a sign-in. */
+  readonly session: Session | null
+  /** Why a key or a sign-in was refused, in words of the server or of this page. */
+  readonly refusal: string
+  /** Key from a link that was opened in a tab with another session, until the reader has chosen; empty if it cannot be used. */
+  readonly offered: string | null
+  /** True if the person's sign-in has ended, and cannot be renewed: the page stays as it is, and asks to sign in again. */
+  readonly isEnded: boolean
+}
+
+let person: Person | null = null
+
+export const sessionStore = new Store<Sessions>({ session: storedSession(), refusal: '', offered: null, isEnded: false })
+
+/** Returns the session that this tab stores: of a person, of its own key, or of the key that this computer keeps. */
+function storedSession(): Session | null {
+  person = storedPerson()
+  if (person !== null) return sessionOf(person)
+  const key = readText('sessionStorage', KEY) ?? readText('localStorage', KEY)
+  return key === null ? null : sessionOfKey(key)
+}
+
+/** Shows the session that is stored now: the browser may bring back a page as it was before a sign-in. */
+export function restoreSession(): void {
+  const session = storedSession()
+  if (session !== null) sessionStore.set({ ...sessionStore.value, session, isEnded: false })
+}
+
+function storedPerson(): Person | null {
+  const text = readText('sessionStorage', PERSON)
+  if (text === null) return null
+  try {
+    const stored: Person = JSON.parse(text)
+    if (stored.issuer === SIGN_IN?.issuer && stored.clientId === SIGN_IN.clientId) return stored
+  } catch {
+    // The text is not of this page.
+  }
+  // The server has another issuer now, or none.
+  forgetText('sessionStorage', PERSON)
+  return null
+}
+
+function sessionOfKey(key: string): Session {
+  return { kind: 'key', authorization: `ApiKey ${key}`, label: excerptOf(key), id: `key ${excerptOf(key)} ${hashOf(key)}` }
+}
+
+function sessionOf({ token, label, subject }: Person): Session {
+  return { kind: 'person', authorization: `Bearer ${token}`, label, id: `person ${subject}` }
+}
+
+/** Returns some digits that differ between two keys, and tell nothing of a key. FNV-1a */
+function hashOf(text: string): string {
+  let hash = 0x811c9dc5
+  for (const letter of text) hash = Math.imul(hash ^ letter.charCodeAt(0), 0x01000193)
+  return (hash >>> 0).toString(36)
+}
+
+/** Returns the public part of a key: the id by which the operator knows it. */
+export function excerptOf(key: string): string {
+  return `${/^roster_\w{10}(?=_)/.exec(key)?.[0] ?? key.slice(0, 10)}…`
+}
+
+/** True if a header can carry the key; the … of a key that was copied in part cannot be sent. */
+const isPlain = (key: string) => !/[^\x21-\x7e]/.test(key)
+const NOT_PLAIN = 'The key has characters that no key has.'
+
+/** Uses a key from now on. `staysHere`: this computer keeps it for other tabs, and after the browser was closed. */
+export function keepKey(key: string, staysHere = false): void {
+  if (!isPlain(key)) {
+    endSession(NOT_PLAIN)
+    return
+  }
+  forgetText('sessionStorage', PERSON)
+  person = null
+  keepText('sessionStorage', KEY, key)
+  if (staysHere) keepText('localStorage', KEY, key)
+  sessionStore.set({ session: sessionOfKey(key), refusal: '', offered: null, isEnded: false })
+}
+
+/** Keeps the tab's own session, and closes the question which key to use. */
+export function keepOwnSession(): void {
+  sessionStore.set({ ...sessionStore.value, refusal: '', offered: null })
+}
+
+/** The person who is signed in; null for keys. */
+export function signedIn(): Person | null {
+  return person
+}
+
+/** Uses the tokens of a person from now on: after a sign-in or a renewal. */
+export function keepPerson(next: Person): void {
+  person = next
+  forgetText('sessionStorage', KEY)
+  keepText('sessionStorage', PERSON, JSON.stringify(next))
+  sessionStore.set({ session: sessionOf(next), refusal: '', offered: sessionStore.value.offered, isEnded: false })
+}
+
+/** Notes that the server has accepted the person's token. */
+export function noteAccepted(): void {
+  if (person === null || person.isAccepted) return
+  person = { ...person, isAccepted: true }
+  keepText('sessionStorage', PERSON, JSON.stringify(person))
+}
+
+/** Ends a person's sign-in: the page stays as it is, and its tokens are forgotten. */
+export function endSignIn(): void {
+  person = null
+  forgetText('sessionStorage', PERSON)
+  sessionStore.set({ ...sessionStore.value, isEnded: true })
+}
+
+/** Forgets key and tokens. `refusal`: why; empty if the reader asked for it. */
+export function endSession(refusal = ''): void {
+  // The key that this computer keeps may be another one than that which was refused.
+  const isKept = sessionStore.value.session?.authorization === `ApiKey ${readText('localStorage', KEY)}`
+  if (refusal === '' || isKept) forgetText('localStorage', KEY)
+  forgetText('sessionStorage', KEY)
+  forgetText('sessionStorage', PERSON)
+  person = null
+  sessionStore.set({ session: null, refusal, offered: null, isEnded: false })
+}
+
+/** Forgets what this tab has stored, drafts too, and the key that this computer keeps. */
+export function forgetEverything(): void {
+  forgetOwnTexts()
+  endSession()
+}
+
+/** Forgets this tab's key if another tab has forgotten the one that this computer keeps. */
+export function followOtherTabs({ key, oldValue, newValue }: StorageEvent): void {
+  if (key !== KEY || newValue !== null || oldValue === null) return
+  if (sessionStore.value.session?.authorization === `ApiKey ${oldValue}`) endSession()
+}
+
+/**
+ * Takes the key of a link such as `/explore#key=…`, and removes it from the address and the tab's history at once. A tab with
+ * another session asks first; otherwise the sender of a link would decide whose data the reader sees.
+ */
+export function takeKeyFromAddress(): void {
+  const [, encoded] = /^#key=([^&]*)/.exec(location.hash) ?? []
+  if (encoded === undefined) return
+  history.replaceState(null, '', `${location.pathname}${location.search}#/`)
+  const { session, isEnded } = sessionStore.value
+  const key = decodeText(encoded)
+  if (key === '') return
+  if (session === null || session.authorization === `ApiKey ${key}`) keepKey(key)
+  else if (isPlain(key)) sessionStore.set({ session, refusal: '', offered: key, isEnded })
+  else sessionStore.set({ session, refusal: `${NOT_PLAIN} This tab ${stillHas(session)}.`, offered: '', isEnded })
+}
+
+const stillHas = ({ kind }: Session) => (kind === 'key' ? 'still has its own' : `is still signed in at ${ISSUER_NAME}`)

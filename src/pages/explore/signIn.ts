@@ -1,0 +1,297 @@
+// Sign-in with the issuer: authorization code with PKCE, renewal by refresh tokens, sign-out. OpenID Connect Core 1.0, RFC 7636
+import {
+  AuthorizationResponseError,
+  allowInsecureRequests,
+  authorizationCodeGrantRequest,
+  calculatePKCECodeChallenge,
+  generateRandomCodeVerifier,
+  generateRandomNonce,
+  generateRandomState,
+  getValidatedIdTokenClaims,
+  type IDToken,
+  None,
+  processAuthorizationCodeResponse,
+  processRefreshTokenResponse,
+  ResponseBodyError,
+  refreshTokenGrantRequest,
+  type TokenEndpointResponse,
+  validateAuthResponse,
+} from 'oauth4webapi'
+import { ISSUER_NAME, ROOT, SIGN_IN } from './server.ts'
+import { endSignIn, forgetEverything, keepPerson, type Person, type Session, sessionStore, signedIn } from './session.ts'
+import { forgetText, keepText, readText } from './storage.ts'
+import { Store } from './store.ts'
+
+const PENDING = 'roster.signIn'
+/** Address to which the issuer sends people back; it is registered there. */
+const REDIRECT = `${ROOT}explore`
+/** Maximum time of a request to the issuer. */
+const REQUEST_MS_MAX = 10_000
+/** Time until an issuer that did not answer is asked again. */
+export const RETRY_MS = 5_000
+/** A token is renewed this long before its end, or when a quarter of its life is left. */
+const RENEW_MS_MAX = 60_000
+/** Longest time of a browser's timer. */
+const TIMER_MS_MAX = 2 ** 31 - 1
+const SHOWN_LENGTH_MAX = 200
+
+/** A sign-in that has begun: what its answer must have, and what the page showed. */
+interface Pending {
+  readonly state: string
+  readonly nonce: string
+  readonly verifier: string
+  readonly hash: string
+}
+
+/** State of a sign-in: the page leaves for the issuer, or exchanges the code that it brought back. */
+export const signInStore = new Store<'' | 'leaving' | 'returning'>('')
+
+/** Sends the reader to the issuer. `asOther`: she signs in again there, although the issuer knows her. */
+export async function startSignIn(asOther = false): Promise<void> {
+  // Only a new page has addresses that the server has read meanwhile.
+  if (!SIGN_IN?.endpoints) return location.reload()
+  if (crypto.subtle === undefined) return refuse('To sign in, open this page by https: browsers refuse it otherwise.')
+  const state = generateRandomState()
+  const nonce = generateRandomNonce()
+  const verifier = generateRandomCodeVerifier()
+  const pending: Pending = { state, nonce, verifier, hash: location.hash }
+  if (!keepText('sessionStorage', PENDING, JSON.stringify(pending)))
+    return refuse('Your browser keeps nothing for this page, so it cannot find back from signing in. Allow storage for it.')
+  signInStore.set('leaving')
+  const address = new URL(SIGN_IN.endpoints.authorization)
+  const parameters = {
+    response_type: 'code',
+    client_id: SIGN_IN.clientId,
+    redirect_uri: REDIRECT,
+    scope: SIGN_IN.scope,
+    state,
+    nonce,
+    code_challenge: await calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    ...ofResource(),
+    ...(asOther ? { prompt: 'login' } : {}),
+  }
+  for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value)
+  location.assign(address)
+}
+
+/**
+ * Takes the answer of the issuer out of the address and the tab's history at once, and shows the address from before the sign-in.
+ * An answer to no sign-in of this tab changes nothing: anybody can write a link with a code.
+ */
+export function takeAnswerFromAddress(): void {
+  const parameters = new URLSearchParams(location.search)
+  if (!parameters.has('code') && !parameters.has('error')) return
+  const pending = readPending()
+  const isOwn = pending !== null && parameters.get('state') === pending.state
+  history.replaceState(null, '', location.pathname + (isOwn ? pending.hash : location.hash))
+  if (isOwn) {
+    // A state is good for one answer.
+    forgetText('sessionStorage', PENDING)
+    finishSignIn(parameters, pending)
+  } else if (sessionStore.value.session === null)
+    refuse('This answer belongs to no sign-in of this tab, or was used already. Sign in again.')
+}
+
+function readPending(): Pending | null {
+  const text = readText('sessionStorage', PENDING)
+  return text === null ? null : JSON.parse(text)
+}
+
+async function finishSignIn(parameters: URLSearchParams, { state, nonce, verifier }: Pending): Promise<void> {
+  signInStore.set('returning')
+  try {
+    const checked = validateAuthResponse(authorizationServer(), client(), parameters, state)
+    const response = await authorizationCodeGrantRequest(
+      authorizationServer(),
+      client(),
+      None(),
+      checked,
+      REDIRECT,
+      verifier,
+      options(),
+    )
+    const tokens = await processAuthorizationCodeResponse(authorizationServer(), client(), response, {
+      expectedNonce: nonce,
+      requireIdToken: true,
+    })
+    keepPerson(personOf(tokens, null))
+  } catch (error) {
+    refuse(reasonOf(error))
+  } finally {
+    signInStore.set('')
+  }
+}
+
+/** Says why nobody was signed in; a session that the tab has stays. */
+function refuse(refusal: string): void {
+  signInStore.set('')
+  sessionStore.set({ ...sessionStore.value, refusal })
+}
+
+function authorizationServer() {
+  const { issuer, endpoints } = SIGN_IN as NonNullable<typeof SIGN_IN>
+  return {
+    issuer,
+    token_endpoint: endpoints?.token ?? '',
+    authorization_response_iss_parameter_supported: endpoints?.namesItself ?? false,
+    id_token_signing_alg_values_supported: [...(endpoints?.algorithms ?? [])],
+  }
+}
+
+const client = () => ({ client_id: (SIGN_IN as NonNullable<typeof SIGN_IN>).clientId })
+
+const options = () => ({
+  additionalParameters: { client_id: client().client_id, ...ofResource() },
+  signal: AbortSignal.timeout(REQUEST_MS_MAX),
+  // The server offers addresses of http only of an issuer on the same machine.
+  [allowInsecureRequests]: true,
+})
+
+/** Names the API for which the token is. RFC 8707 */
+const ofResource = () => (SIGN_IN?.resource ? { resource: SIGN_IN.resource } : {})
+
+/** Returns what to keep of an answer of the token endpoint. `before`: the person whose tokens it renews. */
+function personOf(tokens: TokenEndpointResponse, before: Person | null): Person {
+  const { issuer, clientId, sends } = SIGN_IN as NonNullable<typeof SIGN_IN>
+  const claims = getValidatedIdTokenClaims(tokens)
+  const idToken = tokens.id_token ?? before?.idToken ?? ''
+  const lifeS = sends === 'id' ? claims && claims.exp - claims.iat : tokens.expires_in
+  const endsMs = lifeS === undefined ? null : Date.now() + lifeS * 1_000
+  return {
+    issuer,
+    clientId,
+    subject: claims?.sub ?? before?.subject ?? '',
+    label: before?.label ?? labelOf(claims),
+    token: sends === 'id' ? idToken : tokens.access_token,
+    idToken,
+    refreshToken: tokens.refresh_token ?? before?.refreshToken ?? null,
+    endsMs,
+    renewMs: endsMs === null ? null : endsMs - Math.min(RENEW_MS_MAX, (endsMs - Date.now()) / 4),
+    isAccepted: before?.isAccepted ?? false,
+  }
+}
+
+function labelOf(claims: IDToken | undefined): string {
+  const names = [claims?.name, claims?.email, claims?.preferred_username, claims?.sub]
+  return shorten(names.find((name) => typeof name === 'string' && name !== '') as string | undefined)
+}
+
+const shorten = (text: string | undefined) => (text ?? '').slice(0, SHOWN_LENGTH_MAX)
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AuthorizationResponseError) {
+    const { error: code, error_description: description } = error
+    return code === 'access_denied'
+      ? `Nobody was signed in: ${ISSUER_NAME} refused it, or you turned back. ${shorten(description)}`.trim()
+      : `${ISSUER_NAME} signs nobody in here: ${shorten(description ?? code)}`
+  }
+  if (error instanceof ResponseBodyError)
+    return `${ISSUER_NAME} refused this sign-in: ${shorten(error.error_description ?? error.error)}`
+  if (isAway(error))
+    return `${ISSUER_NAME} does not answer this page. If it goes on, it may have to allow requests of ${location.origin} (CORS).`
+  return `The answer of ${ISSUER_NAME} does not fit this sign-in: ${shorten((error as Error).message)}`
+}
+
+/** True if the issuer could not be asked, so that another attempt may succeed. */
+function isAway(error: unknown): boolean {
+  if (error instanceof ResponseBodyError) return error.status >= 500 || error.status === 429
+  const { name, cause } = error as Error
+  if (cause instanceof Response) return cause.status >= 500 || cause.status === 429
+  // The library has TypeErrors of its own, which have a code.
+  return name === 'TimeoutError' || (error instanceof TypeError && !('code' in error))
+}
+
+/** Result of a renewal. `refused`: the person has to sign in again. `away`: the issuer does not answer. */
+type Renewal = 'renewed' | 'refused' | 'away'
+
+let renewal: Promise<Renewal> | null = null
+/** True if the issuer did not answer the last renewal. */
+let isLost = false
+let timer = 0
+
+/** Renews the token; callers at the same time share one request, since a refresh token may be good for one use alone. */
+function renew(): Promise<Renewal> {
+  renewal ??= renewOnce().finally(() => {
+    renewal = null
+    watchEnd()
+  })
+  return renewal
+}
+
+async function renewOnce(): Promise<Renewal> {
+  const before = signedIn()
+  if (!before?.refreshToken || !SIGN_IN?.endpoints) return 'refused'
+  try {
+    const response = await refreshTokenGrantRequest(authorizationServer(), client(), None(), before.refreshToken, options())
+    const tokens = await processRefreshTokenResponse(authorizationServer(), client(), response)
+    const next = personOf(tokens, before)
+    // The person may have signed out meanwhile. OpenID Connect Core 1.0, 12.2: the subject stays the same.
+    if (signedIn()?.refreshToken !== before.refreshToken || next.subject !== before.subject) return 'refused'
+    // An issuer may renew access tokens alone.
+    if (next.token === before.token) return 'refused'
+    isLost = false
+    keepPerson(next)
+    return 'renewed'
+  } catch (error) {
+    isLost = isAway(error)
+    return isLost ? 'away' : 'refused'
+  }
+}
+
+/** Renews the token before its end while somebody looks at the page: in a hidden tab, the issuer's own time limits hold. */
+export function watchEnd(): void {
+  clearTimeout(timer)
+  const { renewMs = null, refreshToken = null } = signedIn() ?? {}
+  if (renewMs === null || refreshToken === null || document.hidden) return
+  const waitMs = Math.max(isLost ? RETRY_MS : 0, renewMs - Date.now())
+  timer = setTimeout(renewInTime, Math.min(waitMs, TIMER_MS_MAX))
+}
+
+async function renewInTime(): Promise<void> {
+  if (isDue()) await renewedSession()
+  else watchEnd()
+}
+
+/** Renews the token, and returns the session; or why there is none: the sign-in has ended, or the issuer does not answer. */
+async function renewedSession(): Promise<Session | 'ended' | 'away'> {
+  const outcome = await renew()
+  if (outcome === 'away') return 'away'
+  if (outcome === 'refused' && signedIn() !== null) endSignIn()
+  return currentSession()
+}
+
+function currentSession(): Session | 'ended' {
+  const { session, isEnded } = sessionStore.value
+  return session === null || isEnded ? 'ended' : session
+}
+
+const isDue = () => (signedIn()?.renewMs ?? Number.POSITIVE_INFINITY) <= Date.now()
+const isOver = () => (signedIn()?.endsMs ?? Number.POSITIVE_INFINITY) <= Date.now()
+
+/** Returns the session for a request. Waits for a renewal only if the token has ended. */
+export async function sessionForRequest(): Promise<Session | 'ended' | 'away'> {
+  if (signedIn() === null || !isDue()) return currentSession()
+  if (isOver() && signedIn()?.refreshToken) return renewedSession()
+  if (!isLost) renewInTime()
+  return currentSession()
+}
+
+/** Returns the session for a second attempt, after the server has refused the token of `refused`. */
+export async function sessionAfterRefusal(refused: Session): Promise<Session | 'ended' | 'away'> {
+  const session = currentSession()
+  if (session === 'ended' || session.authorization !== refused.authorization) return session
+  return signedIn()?.refreshToken ? renewedSession() : 'ended'
+}
+
+/** Forgets everything, and signs the person out at the issuer. */
+export function signOut(): void {
+  const idToken = signedIn()?.idToken ?? ''
+  const endSessionAddress = SIGN_IN?.endpoints?.endSession
+  forgetEverything()
+  if (!endSessionAddress) return
+  const address = new URL(endSessionAddress)
+  const parameters = { id_token_hint: idToken, client_id: client().client_id, post_logout_redirect_uri: REDIRECT }
+  for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value)
+  location.assign(address)
+}
