@@ -2,7 +2,7 @@
 import { render } from 'preact'
 import { useEffect, useReducer } from 'preact/hooks'
 import { ROOT, useAnswer } from './api.ts'
-import { Button, Trouble } from './controls.tsx'
+import { Button, Empty, Trouble } from './controls.tsx'
 import { Notices } from './notices.tsx'
 import { knownStore, NOTHING, type Resource, type Right, resourcesOf } from './resources.ts'
 import { ResourceView } from './resourceView.tsx'
@@ -44,9 +44,21 @@ function App() {
           resource && <ResourceView key={`${resource.plural} ${view.tab} ${session.id}`} resource={resource} view={view} />
         )}
         {resources.length > 0 && !resource && view.resource !== '' && (
-          <p>
-            There is no resource <bdi>{view.resource}</bdi>, or {session?.kind === 'key' ? 'this key' : 'you'} may not read it.
-          </p>
+          <Empty
+            title="Not found"
+            words={
+              <>
+                There is no resource <bdi>{view.resource}</bdi>, or {session?.kind === 'key' ? 'this key' : 'you'} may not read
+                it.
+              </>
+            }
+          >
+            {resources.slice(0, 4).map(({ plural }) => (
+              <a key={plural} class="button" href={printView(emptyView(plural))}>
+                {plural}
+              </a>
+            ))}
+          </Empty>
         )}
         {isLoaded && resources.length === 0 && <Unreadable session={used} rights={rights} />}
       </main>

@@ -1,6 +1,6 @@
 // Controls that views share: buttons, menus, fields, hints, and problems with a countdown to the next attempt.
 import type { ButtonHTMLAttributes, ComponentChildren, InputHTMLAttributes } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Problem, ROOT } from './api.ts'
 
 /** A button that does not submit a form, unless its `type` says so. */
@@ -12,9 +12,25 @@ export function Button({ label, ...rest }: ButtonHTMLAttributes<HTMLButtonElemen
   )
 }
 
-/** A list that opens below its button. Only one is open at a time, and Escape closes it. */
+/** Covers the page behind a sheet on a phone; a touch closes the sheet. */
+export const Scrim = ({ close }: { close(): void }) => (
+  <Button class="scrim" label="" aria-label="Close" tabIndex={-1} onClick={close} />
+)
+
+/** A list that opens below its button. Only one is open at a time; Escape closes it, and so does a click elsewhere. */
 export function Menu({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
   const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLDetailsElement }) => {
+  const frame = useRef<HTMLDetailsElement>(null)
+  const close = () => {
+    if (frame.current) frame.current.open = false
+  }
+  useEffect(() => {
+    const onPress = ({ target }: Event) => {
+      if (!frame.current?.contains(target as Node)) close()
+    }
+    addEventListener('pointerdown', onPress)
+    return () => removeEventListener('pointerdown', onPress)
+  }, [])
     const { key, currentTarget } = event
     if (key !== 'Escape' || !currentTarget.open) return
     event.stopPropagation()
@@ -22,9 +38,10 @@ export function Menu({ label, children }: { readonly label: string; readonly chi
     currentTarget.querySelector('summary')?.focus()
   }
   return (
-    <details class="anchor" name="menu" onKeyDown={onKeyDown}>
+    <details class="anchor" name="menu" ref={frame} onKeyDown={onKeyDown}>
       <summary class="button">{label}</summary>
       <ul class="popover">{children}</ul>
+      <Scrim close={close} />
     </details>
   )
 }
@@ -95,7 +112,7 @@ async function copyText(text: string): Promise<void> {
 
 /** Shows the API's words for an error. If these say when to retry, it counts down, and then retries. */
 export function Trouble({ problem, retry }: { readonly problem: Problem; retry(): void }) {
-  const { message, code, retryAfter } = problem
+  const { message, status, code, retryAfter } = problem
   const [seconds, setSeconds] = useState(retryAfter ?? 0)
   useEffect(() => {
     if (retryAfter === null) return
@@ -108,6 +125,24 @@ export function Trouble({ problem, retry }: { readonly problem: Problem; retry()
       <span role="alert">{message}</span>
       {retryAfter !== null && (
         <span>
+interface EmptyProps {
+  /** Heading of a page that has no other. */
+  readonly title?: string
+  readonly words: ComponentChildren
+  readonly children?: ComponentChildren
+}
+
+/** What the page says where it has nothing to show, and below it buttons and links that lead on. */
+export function Empty({ title, words, children }: EmptyProps) {
+  return (
+    <div class="empty">
+      {title && <h1>{title}</h1>}
+      <p>{words}</p>
+      <div class="bar">{children}</div>
+    </div>
+  )
+}
+
           Asking again in {Math.max(1, seconds)} s <Button label="Ask now" onClick={retry} />
         </span>
       )}
@@ -115,3 +150,4 @@ export function Trouble({ problem, retry }: { readonly problem: Problem; retry()
     </p>
   )
 }
+      {retryAfter === null && status >= 500 && <Button label="Try again" onClick={retry} />}

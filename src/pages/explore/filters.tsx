@@ -1,7 +1,7 @@
 // The filters of a view: chips, and the form that adds or changes one.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Problem, readJson, useAnswer } from './api.ts'
-import { Button, Field, Hint, Select } from './controls.tsx'
+import { Button, Field, Hint, Scrim, Select } from './controls.tsx'
 import { allProperties, findProperty, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { change, type Filter, printPath, type Shown } from './view.ts'
 import { type Choice, choiceOf, choicesOf, inWords } from './words.ts'
@@ -52,13 +52,16 @@ export function Filters({ resource, view, problem }: Shown & { readonly problem:
       <span class="anchor">
         <Button class="button add" label="+ Filter" ref={adds} aria-keyshortcuts="/" onClick={() => edit(filters.length)} />
         {edited !== null && (
-          <FilterForm
-            key={edited}
-            resource={resource}
-            close={close}
-            filter={filters[edited] ?? null}
-            apply={(filter) => replace(edited, filter)}
-          />
+          <>
+            <Scrim close={close} />
+            <FilterForm
+              key={edited}
+              resource={resource}
+              close={close}
+              filter={filters[edited] ?? null}
+              apply={(filter) => replace(edited, filter)}
+            />
+          </>
         )}
       </span>
     </>

@@ -1,7 +1,7 @@
 // The view of one resource: filters, tools, the table or the summary, paging, and the open row.
 import { useEffect, useState } from 'preact/hooks'
 import { type Asked, type Page, ROOT, readPage, readTotal, useAnswer } from './api.ts'
-import { CopyButton, Trouble } from './controls.tsx'
+import { Button, CopyButton, Empty, Trouble } from './controls.tsx'
 import { Filters, isRefused, isTyping } from './filters.tsx'
 import { formatCount } from './format.ts'
 import { questionOf } from './groups.ts'
@@ -29,8 +29,10 @@ export function ResourceView({ resource, view }: Shown) {
   const page = asked.problem?.status === 400 || !isShowable ? null : asked.answer
   const found = page && (isSummary ? matching : page.total)
   const closeRow = () => {
+    const row = document.querySelector<HTMLElement>('tr[aria-current=true]')
     change(view, { row: '' })
-    document.querySelector<HTMLElement>('tr[aria-current=true]')?.focus()
+    // On a phone the table is there again after the page is drawn.
+    setTimeout(() => row?.focus())
   }
   useRowKeys(view, asked, closeRow)
   return (
@@ -54,7 +56,7 @@ export function ResourceView({ resource, view }: Shown) {
         <Filters resource={resource} view={view} problem={asked.problem} />
         <span class="tools">
           {!isSummary && <Columns resource={resource} columns={columns} setColumns={setColumns} />}
-          <CopyButton label="Copy as curl" text={() => curl(ROOT + path)} />
+          <CopyButton label="Copy as curl" look="button wide" text={() => curl(ROOT + path)} />
           <Download
             key={allPath}
             excelPath={excelPath}
@@ -72,7 +74,7 @@ export function ResourceView({ resource, view }: Shown) {
           {page && !isSummary && (
             <div class="scroll">
               <Table resource={resource} columns={columns} view={view} rows={page.rows} />
-              {page.rows.length === 0 && <p class="empty">{emptyWords(page.total, filters.length)}</p>}
+              {page.rows.length === 0 && <NoRows view={view} total={page.total} />}
             </div>
           )}
           {page && <Pager page={page} view={view} isSummary={isSummary} />}
@@ -120,9 +122,20 @@ function Tabs({ view, isSummary }: { readonly view: View; readonly isSummary: bo
   )
 }
 
-function emptyWords(total: number, filters: number): string {
-  if (total > 0) return 'This page is past the last one.'
-  return filters > 0 ? 'No rows match these filters.' : 'No rows.'
+/** Says why a page has no rows, and leads to some. */
+function NoRows({ view, total }: Pick<Shown, 'view'> & { readonly total: number }) {
+  if (total > 0)
+    return (
+      <Empty words="This page is past the last one.">
+        <Button label="First page" onClick={() => change(view, { page: '1', cursor: '' })} />
+      </Empty>
+    )
+  if (view.filters.length === 0) return <Empty words="No rows." />
+  return (
+    <Empty words="No rows match these filters.">
+      <Button label="Clear filters" onClick={() => change(view, { filters: [] })} />
+    </Empty>
+  )
 }
 
 /** Keys for an open row: Escape closes it, arrows open the previous and the next one. */

@@ -23,11 +23,12 @@ export function RowPanel({ resource, id, close }: Props) {
     <aside aria-label="Row">
       <div class="bar">
         <h2 tabIndex={-1} ref={heading}>
+        <Button class="button narrow" label="‹ Back" onClick={close} />
           {wordsOf(resource.entity)} {id}
         </h2>
         <span class="grow" />
         {isShown && <CopyButton label="Copy JSON" text={() => JSON.stringify(row, null, 2)} />}
-        <Button label="Close" aria-keyshortcuts="Escape" onClick={close} />
+        <Button class="button wide" label="Close" aria-keyshortcuts="Escape" onClick={close} />
       </div>
       {problem && <Hint text={problem.message} />}
       {isShown && (

@@ -101,7 +101,7 @@ function Choices({ resource, view, question, style }: ChoicesProps) {
     )
   }
   return (
-    <div class="bar">
+    <div class="bar choices">
       {choice('Show', 'show', measure, measuresOf(properties))}
       {choice('by', 'by', by, dimensions)}
       {choice('and', 'and', and ?? NOTHING_ELSE, others)}
