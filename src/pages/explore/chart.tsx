@@ -18,7 +18,7 @@ export function ChartView(whole: Props) {
   // A line chart shows only dates, without the group that has no date.
   const end = whole.style === 'line' && whole.endsWithNone ? -1 : undefined
   const props = { ...whole, bars: whole.bars.slice(0, end), values: whole.values.slice(0, end) }
-  const { question, count, total, bars, series, otherSeries } = props
+  const { question, count, total, bars, series, hues } = props
   const { measure, by, and } = question
   // Horizontal bars have names at their left.
   const isLying = by.unit === null
@@ -30,7 +30,7 @@ export function ChartView(whole: Props) {
     observer.observe(frame.current as Element)
     return () => observer.disconnect()
   }, [])
-  const colours = series.map((_, place) => `var(--${place === otherSeries ? 'others' : `s${place}`})`)
+  const colours = hues.map((hue) => `var(--${hue})`)
   const drawn = { ...props, colours, width }
   const height = isLying ? lyingHeight(props) : HEIGHT
   return (
@@ -210,7 +210,7 @@ const thicknessOf = ({ style, series }: Pick<Props, 'style' | 'series'>) =>
 const lyingHeight = (props: Props) => props.bars.length * thicknessOf(props) + 12
 
 function Lying(props: Drawn) {
-  const { question, bars, series, values, style, colours, width, otherBar } = props
+  const { question, bars, series, values, style, colours, width, otherBar, barHues } = props
   const { from, to } = axisOf(props)
   const left = Math.min(220, Math.round(width * 0.32))
   const band = thicknessOf(props)
@@ -232,7 +232,7 @@ function Lying(props: Drawn) {
             {spans.map(([start, until], one) => (
               <rect
                 key={series[one]}
-                fill={place === otherBar ? 'var(--others)' : colours[one]}
+                fill={place === otherBar ? 'var(--others)' : barHues ? `var(--${barHues[place]})` : colours[one]}
                 x={Math.min(x(start), x(until))}
                 width={Math.max(0, Math.abs(x(until) - x(start)) - (isStacked ? 1 : 0))}
                 y={place * band + 4 + (isStacked ? 0 : one * thick)}

@@ -1,7 +1,18 @@
 // Data of a chart: reads the groups of a summary, and arranges them as bars and series.
 import { readPage, send } from './api.ts'
 import { formatUnit } from './format.ts'
-import { isAdditive, measured, NO_VALUE, nextUnit, placeOf, type Question, referenceOf, type Unit } from './groups.ts'
+import {
+  type Dimension,
+  isAdditive,
+  measured,
+  NO_VALUE,
+  nextUnit,
+  placeOf,
+  type Question,
+  referenceOf,
+  type Unit,
+} from './groups.ts'
+import { hasPills, huesOf } from './pills.tsx'
 import { type Row, valueIn } from './resources.ts'
 
 /** Values by bar and series. */
@@ -12,10 +23,12 @@ export interface Chart {
   readonly total: number
   readonly bars: readonly string[]
   readonly series: readonly string[]
+  /** Colours of the series, or of the bars if there is one series and the bars are values with colours; as in `explore.css`. */
+  readonly hues: readonly string[]
+  readonly barHues: readonly string[] | null
   /** Values by bar, then by series; null for no value. */
   readonly values: readonly (readonly (number | null)[])[]
-  /** Index of the series, and of the bar, that has the others; -1 if there is none. */
-  readonly otherSeries: number
+  /** Index of the bar that has the others; -1 if there is none. */
   readonly otherBar: number
   /** True if the last bar has the rows without a date. */
   readonly endsWithNone: boolean
@@ -84,7 +97,20 @@ function pivot(groups: readonly Row[], all: number | null, { measure, by, and }:
   if (all !== null && others && !and) others[0] = all - values.slice(0, otherBar).reduce((sum, [value]) => sum + (value ?? 0), 0)
   const endsWithNone = by.unit !== null && groups.some((group) => valueIn(group, by.property) === null)
   const labelled = (keys: readonly string[]) => keys.map((key) => labels.get(key) ?? key)
-  return { bars: labelled(bars), series: labelled(series), values, otherSeries, otherBar, endsWithNone }
+  const hues = and ? coloursOf(and, series, labels, otherSeries) : ['s0']
+  const barHues = and || by.unit || !hasPills(by.property) ? null : coloursOf(by, bars, labels, otherBar)
+  return { bars: labelled(bars), series: labelled(series), hues, barHues, values, otherBar, endsWithNone }
+}
+
+/**
+ * Returns a colour for each key; others are grey. Namesakes have colours of their own, and a state that of its text.
+ */
+function coloursOf({ name }: Dimension, keys: readonly string[], labels: ReadonlyMap<string, string>, other: number): string[] {
+  const texts = keys.map((key) => labels.get(key) ?? key)
+  const isAlone = (text: string) => texts.indexOf(text) === texts.lastIndexOf(text)
+  const values = texts.map((text, place) => (isAlone(text) ? text : (keys[place] as string)))
+  const shown = values.filter((_, place) => place !== other)
+  return huesOf(name, shown).concat(other < 0 ? [] : ['others'])
 }
 
 const placesOf = (names: readonly string[]) => new Map(names.map((name, place) => [name, place]))

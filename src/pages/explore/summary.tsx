@@ -22,6 +22,7 @@ import {
   summaryPath,
 } from './groups.ts'
 import type { ViewPage } from './pager.tsx'
+import { hasPills, Pill } from './pills.tsx'
 import { readChart } from './pivot.ts'
 import { allProperties, type Resource, type Row, upperFirst, valueIn } from './resources.ts'
 import { Header } from './table.tsx'
@@ -119,6 +120,13 @@ function isNamesake(group: Row, groups: readonly Row[], one: Dimension): boolean
   return groups.some((other) => placeOf(other, one) === name && referenceOf(other, one.property)?.id !== id)
 }
 
+/** The value of a group, as in the table of rows. */
+function Place({ group, dimension }: { readonly group: Row; readonly dimension: Dimension }) {
+  const text = placeOf(group, dimension)
+  const isPill = hasPills(dimension.property) && Boolean(valueIn(group, dimension.property))
+  return isPill ? <Pill property={dimension.property} value={text} /> : <bdi>{text}</bdi>
+}
+
 function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage }) {
   const { measure, by, and } = questionOf(resource, page.view)
   const dimensions = [by, and].filter((one): one is Dimension => one !== null)
@@ -159,7 +167,7 @@ function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage
                 {dimensions.map((one, column) => {
                   const words = (
                     <>
-                      <bdi>{placeOf(group, one)}</bdi>
+                      <Place group={group} dimension={one} />
                       {isNamesake(group, page.rows, one) && <small> {referenceOf(group, one.property)?.id}</small>}
                     </>
                   )

@@ -1,6 +1,7 @@
 // The table of a list: headers that sort, cells that link to other rows, keys that move and open.
 import { useState } from 'preact/hooks'
 import { formatValue } from './format.ts'
+import { hasPills, Pill } from './pills.tsx'
 import { isQuantity, knownStore, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { change, changed, emptyView, go, printView, type Shown, type View } from './view.ts'
 
@@ -114,11 +115,8 @@ export function Cell({ resource, property, row, view }: CellProps) {
   const value = valueIn(row, property)
   if (value === null) return <span class="none" title="no value" children="–" />
   const text = formatValue(property, value)
-  const shown = (
-    <bdi class={property.values.length > 1 ? 'tag' : ''} title={text}>
-      {text}
-    </bdi>
-  )
+  const isPill = hasPills(property) && text !== ''
+  const shown = isPill ? <Pill property={property} value={text} /> : <bdi title={text}>{text}</bdi>
   if (property.name === 'Id' && view) return <a href={printView(changed(view, { row: text }))}>{shown}</a>
   const found = referredBy(resource, property, row)
   // Where the key reads some rows only, a link may lead to none; the open row asks whether it does.
