@@ -3,9 +3,9 @@ import type { Batch, BatchableStatement, WritePlan } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { join, name, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
 import { columnOf, commaList, compileBatchWrite, type Operand, setAuditKey } from './batch.ts'
-import { checkedGuard } from './checkedGuard.ts'
 import {
   admittedConditions,
+  checkedGuard,
   type GuardParts,
   guardParts,
   guardShape,

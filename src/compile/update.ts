@@ -4,10 +4,10 @@ import { copiedProperties, type ReferringColumn, referringColumns, writableSourc
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, join, name, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
 import { type BatchInput, columnOf, commaList, compileBatchWrite, type Operand, setAuditKey } from './batch.ts'
-import { checkedGuard } from './checkedGuard.ts'
 import {
   admittedConditions,
   type Condition,
+  checkedGuard,
   conditionsOf,
   type GuardParts,
   guardParts,

@@ -1,8 +1,8 @@
 // Writes of one entity: plans each, compiles its statement, runs it, explains refusals, and finds out what an answer may show.
-import { checkedGuard, readableTest } from '../compile/checkedGuard.ts'
 import { compileReadable } from '../compile/comparisons.ts'
 import { compileCreate } from '../compile/create.ts'
 import { compileCreateRows } from '../compile/createRows.ts'
+import { checkedGuard, readableTest } from '../compile/guard.ts'
 import { compileRemove } from '../compile/remove.ts'
 import { compileUpdate } from '../compile/update.ts'
 import { ApiError } from '../errors.ts'

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { checkedGuard, readableTest } from '../../src/compile/checkedGuard.ts'
 import { compileCreate } from '../../src/compile/create.ts'
 import { compileCreateRows, writableOf } from '../../src/compile/createRows.ts'
+import { checkedGuard, readableTest } from '../../src/compile/guard.ts'
 import { shapeOf } from '../../src/compile/parts.ts'
 import { compileRemove } from '../../src/compile/remove.ts'
 import { compileGet } from '../../src/compile/row.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import { checkedGuard } from '../../src/compile/checkedGuard.ts'
 import { compileRowComparisons } from '../../src/compile/comparisons.ts'
 import { compileCreate } from '../../src/compile/create.ts'
+import { checkedGuard } from '../../src/compile/guard.ts'
 import { shapeOf } from '../../src/compile/parts.ts'
 import { compileUpdate } from '../../src/compile/update.ts'
 import type { Guard } from '../../src/model/access.ts'
