@@ -57,9 +57,9 @@ export class BulkCreates {
       parsed.map(({ sent }) => sent),
     )
     const arrays = await this.arraysOf(rows)
-    const write = () => this.writes.createRows(call, rows, arrays, right, claim, faultOfRow)
-    const written = await idempotency.exclusively(claim, write)
-    return withReplayed(written, await this.created(written, call))
+    using _inProgress = idempotency.begin(claim)
+    const written = await this.writes.createRows(call, rows, arrays, right, claim, faultOfRow)
+    return this.created(written, call)
   }
 
   /** Dry run: answers how many rows would be created. It stores no answer, but checks the Idempotency-Key. @throws ApiError */
@@ -95,7 +95,8 @@ export class BulkCreates {
       const yielded = yieldIfDue()
       if (yielded !== null) await yielded
     }
-    return isLines ? respondJson(201, text, { 'Content-Type': NDJSON_TYPE }) : respondJson(201, `[${text}]`)
+    const reply = isLines ? respondJson(201, text, { 'Content-Type': NDJSON_TYPE }) : respondJson(201, `[${text}]`)
+    return withReplayed(written, reply)
   }
 }
 

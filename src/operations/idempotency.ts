@@ -25,6 +25,9 @@ export interface Written {
   readonly isReplayed: boolean
 }
 
+/** A write without an Idempotency-Key, which holds up no other. */
+const NO_KEY: Disposable = { [Symbol.dispose]: () => undefined }
+
 /** Marks the answer of a repeated request. */
 export function withReplayed({ isReplayed }: Written, reply: Reply): Reply {
   return isReplayed ? { ...reply, headers: { ...reply.headers, 'Idempotency-Replayed': 'true' } } : reply
@@ -69,16 +72,13 @@ export class Idempotency {
     return { key: digest([keyName, key]), request: halfOf(hash) }
   }
 
-  /** Runs a write, unless a write with the same key is in progress in this process. @throws ApiError InProgress */
-  async exclusively<Result>(claim: IdempotencyClaim | null, write: () => Promise<Result>): Promise<Result> {
-    if (claim === null) return write()
-    if (this.keysInProgress.has(claim.key)) throw inProgress()
-    this.keysInProgress.add(claim.key)
-    try {
-      return await write()
-    } finally {
-      this.keysInProgress.delete(claim.key)
-    }
+  /** Begins a write, which is in progress until the block of its `using` ends. @throws ApiError InProgress if another one is */
+  begin(claim: IdempotencyClaim | null): Disposable {
+    if (claim === null) return NO_KEY
+    const { key } = claim
+    if (this.keysInProgress.has(key)) throw inProgress()
+    this.keysInProgress.add(key)
+    return { [Symbol.dispose]: () => void this.keysInProgress.delete(key) }
   }
 
   /** Returns the stored rows of a finished write with this claim; null if there are none. @throws ApiError IdempotencyMismatch */

@@ -46,7 +46,8 @@ export class Resource extends ReadOnlyResource {
     requireList(call.request.headers)
     if (isDry) return this.bulkCreates.check(call, [values], right, (_, fault) => fault)
     const claim = this.idempotency.claim(call, '', sent)
-    const written = await this.idempotency.exclusively(claim, () => this.writes.create(call, values, right, claim))
+    using _inProgress = this.idempotency.begin(claim)
+    const written = await this.writes.create(call, values, right, claim)
     const [row] = written.rows as [Row]
     return this.respondWritten(201, call, written, row, `${call.url.replace(/\/$/, '')}/${row[0]}`)
   }
@@ -55,7 +56,8 @@ export class Resource extends ReadOnlyResource {
     parseNoParameters(call.query)
     const id = this.reads.parseId(call.id)
     const claim = this.idempotency.claim(call, id, null)
-    const written = await this.idempotency.exclusively(claim, () => this.writes.remove(call, id, claim))
+    using _inProgress = this.idempotency.begin(claim)
+    const written = await this.writes.remove(call, id, claim)
     return withReplayed(written, respondEmpty())
   }
 
@@ -67,7 +69,8 @@ export class Resource extends ReadOnlyResource {
     const { body, call } = await this.readBodyOf(begun, 'update', readBody)
     const values = parse(this.entity, this.requireComplete(call, parse), body)
     const claim = this.idempotency.claim(call, id, values)
-    const written = await this.idempotency.exclusively(claim, () => this.writes.update(call, id, values, claim))
+    using _inProgress = this.idempotency.begin(claim)
+    const written = await this.writes.update(call, id, values, claim)
     const [row] = written.rows as [Row]
     return this.respondWritten(200, call, written, this.writes.withOwnCopies(row))
   }
