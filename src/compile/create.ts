@@ -14,8 +14,17 @@ import {
   readableColumn,
   withoutEstimate,
 } from './guard.ts'
-import { claimParams, claimValues, IS_FIRST, underClaim } from './idempotency.ts'
-import { changedProperties, columns, compiledWrite, hasUnique, operandsOf, paramsOf, valuesOfChanged } from './parts.ts'
+import { claimParams, IS_FIRST, underClaim } from './idempotency.ts'
+import {
+  changedProperties,
+  columns,
+  compiledWrite,
+  hasUnique,
+  operandsOf,
+  paramsOf,
+  valuesOfChanged,
+  writeStatement,
+} from './parts.ts'
 import { allFound, assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
 
 /**
@@ -23,10 +32,10 @@ import { allFound, assignments, lookUp, type ReferencedRow, referencedRows } fro
  * none, a unique value is taken, or the Idempotency-Key is known or in use.
  */
 export function compileCreate(entity: Entity, plan: WritePlan): BatchableStatement {
-  const { values, claim, keyId } = plan
+  const { values, claim } = plan
   const guard = checkedGuard(entity, plan.guard, [values])
   const changed = changedProperties(entity, values)
-  const { text, batch } = compiledWrite(`create${claim ? ' claim' : ''}${guardShape(guard)}`, entity, changed, () => {
+  const compiled = compiledWrite(`create${claim ? ' claim' : ''}${guardShape(guard)}`, entity, changed, () => {
     const operands = operandsOf(changed)
     const guarded = guardParts(guard, changed)
     const parts = insertParts(entity, changed, operands, guarded)
@@ -42,8 +51,7 @@ export function compileCreate(entity: Entity, plan: WritePlan): BatchableStateme
     const batch = isChecked ? insertAdmitted(parts, operands, guarded, key) : insertMany(parts, operands, guarded, key)
     return { text, batch }
   })
-  const ofGuard = guardValues(guard, changed)
-  return { text, values: [...valuesOfChanged(changed, values), ...claimValues(claim), ...ofGuard, keyId], batch, claim, keyId }
+  return writeStatement(compiled, valuesOfChanged(changed, values), plan, guardValues(guard, changed))
 }
 
 /** The parts of an insert. `values` reads copied values from a row `b`. `insert` and `returning` take no operands. */

@@ -7,8 +7,8 @@ import { integer, join, type Param, param, replaceParams, type Sql, sql, toState
 import { batchInput, columnOf, commaList, setAuditKey } from './batch.ts'
 import { insertParts, lookUps } from './create.ts'
 import { type GuardParts, guardParts, guardShape, guardValues } from './guard.ts'
-import { claimParams, claimValues, IS_FIRST, underClaim } from './idempotency.ts'
-import { hasUnique, operandsOf, shapeCache, uniqueConditions } from './parts.ts'
+import { claimParams, IS_FIRST, underClaim } from './idempotency.ts'
+import { hasUnique, operandsOf, shapeCache, uniqueConditions, writeStatement } from './parts.ts'
 import { allFound } from './references.ts'
 
 const textOfShape = shapeCache<string>(200)
@@ -43,8 +43,7 @@ export function compileCreateRows(
       : sql`with "Effect" ("C1") as (${effect}) select * from "Effect" order by "C1"`
     return toStatement(write, [...params, ...(claimed ?? []), ...guarded.params, key]).text
   })
-  const allValues = [...values, ...claimValues(claim), ...guardValues(guard, changed), keyId]
-  return { text, values: allValues, batch: null, claim, keyId }
+  return writeStatement({ text, batch: null }, values, { claim, keyId }, guardValues(guard, changed))
 }
 
 /** Properties that clients write, in the order in which `compileCreateRows` takes their values. */

@@ -48,15 +48,11 @@ export function propertiesFingerprint({ properties }: Entity): string {
   return `p${Bun.hash.crc32(properties.map(({ column, kind }) => `${column} ${kind.name}`).join())}`
 }
 
-/** Key and request of a claim; a statement takes their values after those of its operands. */
+/** Key and request of a claim, in the order of their values in `writeStatement`. */
 export type ClaimParams = readonly [key: Param, request: Param]
 
 export function claimParams(): ClaimParams {
   return [param(null), param(null)]
-}
-
-export function claimValues(claim: IdempotencyClaim | null): string[] {
-  return claim ? [claim.key, claim.request] : []
 }
 
 /** Looks up a key: `t` if it was used for the same request, else `f`, and the stored answer as JSON; no row if it is unknown. */

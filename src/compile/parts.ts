@@ -1,5 +1,5 @@
 // Parts that statements share: columns, conditions, orders, operands, unique values, and a cache of their texts.
-import type { Batch } from '../model/batch.ts'
+import type { Batch, BatchableStatement, WritePlan } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import { LruCache } from '../model/lruCache.ts'
@@ -80,6 +80,17 @@ export function compiledWrite(verb: string, { table }: Entity, changed: readonly
   let shape = `${verb} ${table}`
   for (const { column } of changed) shape += ` ${column}`
   return compiledShape(shape, () => (hasUnique(changed) ? { ...make(), batch: null } : make()))
+}
+
+/** Returns a write with its values: `own`, then those of its claim and of its guard, then the id of the API key. */
+export function writeStatement(
+  { text, batch }: Compiled,
+  own: readonly (string | null)[],
+  { claim, keyId }: Pick<WritePlan, 'claim' | 'keyId'>,
+  ofGuard: readonly string[],
+): BatchableStatement {
+  const ofClaim = claim === null ? [] : [claim.key, claim.request]
+  return { text, values: [...own, ...ofClaim, ...ofGuard, keyId], batch, claim, keyId }
 }
 
 /** Properties that are set, in the entity's order, so that the same properties always compile to the same statement. */

@@ -5,8 +5,8 @@ import type { Entity } from '../model/entity.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import { commaList, setAuditKey } from './batch.ts'
 import { type GuardParts, guardParts, guardShape, guardValues, reachConditions, storedValue } from './guard.ts'
-import { claimParams, claimValues, IS_FIRST, underClaim } from './idempotency.ts'
-import { columns, shapeCache } from './parts.ts'
+import { claimParams, IS_FIRST, underClaim } from './idempotency.ts'
+import { columns, shapeCache, writeStatement } from './parts.ts'
 import { hasVersion } from './update.ts'
 
 const compiledShape = shapeCache<string>(200)
@@ -17,11 +17,8 @@ const compiledShape = shapeCache<string>(200)
  * references, and looks with a newer snapshot than its own: a new reference needs a lock on the row, and may have been
  * committed since. `referring` must be the same for all rows of an entity, because the cache does not distinguish it.
  */
-export function compileRemove(
-  entity: Entity,
-  { id, versions, claim, keyId, guard }: WritePlan,
-  referring: readonly ReferringColumn[],
-): BatchableStatement {
+export function compileRemove(entity: Entity, plan: WritePlan, referring: readonly ReferringColumn[]): BatchableStatement {
+  const { id, versions, claim, guard } = plan
   const shape = `${entity.table}${versions === null ? '' : ' if'}${claim ? ' claim' : ''}${guardShape(guard)}`
   const text = compiledShape(shape, () => {
     const idParam = param(null)
@@ -35,8 +32,8 @@ export function compileRemove(
     const write = underClaim(entity, claimed, removeOne(removal, sql`${setAuditKey(key)} and ${IS_FIRST}`), 'nothing')
     return toStatement(write, [...before, ...claimed, ...guarded.params, key]).text
   })
-  const values = [...(versions === null ? [] : [versions]), id, ...claimValues(claim), ...guardValues(guard, null), keyId]
-  return { text, values, batch: null, claim, keyId }
+  const own = versions === null ? [id] : [versions, id]
+  return writeStatement({ text, batch: null }, own, plan, guardValues(guard, null))
 }
 
 interface Removal {

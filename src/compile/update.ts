@@ -20,8 +20,17 @@ import {
   storedValue,
   withoutEstimate,
 } from './guard.ts'
-import { claimParams, claimValues, IS_FIRST, underClaim } from './idempotency.ts'
-import { changedProperties, columns, compiledWrite, operandsOf, paramsOf, uniqueConditions, valuesOfChanged } from './parts.ts'
+import { claimParams, IS_FIRST, underClaim } from './idempotency.ts'
+import {
+  changedProperties,
+  columns,
+  compiledWrite,
+  operandsOf,
+  paramsOf,
+  uniqueConditions,
+  valuesOfChanged,
+  writeStatement,
+} from './parts.ts'
 import { assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
 
 /** Maximum copies that an update may change within the deadline of a statement. */
@@ -38,7 +47,7 @@ export function compileUpdate(
   plan: WritePlan,
   copying: readonly ReferringColumn[] | null = null,
 ): BatchableStatement {
-  const { id, values, versions, claim, keyId } = plan
+  const { id, values, versions, claim } = plan
   const guard = checkedGuard(entity, plan.guard, [values])
   const changed = changedProperties(entity, values)
   const bounded = copying !== null && copying.length > 0
@@ -70,21 +79,10 @@ export function compileUpdate(
     const { text } = toStatement(updateOne(parts, key), [...paramsOf(operands), ...guarded.params, key])
     return { text, batch: updateMany(parts, key) }
   })
-  return {
-    text: compiled.text,
-    values: [
-      ...valuesOfChanged(changed, values),
-      ...(versions === null ? [] : [versions]),
-      id,
-      ...claimValues(claim),
-      ...guardValues(guard, changed),
-      keyId,
-    ],
-    // A rename is never batched: it may reach rows that other runs return, and it is not known in advance how many.
-    batch: copying === null ? compiled.batch : null,
-    claim,
-    keyId,
-  }
+  const own = [...valuesOfChanged(changed, values), ...(versions === null ? [] : [versions]), id]
+  // A rename is never batched: it may reach rows that other runs return, and it is not known in advance how many.
+  const batch = copying === null ? compiled.batch : null
+  return writeStatement({ text: compiled.text, batch }, own, plan, guardValues(guard, changed))
 }
 
 interface UpdateParts {
