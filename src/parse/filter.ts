@@ -14,8 +14,8 @@ import { findMember, listed } from './names.ts'
 import { suggestProperty } from './nearestProperty.ts'
 import { hintForOperator, hintForValue } from './otherApiFilters.ts'
 import { hintForParameter } from './otherApiHints.ts'
+import type { Parameter } from './parameters.ts'
 import { chainsOf, faultOfPath, findRelated, meantPath } from './paths.ts'
-import type { Parameter } from './queryString.ts'
 
 /** Maximum filters of a list; more would make one request as costly as hundreds. */
 export const FILTERS_MAX = 32

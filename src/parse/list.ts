@@ -18,11 +18,11 @@ import {
   keepForLinks,
   LIST_PAGES,
   parseFields,
+  parseQueryString,
   readCommonParameter,
   rejectUnusedParameters,
 } from './parameters.ts'
 import { faultOfPath, findRelated, isPath, meantPath } from './paths.ts'
-import { parseQueryString } from './queryString.ts'
 import { directionHint, readDirected } from './sortHints.ts'
 
 interface Parameters extends CommonParameters {

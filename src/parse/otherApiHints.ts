@@ -4,7 +4,7 @@ import { AGGREGATES } from '../model/names.ts'
 import { findMember, plain, sortDefinitions } from './names.ts'
 import { searchedProperty } from './nearestProperty.ts'
 import { hintForExpression, hintForFilter, operandText } from './otherApiFilters.ts'
-import type { Parameter } from './queryString.ts'
+import type { Parameter } from './parameters.ts'
 import { readDirected } from './sortHints.ts'
 
 /** Makes a hint. `inner`: the part of the parameter's name in brackets, or after a dot. */

@@ -26,12 +26,13 @@ import {
   csvFormOf,
   isCommon,
   keepForLinks,
+  type Parameter,
+  parseQueryString,
   readCommonParameter,
   rejectUnusedParameters,
   SUMMARY_PAGES,
 } from './parameters.ts'
 import { faultOfPath, findRelated, meantPath, referenceOfCopy } from './paths.ts'
-import { type Parameter, parseQueryString } from './queryString.ts'
 import { directionHint, readDirected } from './sortHints.ts'
 
 export const KEYS_MAX = 3

@@ -10,8 +10,7 @@ import type { Filter } from '../model/query.ts'
 import { type View, viewOf, wholeView } from '../model/view.ts'
 import { addFilter, parseFilter } from '../parse/filter.ts'
 import { findMember, listed } from '../parse/names.ts'
-import { parseFields } from '../parse/parameters.ts'
-import { parseQueryString } from '../parse/queryString.ts'
+import { parseFields, parseQueryString } from '../parse/parameters.ts'
 import { printRight } from './print.ts'
 
 /** A text that is no right of these entities. The message says why, and what to write. */

@@ -16,7 +16,7 @@ import { viewOf, wholeView } from '../../src/model/view.ts'
 import { parseNewRow, parsePartial, wholeBody } from '../../src/parse/assignments.ts'
 import type { JsonObject } from '../../src/parse/body.ts'
 import { addFilter, parseFilter } from '../../src/parse/filter.ts'
-import { parseQueryString } from '../../src/parse/queryString.ts'
+import { parseQueryString } from '../../src/parse/parameters.ts'
 import { useDatabase } from '../support/database.ts'
 import { entities } from '../support/entities.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { ApiError } from '../../src/errors.ts'
-import { parseQueryString } from '../../src/parse/queryString.ts'
+import { parseQueryString } from '../../src/parse/parameters.ts'
 
 const pairs = (query: string) => parseQueryString(query).map(({ name, value }) => [name, value])
 const decode = (text: string) => decodeURIComponent(text.replaceAll('+', ' '))
