@@ -2,6 +2,7 @@
 import type { ButtonHTMLAttributes, ComponentChildren, InputHTMLAttributes } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Problem, ROOT } from './api.ts'
+import { chooseZone, ownZone, zoneStore } from './readerZone.ts'
 
 /** A button that does not submit a form, unless its `type` says so. */
 export function Button({ label, ...rest }: ButtonHTMLAttributes<HTMLButtonElement> & { readonly label: ComponentChildren }) {
@@ -19,7 +20,6 @@ export const Scrim = ({ close }: { close(): void }) => (
 
 /** A list that opens below its button. Only one is open at a time; Escape closes it, and so does a click elsewhere. */
 export function Menu({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
-  const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLDetailsElement }) => {
   const frame = useRef<HTMLDetailsElement>(null)
   const close = () => {
     if (frame.current) frame.current.open = false
@@ -31,6 +31,7 @@ export function Menu({ label, children }: { readonly label: string; readonly chi
     addEventListener('pointerdown', onPress)
     return () => removeEventListener('pointerdown', onPress)
   }, [])
+  const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLDetailsElement }) => {
     const { key, currentTarget } = event
     if (key !== 'Escape' || !currentTarget.open) return
     event.stopPropagation()
@@ -40,8 +41,8 @@ export function Menu({ label, children }: { readonly label: string; readonly chi
   return (
     <details class="anchor" name="menu" ref={frame} onKeyDown={onKeyDown}>
       <summary class="button">{label}</summary>
-      <ul class="popover">{children}</ul>
       <Scrim close={close} />
+      <ul class="popover">{children}</ul>
     </details>
   )
 }
@@ -72,6 +73,20 @@ export function Select({ label, value, options, take, ...rest }: SelectProps) {
         </option>
       ))}
     </select>
+  )
+}
+
+/** Chooses the zone of date-times, where the computer has another one than UTC. */
+export function ZoneChoice() {
+  if (/^(Etc\/)?(UTC|GMT)$/.test(ownZone)) return <span>Times are in UTC</span>
+  const zones = [
+    { name: 'UTC', words: 'UTC' },
+    { name: ownZone, words: `my time zone (${ownZone.replaceAll('_', ' ')})` },
+  ]
+  return (
+    <label for="zone">
+      Times in <Select id="zone" label="Times in" value={zoneStore.value} options={zones} take={chooseZone} />
+    </label>
   )
 }
 
@@ -110,21 +125,6 @@ async function copyText(text: string): Promise<void> {
   field.remove()
 }
 
-/** Shows the API's words for an error. If these say when to retry, it counts down, and then retries. */
-export function Trouble({ problem, retry }: { readonly problem: Problem; retry(): void }) {
-  const { message, status, code, retryAfter } = problem
-  const [seconds, setSeconds] = useState(retryAfter ?? 0)
-  useEffect(() => {
-    if (retryAfter === null) return
-    if (seconds <= 0) return retry()
-    const timer = setTimeout(() => setSeconds(seconds - 1), 1_000)
-    return () => clearTimeout(timer)
-  }, [seconds])
-  return (
-    <p class="trouble">
-      <span role="alert">{message}</span>
-      {retryAfter !== null && (
-        <span>
 interface EmptyProps {
   /** Heading of a page that has no other. */
   readonly title?: string
@@ -143,11 +143,26 @@ export function Empty({ title, words, children }: EmptyProps) {
   )
 }
 
+/** Shows the API's words for an error. If these say when to retry, it counts down, and then retries. */
+export function Trouble({ problem, retry }: { readonly problem: Problem; retry(): void }) {
+  const { message, status, code, retryAfter } = problem
+  const [seconds, setSeconds] = useState(retryAfter ?? 0)
+  useEffect(() => {
+    if (retryAfter === null) return
+    if (seconds <= 0) return retry()
+    const timer = setTimeout(() => setSeconds(seconds - 1), 1_000)
+    return () => clearTimeout(timer)
+  }, [seconds])
+  return (
+    <p class="trouble">
+      <span role="alert">{message}</span>
+      {retryAfter !== null && (
+        <span>
           Asking again in {Math.max(1, seconds)} s <Button label="Ask now" onClick={retry} />
         </span>
       )}
+      {retryAfter === null && status >= 500 && <Button label="Try again" onClick={retry} />}
       {code !== '' && <a href={`${ROOT}errors/${code}`}>What {code} means</a>}
     </p>
   )
 }
-      {retryAfter === null && status >= 500 && <Button label="Try again" onClick={retry} />}

@@ -23,7 +23,7 @@ export function RowPanel({ resource, id, close }: Props) {
     <aside aria-label="Row">
       <div class="bar">
         <h2 tabIndex={-1} ref={heading}>
-        <Button class="button narrow" label="‹ Back" onClick={close} />
+          <Button class="button narrow" label="‹ Back" onClick={close} />
           {wordsOf(resource.entity)} {id}
         </h2>
         <span class="grow" />
