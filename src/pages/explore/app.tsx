@@ -2,7 +2,7 @@
 import { render } from 'preact'
 import { useEffect, useReducer } from 'preact/hooks'
 import { ROOT, useAnswer } from './api.ts'
-import { Button, Empty, Trouble } from './controls.tsx'
+import { Button, Empty, Trouble, ZoneChoice } from './controls.tsx'
 import { Notices } from './notices.tsx'
 import { knownStore, NOTHING, type Resource, type Right, resourcesOf } from './resources.ts'
 import { ResourceView } from './resourceView.tsx'
@@ -62,6 +62,11 @@ function App() {
         )}
         {isLoaded && resources.length === 0 && <Unreadable session={used} rights={rights} />}
       </main>
+      {isLoaded && (
+        <footer class="foot">
+          <ZoneChoice />
+        </footer>
+      )}
       <Notices />
     </>
   )

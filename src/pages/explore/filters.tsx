@@ -2,6 +2,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Problem, readJson, useAnswer } from './api.ts'
 import { Button, Field, Hint, Scrim, Select } from './controls.tsx'
+import { formatOperand, fromZone, toZone } from './format.ts'
+import { zoneLabel } from './readerZone.ts'
 import { allProperties, findProperty, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { change, type Filter, printPath, type Shown } from './view.ts'
 import { type Choice, choiceOf, choicesOf, inWords } from './words.ts'
@@ -132,7 +134,8 @@ function FilterForm({ resource, filter, apply, close }: FormProps) {
       />
       {picked.map((value) => {
         const remove = () => pick(picked.filter((one) => one !== value))
-        return <Button key={value} class="" label={`${value} ×`} aria-label={`Remove ${value}`} onClick={remove} />
+        const words = formatOperand(property, value)
+        return <Button key={value} class="" label={`${words} ×`} aria-label={`Remove ${words}`} onClick={remove} />
       })}
       {operator.operand && <ValueField resource={resource} property={property} value={text} take={setText} />}
       {isAny && <Button type="submit" class="adds" label="Add" />}
@@ -154,27 +157,31 @@ const YES_OR_NO = [
   { name: 'false', words: 'no' },
 ]
 
-/** A field for a value, by its kind: yes or no, a date and time in UTC, or a text with frequent values. */
+/** A field for a value, by its kind: yes or no, a date, a date-time, or a text with frequent values. */
 function ValueField({ resource, property, value, take }: FieldProps) {
   const { kind } = property
   const inputMode = kind === 'text' || kind === 'oneOf' ? 'text' : 'decimal'
   const shared = { class: 'value', label: 'Value', value, take }
   if (kind === 'boolean') return <Select {...shared} options={YES_OR_NO} />
   if (kind === 'date') return <Field {...shared} type="date" />
-  if (kind === 'instant') {
-    const [day = '', time = ''] = value.replace('Z', '').split('T')
-    const join = (newDay: string, newTime: string) => take(newDay && `${newDay}T${(newTime || '00:00:00').padEnd(8, ':00')}Z`)
-    return (
-      <>
-        <Field type="date" class="value" label="Day" value={day} take={(newDay) => join(newDay, time)} />
-        <Field type="time" label="Time, UTC" value={time.slice(0, 5)} take={(newTime) => join(day, newTime)} />
-      </>
-    )
-  }
+  if (kind === 'instant') return <InstantField value={value} take={take} />
   return (
     <>
       <Field {...shared} list="frequent" autocomplete="off" inputMode={inputMode} />
       <Frequent resource={resource} property={property} />
+    </>
+  )
+}
+
+/** A day and a time in the chosen zone; a day alone begins at midnight there. */
+function InstantField({ value, take }: Pick<FieldProps, 'value' | 'take'>) {
+  const [day = '', time = ''] = toZone(value)?.split('T') ?? []
+  const join = (newDay: string, newTime: string) => take((newDay && fromZone(`${newDay}T${newTime || '00:00'}`, value)) || '')
+  return (
+    <>
+      <Field type="date" class="value" label="Day" value={day} take={(newDay) => join(newDay, time)} />
+      <Field type="time" label={`Time, ${zoneLabel()}`} value={time.slice(0, 5)} take={(newTime) => join(day, newTime)} />
+      <small>{zoneLabel()}</small>
     </>
   )
 }

@@ -1,10 +1,12 @@
-// Values as text for people: numbers in the format of the reader's language, dates in UTC.
+// Values as text for people: numbers in the format of the reader's language, date-times in the chosen time zone.
+import { zoneStore } from './readerZone.ts'
 import { isQuantity, type Kind, type Property } from './resources.ts'
+import { instantOf, localOf } from './zone.ts'
 
 const UTC = { timeZone: 'UTC' } as const
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', ...UTC })
-const instants = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short', ...UTC })
-const seconds = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium', ...UTC })
+/** Formatters of date-times by zone; making one takes longer than a table of them. */
+const instantsByZone = new Map<string, Record<'short' | 'medium', Intl.DateTimeFormat>>()
 const months = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', ...UTC })
 const decimals = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 8 })
 const exact = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 20 })
@@ -22,27 +24,45 @@ export function formatShort(number: number): string {
 /** Formats a decimal with all its digits, also of a text with more digits than a double holds. */
 export const formatDecimal = (value: string | number) => (typeof value === 'string' ? exact : decimals).format(value as number)
 
-/** Formats a value for people, by the kind of its property; dates in UTC. */
-export function formatValue(property: Property, value: string | number | boolean): string {
+/** Returns the wall-clock time of an instant in the chosen zone, for fields: `2026-01-31T10:00:00`. Null: no field can have it. */
+export const toZone = (instant: string) => localOf(instant, zoneStore.value)
+/**
+ * Returns the instant of a wall-clock time in the chosen zone: `2026-01-31T09:00:00Z`. `before`: the instant that the field had,
+ * which decides in the hour that clocks repeat. Null for what is no time.
+ */
+export const fromZone = (local: string, before = '') => instantOf(local, zoneStore.value, before)
+
+/** Formats a value for people, by the kind of its property; date-times in the chosen zone, or in `zone`. */
+export function formatValue(property: Property, value: string | number | boolean, zone = zoneStore.value): string {
   const { kind } = property
   if (kind === 'decimal') return formatDecimal(value as number)
   if (kind === 'integer' && isQuantity(property)) return plain.format(value as number)
   if (kind === 'boolean') return value ? 'yes' : 'no'
-  return kind === 'date' || kind === 'instant' ? formatDate(kind, String(value)) : String(value)
+  return kind === 'date' || kind === 'instant' ? formatDate(kind, String(value), zone) : String(value)
 }
 
 /** Formats a date, or a date-time without trailing zeros; returns any other text as it is. */
-export function formatDate(kind: Kind, text: string): string {
+export function formatDate(kind: Kind, text: string, zone = zoneStore.value): string {
   const date = new Date(text)
   if (Number.isNaN(date.getTime()) || !/^\d{4}-/.test(text)) return text
   if (kind === 'date') return dates.format(date)
-  return (date.getUTCSeconds() === 0 ? instants : seconds).format(date)
+  return instantsOf(zone)[date.getUTCSeconds() === 0 ? 'short' : 'medium'].format(date)
 }
 
-/** Formats the value of a filter; midnight is shown as a day: `1 Jan 2026`. */
+function instantsOf(timeZone: string) {
+  const formatterOf = (timeStyle: 'short' | 'medium') =>
+    new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle, timeZone })
+  const found = instantsByZone.get(timeZone) ?? { short: formatterOf('short'), medium: formatterOf('medium') }
+  instantsByZone.set(timeZone, found)
+  return found
+}
+
+/** Formats the value of a filter; midnight in the chosen zone is shown as a day: `1 Jan 2026`. */
 export function formatOperand(property: Property | undefined, text: string): string {
   if (property?.kind === 'boolean') return text === 'true' ? 'yes' : text === 'false' ? 'no' : text
-  if (property?.kind === 'date' || /T00:00:00Z$/.test(text)) return formatDate('date', text)
+  if (property?.kind === 'date') return formatDate('date', text)
+  const [day = '', time] = toZone(text)?.split('T') ?? []
+  if (time === '00:00:00') return formatDate('date', day)
   return property?.kind === 'instant' ? formatDate('instant', text) : text
 }
 

@@ -132,7 +132,8 @@ export function placeOf(group: Row, { property, unit }: Dimension): string {
   const value = valueIn(group, property)
   if (value === null) return NO_VALUE
   if (value === '') return 'empty text'
-  return unit ? formatUnit(unit, String(value)) : formatValue(property, value)
+  // As periods are, so that a chart has one time.
+  return unit ? formatUnit(unit, String(value)) : formatValue(property, value, 'UTC')
 }
 
 /** Returns the reference of a group whose dimension is a copied name: rows of one name are not one group. Null: there is none. */

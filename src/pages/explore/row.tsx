@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { readJson, readTotal, send, useAnswer } from './api.ts'
 import { Button, CopyButton, Hint } from './controls.tsx'
 import { formatCount, formatDate } from './format.ts'
+import { zoneLabel } from './readerZone.ts'
 import { findNamed, knownStore, type Property, type Resource, type Row, roleOf, valueIn, wordsOf } from './resources.ts'
 import { Cell, referredBy } from './table.tsx'
 import { emptyView, printPath, printView, type Shown } from './view.ts'
@@ -22,8 +23,8 @@ export function RowPanel({ resource, id, close }: Props) {
   return (
     <aside aria-label="Row">
       <div class="bar">
+        <Button class="button narrow" label="‹ Back" onClick={close} />
         <h2 tabIndex={-1} ref={heading}>
-          <Button class="button narrow" label="‹ Back" onClick={close} />
           {wordsOf(resource.entity)} {id}
         </h2>
         <span class="grow" />
@@ -36,7 +37,10 @@ export function RowPanel({ resource, id, close }: Props) {
           <dl>
             {withoutNamedIds(resource.properties).map((property) => (
               <div key={property.name}>
-                <dt title={titleOf(property, resource, row)}>{property.label}</dt>
+                <dt title={titleOf(property, resource, row)}>
+                  {property.label}
+                  {property.kind === 'instant' && <small> {zoneLabel()}</small>}
+                </dt>
                 <dd>
                   <Cell resource={resource} property={property} row={row} view={null} />
                 </dd>
@@ -137,7 +141,9 @@ function Changes({ path, resource: { properties } }: Pick<Shown, 'resource'> & {
   const labelOf = (name: string) => findNamed(properties, name)?.label ?? name
   return (
     <>
-      <h3>Changes</h3>
+      <h3>
+        Changes <small>{zoneLabel()}</small>
+      </h3>
       <ol>
         {answer.map(({ token, action, at, key, changed }) => (
           <li key={token}>

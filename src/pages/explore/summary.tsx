@@ -134,7 +134,11 @@ function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage
   const setSort = (next: string[]) => change(view, { groupSort: next.join(',') })
   const { name, words, property } = measure
   const columns = [
-    ...dimensions.map((one) => ({ name: one.name, label: upperFirst(one.words) })),
+    ...dimensions.map(({ name, words, property }) => ({
+      name,
+      label: upperFirst(words),
+      note: property.kind === 'instant' ? 'UTC' : '',
+    })),
     { name: 'count', label: 'Count', isNumber: true },
     ...(property
       ? [{ name, label: upperFirst(words), isNumber: true, unsortable: isAdditive(measure) ? '' : NOT_ADDITIVE }]

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import { formatValue } from './format.ts'
 import { hasPills, Pill } from './pills.tsx'
+import { zoneLabel } from './readerZone.ts'
 import { isQuantity, knownStore, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { change, changed, emptyView, go, printView, type Shown, type View } from './view.ts'
 
@@ -11,7 +12,7 @@ interface HeaderProps {
   readonly isNumber?: boolean
   /** Why the API cannot sort by this column; empty if it can. */
   readonly unsortable?: string
-  /** A sentence about the values, for the title. */
+  /** What the values are in, such as a time zone. */
   readonly note?: string
   readonly sort: readonly string[]
   setSort(sort: string[]): void
@@ -26,6 +27,7 @@ export function Header({ name, label, isNumber = false, unsortable = '', note = 
     return (
       <th class={look} title={unsortable}>
         {label}
+        {note && <small> {note}</small>}
       </th>
     )
   /** Cycles through ascending, descending, and not sorted; with Shift the other columns stay sorted. */
@@ -35,8 +37,9 @@ export function Header({ name, label, isNumber = false, unsortable = '', note = 
   }
   return (
     <th class={look} aria-sort={place < 0 ? 'none' : isDescending ? 'descending' : 'ascending'}>
-      <button type="button" title={`Sort; with Shift, also by other columns.${note}`} onClick={sortNext}>
+      <button type="button" title="Sort; with Shift, also by other columns." onClick={sortNext}>
         {label}
+        {note && <small> {note}</small>}
         {place >= 0 && (isDescending ? ' ↓' : ' ↑')}
         {sort.length > 1 && place >= 0 && <small> {place + 1}</small>}
       </button>
@@ -69,7 +72,7 @@ export function Table({ resource, columns, rows, view }: TableProps) {
             <Header
               key={property.name}
               {...property}
-              note={property.kind === 'instant' ? ' Times are in UTC.' : ''}
+              note={property.kind === 'instant' ? zoneLabel() : ''}
               isNumber={isQuantity(property)}
               unsortable={property.through === null ? '' : OF_ANOTHER_ROW}
               sort={view.sort}

@@ -1,0 +1,21 @@
+// The time zone in which the reader sees date-times: UTC, or that of the computer.
+import { keepText, readText } from './storage.ts'
+import { Store } from './store.ts'
+
+const NAME = 'roster.zone'
+/** What the browser keeps for the computer's zone, so that it goes along with a reader who travels. */
+const OWN = 'own'
+
+/** Time zone of the computer, such as `Europe/Amsterdam`. */
+export const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone
+
+/** Name of the chosen zone. */
+export const zoneStore = new Store(readText('localStorage', NAME) === OWN ? ownZone : 'UTC')
+
+export function chooseZone(zone: string): void {
+  keepText('localStorage', NAME, zone === ownZone ? OWN : 'UTC')
+  zoneStore.set(zone)
+}
+
+/** Returns the short name of the chosen zone, for titles of columns: `UTC`, `Amsterdam`. */
+export const zoneLabel = () => zoneStore.value.replace(/^.*\//, '').replaceAll('_', ' ')
