@@ -33,8 +33,8 @@ const lines = (...rights: string[]) =>
   ['me Employees?WorkEmail={email}', 'role a', ...rights.map((right) => `  ${right}`)].join('\n')
 
 /** A part in the form of the address of its list. */
-function addressOf({ words, resource: { plural }, filters, may, id }: Part): string {
-  const query = [...(may === '' ? [] : [`may=${may}`]), ...filters.map(({ name, sign, values }) => `${name} ${sign} ${values}`)]
+function addressOf({ words, resource: { plural }, filters, id }: Part): string {
+  const query = filters.map(({ name, sign, values }) => `${name} ${sign} ${values}`)
   return `${words}: ${plural}${query.length > 0 ? `?${query.join('&')}` : ''}${id === null ? '' : ` (${id})`}`
 }
 
@@ -63,7 +63,7 @@ describe('docs/roles.txt means on the start page', () => {
 
   test('for a manager: requests of others first, and the absences that are not hers as those of her team', async () =>
     expect(await meaningFor('max', ROLES_FILE.replace('when Employees?ManagerId={me.Id}', ''))).toEqual({
-      toDecide: ['Absences: Absences?may=update(Status)&Status = Requested&EmployeeId != 9'],
+      toDecide: ['Absences: Absences?may = update(Status)&Status = Requested&EmployeeId != 9'],
       mine: ['My record: Employees?Id = 9 (9)', 'My absences: Absences?EmployeeId = 9'],
       team: ['Absences of my team: Absences?EmployeeId != 9'],
       others: ['Directory'],
@@ -72,7 +72,7 @@ describe('docs/roles.txt means on the start page', () => {
 
   test('for HR: each collection that she reads whole, beside her own rows', async () =>
     expect(await meaningFor('ann', ROLES_FILE.replace('Employees?ManagerId={me.Id}', 'Employees?Id=0'), ['hr'])).toEqual({
-      toDecide: ['Absences: Absences?may=update(Status)&Status = Requested&EmployeeId != 7'],
+      toDecide: ['Absences: Absences?may = update(Status)&Status = Requested&EmployeeId != 7'],
       mine: ['My record: Employees?Id = 7 (7)', 'My absences: Absences?EmployeeId = 7'],
       team: [],
       others: ['Absences', 'Companies', 'Employees', 'Directory'],
@@ -81,7 +81,7 @@ describe('docs/roles.txt means on the start page', () => {
 
   test('for a manager in HR: nothing twice, and her team by the path that she may follow', async () =>
     expect(await meaningFor('max', ROLES_FILE.replace('when Employees?ManagerId={me.Id}', ''), ['hr'])).toEqual({
-      toDecide: ['Absences: Absences?may=update(Status)&Status = Requested&EmployeeId != 9'],
+      toDecide: ['Absences: Absences?may = update(Status)&Status = Requested&EmployeeId != 9'],
       mine: ['My record: Employees?Id = 9 (9)', 'My absences: Absences?EmployeeId = 9'],
       team: ['Absences of my team: Absences?EmployeeId.ManagerId = 9'],
       others: ['Absences', 'Companies', 'Employees', 'Directory'],
@@ -159,12 +159,12 @@ describe('a right means on the start page', () => {
         'update Absences?Status=Requested&fields=Status becomes Status=Checked',
         'update Absences?Status=Checked&fields=Status becomes Status=Approved',
       ],
-      { toDecide: ['Absences: Absences?may=update(Status)&Status [] Requested,Checked'], others: ['Absences'] },
+      { toDecide: ['Absences: Absences?may = update(Status)&Status [] Requested,Checked'], others: ['Absences'] },
     ],
     [
       'a decision about rows of any state, her own among them',
       ['read Absences', 'update Absences?Type=Sickness&fields=Status becomes Status=Approved'],
-      { toDecide: ['Absences: Absences?may=update(Status)'], others: ['Absences'] },
+      { toDecide: ['Absences: Absences?may = update(Status)'], others: ['Absences'] },
     ],
     ['a decision about rows that she does not read', ['update Absences?fields=Status becomes Status=Approved'], {}],
   ])('%s', async (_, rights, meaning) => expect(await meaningFor('ann', lines(...rights))).toEqual({ ...NOTHING, ...meaning }))

@@ -6,7 +6,7 @@ import { formatOperand, fromZone, toZone } from './format.ts'
 import { zoneLabel } from './readerZone.ts'
 import { allProperties, findProperty, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { change, type Filter, printPath, type Shown } from './view.ts'
-import { type Choice, choiceOf, choicesOf, inWords } from './words.ts'
+import { type Choice, choiceOf, choicesOf, inWords, isMay } from './words.ts'
 
 /** Returns whether the error of a request is about this filter. */
 export const isRefused = ({ name, sign }: Filter, problem: Problem | null) =>
@@ -39,13 +39,18 @@ export function Filters({ resource, view, problem }: Shown & { readonly problem:
     <>
       {filters.map((filter, place) => {
         const [name, operator, value] = inWords(resource, filter)
+        const words = [name, operator, value].filter(Boolean).join(' ')
         return (
           <span key={place} class="field">
             <span class={`chip${isRefused(filter, problem) ? ' bad' : ''}`}>
-              <button type="button" onClick={() => edit(place)}>
-                {name} <i>{operator}</i> <bdi title={value}>{value}</bdi>
-              </button>
-              <Button class="" label="×" aria-label={`Remove ${name} ${operator} ${value}`} onClick={() => replace(place)} />
+              {isMay(filter) ? (
+                <span>{words}</span>
+              ) : (
+                <button type="button" onClick={() => edit(place)}>
+                  {name} <i>{operator}</i> <bdi title={value}>{value}</bdi>
+                </button>
+              )}
+              <Button class="" label="×" aria-label={`Remove ${words}`} onClick={() => replace(place)} />
             </span>
             {place === lastRefused && <Hint text={problem?.message} />}
           </span>

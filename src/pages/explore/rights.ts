@@ -7,10 +7,8 @@ export interface Part {
   readonly resource: Resource
   /** Words for the heading and for links: `My absences`. */
   readonly words: string
-  /** Filters of the list that has these rows and no others. */
+  /** Filters of the list that has these rows and no others; `may` is one of those to decide. */
   readonly filters: readonly Condition[]
-  /** Value of the parameter `may`, as `update(Status)`; empty: none. */
-  readonly may: string
   /** Id of the only row; null: there may be several. */
   readonly id: string | null
 }
@@ -129,7 +127,7 @@ function mineOf(resource: Resource, scoped: readonly Scoped[]): Part[] {
     // Without a filter that is hidden from her, the list has these rows alone only if she reads no others.
     if (filters.length < conditions.length && own.length < scoped.length) return []
     const id = own[0]?.scope === 'record' ? (filters.find(({ name }) => isId(name))?.values[0] ?? null) : null
-    return { resource, words, filters, may: '', id }
+    return { resource, words, filters, id }
   })
 }
 
@@ -141,7 +139,7 @@ function teamOf(resource: Resource, scoped: readonly Scoped[], resources: readon
     const conditions = commonConditions(scoped.filter((one) => one.words === words))
     const isAsked = conditions.every(({ name }) => isVisible(resource, name) || isReadPath(resource, name, resources))
     const filters = isAsked ? conditions : labels.length === 1 ? withoutMine(resource, others) : null
-    return filters === null ? [] : { resource, words, filters, may: '', id: null }
+    return filters === null ? [] : { resource, words, filters, id: null }
   })
 }
 
@@ -152,8 +150,9 @@ function toDecideOf(resource: Resource, updates: readonly Scoped[]): Part[] {
   if (name === undefined) return []
   const deciding = ofOthers.filter(({ right }) => right.becomes?.some(({ property }) => property === name))
   const own = updates.filter((one) => !ofOthers.includes(one) && maySet(one.right, name))
-  const filters = [...openValues(deciding, name), ...(withoutMine(resource, own) ?? [])]
-  return [{ resource, words: wordsOf(resource.plural), filters, may: `update(${name})`, id: null }]
+  const may = { name: 'may', sign: '=', values: [`update(${name})`] }
+  const filters = [may, ...openValues(deciding, name), ...(withoutMine(resource, own) ?? [])]
+  return [{ resource, words: wordsOf(resource.plural), filters, id: null }]
 }
 
 /** Returns the filter for values that all deciding rights name as those before a decision, such as `Status=Requested`. */

@@ -1,6 +1,6 @@
 // Operators of filters in words, by the kind of the property.
 import { formatOperand } from './format.ts'
-import { findProperty, type Kind, type Property, type Resource } from './resources.ts'
+import { findProperty, type Kind, knownStore, type Property, type Resource } from './resources.ts'
 import type { Filter } from './view.ts'
 
 /** An operator in words. `operand`: false if the words are the whole condition, such as "has no value". */
@@ -50,10 +50,24 @@ export function choiceOf(property: Property | undefined, { sign, values }: Filte
   return choices.find((one) => one.sign === sign && one.operand === operand) ?? choice(sign, sign, operand)
 }
 
+/** True for the parameter that asks for rows which the reader may write; it stands among the filters of a view. */
+export const isMay = ({ name }: Filter) => name.toLowerCase() === 'may'
+
 /** Returns a filter in words: `Status`, `is`, `Approved`. */
 export function inWords(resource: Resource, filter: Filter): readonly [name: string, operator: string, value: string] {
+  if (isMay(filter)) return [mayInWords(resource, filter), '', '']
   const property = findProperty(resource, filter.name)
   const { words, operand } = choiceOf(property, filter)
   const values = filter.values.map((value) => (value === '' ? 'no value' : formatOperand(property, value)))
   return [property?.label ?? filter.name, words, operand ? values.join(', ') : '']
+}
+
+/** Returns `may=update(Status)` in words. To decide is to set what a right names the values for. */
+function mayInWords({ plural }: Resource, { values: [value = ''] }: Filter): string {
+  const [, verb, list] = /^(\w+)(?:\((.*)\))?$/.exec(value) ?? []
+  if (verb === 'delete') return 'that I may delete'
+  if (verb !== 'update') return `may ${value}`
+  const decided = knownStore.value.rights.flatMap(({ collection, becomes }) => (collection === plural ? (becomes ?? []) : []))
+  const isDecided = list?.split(',').every((name) => decided.some(({ property }) => property === name.trim()))
+  return isDecided ? 'that I may decide' : 'that I may change'
 }
