@@ -85,7 +85,7 @@ describe('the runner', () => {
     program.kill('SIGINT')
     expect(await program.ended).toBe(130)
     expect(isAlive(postmaster)).toBe(false)
-  }, 180_000)
+  })
 
   test.each([
     [['--only', 'one-by-di'], 'Did you mean one-by-id?'],

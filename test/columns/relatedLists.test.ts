@@ -45,59 +45,51 @@ function shownPath({ name, related }: Property): string {
   return related === null ? name : `${related.reference.name}(${related.view.text}).${shownPath(related.property)}`
 }
 
-test.each([0, 1, 2, 3])(
-  "Lists by paths are PostgreSQL's, while all tables change: run %i",
-  async (run) => {
-    const random = new Random(SEED + run)
-    const odd = { extremes: run === 0 ? 0 : 30, uncoded: run === 3 ? 10 : 0 }
-    const tables = new RelatedTables(random, sql, database, [20, 120, 600], odd)
-    await tables.create(run !== 1)
-    const reasons: Record<string, number> = {}
-    const asked: [Side, ListQuery][] = []
-    for (let round = 0; round < 8; round++) {
-      for (let list = 0; list < 10; list++) {
-        const isAsked = asked.length > 0 && random.chance(50)
-        const [side, query] = isAsked ? random.pick(asked) : draw(tables)
-        if (!isAsked) asked.push([side, query])
-        const difference = await tables.differenceOf(side.entity, query)
-        if (typeof difference === 'string') expect([SEED, run, shown(query), difference]).toEqual([])
-        const reason = difference === null || typeof difference === 'string' ? 'none' : difference.reason
-        // Only PostgreSQL knows how some operands are folded.
-        if (reason !== 'texts' || !query.filters.some(isUnsure)) reasons[reason] = (reasons[reason] ?? 0) + 1
-      }
-      for (const { columns } of tables.sides) expect([SEED, run, ...faultsOf(columns)]).toEqual([SEED, run])
-      const side = random.pick(tables.sides)
-      await tables.change(side, random.pick([1, 5, 30]))
-      // A table that was loaded anew.
-      if (random.chance(10)) side.columns = tables.load(side)
+test.each([0, 1, 2, 3])("Lists by paths are PostgreSQL's, while all tables change: run %i", async (run) => {
+  const random = new Random(SEED + run)
+  const odd = { extremes: run === 0 ? 0 : 30, uncoded: run === 3 ? 10 : 0 }
+  const tables = new RelatedTables(random, sql, database, [20, 120, 600], odd)
+  await tables.create(run !== 1)
+  const reasons: Record<string, number> = {}
+  const asked: [Side, ListQuery][] = []
+  for (let round = 0; round < 8; round++) {
+    for (let list = 0; list < 10; list++) {
+      const isAsked = asked.length > 0 && random.chance(50)
+      const [side, query] = isAsked ? random.pick(asked) : draw(tables)
+      if (!isAsked) asked.push([side, query])
+      const difference = await tables.differenceOf(side.entity, query)
+      if (typeof difference === 'string') expect([SEED, run, shown(query), difference]).toEqual([])
+      const reason = difference === null || typeof difference === 'string' ? 'none' : difference.reason
+      // Only PostgreSQL knows how some operands are folded.
+      if (reason !== 'texts' || !query.filters.some(isUnsure)) reasons[reason] = (reasons[reason] ?? 0) + 1
     }
-    // [under] of an id that no row has, far from all others, to which a reference may lead here.
-    if (odd.uncoded === 0) expect(Object.keys(reasons).filter((reason) => reason !== 'related')).toEqual(['none'])
-    expect(reasons.none ?? 0).toBeGreaterThan(45)
-  },
-  300_000,
-)
+    for (const { columns } of tables.sides) expect([SEED, run, ...faultsOf(columns)]).toEqual([SEED, run])
+    const side = random.pick(tables.sides)
+    await tables.change(side, random.pick([1, 5, 30]))
+    // A table that was loaded anew.
+    if (random.chance(10)) side.columns = tables.load(side)
+  }
+  // [under] of an id that no row has, far from all others, to which a reference may lead here.
+  if (odd.uncoded === 0) expect(Object.keys(reasons).filter((reason) => reason !== 'related')).toEqual(['none'])
+  expect(reasons.none ?? 0).toBeGreaterThan(45)
+})
 
-test.each([0, 1, 2])(
-  "Summaries by paths are PostgreSQL's, while all tables change: run %i",
-  async (run) => {
-    const random = new Random(SEED + run)
-    const odd = { extremes: run === 0 ? 0 : 20, uncoded: 0 }
-    const tables = new RelatedTables(random, sql, database, [20, 120, 600], odd)
-    await tables.create(run !== 1)
-    let known = 0
-    for (let left = 60; left > 0; left--) {
-      const side = random.pick(tables.sides)
-      const query = tables.summary(side.entity)
-      const change = () => tables.change(random.pick(tables.sides), random.pick([1, 5, 30]))
-      const difference = await tables.differenceOfGroups(side.entity, query, random.chance(40) ? change : undefined)
-      if (difference === null) known++
-      else if (difference !== 'unknown') expect([SEED, run, shownGroups(query), difference]).toEqual([])
-    }
-    expect(known).toBeGreaterThan(40)
-  },
-  300_000,
-)
+test.each([0, 1, 2])("Summaries by paths are PostgreSQL's, while all tables change: run %i", async (run) => {
+  const random = new Random(SEED + run)
+  const odd = { extremes: run === 0 ? 0 : 20, uncoded: 0 }
+  const tables = new RelatedTables(random, sql, database, [20, 120, 600], odd)
+  await tables.create(run !== 1)
+  let known = 0
+  for (let left = 60; left > 0; left--) {
+    const side = random.pick(tables.sides)
+    const query = tables.summary(side.entity)
+    const change = () => tables.change(random.pick(tables.sides), random.pick([1, 5, 30]))
+    const difference = await tables.differenceOfGroups(side.entity, query, random.chance(40) ? change : undefined)
+    if (difference === null) known++
+    else if (difference !== 'unknown') expect([SEED, run, shownGroups(query), difference]).toEqual([])
+  }
+  expect(known).toBeGreaterThan(40)
+})
 
 test('Each way to find rows behind references is taken, and finds what PostgreSQL does', async () => {
   const random = new Random(SEED)
@@ -147,7 +139,7 @@ test('Each way to find rows behind references is taken, and finds what PostgreSQ
   expect(chains.findByLevels.mock.results.some(({ value }) => value !== null)).toBe(true)
   expect(chains.findByPass).toHaveBeenCalled()
   for (const spy of [bitmaps, narrow, writers, chains].flatMap((one) => Object.values(one))) spy.mockRestore()
-}, 300_000)
+})
 
 /** Counts calls of methods, which do what they did. */
 function spies<Name extends string>(prototype: object, names: readonly Name[]) {
@@ -196,7 +188,7 @@ test('A bitmap of rows behind a reference is kept while these are the same rows'
   people.columns = tables.load(people)
   expect([await made(), await made()]).toEqual([1, 0])
   for (const spy of Object.values(passes)) spy.mockRestore()
-}, 300_000)
+})
 
 function shownGroups({ filters, keys, figures }: SummaryQuery): string {
   const by = keys.map(({ property, period, names }) => `${period}(${shownPath(property)}) ${names?.name}`)

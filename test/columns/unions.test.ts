@@ -88,7 +88,6 @@ test.each([true, false])(
     for (const spy of spies) spy.mockRestore()
     expect(Object.entries(ways).filter(([, times]) => times === 0)).toEqual([])
   },
-  300_000,
 )
 
 /** Calls `note` with what each call of a method has returned, and with its first argument. */
@@ -118,4 +117,4 @@ test('unions of thousands of persons are no kept bitmaps, and those of few kinds
   expect(heldBy(columns).bitmaps).toBe(2)
   for (let time = 0; time < 3; time++) await find('Level=!=7', 'On=true')
   expect(heldBy(columns).bitmaps).toBe(4)
-}, 300_000)
+})

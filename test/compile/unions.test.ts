@@ -33,55 +33,51 @@ async function idsOf(entity: Entity, filters: readonly Filter[]): Promise<number
 }
 
 describe('a union has the rows of its alternatives, each once, beside any other filter', () => {
-  test.each([0, 1, 2])(
-    'in lists, streams, rows by id and summaries: run %i',
-    async (run) => {
-      const random = new Random(SEED + run)
-      const tables = new RelatedTables(random, sql, database, [20, 120, 300], { extremes: 10, uncoded: 0 })
-      await tables.create()
-      const sizes: number[] = []
-      for (let left = 60; left > 0; left--) {
-        const { entity, rows } = random.pick(tables.sides) as Side
-        const union = tables.union(entity)
-        const others = random.times(1, () => tables.filter(entity))
-        const filters = random.chance(50) ? [...others, union] : [union, ...others]
-        const found = new Set<number>()
-        for (const alternative of union.either ?? [])
-          for (const id of await idsOf(entity, [...others, ...alternative])) found.add(id)
-        const wanted = [...found].sort((one, other) => one - other)
-        sizes.push(wanted.length)
-        const what = [SEED, run, shapeOf(filters), ...valuesOf(filters)]
-        expect([what, await idsOf(entity, filters)]).toEqual([what, wanted])
-        // As arrays, if they are few: with all forms of paths, in SQL of its own.
-        const listed = filters.map((filter) => (filter.either ? { ...filter, hasFewIds: true } : filter))
-        expect([what, await idsOf(entity, listed)]).toEqual([what, wanted])
-        const asked = await withFewIds({ filters }, entity, database)
-        expect([what, await idsOf(entity, asked.filters)]).toEqual([what, wanted])
-        const pages = { 1: wanted.slice(0, 5), 2: wanted.slice(5, 10), 3: wanted.slice(10, 15) }
-        for (const [page, ids] of Object.entries(pages)) {
-          const list = await database.read(compileList(entity, listOf({ filters, sorts: [] }, Number(page), 5)))
-          const own = list.filter(([id]) => id !== null).map(([id]) => Number(id))
-          expect([what, page, own]).toEqual([what, page, ids])
-          if (list.length > 0) expect([what, Number(list[0]?.at(-1))]).toEqual([what, wanted.length])
-        }
-        const middle = wanted[Math.floor(wanted.length / 2)] ?? 0
-        const seek = { side: 'after', position: [String(middle)] } as const
-        const after = await database.read(compileList(entity, listOf({ filters, sorts: [] }, 1, 5, seek)))
-        const later = after.filter(([id]) => id !== null).map(([id]) => Number(id))
-        expect([what, later]).toEqual([what, wanted.filter((id) => id > middle).slice(0, 6)])
-        for (const [id] of random.times(6, () => random.pick(rows.rows)) as Row[]) {
-          const read = await database.read(compileGet(entity, id as string, filters))
-          expect([what, id, read.length > 0]).toEqual([what, id, found.has(Number(id))])
-        }
-        const summary = { ...parseSummary(wholeView(entity), '', 'json'), filters }
-        const [groups] = await database.read(compileSummary(entity, summary, null))
-        expect([what, groups?.[1]]).toEqual([what, String(wanted.length)])
+  test.each([0, 1, 2])('in lists, streams, rows by id and summaries: run %i', async (run) => {
+    const random = new Random(SEED + run)
+    const tables = new RelatedTables(random, sql, database, [20, 120, 300], { extremes: 10, uncoded: 0 })
+    await tables.create()
+    const sizes: number[] = []
+    for (let left = 60; left > 0; left--) {
+      const { entity, rows } = random.pick(tables.sides) as Side
+      const union = tables.union(entity)
+      const others = random.times(1, () => tables.filter(entity))
+      const filters = random.chance(50) ? [...others, union] : [union, ...others]
+      const found = new Set<number>()
+      for (const alternative of union.either ?? [])
+        for (const id of await idsOf(entity, [...others, ...alternative])) found.add(id)
+      const wanted = [...found].sort((one, other) => one - other)
+      sizes.push(wanted.length)
+      const what = [SEED, run, shapeOf(filters), ...valuesOf(filters)]
+      expect([what, await idsOf(entity, filters)]).toEqual([what, wanted])
+      // As arrays, if they are few: with all forms of paths, in SQL of its own.
+      const listed = filters.map((filter) => (filter.either ? { ...filter, hasFewIds: true } : filter))
+      expect([what, await idsOf(entity, listed)]).toEqual([what, wanted])
+      const asked = await withFewIds({ filters }, entity, database)
+      expect([what, await idsOf(entity, asked.filters)]).toEqual([what, wanted])
+      const pages = { 1: wanted.slice(0, 5), 2: wanted.slice(5, 10), 3: wanted.slice(10, 15) }
+      for (const [page, ids] of Object.entries(pages)) {
+        const list = await database.read(compileList(entity, listOf({ filters, sorts: [] }, Number(page), 5)))
+        const own = list.filter(([id]) => id !== null).map(([id]) => Number(id))
+        expect([what, page, own]).toEqual([what, page, ids])
+        if (list.length > 0) expect([what, Number(list[0]?.at(-1))]).toEqual([what, wanted.length])
       }
-      // Random alternatives may have few rows, but mostly have some.
-      expect(sizes.filter((size) => size > 0).length).toBeGreaterThan(15)
-    },
-    300_000,
-  )
+      const middle = wanted[Math.floor(wanted.length / 2)] ?? 0
+      const seek = { side: 'after', position: [String(middle)] } as const
+      const after = await database.read(compileList(entity, listOf({ filters, sorts: [] }, 1, 5, seek)))
+      const later = after.filter(([id]) => id !== null).map(([id]) => Number(id))
+      expect([what, later]).toEqual([what, wanted.filter((id) => id > middle).slice(0, 6)])
+      for (const [id] of random.times(6, () => random.pick(rows.rows)) as Row[]) {
+        const read = await database.read(compileGet(entity, id as string, filters))
+        expect([what, id, read.length > 0]).toEqual([what, id, found.has(Number(id))])
+      }
+      const summary = { ...parseSummary(wholeView(entity), '', 'json'), filters }
+      const [groups] = await database.read(compileSummary(entity, summary, null))
+      expect([what, groups?.[1]]).toEqual([what, String(wanted.length)])
+    }
+    // Random alternatives may have few rows, but mostly have some.
+    expect(sizes.filter((size) => size > 0).length).toBeGreaterThan(15)
+  })
 })
 
 test('rows through whose references a path leads may be those of a union', async () => {
@@ -101,7 +97,7 @@ test('rows through whose references a path leads may be those of a union', async
     const what = [SEED, shapeOf([filter]), ...valuesOf([filter])]
     expect([what, await idsOf(visits.entity, [filter])]).toEqual([what, wanted.sort((one, other) => one - other)])
   }
-}, 300_000)
+})
 
 test('unions that differ in values alone are one statement; others are not', () => {
   const shape = (...alternatives: string[]) => shapeOf([unionFilter(absence, alternatives.map(filtersOf))])

@@ -140,7 +140,7 @@ beforeAll(async () => {
   if (!process.env.WRITE_ANSWERS) return
   for (const { path, text } of livePages)
     writeFileSync(join(ROOT, path), withMigration(withAnswers(text, siteOf(path).outputs), siteOf(path).project))
-}, 240_000)
+})
 afterAll(endPrograms, 20_000)
 afterAll(() => issuer.stop())
 

@@ -132,7 +132,10 @@ test('no test has a time limit of its own that is shorter than that of all, whic
   const limits = code
     .filter((path) => path.endsWith('.test.ts'))
     .flatMap((path) =>
-      [...read(path).matchAll(/^ *\}, ([\d_]+)\)$/gm)].map(([, ms = '']) => ({ path, ms: Number(ms.replaceAll('_', '')) })),
+      [...read(path).matchAll(/^ *\},(?: |\n *)([\d_]+)(?:|,\n *)\)$/gm)].map(([, ms = '']) => ({
+        path,
+        ms: Number(ms.replaceAll('_', '')),
+      })),
     )
   expect(limits.filter(({ ms }) => ms <= TEST_MS_MAX)).toEqual([])
   expect(limits.length).toBeGreaterThan(0)

@@ -1,7 +1,5 @@
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { proveSoak } from '../prove/soak.ts'
-
-setDefaultTimeout(240_000)
 
 const SECONDS = 8
 

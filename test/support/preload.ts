@@ -1,6 +1,7 @@
 import { afterAll, setDefaultTimeout } from 'bun:test'
 import { joinPostgres, leavePostgres, startPostgres } from './postgres.ts'
 import { interruptPrograms, removeFolders, removeMemories } from './process.ts'
+import { TEST_MS_MAX } from './testFiles.ts'
 
 // test/run.ts starts the PostgreSQL for all files; `bun test` alone starts another one here.
 const given = process.env.TEST_POSTGRES_URL
@@ -9,7 +10,7 @@ const own = given ? null : await startPostgres()
 joinPostgres(given ?? (own?.url as string))
 
 // test/run.ts sets the same limit for all files; here it holds for the first one.
-setDefaultTimeout(120_000)
+setDefaultTimeout(TEST_MS_MAX)
 
 afterAll(async () => {
   await leavePostgres()
