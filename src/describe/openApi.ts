@@ -16,6 +16,7 @@ import {
   fieldsParameter,
   inPath,
   listParameters,
+  mayParameter,
   pathParameters,
   sharedParameters,
   sortSchema,
@@ -94,7 +95,13 @@ export function describeApi(accesses: readonly Access[], facts: ServerFacts) {
       ...referredFrom(
         {
           schemas: schemasOf(accesses),
-          parameters: Object.assign({}, sharedParameters, changesParameters, ...views.map(pathParameters)),
+          parameters: Object.assign(
+            {},
+            sharedParameters,
+            changesParameters,
+            ...views.map(pathParameters),
+            ...accesses.map(mayParameter),
+          ),
           headers: headerSchemas(facts.limits, facts.baseUrl, takesTokens),
           responses: errors.components,
           examples: errorExampleValues(operations, facts.baseUrl, hiddenNames(accesses)),

@@ -53,6 +53,7 @@ const PAGED = [
   'InvalidPageSize',
   'InvalidPage',
   'InvalidForm',
+  'InvalidMay',
   'TooCostly',
   ...CONDITIONAL,
 ] as const

@@ -1,11 +1,14 @@
 // Parameters in the OpenAPI document: those that operations share, and those of an entity's list.
 import { type TArray, Type } from '@sinclair/typebox'
+import type { Access } from '../model/access.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
 import { ANY_IN_WORDS, brackets } from '../model/operators.ts'
 import type { View } from '../model/view.ts'
 import { FILTERS_MAX, RELATED_FILTERS_MAX } from '../parse/filter.ts'
+import { writableNames } from '../parse/may.ts'
 import { type Bounds, LIST_PAGES } from '../parse/parameters.ts'
+import { shownView } from './accesses.ts'
 import { bracketSchema, filterSchema, prefixesFor } from './conditions.ts'
 import { exampleOf } from './exampleRow.ts'
 import { inWords, listedPaths } from './related.ts'
@@ -114,7 +117,7 @@ export function listParameters(entity: View): Part[] {
     ...parameterRefs('PageSize', 'Page', 'Cursor', 'Bom', 'Excel', 'Locale'),
     // Last, so that generated clients with positional parameters keep working.
     ...properties.flatMap((property) => bracketParameters(entity, property)),
-    ...parameterRefs(...Object.keys(pathParameters(entity))),
+    ...parameterRefs(...Object.keys(pathParameters(entity)), mayName(entity)),
   ]
 }
 
@@ -125,6 +128,26 @@ export const pathParameters = memoize((view: View): Readonly<Record<string, Part
   const keyOf = ({ name }: Part) => `${view.name}.${name}`.replace(/\[(\w+)\]$/, '-$1')
   return Object.fromEntries(parts.map((part) => [keyOf(part), part]))
 })
+
+/** Name in `components` of the parameter `may` of an entity's list and summary. */
+export function mayName({ name }: Entity): string {
+  return `${name}May`
+}
+
+/** The parameter `may`, with the names of the properties that it takes. D109 */
+export function mayParameter(access: Access): Record<string, Part> {
+  const shown = shownView(access)
+  const names = writableNames(access.update?.body ?? shown)
+  const name = `(?:${names.map((one) => one.replace('.', '\\.')).join('|')})`
+  const named = names.length === 0 ? '' : `(?:\\(${name}(?:,${name})*\\))?`
+  const part = inQuery(
+    'may',
+    'Only rows of which you may do this: `update`; `update` of some properties at once, as `update(A,B)`; or `delete`. One of your rights must admit it, by the row as it is now; values that a write sets are checked when it is made. Without such a right, and in views, there are no rows.',
+    Type.String({ pattern: `^(?:update${named}|delete)$` }),
+    'update',
+  )
+  return { [mayName(shown)]: part }
+}
 
 /** Parameter that chooses the properties of each row. D56 */
 export function fieldsParameter(entity: Entity): Part {

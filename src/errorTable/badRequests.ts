@@ -34,7 +34,8 @@ export const badRequests = ofStatus(400, {
   },
   UnknownParameter: {
     title: 'The collection has no such query parameter',
-    explanation: 'Parameters are sort, PageSize, page, cursor, fields, bom, excel, locale and properties. Others are refused.',
+    explanation:
+      'Parameters are sort, PageSize, page, cursor, fields, bom, excel, locale, may and properties. Others are refused.',
     remedy: 'Take the name that the message suggests, or a property’s. One row takes fields alone, and only to read it.',
     request: 'GET /Absences?Statsu=Approved',
     answer: about('Statsu', 'Absences has no parameter "Statsu". Did you mean Status?'),
@@ -89,6 +90,14 @@ export const badRequests = ofStatus(400, {
     remedy: 'Take the name that the message suggests, or leave fields out for every property.',
     request: 'GET /Companies?fields=Id,Nmae',
     answer: about('fields', 'Companies have no property "Nmae". Did you mean Name?'),
+  },
+  InvalidMay: {
+    title: 'may names no write, or no property that a write sets',
+    explanation:
+      'may is update, update with names of properties as in update(Status,Reason), or delete, given once: only rows of which you may do that are answered.',
+    remedy: 'Take the verb or the name that the message suggests, or leave may out for all rows that you may read.',
+    request: 'GET /Absences?may=update(Statsu)',
+    answer: about('may', 'Absences have no property "Statsu". Did you mean Status?'),
   },
   InvalidGroupBy: {
     title: 'groupBy names no property, or a period of none',

@@ -24,6 +24,18 @@ export interface WriteRight {
   readonly settable: ReadonlySet<Property>
 }
 
+/** Rows that a right to update or delete admits. */
+export interface RowReach {
+  /** Conditions of a row before the write. */
+  readonly filters: readonly Filter[]
+  /** Conditions of a row after an update; null: the right has no `becomes`. */
+  readonly becomes: readonly Filter[] | null
+  /** Text of the right; '' for one to the whole entity. */
+  readonly text: string
+  /** The text with the names of `{today}` and `{now}` in place of their values. */
+  readonly signedText: string
+}
+
 /** Properties that a body may name. */
 export interface BodyAccess {
   /** The entity with the properties that the key may set or read: others do not exist for it. */
@@ -46,7 +58,12 @@ export interface CreateRight extends WriteRight {
   readonly guard: Guard | null
 }
 
+interface UpdateRight extends WriteRight {
+  readonly reach: RowReach
+}
+
 export interface UpdateAccess extends BodyAccess {
+  readonly rights: readonly UpdateRight[]
   /** True if one right lets the key set all writable properties, which PUT needs. */
   readonly isComplete: boolean
   /** Returns the guard of an update that sets these properties. Null: every row may be updated so, and read. */
@@ -55,6 +72,8 @@ export interface UpdateAccess extends BodyAccess {
 
 export interface DeleteAccess {
   readonly guard: Guard | null
+  /** The rows that each right admits. */
+  readonly reaches: readonly RowReach[]
 }
 
 /** Conditions of a write, which its statement checks while it holds the lock of the row. */

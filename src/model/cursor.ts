@@ -15,7 +15,7 @@ const LENGTH_MAX = 2_048
 const KEYS_MAX = 9
 
 /** Parts of a query that a cursor is bound to. */
-type List = Pick<ListQuery, 'filters' | 'sorts'>
+type List = Pick<ListQuery, 'filters' | 'sorts' | 'may'>
 
 /** Writes cursors, and reads those that were signed with the same secret. */
 export class Cursors {
@@ -64,11 +64,12 @@ export class Cursors {
 }
 
 /** Text that identifies a list. Its only line break is at its end, so that no part of a cursor can pass for a part of it. */
-function scopeOf(view: View, { filters, sorts }: List): string {
-  // The text of the view stands for its filters, which may have the time as a value.
-  const own = filters.filter((filter) => !view.filters.includes(filter))
+function scopeOf(view: View, { filters, sorts, may }: List): string {
+  // The texts of rights stand for their filters, which may have the time as a value.
+  const own = filters.filter((filter) => !view.filters.includes(filter) && !may?.filters.includes(filter))
   const conditions = own.map((filter) => JSON.stringify(identify(filter)))
   const keys = order(view, sorts).map(({ property, descending }) => [property.column, descending])
   const right = view.signedText === '' ? [] : [view.signedText]
-  return `${JSON.stringify([view.table, conditions.sort(), keys, ...right])}\n`
+  const reach = may === null ? [] : [{ may: [may.signedText, ...may.write.properties.map(({ column }) => column).sort()] }]
+  return `${JSON.stringify([view.table, conditions.sort(), keys, ...right, ...reach])}\n`
 }

@@ -1,7 +1,7 @@
 // Naming rules: the column, parameter and path that follow from a declared name; parameters that lists reserve.
 
 /** Parameters of lists that are not filters. */
-export const RESERVED_PARAMETERS = ['sort', 'PageSize', 'page', 'cursor', 'fields', 'bom', 'excel', 'locale'] as const
+export const RESERVED_PARAMETERS = ['sort', 'PageSize', 'page', 'cursor', 'fields', 'bom', 'excel', 'locale', 'may'] as const
 
 /** Parameters of summaries that name aggregates. D76 */
 export const AGGREGATES = ['sum', 'average', 'minimum', 'maximum'] as const

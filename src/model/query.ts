@@ -1,6 +1,7 @@
 // Typed queries, between parser and compiler: filters, sorts and pages of a list; the values of a body.
 import type { Entity, Filter, Projection, Property, View } from './entity.ts'
-import { union } from './operators.ts'
+import { memoize } from './memoize.ts'
+import { equality, union } from './operators.ts'
 
 export type { Filter } from './entity.ts'
 
@@ -46,10 +47,18 @@ export function united(entity: Entity, alternatives: readonly (readonly Filter[]
   return others.length === 0 ? first : [unionFilter(entity, [first, ...others])]
 }
 
+/** Joins the texts of rights whose rows are united, in an order that is the same in every process, whatever roles give them. */
+export function unitedText(texts: readonly string[]): string {
+  return [...new Set(texts)].sort().join(' | ')
+}
+
 /** Identifies a filter among those of one entity, as data for JSON. */
 export function identify({ property, operator, value, either }: Filter): unknown {
   return either ? [operator.sign, either.map((filters) => filters.map(identify))] : [property.column, operator.sign, value]
 }
+
+/** Returns the filter that no row matches: ids begin with 1. */
+export const noRow = memoize(({ id }: Entity): Filter => ({ property: id, operator: equality, value: '0' }))
 
 /** Returns the entities whose rows are needed beside its own, to filter them and to show these properties; each once. */
 export function otherEntities(filters: readonly Filter[], properties: readonly Property[]): Entity[] {
@@ -99,8 +108,27 @@ export interface FiltersAndSorts {
   readonly sorts: readonly Sort[]
 }
 
+/** A kind of write that `may` asks about. D109 */
+export interface AskedWrite {
+  readonly verb: 'update' | 'delete'
+  /** Properties that it sets: one right must let the asker set all of them. None: any. */
+  readonly properties: readonly Property[]
+}
+
+/** The rows that the asker may write so: those that one of several rights admits. */
+export interface Reach {
+  readonly write: AskedWrite
+  readonly filters: readonly Filter[]
+  /** Text of the rights; '' if they admit every row. */
+  readonly text: string
+  /** The text with the names of `{today}` and `{now}` in place of their values. */
+  readonly signedText: string
+}
+
 /** A request for a list, checked and typed. */
 export interface ListQuery extends FiltersAndSorts {
+  /** Rows of which the asker may write; their filters are among those of the query. Null: of all. */
+  readonly may: Reach | null
   /** Rows of a page, 5 to 50; for a summary 5 to 1,000 groups. */
   readonly pageSize: number
   /** Number of the page, from 1. With `seek` it is used for the response's links only. */
@@ -125,6 +153,7 @@ export interface CsvForm {
 
 /** A request for a stream of a list, checked and typed. */
 export interface StreamQuery extends CsvForm, FiltersAndSorts {
+  readonly may: Reach | null
   readonly choice: Projection | null
 }
 

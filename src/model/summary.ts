@@ -43,7 +43,7 @@ export interface GroupSort {
 }
 
 /** A request for a summary, checked and typed. Columns of a group: the keys, the count, and the figures. */
-export interface SummaryQuery extends CsvForm, Pick<ListQuery, 'filters' | 'pageSize' | 'page' | 'queryWithoutPaging'> {
+export interface SummaryQuery extends CsvForm, Pick<ListQuery, 'filters' | 'may' | 'pageSize' | 'page' | 'queryWithoutPaging'> {
   readonly keys: readonly GroupKey[]
   readonly measures: readonly Measure[]
   readonly figures: readonly Figure[]

@@ -80,7 +80,7 @@ function tablesOf(entity: Entity, filters: readonly Filter[]): readonly Entity[]
 }
 
 function queryOf(filters: readonly Filter[]): ListQuery {
-  return { filters, sorts: [], pageSize: ROWS, page: 1, seek: null, queryWithoutPaging: '', choice: null }
+  return { filters, sorts: [], may: null, pageSize: ROWS, page: 1, seek: null, queryWithoutPaging: '', choice: null }
 }
 
 function tableOf([first]: readonly TableCopy[]): ColumnTable {

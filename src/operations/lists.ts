@@ -7,7 +7,8 @@ import { countDatabaseList, countKeptList, countMemoryList } from '../metrics/co
 import type { Entity, Property } from '../model/entity.ts'
 import { type Conditions, hasWeakly } from '../model/entityTag.ts'
 import { listCostOf } from '../model/listCost.ts'
-import { type Filter, type ListQuery, otherEntities } from '../model/query.ts'
+import { type Filter, type ListQuery, otherEntities, type Reach } from '../model/query.ts'
+
 import type { View } from '../model/view.ts'
 import { parseConditions } from '../parse/headers.ts'
 import { parseList } from '../parse/list.ts'
@@ -23,13 +24,14 @@ export type Reason = Parameters<typeof countDatabaseList>[0]
 /** Returns a page of a list. @throws ApiError */
 export async function pageList(view: View, parts: ResourceParts, call: ResourceRequest): Promise<Reply> {
   const { memory, cursors } = parts
-  const parse = () => parseList(view, call.query, cursors)
+  const parse = () => parseList(view, call.query, cursors, call.access)
   if (memory === null) return pageFromDatabase(view, parts, call, parse(), 'noCopy')
-  const target = targetOf(view, call)
+  const plainTarget = targetOf(view, call)
   // The query is parsed before the database is asked, so that its faults are named whatever the database does. A target in the
   // cache has no faults.
-  const cachedTables = memory.responses.tablesOf(target)
+  const cachedTables = memory.responses.tablesOf(plainTarget)
   const parsed = cachedTables === null ? parse() : null
+  const target = withReach(plainTarget, parsed)
   const tables = cachedTables ?? tablesOfList(view, parsed as ListQuery)
   const copies = neededCopies(memory, tables, call.rights)
   if (copies === null) {
@@ -82,6 +84,14 @@ export function tablesOf({ whole }: View, filters: readonly Filter[], properties
 export function targetOf({ text, relatedText }: View, { url, query }: ResourceRequest): string {
   const target = `${url}?${query}`
   return text === '' && relatedText === '' ? target : `${text}\n${relatedText}\n${target}`
+}
+
+/**
+ * Adds the rights to write to the key of an answer that depends on them. Such an answer is never found by the plain key, so its
+ * query is always parsed. `parsed`: null if an answer of the plain key is in the cache.
+ */
+export function withReach(target: string, parsed: { readonly may: Reach | null } | null): string {
+  return parsed?.may ? `may ${parsed.may.text}\n${target}` : target
 }
 
 async function pageFromDatabase(

@@ -3,7 +3,8 @@ import { compilePiece, streamColumns } from '../compile/stream.ts'
 import { ApiError } from '../errors.ts'
 import type { GrantedRights } from '../model/access.ts'
 import { listCostOf } from '../model/listCost.ts'
-import { isOfOtherRows, order, type StreamQuery } from '../model/query.ts'
+import { isOfOtherRows, order, type Reach, type StreamQuery } from '../model/query.ts'
+import { reachOfWrite } from '../model/reach.ts'
 import type { Row } from '../model/sql.ts'
 import type { View } from '../model/view.ts'
 import type { StreamForm } from '../parse/headers.ts'
@@ -25,7 +26,7 @@ interface Piece {
 /** Streams a list; the first piece is read before the answer begins, so that its errors have a status. @throws ApiError */
 export function streamList(view: View, parts: ResourceParts, call: ResourceRequest, form: StreamForm): Promise<Reply> {
   const { listReads, keysInUse, streamLimit, changesToken } = parts
-  const query = parseStream(view, call.query, form)
+  const query = parseStream(view, call.query, form, call.access)
   const demand = listCostOf(view.whole, query)
   const headers = streamHeaders(view.plural, form, call.request.headers)
   const columns = streamColumns(view, query)
@@ -59,8 +60,8 @@ export function streamList(view: View, parts: ResourceParts, call: ResourceReque
       paidRows -= size
       if (paidRows === 0) {
         const rights = await keysInUse?.charge(call.request)
-        if (rights)
-          requireSameView(rights, view, columns.some(({ related }) => related !== null) || query.filters.some(isOfOtherRows))
+        const hasPaths = columns.some(({ related }) => related !== null) || query.filters.some(isOfOtherRows)
+        if (rights) requireSameRights(rights, view, query.may, hasPaths)
         paidRows = PAID_ROWS
       }
       piece = await readPieceAfter(rows[size - 1] as Row, Math.min(rowsMax, rowsOfPiece(paidRows, ms)))
@@ -77,13 +78,16 @@ export function streamList(view: View, parts: ResourceParts, call: ResourceReque
 }
 
 /**
- * Ends a stream whose key now reads other rows or properties: what was begun cannot go on. `hasPaths`: it reads other entities,
- * too. @throws ApiError Forbidden
+ * Ends a stream whose key now reads other rows or properties, or may write other rows if it asks for these (`may`): what was
+ * begun cannot go on. `hasPaths`: it reads other entities, too. @throws ApiError Forbidden
  */
-export function requireSameView(rights: GrantedRights, view: View, hasPaths: boolean) {
-  const { read } = requireRight(rights, view.collection, 'read')
+export function requireSameRights(rights: GrantedRights, view: View, may: Reach | null, hasPaths: boolean) {
+  const access = requireRight(rights, view.collection, 'read')
+  const { read } = access
   if (read?.signedText !== view.signedText || (hasPaths && read.relatedSignedText !== view.relatedSignedText))
     throw new ApiError('Forbidden', `Your right to read ${view.plural} was changed.`)
+  if (may !== null && reachOfWrite(view, access, may.write).signedText !== may.signedText)
+    throw new ApiError('Forbidden', `Your right to ${may.write.verb} ${view.plural} was changed.`)
 }
 
 /**

@@ -23,10 +23,10 @@ import type { Reply } from '../respond/reply.ts'
 import { streamHeaders } from '../respond/stream.ts'
 import { respondSummary, summaryWriter } from '../respond/summary.ts'
 import { withFewIds } from './fewIds.ts'
-import { type Reason, tablesOf, targetOf, withAdvice } from './lists.ts'
+import { type Reason, tablesOf, targetOf, withAdvice, withReach } from './lists.ts'
 import { type NeededCopies, neededCopies } from './neededCopies.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
-import { replyStreamed, requireSameView, textsOf, whileAllowed } from './streams.ts'
+import { replyStreamed, requireSameRights, textsOf, whileAllowed } from './streams.ts'
 
 /** Deadlines of summaries that wait for other summaries. */
 const deadlines = new Deadlines(QUERY_MS_MAX, DEADLINE_CHECK_MS)
@@ -34,12 +34,13 @@ const deadlines = new Deadlines(QUERY_MS_MAX, DEADLINE_CHECK_MS)
 /** Returns a page of groups. @throws ApiError */
 export async function pageSummary(view: View, parts: ResourceParts, call: ResourceRequest): Promise<Reply> {
   const { memory } = parts
-  const parse = () => parseSummary(view, call.query, 'json')
+  const parse = () => parseSummary(view, call.query, 'json', call.access)
   if (memory === null) return pageFromDatabase(view, parts, call, parse(), 'noCopy')
-  const target = targetOf(view, call)
+  const plainTarget = targetOf(view, call)
   // As in `pageList`: faults are named whatever the database does, and copies that are not current have no cached response.
-  const cachedTables = memory.responses.tablesOf(target)
+  const cachedTables = memory.responses.tablesOf(plainTarget)
   const parsed = cachedTables === null ? parse() : null
+  const target = withReach(plainTarget, parsed)
   const tables = cachedTables ?? tablesOfSummary(view, parsed as SummaryQuery)
   const copies = neededCopies(memory, tables, call.rights)
   if (copies === null) return pageFromDatabase(view, parts, call, parsed ?? parse(), 'noCopy')
@@ -64,10 +65,10 @@ export async function pageSummary(view: View, parts: ResourceParts, call: Resour
 /** Streams all groups in their order. @throws ApiError */
 export function streamSummary(view: View, parts: ResourceParts, call: ResourceRequest, form: StreamForm): Promise<Reply> {
   const { memory, summaryLimit, keysInUse } = parts
-  const query = parseSummary(view, call.query, form)
+  const query = parseSummary(view, call.query, form, call.access)
   const headers = streamHeaders(`${view.plural}Summary`, form, call.request.headers)
   const requireAllowed = async () => {
-    if (keysInUse) requireSameView(await keysInUse.rightsOf(call.request), view, hasPaths(query))
+    if (keysInUse) requireSameRights(await keysInUse.rightsOf(call.request), view, query.may, hasPaths(query))
   }
   return replyStreamed(call, summaryLimit, { headers, form }, async (slot) => {
     const hold = (bytes: number) => summaryLimit.hold(call.key, slot, bytes)

@@ -7,7 +7,8 @@ import { foldText } from '../model/fold.ts'
 import { Mismatch } from '../model/kinds.ts'
 import { haveOf, RESERVED_PARAMETERS } from '../model/names.ts'
 import { ANY_IN_WORDS, brackets, equality, type Operator, operators, prefixes } from '../model/operators.ts'
-import { type Filter, isOfOtherRows } from '../model/query.ts'
+import { type Filter, isOfOtherRows, type Reach } from '../model/query.ts'
+
 import { arrayText } from '../model/sql.ts'
 import type { View } from '../model/view.ts'
 import { findMember, listed } from './names.ts'
@@ -87,11 +88,12 @@ export function addFilter(filters: Filter[], filter: Filter): void {
 }
 
 /**
- * Appends the filters of a view. They are neither counted nor united with those of the request: a client's `Status[]=Declined`
- * would widen a right's `Status[]=Approved`.
+ * Appends the filters of a view, and those of the rows that may be written, if the request asks for these. They are neither
+ * counted nor united with those of the request: a client's `Status[]=Declined` would widen a right's `Status[]=Approved`.
  */
-export function withFiltersOf({ filters: ofView }: View, filters: readonly Filter[]): readonly Filter[] {
-  return ofView.length === 0 ? filters : [...filters, ...ofView]
+export function withFiltersOf({ filters: ofView }: View, filters: readonly Filter[], may: Reach | null): readonly Filter[] {
+  const ofRights = may === null ? ofView : [...ofView, ...may.filters]
+  return ofRights.length === 0 ? filters : [...filters, ...ofRights]
 }
 
 /**

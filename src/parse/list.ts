@@ -1,5 +1,6 @@
 // The query string of a list or of a stream, as a typed query; hints for mistakes in sorts.
 import { ApiError } from '../errors.ts'
+import type { Access } from '../model/access.ts'
 import type { Cursors } from '../model/cursor.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
@@ -9,6 +10,7 @@ import type { ListQuery, Seek, Sort, StreamQuery } from '../model/query.ts'
 import type { View } from '../model/view.ts'
 import { addFilter, parseFilter, withFiltersOf } from './filter.ts'
 import type { StreamForm } from './headers.ts'
+import { parseMay } from './may.ts'
 import { findByName, findMember, listed, sortDefinitions } from './names.ts'
 import { suggestOrList, suggestProperty } from './nearestProperty.ts'
 import {
@@ -31,16 +33,21 @@ interface Parameters extends CommonParameters {
   fields: string | null
 }
 
-/** Parses the query string of a list, without `?`. If `cursors` is null, every cursor is invalid. Spec 4.2 @throws ApiError */
-export function parseList(view: View, query: string, cursors: Cursors | null = null): ListQuery {
+/**
+ * Parses the query string of a list, without `?`. `cursors`: null if every cursor is invalid. `access`: what the asker may write;
+ * null: nothing. Spec 4.2 @throws ApiError
+ */
+export function parseList(view: View, query: string, cursors: Cursors | null = null, access: Access | null = null): ListQuery {
   const read = readParameters(view, query)
   rejectUnusedParameters(read, 'json')
   const { sorts, pageSize, page, cursor, fields, queryWithoutPaging } = read
-  const filters = withFiltersOf(view, read.filters)
-  const seek = cursor === undefined ? null : parseCursor(view, { filters, sorts }, cursor, cursors)
+  const may = parseMay(view, access, read.may)
+  const filters = withFiltersOf(view, read.filters, may)
+  const seek = cursor === undefined ? null : parseCursor(view, { filters, sorts, may }, cursor, cursors)
   return {
     filters,
     sorts,
+    may,
     pageSize: pageSize ?? LIST_PAGES.normal,
     page: page ?? 1,
     seek,
@@ -49,12 +56,17 @@ export function parseList(view: View, query: string, cursors: Cursors | null = n
   }
 }
 
-/** Parses the query string of a stream of all matching rows, without pages. D55 @throws ApiError for the first fault */
-export function parseStream(view: View, query: string, form: StreamForm): StreamQuery {
+/**
+ * Parses the query string of a stream of all matching rows, without pages. `access`: as for a list. D55 @throws ApiError for the
+ * first fault
+ */
+export function parseStream(view: View, query: string, form: StreamForm, access: Access | null = null): StreamQuery {
   const read = readParameters(view, query)
   rejectUnusedParameters(read, form)
-  const { filters, sorts, fields } = read
-  return { filters: withFiltersOf(view, filters), sorts, choice: parseFields(view, fields), ...csvFormOf(read) }
+  const { sorts, fields } = read
+  const may = parseMay(view, access, read.may)
+  const filters = withFiltersOf(view, read.filters, may)
+  return { filters, sorts, may, choice: parseFields(view, fields), ...csvFormOf(read) }
 }
 
 function readParameters(view: View, query: string): Parameters {
@@ -80,7 +92,12 @@ const purposeFinder = memoize((properties: Entity['properties']) => {
 })
 
 /** Parses a cursor of this list. @throws ApiError InvalidCursor */
-function parseCursor(view: View, list: Pick<ListQuery, 'filters' | 'sorts'>, text: string, cursors: Cursors | null): Seek {
+function parseCursor(
+  view: View,
+  list: Pick<ListQuery, 'filters' | 'sorts' | 'may'>,
+  text: string,
+  cursors: Cursors | null,
+): Seek {
   const seek = cursors?.read(view, list, text)
   if (seek) return seek
   const message = 'The cursor is not one of this list: it was altered, or the filters or the sort were.'

@@ -85,9 +85,10 @@ export interface CommonParameters {
   excel?: boolean
   /** True if the language writes decimals with a comma. */
   locale?: boolean
+  may?: string
 }
 
-const COMMON_NAMES = ['page', 'cursor', 'PageSize', 'bom', 'excel', 'locale'] as const
+const COMMON_NAMES = ['page', 'cursor', 'PageSize', 'bom', 'excel', 'locale', 'may'] as const
 type CommonName = (typeof COMMON_NAMES)[number]
 
 /** Returns whether lists and summaries share this parameter, so that `readCommonParameter` reads it. */
@@ -104,6 +105,7 @@ export function keepForLinks(read: CommonParameters, purpose: string | undefined
 /** Reads a common parameter into `read`. @throws ApiError that names the parameter */
 export function readCommonParameter(read: CommonParameters, purpose: CommonName, { value }: Parameter, sizes: Bounds): void {
   if (purpose === 'page') read.page = singleValue('InvalidPage', purpose, read.page, parsePage(value))
+  else if (purpose === 'may') read.may = singleValue('InvalidMay', purpose, read.may, value)
   else if (purpose === 'cursor') read.cursor = singleValue('InvalidCursor', purpose, read.cursor, value)
   else if (purpose === 'PageSize')
     read.pageSize = singleValue('InvalidPageSize', purpose, read.pageSize, parseInteger('InvalidPageSize', purpose, value, sizes))

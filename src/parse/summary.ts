@@ -1,5 +1,6 @@
 // The query string of a summary, as a typed query: keys, measures, filters and sorts. D76
 import { ApiError } from '../errors.ts'
+import type { Access } from '../model/access.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { AGGREGATES, haveOf, RESERVED_PARAMETERS } from '../model/names.ts'
@@ -19,6 +20,7 @@ import {
 import type { View } from '../model/view.ts'
 import { addFilter, parseFilter, withFiltersOf } from './filter.ts'
 import type { ListForm } from './headers.ts'
+import { parseMay } from './may.ts'
 import { findByName, findMember, listed, sortDefinitions } from './names.ts'
 import { faultOfName, listOrNone, type MeantPath } from './nearestProperty.ts'
 import {
@@ -40,7 +42,7 @@ export const KEYS_MAX = 3
 export const MEASURES_MAX = 8
 
 /** Parameters of a summary that are not filters. */
-const SUMMARY_PARAMETERS = ['groupBy', ...AGGREGATES, 'sort', 'PageSize', 'page', 'bom', 'excel', 'locale'] as const
+const SUMMARY_PARAMETERS = ['groupBy', ...AGGREGATES, 'sort', 'PageSize', 'page', 'bom', 'excel', 'locale', 'may'] as const
 
 const findPurpose = findByName(SUMMARY_PARAMETERS.map((name) => [name, name] as const))
 /** Names that other APIs use for the parameters of summaries. */
@@ -58,19 +60,23 @@ interface Parameters extends CommonParameters {
   readonly sorts: string[]
 }
 
-/** Parses the query string of a summary, without `?`. D76 @throws ApiError for the first fault */
-export function parseSummary(view: View, query: string, form: ListForm): SummaryQuery {
+/**
+ * Parses the query string of a summary, without `?`. `access`: what the asker may write; null: nothing. D76 @throws ApiError for
+ * the first fault
+ */
+export function parseSummary(view: View, query: string, form: ListForm, access: Access | null = null): SummaryQuery {
   const read = readParameters(view, query)
   rejectUnusedParameters(read, form)
   const { keys, measures, queryWithoutPaging } = read
-  const filters = withFiltersOf(view, read.filters)
+  const may = parseMay(view, access, read.may)
+  const filters = withFiltersOf(view, read.filters, may)
   const figures = figuresOf(measures)
   const sorts: GroupSort[] = []
   for (const { name, descending } of read.sorts.flatMap(sortDefinitions))
     addSort(sorts, { column: sortColumn(view, { keys, figures }, name), isDescending: descending })
   for (let column = 0; column < keys.length; column++) addSort(sorts, { column, isDescending: false })
   const pages = { pageSize: read.pageSize ?? SUMMARY_PAGES.normal, page: read.page ?? 1, queryWithoutPaging }
-  return { filters, keys, measures, figures, sorts, ...pages, ...csvFormOf(read) }
+  return { filters, may, keys, measures, figures, sorts, ...pages, ...csvFormOf(read) }
 }
 
 function readParameters(view: View, query: string): Parameters {

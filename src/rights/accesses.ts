@@ -9,6 +9,7 @@ import type {
   Guard,
   Right,
   RowConditions,
+  RowReach,
   UpdateAccess,
   Verb,
 } from '../model/access.ts'
@@ -17,7 +18,7 @@ import { LruCache } from '../model/lruCache.ts'
 import { memoize } from '../model/memoize.ts'
 import { baseOf, type Collection, filtersOf, isNamedView, type NamedView } from '../model/namedView.ts'
 import { equality } from '../model/operators.ts'
-import { type Assignments, type Filter, ownProperty, united } from '../model/query.ts'
+import { type Assignments, type Filter, ownProperty, united, unitedText } from '../model/query.ts'
 import { NO_PATHS, type RelatedViews, type View, viewOf, wholeView, withProperties } from '../model/view.ts'
 
 /**
@@ -58,14 +59,9 @@ export function uniteReads(rights: readonly Right[]): Right | undefined {
     baseOf(entity),
     rights.map((right) => right.filters),
   )
-  const text = joined(rights.map((right) => right.text))
-  const signedText = joined(rights.map(signedTextOf))
+  const text = unitedText(rights.map((right) => right.text))
+  const signedText = unitedText(rights.map(signedTextOf))
   return { ...first, filters, text, ...(signedText !== text && { signedText }) }
-}
-
-/** Joins texts in an order that is the same in every process, whatever roles they come from. */
-function joined(texts: readonly string[]): string {
-  return [...new Set(texts)].sort().join(' | ')
 }
 
 /** Returns whether two rights to read an entity show the same properties. */
@@ -148,10 +144,15 @@ export function wholeAccess(whole: Entity, mayRead: boolean, mayWrite: boolean):
 }
 
 const wholeAccesses = memoize((whole: Entity) => {
-  const right: CreateRight = { settable: writableOf(whole), presets: new Map(), guard: null }
-  const body = { body: whole, settable: right.settable, rights: [right] }
+  const settable = writableOf(whole)
+  const body = { body: whole, settable }
+  const reach = { filters: [], becomes: null, text: '', signedText: '' }
   const read = { read: wholeView(whole) }
-  const write = { create: body, update: { ...body, isComplete: true, guardOf: () => null }, delete: { guard: null } }
+  const write = {
+    create: { ...body, rights: [{ settable, presets: new Map(), guard: null }] },
+    update: { ...body, rights: [{ settable, reach }], isComplete: true, guardOf: () => null },
+    delete: { guard: null, reaches: [reach] },
+  }
   const none = { whole, read: null, create: null, update: null, delete: null }
   return {
     'false/false': none,
@@ -217,7 +218,12 @@ function createRight(parts: Parts, right: Right): CreateRight {
 const GUARDS_MAX = 64
 
 function updateAccess(parts: Parts, rights: readonly Right[]): UpdateAccess {
-  const writes = rights.map((right) => ({ right, settable: settableOf(right), fixed: afterUpdate(right) }))
+  const writes = rights.map((right) => ({
+    right,
+    settable: settableOf(right),
+    fixed: afterUpdate(right),
+    reach: reachOf(right),
+  }))
   const make = (able: typeof writes) => {
     const pairs = able.map(({ right, fixed }): RowConditions => ({ before: right.filters, after: fixed }))
     return { guard: guardOf(parts, pairs, references(parts, able)) }
@@ -244,7 +250,12 @@ function updateAccess(parts: Parts, rights: readonly Right[]): UpdateAccess {
 function deleteAccess(parts: Parts, rights: readonly Right[]): DeleteAccess {
   const pairs = rights.map(({ filters }): RowConditions => ({ before: filters, after: [] }))
   // Without filters every row is within reach, whether it may be read or not.
-  return { guard: pairs.some(({ before }) => before.length === 0) ? null : guardOf(parts, pairs, new Map()) }
+  const guard = pairs.some(({ before }) => before.length === 0) ? null : guardOf(parts, pairs, new Map())
+  return { guard, reaches: rights.map(reachOf) }
+}
+
+function reachOf(right: Right): RowReach {
+  return { filters: right.filters, becomes: right.becomes, text: right.text, signedText: signedTextOf(right) }
 }
 
 /** Values that a right to create sets: those of its `=` filters. */

@@ -3,7 +3,7 @@ import { NO_ORIGINS, type Origin, type Right, type Verb } from '../model/access.
 import type { Entity } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
 import { baseOf, type Collection, type NamedView } from '../model/namedView.ts'
-import { equality } from '../model/operators.ts'
+import { noRow } from '../model/query.ts'
 import { signedTextOf } from '../rights/accesses.ts'
 import { NarrowRights } from '../rights/reader.ts'
 
@@ -68,8 +68,7 @@ export class PersonRights extends NarrowRights {
   }
 }
 
-/** The right to read rows of an entity of which there is none: ids begin with 1. */
+/** The right to read no row of an entity. */
 const noneOf = memoize((entity: Entity): Right => {
-  const filters = [{ property: entity.id, operator: equality, value: '0' }]
-  return { verb: 'read', entity, filters, properties: null, becomes: null, text: `read ${entity.plural}?Id=0` }
+  return { verb: 'read', entity, filters: [noRow(entity)], properties: null, becomes: null, text: `read ${entity.plural}?Id=0` }
 })

@@ -27,7 +27,7 @@ const filtersOf = (query: string) => parseList(wholeView(absence), query).filter
 
 /** Ids of the rows that match, as a stream has them. */
 async function idsOf(entity: Entity, filters: readonly Filter[]): Promise<number[]> {
-  const form = { choice: null, hasMark: false, isForExcel: false, hasDecimalComma: false }
+  const form = { may: null, choice: null, hasMark: false, isForExcel: false, hasDecimalComma: false }
   const piece = compilePiece(entity, { filters, sorts: [], ...form }, [entity.id], null, 100_000)
   return (await database.read(piece)).map(([id]) => Number(id))
 }

@@ -103,6 +103,7 @@ const changes: Partial<Record<ErrorCode, (operation: Operation) => Change>> = {
   InvalidPage: () => ({ query: '?page=0' }),
   InvalidCursor: () => ({ query: '?cursor=altered' }),
   InvalidFields: () => ({ query: '?fields=Nmae' }),
+  InvalidMay: () => ({ query: '?may=upd' }),
   InvalidGroupBy: () => ({ query: '?groupBy=Nmae' }),
   InvalidAggregate: () => ({ query: '?sum=Nmae' }),
   InvalidForm: ({ success }) => ({ query: success === 'changes' ? '?rows=all' : '?bom=yes' }),

@@ -116,6 +116,7 @@ test('a cursor is signed for each value of a union', () => {
       ),
     ],
     sorts: [],
+    may: null,
   })
   const place: Seek = { side: 'after', position: ['7'] }
   const text = cursors.write(wholeView(absence), list('EmployeeId=7', 'Status=A'), place) as string

@@ -153,8 +153,8 @@ export class Conformance {
     if (names) return value.split(',').every((one) => isIn(one) || isPath(one.replace(/^\w+\((.*)\)$/, '$1')))
     if ($ref) return this.validatorAt(pointerOf($ref))(value)
     // A list of texts has its pattern in place.
-    const { pattern } = parameter.schema.items ?? {}
-    return pattern === undefined || new RegExp(pattern, 'u').test(value)
+    const { pattern } = parameter.schema.items ?? parameter.schema
+    return pattern === undefined || new RegExp(pattern, parameter.name === 'may' ? 'iu' : 'u').test(value)
   }
 
   /** True if a name matches, in any case. */
@@ -307,7 +307,7 @@ function piecesOf(target: string): [string, string][] | null {
 const OF_KEYS = /"(?:InvalidSort|InvalidGroupBy|InvalidAggregate|TooManyGroups)"|A stream has every row/
 const LONG_NUMBER = /\d{51}|e[+-]?\d{3}/i
 
-const ONCE = new Set(['page', 'pagesize', 'bom', 'excel', 'locale'])
+const ONCE = new Set(['page', 'pagesize', 'bom', 'excel', 'locale', 'may'])
 
 /**
  * True for rules that a schema cannot express: whether a cursor is valid, a long number, and parameters that must be given once.

@@ -63,7 +63,7 @@ export interface Change {
 
 /** The parts of a list that columns read. */
 export function listOf(query: FiltersAndSorts, page = 1, pageSize = 50, seek: Seek | null = null): ListQuery {
-  return { ...query, page, pageSize, seek, queryWithoutPaging: '', choice: null }
+  return { ...query, may: null, page, pageSize, seek, queryWithoutPaging: '', choice: null }
 }
 
 /** Returns the total of a list by the columns; or why codes cannot decide. */

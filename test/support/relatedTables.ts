@@ -326,7 +326,7 @@ export class RelatedTables {
     const unique = sorts.filter(({ column }, at) => sorts.findIndex((one) => one.column === column) === at)
     const page = { pageSize: 1_000, page: 1, queryWithoutPaging: '' }
     const csv = { hasMark: false, isForExcel: false, hasDecimalComma: false }
-    return { filters: this.filters(entity), keys: chosen, measures: [], figures, sorts: unique, ...page, ...csv }
+    return { filters: this.filters(entity), may: null, keys: chosen, measures: [], figures, sorts: unique, ...page, ...csv }
   }
 
   /** Returns how a list of columns differs from PostgreSQL's; null: it does not. A reason: it was not found. */
