@@ -8,9 +8,11 @@ import {
   type RosterChange,
   type RosterCreateMany,
   type RosterGet,
+  type RosterMay,
   type RosterPicked,
   type RosterQuery,
   type RosterRows,
+  type RosterSet,
   type RosterStream,
 } from './query.ts'
 import { rowsOf } from './stream.ts'
@@ -42,11 +44,11 @@ export type RosterRead<Row, Field, Name extends Field, Paths = object> = [Field]
   ? Row
   : RosterPicked<Row & Paths, Name>
 
-/** Rows that are only read. */
-export interface RosterView<Row, Filter, Sort, Field, Kinds extends RosterKinds, Paths = object> {
+/** Rows that are only read. `May`: what can be asked about writes. */
+export interface RosterView<Row, Filter, Sort, Field, Kinds extends RosterKinds, Paths = object, May = never> {
   /** Returns a page, the first by default. */
   list<Name extends Field = Field>(
-    query?: RosterQuery<Filter, Sort, Name>,
+    query?: RosterQuery<Filter, Sort, Name, May>,
   ): Promise<RosterPage<RosterRead<Row, Field, Name, Paths>>>
   /** Returns the page of a link of another page. Only the query string of the link counts, its `fields` included. */
   follow<Name extends Field = Field>(link: string, call?: RosterCall): Promise<RosterPage<RosterRead<Row, Field, Name, Paths>>>
@@ -55,11 +57,11 @@ export interface RosterView<Row, Filter, Sort, Field, Kinds extends RosterKinds,
    * hide others.
    */
   all<Name extends Field = Field>(
-    query?: RosterRows<Filter, Sort, Name>,
+    query?: RosterRows<Filter, Sort, Name, May>,
   ): AsyncGenerator<RosterRead<Row, Field, Name, Paths>, void, undefined>
   /** Yields every row of one response. Throws if the response ends early, so a loop that completes has seen all rows. */
   stream<Name extends Field = Field>(
-    query?: RosterStream<Filter, Sort, Name>,
+    query?: RosterStream<Filter, Sort, Name, May>,
   ): AsyncGenerator<RosterRead<Row, Field, Name, Paths>, void, undefined>
   /** Returns groups of the matching rows: their count, and the requested sums, averages, least and greatest values. */
   summary<
@@ -69,13 +71,13 @@ export interface RosterView<Row, Filter, Sort, Field, Kinds extends RosterKinds,
     Minimum extends Kinds['compared'] = never,
     Maximum extends Kinds['compared'] = never,
   >(
-    query?: RosterSummaryQuery<Filter, Key, Sum, Average, Minimum, Maximum, RosterKeys<Key, Kinds>>,
+    query?: RosterSummaryQuery<Filter, Key, Sum, Average, Minimum, Maximum, RosterKeys<Key, Kinds>, May>,
   ): Promise<RosterGroups<RosterGroup<Row & Paths, RosterKeys<Key, Kinds>, Sum, Average, Minimum, Maximum>>>
   get<Name extends Field = Field>(id: number, call?: RosterGet<Name>): Promise<RosterRead<Row, Field, Name, Paths>>
 }
 
 export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends RosterKinds, Paths = object>
-  extends RosterView<Row, Filter, Sort, Field, Kinds, Paths> {
+  extends RosterView<Row, Filter, Sort, Field, Kinds, Paths, RosterMay<RosterSet<Write>>> {
   /**
    * Yields steps that bring a copy of all rows up to date: first all rows, then changes. Store `state` together with each step.
    */
@@ -130,17 +132,18 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
     if (!link.includes('?')) throw new TypeError(`${JSON.stringify(link)} is not a link of a page`)
     return page<Read>(queryOf(link), call)
   }
-  const list = async <Read>(query: RosterQuery<Filter, Sort, Field> = {}) => page<Read>(queryString(query), query)
+  const list = async <Read>(query: RosterQuery<Filter, Sort, Field, RosterMay<string>> = {}) =>
+    page<Read>(queryString(query), query)
   return {
     list,
     follow,
-    async *all<Read>(query: RosterRows<Filter, Sort, Field> = {}): AsyncGenerator<Read, void, undefined> {
+    async *all<Read>(query: RosterRows<Filter, Sort, Field, RosterMay<string>> = {}): AsyncGenerator<Read, void, undefined> {
       const first = await list<Read>({ ...query, pageSize: query.pageSize ?? PAGE_SIZE_MAX })
       yield* rowsOfPages(first, (link) => follow<Read>(link, query))
     },
-    async *stream<Read>(query: RosterStream<Filter, Sort, Field> = {}): AsyncGenerator<Read, void, undefined> {
-      const { filter, sort, fields, signal } = query
-      const target = path + queryString({ filter, sort, fields })
+    async *stream<Read>(query: RosterStream<Filter, Sort, Field, RosterMay<string>> = {}): AsyncGenerator<Read, void, undefined> {
+      const { filter, may, sort, fields, signal } = query
+      const target = path + queryString({ filter, may, sort, fields })
       yield* rowsOf<Read>(await connection.open({ method: 'GET', path: target, signal }))
     },
     summary: (query = {}) => summaryOf(connection, path, query),

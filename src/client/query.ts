@@ -58,6 +58,19 @@ type RosterOuter<Name> = Name extends `${infer Outer}.${string}` ? Outer : Name
 type RosterPart<Outer, Name> = Name extends `${Outer & string}.${infer Part}` ? Part : never
 type RosterParts<Values, Part> = Pick<NonNullable<Values>, keyof NonNullable<Values> & Part> | Extract<Values, null>
 
+/** What the key or person may do with the rows of a list: of updates some properties, all set in one request. */
+export type RosterMay<Name extends string> = 'update' | 'delete' | { readonly update: Name | readonly Name[] }
+
+/** Properties that a body sets: `status`, `period`, `period.days`. */
+export type RosterSet<Write> = {
+  [Key in keyof Write & string]-?: Key | RosterSetParts<Key, NonNullable<Write[Key]>>
+}[keyof Write & string]
+type RosterSetParts<Key extends string, Values> = Values extends Date
+  ? never
+  : Values extends object
+    ? `${Key}.${keyof Values & string}`
+    : never
+
 /** Options of every call. */
 export interface RosterCall {
   /** Aborts the call, also while it waits before a retry. */
@@ -83,32 +96,34 @@ export interface RosterGet<Field> extends RosterCall {
 }
 
 /** Query for all rows: filter, sort order, properties. */
-export interface RosterStream<Filter, Sort, Field> extends RosterGet<Field> {
+export interface RosterStream<Filter, Sort, Field, May = never> extends RosterGet<Field> {
   readonly filter?: Filter | undefined
+  /** Only rows of which the key or person may do this. */
+  readonly may?: May | undefined
   /** Sorts by the first name, then by the next; default: by id. */
   readonly sort?: Sort | readonly Sort[] | undefined
 }
 
 /** Query for all rows in pages: filter, sort order, properties, page size. */
-export interface RosterRows<Filter, Sort, Field> extends RosterStream<Filter, Sort, Field> {
+export interface RosterRows<Filter, Sort, Field, May = never> extends RosterStream<Filter, Sort, Field, May> {
   /** 5 to 50. */
   readonly pageSize?: number | undefined
 }
 
 /** Query for a page of rows: filter, sort order, properties, page. */
-export interface RosterQuery<Filter, Sort, Field> extends RosterRows<Filter, Sort, Field> {
+export interface RosterQuery<Filter, Sort, Field, May = never> extends RosterRows<Filter, Sort, Field, May> {
   /** Page number from 1; default: 1. */
   readonly page?: number | undefined
 }
 
 /** Returns the query string, with its question mark and any other parameters. @throws TypeError for a filter without a meaning */
 export function queryString(
-  { filter, sort, fields, pageSize, page }: RosterQuery<unknown, unknown, unknown>,
+  { filter, may, sort, fields, pageSize, page }: RosterQuery<unknown, unknown, unknown, RosterMay<string>>,
   others: Readonly<Record<string, unknown>> = {},
 ): string {
   // Without a name all properties would be returned.
   if (fields?.length === 0) throw new TypeError('fields has no name in it: leave it out for all properties')
-  const parameters = Object.entries({ ...others, sort, fields, PageSize: pageSize, page })
+  const parameters = Object.entries({ ...others, may: mayText(may), sort, fields, PageSize: pageSize, page })
   const all = [
     ...Object.entries(filter ?? {}).flatMap(([name, test]) => filtersOf(name, test)),
     ...parameters.flatMap(([name, value]) => {
@@ -117,6 +132,14 @@ export function queryString(
     }),
   ]
   return all.length === 0 ? '' : `?${all.join('&')}`
+}
+
+/** Returns `update(status,reason)`. @throws TypeError for no name: any update would be meant */
+function mayText(may: RosterMay<string> | undefined): string | undefined {
+  if (may === undefined || typeof may === 'string') return may
+  const names = [may.update].flat()
+  if (names.length === 0) throw new TypeError("may has no name in update: write may: 'update' for any update")
+  return `update(${names.join()})`
 }
 
 function filtersOf(name: string, test: unknown): string[] {

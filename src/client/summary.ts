@@ -1,6 +1,6 @@
 import type { Answer, Connection } from './connection.ts'
 import { unexpected } from './error.ts'
-import { queryString, type RosterCall, type RosterPicked, type RosterSorted } from './query.ts'
+import { queryString, type RosterCall, type RosterMay, type RosterPicked, type RosterSorted } from './query.ts'
 
 /** Periods to group dates and date-times by, in UTC; weeks begin on Monday. */
 export type RosterPeriod = 'year' | 'quarter' | 'month' | 'week' | 'day'
@@ -24,8 +24,11 @@ export interface RosterKinds {
 export type RosterKeys<Key, Kinds extends RosterKinds> = Key | (Key extends keyof Kinds['copied'] ? Kinds['copied'][Key] : never)
 
 /** Query for a summary: filter, keys of groups, and the values to compute for each group. `Sorted`: keys to sort by. */
-export interface RosterSummaryQuery<Filter, Key, Sum extends string, Average, Minimum, Maximum, Sorted = Key> extends RosterCall {
+export interface RosterSummaryQuery<Filter, Key, Sum extends string, Average, Minimum, Maximum, Sorted = Key, May = never>
+  extends RosterCall {
   readonly filter?: Filter | undefined
+  /** Only rows of which the key or person may do this. */
+  readonly may?: May | undefined
   /** Up to three keys; without one, all rows are one group. */
   readonly groupBy?: readonly Key[] | undefined
   readonly sum?: readonly Sum[] | undefined
@@ -79,10 +82,10 @@ type RosterOptional<Values> = {
 export async function summaryOf<Group>(
   connection: Connection,
   path: string,
-  query: RosterSummaryQuery<unknown, string, string, string, string, string>,
+  query: RosterSummaryQuery<unknown, string, string, string, string, string, string, RosterMay<string>>,
 ): Promise<RosterGroups<Group>> {
-  const { filter, sort, pageSize, page, signal, ...lists } = query
-  const target = `${path}/Summary${queryString({ filter, sort, pageSize, page }, lists)}`
+  const { filter, may, sort, pageSize, page, signal, ...lists } = query
+  const target = `${path}/Summary${queryString({ filter, may, sort, pageSize, page }, lists)}`
   const [groups, total] = rowsAndTotal<Group>(await connection.send({ method: 'GET', path: target, signal }), 'groups')
   return { groups, total }
 }

@@ -186,3 +186,23 @@ describe('JSON bodies', () => {
     },
   )
 })
+
+describe('may', () => {
+  test.each<[may: Parameters<typeof queryString>[0]['may'], query: string]>([
+    ['update', '?may=update'],
+    ['delete', '?may=delete'],
+    [{ update: 'status' }, '?may=update(status)'],
+    [{ update: ['status', 'period.days'] }, '?may=update(status%2Cperiod.days)'],
+    [undefined, ''],
+  ])('%j is %s', (may, query) => {
+    expect(queryString({ may })).toBe(query)
+    const { write } = parse(absence, query || '?may=update').may ?? {}
+    expect(write?.properties.map(keyOf)).toEqual(typeof may === 'object' ? [may.update].flat() : [])
+  })
+
+  test('without a name in update is refused, since any update would be meant', () => {
+    expect(() => queryString({ may: { update: [] } })).toThrow(
+      new TypeError("may has no name in update: write may: 'update' for any update"),
+    )
+  })
+})

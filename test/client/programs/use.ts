@@ -53,6 +53,28 @@ export async function right(signal: AbortSignal | undefined, name: string | null
   return [count, status, days, enabled, moonId, nothing, collection]
 }
 
+export async function whatMayBeWritten(signal: AbortSignal): Promise<unknown[]> {
+  const mine = await roster.absences.list({ may: { update: 'status' }, filter: { status: 'Requested' }, signal })
+  const both = await roster.absences.list({ may: { update: ['status', 'period', 'period.days', 'start'] }, fields: ['id'] })
+  const found: unknown[] = [mine.total, both.rows[0]?.id]
+  for await (const { id } of roster.absences.all({ may: 'update' })) found.push(id)
+  for await (const { id } of roster.absences.stream({ may: 'delete' })) found.push(id)
+  const { groups } = await roster.absences.summary({ may: { update: 'reason' }, groupBy: ['type'] })
+  // @ts-expect-error: nobody writes the id.
+  await roster.absences.list({ may: { update: 'id' } })
+  // @ts-expect-error: a name that is copied is not written.
+  await roster.absences.list({ may: { update: 'employee' } })
+  // @ts-expect-error: a deletion has no properties.
+  await roster.absences.list({ may: { delete: 'status' } })
+  // @ts-expect-error: whether a row may be created does not depend on others.
+  await roster.absences.list({ may: 'create' })
+  // @ts-expect-error: a part that the object does not have.
+  await roster.absences.summary({ may: { update: 'period.weeks' } })
+  // @ts-expect-error: one row has no may.
+  await roster.absences.get(1, { may: 'update' })
+  return [...found, groups]
+}
+
 export async function summarized(): Promise<unknown[]> {
   const { groups, total } = await roster.absences.summary({
     filter: { status: 'Approved', start: week },
