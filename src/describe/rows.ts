@@ -146,7 +146,7 @@ function writtenValue({ kind, examples, reference }: Property): Schema {
   if (reference) {
     // Any integer: a number that cannot be an id refers to no row, which is 409 and not 400.
     const description = `The id of ${withArticle(reference.entity)}.`
-    return Type.Unsafe({ type: schema.type, format: 'int64', description })
+    return Type.Unsafe({ type: schema.type, format: 'int64', description, 'x-references': reference.entity })
   }
   if (kind.name === 'date') return { ...schema, format: 'date', pattern: `^${DATE_PATTERN}$` }
   if (kind.name === 'integer') return { ...schema, format: 'int64', ...example }

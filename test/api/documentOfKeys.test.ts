@@ -44,6 +44,19 @@ describe('D88: /openapi.json with a key', () => {
     ])
   })
 
+  test('says which entity the references of a request body name', async () => {
+    const { components } = JSON.parse(await documentFor(open)) as Json
+    const bodies = [components.schemas.AbsenceWrite, components.schemas.EmployeeWrite]
+    const named = bodies.flatMap(({ properties }) => Object.entries<Json>(properties).filter(([, part]) => part['x-references']))
+    expect(named.map(([name, part]) => [name, part['x-references']])).toEqual([
+      ...[
+        ['employeeId', 'Employee'],
+        ['companyId', 'Company'],
+        ['managerId', 'Employee'],
+      ],
+    ])
+  })
+
   test('equals the one without a key if the key has all rights', async () => {
     const whole = await documentFor(open)
     expect(await documentFor(everything.headers)).toBe(whole)
