@@ -84,7 +84,7 @@ describe('the services of compose.yaml', () => {
 
 /** How long systemd lets the server stop. */
 function stopSeconds(): number {
-  return Number(/^TimeoutStopSec=(\d+)$/m.exec(read('docs/operations/run.md'))?.[1])
+  return Number(/^TimeoutStopSec=(\d+)$/m.exec(read('deploy/roster.service'))?.[1])
 }
 
 describe('the manifests for Kubernetes', () => {
