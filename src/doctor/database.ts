@@ -8,8 +8,8 @@ import { readDatabaseUrl } from '../model/databaseUrl.ts'
 import type { Entity } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { LOOPBACK } from '../model/networks.ts'
+import { neededRights } from '../postgres/grants.ts'
 import { appliedMigrations, type Migration, migrationFolders, pendingOf, readMigrations } from '../postgres/migrate.ts'
-import { OWN_TABLES } from '../registry.ts'
 import { advice, clockOff, type Finding, fault, LACKS_RIGHT, ok, PAGE, refusalOf } from './finding.ts'
 import { examineHooks } from './hooks.ts'
 import { examineKeys } from './keys.ts'
@@ -49,7 +49,7 @@ export async function examineDatabase(url: string, setting: string, config: Conf
         ...migrations,
       ]
       if (migrations.some(({ state }) => state === 'fault') || entities === null) return common
-      const rights = await examineRights(sql, entities)
+      const rights = await examineRights(sql, entities, role)
       const isAsked = rights.state !== 'fault' && config.changesDays > 0
       const held = isAsked ? [await examineHeldChanges(sql, entities)] : []
       const hooks = isAsked ? await examineHooks(sql, entities) : []
@@ -171,11 +171,8 @@ async function runOf(sql: postgres.Sql): Promise<string | null> {
   return row?.run ?? null
 }
 
-async function examineRights(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding> {
-  const own = entities.map(({ table }) => [table, 'select, insert, update, delete'] as const)
-  const wanted = [...own, ...Object.entries(OWN_TABLES)].flatMap(([table, list]) =>
-    list.split(', ').map((right) => ({ table, right })),
-  )
+async function examineRights(sql: postgres.Sql, entities: readonly Entity[], role: string): Promise<Finding> {
+  const wanted = neededRights(entities).flatMap(({ table, rights }) => rights.split(', ').map((right) => ({ table, right })))
   const lacking = await sql<{ table: string; right: string }[]>`
     select wanted."table", wanted."right" from json_to_recordset(${JSON.stringify(wanted)}::text::json) as wanted ("table" text, "right" text)
     where to_regclass(quote_ident(wanted."table")) is null
@@ -184,7 +181,7 @@ async function examineRights(sql: postgres.Sql, entities: readonly Entity[]): Pr
   const grants = [...Map.groupBy(lacking, ({ table }) => table)]
     .map(([table, own]) => `${own.map(({ right }) => right).join(', ')} on ${table}`)
     .join('; ')
-  return fault('rights', `the role lacks ${grants}: grant that ${PAGE}`)
+  return fault('rights', `the role lacks ${grants}: let the owner of the tables run roster migrate --grant ${role} ${PAGE}`)
 }
 
 async function examineIndexes(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding> {

@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
+import { neededRights } from '../../src/postgres/grants.ts'
 import { MIGRATIONS, readMigrations } from '../../src/postgres/migrate.ts'
+import { entities } from '../support/entities.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { rosterHere } from './roster.ts'
@@ -70,4 +72,49 @@ test('roster migrate --dry-run creates no embedded database, and says so', async
   expect(output).toContain(said)
   expect(output.replace(said, '')).toBe(FILES.map((file) => `to apply: ${file}\n`).join(''))
   expect(existsSync(dataDir)).toBe(false)
+})
+
+describe('roster migrate --grant', () => {
+  const role = `granted_${process.pid}`
+  let own: string
+  beforeAll(async () => {
+    own = await createDatabase()
+    await admin.unsafe(`create role ${role} login password 'p'`)
+  })
+  afterAll(async () => {
+    const owner = connect(own)
+    await owner.unsafe(`drop owned by ${role}; drop role ${role}`)
+    await owner.end()
+  })
+  const grant = (...words: string[]) => migrateWith({ DATABASE_URL: own }, '--grant', ...words)
+
+  test('gives a role the rights that a server needs, and nothing else, also when it is repeated', async () => {
+    const { code, output } = await grant(role)
+    expect([code, output.split('\n')[0]]).toEqual([0, 'All migrations are applied.'])
+    expect(output).toContain(`grant select, insert, update, delete on company to ${role}\n`)
+    expect(output).toContain(`grant select, delete on entity_change to ${role}\n`)
+    expect(await grant(role)).toEqual({ code, output })
+    const asRole = new URL(own)
+    asRole.username = role
+    asRole.password = 'p'
+    const connection = connect(asRole.href)
+    const lacking = await connection`
+      select * from json_to_recordset(${JSON.stringify(neededRights(entities))}::text::json) as needed ("table" text, "rights" text)
+      where exists (select from unnest(string_to_array("rights", ', ')) as one ("right") where not has_table_privilege("table", "right"))`
+    const refused = await connection`truncate api_key`.catch(({ message }) => message)
+    await connection.end()
+    expect([lacking.count, refused]).toEqual([0, 'permission denied for table api_key'])
+  })
+
+  test('names the nearest role if there is none of that name, and grants nothing', async () => {
+    const { code, output } = await grant(role.replace('granted', 'grantd'))
+    expect([code, output.split('\n')[1]]).toEqual([
+      1,
+      `roster: there is no role grantd_${process.pid} to grant to. Did you mean ${role}?`,
+    ])
+  })
+
+  test('is refused together with --dry-run', async () => {
+    expect((await grant(role, '--dry-run')).output).toContain('--dry-run grants nothing')
+  })
 })

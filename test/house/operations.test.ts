@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { loadEntities } from '../../src/registry.ts'
 import { outputOf } from '../cli/roster.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
@@ -9,7 +8,6 @@ import { startProcess } from '../support/start.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
-const DATABASES = read('docs/operations/databases.md')
 const FAILURES = read('docs/operations/failures.md')
 const LOG = read('docs/operations/log.md')
 
@@ -94,17 +92,13 @@ describe('tests that are named as `path`: "title" are there', () => {
   })
 })
 
-describe('the rights that docs/operations/databases.md grants', () => {
+describe('the rights that roster migrate --grant gives', () => {
   test('are enough to serve, to write along with all copies, to keep tables in memory, and to make keys', async () => {
     const role = `roster_app_${process.pid}`
     const url = await createDatabase()
     const sql = connect(url)
-    const [, grants = ''] = /```sql\n(grant [\s\S]*?)```/.exec(DATABASES) ?? []
     await sql.unsafe(`create role ${role} login password 'p'`)
-    // The page asks to grant them on tables of other entities, too.
-    const tables = (await loadEntities()).map(({ table }) => table)
-    expect(grants).toContain('on company, employee, absence, ')
-    await sql.unsafe(grants.replaceAll('roster_app', role).replace('company, employee, absence', tables.join(', ')))
+    await outputOf({ DATABASE_URL: url }, 'migrate', '--grant', role)
     const DATABASE_URL = Object.assign(new URL(url), { username: role, password: 'p' }).href
     try {
       const { server, ask } = await startProcess({ DATABASE_URL, WORKERS: '1', LOG_LEVEL: 'info' })

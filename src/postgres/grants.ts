@@ -1,0 +1,46 @@
+// The rights on tables that a server needs, and a way to give them to its role.
+import type postgres from 'postgres'
+import { inTransaction, withConnection } from '../execute/connect.ts'
+import type { Entity } from '../model/entity.ts'
+import { OWN_TABLES } from '../registry.ts'
+
+const OF_ENTITIES = 'select, insert, update, delete'
+
+/** Returns the rights by table, as `grant` lists them: those on tables of entities, and on the server's own. */
+export function neededRights(entities: readonly Entity[]): readonly { readonly table: string; readonly rights: string }[] {
+  const ofEntities = entities.map(({ table }) => ({ table, rights: OF_ENTITIES }))
+  const own = Object.entries(OWN_TABLES).map(([table, rights]) => ({ table, rights }))
+  return [...ofEntities, ...own]
+}
+
+/**
+ * Gives a role the rights that a server needs, all or none; returns the statements. Whoever connects must own the tables. A role
+ * that has them already keeps them.
+ */
+export function grantRights(url: string, entities: readonly Entity[], role: string): Promise<readonly string[]> {
+  return withConnection(url, (sql) =>
+    inTransaction(sql, async (transaction) => {
+      const statements = await grantStatements(transaction, entities, role)
+      for (const statement of statements) await transaction.unsafe(statement)
+      return statements
+    }),
+  )
+}
+
+async function grantStatements(sql: postgres.ISql, entities: readonly Entity[], role: string): Promise<string[]> {
+  const [schema] = await sql<
+    { text: string }[]
+  >`select format('grant usage on schema %I to %I', current_schema(), ${role}::text) as text`
+  const tables = await sql<{ text: string }[]>`
+    select format('grant %s on %I to %I', "rights", "table", ${role}::text) as text
+    from json_to_recordset(${JSON.stringify(neededRights(entities))}::text::json) as needed ("table" text, "rights" text)`
+  return [schema as { text: string }, ...tables].map(({ text }) => text)
+}
+
+/** Returns the names of all roles but those of PostgreSQL itself. */
+export function roleNames(url: string): Promise<readonly string[]> {
+  return withConnection(url, async (sql) => {
+    const rows = await sql<{ name: string }[]>`select rolname as name from pg_roles where not starts_with(rolname, 'pg_')`
+    return rows.map(({ name }) => name)
+  })
+}
