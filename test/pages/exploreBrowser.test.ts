@@ -291,7 +291,7 @@ describeInBrowser('/explore in Chromium', () => {
     try {
       await server.patch(`/Absences/${id}`, { EmployeeId: 1, Period: { Days: 2 } })
       const { page } = await open(`#/Absences?Reason=words&row=${id}`, `Absence ${id}`)
-      await page.locator('aside li', { hasText: /update Employee id, Employee, Period days by key/ }).waitFor()
+      await page.locator('aside li', { hasText: /Changed by key bootstrap-1 Employee, Period days/ }).waitFor()
     } finally {
       await server.remove(`/Absences/${id}`)
     }

@@ -129,7 +129,7 @@ describeInBrowser('/explore printed by Chromium', () => {
     const text = sheets.join('')
     const panel = text.slice(text.lastIndexOf('Absence1'))
     expect(values.filter((value) => !panel.includes(value))).toEqual([])
-    expect([values.includes(squeezed(LONG)), panel.includes(':create'), outside]).toEqual([true, true, []])
+    expect([values.includes(squeezed(LONG)), panel.includes(':Created'), outside]).toEqual([true, true, []])
   })
 
   test.each([

@@ -7,6 +7,13 @@ import { RETRY_MS, sessionAfterRefusal, sessionForRequest } from './signIn.ts'
 
 export { ROOT } from './server.ts'
 
+/** One fault of a body. `target`: the property, by its name in requests. */
+export interface Fault {
+  readonly code: string
+  readonly target: string
+  readonly message: string
+}
+
 /** An error response, with the API's message. */
 export class Problem extends Error {
   constructor(
@@ -16,6 +23,8 @@ export class Problem extends Error {
     readonly target = '',
     /** Seconds until the server can answer; null if a retry does not help. */
     readonly retryAfter: number | null = null,
+    /** Faults of a body, one for each property at fault. */
+    readonly details: readonly Fault[] = [],
   ) {
     super(message)
   }
@@ -76,10 +85,15 @@ function refusePerson(problem: Problem): never {
 
 async function problemOf(response: Response): Promise<Problem> {
   const { status, headers } = response
-  const { Code = '', Target = '', Message = '' } = (await response.json().catch(() => null))?.Error ?? {}
-  const isPassing = status === 429 || (status === 503 && Code !== 'TooCostly')
+  const { Code = '', Target = '', Message = '', Details } = (await response.json().catch(() => null))?.Error ?? {}
+  const isPassing = status === 429 || (status === 503 && Code !== 'TooCostly') || Code === 'InProgress'
   const retryAfter = isPassing ? Math.max(1, Number(headers.get('retry-after')) || 5) : null
-  return new Problem(Message || `The server answered ${status}.`, status, Code, Target, retryAfter)
+  const details = ((Details ?? []) as Record<'Code' | 'Target' | 'Message', string>[]).map((fault) => ({
+    code: fault.Code,
+    target: fault.Target,
+    message: fault.Message,
+  }))
+  return new Problem(Message || `The server answered ${status}.`, status, Code, Target, retryAfter, details)
 }
 
 /** Parses JSON; keeps a number as text if a double would round it. */

@@ -3,6 +3,7 @@ import { render } from 'preact'
 import { useEffect, useReducer } from 'preact/hooks'
 import { ROOT, useAnswer } from './api.ts'
 import { Button, Empty, Trouble, ZoneChoice } from './controls.tsx'
+import { CreateOnly } from './createOnly.tsx'
 import { Notices } from './notices.tsx'
 import { knownStore, NOTHING, type Resource, type Right, resourcesOf } from './resources.ts'
 import { ResourceView } from './resourceView.tsx'
@@ -11,6 +12,7 @@ import { signInStore, signOut, takeAnswerFromAddress, watchEnd } from './signIn.
 import { EndedBar, KeyQuestion, NoRights, SignInForm } from './signInForm.tsx'
 import { Store } from './store.ts'
 import { emptyView, go, printView, readView, viewStore } from './view.ts'
+import { unreadableWritables } from './writable.ts'
 
 /** The page. It first loads what the session may do. */
 function App() {
@@ -23,6 +25,7 @@ function App() {
   const isLoaded = used !== null && knownStore.value.sessionId === used.id
   const { resources, rights } = isLoaded ? knownStore.value : NOTHING
   const resource = resources.find(({ plural }) => plural.toLowerCase() === view.resource.toLowerCase())
+  const writable = unreadableWritables().find(({ plural }) => plural.toLowerCase() === view.resource.toLowerCase())
   useEffect(() => {
     // The reader may have gone on since this was drawn.
     if (viewStore.value.resource === '' && resources[0]) go(emptyView(resources[0].plural), false)
@@ -30,7 +33,7 @@ function App() {
   }, [view.resource, resources])
   return (
     <>
-      <Header resources={resources} current={resource} session={session} />
+      <Header resources={resources} current={(resource ?? writable)?.plural} session={session} />
       {isEnded && <EndedBar />}
       <main>
         {used !== null && !isLoaded && <Loading key={used.id} id={used.id} />}
@@ -43,7 +46,8 @@ function App() {
         ) : (
           resource && <ResourceView key={`${resource.plural} ${view.tab} ${session.id}`} resource={resource} view={view} />
         )}
-        {resources.length > 0 && !resource && view.resource !== '' && (
+        {isLoaded && writable && <CreateOnly key={used.id} writable={writable} />}
+        {resources.length > 0 && !resource && !writable && view.resource !== '' && (
           <Empty
             title="Not found"
             words={
@@ -60,7 +64,7 @@ function App() {
             ))}
           </Empty>
         )}
-        {isLoaded && resources.length === 0 && <Unreadable session={used} rights={rights} />}
+        {isLoaded && resources.length === 0 && !writable && <Unreadable session={used} rights={rights} />}
       </main>
       {isLoaded && (
         <footer class="foot">
@@ -80,7 +84,12 @@ function Loading({ id }: { readonly id: string }) {
   const rights = useAnswer<readonly Right[]>('Rights', readBody)
   useEffect(() => {
     if (described.answer === null || rights.answer === null) return
-    knownStore.set({ sessionId: id, rights: rights.answer, resources: resourcesOf(described.answer, rights.answer) })
+    knownStore.set({
+      sessionId: id,
+      rights: rights.answer,
+      resources: resourcesOf(described.answer, rights.answer),
+      document: described.answer,
+    })
   }, [described.answer, rights.answer])
   const failed = [described, rights].find(({ problem }) => problem !== null)
   return failed?.problem ? <Trouble key={failed.problem} problem={failed.problem} retry={failed.retry} /> : null
@@ -107,8 +116,8 @@ function Unreadable({ session, rights }: { readonly session: Session; readonly r
 
 interface HeaderProps {
   readonly resources: readonly Resource[]
-  /** The resource that is open. */
-  readonly current: Resource | undefined
+  /** Name of the resource that is open. */
+  readonly current: string | undefined
   readonly session: Session | null
 }
 
@@ -121,14 +130,14 @@ function Header({ resources, current, session }: HeaderProps) {
       </a>
       {session !== null && (
         <nav aria-label="Resources">
-          {resources.map((one) => (
+          {[...resources, ...unreadableWritables()].map(({ plural }) => (
             <a
-              key={one.plural}
+              key={plural}
               class="tab"
-              aria-current={one === current ? 'page' : undefined}
-              href={printView(emptyView(one.plural))}
+              aria-current={plural === current ? 'page' : undefined}
+              href={printView(emptyView(plural))}
             >
-              {one.plural}
+              {plural}
             </a>
           ))}
         </nav>

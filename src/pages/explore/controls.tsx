@@ -143,8 +143,15 @@ export function Empty({ title, words, children }: EmptyProps) {
   )
 }
 
+interface TroubleProps {
+  readonly problem: Problem
+  /** Words for a retry: `Asking`, and `Ask` on the button. */
+  readonly words?: readonly [being: string, doing: string]
+  retry(): void
+}
+
 /** Shows the API's words for an error. If these say when to retry, it counts down, and then retries. */
-export function Trouble({ problem, retry }: { readonly problem: Problem; retry(): void }) {
+export function Trouble({ problem, retry, words: [being, doing] = ['Asking', 'Ask'] }: TroubleProps) {
   const { message, status, code, retryAfter } = problem
   const [seconds, setSeconds] = useState(retryAfter ?? 0)
   useEffect(() => {
@@ -158,7 +165,7 @@ export function Trouble({ problem, retry }: { readonly problem: Problem; retry()
       <span role="alert">{message}</span>
       {retryAfter !== null && (
         <span>
-          Asking again in {Math.max(1, seconds)} s <Button label="Ask now" onClick={retry} />
+          {being} again in {Math.max(1, seconds)} s <Button label={`${doing} now`} onClick={retry} />
         </span>
       )}
       {retryAfter === null && status >= 500 && <Button label="Try again" onClick={retry} />}

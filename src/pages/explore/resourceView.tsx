@@ -2,7 +2,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Asked, type Page, ROOT, readPage, readTotal, useAnswer } from './api.ts'
 import { Button, CopyButton, Empty, Trouble } from './controls.tsx'
+import { draftIdOf } from './drafts.ts'
 import { Filters, isRefused, isTyping } from './filters.tsx'
+import { LostDraft, NewButton, NewPanel, sayKept } from './form.tsx'
 import { formatCount } from './format.ts'
 import { questionOf } from './groups.ts'
 import { Pager } from './pager.tsx'
@@ -13,6 +15,8 @@ import { Table } from './table.tsx'
 import { Columns, curl, Download, keptColumns } from './tools.tsx'
 import { change, changed, go, type Parameters, printPath, type Shown, type View } from './view.ts'
 import { inWords } from './words.ts'
+import { writableOf } from './writable.ts'
+import { writesStore } from './writes.ts'
 
 /** The list of a resource, or its summary. */
 export function ResourceView({ resource, view }: Shown) {
@@ -20,16 +24,23 @@ export function ResourceView({ resource, view }: Shown) {
   const isSummary = view.tab === 'summary' && resource.hasSummary
   const { filters } = view
   const { path, allPath, excelPath } = pathsOf({ resource, view }, isSummary, columns)
-  const asked = useAnswer(path, async (response) => ({ ...(await readPage(response)), view }))
+  const written = String(writesStore.value)
+  const asked = useAnswer(path, async (response) => ({ ...(await readPage(response)), view }), written)
   const asks = asked.problem === null && asked.answer !== null
-  const { answer: matching } = useAnswer(isSummary && asks ? printPath(resource.plural, filters) : null, readTotal, path, 'HEAD')
-  const { answer: all } = useAnswer(filters.length > 0 && asks ? resource.plural : null, readTotal, path, 'HEAD')
+  const { answer: matching } = useAnswer(
+    isSummary && asks ? printPath(resource.plural, filters) : null,
+    readTotal,
+    path + written,
+    'HEAD',
+  )
+  const { answer: all } = useAnswer(filters.length > 0 && asks ? resource.plural : null, readTotal, path + written, 'HEAD')
   // A refused request hides the page shown before, as an address does that the page cannot show; any other problem leaves it.
   const isShowable = !isSummary || Object.keys(questionOf(resource, view).unknown).length === 0
   const page = asked.problem?.status === 400 || !isShowable ? null : asked.answer
   const found = page && (isSummary ? matching : page.total)
   const closeRow = () => {
     const row = document.querySelector<HTMLElement>('tr[aria-current=true]')
+    if (view.form === 'edit') sayKept(draftIdOf(resource.plural, view.row))
     change(view, { row: '' })
     // On a phone the table is there again after the page is drawn.
     setTimeout(() => row?.focus())
@@ -49,6 +60,7 @@ export function ResourceView({ resource, view }: Shown) {
             Only {resource.conditions.map((all) => all.map((one) => inWords(resource, one).join(' ')).join(', ')).join('; or ')}
           </span>
         )}
+        <NewButton resource={resource} view={view} />
         <CopyButton label="Copy link" text={() => location.href} look="link" />
         {resource.hasSummary && <Tabs view={view} isSummary={isSummary} />}
       </div>
@@ -79,10 +91,19 @@ export function ResourceView({ resource, view }: Shown) {
           )}
           {page && <Pager page={page} view={view} isSummary={isSummary} />}
         </div>
-        {view.row !== '' && <RowPanel key="row" resource={resource} id={view.row} close={closeRow} />}
+        {view.row !== '' && <RowPanel key="row" resource={resource} view={view} id={view.row} close={closeRow} />}
+        {view.row === '' && view.form === 'new' && <NewRow resource={resource} view={view} />}
       </div>
     </>
   )
+}
+
+/** The form for a new row, which leads to the row, or says why it does not. */
+function NewRow({ resource, view }: Shown) {
+  const writable = writableOf(resource)
+  if (!writable || writable.creates.length === 0) return <LostDraft plural={resource.plural} id="" />
+  const created = (id: string | null) => change(view, { row: id ?? '', form: '' })
+  return <NewPanel writable={writable} created={created} close={() => change(view, { form: '' })} />
 }
 
 /** Targets of the requests: the page shown, all rows or groups of the view, and a file of them for Excel. */
@@ -144,6 +165,7 @@ function useRowKeys(view: View, { answer }: Asked<Page>, close: () => void): voi
     if (view.row === '') return
     const onKey = (event: KeyboardEvent) => {
       if (event.key === 'Escape') close()
+      if (view.form !== '') return
       const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
       if (by === undefined || isTyping(event)) return
       const ids = (answer?.rows ?? []).map(({ id }) => String(id))

@@ -45,6 +45,8 @@ export interface Resource {
   readonly hasSummary: boolean
   /** True if rows have their changes. */
   readonly hasChanges: boolean
+  /** True if its list takes `may`: only rows of which the reader may do this. */
+  readonly hasMay: boolean
   /** Conditions of the rows that may be read: a row matches all of one list. Empty: all rows may be read. */
   readonly conditions: readonly (readonly Condition[])[]
 }
@@ -88,13 +90,15 @@ export interface Known {
   readonly sessionId: string | null
   readonly resources: readonly Resource[]
   readonly rights: readonly Right[]
+  /** The OpenAPI document, of which forms are made. */
+  readonly document: Schema
 }
 
-export const NOTHING: Known = { sessionId: null, resources: [], rights: [] }
-export const knownStore = new Store<Known>(NOTHING)
-
 // biome-ignore lint/suspicious/noExplicitAny: the server writes the document, and tests hold it against its specification
-type Schema = any
+export type Schema = any
+
+export const NOTHING: Known = { sessionId: null, resources: [], rights: [], document: null }
+export const knownStore = new Store<Known>(NOTHING)
 
 /** Returns the resources of the OpenAPI document of a key with these rights: lists whose rows have an id. */
 export function resourcesOf(document: Schema, rights: readonly Right[]): Resource[] {
@@ -120,6 +124,7 @@ export function resourcesOf(document: Schema, rights: readonly Right[]): Resourc
       related: relatedOf(rowSchema, properties, parameters, schemaOf),
       hasSummary: document.paths[`${path}/Summary`]?.get !== undefined,
       hasChanges: document.paths[`${path}/{id}/Changes`]?.get !== undefined,
+      hasMay: parameters.has('may'),
       // A row may be read if one of the rights admits it.
       conditions: reads.some(({ filters }) => filters.length === 0) ? [] : reads.map(({ filters }) => filters.map(conditionOf)),
     }
@@ -200,7 +205,8 @@ function propertyOf(
   }
 }
 
-function kindOf({ type, format, enum: values }: Schema): Kind {
+/** Returns the kind of a value, by its schema. */
+export function kindOf({ type, format, enum: values }: Schema): Kind {
   const name = [type].flat().find((one: string) => one !== 'null')
   if (name === 'boolean' || name === 'integer') return name
   if (name === 'number') return 'decimal'

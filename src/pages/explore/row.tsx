@@ -1,25 +1,36 @@
 // The open row: its properties, links to related rows, and its changes.
 import { useEffect, useRef } from 'preact/hooks'
-import { readJson, readTotal, send, useAnswer } from './api.ts'
+import { readTotal, useAnswer } from './api.ts'
 import { Button, CopyButton, Hint } from './controls.tsx'
-import { formatCount, formatDate } from './format.ts'
+import { Decisions } from './decisions.tsx'
+import { draftIdOf, readDraft } from './drafts.ts'
+import { EditForm, LostDraft, mayEdit } from './form.tsx'
+import { formatCount } from './format.ts'
+import { Changes } from './history.tsx'
 import { zoneLabel } from './readerZone.ts'
-import { findNamed, knownStore, type Property, type Resource, type Row, roleOf, valueIn, wordsOf } from './resources.ts'
+import { DeleteButton } from './remove.tsx'
+import { knownStore, type Property, type Resource, type Row, roleOf, valueIn, wordsOf } from './resources.ts'
 import { Cell, referredBy } from './table.tsx'
-import { emptyView, printPath, printView, type Shown } from './view.ts'
+import { change, emptyView, printPath, printView, type Shown } from './view.ts'
+import { readVersioned, type Versioned, writesStore } from './writes.ts'
 
-type Props = Pick<Shown, 'resource'> & { readonly id: string; close(): void }
+type Props = Shown & { readonly id: string; close(): void }
 
 /** One row at the side of the list, with links to rows that it refers to, and to rows that refer to it. */
-export function RowPanel({ resource, id, close }: Props) {
+export function RowPanel({ resource, view, id, close }: Props) {
   const path = `${resource.plural}/${encodeURIComponent(id)}`
-  const { answer: row, problem } = useAnswer<Row>(path, readJson)
+  const { answer, problem } = useAnswer<Versioned>(path, readVersioned, String(writesStore.value))
   const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => heading.current?.focus(), [])
-  const referring = knownStore.value.resources.flatMap((other) =>
-    other.properties.flatMap((property) => (property.references === resource.entity ? { other, property } : [])),
-  )
+  useEffect(() => heading.current?.focus(), [view.form])
+  // A button that had the focus may be gone after a write.
+  useEffect(() => {
+    if (document.activeElement === document.body) heading.current?.focus()
+  }, [answer?.tag])
+  const row = answer?.row ?? null
   const isShown = row !== null && String(row.id) === id
+  const isEdited = isShown && view.form === 'edit' && mayEdit(resource, row)
+  // What was typed about a row that may not be changed any more, or is gone, is there to copy.
+  const isLost = !isEdited && (problem?.status === 404 || (isShown && !mayEdit(resource, row)))
   return (
     <aside aria-label="Row">
       <div class="bar">
@@ -32,34 +43,63 @@ export function RowPanel({ resource, id, close }: Props) {
         <Button class="button wide" label="Close" aria-keyshortcuts="Escape" onClick={close} />
       </div>
       {problem && <Hint text={problem.message} />}
-      {isShown && (
+      {isLost && <LostDraft plural={resource.plural} id={id} />}
+      {isEdited && <EditForm resource={resource} row={answer as Versioned} close={() => change(view, { form: '' })} />}
+      {isShown && !isEdited && (
         <>
-          <dl>
-            {withoutNamedIds(resource.properties).map((property) => (
-              <div key={property.name}>
-                <dt title={titleOf(property, resource, row)}>
-                  {property.label}
-                  {property.kind === 'instant' && <small> {zoneLabel()}</small>}
-                </dt>
-                <dd>
-                  <Cell resource={resource} property={property} row={row} view={null} />
-                </dd>
-              </div>
-            ))}
-          </dl>
-          <ul>
-            {resource.properties.map(
-              (property) =>
-                property.references && <Referred key={property.name} property={property} resource={resource} row={row} />,
-            )}
-            {referring.map(({ other, property }) => (
-              <Referring key={other.plural + property.name} property={property} other={other} id={id} one={resource.entity} />
-            ))}
-          </ul>
+          <Actions resource={resource} view={view} row={answer as Versioned} close={close} />
+          <Facts resource={resource} row={row} />
           {resource.hasChanges && <Changes path={`${path}/Changes`} resource={resource} />}
         </>
       )}
     </aside>
+  )
+}
+
+/** Buttons for what the reader may do with the row: decide it, change it, delete it. */
+function Actions({ resource, view, row, close }: Shown & { readonly row: Versioned; close(): void }) {
+  const isBegun = readDraft(draftIdOf(resource.plural, String(row.row.id))) !== null
+  return (
+    <div class="bar actions">
+      <Decisions resource={resource} row={row.row} tag={row.tag} />
+      {mayEdit(resource, row.row) && (
+        <Button label={isBegun ? 'Go on editing (draft)' : 'Edit'} onClick={() => change(view, { form: 'edit' })} />
+      )}
+      <DeleteButton key={row.row.id} resource={resource} row={row} removed={close} />
+    </div>
+  )
+}
+
+/** The properties of a row, and links to the rows that it refers to and that refer to it. */
+function Facts({ resource, row }: { readonly resource: Resource; readonly row: Row }) {
+  const referring = knownStore.value.resources.flatMap((other) =>
+    other.properties.flatMap((property) => (property.references === resource.entity ? { other, property } : [])),
+  )
+  const id = String(row.id)
+  return (
+    <>
+      <dl>
+        {withoutNamedIds(resource.properties).map((property) => (
+          <div key={property.name}>
+            <dt title={titleOf(property, resource, row)}>
+              {property.label}
+              {property.kind === 'instant' && <small> {zoneLabel()}</small>}
+            </dt>
+            <dd>
+              <Cell resource={resource} property={property} row={row} view={null} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <ul>
+        {resource.properties.map(
+          (property) => property.references && <Referred key={property.name} property={property} resource={resource} row={row} />,
+        )}
+        {referring.map(({ other, property }) => (
+          <Referring key={other.plural + property.name} property={property} other={other} id={id} one={resource.entity} />
+        ))}
+      </ul>
+    </>
   )
 }
 
@@ -74,7 +114,7 @@ function titleOf({ copiedThrough }: Property, { properties }: Resource, row: Row
   return reference && `${reference.label} ${valueIn(row, reference) ?? 'without a value'}`
 }
 
-type ReferredProps = Pick<Shown, 'resource'> & { readonly property: Property; readonly row: Row }
+type ReferredProps = { readonly resource: Resource } & { readonly property: Property; readonly row: Row }
 
 /** Link to the row that a reference names, if the key may read it. */
 function Referred({ property, resource, row }: ReferredProps) {
@@ -106,52 +146,5 @@ function Referring({ property: { name, label }, other, one, id }: ReferringProps
       </a>{' '}
       {total !== null && <span class="count">{formatCount(total)}</span>}
     </li>
-  )
-}
-
-interface Change {
-  readonly token: string
-  readonly action: string
-  readonly at: string
-  readonly key: string | null
-  readonly changed: readonly string[]
-}
-
-const CHANGES_PAGE = 500
-const CHANGES_SHOWN = 100
-
-/** Reads all pages of a history, which begin with the oldest change. Returns the newest changes, the last one first. */
-function readChanges(path: string) {
-  return async (response: Response): Promise<readonly Change[]> => {
-    let { changes, next, more } = await readJson(response)
-    while (more) {
-      const page = await readJson(await send(`${path}?PageSize=${CHANGES_PAGE}&after=${next}`))
-      changes = [...changes, ...page.changes].slice(-CHANGES_SHOWN)
-      next = page.next
-      more = page.more
-    }
-    return changes.slice(-CHANGES_SHOWN).toReversed()
-  }
-}
-
-/** The changes of the row, if the server keeps changes. */
-function Changes({ path, resource: { properties } }: Pick<Shown, 'resource'> & { readonly path: string }) {
-  const { answer } = useAnswer(`${path}?PageSize=${CHANGES_PAGE}`, readChanges(path))
-  if (!answer?.length) return null
-  const labelOf = (name: string) => findNamed(properties, name)?.label ?? name
-  return (
-    <>
-      <h3>
-        Changes <small>{zoneLabel()}</small>
-      </h3>
-      <ol>
-        {answer.map(({ token, action, at, key, changed }) => (
-          <li key={token}>
-            {formatDate('instant', at)}: {action} {changed.map(labelOf).join(', ')}{' '}
-            {key && <span class="count">by key {key}</span>}
-          </li>
-        ))}
-      </ol>
-    </>
   )
 }

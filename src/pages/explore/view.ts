@@ -19,6 +19,8 @@ const DEFAULTS = {
   size: '50',
   row: '',
   tab: 'table',
+  // The open form: `new` for another row, `edit` for the open one.
+  form: '',
   // Parts of a summary: `sum(Period.Days)`, `month(Start)`, `Type`, `stacked`; sort and page of its groups.
   show: '',
   by: '',
@@ -119,7 +121,15 @@ export const viewStore = new Store(readView(location.hash))
 export function changed(view: View, parts: Partial<View>): View {
   const isOther = parts.filters !== undefined || parts.sort !== undefined || parts.size !== undefined
   const isOtherSummary = isOther || ['show', 'by', 'and', 'groupSort'].some((name) => name in parts)
-  return { ...view, ...(isOther ? { page: '1', cursor: '' } : {}), ...(isOtherSummary ? { groupPage: '1' } : {}), ...parts }
+  // A form belongs to the row for which it was opened.
+  const isOtherRow = parts.row !== undefined && parts.row !== view.row
+  return {
+    ...view,
+    ...(isOther ? { page: '1', cursor: '' } : {}),
+    ...(isOtherSummary ? { groupPage: '1' } : {}),
+    ...(isOtherRow ? { form: '' } : {}),
+    ...parts,
+  }
 }
 
 /** Changes some parts of the current view. */

@@ -1,0 +1,114 @@
+// The work of the buttons of a row: a decision is done once, and only on the row that the reader has seen.
+import { send } from './api.ts'
+import type { Attempt } from './drafts.ts'
+import { findNamed, type Property, type Resource, type Row, valueIn } from './resources.ts'
+import { Store } from './store.ts'
+import { printBody } from './typed.ts'
+import { announce, attemptOf, inWordsOf, isUncertain, problemOf, readVersioned, type Versioned, writeRow } from './writes.ts'
+
+/** A value that a button sets. */
+export interface Decision {
+  /** Properties and the values that they get; the button is about the first. */
+  readonly values: readonly { readonly name: string; readonly value: string }[]
+  readonly words: string
+}
+
+/** A row as the reader sees it. `tag`: its version; null: it is not known, as in a list. */
+export interface Seen {
+  readonly row: Row
+  readonly tag: string | null
+}
+
+/** State of the buttons: what is under way, or what a decision has come to. */
+export type State =
+  | { readonly kind: 'idle'; readonly message: string }
+  | { readonly kind: 'sending' }
+  | { readonly kind: 'waiting'; readonly problem: ReturnType<typeof inWordsOf>; again(): void }
+  /** Somebody has changed other properties meanwhile: the reader decides again. */
+  | { readonly kind: 'changed'; readonly message: string; readonly decision: Decision; readonly now: Versioned }
+
+const IDLE: State = { kind: 'idle', message: '' }
+/** Times that a decision is sent for versions that differ in nothing that the reader sees. */
+const ROUNDS_MAX = 3
+
+export class DecisionWork {
+  readonly state = new Store<State>(IDLE)
+
+  constructor(
+    private readonly resource: Resource,
+    /** Path of the row. */
+    private readonly path: string,
+  ) {}
+
+  /** Sends a decision about a row as it was seen. `rounds`: how often others were faster. */
+  async decide(decision: Decision, seen: Seen, rounds = 0): Promise<void> {
+    this.state.set({ kind: 'sending' })
+    if (seen.tag === null) return this.compare(decision, seen, rounds)
+    const values = decision.values.map(({ name, value }) => ({ name, json: JSON.stringify(value) }))
+    await this.send(decision, seen, attemptOf(printBody(values), seen.tag), rounds)
+  }
+
+  stop(): void {
+    this.state.set(IDLE)
+  }
+
+  private async send(decision: Decision, seen: Seen, attempt: Attempt, rounds: number): Promise<void> {
+    this.state.set({ kind: 'sending' })
+    try {
+      await writeRow('PATCH', this.path, attempt)
+      this.state.value = IDLE
+      announce(this.said(decision))
+    } catch (error) {
+      const problem = problemOf(error)
+      if (problem.status === 412) return this.compare(decision, seen, rounds + 1)
+      const again = () => void this.send(decision, seen, attempt, rounds)
+      if (isUncertain(problem) || problem.retryAfter !== null) return this.wait(error, again)
+      const { message } = inWordsOf(problem)
+      this.state.value = { kind: 'idle', message: problem.status === 404 ? GONE : message }
+      // Others may have decided: the row is read again, so that it shows what is so now.
+      announce('')
+    }
+  }
+
+  /** Reads the row, and goes on if it is as it was seen. Else it says what somebody else has done. */
+  private async compare(decision: Decision, seen: Seen, rounds: number): Promise<void> {
+    let now: Versioned
+    try {
+      now = await readVersioned(await send(this.path))
+    } catch (error) {
+      if (problemOf(error).status !== 404) return this.wait(error, () => void this.compare(decision, seen, rounds))
+      this.state.value = { kind: 'idle', message: GONE }
+      return announce('')
+    }
+    const changed = this.differences(seen.row, now.row)
+    const decided = changed.find(({ name }) => name === decision.values[0]?.name)
+    if (decided) {
+      this.state.value = IDLE
+      const value = valueIn(now.row, decided) ?? 'no value'
+      return announce(`Somebody else was faster: ${decided.label} is “${value}” now. Nothing of yours was saved.`)
+    }
+    if (changed.length === 0 && rounds < ROUNDS_MAX) return this.decide(decision, now, rounds)
+    const labels = changed.map(({ label, ...property }) => `${label} is “${valueIn(now.row, property) ?? 'no value'}” now`)
+    const message = `Somebody else has changed this meanwhile: ${labels.join(', ')}.`
+    this.state.set({ kind: 'changed', message, decision, now })
+  }
+
+  /** Returns the properties whose values differ, of those that both have: a row of a list may have some only. */
+  private differences(seen: Row, now: Row): readonly Property[] {
+    const isIn = (row: Row, { path }: Property) => (path[0] as string) in row
+    return this.resource.properties.filter(
+      (property) => isIn(seen, property) && isIn(now, property) && valueIn(seen, property) !== valueIn(now, property),
+    )
+  }
+
+  private wait(error: unknown, again: () => void): void {
+    this.state.set({ kind: 'waiting', problem: inWordsOf(problemOf(error)), again })
+  }
+
+  private said({ values: [first] }: Decision): string {
+    const { name = '', value = '' } = first ?? {}
+    return `${findNamed(this.resource.properties, name)?.label ?? name} is “${value}” now.`
+  }
+}
+
+const GONE = 'This row was deleted meanwhile, or you may no longer see it.'

@@ -1,0 +1,116 @@
+// Decisions: buttons that set a property to one of the values that a right allows, such as Approve and Decline.
+import { useMemo } from 'preact/hooks'
+import { readTotal, useAnswer } from './api.ts'
+import { Button, Hint, Trouble } from './controls.tsx'
+import { type Decision, DecisionWork } from './decisionWork.ts'
+import { findNamed, type Resource, type Row, valueIn } from './resources.ts'
+import { printPath } from './view.ts'
+import { admits, valuesAfter, type WriteRight, writableOf } from './writable.ts'
+
+/** Words of buttons, by the values that they set. */
+const WORDS: Readonly<Record<string, string>> = {
+  approved: 'Approve',
+  accepted: 'Accept',
+  declined: 'Decline',
+  rejected: 'Reject',
+  cancelled: 'Cancel',
+  canceled: 'Cancel',
+  withdrawn: 'Withdraw',
+  closed: 'Close it',
+  requested: 'Request',
+}
+
+const decisionWords = (value: string) => WORDS[value.toLowerCase()] ?? `Set to “${value}”`
+
+interface Props {
+  readonly resource: Resource
+  /** The row as the reader sees it. */
+  readonly row: Row
+  /** Version of the row; null, or left out: it is read when a button is clicked, and compared with the row. */
+  readonly tag?: string | null
+  /** True if the row is known to be one that the reader may decide, as in a list with `may`. */
+  readonly isAdmitted?: boolean
+}
+
+/** Buttons that decide a row. There are none where no right allows a decision. */
+export function Decisions(props: Props) {
+  const { resource, row, isAdmitted = false } = props
+  const { sure, unsure } = decisionsOf(resource, row)
+  const names = [...new Set(unsure.flatMap(({ values }) => values.map(({ name }) => name)))]
+  const isAsked = unsure.length > 0 && !isAdmitted && resource.hasMay
+  const path = printPath(resource.plural, [{ name: 'Id', sign: '=', values: [String(row.id)] }], {
+    may: `update(${names.join()})`,
+  })
+  const { answer: total } = useAnswer(isAsked ? path : null, readTotal, '', 'HEAD')
+  const isOffered = isAsked ? total === 1 : true
+  return <Buttons {...props} decisions={isOffered ? [...sure, ...unsure] : sure} />
+}
+
+/**
+ * Returns the decisions that rights allow for a row: `sure` by rights whose conditions the page can compare with the row,
+ * `unsure` by others, such as those with paths.
+ */
+function decisionsOf(resource: Resource, row: Row): Readonly<Record<'sure' | 'unsure', readonly Decision[]>> {
+  const sure: Decision[] = []
+  const unsure: Decision[] = []
+  for (const right of writableOf(resource)?.updates ?? []) {
+    const isAdmitted = admits(resource, right, row)
+    if (isAdmitted === false) continue
+    const known = isAdmitted ? sure : unsure
+    const isNew = ({ words }: Decision) => [...sure, ...unsure].every((one) => one.words !== words)
+    known.push(...decisionsBy(right, resource, row).filter(isNew))
+  }
+  return { sure, unsure }
+}
+
+/** Returns a decision for each value of a right's first property that has several, or that the row has not. */
+function decisionsBy(right: WriteRight, { properties }: Resource, row: Row): readonly Decision[] {
+  const names = [...new Set((right.becomes ?? []).map(({ name }) => name))]
+  const closed = names.map((name) => ({ name, values: valuesAfter(right, name)?.filter((value) => value !== '') ?? [] }))
+  // All but one must have a single value, which is then sent as well.
+  const several = closed.filter(({ values }) => values.length > 1)
+  const [decided = closed[0]] = several
+  if (!decided || several.length > 1 || closed.some(({ values }) => values.length === 0)) return []
+  const property = findNamed(properties, decided.name)
+  if (property && property.kind !== 'text' && property.kind !== 'oneOf') return []
+  const others = closed.filter((one) => one !== decided).map(({ name, values: [value = ''] }) => ({ name, value }))
+  return decided.values
+    .filter((value) => !property || String(valueIn(row, property)) !== value)
+    .map((value) => ({ values: [{ name: decided.name, value }, ...others], words: decisionWords(value) }))
+}
+
+type ButtonsProps = Props & { readonly decisions: readonly Decision[] }
+
+function Buttons({ resource, row, tag = null, decisions }: ButtonsProps) {
+  const path = `${resource.plural}/${encodeURIComponent(String(row.id))}`
+  const work = useMemo(() => new DecisionWork(resource, path), [resource, path])
+  const state = work.state.value
+  if (decisions.length === 0 && state.kind === 'idle' && state.message === '') return null
+  return (
+    <span class="decisions">
+      {state.kind !== 'changed' &&
+        decisions.map((decision) => (
+          <Button
+            key={decision.words}
+            label={decision.words}
+            aria-disabled={state.kind !== 'idle'}
+            onClick={() => state.kind === 'idle' && void work.decide(decision, { row, tag })}
+          />
+        ))}
+      {state.kind === 'idle' && state.message !== '' && <Hint text={state.message} />}
+      {state.kind === 'waiting' && (
+        <>
+          <Trouble key={state.problem} problem={state.problem} words={['Trying', 'Try']} retry={state.again} />
+          {state.problem.retryAfter === null && <Button label="Try again" onClick={state.again} />}
+        </>
+      )}
+      {state.kind === 'changed' && (
+        <span role="alert">
+          {state.message}{' '}
+          <Button label={`${state.decision.words} all the same`} onClick={() => void work.decide(state.decision, state.now)} />{' '}
+          <Button label="Leave it" onClick={() => work.stop()} />
+        </span>
+      )}
+    </span>
+  )
+}

@@ -1,0 +1,80 @@
+// What was typed into forms and not saved yet: kept in the session storage of the tab, until it is saved or discarded.
+import type { Row } from './resources.ts'
+import { sessionStore } from './session.ts'
+import { forgetText, keepText, readText } from './storage.ts'
+import type { Texts } from './typed.ts'
+
+/** A write that was sent, and may have been done: it is sent again as it was, so that it is done once. */
+export interface Attempt {
+  readonly body: string
+  /** Its `Idempotency-Key`. */
+  readonly key: string
+  /** Version of the row that it changes; empty for a new row. */
+  readonly tag: string
+}
+
+/** Texts that were typed into one form. */
+export interface Draft {
+  /** Texts of the fields that were changed. */
+  readonly texts: Texts
+  /** Names of chosen rows, by the properties that refer to them. */
+  readonly labels: Texts
+  /** The row as it was when the reader began to change it, and its version; null for a new row. */
+  readonly base: { readonly row: Row; readonly tag: string } | null
+  /** Which of several rights the form follows. */
+  readonly variant: number
+  /** The last write, if it is not known whether it was done; else null. */
+  readonly attempt: Attempt | null
+}
+
+const DRAFTS_MAX = 50
+/** Longest draft that is kept; a browser has room for some millions of characters. */
+const CHARACTERS_MAX = 60_000
+const LIST = 'roster.drafts'
+const nameOf = (id: string) => `roster.draft.${id}`
+
+/** Returns the id of a form's draft: of this reader, collection, and row; `row` is empty for a new one. */
+export function draftIdOf(plural: string, row: string): string {
+  return `${readerId()} ${plural}/${row}`
+}
+
+/** Returns who reads: nobody finds what another has typed in the same tab. */
+function readerId(): string {
+  return sessionStore.value.session?.id ?? ''
+}
+
+/** Returns the draft of this id; null if there is none, or if the browser has kept something else by its name. */
+export function readDraft(id: string): Draft | null {
+  try {
+    const draft = JSON.parse(readText('sessionStorage', nameOf(id)) ?? 'null')
+    return typeof draft?.texts === 'object' && typeof draft.labels === 'object' ? draft : null
+  } catch {
+    return null
+  }
+}
+
+/** Keeps a draft; the oldest makes room for a new one. Returns false if it is too long to be kept. */
+export function keepDraft(id: string, draft: Draft): boolean {
+  const text = JSON.stringify(draft)
+  if (text.length > CHARACTERS_MAX) return false
+  const ids = [...idsOfDrafts().filter((one) => one !== id), id]
+  for (const old of ids.slice(0, -DRAFTS_MAX)) forgetText('sessionStorage', nameOf(old))
+  keepText('sessionStorage', nameOf(id), text)
+  keepText('sessionStorage', LIST, JSON.stringify(ids.slice(-DRAFTS_MAX)))
+  return true
+}
+
+export function forgetDraft(id: string): void {
+  forgetText('sessionStorage', nameOf(id))
+  keepText('sessionStorage', LIST, JSON.stringify(idsOfDrafts().filter((one) => one !== id)))
+}
+
+/** Ids of the drafts, the oldest first. */
+function idsOfDrafts(): readonly string[] {
+  try {
+    const ids = JSON.parse(readText('sessionStorage', LIST) ?? '[]')
+    return Array.isArray(ids) ? ids.filter((one) => typeof one === 'string') : []
+  } catch {
+    return []
+  }
+}

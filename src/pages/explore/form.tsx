@@ -1,0 +1,331 @@
+// Forms that create and change rows, on a panel beside the list. What was typed stays until it is saved or discarded.
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { Conflict } from './conflict.tsx'
+import { Button, CopyButton, Hint, Select, Trouble } from './controls.tsx'
+import { draftIdOf, forgetDraft, readDraft } from './drafts.ts'
+import { controlId, FormRow } from './fields.tsx'
+import { FormWork, type State } from './formWork.ts'
+import { collectionsOf } from './names.ts'
+import { say } from './notices.tsx'
+import { type Resource, wordsOf } from './resources.ts'
+import { useNameOf } from './rowNames.ts'
+import { createVariants, type Preset, updateVariants, type Variant } from './variants.ts'
+import { change, type Shown } from './view.ts'
+import { type FormField, type Writable, writableOf } from './writable.ts'
+import { announce, type Versioned } from './writes.ts'
+
+/** Returns words for a new row: `New absence`. */
+export const newWords = ({ entity }: Pick<Writable, 'entity'>) => `New ${wordsOf(entity).toLowerCase()}`
+
+/** Button that opens the form for a new row, where the reader may create rows. */
+export function NewButton({ resource, view }: Shown) {
+  const writable = writableOf(resource)
+  if (!writable || writable.creates.length === 0) return null
+  const isBegun = readDraft(draftIdOf(resource.plural, '')) !== null
+  return (
+    <Button
+      class="button primary"
+      label={isBegun ? `${newWords(writable)} (draft)` : newWords(writable)}
+      onClick={() => change(view, { row: '', form: 'new' })}
+    />
+  )
+}
+
+interface NewProps {
+  readonly writable: Writable
+  /** Takes the id of the new row; null: the reader may not read it. */
+  created(id: string | null): void
+  close(): void
+}
+
+/** The form for a new row. */
+export function NewPanel({ writable, created, close }: NewProps) {
+  const { plural, entity } = writable
+  const saved = ({ row }: Versioned) => {
+    // Who may not read the new row gets its id alone.
+    const isReadable = Object.keys(row).length > 1
+    const words = `${wordsOf(entity)} ${row.id} was created.`
+    created(isReadable ? String(row.id) : null)
+    announce(isReadable ? words : `${words} You may not read it.`)
+  }
+  return (
+    <Panel title={newWords(writable)} close={close} draftId={draftIdOf(plural, '')}>
+      {(draftId) => (
+        <RowForm
+          draftId={draftId}
+          variants={createVariants(writable)}
+          row={null}
+          path={plural}
+          label="Create"
+          saved={saved}
+          close={close}
+        />
+      )}
+    </Panel>
+  )
+}
+
+interface EditProps {
+  readonly resource: Resource
+  readonly row: Versioned
+  close(): void
+}
+
+/** Returns true if there is a form that changes the row. */
+export function mayEdit(resource: Resource, row: Versioned['row']): boolean {
+  const writable = writableOf(resource)
+  return writable !== undefined && updateVariants(writable, resource, row).length > 0
+}
+
+/** The form that changes a row, in its panel. */
+export function EditForm({ resource, row, close }: EditProps) {
+  const writable = writableOf(resource) as Writable
+  const id = String(row.row.id)
+  const saved = (_: Versioned, others: readonly FormField[]) => {
+    const labels = others.map(({ label }) => label).join(', ')
+    close()
+    announce(labels === '' ? 'Saved.' : `Saved. Somebody else has changed ${labels} meanwhile; that stays, too.`)
+  }
+  return (
+    <RowForm
+      key={id}
+      draftId={draftIdOf(resource.plural, id)}
+      variants={updateVariants(writable, resource, row.row)}
+      row={row}
+      path={`${resource.plural}/${encodeURIComponent(id)}`}
+      label="Save"
+      saved={saved}
+      close={close}
+    />
+  )
+}
+
+/** Says, when a form is closed, that what was typed is kept. */
+export function sayKept(draftId: string): void {
+  if (readDraft(draftId) !== null) say('What you typed is kept until you close this tab.')
+}
+
+interface PanelProps {
+  readonly title: string
+  readonly draftId: string
+  children(draftId: string): preact.ComponentChildren
+  close(): void
+}
+
+/** A panel beside the list, with a heading. Escape closes it, and keeps what was typed. */
+function Panel({ title, draftId, children, close }: PanelProps) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => heading.current?.focus(), [])
+  const leave = () => {
+    sayKept(draftId)
+    close()
+  }
+  return (
+    <aside aria-label={title} onKeyDown={({ key }) => key === 'Escape' && leave()}>
+      <div class="bar">
+        <h2 tabIndex={-1} ref={heading}>
+          {title}
+        </h2>
+        <span class="grow" />
+        <Button label="Close" aria-keyshortcuts="Escape" onClick={leave} />
+      </div>
+      {children(draftId)}
+    </aside>
+  )
+}
+
+interface FormProps {
+  readonly draftId: string
+  readonly variants: readonly Variant[]
+  readonly row: Versioned | null
+  readonly path: string
+  /** Words of the button that saves. */
+  readonly label: string
+  saved(row: Versioned, others: readonly FormField[]): void
+  close(): void
+}
+
+/** A form by the rights of the reader. */
+function RowForm({ draftId, variants, row, path, label, saved, close }: FormProps) {
+  const isOpen = useRef(true)
+  const work = useMemo(
+    () =>
+      new FormWork({
+        draftId,
+        variants,
+        row,
+        path,
+        // A form that was closed meanwhile leads nowhere any more.
+        saved: (written, others) => (isOpen.current ? saved(written, others) : announce('Saved.')),
+      }),
+    [draftId],
+  )
+  useEffect(() => {
+    work.resume()
+    return () => {
+      isOpen.current = false
+    }
+  }, [])
+  const state = work.state.value
+  useFocusOnFault(state, work.variant.fields)
+  if (state.kind === 'gone') return <Gone work={work} close={close} />
+  if (state.kind === 'clash')
+    return <Conflict clashes={state.clashes} choose={(texts) => void work.rebase(state.theirs, texts)} />
+  const isBusy = state.kind !== 'open'
+  const { fields, presets } = work.variant
+  return (
+    <form
+      class="fields"
+      noValidate
+      aria-label={label}
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (!isBusy) void work.save()
+      }}
+    >
+      {variants.length > 1 && <VariantChoice variants={variants} work={work} />}
+      {presets.length > 0 && <Presets presets={presets} />}
+      <fieldset disabled={isBusy}>
+        {fields.map((field) => (
+          <FormRow
+            key={field.name}
+            field={field}
+            text={work.textOf(field)}
+            chosen={work.draft.labels[field.name] ?? ''}
+            fault={state.kind === 'open' ? state.faults[field.name] : undefined}
+            take={(text, chosen) => work.take(field, text, chosen)}
+          />
+        ))}
+      </fieldset>
+      <Messages state={state} work={work} />
+      {!work.isKept && <Hint text="This is too long to be kept: save it before you leave the page." />}
+      <div class="bar">
+        <Button type="submit" class="button primary" label={isBusy ? 'Saving …' : label} aria-disabled={isBusy} />
+        <Button
+          label={work.isChanged ? 'Discard' : 'Cancel'}
+          onClick={() => {
+            work.discard()
+            close()
+          }}
+        />
+      </div>
+    </form>
+  )
+}
+
+/** Says why nothing was saved yet. */
+function Messages({ state, work }: { readonly state: State; readonly work: FormWork }) {
+  if (state.kind === 'open' && state.problem)
+    return (
+      <p class="trouble" role="alert">
+        {state.problem.message}
+      </p>
+    )
+  if (state.kind !== 'waiting') return null
+  return (
+    <>
+      <Trouble
+        key={state.problem}
+        problem={state.problem}
+        words={['Trying', 'Try']}
+        retry={() => void (state.isCertain ? work.save() : work.send())}
+      />
+      {state.problem.retryAfter === null && !state.isCertain && <Button label="Try again" onClick={() => void work.send()} />}
+      {state.isCertain && <Button label="Change it first" onClick={() => work.stopWaiting()} />}
+    </>
+  )
+}
+
+/** Moves the focus to the first field with a fault. */
+function useFocusOnFault(state: State, fields: readonly FormField[]): void {
+  const faults = state.kind === 'open' ? state.faults : null
+  useEffect(() => {
+    const first = fields.find(({ name }) => faults !== null && name in faults)
+    if (first) document.getElementById(controlId(first))?.focus()
+  }, [faults])
+}
+
+function VariantChoice({ variants, work }: { readonly variants: readonly Variant[]; readonly work: FormWork }) {
+  const options = variants.map(({ fields, presets }, place) => ({
+    name: String(place),
+    words:
+      presets.length > 0
+        ? presets.map(({ label, value }) => `${label} ${value}`).join(', ')
+        : `with ${fields.map(({ label }) => label).join(', ')}`,
+  }))
+  return (
+    <div class="row">
+      <span aria-hidden="true">By which of your rights</span>
+      <Select
+        label="By which of your rights"
+        value={String(work.draft.variant)}
+        options={options}
+        take={(place) => work.choose(Number(place))}
+      />
+    </div>
+  )
+}
+
+/** Values that a right sets, as facts. */
+function Presets({ presets }: { readonly presets: readonly Preset[] }) {
+  return (
+    <dl>
+      {presets.map((preset) => (
+        <div key={preset.label}>
+          <dt>{preset.label}</dt>
+          <dd>
+            <PresetValue {...preset} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function PresetValue({ value, references }: Preset) {
+  const name = useNameOf(references === null ? [] : collectionsOf(references), references === null ? '' : value, '')
+  return <bdi>{references === null ? value : name === value ? `id ${value}` : name}</bdi>
+}
+
+/** Says that the row is gone, and keeps what was typed to copy. */
+function Gone({ work, close }: { readonly work: FormWork; close(): void }) {
+  const discard = () => {
+    work.discard()
+    close()
+  }
+  return (
+    <>
+      <p role="alert">This row was deleted meanwhile, or you may no longer see it. Nothing was saved.</p>
+      <Typed text={work.print()} discard={discard} />
+    </>
+  )
+}
+
+/** Shows what was typed about a row that is gone, or that the reader may not change any more. */
+export function LostDraft({ plural, id }: Readonly<Record<'plural' | 'id', string>>) {
+  const draftId = draftIdOf(plural, id)
+  const draft = readDraft(draftId)
+  if (draft === null) return null
+  const lines = Object.entries(draft.texts).map(([name, text]) => `${wordsOf(...name.split('.'))}: ${draft.labels[name] || text}`)
+  return <Typed text={lines.join('\n')} discard={() => forgetDraft(draftId)} />
+}
+
+/** Texts that can no longer be saved, to copy. */
+function Typed({ text, discard }: { readonly text: string; discard(): void }) {
+  return (
+    <section aria-label="What you typed">
+      <p>You had typed what cannot be saved any more:</p>
+      <pre>{text}</pre>
+      <div class="bar">
+        <CopyButton label="Copy what you typed" text={() => text} />
+        <Button
+          label="Discard"
+          onClick={() => {
+            discard()
+            announce('')
+          }}
+        />
+      </div>
+    </section>
+  )
+}

@@ -1,0 +1,242 @@
+// The work of one open form: what was typed, how it is saved, and what to do if that fails.
+import { type Problem, send } from './api.ts'
+import { type Draft, forgetDraft, keepDraft, readDraft } from './drafts.ts'
+import { say } from './notices.tsx'
+import { Store } from './store.ts'
+import { printBody, type Texts, textOf, typedOf } from './typed.ts'
+import type { Variant } from './variants.ts'
+import type { FormField } from './writable.ts'
+import {
+  announce,
+  attemptOf,
+  faultsOf,
+  inWordsOf,
+  isUncertain,
+  problemOf,
+  readVersioned,
+  type Versioned,
+  writeRow,
+} from './writes.ts'
+
+/** A property that the reader and somebody else have changed to different values. */
+export interface Clash {
+  readonly field: FormField
+  readonly before: string
+  readonly mine: string
+  readonly theirs: string
+}
+
+/** State of a form: what it shows beside its fields. */
+export type State =
+  | { readonly kind: 'open'; readonly faults: Texts; readonly problem: Problem | null }
+  | { readonly kind: 'sending' }
+  /** It is sent again. `isCertain`: nothing was saved yet, so that the reader may go back to the fields. */
+  | { readonly kind: 'waiting'; readonly problem: Problem; readonly isCertain: boolean }
+  | { readonly kind: 'clash'; readonly clashes: readonly Clash[]; readonly theirs: Versioned }
+  /** The row is gone. */
+  | { readonly kind: 'gone' }
+
+const OPEN: State = { kind: 'open', faults: {}, problem: null }
+
+interface Options {
+  readonly draftId: string
+  readonly variants: readonly Variant[]
+  /** The row that is changed, as it is now; null for a new one. */
+  readonly row: Versioned | null
+  /** Path of the collection, or of the row. */
+  readonly path: string
+  /** Takes the row as it is after the write. `others`: what somebody else has changed meanwhile. */
+  saved(row: Versioned, others: readonly FormField[]): void
+}
+
+/** Times that a write is sent for versions of others that change nothing of what the reader changes. */
+const ROUNDS_MAX = 3
+
+export class FormWork {
+  readonly state = new Store<State>(OPEN)
+  draft: Draft
+  /** False if the draft is too long to be kept. */
+  isKept = true
+  private others: readonly FormField[] = []
+
+  constructor(private readonly options: Options) {
+    this.draft = readDraft(options.draftId) ?? this.emptyDraft()
+  }
+
+  /** Sends a write again that was under way when the page was left, which does nothing twice. */
+  resume(): void {
+    if (this.draft.attempt !== null) void this.send()
+  }
+
+  private emptyDraft(): Draft {
+    return { texts: {}, labels: {}, base: this.options.row, variant: 0, attempt: null }
+  }
+
+  get variant(): Variant {
+    return (this.options.variants[this.draft.variant] ?? this.options.variants[0]) as Variant
+  }
+
+  get isChanged(): boolean {
+    return Object.keys(this.draft.texts).length > 0
+  }
+
+  /** Returns the text of a field: what was typed, or the value of the row. */
+  textOf(field: FormField): string {
+    return this.draft.texts[field.name] ?? this.baseOf(field)
+  }
+
+  private baseOf(field: FormField): string {
+    const { base } = this.draft
+    return base === null ? (field.kind === 'boolean' ? 'false' : '') : textOf(field, base.row)
+  }
+
+  /** Takes what was typed into a field; `chosen` is the name of a row that was chosen. */
+  take(field: FormField, text: string, chosen = ''): void {
+    const { [field.name]: _, ...rest } = this.draft.texts
+    const texts = text === this.baseOf(field) ? rest : { ...rest, [field.name]: text }
+    this.keep({ ...this.draft, texts, labels: { ...this.draft.labels, [field.name]: chosen } })
+    const { value } = this.state
+    const { [field.name]: __, ...faults } = value.kind === 'open' ? value.faults : {}
+    this.state.set({ kind: 'open', faults, problem: null })
+  }
+
+  choose(variant: number): void {
+    this.keep({ ...this.draft, variant })
+    this.state.set(OPEN)
+  }
+
+  private keep(draft: Draft): void {
+    this.draft = draft
+    if (!this.isChanged && draft.attempt === null && draft.variant === 0) forgetDraft(this.options.draftId)
+    else this.isKept = keepDraft(this.options.draftId, draft)
+  }
+
+  /** Forgets what was typed; a message offers to bring it back. */
+  discard(): void {
+    const { draft, isChanged } = this
+    const { draftId } = this.options
+    forgetDraft(draftId)
+    this.draft = this.emptyDraft()
+    this.state.set(OPEN)
+    const undo = () => {
+      keepDraft(draftId, draft)
+      announce('')
+    }
+    if (isChanged) say('What you typed was discarded.', { undo })
+  }
+
+  /** Goes back to the fields while a write waits that was not done. */
+  stopWaiting(): void {
+    this.state.set(OPEN)
+  }
+
+  /** Saves what was typed, unless a text is none of its property's values. `rounds`: how often others were faster. */
+  async save(rounds = 0): Promise<void> {
+    const typed = this.sentFields().map((field) => ({ name: field.name, typed: typedOf(field, this.textOf(field)) }))
+    const faults = typed.flatMap(({ name, typed }) => ('fault' in typed ? [[name, typed.fault] as const] : []))
+    if (faults.length > 0) return this.state.set({ kind: 'open', faults: Object.fromEntries(faults), problem: null })
+    const body = printBody(typed.flatMap(({ name, typed }) => ('json' in typed ? { name, json: typed.json } : [])))
+    this.keep({ ...this.draft, attempt: attemptOf(body, this.draft.base?.tag ?? '') })
+    await this.send(rounds)
+  }
+
+  /** Returns the fields that a body must name. */
+  private sentFields(): readonly FormField[] {
+    const { fields, isWhole } = this.variant
+    const isTyped = ({ name }: FormField) => name in this.draft.texts
+    if (this.draft.base !== null) return fields.filter(isTyped)
+    return isWhole ? fields : fields.filter((field) => isTyped(field) || field.isRequired)
+  }
+
+  /** Sends the attempt of the draft. `rounds`: how often others were faster. */
+  async send(rounds = 0): Promise<void> {
+    const { attempt, base } = this.draft
+    if (attempt === null) return
+    this.state.set({ kind: 'sending' })
+    try {
+      const row = await writeRow(base === null ? 'POST' : 'PATCH', this.options.path, attempt)
+      this.finish(row)
+    } catch (error) {
+      const problem = problemOf(error)
+      if (isUncertain(problem)) return this.wait(problem, false)
+      this.keep({ ...this.draft, attempt: null })
+      if (base !== null && problem.status === 412) return this.merge(rounds)
+      this.refuse(problem)
+    }
+  }
+
+  private finish(row: Versioned): void {
+    forgetDraft(this.options.draftId)
+    this.draft = { ...this.emptyDraft(), base: row }
+    this.state.value = OPEN
+    this.options.saved(row, this.others)
+  }
+
+  private wait(problem: Problem, isCertain: boolean): void {
+    this.state.set({ kind: 'waiting', problem: inWordsOf(problem), isCertain })
+  }
+
+  /** Shows why nothing was saved: faults at their fields, others above them. */
+  private refuse(problem: Problem): void {
+    if (problem.status === 404 && this.draft.base !== null) this.state.set({ kind: 'gone' })
+    else if (problem.retryAfter !== null) this.wait(problem, true)
+    else this.showFaults(problem)
+  }
+
+  private showFaults(problem: Problem): void {
+    const { fields } = this.variant
+    const faults: Record<string, string> = {}
+    for (const { target, message } of faultsOf(problem)) {
+      const field = fields.find(({ name }) => name.toLowerCase() === target.toLowerCase())
+      if (field) faults[field.name] = [faults[field.name], message].filter(Boolean).join(' ')
+    }
+    const isShown = faultsOf(problem).length > 0 && Object.keys(faults).length === faultsOf(problem).length
+    const words = isShown && problem.status !== 403 ? null : inWordsOf(problem)
+    this.state.set({ kind: 'open', faults, problem: words })
+  }
+
+  /** Compares with what somebody else has saved meanwhile; asks only about what both have changed. */
+  private async merge(rounds: number): Promise<void> {
+    try {
+      const theirs = await readVersioned(await send(this.options.path))
+      const clashes = this.clashesWith(theirs)
+      if (clashes.length > 0) this.state.set({ kind: 'clash', clashes, theirs })
+      else await this.rebase(theirs, {}, rounds)
+    } catch (error) {
+      this.refuse(problemOf(error))
+    }
+  }
+
+  private clashesWith(theirs: Versioned): readonly Clash[] {
+    return this.variant.fields.flatMap((field) => {
+      const mine = this.draft.texts[field.name]
+      const before = this.baseOf(field)
+      const now = textOf(field, theirs.row)
+      return mine === undefined || now === before || now === mine ? [] : [{ field, before, mine, theirs: now }]
+    })
+  }
+
+  /** Takes the row of somebody else as the one that is changed, with the chosen texts, and saves. */
+  async rebase(theirs: Versioned, chosen: Texts, rounds = 0): Promise<void> {
+    const { fields } = this.variant
+    const texts = { ...this.draft.texts, ...chosen }
+    const isOther = (field: FormField) => this.baseOf(field) !== textOf(field, theirs.row)
+    this.others = [...this.others, ...fields.filter((field) => isOther(field) && !(field.name in this.draft.texts))]
+    const left = fields.filter(({ name, ...field }) => name in texts && texts[name] !== textOf(field, theirs.row))
+    const kept = Object.fromEntries(left.map(({ name }) => [name, texts[name] as string]))
+    this.keep({ ...this.draft, base: theirs, texts: kept })
+    if (!this.isChanged) return this.finish(theirs)
+    if (rounds < ROUNDS_MAX) return this.save(rounds + 1)
+    this.state.set(OPEN)
+  }
+
+  /** Returns what was typed, as lines to copy. */
+  print(): string {
+    const { fields } = this.variant
+    const lines = fields.flatMap((field) => {
+      const text = this.draft.texts[field.name]
+      return text === undefined ? [] : `${field.label}: ${this.draft.labels[field.name] || text}`
+    })
+    return lines.join('\n')
+  }
+}

@@ -1,0 +1,104 @@
+// The history of a row: when it was changed, by whom, and from which values to which, as far as the server keeps that.
+import { readJson, send, useAnswer } from './api.ts'
+import { formatDate, formatValue } from './format.ts'
+import { zoneLabel } from './readerZone.ts'
+import { findNamed, type Property, type Resource, roleOf } from './resources.ts'
+import { sessionStore } from './session.ts'
+import { writesStore } from './writes.ts'
+
+interface Change {
+  readonly token: string
+  readonly action: string
+  readonly at: string
+  readonly key: string | null
+  readonly changed: readonly string[]
+  /** Values by the names of properties, where the server keeps values. */
+  readonly before?: Values
+  readonly after?: Values
+}
+type Values = Readonly<Record<string, string | number | boolean | null>>
+
+const CHANGES_PAGE = 500
+const CHANGES_SHOWN = 100
+const ACTIONS: Readonly<Record<string, string>> = { create: 'Created', update: 'Changed', delete: 'Deleted' }
+
+/** Reads all pages of a history, which begin with the oldest change. Returns the newest changes, the last one first. */
+function readChanges(path: string) {
+  return async (response: Response): Promise<readonly Change[]> => {
+    let { changes, next, more } = await readJson(response)
+    while (more) {
+      const page = await readJson(await send(`${path}?PageSize=${CHANGES_PAGE}&after=${next}`))
+      changes = [...changes, ...page.changes].slice(-CHANGES_SHOWN)
+      next = page.next
+      more = page.more
+    }
+    return changes.slice(-CHANGES_SHOWN).toReversed()
+  }
+}
+
+/** The changes of the row, if the server keeps changes. */
+export function Changes({ path, resource: { properties } }: { readonly path: string; readonly resource: Resource }) {
+  const { answer } = useAnswer(`${path}?PageSize=${CHANGES_PAGE}`, readChanges(path), String(writesStore.value))
+  if (!answer?.length) return null
+  return (
+    <>
+      <h3>
+        Changes <small>{zoneLabel()}</small>
+      </h3>
+      <ol>
+        {answer.map((change) => (
+          <li key={change.token}>
+            {formatDate('instant', change.at)}: {ACTIONS[change.action] ?? change.action}{' '}
+            <span class="count">{authorOf(change.key)}</span>
+            <Values change={change} properties={properties} />
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}
+
+/** Returns who has asked for a change: events have the id of a key, or the pseudonym of a person. */
+function authorOf(key: string | null): string {
+  if (key === null) return 'past this service'
+  if (key === ownKeyId()) return 'by you'
+  return key.startsWith('person-') ? 'by a person' : `by key ${key}`
+}
+
+/** Returns the id of the reader's own key, which is a part of it. */
+function ownKeyId(): string | undefined {
+  return /^ApiKey roster_(\w{10})_/.exec(sessionStore.value.session?.authorization ?? '')?.[1]
+}
+
+/** Values of before and after a change, or the names of the properties alone. */
+function Values({ change, properties }: { readonly change: Change; readonly properties: readonly Property[] }) {
+  const { action, changed, before, after } = change
+  const shown = changed.flatMap((name) => {
+    const property = findNamed(properties, name)
+    // The name of a row that was chosen says more than its id.
+    const isNamed = properties.some((one) => one.copiedThrough === property?.name && changed.includes(one.name))
+    return isNamed ? [] : [{ name, property, label: roleOf(property?.label ?? name) }]
+  })
+  if (shown.length === 0) return null
+  if (!before || !after) return <span> {shown.map(({ label }) => label).join(', ')}</span>
+  return (
+    <ul>
+      {shown.map(({ name, property, label }) => (
+        <li key={name}>
+          {label}:{' '}
+          {action === 'update' && (
+            <>
+              <bdi>{valueText(property, before[name])}</bdi> →{' '}
+            </>
+          )}
+          <bdi>{valueText(property, (action === 'delete' ? before : after)[name])}</bdi>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function valueText(property: Property | undefined, value: Values[string] | undefined): string {
+  if (value === null || value === undefined || value === '') return 'no value'
+  return property ? formatValue(property, value) : String(value)
+}

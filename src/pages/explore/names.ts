@@ -1,0 +1,59 @@
+// Names of rows for people: the property that names a row, and one more fact that tells rows of one name apart.
+import { formatValue } from './format.ts'
+import { knownStore, type Property, type Resource, type Row, valueIn, wordsOf } from './resources.ts'
+
+/** Properties that name a row, the best first. */
+const NAMING = [/^(display|full)name$/i, /^name$/i, /name$/i, /^(title|subject|label)$/i]
+/** Properties that tell rows of one name apart, the best first. */
+const TELLING = [/jobtitle/i, /department/i, /mail/i, /number/i, /location/i, /^(company|manager|employee)$/i]
+
+/** Returns the property that names a row; null if the resource has none. */
+export function namingProperty({ properties }: Resource): Property | null {
+  const texts = properties.filter(({ kind, copiedThrough }) => kind === 'text' && copiedThrough === null)
+  return best(texts, NAMING)
+}
+
+/** Returns the property whose value stands beside a name; null if there is none. */
+export function tellingProperty({ properties }: Resource): Property | null {
+  const texts = properties.filter(({ kind }) => kind === 'text')
+  return best(texts, TELLING)
+}
+
+function best(properties: readonly Property[], patterns: readonly RegExp[]): Property | null {
+  for (const pattern of patterns) {
+    const found = properties.find(({ name }) => pattern.test(name))
+    if (found) return found
+  }
+  return null
+}
+
+/** Names a row: `Company 5 (Acme)`, `Absence 7 (Ada Byron, 5 Jan 2026)`. */
+export function nameOfRow(resource: Resource, row: Row): string {
+  const whole = `${wordsOf(resource.entity)} ${row.id}`
+  const facts = factsOf(resource).flatMap((property) => {
+    const value = valueIn(row, property)
+    return value === null || value === '' ? [] : formatValue(property, value)
+  })
+  return facts.length > 0 ? `${whole} (${facts.join(', ')})` : whole
+}
+
+/** Returns the properties by which people know a row: its name, or whose it is, and of when. */
+function factsOf(resource: Resource): Property[] {
+  const naming = namingProperty(resource)
+  if (naming) return [naming]
+  const whose = resource.properties.find(({ copiedThrough }) => copiedThrough !== null)
+  const when = resource.properties.find(({ kind }) => kind === 'instant' || kind === 'date')
+  return [whose, when].filter((property) => property !== undefined)
+}
+
+/**
+ * Returns the collections in which rows of an entity can be found: the one whose rows are all readable, the entity before its
+ * views; else all of them.
+ */
+export function collectionsOf(entity: string): readonly Resource[] {
+  const all = knownStore.value.resources.filter(({ rowsOf }) => rowsOf === entity)
+  const isView = (one: Resource) => Number(one.entity !== one.rowsOf)
+  const sorted = all.toSorted((one, other) => isView(one) - isView(other))
+  const whole = sorted.find(({ conditions }) => conditions.length === 0)
+  return whole ? [whole] : sorted
+}

@@ -1,0 +1,82 @@
+// The variants of a form: each follows one right, since one right must allow all of a write.
+import { collectionsOf } from './names.ts'
+import { findNamed, type Resource, type Row, roleOf, wordsOf } from './resources.ts'
+import { admits, type FormField, maySet, valuesAfter, type Writable, type WriteRight } from './writable.ts'
+
+/** A form by one right. */
+export interface Variant {
+  readonly fields: readonly FormField[]
+  /** Values that the right sets. */
+  readonly presets: readonly Preset[]
+  /** True if a body must name all fields: else an earlier right would decide the write. */
+  readonly isWhole: boolean
+}
+
+/** A value that a right sets: `Status`, `Requested`. */
+export interface Preset {
+  readonly label: string
+  /** Text of the value, as the API has it. */
+  readonly value: string
+  /** Entity that it is the id of a row of; null: it is no id. */
+  readonly references: string | null
+}
+
+/** Returns the forms for a new row. A right that could set no more than an earlier one never decides, and has no form. */
+export function createVariants({ creates, createFields, entity }: Writable): readonly Variant[] {
+  const variants: Variant[] = []
+  for (const right of creates) {
+    const settable = createFields.filter((field) => maySet(right, field))
+    const isReached = !variants.some((earlier) => settable.every(({ name }) => earlier.fields.some((one) => one.name === name)))
+    if (variants.length > 0 && !isReached) continue
+    const presets = presetsOf(right, createFields, entity)
+    const open = settable.filter(({ name }) => !isPreset(right, name)).map((field) => limited(field, right))
+    variants.push({ fields: open, presets, isWhole: variants.length > 0 })
+  }
+  return variants
+}
+
+/** Returns the forms that change a row, without those of rights that do not admit it, and of those whose only use are buttons. */
+export function updateVariants({ updates, updateFields }: Writable, resource: Resource, row: Row): readonly Variant[] {
+  const found = updates.flatMap((right) => {
+    if (admits(resource, right, row) === false) return []
+    const settable = updateFields.filter((field) => maySet(right, field)).map((field) => limited(field, right))
+    const isDecision = settable.every(({ name }) => decidedNames(right).includes(name))
+    return isDecision ? [] : [{ fields: settable, presets: [], isWhole: false }]
+  })
+  const isWithin = (one: Variant, other: Variant) =>
+    one.fields.every(({ name }) => other.fields.some((field) => field.name === name))
+  return found.filter(
+    (one, place) =>
+      !found.some((other, at) => at !== place && isWithin(one, other) && (one.fields.length < other.fields.length || at < place)),
+  )
+}
+
+/** Returns the names of the properties whose values a right decides: buttons set these. */
+function decidedNames({ becomes }: WriteRight): readonly string[] {
+  return (becomes ?? []).filter(({ sign }) => sign === '=' || sign === '[]').map(({ name }) => name)
+}
+
+const isPreset = (right: WriteRight, name: string) =>
+  right.conditions.some((condition) => condition.sign === '=' && condition.name.toLowerCase() === name.toLowerCase())
+
+/** Returns the field with the values that the right allows after the write. */
+function limited(field: FormField, right: WriteRight): FormField {
+  const values = valuesAfter(right, field.name)?.filter((value) => value !== '')
+  return values === undefined || field.references !== null ? field : { ...field, values, isListed: true }
+}
+
+function presetsOf({ conditions }: WriteRight, fields: readonly FormField[], entity: string): readonly Preset[] {
+  return conditions.flatMap(({ name, sign, values: [value = ''] }) => {
+    // A path is no value of the new row, and nor is one that is empty.
+    if (sign !== '=' || value === '' || (name.includes('.') && findNamed(fields, name) === undefined)) return []
+    const references = findNamed(fields, name)?.references ?? referenceOf(entity, name)
+    const label = wordsOf(...name.split('.'))
+    return [{ label: references === null ? label : roleOf(label), value, references }]
+  })
+}
+
+/** Returns the entity to which a property refers, if the reader may read it. */
+function referenceOf(entity: string, name: string): string | null {
+  const properties = collectionsOf(entity).flatMap((collection) => collection.properties)
+  return findNamed(properties, name)?.references ?? null
+}

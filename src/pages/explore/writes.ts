@@ -1,0 +1,104 @@
+// Writes to the API: each is done once, however often it is sent, and its errors are said in words of people.
+import { type Fault, Problem, readJson, send } from './api.ts'
+import type { Attempt } from './drafts.ts'
+import { say } from './notices.tsx'
+import type { Row } from './resources.ts'
+import { Store } from './store.ts'
+
+/** Number of writes of this page so far; lists and rows are read again after each. */
+export const writesStore = new Store(0)
+
+/** Says what was done, and has lists and rows read again. An empty message says nothing. */
+export function announce(message: string): void {
+  writesStore.set(writesStore.value + 1)
+  if (message !== '') say(message)
+}
+
+/** A row as an answer has it, with its version. */
+export interface Versioned {
+  readonly row: Row
+  readonly tag: string
+}
+
+export async function readVersioned(response: Response): Promise<Versioned> {
+  return { row: await readJson(response), tag: tagOf(response) }
+}
+
+/** Returns the version of the row in an answer. Proxies that compress answers make it weak, and `If-Match` takes no weak ones. */
+function tagOf(response: Response): string {
+  return (response.headers.get('etag') ?? '').replace(/^W\//, '')
+}
+
+/** Makes an attempt with a key of its own. */
+export function attemptOf(body: string, tag = ''): Attempt {
+  return { body, key: uuid(), tag }
+}
+
+/** Makes a random UUID; `crypto.randomUUID` exists over HTTPS and on this machine only. */
+function uuid(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  const digits = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
+/** Sends a write. @throws Problem */
+export async function write(method: 'POST' | 'PATCH' | 'DELETE', path: string, attempt: Attempt): Promise<Response> {
+  const { body, key, tag } = attempt
+  const headers: Record<string, string> = { 'Idempotency-Key': `"${key}"` }
+  if (body !== '') headers['Content-Type'] = 'application/json'
+  if (tag !== '') headers['If-Match'] = tag
+  return send(path, { method, headers, ...(body === '' ? {} : { body }) })
+}
+
+/** Writes and returns the row of the answer; a row that the reader may not read is its id alone. @throws Problem */
+export async function writeRow(method: 'POST' | 'PATCH', path: string, attempt: Attempt): Promise<Versioned> {
+  return readVersioned(await write(method, path, attempt))
+}
+
+/** Returns the error of an exception. */
+export function problemOf(error: unknown): Problem {
+  return error instanceof Problem ? error : new Problem(String(error))
+}
+
+/** True if the write may have been done: it must be sent again as it was. */
+export function isUncertain({ status, code }: Problem): boolean {
+  return status === 0 || status === 500 || status === 502 || status === 504 || code === 'OutcomeUnknown' || code === 'InProgress'
+}
+
+/** Returns the faults of a write by the names of properties. */
+export function faultsOf({ target, code, message, details, status }: Problem): readonly Fault[] {
+  if (status !== 400 && status !== 403 && status !== 409) return []
+  return details.length > 0 ? details : [{ code, target, message }]
+}
+
+const AGAIN = 'What you typed stays here, and is sent again.'
+const BY_STATUS: Readonly<Record<number, string>> = {
+  0: `The server does not answer. ${AGAIN}`,
+  401: 'Your sign-in has ended. What you typed stays here: sign in again, and save.',
+  408: 'The connection was too slow. What you typed stays here: save again.',
+  405: 'This server takes no changes at the moment. What you typed stays here: try again later.',
+  413: 'This is too long to be saved: shorten the texts.',
+  422: 'This was not saved: save again.',
+  429: `That was more than you may send in this time. ${AGAIN}`,
+  500: 'The server failed, and it is not certain whether this was saved. To send it again does nothing twice.',
+  502: `The server cannot be reached. ${AGAIN}`,
+  503: `The server is busy. Nothing was saved yet. ${AGAIN}`,
+  504: `The server took too long. ${AGAIN}`,
+}
+const BY_CODE: Readonly<Record<string, string>> = {
+  OutcomeUnknown: 'It is not certain whether this was saved. It is sent again, which does nothing twice.',
+  InProgress: 'This is being saved. The page asks again whether it is done.',
+  InvalidJson: 'The server did not understand this. Reload the page: what you typed stays here.',
+}
+
+/** Returns the problem of a write in words of people, and what to do next. */
+export function inWordsOf(problem: Problem): Problem {
+  const { status, code, message, retryAfter } = problem
+  const words = BY_CODE[code] ?? BY_STATUS[status] ?? (status === 403 ? forbidden(message) : message)
+  const waits = isUncertain(problem) && status !== 500 ? (retryAfter ?? 5) : retryAfter
+  return new Problem(words, status, '', '', waits)
+}
+
+function forbidden(message: string): string {
+  return `You may not do this, or not any more: ${message} Nothing was saved; what you typed stays here. Reload the page to see what you may do now.`
+}

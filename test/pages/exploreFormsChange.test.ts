@@ -1,0 +1,109 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { describeInBrowser, useBrowser } from '../support/browser.ts'
+import { openForms } from '../support/formPages.ts'
+import { createRow, createRows } from '../support/rows.ts'
+import { makeKey, type TestKey } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
+
+const withRights = (...rights: string[]) => makeKey({ rights: '', addresses: rights.join('\n') })
+const whole = makeKey()
+const manager = withRights(
+  'read Employees',
+  'read Absences',
+  'update Absences?Status=Requested&fields=Status becomes Status[]=Approved&Status[]=Declined',
+)
+const other = makeKey({ rights: '', addresses: manager.record.addresses })
+const keys = [whole, manager, other].map(({ record }) => record)
+
+describeInBrowser('forms of /explore for rows that are there', () => {
+  const server = useServer({ keys, environment: { CHANGES_VALUES: 'on' } })
+  const browser = useBrowser()
+  beforeAll(async () => {
+    await createRows(server, '/Companies', [{ Name: 'Acme' }, { Name: 'Other' }])
+    await createRows(server, '/Employees', [{ FirstName: 'Ada', LastName: 'Byron', CompanyId: 1 }])
+  })
+
+  const open = ({ text }: TestKey, hash: string) => openForms(browser, server, text, hash)
+  const newAbsence = (body: object = {}) =>
+    createRow(server, '/Absences', { EmployeeId: 1, Status: 'Requested', Type: 'Holiday', ...body })
+
+  test('a form sends what was changed alone, and nothing that was not', async () => {
+    const { id } = await newAbsence({ Reason: 'Sea', Period: { Days: 2.5, Hours: 3 } })
+    const forms = await open(whole, `#/Absences?row=${id}`)
+    await forms.button('Edit').click()
+    const bodies: (string | null)[] = []
+    forms.page.on('request', (request) => request.method() === 'PATCH' && bodies.push(request.postData()))
+    await forms.field('Period days').fill('3')
+    await forms.field('Reason').fill('')
+    await forms.button('Save').click()
+    await forms.message('Saved.')
+    expect(bodies).toEqual(['{"Reason":null,"Period":{"Days":3}}'])
+    const { body } = await server.get(`/Absences/${id}`)
+    expect([body.reason, body.period, body.type]).toEqual([null, { prefered: null, days: 3, hours: 3 }, 'Holiday'])
+    expect(forms.complaints).toEqual([])
+  })
+
+  test('a key with a right to decide has buttons for its values, and no others', async () => {
+    const { id } = await newAbsence()
+    const forms = await open(manager, `#/Absences?row=${id}`)
+    await forms.button('Approve').waitFor()
+    await forms.button('Decline').waitFor()
+    expect(await forms.page.locator('.actions button').allInnerTexts()).toEqual(['Approve', 'Decline'])
+    await forms.button('Approve').click()
+    await forms.message('Status is “Approved” now.')
+    expect((await server.get(`/Absences/${id}`)).body.status).toBe('Approved')
+    await forms.page.locator('aside dd', { hasText: 'Approved' }).waitFor()
+    expect(await forms.button('Decline').count()).toBe(0)
+    await forms.page.getByText('by you').waitFor()
+    expect(forms.complaints).toEqual([])
+  })
+
+  test('of two who decide at once the second is told what the first has decided', async () => {
+    const { id } = await newAbsence()
+    const first = await open(manager, `#/Absences?row=${id}`)
+    const second = await open(other, `#/Absences?row=${id}`)
+    await second.button('Decline').waitFor()
+    await first.button('Approve').click()
+    await first.message('Status is “Approved” now.')
+    await second.button('Decline').click()
+    await second.message('Somebody else was faster: Status is “Approved” now.')
+    await second.button('Decline').waitFor({ state: 'detached' })
+    expect((await server.get(`/Absences/${id}`)).body.status).toBe('Approved')
+  })
+
+  test('a row that was changed meanwhile is compared property by property, and only what both have changed', async () => {
+    const { id } = await newAbsence({ Reason: 'Sea' })
+    const forms = await open(whole, `#/Absences?row=${id}`)
+    await forms.button('Edit').click()
+    await forms.field('Reason').fill('Mountains')
+    await forms.field('Type').fill('Leave')
+    await server.patch(`/Absences/${id}`, { Reason: 'Desert', Status: 'Approved' })
+    await forms.button('Save').click()
+    const comparison = forms.page.getByRole('form', { name: 'Comparison' })
+    await comparison.waitFor()
+    expect(await comparison.locator('legend').allInnerTexts()).toEqual(['Reason'])
+    for (const text of ['Before: Sea', 'Keep mine: Mountains', 'Take theirs: Desert']) await comparison.getByText(text).waitFor()
+    expect(await forms.violations()).toEqual([])
+    await comparison.getByLabel('Take theirs: Desert').check()
+    await forms.button('Save this choice').click()
+    await forms.message('Somebody else has changed Status meanwhile')
+    const { body } = await server.get(`/Absences/${id}`)
+    expect([body.reason, body.type, body.status]).toEqual(['Desert', 'Leave', 'Approved'])
+  })
+
+  test('a deletion asks by the name of the row, and says what refers to it', async () => {
+    const forms = await open(whole, '#/Companies?row=1')
+    await forms.button('Delete').click()
+    await forms.page.getByText('Delete Company 1 (Acme)? This cannot be undone.').waitFor()
+    await forms.button('Delete it').click()
+    await forms.page.getByText('It cannot be deleted, because other rows refer to it.').waitFor()
+    await forms.page.getByRole('link', { name: '1 of Employees, by Company id' }).waitFor()
+    await forms.page.goto(`${server.url}/explore#/Companies?row=2`)
+    await forms.page.getByRole('heading', { name: 'Company 2' }).waitFor()
+    await forms.button('Delete').click()
+    await forms.button('Delete it').click()
+    await forms.message('Company 2 (Other) was deleted.')
+    expect((await server.get('/Companies/2')).status).toBe(404)
+    expect(await forms.page.evaluate('location.hash')).toBe('#/Companies')
+  })
+})
