@@ -58,10 +58,11 @@ describeInBrowser('/explore with a key of few rights', () => {
     await page.locator('tbody tr').nth(1).waitFor()
     expect(await page.locator('nav a').allInnerTexts()).toEqual(['Absences', 'Employees'])
     await page.getByText('Only Status is Approved, Type any of Holiday, Remote').waitFor()
-    expect(await page.locator('th').allInnerTexts()).toEqual(['Id', 'Employee', 'Start', 'End'])
+    expect(await page.locator('th').allInnerTexts()).toEqual(['Id', 'Employee', 'Start UTC', 'End UTC'])
     expect(await page.locator('tbody tr').allInnerTexts()).toHaveLength(2)
-    // The employee of one absence may not be read, and no link says which.
-    expect((await linksOf(page)).filter((href) => href?.includes('Employees'))).toEqual([])
+    // The employee of the other absence may not be read.
+    await page.locator('tbody a', { hasText: 'Ada' }).waitFor()
+    expect((await linksOf(page)).filter((href) => href?.includes('Employees'))).toEqual(['#/Employees?Id=1&row=1'])
     await page.getByRole('button', { name: '+ Filter' }).click()
     expect(await page.getByLabel('Property').locator('option').allInnerTexts()).toEqual([
       'Id',
@@ -92,6 +93,30 @@ describeInBrowser('/explore with a key of few rights', () => {
     await page.waitForLoadState('networkidle')
     expect(await page.getByText('Changes').count()).toBe(0)
     expect((await linksOf(page)).filter((href) => href?.includes('Employees'))).toEqual([])
+    expect([complaints, refused]).toEqual([[], []])
+    await server.sql`update employee set department = null`
+  })
+
+  test('/explore leads from a reference to the row of a view, where the key may not read the entity', async () => {
+    await server.sql`update employee set department = 'IT' where id in (1, 2)`
+    const { page, complaints, refused } = await open(viewer.text, '#/Directory')
+    // Ada is in the department, and the manager of Edith is not.
+    await page.locator('tbody a', { hasText: 'Ada' }).waitFor()
+    expect((await linksOf(page)).filter((href) => href?.includes('Id='))).toEqual(['#/Directory?Id=1&row=1'])
+    await page.goto(`${server.url}/explore#/Absences?row=1`)
+    await page.locator('aside').getByRole('link', { name: 'Open employee' }).waitFor()
+    await page.locator('tbody a[href="#/Directory?Id=1&row=1"]').first().waitFor()
+    await page.locator('aside').getByRole('link', { name: 'Open employee' }).click()
+    await page.getByRole('heading', { name: 'Directory 1' }).waitFor()
+    await page.locator('aside li', { hasText: 'Absences of this employee 2' }).waitFor()
+    expect(await page.locator('aside li a').allInnerTexts()).toEqual([
+      'Absences of this employee',
+      'Directory of this employee, as manager',
+    ])
+    await page.goto(`${server.url}/explore#/Absences?row=3`)
+    await page.getByRole('heading', { name: 'Absence 3' }).waitFor()
+    await page.waitForLoadState('networkidle')
+    expect(await page.locator('aside').getByRole('link', { name: 'Open employee' }).count()).toBe(0)
     expect([complaints, refused]).toEqual([[], []])
     await server.sql`update employee set department = null`
   })
@@ -133,7 +158,7 @@ describeInBrowser('/explore with a key of few rights', () => {
   test('/explore says which resource the key may not read, and shows the others', async () => {
     const { page } = await open(names.text, '#/Absences?Status=Approved')
     await page.getByText('There is no resource Absences, or this key may not read it.').waitFor()
-    await page.getByRole('link', { name: 'Companies' }).click()
+    await page.getByRole('navigation').getByRole('link', { name: 'Companies' }).click()
     await page.getByText('Acme').waitFor()
     // An entity without row filters has the history of its rows.
     await page.getByText('Acme').click()

@@ -14,7 +14,7 @@ export interface Part {
 }
 
 /** What a person may create, with values that the right sets. */
-export interface Creation {
+interface Creation {
   readonly collection: string
   /** True if the right sets a reference to the person: she asks for herself. */
   readonly isMine: boolean
@@ -80,7 +80,7 @@ function distinct(parts: readonly Part[]): readonly Part[] {
 }
 
 /** Returns whose rows of the resource a right admits, by its template; rights of keys have none. */
-export function scopeOf(resource: Resource, right: Right): Pick<Scoped, 'scope' | 'words'> {
+function scopeOf(resource: Resource, right: Right): Pick<Scoped, 'scope' | 'words'> {
   const scopes = ownConditions(right).map((condition) => scopeOfCondition(resource, condition))
   // A right for own rows stays one if it has further conditions.
   return ['record', 'mine', 'team'].flatMap((wanted) => scopes.find(({ scope }) => scope === wanted) ?? [])[0] ?? ALL

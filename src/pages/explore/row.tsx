@@ -7,10 +7,11 @@ import { draftIdOf, readDraft } from './drafts.ts'
 import { EditForm, LostDraft, mayEdit } from './form.tsx'
 import { formatCount } from './format.ts'
 import { Changes } from './history.tsx'
+import { type Found, referredBy, resourcesOfRows, useReadable } from './links.ts'
 import { zoneLabel } from './readerZone.ts'
 import { DeleteButton } from './remove.tsx'
-import { knownStore, type Property, type Resource, type Row, roleOf, valueIn, wordsOf } from './resources.ts'
-import { Cell, referredBy } from './table.tsx'
+import { findNamed, knownStore, type Property, type Resource, type Row, roleOf, valueIn, wordsOf } from './resources.ts'
+import { Cell } from './table.tsx'
 import { change, emptyView, printPath, printView, type Shown } from './view.ts'
 import { readVersioned, type Versioned, writesStore } from './writes.ts'
 
@@ -72,9 +73,7 @@ function Actions({ resource, view, row, close }: Shown & { readonly row: Version
 
 /** The properties of a row, and links to the rows that it refers to and that refer to it. */
 function Facts({ resource, row }: { readonly resource: Resource; readonly row: Row }) {
-  const referring = knownStore.value.resources.flatMap((other) =>
-    other.properties.flatMap((property) => (property.references === resource.entity ? { other, property } : [])),
-  )
+  const isReadable = useReadable(resource, [row])
   const id = String(row.id)
   return (
     <>
@@ -86,17 +85,18 @@ function Facts({ resource, row }: { readonly resource: Resource; readonly row: R
               {property.kind === 'instant' && <small> {zoneLabel()}</small>}
             </dt>
             <dd>
-              <Cell resource={resource} property={property} row={row} view={null} />
+              <Cell resource={resource} property={property} row={row} view={null} isReadable={isReadable} />
             </dd>
           </div>
         ))}
       </dl>
       <ul>
-        {resource.properties.map(
-          (property) => property.references && <Referred key={property.name} property={property} resource={resource} row={row} />,
-        )}
-        {referring.map(({ other, property }) => (
-          <Referring key={other.plural + property.name} property={property} other={other} id={id} one={resource.entity} />
+        {resource.properties.map((property) => {
+          const found = property.references === null ? null : referredBy(resource, property, row)
+          return found && isReadable(found) && <Referred key={property.name} property={property} found={found} />
+        })}
+        {referringTo(resource).map(({ other, property }) => (
+          <Referring key={other.plural + property.name} property={property} other={other} id={id} one={resource.rowsOf} />
         ))}
       </ul>
     </>
@@ -114,20 +114,30 @@ function titleOf({ copiedThrough }: Property, { properties }: Resource, row: Row
   return reference && `${reference.label} ${valueIn(row, reference) ?? 'without a value'}`
 }
 
-type ReferredProps = { readonly resource: Resource } & { readonly property: Property; readonly row: Row }
-
-/** Link to the row that a reference names, if the key may read it. */
-function Referred({ property, resource, row }: ReferredProps) {
-  const found = referredBy(resource, property, row)
-  // Where the key reads some rows only, the list of this one row tells whether it is among them.
-  const isAsked = found !== null && found.resource.conditions.length > 0
-  const path = isAsked ? printPath(found.resource.plural, [{ name: 'Id', sign: '=', values: [found.id] }]) : null
-  const { answer: total } = useAnswer(path, readTotal, '', 'HEAD')
-  if (found === null || (isAsked && total !== 1)) return null
+/** Link to the row that a reference names. */
+function Referred({ property, found }: { readonly property: Property; readonly found: Found }) {
   return (
     <li>
       <a href={found.href}>Open {roleOf(property.label).toLowerCase()}</a>
     </li>
+  )
+}
+
+/** A reference in the rows of another resource, or of the same one. */
+interface Reference {
+  readonly other: Resource
+  readonly property: Property
+}
+
+/** Returns the references by which other rows lead to a row. A reference that an entity and its views show counts once. */
+function referringTo({ rowsOf }: Resource): readonly Reference[] {
+  const { resources } = knownStore.value
+  return resources.flatMap((other) =>
+    other.properties.flatMap((property) => {
+      if (property.references !== rowsOf) return []
+      const first = resourcesOfRows(other.rowsOf).find(({ properties }) => findNamed(properties, property.name) !== undefined)
+      return first === other ? { other, property } : []
+    }),
   )
 }
 

@@ -1,10 +1,11 @@
 // The table of a list: headers that sort, cells that link to other rows, keys that move and open.
 import { useState } from 'preact/hooks'
 import { formatValue } from './format.ts'
+import { type Found, referredBy, useReadable } from './links.ts'
 import { hasPills, Pill } from './pills.tsx'
 import { zoneLabel } from './readerZone.ts'
-import { isQuantity, knownStore, type Property, type Resource, type Row, valueIn } from './resources.ts'
-import { change, changed, emptyView, go, printView, type Shown, type View } from './view.ts'
+import { isQuantity, type Property, type Resource, type Row, valueIn } from './resources.ts'
+import { change, changed, go, printView, type Shown, type View } from './view.ts'
 
 interface HeaderProps {
   readonly name: string
@@ -54,6 +55,7 @@ type TableProps = Shown & { readonly columns: readonly Property[]; readonly rows
 /** A page of rows. Arrow keys move, Enter opens a row. */
 export function Table({ resource, columns, rows, view }: TableProps) {
   const [focused, focus] = useState(0)
+  const isReadable = useReadable(resource, rows)
   const open = (row: Row) => go(changed(view, { row: String(row.id) }), view.row === '')
   const onKey = (event: KeyboardEvent & { currentTarget: HTMLElement }, row: Row) => {
     if (event.target !== event.currentTarget) return
@@ -95,7 +97,7 @@ export function Table({ resource, columns, rows, view }: TableProps) {
           >
             {columns.map((property) => (
               <td key={property.name} class={isQuantity(property) ? 'n' : ''}>
-                <Cell resource={resource} property={property} row={row} view={view} />
+                <Cell resource={resource} property={property} row={row} view={view} isReadable={isReadable} />
               </td>
             ))}
           </tr>
@@ -111,10 +113,12 @@ interface CellProps {
   readonly row: Row
   /** Null if the row is open already; then its id is no link. */
   readonly view: View | null
+  /** Returns whether a row that a reference names may be read; left out: the cell is no link. */
+  isReadable?(found: Found): boolean
 }
 
 /** A value; a reference is a link to its row. */
-export function Cell({ resource, property, row, view }: CellProps) {
+export function Cell({ resource, property, row, view, isReadable }: CellProps) {
   const value = valueIn(row, property)
   if (value === null) return <span class="none" title="no value" children="–" />
   const text = formatValue(property, value)
@@ -122,24 +126,5 @@ export function Cell({ resource, property, row, view }: CellProps) {
   const shown = isPill ? <Pill property={property} value={text} /> : <bdi title={text}>{text}</bdi>
   if (property.name === 'Id' && view) return <a href={printView(changed(view, { row: text }))}>{shown}</a>
   const found = referredBy(resource, property, row)
-  // Where the key reads some rows only, a link may lead to none; the open row asks whether it does.
-  return found === null || found.resource.conditions.length > 0 ? shown : <a href={found.href}>{shown}</a>
-}
-
-interface Found {
-  readonly resource: Resource
-  readonly id: string
-  readonly href: string
-}
-
-/** Returns the row that a reference, or the name copied through it, refers to; null if there is none, or none to read. */
-export function referredBy({ properties }: Resource, property: Property, row: Row): Found | null {
-  const reference = property.copiedThrough ? properties.find(({ name }) => name === property.copiedThrough) : property
-  if (property.through !== null) return null
-  const resource = knownStore.value.resources.find((one) => one.entity === reference?.references)
-  const value = reference && valueIn(row, reference)
-  if (!resource || value === null || value === undefined) return null
-  const id = String(value)
-  const filters = [{ name: 'Id', sign: '=', values: [id] }]
-  return { resource, id, href: printView({ ...emptyView(resource.plural), filters, row: id }) }
+  return found !== null && isReadable?.(found) ? <a href={found.href}>{shown}</a> : shown
 }

@@ -1,0 +1,70 @@
+// Links to the rows that references name: in their entity, or in a view of it, and only to rows that may be read.
+import { useEffect, useState } from 'preact/hooks'
+import { readJson, send } from './api.ts'
+import { knownStore, type Property, type Resource, type Row, valueIn } from './resources.ts'
+import { emptyView, printPath, printView } from './view.ts'
+
+/** A row that a reference names. */
+export interface Found {
+  readonly resource: Resource
+  readonly id: string
+  readonly href: string
+}
+
+/** True if all rows of the entity may be read here; a view may leave some out. */
+const isWhole = ({ entity, rowsOf, conditions }: Resource) => entity === rowsOf && conditions.length === 0
+
+/** Returns the resources that show rows of an entity, the one with the most rows first: the entity before its views. */
+export function resourcesOfRows(entity: string | null): readonly Resource[] {
+  const rank = (one: Resource) => (one.conditions.length === 0 ? 0 : 2) + (one.entity === one.rowsOf ? 0 : 1)
+  const found = knownStore.value.resources.filter(({ rowsOf }) => rowsOf === entity)
+  return found.toSorted((one, other) => rank(one) - rank(other))
+}
+
+/** Returns the row that a reference, or the name copied through it, names; null if there is none, or nowhere to read it. */
+export function referredBy({ properties }: Resource, property: Property, row: Row): Found | null {
+  const reference = property.copiedThrough ? properties.find(({ name }) => name === property.copiedThrough) : property
+  if (!reference?.references || property.through !== null) return null
+  const [resource] = resourcesOfRows(reference.references)
+  const value = valueIn(row, reference)
+  if (!resource || value === null) return null
+  const id = String(value)
+  const filters = [{ name: 'Id', sign: '=', values: [id] }]
+  return { resource, id, href: printView({ ...emptyView(resource.plural), filters, row: id }) }
+}
+
+const nameOf = ({ resource, id }: Pick<Found, 'resource' | 'id'>) => `${resource.plural}/${id}`
+
+/**
+ * Hook that returns whether a row which these rows refer to may be read. Where only some may be, it asks for those of this page:
+ * one request for each collection.
+ */
+export function useReadable(resource: Resource, rows: readonly Row[]): (found: Found) => boolean {
+  const [readable, setReadable] = useState<ReadonlySet<string>>(new Set())
+  const paths = pathsOf(resource, rows)
+  useEffect(() => {
+    const controller = new AbortController()
+    for (const [target, path] of paths)
+      send(path, { signal: controller.signal })
+        .then(readJson)
+        .then((found: readonly Row[]) => {
+          const names = found.map(({ id }) => nameOf({ resource: target, id: String(id) }))
+          setReadable((before) => new Set([...before, ...names]))
+        })
+        // Without an answer there are no links.
+        .catch(() => {})
+    return () => controller.abort()
+  }, [[...paths.values()].join(' ')])
+  return (found) => isWhole(found.resource) || readable.has(nameOf(found))
+}
+
+/** Returns the lists that tell which rows may be read, by their resource. */
+function pathsOf(resource: Resource, rows: readonly Row[]): ReadonlyMap<Resource, string> {
+  const asked = rows.flatMap((row) => resource.properties.flatMap((property) => referredBy(resource, property, row) ?? []))
+  const byResource = Map.groupBy(asked, (found) => found.resource)
+  const pathOf = (target: Resource, found: readonly Found[]) => {
+    const values = [...new Set(found.map(({ id }) => id))]
+    return printPath(target.plural, [{ name: 'Id', sign: '[]', values }], { fields: 'Id', PageSize: '50' })
+  }
+  return new Map([...byResource].filter(([target]) => !isWhole(target)).map(([target, found]) => [target, pathOf(target, found)]))
+}
