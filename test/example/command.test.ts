@@ -30,8 +30,9 @@ describe('the command of the example', () => {
     await third.program.stop()
   })
 
-  test('leaves no process if it is killed', async () => {
-    const example = await startExample(temporaryFolder().path)
+  test('leaves no process if it is killed, and needs no proxy of the surroundings', async () => {
+    const proxy = `http://127.0.0.1:${freePort()}`
+    const example = await startExample(temporaryFolder().path, [], { HTTP_PROXY: proxy, http_proxy: proxy })
     const processes = processesOf(example)
     example.program.kill('SIGKILL')
     await until(() => !processes.some(isAlive))

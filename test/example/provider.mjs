@@ -119,7 +119,7 @@ async function interact(request, response) {
   if (personOf(account) === undefined)
     return await provider.interactionFinished(request, response, {
       error: 'access_denied',
-      error_description: 'nobody was picked',
+      error_description: 'You have picked nobody.',
     })
   const grant = new provider.Grant({ accountId: account, clientId: params.client_id })
   grant.addOIDCScope(SCOPE)

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { type Folder, openFolder } from './folder.ts'
-import { ExampleError, type Options, readOptions, requireFreePorts } from './options.ts'
+import { ExampleError, HOST, type Options, readOptions, requireFreePorts } from './options.ts'
 import { nameOf, PEOPLE } from './people.ts'
 import { addressOf, launchProvider, launchServer, type Program } from './programs.ts'
 import { seed } from './seed.ts'
@@ -12,6 +12,9 @@ const PARENT_MS = 1_000
 const running: Program[] = []
 let isStopping = false
 
+// Both programs and this one reach each other without the proxy that the surroundings may have.
+process.env.NO_PROXY = [process.env.NO_PROXY ?? process.env.no_proxy, HOST].filter(Boolean).join()
+process.env.no_proxy = process.env.NO_PROXY
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0))
 process.on('SIGUSR2', () => server()?.kill('SIGUSR2'))
 // Whoever has started this process passes signals on; without it, nobody would.
