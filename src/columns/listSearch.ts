@@ -10,7 +10,7 @@ import type { Coded, Condition, Reason } from './conditions.ts'
 import { FoundRows } from './foundPage.ts'
 import { type IndexedBy, type Indexes, IndexMissing } from './indexes.ts'
 import { KernelFull } from './kernel.ts'
-import { NARROW_MAX, type Narrowed, type Source } from './narrowRows.ts'
+import { type Candidates, NARROW_MAX, type Narrowed } from './narrowRows.ts'
 import { compareTo, isOneIndex, type PageKey, pageKeysOf, sortedPage, targetsOf } from './pageKeys.ts'
 import { GATHERED_BYTES, GATHERED_MAX, PageSearch, type Range, type Way } from './pageSearch.ts'
 import { RowsWithRelated, type TableLookUp } from './relatedFields.ts'
@@ -104,13 +104,13 @@ export class ListSearch {
   /** Finds the rows of a page; null: an index is missing. */
   private findSlots(conditions: readonly Condition[], keys: readonly PageKey[], place: PagePlace): FoundSlots | null {
     const { bitmaps, store } = this.parts
-    const sources = conditions.map((condition) => bitmaps.narrow.sourceOf(condition))
-    const [least = null] = sources.filter((source) => source !== null).sort((one, other) => one.count - other.count)
+    const found = conditions.map((condition) => bitmaps.narrow.candidatesOf(condition))
+    const [least = null] = found.filter((candidates) => candidates !== null).sort((one, other) => one.count - other.count)
     if (least !== null && least.count <= NARROW_MAX) {
-      const others = conditions.filter((_, at) => sources[at] !== least)
-      return this.findNarrow({ source: least, others }, keys, place)
+      const others = conditions.filter((_, at) => found[at] !== least)
+      return this.findNarrow({ candidates: least, others }, keys, place)
     }
-    const slices = sources.map(onlySliceOf)
+    const slices = found.map(onlySliceOf)
     const within = isOneIndex(keys) ? (slices.find((slice) => slice !== null && isOf(slice, keys[0])) ?? null) : null
     // All rows of a part of the index: their numbers tell where the page is.
     const isSlice = conditions.length === 1 && within !== null && 'range' in place
@@ -134,7 +134,7 @@ export class ListSearch {
     const base = this.narrow >>> 2
     const count = bitmaps.narrow.gather(narrowed, this.narrow)
     const slots = words.subarray(base, base + count)
-    const slice = onlySliceOf(narrowed.source)
+    const slice = onlySliceOf(narrowed.candidates)
     const isSorted = slice !== null && isOneIndex(keys) && isOf(slice, keys[0])
     if (!isSorted && count > GATHERED_MAX) return this.findWide(bitmaps.bitmapOf(this.narrow, count), keys, place, null)
     if (!isSorted && 'range' in place) {
@@ -155,9 +155,9 @@ export class ListSearch {
   }
 }
 
-/** Returns the part of an index that has all rows of a source; null: several have. */
-function onlySliceOf(source: Source | null): Slice | null {
-  const [slice, ...others] = source?.slices ?? []
+/** Returns the part of an index that has all candidates; null: several have. */
+function onlySliceOf(candidates: Candidates | null): Slice | null {
+  const [slice, ...others] = candidates?.slices ?? []
   return slice === undefined || others.length > 0 ? null : slice
 }
 

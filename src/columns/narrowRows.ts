@@ -16,8 +16,8 @@ const COPIED_MAX = 32
 /** Maximum values of `[]` in a union. */
 const VALUES_MAX = 64
 
-/** Parts of indexes with the rows of one condition; of a union, with those of its alternatives. */
-export interface Source {
+/** Rows of parts of indexes that one condition has; of a union, those of its alternatives. */
+export interface Candidates {
   /** Number of rows; those of several alternatives count several times. */
   readonly count: number
   /** Null: the alternatives of a union have the rows. */
@@ -25,9 +25,9 @@ export interface Source {
   readonly alternatives: readonly Narrowed[]
 }
 
-/** Rows of a source that also meet other conditions. */
+/** Candidates of one condition, and the other conditions that they must meet. */
 export interface Narrowed {
-  readonly source: Source
+  readonly candidates: Candidates
   readonly others: readonly Condition[]
 }
 
@@ -58,7 +58,7 @@ export class NarrowRows {
    * Returns where the rows of a condition are in indexes; null: they are not, or a bitmap finds them sooner. `isOfUnion`: it is
    * that of an alternative, of which no bitmap may be there. @throws KernelFull; IndexMissing
    */
-  sourceOf(condition: Condition, isOfUnion = false): Source | null {
+  candidatesOf(condition: Condition, isOfUnion = false): Candidates | null {
     if (!('either' in condition)) {
       const slices = this.slicesOf(condition, isOfUnion)
       return slices && { slices, count: slices.reduce((sum, { count }) => sum + count, 0), alternatives: [] }
@@ -69,24 +69,24 @@ export class NarrowRows {
       const narrowed = this.leastOf(conditions, NARROW_MAX - count)
       if (narrowed === null) return null
       alternatives.push(narrowed)
-      count += narrowed.source.count
+      count += narrowed.candidates.count
     }
     return { slices: null, count, alternatives }
   }
 
   /**
-   * Returns the rows of an alternative of a union, if a source of at most `most` rows has them; else null. @throws as `sourceOf`
+   * Returns the rows of an alternative of a union, if one condition has at most `most` candidates; else null. @throws as `candidatesOf`
    */
   leastOf(conditions: readonly Condition[], most: number): Narrowed | null {
-    let least: Source | null = null
+    let least: Candidates | null = null
     let place = -1
     for (const [at, condition] of conditions.entries()) {
-      const source = this.sourceOf(condition, true)
-      if (source === null || source.count > most || (least !== null && source.count >= least.count)) continue
-      least = source
+      const candidates = this.candidatesOf(condition, true)
+      if (candidates === null || candidates.count > most || (least !== null && candidates.count >= least.count)) continue
+      least = candidates
       place = at
     }
-    return least && { source: least, others: conditions.filter((_, at) => at !== place) }
+    return least && { candidates: least, others: conditions.filter((_, at) => at !== place) }
   }
 
   /** Parts of an index with the rows of a condition. */
@@ -115,20 +115,20 @@ export class NarrowRows {
 
   /**
    * Writes the slots of the rows, each once; returns how many there are. Those of a single part of an index are in its order.
-   * `to`: room for as many as the source counts. @throws as `sourceOf`
+   * `to`: room for as many as the candidates count. @throws as `candidatesOf`
    */
-  gather({ source, others }: Narrowed, to: number): number {
+  gather({ candidates, others }: Narrowed, to: number): number {
     const { words } = this.store.kernel
     let count = 0
-    for (const { index, from, to: end } of source.slices ?? [])
+    for (const { index, from, to: end } of candidates.slices ?? [])
       index.eachRun(from.place, end.place, (address, slots) => {
         const first = address >>> 2
         if (slots > COPIED_MAX) words.copyWithin((to >>> 2) + count, first, first + slots)
         else for (let at = 0; at < slots; at++) words[(to >>> 2) + count + at] = words[first + at]
         count += slots
       })
-    for (const alternative of source.alternatives) count += this.gather(alternative, to + 4 * count)
-    if (source.alternatives.length > 1) count = this.distinct(to, count)
+    for (const alternative of candidates.alternatives) count += this.gather(alternative, to + 4 * count)
+    if (candidates.alternatives.length > 1) count = this.distinct(to, count)
     for (const condition of others) count = this.conditions.select(to, count, condition)
     return count
   }

@@ -3,7 +3,7 @@ import type { Reader } from '../columns/collation.ts'
 import { count, seriesOf } from '../metrics/counts.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { withDeadline, yieldEvery } from '../os/time.ts'
-import { compileJointQuestion, compileJointRows, type Source } from './jointStatements.ts'
+import { type AskedTable, compileJointQuestion, compileJointRows } from './jointStatements.ts'
 import { TAKE_MS, type TableCopy } from './tableCopy.ts'
 
 /** Time after which a joint statement is given up, because lists of each of its tables wait for it. */
@@ -39,7 +39,7 @@ export async function moveTogether(copies: readonly TableCopy[], reader: Reader)
   count(QUESTIONS)
   const nowMs = performance.now()
   const asksDefinition = copies.some((copy) => copy.isDefinitionDue(nowMs))
-  const answers = await ask(reader, compileJointQuestion(copies.map(sourceOf), asksDefinition))
+  const answers = await ask(reader, compileJointQuestion(copies.map(askedTableOf), asksDefinition))
   const kept: TableCopy[] = []
   const changed: TableCopy[] = []
   copies.forEach((copy, index) => {
@@ -65,7 +65,7 @@ async function moveByRows(
   // The text of the statement depends on the tables that it reads, so they have one order. The others may be locked.
   const read = [...changed].sort((one, other) => (one.entity.table < other.entity.table ? -1 : 1))
   const unread = copies.filter((copy) => !changed.includes(copy))
-  const rows = await ask(reader, compileJointRows([...read, ...unread].map(sourceOf), read.length))
+  const rows = await ask(reader, compileJointRows([...read, ...unread].map(askedTableOf), read.length))
   const answers = answersOf([...read, ...unread], rows)
   // If rows of the other tables have changed since the first statement, all are read.
   const isLate = answers.slice(read.length).some(({ isWhole, changes }) => isWhole || changes.length > 0)
@@ -115,7 +115,7 @@ function keeps(copy: TableCopy, work: () => void): boolean {
   }
 }
 
-function sourceOf({ entity, moment: { relation, snapshot } }: TableCopy): Source {
+function askedTableOf({ entity, moment: { relation, snapshot } }: TableCopy): AskedTable {
   return { entity, relation, snapshot }
 }
 

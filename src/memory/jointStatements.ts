@@ -7,7 +7,7 @@ import { arrayText, integer, join, name, type Param, param, type Sql, type State
 import { definitionOf, KEPT_FROM, SNAPSHOT, type Snapshot, stateOf } from './statements.ts'
 
 /** A table and the snapshot of its copy. */
-export interface Source {
+export interface AskedTable {
   readonly entity: Entity
   /** Number of the table in `pg_class`. */
   readonly relation: string
@@ -24,9 +24,9 @@ const RELATION = sql`asked.relation`
 const STATE = stateOf(RELATION, sql`to_regclass(asked."Table")`, sql`asked."Columns"::text[]`)
 
 /** Values of the tables that a question is about. As parameters, so that its text does not depend on the tables. */
-function valuesOf(sources: readonly Source[]) {
-  const list = (textOf: (source: Source) => string) => arrayText(sources.map(textOf))
-  const names = sources.map(({ entity }) => namesOf(entity))
+function valuesOf(asked: readonly AskedTable[]) {
+  const list = (textOf: (table: AskedTable) => string) => arrayText(asked.map(textOf))
+  const names = asked.map(({ entity }) => namesOf(entity))
   return [
     list(({ relation }) => relation),
     list(({ snapshot }) => snapshot.next),
@@ -47,8 +47,8 @@ function elementOf(value: string): string {
 }
 
 /** Rows for the tables, numbered from 1. */
-function askedTables(sources: readonly Source[]) {
-  const params = valuesOf(sources).map(param) as [Param, Param, Param, Param, Param]
+function askedTables(asked: readonly AskedTable[]) {
+  const params = valuesOf(asked).map(param) as [Param, Param, Param, Param, Param]
   const [relations, nexts, runnings, tables, columnNames] = params
   // PostgreSQL counts the elements of arrays that are given, finds a plan for so many cheaper than the generic one, and so plans
   // each question anew, which takes longer than the question itself. It does not look into a subquery.
@@ -67,8 +67,8 @@ function askedTables(sources: readonly Source[]) {
  * Compiles the question in which of the tables rows have changed since their snapshots. Columns: snapshot, state, oldest line,
  * whether rows have changed, and the definition if it is asked for; a row for each table, in their order.
  */
-export function compileJointQuestion(sources: readonly Source[], asksDefinition: boolean): Statement {
-  return { text: asksDefinition ? WITH_DEFINITION : WITHOUT_DEFINITION, values: valuesOf(sources) }
+export function compileJointQuestion(asked: readonly AskedTable[], asksDefinition: boolean): Statement {
+  return { text: asksDefinition ? WITH_DEFINITION : WITHOUT_DEFINITION, values: valuesOf(asked) }
 }
 
 // Lists of persons ask it each time, so its texts are compiled once.
@@ -93,8 +93,8 @@ function compileQuestionText(asksDefinition: boolean): string {
  * are read, those of one after those of the other; null for a deleted row, and for a row of another table. Of a table that is not
  * read, the ids tell that rows have changed. A table without changes has one row without an id.
  */
-export function compileJointRows(sources: readonly Source[], read: number): Statement {
-  const { rows, params } = askedTables(sources)
+export function compileJointRows(asked: readonly AskedTable[], read: number): Statement {
+  const { rows, params } = askedTables(asked)
   const limit = integer(JOINT_CHANGES_MAX)
   const more = integer(JOINT_CHANGES_MAX + 1)
   const linesOf = (which: Sql) =>
@@ -102,7 +102,7 @@ export function compileJointRows(sources: readonly Source[], read: number): Stat
   const lines = sql`${linesOf(sql`>= asked.next`)} union all ${linesOf(sql`= any (asked.running::xid8[])`)}`
   const ofTable = sql`where "N" = asked."N"`
   const isWhole = sql`(select count(*) > ${limit} or coalesce(bool_or(ids is null), false) from "Lines" ${ofTable}) or (select count(*) > ${limit} from "Changed" ${ofTable})`
-  const tables = sources.slice(0, read).map(({ entity }, index) => {
+  const tables = asked.slice(0, read).map(({ entity }, index) => {
     const number = integer(index + 1)
     // Looks up row by row, as the question for one table does.
     const found = sql`select ${columns(entity)} from ${name(entity.table)} as own where "Found"."N" = ${number} and own.id = "Changed".id offset 0`

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { compileJointQuestion, compileJointRows, type Source } from '../../src/memory/jointStatements.ts'
+import { type AskedTable, compileJointQuestion, compileJointRows } from '../../src/memory/jointStatements.ts'
 import { Snapshot } from '../../src/memory/statements.ts'
 import { entities } from '../support/entities.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -8,13 +8,13 @@ import { connect, createDatabase } from '../support/postgres.ts'
 const EXECUTIONS = 12
 
 test.each([
-  ['which tables have changed', (sources: readonly Source[]) => compileJointQuestion(sources, false)],
-  ['which rows', (sources: readonly Source[]) => compileJointRows(sources, sources.length)],
+  ['which tables have changed', (sources: readonly AskedTable[]) => compileJointQuestion(sources, false)],
+  ['which rows', (sources: readonly AskedTable[]) => compileJointRows(sources, sources.length)],
 ])('A question about several tables, %s, is planned once, not each time that it is asked', async (_what, compile) => {
   const sql = connect(await createDatabase())
   const [now] = await sql`select pg_current_snapshot()::text as text`
   const snapshot = new Snapshot(now?.text)
-  const sources: Source[] = []
+  const sources: AskedTable[] = []
   for (const entity of entities) {
     const [row] = await sql`select ${entity.table}::regclass::oid::text as relation`
     sources.push({ entity, relation: row?.relation, snapshot })
