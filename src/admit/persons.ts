@@ -22,7 +22,7 @@ export type RightsOfPerson = (
 ) => GrantedRights | Promise<GrantedRights>
 
 /** A person, as one token says who it is. Several tokens of a person have the same pseudonym. */
-class Person implements Principal {
+class PersonPrincipal implements Principal {
   readonly isPerson = true
   readonly ownTable = null
   readonly name: string
@@ -52,7 +52,7 @@ const NOT_YET: RefusedToken = {
 
 export class Persons {
   /** As long as a token is kept, its person is. */
-  private readonly persons = new WeakMap<VerifiedToken, Person>()
+  private readonly persons = new WeakMap<VerifiedToken, PersonPrincipal>()
   /** Secret of the database, the same for all servers on it; null until the database has been reached. */
   private secret: string | null
 
@@ -85,12 +85,17 @@ export class Persons {
     return isRefused(verdict) ? verdict : this.personOf(verdict, this.secret)
   }
 
-  private personOf(token: VerifiedToken, secret: string): Person {
+  private personOf(token: VerifiedToken, secret: string): PersonPrincipal {
     const known = this.persons.get(token)
     if (known !== undefined) return known
     const { trustsEmail, rightsOf } = this.options
     const { claims } = token
-    const person = new Person(pseudonymOf(token, secret), claims, trustsEmail || claims.email_verified === true, rightsOf)
+    const person = new PersonPrincipal(
+      pseudonymOf(token, secret),
+      claims,
+      trustsEmail || claims.email_verified === true,
+      rightsOf,
+    )
     this.persons.set(token, person)
     return person
   }

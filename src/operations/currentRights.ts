@@ -33,8 +33,8 @@ interface KeptRights {
   readonly granted: WeakRef<GrantedRights>
 }
 
-/** The claims of a person, and who asks the database about her. */
-interface Person {
+/** The subject of a token: a person's claims, and how the database is asked about her. */
+interface Subject {
   readonly claims: Claims
   readonly isEmailVerified: boolean
   readonly database: RowQuestions
@@ -52,12 +52,12 @@ export class CurrentRights {
    */
   of(claims: Claims, isEmailVerified: boolean, reads: readonly Entity[] = []): GrantedRights | Promise<GrantedRights> {
     const { roles, memory } = this.parts
-    const person = { claims, isEmailVerified, database: this.databaseQuestions(claims) }
-    if (memory === null) return roles.rightsOf(claims, person.database, isEmailVerified)
-    return roles.sources.length === 0 ? this.ask(memory, person, []) : this.decide(memory, person, reads)
+    const subject = { claims, isEmailVerified, database: this.databaseQuestions(claims) }
+    if (memory === null) return roles.rightsOf(claims, subject.database, isEmailVerified)
+    return roles.sources.length === 0 ? this.ask(memory, subject, []) : this.decide(memory, subject, reads)
   }
 
-  private async decide(memory: TableCopies, person: Person, reads: readonly Entity[]): Promise<GrantedRights> {
+  private async decide(memory: TableCopies, subject: Subject, reads: readonly Entity[]): Promise<GrantedRights> {
     const { sources } = this.parts.roles
     const others = reads.filter((entity) => !sources.includes(entity))
     // A table that is missing, behind or locked must not keep rights from being decided from the others.
@@ -70,17 +70,17 @@ export class CurrentRights {
       for (let attempt = 1, waiting = wait(attempt); waiting; waiting = wait(++attempt)) await waiting
       // No `await` from here on: the rights are those of the moment of the copies.
       if (memory.versionOf(copies) === null) continue
-      const granted = this.decideNow(memory, person, copies)
+      const granted = this.decideNow(memory, subject, copies)
       return granted instanceof Promise
         ? granted
-        : new MomentRights(granted, copies, (all) => this.follow(memory, person, all, granted))
+        : new MomentRights(granted, copies, (all) => this.follow(memory, subject, all, granted))
     }
-    return this.ask(memory, person, [])
+    return this.ask(memory, subject, [])
   }
 
   /** Decides rights from copies of one moment, in this turn of the event loop unless questions need more than these. */
-  private decideNow(memory: TableCopies, person: Person, copies: readonly TableCopy[]): GrantedRights | Promise<GrantedRights> {
-    const { claims, isEmailVerified } = person
+  private decideNow(memory: TableCopies, subject: Subject, copies: readonly TableCopy[]): GrantedRights | Promise<GrantedRights> {
+    const { claims, isEmailVerified } = subject
     const { sources } = this.parts.roles
     const ofRights = copies.filter(({ entity }) => sources.includes(entity))
     const version = memory.versionOf(copies, ofRights) as Version
@@ -90,15 +90,15 @@ export class CurrentRights {
     const last = isKept ? kept.granted.deref() : undefined
     if (last) return last
     const startMs = performance.now()
-    const granted = this.ask(memory, person, copies)
+    const granted = this.ask(memory, subject, copies)
     memory.slices.note(performance.now() - startMs)
     if (!(granted instanceof Promise)) this.kept.set(claims, { version, time, isEmailVerified, granted: new WeakRef(granted) })
     return granted
   }
 
   /** Returns whether the same rights follow from copies as they are in this turn of the event loop. */
-  private follow(memory: TableCopies, person: Person, copies: readonly TableCopy[], granted: GrantedRights): boolean {
-    const present = this.decideNow(memory, person, copies)
+  private follow(memory: TableCopies, subject: Subject, copies: readonly TableCopy[], granted: GrantedRights): boolean {
+    const present = this.decideNow(memory, subject, copies)
     if (!(present instanceof Promise)) {
       const isSame = present.text === granted.text && present.signedText === granted.signedText
       return present === granted || isSame
@@ -110,7 +110,7 @@ export class CurrentRights {
 
   private ask(
     memory: TableCopies,
-    { claims, isEmailVerified, database }: Person,
+    { claims, isEmailVerified, database }: Subject,
     copies: readonly TableCopy[],
   ): GrantedRights | Promise<GrantedRights> {
     const questions = new CopyQuestions(copies, { memory, caller: callerOf(claims), database })

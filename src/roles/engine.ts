@@ -24,8 +24,8 @@ const SHARED_BYTES_MAX = 128 * 2 ** 20
 const BYTES_OF_RIGHT = 1_500
 const BYTES_OF_CHARACTER = 10
 
-/** A person as far as she is known from her token. */
-interface Known {
+/** Facts of a person that follow from her token alone. */
+interface TokenFacts {
   readonly isEmailVerified: boolean
   readonly time: RequestTime
   /** Filters that find her own row; null: persons need none. */
@@ -54,7 +54,7 @@ export interface Explanation {
 
 export class Engine {
   private readonly needs: Needs
-  private readonly known = new WeakMap<Claims, Known>()
+  private readonly facts = new WeakMap<Claims, TokenFacts>()
   private readonly kept = new LruCache<PersonRights>(KEPT_BYTES_MAX, (_, text) => BYTES_OF_PERSON + 6 * text.length)
   private readonly shared = new LruCache<Right>(SHARED_BYTES_MAX, (_, text) => BYTES_OF_RIGHT + BYTES_OF_CHARACTER * text.length)
   /** Rights of persons without a row, by the reason: none. A file has few reasons. */
@@ -68,22 +68,22 @@ export class Engine {
   }
 
   rightsOf(claims: Claims, questions: RowQuestions, isEmailVerified: boolean): GrantedRights | Promise<GrantedRights> {
-    const known = this.knownOf(claims, isEmailVerified)
-    const row = this.findRow(known, questions)
+    const facts = this.factsOf(claims, isEmailVerified)
+    const row = this.findRow(facts, questions)
     return row instanceof Promise
-      ? row.then((one) => this.ofRow(known, claims, one, questions))
-      : this.ofRow(known, claims, row, questions)
+      ? row.then((one) => this.ofRow(facts, claims, one, questions))
+      : this.ofRow(facts, claims, row, questions)
   }
 
   /** Says how the rights of a person come about. */
   async explain(claims: Claims, questions: RowQuestions, isEmailVerified: boolean): Promise<Explanation> {
-    const known = this.knownOf(claims, isEmailVerified)
-    const row = await this.findRow(known, questions)
+    const facts = this.factsOf(claims, isEmailVerified)
+    const row = await this.findRow(facts, questions)
     if (row === 'none') {
-      const reason = known.finder instanceof Missing ? known.finder.reason : reasonOfUnknown(this.file)
-      return { own: null, reason, roles: [], rights: this.ofUnknown(known) }
+      const reason = facts.finder instanceof Missing ? facts.finder.reason : reasonOfUnknown(this.file)
+      return { own: null, reason, roles: [], rights: this.ofUnknown(facts) }
     }
-    const person = this.personOf(known, claims, row)
+    const person = this.personOf(facts, claims, row)
     const answers = await Promise.all(answersOf(person, questions))
     const roles = this.file.roles.map((role): RoleOutcome => {
       const applies = person.applies(role, answers)
@@ -98,19 +98,19 @@ export class Engine {
     return me && row && `${me.entity.plural}/${row[me.entity.properties.indexOf(me.entity.id)]}`
   }
 
-  private knownOf(claims: Claims, isEmailVerified: boolean): Known {
+  private factsOf(claims: Claims, isEmailVerified: boolean): TokenFacts {
     const time = this.needs.usesTime ? requestTime() : ANY_TIME
-    const before = this.known.get(claims)
+    const before = this.facts.get(claims)
     if (before?.time === time && before.isEmailVerified === isEmailVerified) return before
     const { me } = this.file
     const finder = me && bindFilters(me.filters, { claims, isEmailVerified, time, ownCell: () => null })
-    const known = { isEmailVerified, time, finder, person: null }
-    this.known.set(claims, known)
-    return known
+    const facts = { isEmailVerified, time, finder, person: null }
+    this.facts.set(claims, facts)
+    return facts
   }
 
   /** Finds the person's own row. Null: she needs none. */
-  private findRow({ finder }: Known, questions: RowQuestions): Row | null | 'none' | Promise<Row | 'none'> {
+  private findRow({ finder }: TokenFacts, questions: RowQuestions): Row | null | 'none' | Promise<Row | 'none'> {
     const { me } = this.file
     if (me === null || finder === null) return null
     if (finder instanceof Missing) return 'none'
@@ -119,25 +119,25 @@ export class Engine {
   }
 
   /** Returns the rights of a person without a row: none. They say what is wrong with her claim, if that is why. */
-  private ofUnknown({ finder }: Known): PersonRights {
+  private ofUnknown({ finder }: TokenFacts): PersonRights {
     const told = finder instanceof Missing ? finder.told : null
     const reason = told ?? reasonOfUnknown(this.file)
     return this.unknown.getOrInsertComputed(reason, () => new PersonRights([], this.collections, this.share, { reason }))
   }
 
-  private ofRow(known: Known, claims: Claims, row: Row | null | 'none', questions: RowQuestions) {
-    if (row === 'none') return this.ofUnknown(known)
-    const person = this.personOf(known, claims, row)
+  private ofRow(facts: TokenFacts, claims: Claims, row: Row | null | 'none', questions: RowQuestions) {
+    if (row === 'none') return this.ofUnknown(facts)
+    const person = this.personOf(facts, claims, row)
     const answers = answersOf(person, questions)
     return answers.some((answer) => answer instanceof Promise)
       ? Promise.all(answers).then((all) => this.grant(person, all))
       : this.grant(person, answers as boolean[])
   }
 
-  private personOf(known: Known, claims: Claims, row: Row | null): Person {
-    if (known.person?.isOf(row)) return known.person
-    const { isEmailVerified, time } = known
-    return (known.person = new Person(this.needs, claims, isEmailVerified, row, time))
+  private personOf(facts: TokenFacts, claims: Claims, row: Row | null): Person {
+    if (facts.person?.isOf(row)) return facts.person
+    const { isEmailVerified, time } = facts
+    return (facts.person = new Person(this.needs, claims, isEmailVerified, row, time))
   }
 
   /** Returns the rights that follow from the answers about lists: the same object for persons with the same rights. */
@@ -172,8 +172,8 @@ export class Engine {
   /** Returns the same right for the same text, so that persons share its view. */
   private readonly share = (right: Right): Right => {
     const key = keyOf(right)
-    const known = this.shared.get(key)
-    if (known) return known
+    const shared = this.shared.get(key)
+    if (shared) return shared
     this.shared.set(key, right)
     return right
   }
