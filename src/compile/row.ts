@@ -68,3 +68,11 @@ export function compileColumnTypes({ table }: Entity): Statement {
   const types = sql`select attname::text, format_type(atttypid, atttypmod) from pg_attribute`
   return toStatement(sql`${types} where attrelid = ${param(`"${table}"`)}::text::regclass and attnum > 0`)
 }
+
+/** Table in which Citus lists those that it holds; null where there is no Citus. */
+export const CITUS_CATALOG = toStatement(sql`select to_regclass('pg_catalog.pg_dist_partition')::text`)
+
+/** Compiles whether Citus holds a table, spread over servers or whole; only where there is a Citus. */
+export function compileIsOfCitus({ table }: Entity): Statement {
+  return toStatement(sql`select from pg_dist_partition where logicalrelid = ${param(`"${table}"`)}::text::regclass`)
+}

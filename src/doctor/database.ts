@@ -54,7 +54,8 @@ export async function examineDatabase(url: string, setting: string, config: Conf
       const held = isAsked ? [await examineHeldChanges(sql, entities)] : []
       const hooks = isAsked ? await examineHooks(sql, entities) : []
       const keys = rights.state === 'fault' ? [] : await examineKeys(sql, entities, roles)
-      return [...common, rights, ...keys, await examineIndexes(sql, entities), ...held, ...hooks]
+      const spread = await examineCitus(sql, entities)
+      return [...common, ...spread, rights, ...keys, await examineIndexes(sql, entities), ...held, ...hooks]
     })
   } catch (error) {
     return [fault('database', refusalOf(error, setting))]
@@ -182,6 +183,19 @@ async function examineRights(sql: postgres.Sql, entities: readonly Entity[], rol
     .map(([table, own]) => `${own.map(({ right }) => right).join(', ')} on ${table}`)
     .join('; ')
   return fault('rights', `the role lacks ${grants}: let the owner of the tables run roster migrate --grant ${role} ${PAGE}`)
+}
+
+/** Finds tables that Citus holds, where there is a Citus. */
+async function examineCitus(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding[]> {
+  const [{ catalog } = { catalog: null }] = await sql`select to_regclass('pg_catalog.pg_dist_partition') as catalog`
+  if (catalog === null) return []
+  const tables = JSON.stringify(entities.map(({ table }) => table))
+  const held = await sql<{ table: string }[]>`
+    select relname as "table" from pg_dist_partition join pg_class on pg_class.oid = logicalrelid
+    where relname in (select json_array_elements_text(${tables}::text::json)) order by relname`
+  if (held.length === 0) return [ok('citus', 'it holds no table of an entity')]
+  const names = held.map(({ table }) => table).join(', ')
+  return [fault('citus', `Citus holds ${names}: use a database of its own for each tenant (docs/scaling.md)`)]
 }
 
 async function examineIndexes(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding> {

@@ -1,24 +1,41 @@
-// Check that the tables match the declared entities.
-import { compileColumnTypes } from '../compile/row.ts'
+// Check that the tables match the declared entities, and that one PostgreSQL holds them.
+import { CITUS_CATALOG, compileColumnTypes, compileIsOfCitus } from '../compile/row.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { isAway } from '../execute/outcomes.ts'
 import type { Entity } from '../model/entity.ts'
 
+type Reader = Pick<Database, 'read'>
+
 /**
  * Checks the table of each entity, as far as the database answers. @throws Error that names an entity whose table needs a
- * migration
+ * migration, or a table of Citus: lists from memory would lack what its other nodes write
  */
-export async function requireTables(entities: readonly Entity[], database: Pick<Database, 'read'>): Promise<void> {
-  const check = async (entity: Entity) => {
-    const types = new Map((await database.read(compileColumnTypes(entity))).map(([name, type]) => [name, type]))
-    for (const { column, kind } of entity.properties)
-      if (types.get(column) !== kind.columnType)
-        throw new Error(`column ${column} of ${entity.table} has the type ${types.get(column) ?? 'none'}, not ${kind.columnType}`)
-  }
-  const fail = (entity: Entity) => (error: Error) => {
+export async function requireTables(entities: readonly Entity[], database: Reader): Promise<void> {
+  const check = (entity: Entity) => requireColumns(entity, database).catch(unlessAway(`${entity.name} needs a migration: `))
+  await Promise.all(entities.map(check))
+  await refuseCitus(entities, database).catch(unlessAway(''))
+}
+
+/** Returns a handler for `catch`: throws what is wrong with a table, and leaves out that the database does not answer. */
+function unlessAway(prefix: string): (error: Error) => void {
+  return (error) => {
     if (error instanceof ApiError) return
-    throw isAway(error) ? error : new Error(`${entity.name} needs a migration: ${error.message}`, { cause: error })
+    throw isAway(error) || prefix === '' ? error : new Error(prefix + error.message, { cause: error })
   }
-  await Promise.all(entities.map((entity) => check(entity).catch(fail(entity))))
+}
+
+async function requireColumns(entity: Entity, database: Reader): Promise<void> {
+  const types = new Map((await database.read(compileColumnTypes(entity))).map(([name, type]) => [name, type]))
+  for (const { column, kind } of entity.properties)
+    if (types.get(column) !== kind.columnType)
+      throw new Error(`column ${column} of ${entity.table} has the type ${types.get(column) ?? 'none'}, not ${kind.columnType}`)
+}
+
+async function refuseCitus(entities: readonly Entity[], database: Reader): Promise<void> {
+  const [[catalog = null] = []] = await database.read(CITUS_CATALOG)
+  if (catalog === null) return
+  for (const entity of entities)
+    if ((await database.read(compileIsOfCitus(entity))).length > 0)
+      throw new Error(`Citus holds the table ${entity.table}: use a database of its own for each tenant (docs/scaling.md)`)
 }

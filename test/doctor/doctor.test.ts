@@ -375,6 +375,24 @@ describe('findings about the database', () => {
     await sql.end()
   })
 
+  test('doctor finds a table that Citus holds, and a server does not start on it; D53', async () => {
+    const url = await createDatabase()
+    const sql = connect(url)
+    // The catalog of Citus, which Debian does not package.
+    await sql.unsafe(`set allow_system_table_mods = on; create table pg_catalog.pg_dist_partition (logicalrelid regclass)`)
+    expect((await findingsOf({ DATABASE_URL: url })).find(({ check }) => check === 'citus')).toMatchObject({ state: 'ok' })
+    await sql`insert into pg_dist_partition values ('absence')`
+    const reason = 'use a database of its own for each tenant (docs/scaling.md)'
+    await expectFault({ DATABASE_URL: url }, `citus: Citus holds absence: ${reason}`)
+    const server = run(MAIN, environment({ DATABASE_URL: url }))
+    expect(await server.ended).toBe(1)
+    expect(server.output()).toContain(`Citus holds the table absence: ${reason}`)
+    await sql`delete from pg_dist_partition`
+    const served = run(MAIN, environment({ DATABASE_URL: url }))
+    await served.waitFor(/listens on/)
+    await sql.end()
+  })
+
   test('doctor finds missing rights on tables', async () => {
     const url = new URL(await createDatabase())
     const sql = connect(url.href)

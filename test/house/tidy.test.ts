@@ -57,7 +57,7 @@ describe('files', () => {
 test('tests use companies, employees and absences by name, whatever the folder of entities has', () => {
   // These hold for each entity that the folder has, or run a program that reads it.
   const ofFolder = [
-    ...['test/cli/generate', 'test/doctor/doctor', 'test/house/operations', 'test/house/schema', 'test/postgres/schemaDiff'],
+    ...['test/cli/generate', 'test/doctor/doctor', 'test/house/schema', 'test/postgres/schemaDiff'],
     'test/registry',
   ].map((path) => `${path}.test.ts`)
   const tests = tracked.filter((path) => path.endsWith('.test.ts') && path !== 'test/house/tidy.test.ts')
