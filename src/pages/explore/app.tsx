@@ -10,6 +10,7 @@ import { ResourceView } from './resourceView.tsx'
 import { endSession, followOtherTabs, restoreSession, type Session, sessionStore, takeKeyFromAddress } from './session.ts'
 import { signInStore, signOut, takeAnswerFromAddress, watchEnd } from './signIn.ts'
 import { EndedBar, KeyQuestion, NoRights, SignInForm } from './signInForm.tsx'
+import { Start } from './start.tsx'
 import { Store } from './store.ts'
 import { emptyView, go, printView, readView, viewStore } from './view.ts'
 import { unreadableWritables } from './writable.ts'
@@ -26,14 +27,21 @@ function App() {
   const { resources, rights } = isLoaded ? knownStore.value : NOTHING
   const resource = resources.find(({ plural }) => plural.toLowerCase() === view.resource.toLowerCase())
   const writable = unreadableWritables().find(({ plural }) => plural.toLowerCase() === view.resource.toLowerCase())
+  const hasStart = isLoaded && used.kind === 'person' && resources.length + unreadableWritables().length > 0
+  const isStart = hasStart && view.resource === ''
   useEffect(() => {
     // The reader may have gone on since this was drawn.
-    if (viewStore.value.resource === '' && resources[0]) go(emptyView(resources[0].plural), false)
-    document.title = `${resource ? `${resource.plural} – ` : ''}Roster`
+    if (viewStore.value.resource === '' && !hasStart && resources[0]) go(emptyView(resources[0].plural), false)
+    document.title = `${resource ? `${resource.plural} – ` : isStart ? 'Start – ' : ''}Roster`
   }, [view.resource, resources])
   return (
     <>
-      <Header resources={resources} current={(resource ?? writable)?.plural} session={session} />
+      <Header
+        resources={resources}
+        current={isStart ? '' : (resource ?? writable)?.plural}
+        session={session}
+        hasStart={hasStart}
+      />
       {isEnded && <EndedBar />}
       <main>
         {used !== null && !isLoaded && <Loading key={used.id} id={used.id} />}
@@ -47,6 +55,7 @@ function App() {
           resource && <ResourceView key={`${resource.plural} ${view.tab} ${session.id}`} resource={resource} view={view} />
         )}
         {isLoaded && writable && <CreateOnly key={used.id} writable={writable} />}
+        {isStart && <Start key={used.id} label={used.label} />}
         {resources.length > 0 && !resource && !writable && view.resource !== '' && (
           <Empty
             title="Not found"
@@ -64,7 +73,7 @@ function App() {
             ))}
           </Empty>
         )}
-        {isLoaded && resources.length === 0 && !writable && <Unreadable session={used} rights={rights} />}
+        {isLoaded && resources.length === 0 && !writable && !isStart && <Unreadable session={used} rights={rights} />}
       </main>
       {isLoaded && (
         <footer class="foot">
@@ -116,13 +125,14 @@ function Unreadable({ session, rights }: { readonly session: Session; readonly r
 
 interface HeaderProps {
   readonly resources: readonly Resource[]
-  /** Name of the resource that is open. */
+  /** Name of the resource that is open; empty for the start page. */
   readonly current: string | undefined
   readonly session: Session | null
+  readonly hasStart: boolean
 }
 
 /** Links to the resources and the docs, and who asks. Without a session there are no links to resources. */
-function Header({ resources, current, session }: HeaderProps) {
+function Header({ resources, current, session, hasStart }: HeaderProps) {
   return (
     <header>
       <a class="home" href={ROOT}>
@@ -130,15 +140,9 @@ function Header({ resources, current, session }: HeaderProps) {
       </a>
       {session !== null && (
         <nav aria-label="Resources">
+          {hasStart && <Tab words="Start" resource="" isCurrent={current === ''} />}
           {[...resources, ...unreadableWritables()].map(({ plural }) => (
-            <a
-              key={plural}
-              class="tab"
-              aria-current={plural === current ? 'page' : undefined}
-              href={printView(emptyView(plural))}
-            >
-              {plural}
-            </a>
+            <Tab key={plural} words={plural} resource={plural} isCurrent={plural === current} />
           ))}
         </nav>
       )}
@@ -151,6 +155,21 @@ function Header({ resources, current, session }: HeaderProps) {
         </span>
       )}
     </header>
+  )
+}
+
+interface TabProps {
+  readonly words: string
+  /** Name of the resource in paths; empty for the start page. */
+  readonly resource: string
+  readonly isCurrent: boolean
+}
+
+function Tab({ words, resource, isCurrent }: TabProps) {
+  return (
+    <a class="tab" aria-current={isCurrent ? 'page' : undefined} href={printView(emptyView(resource))}>
+      {words}
+    </a>
   )
 }
 

@@ -1,9 +1,11 @@
 // The work of the buttons of a row: a decision is done once, and only on the row that the reader has seen.
 import { send } from './api.ts'
 import type { Attempt } from './drafts.ts'
+import { renewRights } from './renewRights.ts'
 import { findNamed, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { Store } from './store.ts'
 import { printBody } from './typed.ts'
+import { announceDecided } from './undo.ts'
 import { announce, attemptOf, inWordsOf, isUncertain, problemOf, readVersioned, type Versioned, writeRow } from './writes.ts'
 
 /** A value that a button sets. */
@@ -38,6 +40,8 @@ export class DecisionWork {
     private readonly resource: Resource,
     /** Path of the row. */
     private readonly path: string,
+    /** True if the row is one of a list, which it may leave: then messages are not shown in the row. */
+    private readonly isInList: boolean,
   ) {}
 
   /** Sends a decision about a row as it was seen. `rounds`: how often others were faster. */
@@ -55,18 +59,15 @@ export class DecisionWork {
   private async send(decision: Decision, seen: Seen, attempt: Attempt, rounds: number): Promise<void> {
     this.state.set({ kind: 'sending' })
     try {
-      await writeRow('PATCH', this.path, attempt)
+      const now = await writeRow('PATCH', this.path, attempt)
       this.state.value = IDLE
-      announce(this.said(decision))
+      await this.announce(decision, seen, now)
     } catch (error) {
       const problem = problemOf(error)
       if (problem.status === 412) return this.compare(decision, seen, rounds + 1)
       const again = () => void this.send(decision, seen, attempt, rounds)
       if (isUncertain(problem) || problem.retryAfter !== null) return this.wait(error, again)
-      const { message } = inWordsOf(problem)
-      this.state.value = { kind: 'idle', message: problem.status === 404 ? GONE : message }
-      // Others may have decided: the row is read again, so that it shows what is so now.
-      announce('')
+      this.refuse(problem.status === 404 ? GONE : inWordsOf(problem).message)
     }
   }
 
@@ -77,8 +78,7 @@ export class DecisionWork {
       now = await readVersioned(await send(this.path))
     } catch (error) {
       if (problemOf(error).status !== 404) return this.wait(error, () => void this.compare(decision, seen, rounds))
-      this.state.value = { kind: 'idle', message: GONE }
-      return announce('')
+      return this.refuse(GONE)
     }
     const changed = this.differences(seen.row, now.row)
     const decided = changed.find(({ name }) => name === decision.values[0]?.name)
@@ -105,9 +105,21 @@ export class DecisionWork {
     this.state.set({ kind: 'waiting', problem: inWordsOf(problemOf(error)), again })
   }
 
-  private said({ values: [first] }: Decision): string {
+  /** Says why nothing was decided. */
+  private refuse(message: string): void {
+    this.state.value = { kind: 'idle', message: this.isInList ? '' : message }
+    // Others may have decided: the row is read again, so that it shows what is so now.
+    announce(this.isInList ? message : '')
+    // Or the right has ended.
+    void renewRights()
+  }
+
+  private async announce({ values: [first, ...others] }: Decision, seen: Seen, now: Versioned): Promise<void> {
     const { name = '', value = '' } = first ?? {}
-    return `${findNamed(this.resource.properties, name)?.label ?? name} is “${value}” now.`
+    const property = findNamed(this.resource.properties, name)
+    // The way back is offered for one value that the reader sees.
+    if (property === undefined || others.length > 0) return announce(`${property?.label ?? name} is “${value}” now.`)
+    await announceDecided({ resource: this.resource, property, value, row: seen.row, now })
   }
 }
 

@@ -30,19 +30,21 @@ interface Props {
   readonly tag?: string | null
   /** True if the row is known to be one that the reader may decide, as in a list with `may`. */
   readonly isAdmitted?: boolean
+  /** True if the row is one of a list: then no request asks whether it may be decided, and messages are not shown in the row. */
+  readonly isInList?: boolean
 }
 
 /** Buttons that decide a row. There are none where no right allows a decision. */
 export function Decisions(props: Props) {
-  const { resource, row, isAdmitted = false } = props
+  const { resource, row, isAdmitted = false, isInList = false } = props
   const { sure, unsure } = decisionsOf(resource, row)
   const names = [...new Set(unsure.flatMap(({ values }) => values.map(({ name }) => name)))]
-  const isAsked = unsure.length > 0 && !isAdmitted && resource.hasMay
+  const isAsked = unsure.length > 0 && !isAdmitted && !isInList && resource.hasMay
   const path = printPath(resource.plural, [{ name: 'Id', sign: '=', values: [String(row.id)] }], {
     may: `update(${names.join()})`,
   })
   const { answer: total } = useAnswer(isAsked ? path : null, readTotal, '', 'HEAD')
-  const isOffered = isAsked ? total === 1 : true
+  const isOffered = isAsked ? total === 1 : isAdmitted || !isInList
   return <Buttons {...props} decisions={isOffered ? [...sure, ...unsure] : sure} />
 }
 
@@ -81,9 +83,9 @@ function decisionsBy(right: WriteRight, { properties }: Resource, row: Row): rea
 
 type ButtonsProps = Props & { readonly decisions: readonly Decision[] }
 
-function Buttons({ resource, row, tag = null, decisions }: ButtonsProps) {
+function Buttons({ resource, row, tag = null, isInList = false, decisions }: ButtonsProps) {
   const path = `${resource.plural}/${encodeURIComponent(String(row.id))}`
-  const work = useMemo(() => new DecisionWork(resource, path), [resource, path])
+  const work = useMemo(() => new DecisionWork(resource, path, isInList), [resource, path])
   const state = work.state.value
   if (decisions.length === 0 && state.kind === 'idle' && state.message === '') return null
   return (

@@ -8,6 +8,7 @@ import { LostDraft, NewButton, NewPanel, sayKept } from './form.tsx'
 import { formatCount } from './format.ts'
 import { questionOf } from './groups.ts'
 import { Pager } from './pager.tsx'
+import { renewRights } from './renewRights.ts'
 import type { Property } from './resources.ts'
 import { RowPanel } from './row.tsx'
 import { groupsPath, Summary } from './summary.tsx'
@@ -38,6 +39,9 @@ export function ResourceView({ resource, view }: Shown) {
   const isShowable = !isSummary || Object.keys(questionOf(resource, view).unknown).length === 0
   const page = asked.problem?.status === 400 || !isShowable ? null : asked.answer
   const found = page && (isSummary ? matching : page.total)
+  useEffect(() => {
+    if (asked.problem?.status === 403) void renewRights()
+  }, [asked.problem])
   const closeRow = () => {
     const row = document.querySelector<HTMLElement>('tr[aria-current=true]')
     if (view.form === 'edit') sayKept(draftIdOf(resource.plural, view.row))

@@ -14,7 +14,7 @@ export interface Part {
 }
 
 /** What a person may create, with values that the right sets. */
-interface Creation {
+export interface Creation {
   readonly collection: string
   /** True if the right sets a reference to the person: she asks for herself. */
   readonly isMine: boolean
@@ -198,6 +198,12 @@ function isReadPath({ properties, related }: Resource, path: string, resources: 
   const reference = findNamed(properties, findNamed(related, path)?.through ?? '')
   const target = resources.find(({ entity }) => entity === reference?.references)
   return target?.conditions.length === 0
+}
+
+/** Returns the name of the property that decisions about rows of a resource change; null: there is none. */
+export function stateOf({ plural }: Resource, rights: readonly Right[]): string | null {
+  const decisions = rights.filter(({ collection, becomes }) => collection === plural && becomes !== null)
+  return decisions[0]?.becomes?.[0]?.property ?? null
 }
 
 function creationsOf(rights: readonly Right[]): Creation[] {

@@ -1,0 +1,33 @@
+// Rights found anew: they follow from rows, groups and the roles file, which may change while the page is open.
+import { send } from './api.ts'
+import { say } from './notices.tsx'
+import { knownStore, type Right, resourcesOf } from './resources.ts'
+
+/** Minimum time between two questions for the rights. */
+const PAUSE_MS = 5_000
+
+/** When they were asked for; the page has loaded them when it was opened. */
+let askedMs = performance.now()
+
+/** Asks for the rights again. If they have changed, the page shows what may be done now, and says so. */
+export async function renewRights(): Promise<void> {
+  const nowMs = performance.now()
+  if (nowMs - askedMs < PAUSE_MS) return
+  askedMs = nowMs
+  const known = knownStore.value
+  try {
+    const rights: readonly Right[] = await (await send('Rights')).json()
+    if (textOf(rights) === textOf(known.rights)) return
+    const document = await (await send('openapi.json')).json()
+    if (knownStore.value !== known) return
+    knownStore.set({ ...known, rights, document, resources: resourcesOf(document, rights) })
+    say('What you may do here has changed. The page shows what you may do now.')
+  } catch {
+    // The request that was refused has said why.
+  }
+}
+
+/** Returns the rights as a text to compare. The time of day is left out, since it changes by itself. */
+function textOf(rights: readonly Right[]): string {
+  return rights.map(({ text, template }) => (/\{(today|now)\}/.test(template ?? '') ? template : text)).join('\n')
+}

@@ -1,0 +1,339 @@
+// The start page of a person: what waits for her decision, her own rows, those of her team, and what else she may read.
+import type { ComponentChildren } from 'preact'
+import { useEffect, useMemo } from 'preact/hooks'
+import { type Asked, type Page, readJson, readPage, readTotal, useAnswer } from './api.ts'
+import { Trouble } from './controls.tsx'
+import { Decisions } from './decisions.tsx'
+import { mayEdit, newWords } from './form.tsx'
+import { formatCount } from './format.ts'
+import { factsOf, Items, sortOf } from './items.tsx'
+import { renewRights } from './renewRights.ts'
+import { knownStore, type Resource, type Row, valueIn, wordsOf } from './resources.ts'
+import { type Creation, type Meaning, meaningOf, type Part, stateOf } from './rights.ts'
+import { Cell } from './table.tsx'
+import { emptyView, printPath, printView, type View } from './view.ts'
+import { unreadableWritables } from './writable.ts'
+import { writesStore } from './writes.ts'
+
+/** Maximum rows of a list on this page; a link leads to all of them. */
+const ROWS_MAX = 10
+const TEAM_ROWS_MAX = 5
+/** Maximum lists of one kind. */
+const PARTS_MAX = 2
+/** Maximum requests of the page, besides those for the document and the rights. */
+const REQUESTS_MAX = 9
+/** Maximum properties of the own record. */
+const RECORD_MAX = 12
+
+/** The page that a person sees first. `label`: her name or e-mail by her sign-in. */
+export function Start({ label }: { readonly label: string }) {
+  const { resources, rights } = knownStore.value
+  const meaning = useMemo(() => meaningOf(resources, rights), [resources, rights])
+  const record = meaning.mine.find(({ id, words }) => id !== null && words === 'My record') ?? null
+  const asked = useAnswer<Row>(record && `${record.resource.plural}/${record.id}`, readJson)
+  // They may have changed since the page was opened.
+  useEffect(() => void renewRights(), [])
+  const lists = meaning.mine.filter((part) => part !== record)
+  const own = { ...meaning, mine: lists }
+  const totals = REQUESTS_MAX - requestsOf(own)
+  return (
+    <>
+      <Greeting label={label} record={record} asked={asked} />
+      {meaning.toDecide.slice(0, PARTS_MAX).map((part) => (
+        <ToDecide
+          key={part.resource.plural}
+          part={part}
+          isOfTeam={meaning.team.some(({ resource }) => resource === part.resource)}
+        />
+      ))}
+      {record && <MyRecord part={record} asked={asked} />}
+      {lists.slice(0, PARTS_MAX).map((part) => (
+        <Mine key={part.words + part.resource.plural} part={part} creations={meaning.creations} />
+      ))}
+      {meaning.team.slice(0, PARTS_MAX).map((part) => (
+        <Team key={part.words} part={part} />
+      ))}
+      <Others meaning={own} totals={totals} />
+    </>
+  )
+}
+
+/** Number of requests of all lists: each list of own rows may ask for its totals, too. */
+function requestsOf({ toDecide, mine, team }: Meaning): number {
+  return 1 + Math.min(PARTS_MAX, toDecide.length) + 2 * Math.min(PARTS_MAX, mine.length) + Math.min(PARTS_MAX, team.length)
+}
+
+interface RecordProps {
+  readonly part: Part
+  readonly asked: Asked<Row>
+}
+
+/** Greets the person by the name in her own row, else by that of her sign-in. */
+function Greeting({
+  label,
+  record,
+  asked,
+}: {
+  readonly label: string
+  readonly record: Part | null
+  readonly asked: Asked<Row>
+}) {
+  const isLoading = record !== null && asked.answer === null && asked.problem === null
+  const { name = null } = record ? factsOf(record.resource, null) : {}
+  const own = name && asked.answer ? valueIn(asked.answer, name) : null
+  const shown = isLoading ? '' : String(own ?? label)
+  return (
+    <h1>
+      Hello{shown !== '' && ', '}
+      <bdi>{shown}</bdi>
+    </h1>
+  )
+}
+
+interface SectionProps {
+  readonly title: string
+  readonly asked: Asked<Page> | null
+  /** Link to all rows, and the words for it; undefined: there is only one row. */
+  readonly all?: { readonly href: string; readonly words: string } | undefined
+  /** What to say if there are no rows. */
+  readonly empty?: string
+  /** Buttons beside the heading. */
+  readonly actions?: ComponentChildren
+  readonly children?: ComponentChildren
+}
+
+/** A part of the page with its number of rows. Its error hides no other part. */
+function Section({ title, asked, all, empty, actions, children }: SectionProps) {
+  const total = asked?.answer?.total ?? null
+  const id = `part-${title.toLowerCase().replace(/[^a-z]+/g, '-')}`
+  return (
+    <section class="part" aria-labelledby={id} aria-busy={asked !== null && asked.lateness > 0}>
+      <div class="bar">
+        <h2 id={id} tabIndex={-1}>
+          {title} {all && total !== null && <span class="count">{formatCount(total)}</span>}
+        </h2>
+        {asked?.lateness === 2 && <span class="count">Loading …</span>}
+        <span class="grow" />
+        {actions}
+        {all && total !== null && total > 0 && <a href={all.href}>{all.words}</a>}
+      </div>
+      {asked?.problem && <Trouble key={asked.problem} problem={asked.problem} retry={asked.retry} />}
+      {total === 0 && empty && <p class="empty">{empty}</p>}
+      {children}
+    </section>
+  )
+}
+
+/** Rows that wait for a decision of the person, those of the next days first. */
+function ToDecide({ part, isOfTeam }: { readonly part: Part; readonly isOfTeam: boolean }) {
+  const { resource, filters } = part
+  const { rights } = knownStore.value
+  const facts = factsOf(resource, stateOf(resource, rights))
+  const view = { sort: [sortOf(facts, false) ?? 'Id'] }
+  const asked = useList(part, view, ROWS_MAX)
+  const all = { href: hrefOf(part, view), words: `All ${lowerFirst(wordsOf(resource.plural))} to decide` }
+  const isOneState = filters.some(({ name, values }) => name === facts.state?.name && values.length === 1)
+  return (
+    <Section
+      title={`${wordsOf(resource.plural)} to decide`}
+      asked={asked}
+      all={all}
+      empty={`Nothing to decide. You will find requests ${isOfTeam ? 'of your reports ' : ''}here.`}
+    >
+      {asked.answer && (
+        <Items
+          part={part}
+          facts={isOneState ? { ...facts, state: null } : facts}
+          rows={asked.answer.rows}
+          view={view}
+          actions={(row) => <Decisions resource={resource} row={row} isAdmitted isInList />}
+        />
+      )}
+    </Section>
+  )
+}
+
+/** The person's own row. */
+function MyRecord({ part, asked }: RecordProps) {
+  const { resource } = part
+  const row = asked.answer
+  const links = (
+    <>
+      {row && mayEdit(resource, row) && (
+        <a class="button" href={hrefOf(part, { row: part.id ?? '', form: 'edit' })}>
+          Change
+        </a>
+      )}
+      <a href={hrefOf(part, { row: part.id ?? '' })}>Open</a>
+    </>
+  )
+  const isShown = (one: Resource['properties'][number]) => row !== null && one.name !== 'Id' && valueIn(row, one) !== null
+  const named = resource.properties.filter(({ name }) => !resource.properties.some(({ copiedThrough }) => copiedThrough === name))
+  return (
+    <Section title={part.words} asked={null} actions={row && links}>
+      {asked.problem && <Trouble key={asked.problem} problem={asked.problem} retry={asked.retry} />}
+      {row && (
+        <dl class="record">
+          {named
+            .filter(isShown)
+            .slice(0, RECORD_MAX)
+            .map((property) => (
+              <div key={property.name}>
+                <dt>{property.label}</dt>
+                <dd>
+                  <Cell resource={resource} property={property} row={row} view={null} />
+                </dd>
+              </div>
+            ))}
+        </dl>
+      )}
+    </Section>
+  )
+}
+
+/** Rows that refer to the person, the newest first, with their totals by state. */
+function Mine({ part, creations }: { readonly part: Part; readonly creations: readonly Creation[] }) {
+  const { resource, words, filters } = part
+  const state = stateOf(resource, knownStore.value.rights)
+  const own = filters.map(({ name }) => name)
+  const facts = factsOf(resource, state, own)
+  const sort = sortOf(facts, true)
+  const view = { sort: sort ? [sort] : [] }
+  const asked = useList(part, view, ROWS_MAX)
+  const isCreatable = creations.some(({ collection }) => collection === resource.plural)
+  return (
+    <Section
+      title={words}
+      asked={asked}
+      all={part.id === null ? { href: hrefOf(part, view), words: `All ${lowerFirst(words)}` } : undefined}
+      empty={isCreatable ? `None yet. “${newWords(resource)}” makes the first.` : 'None yet.'}
+      actions={isCreatable && <NewLink {...resource} />}
+    >
+      {asked.answer && state !== null && <States part={part} state={state} page={asked.answer} />}
+      {asked.answer && (
+        <Items
+          part={part}
+          facts={facts}
+          rows={asked.answer.rows}
+          view={view}
+          actions={(row) => <Decisions resource={resource} row={row} isInList />}
+        />
+      )}
+    </Section>
+  )
+}
+
+interface StatesProps {
+  readonly part: Part
+  readonly state: string
+  readonly page: Page
+}
+
+/** Number of rows by state, each with a link to them; counted here if the page has all rows. */
+function States({ part: { resource, filters }, state, page }: StatesProps) {
+  const property = resource.properties.find(({ name }) => name === state)
+  const isAsked = page.total > page.rows.length && resource.hasSummary
+  const parameters = { groupBy: state, sort: '-count', PageSize: '20' }
+  const { answer } = useAnswer<readonly Row[]>(
+    isAsked ? printPath(`${resource.plural}/Summary`, filters, parameters) : null,
+    readJson,
+  )
+  if (!property || page.total === 0) return null
+  const counted = [...Map.groupBy(page.rows, (row) => valueIn(row, property))].map(([value, rows]) => ({
+    value,
+    count: rows.length,
+  }))
+  const asked = (answer ?? []).map((group) => ({ value: valueIn(group, property), count: Number(group.count) }))
+  return (
+    <p class="states">
+      {(isAsked ? asked : counted).map(({ value, count }) => {
+        const ofState = [...filters, { name: state, sign: '=', values: [String(value ?? '')] }]
+        return (
+          <a key={value} href={printView({ ...emptyView(resource.plural), filters: ofState })}>
+            <bdi>{value ?? 'no value'}</bdi> {formatCount(count)}
+          </a>
+        )
+      })}
+    </p>
+  )
+}
+
+/** Rows of the person's team, department or company. */
+function Team({ part }: { readonly part: Part }) {
+  const { resource, words } = part
+  const facts = factsOf(resource, stateOf(resource, knownStore.value.rights))
+  const sort = sortOf(facts, true)
+  const view = { sort: sort ? [sort] : [] }
+  const asked = useList(part, view, TEAM_ROWS_MAX)
+  return (
+    <Section
+      title={words}
+      asked={asked}
+      all={{ href: hrefOf(part, view), words: `All ${lowerFirst(words)}` }}
+      empty="Nobody and nothing here yet."
+    >
+      {asked.answer && <Items part={part} facts={facts} rows={asked.answer.rows} view={view} />}
+    </Section>
+  )
+}
+
+/** Everything else that the person may read or create, in the order of the tabs. */
+function Others({
+  meaning: { collections, views, creations, mine, toDecide, team },
+  totals,
+}: {
+  readonly meaning: Meaning
+  readonly totals: number
+}) {
+  const shown = [...collections, ...views]
+  const created = creations.filter(({ collection }) => !mine.some(({ resource }) => resource.plural === collection))
+  const isAlone = toDecide.length + mine.length + team.length === 0
+  if (shown.length === 0 && created.length === 0) return null
+  return (
+    <Section title={isAlone ? 'What you may see' : 'More'} asked={null}>
+      <ul class="tiles">
+        {shown.map((resource, place) => (
+          <li key={resource.plural}>
+            <a href={printView(emptyView(resource.plural))}>{wordsOf(resource.plural)}</a>{' '}
+            <Total resource={resource} isAsked={place < totals} />
+            {created.some(({ collection }) => collection === resource.plural) && <NewLink {...resource} />}
+          </li>
+        ))}
+        {unreadableWritables().map(({ plural, entity }) => (
+          <li key={plural}>
+            {wordsOf(plural)} <NewLink plural={plural} entity={entity} />
+          </li>
+        ))}
+      </ul>
+    </Section>
+  )
+}
+
+function Total({ resource, isAsked }: { readonly resource: Resource; readonly isAsked: boolean }) {
+  const { answer } = useAnswer(isAsked ? resource.plural : null, readTotal, '', 'HEAD')
+  return answer === null ? null : <span class="count">{formatCount(answer)}</span>
+}
+
+/** Link to the form for a new row. */
+function NewLink({ plural, entity }: Pick<Resource, 'plural' | 'entity'>) {
+  return (
+    <a class="button primary" href={printView({ ...emptyView(plural), form: 'new' })}>
+      {newWords({ entity })}
+    </a>
+  )
+}
+
+const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1)
+
+/** Hook that asks for the first rows of a part. */
+function useList({ resource, filters }: Part, { sort }: Pick<View, 'sort'>, size: number): Asked<Page> {
+  return useAnswer(
+    printPath(resource.plural, filters, { sort: sort.join(',') || undefined, PageSize: String(size) }),
+    readPage,
+    String(writesStore.value),
+  )
+}
+
+function hrefOf({ resource, filters }: Part, view: Partial<View>): string {
+  return printView({ ...emptyView(resource.plural), filters, ...view })
+}

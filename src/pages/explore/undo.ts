@@ -1,0 +1,60 @@
+// The way back from a decision: offered beside the message about it, if a right allows it.
+import { readTotal, send } from './api.ts'
+import { say } from './notices.tsx'
+import { knownStore, type Property, type Resource, type Row, valueIn } from './resources.ts'
+import { mayUndo } from './rights.ts'
+import { printBody } from './typed.ts'
+import { printPath } from './view.ts'
+import { announce, attemptOf, inWordsOf, problemOf, type Versioned, writeRow } from './writes.ts'
+
+/** A decision that was made. */
+export interface Decided {
+  readonly resource: Resource
+  /** Property that was set. */
+  readonly property: Property
+  readonly value: string
+  /** The row before. */
+  readonly row: Row
+  /** The row as it is now. */
+  readonly now: Versioned
+}
+
+/** Says what was decided; lists and rows are read again. */
+export async function announceDecided(decided: Decided): Promise<void> {
+  const { property, value } = decided
+  const text = `${property.label} is “${value}” now.`
+  if (!(await isReversible(decided))) return announce(text)
+  announce('')
+  say(text, { undo: () => void undo(decided) })
+}
+
+const valueBefore = ({ row, property }: Decided) => valueIn(row, property) as string | null
+
+/** Returns whether the reader may set the former value again: the server knows it of rights with paths. */
+async function isReversible(decided: Decided): Promise<boolean> {
+  const { resource, property, value, row, now } = decided
+  const change = { collection: resource.plural, name: property.name, from: valueBefore(decided) ?? '', to: value }
+  if (now.tag === '' || !mayUndo(knownStore.value.rights, change)) return false
+  const filters = [{ name: 'Id', sign: '=', values: [String(row.id)] }]
+  const path = printPath(resource.plural, filters, { may: `update(${property.name})` })
+  try {
+    return (await readTotal(await send(path, { method: 'HEAD' }))) === 1
+  } catch {
+    // What was decided is said in any case.
+    return false
+  }
+}
+
+/** Sets the former value again, unless somebody else has changed the row meanwhile. */
+async function undo(decided: Decided): Promise<void> {
+  const { resource, property, row, now } = decided
+  const before = valueBefore(decided)
+  const attempt = attemptOf(printBody([{ name: property.name, json: JSON.stringify(before) }]), now.tag)
+  try {
+    await writeRow('PATCH', `${resource.plural}/${encodeURIComponent(String(row.id))}`, attempt)
+    announce(`${property.label} is “${before ?? 'no value'}” again.`)
+  } catch (error) {
+    const problem = problemOf(error)
+    announce(problem.status === 412 ? 'Somebody else has changed this meanwhile: it stays as it is.' : inWordsOf(problem).message)
+  }
+}

@@ -1,0 +1,222 @@
+import { beforeAll, beforeEach, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { describeInBrowser, useBrowser } from '../support/browser.ts'
+import { useIssuer } from '../support/issuer.ts'
+import { ROLES_FILE } from '../support/rolesFile.ts'
+import { createRows } from '../support/rows.ts'
+import { openSignedIn, signInSettings, TO_EXPLORE, violationsOf } from '../support/signInPages.ts'
+import { useServer } from '../support/start.ts'
+
+/** People with their groups. Ann and Bob report to Mia, Hal is in HR and has no manager, and no row is Nora's. */
+const GROUPS = { mia: [], ann: [], hal: ['hr'], nora: [], rita: ['revisers'] }
+type Person = keyof typeof GROUPS
+
+/** Revisers take a decision back. */
+const ROLES = `${ROLES_FILE}
+role     reviser   when {groups} has revisers
+  read   Absences
+  update Absences?EmployeeId=!={me.Id}&Status=Requested&fields=Status becomes Status[]=Approved&Status[]=Declined
+  update Absences?EmployeeId=!={me.Id}&Status[]=Approved&Status[]=Declined&fields=Status becomes Status=Requested
+`
+const dayOf = (day: number) => new Date(Date.UTC(2026, 2, day)).toISOString()
+
+describeInBrowser('The start page of /explore', () => {
+  const issuer = useIssuer(TO_EXPLORE)
+  const server = useServer(() => ({ environment: signInSettings(issuer), roles: ROLES }))
+  const browser = useBrowser()
+  beforeAll(async () => {
+    await createRows(server, '/Companies', [{ Name: 'Acme' }])
+    const employee = { CompanyId: 1, JobTitle: 'Engineer' }
+    await createRows(server, '/Employees', [
+      { ...employee, FirstName: 'Mia', LastName: 'Lee', WorkEmail: 'mia@acme.example', JobTitle: 'Head' },
+      { ...employee, FirstName: 'Ann', LastName: 'Ray', WorkEmail: 'ann@acme.example', ManagerId: 1 },
+      { ...employee, FirstName: 'Bob', LastName: 'Orr', WorkEmail: 'bob@acme.example', ManagerId: 1 },
+      { ...employee, FirstName: 'Hal', LastName: 'Fox', WorkEmail: 'hal@acme.example' },
+      { ...employee, FirstName: 'Rita', LastName: 'Moe', WorkEmail: 'rita@acme.example' },
+    ])
+    for (const [name, groups] of Object.entries(GROUPS)) {
+      const email = `${name}@acme.example`
+      await issuer.addPerson({ sub: name, email, email_verified: true, groups })
+    }
+  })
+  beforeEach(async () => {
+    await server.sql`delete from absence`
+    await server.sql`alter table absence alter column id restart`
+    await createRows(server, '/Absences', [
+      { EmployeeId: 2, Status: 'Requested', Type: 'Holiday', Reason: 'Annual leave', Start: dayOf(9), End: dayOf(13) },
+      { EmployeeId: 3, Status: 'Requested', Type: 'Training', Start: dayOf(2), End: dayOf(3) },
+      { EmployeeId: 2, Status: 'Approved', Type: 'Holiday', Start: dayOf(20), End: dayOf(21) },
+      { EmployeeId: 1, Status: 'Requested', Type: 'Holiday', Start: dayOf(5), End: dayOf(6) },
+      { EmployeeId: 4, Status: 'Requested', Type: 'Sickness', Start: dayOf(1), End: dayOf(2) },
+    ])
+  })
+
+  const open = (person: Person, hash = '') => openSignedIn(browser, server.url, person, hash)
+  const part = (page: Page, heading: string) =>
+    page.locator('section', { has: page.getByRole('heading', { name: heading, exact: false }) })
+  const itemsOf = async (page: Page, heading: string) => {
+    await part(page, heading).locator('li').first().waitFor()
+    const items = await part(page, heading).locator('li').allInnerTexts()
+    return items.map((text) => text.replaceAll(/\s+/g, ' ').trim())
+  }
+  const headingsOf = (page: Page) => page.locator('main h1, main h2').allInnerTexts()
+  const tabsOf = (page: Page) => page.locator('nav a').allInnerTexts()
+  const statusOf = async (id: number) => (await server.sql`select status from absence where id = ${id}`)[0]?.status
+
+  test('greets an employee by her name, and shows her record and her absences, the newest first', async () => {
+    const { page, complaints } = await open('ann')
+    await page.getByRole('heading', { name: 'Hello, Ann Ray' }).waitFor()
+    expect(await itemsOf(page, 'My absences')).toEqual([
+      'Holiday 20 Mar 2026 – 21 Mar 2026 Approved',
+      expect.stringMatching(/^Holiday 9 Mar 2026 – 13 Mar 2026 Annual leave Requested/),
+    ])
+    expect(await headingsOf(page)).toEqual(['Hello, Ann Ray', 'My record', 'My absences 2', 'More'])
+    expect(await part(page, 'My absences').locator('.states a').allInnerTexts()).toEqual(['Approved 1', 'Requested 1'])
+    expect(await part(page, 'My record').locator('dd', { hasText: 'Engineer' }).count()).toBe(1)
+    expect(await tabsOf(page)).toEqual(['Start', 'Absences', 'Employees', 'Directory'])
+    expect([await violationsOf(page), complaints]).toEqual([[], []])
+  })
+
+  test('leads an employee to the form for a new absence', async () => {
+    const { page } = await open('ann')
+    await part(page, 'My absences').getByRole('link', { name: 'New absence' }).click()
+    await page.getByRole('heading', { name: 'New absence' }).waitFor()
+    expect(await page.evaluate('location.hash')).toBe('#/Absences?form=new')
+  })
+
+  test('shows a manager the requests of her reports first, and her own ones apart', async () => {
+    const { page, complaints, requests } = await open('mia')
+    expect(await itemsOf(page, 'to decide')).toEqual([
+      expect.stringMatching(/^Bob Orr 2 Mar 2026 – 3 Mar 2026 Training Approve ?Decline$/),
+      expect.stringMatching(/^Ann Ray 9 Mar 2026 – 13 Mar 2026 Holiday Annual leave Approve ?Decline$/),
+    ])
+    expect(await headingsOf(page)).toEqual([
+      ...['Hello, Mia Lee', 'Absences to decide 2', 'My record', 'My absences 1', 'Absences of my team 3', 'More'],
+    ])
+    await page.waitForLoadState('networkidle')
+    // The document, the rights, and one request for each list or number.
+    const asked = requests.map((url) => new URL(url)).filter(({ pathname }) => /^\/([A-Z]|openapi)/.test(pathname))
+    expect(asked.length).toBeLessThanOrEqual(11)
+    expect([await violationsOf(page), complaints]).toEqual([[], []])
+  })
+
+  test('approves a request: it leaves the list, the number falls, and a message says what was done', async () => {
+    const { page, complaints } = await open('mia')
+    await part(page, 'to decide').getByRole('button', { name: 'Approve' }).first().click()
+    await page.getByRole('heading', { name: 'Absences to decide 1' }).waitFor()
+    await page.getByText('Status is “Approved” now.').waitFor()
+    expect(await itemsOf(page, 'to decide')).toEqual([expect.stringMatching(/^Ann Ray/)])
+    expect(await statusOf(2)).toBe('Approved')
+    // No right of hers allows the way back.
+    expect(await page.getByRole('button', { name: 'Undo' }).count()).toBe(0)
+    await part(page, 'to decide').getByRole('button', { name: 'Decline' }).click()
+    await page.getByText('Nothing to decide. You will find requests of your reports here.').waitFor()
+    expect(await statusOf(1)).toBe('Declined')
+    expect([await violationsOf(page), complaints]).toEqual([[], []])
+  })
+
+  test('decides by the keyboard alone, and the focus goes on to the next request', async () => {
+    const { page } = await open('mia')
+    await itemsOf(page, 'to decide')
+    const focused = () => page.evaluate('document.activeElement.innerText')
+    for (let presses = 0; presses < 40 && (await focused()) !== 'Approve'; presses++) await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Absences to decide 1' }).waitFor()
+    expect(await focused()).toBe('Ann Ray')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.getByText('Nothing to decide.').waitFor()
+    expect(await focused()).toMatch(/^Absences to decide/)
+    expect([await statusOf(2), await statusOf(1)]).toEqual(['Approved', 'Approved'])
+  })
+
+  test('leads to the list of all that a manager may decide, with a chip that can be removed', async () => {
+    const { page, complaints } = await open('mia')
+    await page.getByRole('link', { name: 'All absences to decide' }).click()
+    await page.getByText('that I may decide').waitFor()
+    await page.locator('tbody tr').nth(1).waitFor()
+    expect(await page.locator('tbody tr').count()).toBe(2)
+    expect(await page.evaluate('decodeURIComponent(location.hash)')).toContain('may=update(Status)')
+    expect(await violationsOf(page)).toEqual([])
+    await page.reload()
+    await page.getByText('that I may decide').waitFor()
+    await page.getByRole('button', { name: 'Remove that I may decide' }).click()
+    await page.getByText('that I may decide').waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+  })
+
+  test('opens a request in the list of those to decide', async () => {
+    const { page } = await open('mia')
+    await part(page, 'to decide').getByRole('link', { name: 'Ann Ray' }).click()
+    await page.getByRole('heading', { name: /^Absence 1/ }).waitFor()
+    await page.getByRole('complementary').getByRole('button', { name: 'Approve' }).waitFor()
+    await page.getByRole('link', { name: 'Start' }).click()
+    await page.getByRole('heading', { name: 'Absences to decide 2' }).waitFor()
+  })
+
+  test('shows HR all requests but her own, and every collection with its number', async () => {
+    const { page, complaints } = await open('hal')
+    expect((await itemsOf(page, 'to decide')).map((text) => text.split(' ')[0])).toEqual(['Bob', 'Mia', 'Ann'])
+    await part(page, 'More').getByText('Directory 5').waitFor()
+    expect(await itemsOf(page, 'More')).toEqual(['Absences 5', 'Companies 1', 'Employees 5 New employee', 'Directory 5'])
+    expect(await tabsOf(page)).toEqual(['Start', 'Absences', 'Companies', 'Employees', 'Directory'])
+    expect([await violationsOf(page), complaints]).toEqual([[], []])
+  })
+
+  test('tells a person without rights why, and shows no parts', async () => {
+    const { page } = await open('nora')
+    await page.getByText('no row of Employees is yours').waitFor()
+    expect([await tabsOf(page), await page.locator('section.part').count(), await violationsOf(page)]).toEqual([[], 0, []])
+  })
+
+  test('tells the second of two people who decide at once what the first has decided', async () => {
+    const mia = (await open('mia')).page
+    const hal = (await open('hal')).page
+    await itemsOf(mia, 'to decide')
+    await part(hal, 'to decide').locator('li', { hasText: 'Ann' }).getByRole('button', { name: 'Approve' }).click()
+    await hal.getByRole('heading', { name: 'Absences to decide 2' }).waitFor()
+    await part(mia, 'to decide').locator('li', { hasText: 'Ann' }).getByRole('button', { name: 'Decline' }).click()
+    await mia.getByText('Somebody else was faster: Status is “Approved” now.').waitFor()
+    await mia.getByRole('heading', { name: 'Absences to decide 1' }).waitFor()
+    expect(await statusOf(1)).toBe('Approved')
+  })
+
+  test('says what has changed if a role was lost while the page was open', async () => {
+    const { page } = await open('mia')
+    await itemsOf(page, 'to decide')
+    await server.sql`update employee set manager_id = null, manager_key = null`
+    try {
+      await page.waitForTimeout(5_000)
+      await part(page, 'to decide').getByRole('button', { name: 'Approve' }).first().click()
+      await page.getByText('What you may do here has changed.').waitFor()
+      await page.getByRole('heading', { name: 'to decide' }).waitFor({ state: 'detached' })
+      expect(await headingsOf(page)).toEqual(['Hello, Mia Lee', 'My record', 'My absences 1', 'More'])
+      expect(await statusOf(2)).toBe('Requested')
+    } finally {
+      await server.sql`
+        update employee set manager_id = 1, manager_key = (select display_name_key from employee where id = 1) where id in (2, 3)`
+    }
+  })
+
+  test('takes a decision back where a right allows it', async () => {
+    const { page } = await open('rita')
+    await part(page, 'to decide').locator('li', { hasText: 'Bob' }).getByRole('button', { name: 'Decline' }).click()
+    await page.getByText('Status is “Declined” now.').waitFor()
+    expect(await statusOf(2)).toBe('Declined')
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('Status is “Requested” again.').waitFor()
+    expect(await statusOf(2)).toBe('Requested')
+  })
+
+  test('shows the other parts if one fails, and asks for that one again', async () => {
+    const { page } = await open('mia')
+    await itemsOf(page, 'to decide')
+    await page.route(/Absences\?may=/, (route) => route.abort())
+    await page.reload()
+    await part(page, 'to decide').getByText('The server does not answer.').waitFor()
+    expect(await itemsOf(page, 'My absences')).toHaveLength(1)
+    await page.unroute(/Absences\?may=/)
+    await part(page, 'to decide').getByRole('button', { name: 'Ask now' }).click()
+    expect(await itemsOf(page, 'to decide')).toHaveLength(2)
+  })
+})
