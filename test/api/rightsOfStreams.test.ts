@@ -40,6 +40,8 @@ test('a stream is charged for the rows that the right admits, not for those that
 /** Its rows are long, so that no buffer on the way holds all of them. */
 const OF_LONG = 'read Absences?Status[begins]=Approved&fields=Id,Status,EmployeeId'
 const long = keyWith(OF_LONG.replace(',EmployeeId', ''))
+const OF_WRITES = 'update Absences?Status[begins]=Approved&fields=Status'
+const writing = keyWith(OF_LONG, OF_WRITES)
 const withPaths = keyWith(OF_LONG, 'read Employees?fields=Department')
 const RIGHTS = [
   ['other rows', 'read Absences?Status=Requested&fields=Id,Status'],
@@ -73,6 +75,21 @@ describe.each(['0', '64'])('with MEMORY_MB=%s', (MEMORY_MB) => {
       const lines = await linesOf(path, long, right)
       expect(JSON.parse(lines.at(-1) ?? '').Error?.Code).toBe('Forbidden')
       expect(lines.length).toBeLessThan(60_000)
+    },
+  )
+
+  test.each([
+    ['/Absences?may=update(Status)', 'may set another property', 'update Absences?fields=Reason', true],
+    ['/Absences?may=update', 'may update other rows', 'update Absences?Status=Requested&fields=Status', true],
+    ['/Absences/Summary?groupBy=Id,Status&may=update', 'may update nothing', 'read Companies', true],
+    ['/Absences?may=update', 'may also delete', `${OF_WRITES}\ndelete Absences`, false],
+    ['/Absences', 'may update nothing', 'read Companies', false],
+  ])(
+    'D109: a stream of %s whose key %s from now on ends with Forbidden only if it asks for that',
+    async (path, _, right, ends) => {
+      const lines = await linesOf(path, writing, `${OF_LONG}\n${right}`)
+      expect(JSON.parse(lines.at(-1) ?? '').Error?.Code).toBe(ends ? 'Forbidden' : undefined)
+      if (!ends) expect(lines).toHaveLength(60_000)
     },
   )
 

@@ -45,6 +45,9 @@ export const FOREIGN_CURSOR = 'list, foreign cursor'
 /** Channels of requests that may name paths. */
 const OF_PATHS = /^(list|list, filtered|row|summary|summary, csv|summary, ndjson|csv|ndjson)$/
 
+/** Channels of requests that may ask which rows can be written. */
+const OF_MAY = /^(list|list, filtered|summary|summary, csv|summary, ndjson|csv|ndjson)$/
+
 type Headers = Record<string, string>
 
 /** Returns whether the feed has changes of what the key sees. */
@@ -230,6 +233,7 @@ export class ReadsDraw {
       `${spelt}=${encodeURIComponent(value)}`,
       `sort=${random.pick(['', '-'])}${spelt}`,
       `fields=Id,${spelt}`,
+      `may=update(${spelt})`,
       `${name}[contains]=e`,
     ])
     if (random.chance(25)) {
@@ -338,15 +342,28 @@ export class ReadsDraw {
     return this.random.chance(92) ? name : this.random.pick([name.toLowerCase(), name.toUpperCase()])
   }
 
+  /** Draws a question about writes; null: the channel has none. */
+  private may(channel: string, { properties }: Seen): string | null {
+    const { random } = this
+    if (!OF_MAY.test(channel) || !random.chance(15)) return null
+    const writable = properties.filter((property) => property.writable)
+    if (writable.length === 0 || random.chance(40)) return `may=${random.pick(['update', 'update', 'delete'])}`
+    const names = this.someOf(writable, random.pick([1, 1, 2])).map(({ name }) => this.spelt(name))
+    return `may=update(${names})`
+  }
+
   private get(
     channel: string,
-    { right }: Seen,
+    one: Seen,
     parameters: readonly string[],
     headers: Headers = {},
     method = 'GET',
     path = '',
   ): PairRequest {
-    return this.request(channel, method, `/${this.spelt(pathOf(right))}${path}${questionMark(parameters)}`, headers)
+    const may = this.may(channel, one)
+    const query = questionMark(may === null ? parameters : [...parameters, may])
+    const asked = may === null ? channel : `${channel}, may`
+    return this.request(asked, method, `/${this.spelt(pathOf(one.right))}${path}${query}`, headers)
   }
 
   private request(channel: string, method: string, target: string, headers: Headers): PairRequest {
