@@ -138,7 +138,7 @@ interface HitsProps {
 /** The rows to choose from. The field keeps the focus, and the keys. */
 function Hits({ id, label, found, choose }: HitsProps) {
   return (
-    <div id={id} role="listbox" aria-label={label} tabIndex={-1} class="popover hits">
+    <div id={id} role="listbox" aria-label={label} tabIndex={-1} class="hits">
       {found.hits.map((hit, place) => (
         <div
           key={hit.id}
