@@ -63,7 +63,7 @@ async function add(config: Config, { url, entity, right, json }: Add, command: C
     command.error(`error: required option '${ENTITY_FLAGS}' or '${RIGHT_FLAGS}' not specified`)
   const rights = right === undefined ? null : orUsage(command, '--right', () => parseHookRights(right, entities))
   const events = orUsage(command, '--entity', () => {
-    const texts = entity ?? rights?.map((one) => one.entity.plural) ?? []
+    const texts = entity ?? rights?.map((one) => one.collection.plural) ?? []
     const parsed = parseEvents(
       texts,
       entities.map(({ plural }) => plural),

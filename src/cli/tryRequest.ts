@@ -55,7 +55,10 @@ export async function tryRequest(site: Site, target: Target, rights: GrantedRigh
     throw new CommandError(`the API has nothing at ${target.path}, and routes of APP_FILE cannot be tried.`)
   const answer = await answerTo(router, target, rights)
   const entity = endpoint?.entity ?? null
-  return { answer, rights: entity === null ? [] : rights.rights.filter((one) => one.verb === 'read' && one.entity === entity) }
+  return {
+    answer,
+    rights: entity === null ? [] : rights.rights.filter((one) => one.verb === 'read' && one.collection === entity),
+  }
 }
 
 const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE']
@@ -145,6 +148,6 @@ export function filtersOf(right: Right | null): string[] {
 /** Properties that rights to read one collection show, which are the same for each of them; null: all, or there is no right. */
 function propertiesOf([right]: readonly Right[]): string[] | null {
   if (right === undefined) return null
-  const { properties, entity } = right
-  return (properties ?? (isNamedView(entity) ? entity.properties : null))?.map(({ name }) => name) ?? null
+  const { properties, collection } = right
+  return (properties ?? (isNamedView(collection) ? collection.properties : null))?.map(({ name }) => name) ?? null
 }

@@ -31,11 +31,11 @@ export function parseHookRights(texts: readonly string[], entities: readonly Ent
 export function requireSameEntities(events: readonly string[], rights: readonly Right[], entities: readonly Entity[]): void {
   const isEvery = events.includes('*')
   const named = entitiesOf(events, entities)
-  const withoutRight = named.find((entity) => !rights.some((right) => right.entity === entity))
+  const withoutRight = named.find((entity) => !rights.some((right) => right.collection === entity))
   if (withoutRight && !isEvery)
     throw new RangeError(`A hook with rights needs one for each entity: add --right 'read ${withoutRight.plural}'.`)
-  const withoutEvent = rights.find(({ entity }) => !named.includes(entity))
-  if (withoutEvent) throw new RangeError(`It names no event of ${withoutEvent.entity.plural}, to which there is a right.`)
+  const withoutEvent = rights.find(({ collection }) => !named.includes(collection))
+  if (withoutEvent) throw new RangeError(`It names no event of ${withoutEvent.collection.plural}, to which there is a right.`)
 }
 
 /** Returns how a hook sees the entities whose events it delivers. @throws RightError if its rights do not fit the entities */
@@ -43,5 +43,7 @@ export function viewsOf({ events, rights }: Subscription, entities: readonly Ent
   const subscribed = entitiesOf(events, entities)
   if (rights === null) return subscribed.map(wholeView)
   const read = parseHookRights(rights.split('\n'), entities)
-  return subscribed.flatMap((entity) => read.find((right) => right.entity === entity) ?? []).map((right) => viewOfRight(right))
+  return subscribed
+    .flatMap((entity) => read.find((right) => right.collection === entity) ?? [])
+    .map((right) => viewOfRight(right))
 }

@@ -60,9 +60,9 @@ export class Documents {
  */
 function topicsOf({ fault, rights }: GrantedRights): string {
   const namesOf = (filters: readonly Filter[] | null) => filters?.map(({ property, operator }) => [property.name, operator.sign])
-  const topics = rights.map(({ verb, entity, properties, filters, becomes }) => [
+  const topics = rights.map(({ verb, collection, properties, filters, becomes }) => [
     verb,
-    entity.plural,
+    collection.plural,
     properties?.map(({ name }) => name),
     namesOf(filters),
     namesOf(becomes),

@@ -127,8 +127,8 @@ export const NO_ORIGINS: ReadonlyMap<Right, Origin> = new Map()
 /** One right: a verb, and the address of a list. */
 export interface Right {
   readonly verb: Verb
-  /** Collection of the right. Named views are only read. */
-  readonly entity: Collection
+  /** An entity, or a named view, which is only read. */
+  readonly collection: Collection
   /** Conditions before the write, or of the rows that are read. */
   readonly filters: readonly Filter[]
   /** Properties that are seen or set; null: all. */

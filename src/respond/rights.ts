@@ -24,12 +24,12 @@ export function respondRights({ rights, origins }: Pick<GrantedRights, 'rights' 
   return respondJson(200, JSON.stringify(rights.map((right) => jsonOf(right, origins.get(right)))))
 }
 
-function jsonOf({ text, entity, verb, properties, filters, becomes }: Right, origin?: Origin): RightJson {
+function jsonOf({ text, collection, verb, properties, filters, becomes }: Right, origin?: Origin): RightJson {
   return {
     text,
     role: origin?.role ?? null,
     template: origin?.template ?? null,
-    collection: entity.plural,
+    collection: collection.plural,
     verb,
     properties: properties?.map(({ name }) => name) ?? null,
     filters: filters.map(filterJson),

@@ -28,8 +28,8 @@ import { NO_PATHS, type RelatedViews, type View, viewOf, wholeView, withProperti
 export type FindRights = (collection: Collection, verb: Verb) => readonly Right[]
 
 /** Conditions of the rows that a right is about, with those of its named view. */
-export function rowFiltersOf({ entity, filters }: Right): readonly Filter[] {
-  return [...filtersOf(entity), ...filters]
+export function rowFiltersOf({ collection, filters }: Right): readonly Filter[] {
+  return [...filtersOf(collection), ...filters]
 }
 
 /** Properties of an entity that clients write. */
@@ -37,10 +37,10 @@ const writableOf = memoize(({ properties }: Entity): ReadonlySet<Property> => ne
 
 /** Returns the view of a right to read. With nothing to narrow, here or behind its references, it is that of the whole entity. */
 export function viewOfRight(right: Right, paths: RelatedViews = NO_PATHS): View {
-  const { entity, filters, properties } = right
-  if (isOfWhole(right) && paths.relatedText === '') return wholeView(entity)
-  const visible = new Set(properties ?? entity.properties)
-  return viewOf(entity, visible, filters, textOfView(right), paths, textOfView(right, signedTextOf(right)))
+  const { collection, filters, properties } = right
+  if (isOfWhole(right) && paths.relatedText === '') return wholeView(collection)
+  const visible = new Set(properties ?? collection.properties)
+  return viewOf(collection, visible, filters, textOfView(right), paths, textOfView(right, signedTextOf(right)))
 }
 
 /**
@@ -50,13 +50,13 @@ export function viewOfRight(right: Right, paths: RelatedViews = NO_PATHS): View 
 export function uniteReads(rights: readonly Right[]): Right | undefined {
   const [first, ...others] = rights
   if (!first || others.length === 0) return first
-  const { entity } = first
+  const { collection } = first
   if (!others.every((right) => hasSameFields(right, first)))
-    throw new Error(`rights to read ${entity.plural} show different properties`)
+    throw new Error(`rights to read ${collection.plural} show different properties`)
   const whole = rights.find(({ filters }) => filters.length === 0)
   if (whole) return whole
   const filters = united(
-    baseOf(entity),
+    baseOf(collection),
     rights.map((right) => right.filters),
   )
   const text = unitedText(rights.map((right) => right.text))
@@ -64,9 +64,9 @@ export function uniteReads(rights: readonly Right[]): Right | undefined {
   return { ...first, filters, text, ...(signedText !== text && { signedText }) }
 }
 
-/** Returns whether two rights to read an entity show the same properties. */
-export function hasSameFields({ entity, properties: one }: Right, { properties: other }: Right): boolean {
-  return new Set(one ?? entity.properties).symmetricDifference(new Set(other ?? entity.properties)).size === 0
+/** Returns whether two rights to read a collection show the same properties. */
+export function hasSameFields({ collection, properties: one }: Right, { properties: other }: Right): boolean {
+  return new Set(one ?? collection.properties).symmetricDifference(new Set(other ?? collection.properties)).size === 0
 }
 
 /** Maximum views of one right that are kept: rights of others come and go, while this one stays. */
@@ -76,15 +76,15 @@ const VIEWS_MAX = 100
 const viewsOfRight = memoize((_: Right) => new LruCache<View>(2 * VIEWS_MAX, () => 1))
 
 /** Returns whether a right is to all rows and properties of an entity. */
-function isOfWhole({ entity, filters, properties }: Right): boolean {
-  if (isNamedView(entity) || filters.length > 0) return false
-  return properties === null || properties.length === entity.properties.length
+function isOfWhole({ collection, filters, properties }: Right): boolean {
+  if (isNamedView(collection) || filters.length > 0) return false
+  return properties === null || properties.length === collection.properties.length
 }
 
 /** Text of what a right to read shows, with the definition of its named view, which may be another after a restart. */
 function textOfView(right: Right, text = right.text): string {
   if (isOfWhole(right)) return ''
-  return isNamedView(right.entity) ? `${right.entity.text}\n${text}` : text
+  return isNamedView(right.collection) ? `${right.collection.text}\n${text}` : text
 }
 
 /** Text of a right with the names of `{today}` and `{now}`. */
@@ -269,8 +269,8 @@ export function isPreset({ property, operator }: Filter): boolean {
 }
 
 /** Properties that a right to create or update lets a key set. */
-export function settableOf({ entity, properties }: Right): ReadonlySet<Property> {
-  return properties === null ? writableOf(entity) : new Set(properties)
+export function settableOf({ collection, properties }: Right): ReadonlySet<Property> {
+  return properties === null ? writableOf(collection) : new Set(properties)
 }
 
 /**

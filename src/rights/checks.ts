@@ -29,9 +29,9 @@ export function checkRights(rights: readonly Right[], entities: readonly Entity[
 
 /** Checks that no right before it has the same verb and collection. @throws RightError */
 export function checkSingle(right: Right, rights: readonly Right[]): void {
-  const { verb, entity } = right
-  if (rights.find((other) => other.entity === entity && other.verb === verb) !== right)
-    fail(right, `there is another right to ${verb} ${entity.plural}: a key has one for each verb and collection.`)
+  const { verb, collection } = right
+  if (rights.find((other) => other.collection === collection && other.verb === verb) !== right)
+    fail(right, `there is another right to ${verb} ${collection.plural}: a key has one for each verb and collection.`)
 }
 
 /** Rights that are held together with one. */
@@ -49,7 +49,7 @@ export function checkRight(right: Right, held: HeldRights, entities: readonly En
   if (contradiction !== null) fail(right, contradiction)
   if (verb === 'create') checkCreate(right)
   if (verb === 'update') {
-    const reads = held.certain.filter((other) => other.verb === 'read' && other.entity === right.entity)
+    const reads = held.certain.filter((other) => other.verb === 'read' && other.collection === right.collection)
     checkUpdate(right)
     checkRules(right, reads)
     checkExpressions(right, reads, held.possible, entities)
@@ -63,7 +63,7 @@ function fail({ text }: Right, message: string): never {
 
 /** Checks that the right can create a row: that it can set what a row needs, and what its own filters ask for. */
 function checkCreate(right: Right) {
-  const { entity, filters } = right
+  const { collection: entity, filters } = right
   const settable = settableOf(right)
   const presets = new Set(filters.filter(isPreset).map(({ property }) => property))
   for (const filter of filters) {
@@ -103,9 +103,9 @@ function checkUpdate(right: Right) {
     if (!settable.has(written)) fail(right, `"becomes" names ${written.name}, which the right cannot set: add it to fields.`)
   }
   for (const { property } of right.filters) {
-    const source = sourcesOf(right.entity, property).find((one) => settable.has(one))
+    const source = sourcesOf(right.collection, property).find((one) => settable.has(one))
     if (source === undefined) continue
-    const remedy = `leave ${source.name} out of fields, or ${insteadOf(right.entity, property)}`
+    const remedy = `leave ${source.name} out of fields, or ${insteadOf(right.collection, property)}`
     fail(
       right,
       `who changes ${source.name} moves the row out of ${printFilter(right.filters.find((one) => one.property === property) as Filter)}: ${remedy}.`,
@@ -119,7 +119,7 @@ function checkUpdate(right: Right) {
  */
 function checkWritten(right: Right, property: Property, reason: string): Property {
   const written = ownProperty(property)
-  if (!written.writable) fail(right, `${reason}, and ${written.name} is read-only: ${insteadOf(right.entity, written)}.`)
+  if (!written.writable) fail(right, `${reason}, and ${written.name} is read-only: ${insteadOf(right.collection, written)}.`)
   return written
 }
 
@@ -141,7 +141,7 @@ function insteadOf(entity: Entity, property: Property): string {
  */
 function checkRules(right: Right, reads: readonly Right[]) {
   const settable = settableOf(right)
-  for (const { later, earlier } of right.entity.rules) {
+  for (const { later, earlier } of right.collection.rules) {
     if (!settable.has(later) && !settable.has(earlier)) continue
     const rule = `${later.name} must not be before ${earlier.name}`
     const pair = `${earlier.name},${later.name}`
@@ -167,17 +167,17 @@ function checkCopies(right: Right, { possible, certain }: HeldRights, entities: 
   const after = right.verb === 'create' ? right.filters : afterUpdate(right)
   for (const property of settableOf(right)) {
     const { reference } = property
-    const copy = right.entity.properties.find(({ column }) => column === reference?.copy?.column)
+    const copy = right.collection.properties.find(({ column }) => column === reference?.copy?.column)
     const referred = entities.find(({ name }) => name === reference?.entity)
     const source = referred?.properties.find(({ column }) => column === reference?.copy?.source)
     if (!copy || !referred || !source || isFixed(property, after)) continue
-    const isReader = (other: Right) => other.verb === 'read' && baseOf(other.entity) === referred
+    const isReader = (other: Right) => other.verb === 'read' && baseOf(other.collection) === referred
     // Each right to read widens what the reference may name; without any it may name every row.
     const mayRead = certain.some(isReader) && possible.filter(isReader).every((reader) => isVisible(reader, source))
-    const seen = shownBy(right.entity, copy, entities).find((one) => possible.some((other) => shows(other, one)))
+    const seen = shownBy(right.collection, copy, entities).find((one) => possible.some((other) => shows(other, one)))
     if (seen === undefined || mayRead) continue
     const showing = possible.find((other) => shows(other, seen)) as Right
-    const remedy = `give a right to read ${referred.plural} with fields=${source.name}, or leave ${seen.name} out of its rights to ${showing.entity.plural}`
+    const remedy = `give a right to read ${referred.plural} with fields=${source.name}, or leave ${seen.name} out of its rights to ${showing.collection.plural}`
     fail(right, `who sets ${property.name} and sees ${seen.name} learns ${source.name} of all ${referred.plural}: ${remedy}.`)
   }
 }
@@ -188,7 +188,7 @@ function checkCopies(right: Right, { possible, certain }: HeldRights, entities: 
  */
 function checkExpressions(right: Right, reads: readonly Right[], possible: readonly Right[], entities: readonly Entity[]) {
   const settable = settableOf(right)
-  const { entity } = right
+  const { collection: entity } = right
   for (const computed of entity.properties) {
     const sources = sourcesOf(entity, computed)
     const set = sources.find((source) => settable.has(source))
@@ -236,7 +236,7 @@ function shownBy(entity: Entity, property: Property, entities: readonly Entity[]
  */
 function shows(right: Right, property: Property): boolean {
   if (rowFiltersOf(right).some((filter) => endOf(filter.property) === property)) return true
-  return right.verb === 'read' && right.entity.properties.includes(property) && isVisible(right, property)
+  return right.verb === 'read' && right.collection.properties.includes(property) && isVisible(right, property)
 }
 
 /** The property to which a path leads; another one itself. */
@@ -260,8 +260,8 @@ function widerThan(reads: readonly Right[], right: Right): Filter | undefined {
   return missing.includes(undefined) ? undefined : missing[0]
 }
 
-function isVisible({ properties, entity }: Right, property: Property): boolean {
-  return property === entity.id || (properties ?? entity.properties).includes(property)
+function isVisible({ properties, collection }: Right, property: Property): boolean {
+  return property === collection.id || (properties ?? collection.properties).includes(property)
 }
 
 /** Returns whether each row that matches `given` certainly matches `wanted`. */

@@ -98,7 +98,7 @@ function parseParts(text: string, collections: readonly Collection[], reading: R
   const becomes = after === undefined ? null : parseBecomes(entity, after, reading)
   return verbs.map((verb) => {
     const properties = fields === null ? null : propertiesOf(entity, verb, fields, fail)
-    const right = { verb, entity, filters, properties, becomes }
+    const right = { verb, collection: entity, filters, properties, becomes }
     return { ...right, text: printRight(right) }
   })
 }

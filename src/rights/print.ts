@@ -7,9 +7,9 @@ import type { Filter } from '../model/query.ts'
 import { isOpen, type OpenFilter } from './openFilter.ts'
 
 /** Prints a right, so that parsing the text gives the same right. */
-export function printRight({ verb, entity, filters, properties, becomes }: Omit<Right, 'text'>): string {
+export function printRight({ verb, collection, filters, properties, becomes }: Omit<Right, 'text'>): string {
   const after = becomes === null ? '' : ` becomes ${becomes.map(printFilter).join('&')}`
-  return `${verb} ${printAddress(entity, filters, properties)}${after}`
+  return `${verb} ${printAddress(collection, filters, properties)}${after}`
 }
 
 /** Prints the address of a list. `properties`: null for all. */

@@ -152,8 +152,8 @@ function actionOf(verb: Verb): Action {
 /** The right to read a whole entity or named view, always the same object. */
 const wholeReadOf = memoize((collection: Collection) => wholeRight(collection, 'read'))
 
-function wholeRight(entity: Collection, verb: Verb): Right {
-  return { verb, entity, filters: [], properties: null, becomes: null, text: `${verb} ${entity.plural}` }
+function wholeRight(collection: Collection, verb: Verb): Right {
+  return { verb, collection, filters: [], properties: null, becomes: null, text: `${verb} ${collection.plural}` }
 }
 
 /** Rights to some rows and properties. A key has one at most for each verb and collection, a person may have several. */
@@ -197,6 +197,6 @@ export class NarrowRights implements GrantedRights {
   }
 
   private find({ name }: Collection, verb: Verb): readonly Right[] {
-    return this.rights.filter((right) => right.entity.name === name && right.verb === verb)
+    return this.rights.filter((right) => right.collection.name === name && right.verb === verb)
   }
 }

@@ -10,7 +10,7 @@ import { type Bindings, bindFilters, Missing } from './binding.ts'
 
 /** Returns the right with the values of its variables. One without variables is returned as it is. */
 export function bindRight(right: Right, bindings: Bindings): Right | Missing {
-  const { verb, entity, properties } = right
+  const { verb, collection, properties } = right
   const open = [...right.filters, ...(right.becomes ?? [])].filter(isOpen)
   if (open.length === 0) return right
   const filters = bindFilters(right.filters, bindings)
@@ -19,7 +19,7 @@ export function bindRight(right: Right, bindings: Bindings): Right | Missing {
   if (becomes instanceof Missing) return becomes
   const fault = verb === 'create' ? faultOfPresets(filters.filter(isPreset)) : null
   if (fault !== null) return new Missing(fault)
-  const bound = { verb, entity, filters, properties, becomes }
+  const bound = { verb, collection, filters, properties, becomes }
   const made = { ...bound, text: printRight(bound) }
   if (!open.some(isTime)) return made
   const signed = {

@@ -30,7 +30,7 @@ function checkFields(placed: readonly PlacedRight[], faults: FaultList) {
   for (const one of placed) {
     const { right, line } = one
     if (right.verb !== 'read') continue
-    const { plural } = right.entity
+    const { plural } = right.collection
     const first = firsts.getOrInsert(plural, one)
     if (hasSameFields(first.right, right)) continue
     faults.add(

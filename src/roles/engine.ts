@@ -187,7 +187,7 @@ function keyOf(right: Right): string {
 /** Returns the entities of which a person would read rows, also in a view, if one of her rights to them had its values. */
 function unreadOf(outcomes: readonly Outcome[]): Entity[] {
   const reads = outcomes.filter(({ placed }) => placed.right.verb === 'read')
-  const entityOf = ({ placed }: Outcome) => baseOf(placed.right.entity)
+  const entityOf = ({ placed }: Outcome) => baseOf(placed.right.collection)
   const read = new Set(reads.filter(({ result }) => !(result instanceof Missing)).map(entityOf))
   return [...new Set(reads.map(entityOf))].filter((entity) => !read.has(entity))
 }

@@ -116,7 +116,7 @@ class Parser {
       const read = () => {
         const read = parseRight(line.text, this.knownFor(line.text), filterReader(scope))
         for (const { filters, becomes } of read) requireUnmixed([...filters, ...(becomes ?? [])])
-        return read.filter(({ entity }) => !this.standIns.has(entity))
+        return read.filter(({ collection }) => !this.standIns.has(collection))
       }
       return (this.faults.try(line.number, read) ?? []).map((right) => ({ right, line: line.number }))
     })
@@ -159,7 +159,7 @@ class Parser {
   /** Reads the address of a list that is asked for rows, and has no properties to show. */
   private readList(text: string, scope: Scope, collections: readonly Collection[]): RowList {
     const [right] = parseRight(`read ${text}`, collections, filterReader(scope)) as [Right]
-    const { entity, filters, properties } = right
+    const { collection: entity, filters, properties } = right
     if (isNamedView(entity) || properties !== null)
       throw new Refused(`"${excerpt(text)}": it asks for rows, and shows none: leave fields out.`)
     requireUnmixed(filters)

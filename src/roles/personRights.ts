@@ -70,5 +70,6 @@ export class PersonRights extends NarrowRights {
 
 /** The right to read no row of an entity. */
 const noneOf = memoize((entity: Entity): Right => {
-  return { verb: 'read', entity, filters: [noRow(entity)], properties: null, becomes: null, text: `read ${entity.plural}?Id=0` }
+  const text = `read ${entity.plural}?Id=0`
+  return { verb: 'read', collection: entity, filters: [noRow(entity)], properties: null, becomes: null, text }
 })

@@ -95,7 +95,7 @@ describe('a right to a named view (D105)', () => {
     // As in all rights, filters can be by properties that are not shown.
     ['read Directory?CompanyId.Name=Acme&WorkEmail=a', 'read Directory?CompanyId.Name=Acme&WorkEmail=a'],
   ])('is parsed as a right to an entity: "%s"', (right, text) => {
-    expect(parseRight(right, collections)).toMatchObject([{ verb: 'read', entity: directory, text }])
+    expect(parseRight(right, collections)).toMatchObject([{ verb: 'read', collection: directory, text }])
   })
 
   test.each([

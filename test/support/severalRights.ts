@@ -15,7 +15,7 @@ const kept = new WeakMap<RightsReader, Map<string, GrantedRights>>()
 export function severalRights(text: string, entities: readonly Entity[]): GrantedRights {
   const rights = text.split('\n').flatMap((line) => parseRight(line, entities))
   const reads = rights.filter(({ verb }) => verb === 'read')
-  for (const same of Map.groupBy(reads, ({ entity }) => entity).values()) uniteReads(same)
+  for (const same of Map.groupBy(reads, ({ collection }) => collection).values()) uniteReads(same)
   for (const right of rights) checkRight(right, { possible: rights, certain: rights }, entities)
   return new NarrowRights(text, rights, null, entities, [])
 }
