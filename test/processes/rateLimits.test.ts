@@ -24,11 +24,17 @@ async function once(url: string) {
 
 describe('rate limits of two workers', () => {
   test('two workers admit exactly the limit in any period, by a client that never pauses, and an exact clock. D36', async () => {
-    const { url } = await start({ RATE_LIMITS: '150/1s' })
-    // One connection, because the client's times are exact only if answers are quick.
-    const found = await watch(url, KEY, { limit: 150, periodMs: 1_000 }, 2_200, 1)
-    expect(found).toMatchObject({ overAdmissions: 0, falseRefusals: 0 })
-    expect([found.admitted > 150, found.refused > 0]).toEqual([true, true])
+    let isReached = false
+    // A busy machine sends fewer requests in a second than a limit allows; then a smaller one is tried.
+    for (const limit of [150, 40, 10]) {
+      const { url } = await start({ RATE_LIMITS: `${limit}/1s` })
+      // One connection, because the client's times are exact only if answers are quick.
+      const found = await watch(url, KEY, { limit, periodMs: 1_000 }, 2_200, 1)
+      expect(found).toMatchObject({ overAdmissions: 0, falseRefusals: 0 })
+      isReached = found.admitted > limit && found.refused > 0
+      if (isReached) break
+    }
+    expect(isReached).toBe(true)
   })
 
   test('two workers answer limit + 200 requests over 32 connections with exactly the limit of 200, and 200 of 429. D36', async () => {
