@@ -6,6 +6,7 @@ import { excerpt } from '../model/excerpt.ts'
 import { haveOf } from '../model/names.ts'
 import type { CsvForm, Filter } from '../model/query.ts'
 import type { View } from '../model/view.ts'
+import { decimalMarkOf } from '../spreadsheets/notation.ts'
 import { findMember } from './names.ts'
 import { faultOfName } from './nearestProperty.ts'
 import { faultOfPath, findRelated, meantPath } from './paths.ts'
@@ -169,13 +170,8 @@ function parseSwitch(code: ErrorCode, target: string, text: string): boolean {
 
 /** Returns whether a language writes decimals with a comma. @throws ApiError if it has another decimal mark, or is unknown */
 function parseLocale(text: string): boolean {
-  try {
-    const [language] = Intl.NumberFormat.supportedLocalesOf(text)
-    const mark = language && new Intl.NumberFormat(language).formatToParts(1.5).find(({ type }) => type === 'decimal')?.value
-    if (mark === ',' || mark === '.') return mark === ','
-  } catch {
-    // Intl throws for a text that is no language tag; the error below says so.
-  }
+  const mark = decimalMarkOf(text)
+  if (mark !== null) return mark === ','
   const message = 'locale is a language with decimal points or commas, such as de, fr-CA or en.'
   throw new ApiError('InvalidForm', message, { target: 'locale' })
 }

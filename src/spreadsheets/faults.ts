@@ -1,0 +1,72 @@
+// Faults of a file's rows in words: equal ones once, with their number, first lines and values. No Node.
+import { type NotatedKind, proposeLanguages } from './notation.ts'
+
+/** A fault of one row. */
+export interface RowFault {
+  /** Position of the row in the file: `line 3`, `row 3`. */
+  readonly at: string
+  /** Sentence that says what is wrong. Equal texts are one fault. */
+  readonly message: string
+  /** Value of the cell as the file has it; undefined if the fault is not one of a value. */
+  readonly value?: string | undefined
+  /** Kind of the property if languages write it differently, so that the message can propose one. */
+  readonly kind?: NotatedKind | undefined
+}
+
+/** A fault with all rows that have it. */
+export interface FaultGroup {
+  readonly message: string
+  readonly kind: NotatedKind | undefined
+  readonly rows: string[]
+  readonly values: Set<string>
+}
+
+const LINES_SHOWN = 3
+const VALUES_SHOWN = 3
+/** Maximum values of a group that are kept: languages are proposed that read all of them. */
+const VALUES_MAX = 1_000
+
+/** Joins equal faults, in the order of their first rows. */
+export function groupFaults(faults: readonly RowFault[]): FaultGroup[] {
+  const groups = new Map<string, FaultGroup>()
+  for (const { at, message, value, kind } of faults) {
+    const group = groups.get(message) ?? { message, kind, rows: [], values: new Set() }
+    groups.set(message, group)
+    if (group.rows.at(-1) !== at) group.rows.push(at)
+    if (value !== undefined && group.values.size < VALUES_MAX) group.values.add(value)
+  }
+  return [...groups.values()]
+}
+
+/** Returns a sentence such as `1998 lines, the first 2, 3 and 4: Started must be ... They are "01.09.2026", ...`. */
+export function faultText(group: FaultGroup): string {
+  return `${placesText(group.rows)}: ${group.message}${valuesText(group)}`
+}
+
+function placesText(rows: readonly string[]): string {
+  const [first = ''] = rows
+  if (rows.length === 1) return first
+  const [unit = ''] = first.split(' ')
+  const numbers = rows.slice(0, LINES_SHOWN).map((at) => at.slice(unit.length + 1))
+  const listed = `${numbers.slice(0, -1).join(', ')} and ${numbers.at(-1)}`
+  return rows.length <= LINES_SHOWN ? `${unit}s ${listed}` : `${rows.length} ${unit}s, the first ${listed}`
+}
+
+function valuesText({ message, kind, rows, values }: FaultGroup): string {
+  const all = [...values]
+  // A message of the server may have the value.
+  const isSaid = all.length === 1 && message.includes(all[0] as string)
+  if (all.length === 0 || isSaid) return ''
+  const shown = all.slice(0, VALUES_SHOWN).map((value) => JSON.stringify(excerptOf(value)))
+  const listed = all.length > VALUES_SHOWN ? `${shown.join(', ')} and others` : shown.join(', ')
+  const proposals = kind === undefined ? [] : proposeLanguages(kind, all)
+  const hint = proposals.map(({ language, value }) => `--locale ${language} reads ${all[0]} as ${value}`)
+  const verb = rows.length === 1 ? 'It is' : all.length === 1 ? 'All are' : 'They are'
+  return ` ${verb} ${listed}${hint.length === 0 ? '' : `; ${hint.join(', ')}`}.`
+}
+
+const EXCERPT_LENGTH = 60
+
+function excerptOf(value: string): string {
+  return value.length > EXCERPT_LENGTH ? `${value.slice(0, EXCERPT_LENGTH)}…` : value
+}

@@ -1,0 +1,11 @@
+// Tells which values are nearly equal: people type the same number or name in several ways. No Node.
+import { foldText } from '../model/fold.ts'
+
+const LEADING_ZEROS = /(?<!\p{Number})0+(?=\p{Number})/gu
+/** Blanks, also those that do not show, and marks between the parts of a number. */
+const BLANKS = /[\s\u200b\ufeff]+/g
+
+/** Returns a text that is the same for values which differ only in case, blanks, leading zeros and accents. */
+export function nearKey(value: string): string {
+  return foldText(value.normalize('NFKC')).replace(BLANKS, '').replace(LEADING_ZEROS, '')
+}

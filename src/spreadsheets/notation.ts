@@ -1,0 +1,195 @@
+// Values as spreadsheets write them in a language: days, numbers and booleans. No Node: browsers may read files with it, too.
+
+/** How a language writes values. */
+export interface Notation {
+  readonly language: string
+  /** Order of year, month and day. */
+  readonly dayOrder: DayOrder
+  readonly hasDecimalComma: boolean
+  readonly trueWords: readonly string[]
+  readonly falseWords: readonly string[]
+}
+
+type DayOrder = 'DMY' | 'MDY' | 'YMD'
+/** Kinds of property whose values languages write differently. */
+export type NotatedKind = 'boolean' | 'integer' | 'decimal' | 'date' | 'instant'
+
+/** Words for true and false: those of spreadsheets first. All languages have the English ones, too. */
+const BOOLEANS: Readonly<Record<string, readonly [trueWords: string, falseWords: string]>> = {
+  en: ['true yes y 1 x', 'false no n 0'],
+  cs: ['pravda ano a', 'nepravda ne n'],
+  da: ['sand ja j', 'falsk nej n'],
+  de: ['wahr ja j', 'falsch nein n'],
+  el: ['αληθησ αληθής ναι', 'ψευδησ ψευδής οχι όχι'],
+  es: ['verdadero sí si s', 'falso no n'],
+  et: ['tõene jah', 'väär ei'],
+  fi: ['tosi kyllä k', 'epätosi ei e'],
+  fr: ['vrai oui o', 'faux non n'],
+  hr: ['true da', 'false ne'],
+  hu: ['igaz igen i', 'hamis nem n'],
+  it: ['vero sì si s', 'falso no n'],
+  lt: ['taip', 'ne'],
+  lv: ['patiess jā', 'aplams nē'],
+  nb: ['sann ja j', 'usann nei n'],
+  nl: ['waar ja j', 'onwaar nee n'],
+  nn: ['sann ja j', 'usann nei n'],
+  no: ['sann ja j', 'usann nei n'],
+  pl: ['prawda tak t', 'fałsz nie n'],
+  pt: ['verdadeiro sim s', 'falso não nao n'],
+  ro: ['adevărat da d', 'fals nu n'],
+  ru: ['истина да', 'ложь нет'],
+  sk: ['pravda áno', 'nepravda nie'],
+  sl: ['true da', 'false ne'],
+  sv: ['sant ja j', 'falskt nej n'],
+  tr: ['doğru evet e', 'yanliş yanlış hayır h'],
+  uk: ['істина так', 'хибність хиба ні'],
+}
+
+const words = (text: string) => text.split(' ').filter(Boolean)
+
+/** Returns the notation of a language tag such as `de` or `fr-CH`; null if `decimalMarkOf` knows none for it. */
+export function notationOf(language: string): Notation | null {
+  const mark = decimalMarkOf(language)
+  const supported = supportedLocale(language)
+  if (mark === null || supported === null) return null
+  const [trueEnglish, falseEnglish] = BOOLEANS.en as readonly [string, string]
+  const [trueOwn, falseOwn] = BOOLEANS[new Intl.Locale(supported).language] ?? ['', '']
+  return {
+    language,
+    dayOrder: dayOrderOf(supported),
+    hasDecimalComma: mark === ',',
+    trueWords: words(`${trueEnglish} ${trueOwn}`),
+    falseWords: words(`${falseEnglish} ${falseOwn}`),
+  }
+}
+
+/** Returns the decimal mark of a language; null if it is no language, or its numbers have neither a point nor a comma. */
+export function decimalMarkOf(language: string): ',' | '.' | null {
+  const supported = supportedLocale(language)
+  if (supported === null) return null
+  const mark = new Intl.NumberFormat(supported).formatToParts(1.5).find(({ type }) => type === 'decimal')?.value
+  return mark === ',' || mark === '.' ? mark : null
+}
+
+function supportedLocale(language: string): string | null {
+  try {
+    return Intl.NumberFormat.supportedLocalesOf(language)[0] ?? null
+  } catch {
+    // Intl throws for a text that is no language tag.
+    return null
+  }
+}
+
+function dayOrderOf(locale: string): DayOrder {
+  // Other calendars have other years: spreadsheets write the Gregorian one.
+  const parts = new Intl.DateTimeFormat(locale, { calendar: 'gregory' }).formatToParts(0)
+  const order = parts.flatMap(({ type }) => (/^(?:day|month|year)$/.test(type) ? [type.charAt(0).toUpperCase()] : [])).join('')
+  return order === 'MDY' || order === 'YMD' ? order : 'DMY'
+}
+
+/**
+ * Converts a cell to the form that the API takes: `2026-09-01`, `2026-09-01T09:00:00Z`, `1234.5`, `true`. Times are in UTC, and a
+ * day stays a day for date-times. Null: the language does not write such a value so.
+ */
+export function readNotated(kind: NotatedKind, cell: string, notation: Notation): string | null {
+  const text = cell.trim()
+  if (kind === 'boolean') return readBoolean(text, notation)
+  if (kind === 'date' || kind === 'instant') return readTime(kind, text, notation.dayOrder)
+  return readNumber(text, notation.hasDecimalComma)
+}
+
+function readBoolean(text: string, { trueWords, falseWords }: Notation): string | null {
+  const lower = text.toLowerCase()
+  if (trueWords.includes(lower)) return 'true'
+  return falseWords.includes(lower) ? 'false' : null
+}
+
+/** Spaces and apostrophes that group digits by three, as `1 234` and `1'234`. */
+const GROUPS = "['’\\u0020\\u00a0\\u202f]"
+const number = (group: string, mark: string) =>
+  new RegExp(`^([-+−])?(\\d{1,3}(?:(?:${group}\\d{3})+|(?:${GROUPS}\\d{3})+)|\\d+)(?:${mark}(\\d+))?$`)
+const WITH_COMMA = number('\\.', ',')
+const WITH_POINT = number(',', '\\.')
+
+function readNumber(text: string, hasDecimalComma: boolean): string | null {
+  const [, sign, whole, decimals] = (hasDecimalComma ? WITH_COMMA : WITH_POINT).exec(text) ?? []
+  if (whole === undefined) return null
+  const digits = whole.replace(/\D/g, '').replace(/^0+(?=\d)/, '')
+  return `${sign === undefined || sign === '+' ? '' : '-'}${digits}${decimals === undefined ? '' : `.${decimals}`}`
+}
+
+const DAY = /^(\d{1,4})([./-]) ?(\d{1,2})\2 ?(\d{1,4})\.?$/
+const TIME = /^(\d{1,2})[:.h](\d\d)(?:[:.](\d\d))?(?: ?([ap])\.?m\.?)?$/i
+const DAY_AND_TIME = /^(.*?\d\.?),?(?: +|T)(\d{1,2}[:.h]\d\d.*)$/
+
+function readTime(kind: 'date' | 'instant', text: string, order: DayOrder): string | null {
+  const [, dayText = text, timeText] = DAY_AND_TIME.exec(text) ?? []
+  const day = readDay(dayText, order)
+  if (day === null || timeText === undefined) return day
+  const time = readClock(timeText)
+  if (time === null) return null
+  // A spreadsheet may show midnight with a day.
+  if (kind === 'date') return time === '00:00:00' ? day : null
+  return `${day}T${time}Z`
+}
+
+function readDay(text: string, order: DayOrder): string | null {
+  const [, first = '', , second = '', third = ''] = DAY.exec(text) ?? []
+  const [year, month, day] =
+    first.length === 4 || order === 'YMD' ? [first, second, third] : lastYear(first, second, third, order)
+  // With two digits, the century would be a guess.
+  if (year.length !== 4) return null
+  const iso = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
+  const date = new Date(`${iso}T00:00:00Z`)
+  return Number.isNaN(date.getTime()) || date.toISOString().slice(0, 10) !== iso ? null : iso
+}
+
+function lastYear(first: string, second: string, third: string, order: DayOrder): [string, string, string] {
+  return order === 'MDY' ? [third, first, second] : [third, second, first]
+}
+
+function readClock(text: string): string | null {
+  const [, hours = '', minutes = '', seconds = '00', half] = TIME.exec(text) ?? []
+  if (hours === '') return null
+  const given = Number(hours)
+  if (half !== undefined && (given < 1 || given > 12)) return null
+  const hour = half === undefined ? given : (given % 12) + (half.toLowerCase() === 'p' ? 12 : 0)
+  if (hour > 23 || Number(minutes) > 59 || Number(seconds) > 59) return null
+  return `${String(hour).padStart(2, '0')}:${minutes}:${seconds}`
+}
+
+/** Languages that a message proposes: one for each habit, then those with words of their own. */
+const PROPOSED = ['de', 'fr', 'nl', 'en-US', 'en-GB', 'de-CH', 'sv', ...Object.keys(BOOLEANS)]
+/** English first, whose words all languages have. */
+const PROPOSED_FOR_BOOLEANS = Object.keys(BOOLEANS)
+/** Marks of a day by which people of these languages write it. */
+const DAY_MARKS: Readonly<Record<string, RegExp>> = {
+  de: /\./,
+  fr: /\//,
+  nl: /-/,
+  'en-US': /\//,
+}
+
+/** A language, and the value that it reads. */
+export interface Proposal {
+  readonly language: string
+  readonly value: string
+}
+
+/**
+ * Returns languages that read all these values, each with what it makes of the first: at most two that differ, so that
+ * `01/09/2026` has both of its meanings.
+ */
+export function proposeLanguages(kind: NotatedKind, values: readonly string[]): Proposal[] {
+  const [first = ''] = values
+  const found: Proposal[] = []
+  for (const language of kind === 'boolean' ? PROPOSED_FOR_BOOLEANS : PROPOSED) {
+    const isDay = kind === 'date' || kind === 'instant'
+    if (isDay && !DAY_MARKS[language]?.test(first)) continue
+    const notation = notationOf(language)
+    const value = notation && readNotated(kind, first, notation)
+    if (notation === null || value === null || found.some((other) => other.value === value)) continue
+    if (values.every((one) => readNotated(kind, one, notation) !== null)) found.push({ language, value })
+  }
+  return found.slice(0, 2)
+}

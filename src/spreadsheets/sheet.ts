@@ -1,0 +1,160 @@
+// Reads the rows of a sheet of an .xlsx. No Node: browsers may read files with it, too.
+import { numberText, PLAIN_NUMBER, serialText } from './numberFormats.ts'
+import { readParts, unescapeControls, type Workbook, WorkbookFault } from './workbook.ts'
+
+/** Maximum rows with cells, columns, and cells of a sheet; its own bounds are 17 billion cells. */
+const ROWS_MAX = 200_000
+export const COLUMNS_MAX = 1_000
+const CELLS_MAX = 4_000_000
+
+/** A row of a sheet that has cells. */
+export interface SheetRow {
+  /** Number of the row as the spreadsheet shows it. */
+  readonly row: number
+  /** A cell without a value is null. */
+  readonly cells: (string | null)[]
+  /** Indexes of cells that are no texts in the sheet: numbers, days and booleans have the same notation in all languages. */
+  readonly plain: ReadonlySet<number>
+}
+
+/**
+ * Returns the rows of the sheet of this name, in any case, or else of the only one that has rows and is not hidden.
+ * @throws WorkbookFault
+ */
+export function readSheet(workbook: Workbook, name: string | null): SheetRow[] {
+  const { sheets } = workbook
+  if (name !== null) {
+    const sheet = sheets.find((one) => one.name.toLowerCase() === name.trim().toLowerCase())
+    if (!sheet) throw new WorkbookFault(`it has no sheet "${name}"; there are ${namesOf(sheets)}`)
+    return rowsOf(workbook, sheet.path)
+  }
+  const shown = sheets.filter(({ isHidden }) => !isHidden)
+  const filled = shown.map(({ name, path }) => ({ name, rows: rowsOf(workbook, path) })).filter(({ rows }) => rows.length > 0)
+  const [first, second] = filled
+  if (second) throw new WorkbookFault(`it has several sheets: name one of them by --sheet: ${namesOf(filled)}`)
+  return first?.rows ?? []
+}
+
+function namesOf(sheets: readonly { readonly name: string }[]): string {
+  return sheets.map(({ name }) => JSON.stringify(name)).join(', ')
+}
+
+function rowsOf(workbook: Workbook, path: string): SheetRow[] {
+  const xml = workbook.partText(path)
+  if (xml === null) throw new WorkbookFault('it is damaged: save it again')
+  const reader = new SheetReader(workbook)
+  readParts(xml, reader)
+  return reader.rows
+}
+
+interface OpenCell {
+  readonly index: number
+  readonly type: string
+  readonly style: number
+  value: string | null
+  isFormula: boolean
+}
+
+class SheetReader {
+  readonly rows: SheetRow[] = []
+  private row = 0
+  private cells: (string | null)[] = []
+  private plain = new Set<number>()
+  private sum = 0
+  private next = 0
+  private cell: OpenCell | null = null
+  private isValue = false
+  private isReading = false
+
+  constructor(private readonly workbook: Workbook) {}
+
+  open(name: string, attributes: () => Readonly<Record<string, string>>): void {
+    if (name === 'row') this.openRow(attributes())
+    else if (name === 'c') this.openCell(attributes())
+    else if (name === 'rPh') this.isReading = true
+    else if (name === 'f' && this.cell !== null) this.cell.isFormula = true
+    this.isValue = name === 'v' || name === 't'
+  }
+
+  close(name: string): void {
+    if (name === 'c') this.closeCell()
+    else if (name === 'row') this.closeRow()
+    else if (name === 'rPh') this.isReading = false
+    this.isValue = false
+  }
+
+  text(text: string): void {
+    if (this.isValue && !this.isReading && this.cell !== null) this.cell.value = (this.cell.value ?? '') + text
+  }
+
+  private openRow({ r }: Readonly<Record<string, string>>): void {
+    this.row = r === undefined ? this.row + 1 : Number(r)
+    this.cells = []
+    this.plain = new Set()
+    this.next = 0
+  }
+
+  private openCell({ r, t = 'n', s = '0' }: Readonly<Record<string, string>>): void {
+    const index = r === undefined ? this.next : columnIndex(r)
+    this.next = index + 1
+    this.cell = { index, type: t, style: Number(s), value: null, isFormula: false }
+  }
+
+  private closeCell(): void {
+    const { cell } = this
+    this.cell = null
+    if (cell === null) return
+    const text = this.textOf(cell)
+    if (text === null) return
+    if (cell.index >= COLUMNS_MAX) throw this.fault(`it has more than ${COLUMNS_MAX} columns`)
+    if (++this.sum > CELLS_MAX) throw this.fault(`the sheet has more than ${CELLS_MAX} cells: save it as CSV`)
+    while (this.cells.length < cell.index) this.cells.push(null)
+    this.cells[cell.index] = text
+    if (cell.type === 'n' || cell.type === 'b' || cell.type === 'd') this.plain.add(cell.index)
+  }
+
+  private closeRow(): void {
+    if (this.cells.length === 0) return
+    if (this.rows.length >= ROWS_MAX) throw this.fault(`the sheet has more than ${ROWS_MAX} rows: save it as CSV`)
+    this.rows.push({ row: this.row, cells: this.cells, plain: this.plain })
+  }
+
+  private textOf({ index, type, style, value, isFormula }: OpenCell): string | null {
+    const name = `${columnName(index)}${this.row}`
+    if (value === null) {
+      if (isFormula) throw this.fault(`${name} is a formula without its value: open the file in a spreadsheet, and save it`)
+      return null
+    }
+    if (type === 'e') throw this.fault(`${name} is ${value}`)
+    if (type === 's') return this.workbook.texts[Number(value)] || null
+    if (type === 'b') return value.trim() === '1' ? 'true' : 'false'
+    if (type === 'd') return isoText(value.trim())
+    if (type !== 'n') return unescapeControls(value) || null
+    const format = this.workbook.formats[style] ?? PLAIN_NUMBER
+    const isTime = format === 'day' || format === 'time'
+    const text = isTime ? serialText(Number(value), format, this.workbook.is1904) : numberText(value, format)
+    if (text === null) throw this.fault(`${name} is ${value}, which is no ${isTime ? 'day' : 'number'}`)
+    return text
+  }
+
+  private fault(message: string): WorkbookFault {
+    return new WorkbookFault(message, this.row)
+  }
+}
+
+/** Writes a date-time of a cell of the type `d`, which has no zone. */
+function isoText(value: string): string {
+  return /T\d\d:\d\d(?::\d\d(?:\.\d+)?)?$/.test(value) ? `${value}Z` : value
+}
+
+/** Returns the index of a column by the reference of its cell: 0 for `A5`, 27 for `AB1`. */
+function columnIndex(reference: string): number {
+  let index = 0
+  for (const letter of /^[A-Z]+/i.exec(reference)?.[0].toUpperCase() ?? 'A') index = index * 26 + letter.charCodeAt(0) - 64
+  return index - 1
+}
+
+function columnName(index: number): string {
+  const before = Math.floor(index / 26) - 1
+  return (before < 0 ? '' : columnName(before)) + String.fromCharCode(65 + (index % 26))
+}

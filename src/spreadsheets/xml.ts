@@ -1,0 +1,65 @@
+// Reads XML with saxen, which knows no document types: an entity that expands into many others stays as it is.
+import { Parser } from 'saxen'
+
+/** Receiver of the parts of a document. Names are without their prefix. */
+export interface XmlReader {
+  open(name: string, attributes: () => Readonly<Record<string, string>>): void
+  close?(name: string): void
+  text?(text: string): void
+}
+
+/** Reads a document. @throws what the reader throws, and Error if it is not well-formed */
+export function readXml(xml: string, reader: XmlReader): void {
+  const parser = new Parser()
+  let fault: unknown = null
+  // saxen catches what its callbacks throw.
+  const guarded =
+    <Args extends unknown[]>(take: (...args: Args) => void) =>
+    (...args: Args) => {
+      if (fault !== null) return
+      try {
+        take(...args)
+      } catch (error) {
+        fault = error
+        parser.stop()
+      }
+    }
+  parser.on('error', (error) => {
+    fault ??= error
+  })
+  parser.on(
+    'openTag',
+    guarded((name, attributes) => reader.open(withoutPrefix(name), attributes)),
+  )
+  parser.on(
+    'closeTag',
+    guarded((name) => reader.close?.(withoutPrefix(name))),
+  )
+  parser.on(
+    'text',
+    guarded((text) => reader.text?.(decodeEntities(text))),
+  )
+  parser.on(
+    'cdata',
+    guarded((text) => reader.text?.(text)),
+  )
+  parser.parse(xml)
+  if (fault !== null) throw fault
+}
+
+function withoutPrefix(name: string): string {
+  return name.slice(name.indexOf(':') + 1)
+}
+
+const ENTITY = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(amp|lt|gt|quot|apos));/gi
+const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
+
+/** Replaces the entities of XML. saxen's own function loses characters over U+FFFF. */
+export function decodeEntities(text: string): string {
+  if (!text.includes('&')) return text
+  return text.replace(ENTITY, (entity, decimal, hexadecimal, name) => {
+    if (name !== undefined) return NAMED[name.toLowerCase()] ?? entity
+    const point = decimal === undefined ? Number.parseInt(hexadecimal, 16) : Number(decimal)
+    return point <= 0x10ffff ? String.fromCodePoint(point) : entity
+  })
+}

@@ -1,0 +1,203 @@
+import { describe, expect, test } from 'bun:test'
+import { strToU8, zipSync } from 'fflate'
+import { numberFormatOf, numberText, serialText } from '../../src/spreadsheets/numberFormats.ts'
+import { COLUMNS_MAX, readSheet } from '../../src/spreadsheets/sheet.ts'
+import { FILE_BYTES_MAX, openWorkbook, UNPACKED_BYTES_MAX, type WorkbookFault } from '../../src/spreadsheets/workbook.ts'
+
+const RELATIONS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships'
+
+interface Given {
+  readonly sheets?: Readonly<Record<string, string>>
+  readonly texts?: string
+  readonly styles?: string
+  readonly properties?: string
+}
+
+/** A workbook of the rows of its sheets in XML. */
+function workbookOf({ sheets = {}, texts = '', styles = '', properties = '' }: Given): Uint8Array {
+  const names = Object.keys(sheets)
+  const relation = (id: string, type: string, target: string) =>
+    `<Relationship Id="${id}" Type="${RELATIONS}/${type}" Target="${target}"/>`
+  const files: Record<string, string> = {
+    '_rels/.rels': `<Relationships>${relation('r', 'officeDocument', 'xl/workbook.xml')}</Relationships>`,
+    'xl/workbook.xml': `<workbook xmlns:r="${RELATIONS}"><workbookPr ${properties}/><sheets>${names
+      .map(
+        (name, index) =>
+          `<sheet name="${name.replace('!', '')}" r:id="s${index}" ${name.endsWith('!') ? 'state="hidden"' : ''}/>`,
+      )
+      .join('')}</sheets></workbook>`,
+    'xl/_rels/workbook.xml.rels': `<Relationships>${names
+      .map((_, index) => relation(`s${index}`, 'worksheet', `/xl/worksheets/sheet${index}.xml`))
+      .join('')}${relation('t', 'sharedStrings', 'sharedStrings.xml')}${relation('f', 'styles', './styles.xml')}</Relationships>`,
+    'xl/sharedStrings.xml': `<sst>${texts}</sst>`,
+    'xl/styles.xml': `<styleSheet>${styles}</styleSheet>`,
+  }
+  for (const [index, name] of names.entries())
+    files[`xl/worksheets/sheet${index}.xml`] = `<worksheet><sheetData>${sheets[name]}</sheetData></worksheet>`
+  return zipSync(Object.fromEntries(Object.entries(files).map(([name, text]) => [name, strToU8(text)])))
+}
+
+const cellsOf = (given: Given, name: string | null = null) =>
+  readSheet(openWorkbook(workbookOf(given)), name).map(({ row, cells }) => [row, ...cells])
+const faultOf = (run: () => unknown): WorkbookFault => {
+  try {
+    run()
+  } catch (error) {
+    return error as WorkbookFault
+  }
+  throw new Error('there is no fault')
+}
+
+describe('cells of an .xlsx', () => {
+  test('are shared texts with runs and without readings, inline texts, numbers, booleans and results of formulas', () => {
+    const texts = '<si><t>A &amp; B</t></si><si><r><t xml:space="preserve">two </t></r><r><t>runs</t></r><rPh><t>X</t></rPh></si>'
+    const row = [
+      '<c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c><c r="C1" t="inlineStr"><is><t>in_x000A_line &#x1F600;</t></is></c>',
+      '<c r="D1"><v>0.30000000000000004</v></c><c r="E1" t="b"><v>1</v></c><c r="F1" t="str"><f>A1</f><v>text</v></c>',
+      '<c r="H1"><f>1+1</f><v>2</v></c><c r="I1" t="d"><v>2026-09-01T09:00:00</v></c>',
+    ].join('')
+    expect(cellsOf({ sheets: { One: `<row r="1">${row}</row>` }, texts })).toEqual([
+      [1, 'A & B', 'two runs', 'in\nline 😀', '0.3', 'true', 'text', null, '2', '2026-09-01T09:00:00Z'],
+    ])
+  })
+
+  test('are found without references, and rows keep their numbers', () => {
+    const rows =
+      '<row><c t="str"><v>a</v></c><c/><c t="str"><v>b</v></c></row><row r="7"><c><v>1</v></c></row><row><c><v>2</v></c></row>'
+    expect(cellsOf({ sheets: { One: rows } })).toEqual([
+      [1, 'a', null, 'b'],
+      [7, '1'],
+      [8, '2'],
+    ])
+  })
+
+  test('are read from parts whose names have a prefix', () => {
+    const bytes = zipSync({
+      'xl/workbook.xml': strToU8(
+        '<x:workbook xmlns:x="m" xmlns:r="r"><x:sheets><x:sheet name="S" r:id="a"/></x:sheets></x:workbook>',
+      ),
+      'xl/_rels/workbook.xml.rels': strToU8(
+        '<Relationships><Relationship Id="a" Type="x/worksheet" Target="s.xml"/></Relationships>',
+      ),
+      'xl/s.xml': strToU8('<x:worksheet xmlns:x="m"><x:row r="1"><x:c r="B1"><x:v>5</x:v></x:c></x:row></x:worksheet>'),
+    })
+    expect(readSheet(openWorkbook(bytes), null)).toMatchObject([{ cells: [null, '5'] }])
+  })
+
+  test('are days by their format, from 1900 or 1904, and texts of their digits by another', () => {
+    const styles =
+      '<numFmts><numFmt numFmtId="164" formatCode="00000"/></numFmts><cellStyleXfs><xf numFmtId="9"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/></cellXfs>'
+    const rows = '<row r="1"><c s="1"><v>46266</v></c><c s="2"><v>17</v></c><c><v>46266</v></c></row>'
+    expect(cellsOf({ sheets: { One: rows }, styles })).toEqual([[1, '2026-09-01', '00017', '46266']])
+    expect(cellsOf({ sheets: { One: rows }, styles, properties: 'date1904="1"' })).toEqual([[1, '2030-09-02', '00017', '46266']])
+  })
+
+  test.each([
+    ['<c r="C5" t="e"><v>#N/A</v></c>', 'C5 is #N/A'],
+    ['<c r="AB5"><f>A1</f></c>', 'AB5 is a formula without its value: open the file in a spreadsheet, and save it'],
+    ['<c r="C5"><v>1e999</v></c>', 'C5 is 1e999, which is no number'],
+    ['<c r="XFD5"><v>1</v></c>', `it has more than ${COLUMNS_MAX} columns`],
+  ])('%s is a fault of its row', (cell, message) => {
+    const fault = faultOf(() => cellsOf({ sheets: { One: `<row r="5">${cell}</row>` } }))
+    expect([fault.row, fault.message]).toEqual([5, message])
+  })
+})
+
+describe('sheets of an .xlsx', () => {
+  const row = (text: string) => `<row><c t="str"><v>${text}</v></c></row>`
+
+  test('the only one that has rows and is not hidden is read, or the one that is named', () => {
+    const sheets = { Empty: '', One: row('one'), 'Hidden!': row('hidden') }
+    expect(cellsOf({ sheets })).toEqual([[1, 'one']])
+    expect(cellsOf({ sheets }, 'hidden')).toEqual([[1, 'hidden']])
+  })
+
+  test('several with rows, and a name of none, are faults with the names', () => {
+    const sheets = { One: row('1'), Two: row('2'), Empty: '' }
+    expect(() => cellsOf({ sheets })).toThrow('it has several sheets: name one of them by --sheet: "One", "Two"')
+    expect(() => cellsOf({ sheets }, 'Three')).toThrow('it has no sheet "Three"; there are "One", "Two", "Empty"')
+  })
+})
+
+describe('a file that is no workbook, or too large', () => {
+  test('is refused in words', () => {
+    const zip = zipSync({ 'a.txt': strToU8('a') })
+    expect(() => openWorkbook(zip)).toThrow('this is another zip')
+    expect(() => openWorkbook(Uint8Array.of(0xd0, 0xcf, 0x11, 0xe0))).toThrow('it is an .xls, or has a password')
+    expect(() => openWorkbook(strToU8('name\n'))).toThrow('it is no .xlsx')
+    expect(() => openWorkbook(zip.subarray(0, zip.length - 9))).toThrow('it is damaged')
+    const large = new Uint8Array(FILE_BYTES_MAX + 1)
+    large.set(zip)
+    expect(() => openWorkbook(large)).toThrow('it has more than 32 MB')
+  })
+
+  test('a part that is not well-formed is a fault, and entities of a document type are not expanded', () => {
+    expect(() => cellsOf({ sheets: { One: '<row><c></row>' } })).toThrow('it is damaged')
+    expect(cellsOf({ sheets: { One: '<row><c t="str"><v>&lol;</v></c></row>' } })).toEqual([[1, '&lol;']])
+  })
+
+  test('a small file that unpacks to a large one is refused before it takes the memory', () => {
+    const half = new Uint8Array(UNPACKED_BYTES_MAX / 2 + 1)
+    const bomb = zipSync({ 'xl/workbook.xml': half, 'xl/styles.xml': half })
+    expect(bomb.length).toBeLessThan(1024 * 1024)
+    Bun.gc(true)
+    const before = process.memoryUsage().rss
+    expect(() => openWorkbook(bomb)).toThrow('it unpacks to more than 256 MB')
+    expect(process.memoryUsage().rss - before).toBeLessThan(UNPACKED_BYTES_MAX * 0.75)
+  })
+
+  test('a part that is larger than the file says is refused', () => {
+    const bytes = zipSync({ 'xl/workbook.xml': new Uint8Array(5_000_000).map((_, at) => (at * 7919) % 251) }, { level: 0 })
+    const directory = bytes.findLastIndex((byte, at) => byte === 0x50 && bytes[at + 1] === 0x4b && bytes[at + 2] === 0x01)
+    // The size of the content in the directory of the zip.
+    new DataView(bytes.buffer, bytes.byteOffset).setUint32(directory + 24, 10, true)
+    expect(() => openWorkbook(bytes)).toThrow('it is damaged')
+  })
+})
+
+describe('numbers of a spreadsheet', () => {
+  test.each([
+    ['14', undefined, 'day'],
+    ['21', undefined, 'time'],
+    ['2', undefined, { digits: 1 }],
+    ['164', 'dd\\.mm\\.yyyy', 'day'],
+    ['164', '[$-407]d\\. mmmm yyyy;@', 'day'],
+    ['164', 'yyyy"年"m"月"', 'day'],
+    ['164', 'm/yy', 'day'],
+    ['164', 'mmm', 'day'],
+    ['164', '[h]:mm', 'time'],
+    ['164', '#,##0.00 "day"', { digits: 1 }],
+    ['164', '[Red]General', { digits: 1 }],
+    ['164', '0000', { digits: 4 }],
+    ['164', '0.00', { digits: 1 }],
+  ] as const)('the format %s %j makes of one %j', (id, code, expected) => {
+    expect(numberFormatOf(Number(id), code)).toEqual(expected)
+  })
+
+  test.each([
+    ['1', '1'],
+    ['12345678901234567', '12345678901234600'],
+    ['1E-7', '0.0000001'],
+    ['-1.5E+22', '-15000000000000000000000'],
+    ['2.4500000000000002', '2.45'],
+    ['', null],
+    ['x', null],
+  ])('%s is shown as %s', (text, expected) => {
+    expect(numberText(text)).toBe(expected)
+  })
+
+  test.each([
+    [1, '1900-01-01'],
+    [59, '1900-02-28'],
+    [60, null],
+    [61, '1900-03-01'],
+    [46266.999999, '2026-09-02'],
+    [46266.5, '2026-09-01T12:00:00Z'],
+    [2958465, '9999-12-31'],
+    [2958466, null],
+    [-1, null],
+    [Number.NaN, null],
+  ])('the day %d is %s', (serial, expected) => {
+    expect(serialText(serial, 'day', false)).toBe(expected)
+  })
+})
