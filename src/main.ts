@@ -6,6 +6,7 @@ import { exportCommand } from './cli/export.ts'
 import { generateCommand } from './cli/generate.ts'
 import { hooksCommand } from './cli/hooks.ts'
 import { importCommand } from './cli/import.ts'
+import { journalFolder } from './cli/importJournal.ts'
 import { initCommand } from './cli/init.ts'
 import { keysCommand } from './cli/keys.ts'
 import { migrateCommand } from './cli/migrate.ts'
@@ -47,6 +48,7 @@ program.addCommand(seedCommand(readSettings))
 program.addCommand(generateCommand(readSettings, { entitiesDir, rolesFile }))
 program.addCommand(initCommand())
 program.addCommand(exportCommand(process.env.ROSTER_KEY, readSettings))
-program.addCommand(importCommand(process.env.ROSTER_KEY, entitiesDir, readSettings))
+const journals = journalFolder(process.env)
+program.addCommand(importCommand({ key: process.env.ROSTER_KEY, entitiesDir, journals }, readSettings))
 
 process.exitCode = await runCommandLine(program, process.argv.slice(2))

@@ -17,19 +17,21 @@ export const ROW_LENGTH_MAX = 2 * 1024 * 1024
 /** Fault of a row over `ROW_LENGTH_MAX`. */
 export const ROW_TOO_LONG = 'a row of more than 1 MiB begins here'
 
-/** A row of a CSV, which has several lines if its texts have line breaks. */
+/** A row of a CSV, which has several lines if its texts have line breaks; or a row of a sheet. */
 export interface CsvRecord {
-  /** Line of its first character, from 1. */
+  /** Line of its first character, from 1; number of the row in a sheet. */
   readonly line: number
   /** A cell without characters is null; one with only quotes is an empty text. */
   readonly cells: readonly (string | null)[]
   /** Character between the cells; null: the file has a single column. */
   readonly separator: string | null
+  /** Indexes of cells of a sheet that have the same notation in all languages; undefined in a CSV. */
+  readonly plain?: ReadonlySet<number>
 }
 
 /**
- * Yields the records of a CSV (RFC 4180), separated by commas, or by semicolons or tabs if the first line has no comma, or by
- * the character that a line `sep=;` before it names. Lines with nothing but separators are omitted.
+ * Yields the records of a CSV (RFC 4180), separated by commas, semicolons or tabs, of which the first line has most outside of
+ * quotes, or by the character that a line `sep=;` before it names. Lines with nothing but separators are omitted.
  * `pieces`: text, not divided within a character. @throws FileFault for wrong quotes and for rows that are too long
  */
 export async function* csvRecords(pieces: AsyncIterable<string>): AsyncGenerator<CsvRecord, void, undefined> {
@@ -63,9 +65,19 @@ function readerOf(text: string): RecordReader | null {
     return null
   }
   const [, named] = NAMED_SEPARATOR.exec(firstLine) ?? []
-  if (named === undefined) return new RecordReader([',', ';', '\t'].find((separator) => firstLine.includes(separator)) ?? null, 0)
+  if (named === undefined) return new RecordReader(separatorOf(firstLine), 0)
   if (SEPARATORS.includes(named)) return new RecordReader(named, 1)
   throw new FileFault(lineOf(), 'sep= names a comma, a semicolon, a tab or |, and nothing else')
+}
+
+/** Returns the separator that a header has most; null: it has none. */
+function separatorOf(firstLine: string): string | null {
+  const unquoted = firstLine.replace(/"(?:[^"]|"")*"/g, '')
+  // A header that goes on in the next line has an open quote.
+  const text = unquoted === '' ? firstLine : unquoted
+  const count = (separator: string) => text.split(separator).length - 1
+  const [best = ','] = [',', ';', '\t'].sort((one, other) => count(other) - count(one))
+  return count(best) > 0 ? best : null
 }
 
 /** Stands for the separator of a single column, whose cells may have any character: no text in UTF-8 has this byte. */

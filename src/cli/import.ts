@@ -1,81 +1,164 @@
-// `roster import`: creates the rows of a file on a running server, or changes existing rows. rowsFile.ts reads the file.
-import { realpathSync } from 'node:fs'
+// `roster import`: the command and its options. importRows.ts runs an import, undoImport.ts undoes one.
+import { existsSync, realpathSync } from 'node:fs'
 import { Command, Option } from 'commander'
 import type { Config } from '../config/config.ts'
+import { errorOf } from '../errors.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
 import { findMember } from '../parse/names.ts'
 import { suggestOrList } from '../parse/nearestProperty.ts'
 import { loadEntities } from '../registry.ts'
-import { type Change, changeRow, MATCHED_ROWS_MAX, matchRows } from './matchRows.ts'
-import { counted, print, progress, say } from './output.ts'
+import { parseMapping } from '../spreadsheets/columns.ts'
+import { decoderOf } from '../spreadsheets/encoding.ts'
+import { notationOf } from '../spreadsheets/notation.ts'
+import { ImportJournal, type ImportSummary, KEPT_DAYS, listJournals } from './importJournal.ts'
+import { type ImportPlan, importRows } from './importRows.ts'
+import { parseLookup } from './lookups.ts'
+import { counted, formatTable, print, say } from './output.ts'
 import { serverUrl, URL_MEANING } from './request.ts'
-import { type FileRow, formatOf, RowsFile } from './rowsFile.ts'
-import { CommandError, parserOfNumber } from './run.ts'
-import { faultsText, sendAll, type Target } from './sendFile.ts'
+import { type FileFormat, formatOf } from './rowsFile.ts'
+import { CommandError, collect, parserOf, parserOfNumber } from './run.ts'
+import { undoImport } from './undoImport.ts'
 
 interface Options {
   readonly url?: string
-  readonly format?: 'csv' | 'ndjson'
+  readonly format?: FileFormat
+  readonly locale?: string
+  readonly encoding?: string
+  readonly sheet?: string
+  readonly column?: readonly string[]
+  readonly lookup?: readonly string[]
   readonly piece: number
   readonly dryRun?: true
+  readonly output?: string
   readonly match?: string
+  readonly create: boolean
   readonly again?: true
   readonly excel?: boolean
+  readonly undo?: string | true
+}
+
+/** Settings of the command. `journals`: folder of the records for --undo; null: there is none. */
+export interface ImportSettings {
+  readonly key: string | undefined
+  readonly entitiesDir: string | null
+  readonly journals: string | null
 }
 
 const PIECE_ROWS = 1_000
 
-/** Returns the command. `key`: ROSTER_KEY; `entitiesDir`: ENTITIES_DIR; `readSettings`: for the default of `--url`. */
-export function importCommand(key: string | undefined, entitiesDir: string | null, readSettings: () => Config): Command {
-  return new Command('import')
-    .description('Create the rows of a CSV or NDJSON file, on a server that runs. The key is ROSTER_KEY.')
-    .argument('<entity>', 'as in its address: employees')
-    .argument('<file>', 'with a header of property names, as an export has it; - for stdin')
+/** Returns the command. `readSettings`: for the default of `--url`. */
+export function importCommand(settings: ImportSettings, readSettings: () => Config): Command {
+  const command = new Command('import')
+    .description('Create the rows of a CSV, .xlsx or NDJSON file, on a server that runs. The key is ROSTER_KEY.')
+    .argument('[entity]', 'as in its address: employees')
+    .argument('[file]', 'with a header of property names, as an export has it; - for stdin')
     .option('--url <address>', URL_MEANING)
-    .addOption(new Option('--format <format>', 'the form; by the file’s name without it').choices(['csv', 'ndjson']))
-    .option('--piece <rows>', 'rows of one request, which are created all or none', parserOfNumber(1, PIECE_ROWS), PIECE_ROWS)
+    .addOption(new Option('--format <format>', 'the form; by the file’s name without it').choices(['csv', 'ndjson', 'xlsx']))
+  addReadingOptions(command)
+  addWritingOptions(command)
+  return command.action(async (name: string | undefined, path: string | undefined, options: Options) => {
+    const key = settings.key?.trim()
+    if (!key) throw new CommandError('ROSTER_KEY is not set: it is the key to write with')
+    if (options.undo !== undefined) return undo(options, { ...settings, key }, readSettings)
+    if (name === undefined) return command.error("error: missing required argument 'entity'")
+    if (path === undefined) return command.error("error: missing required argument 'file'")
+    const entity = entityNamed(name, await loadEntities(settings.entitiesDir))
+    const url = serverUrl(options.url, readSettings)
+    await importRows(entity, path, planOf(entity, path, options), { url, key, journals: settings.journals })
+  })
+}
+
+function addReadingOptions(command: Command): void {
+  command
+    .option('--locale <language>', 'how the file writes days, numbers and booleans: de for 01.09.2026, 1.234,5 and WAHR or Ja')
+    .option(
+      '--encoding <name>',
+      'as windows-1252; found by itself without it, if the file is UTF-8, UTF-16 or windows-1252',
+      encoding,
+    )
+    .option('--sheet <name>', 'the sheet of an .xlsx that has several with rows')
+    .option(
+      '--column <header=property>',
+      'what a column is: Personalnummer=EmployeeNumber; nothing after = leaves it out',
+      collect,
+    )
+    .option('--lookup <reference=property>', 'find the other row by this property of it: Company=Name', collect)
     .option(
       '--excel',
       'the CSV is one of export --excel: its date-times are in UTC, and its apostrophes before formulas are taken away',
     )
     .option('--no-excel', 'it is none: such apostrophes belong to its texts')
+}
+
+function addWritingOptions(command: Command): void {
+  command
+    .option('--piece <rows>', 'rows of one request, which are created all or none', parserOfNumber(1, PIECE_ROWS), PIECE_ROWS)
     .option('--match <property>', 'change the rows that have the same value of this property, and create the others')
-    .option('--again', 'create all rows, although this file was imported before in another version')
+    .option('--no-create', 'with --match: change rows, and create none')
+    .option('--again', 'create all rows, although the table may have them, or this file was imported in another version')
     .option('--dry-run', 'check the rows to create, and write none; with --match, show and count what would change')
+    .option('--output <file>', 'with --match and --dry-run: a CSV of all that would change')
+    .option('--undo [file or id]', 'undo the last import of a file, or that of an id; alone, list what can be undone')
     .addHelpText(
       'after',
       '\nA file that is imported again within a day, under the same path, continues: what was imported is not created twice.\n\nExample:\n  ROSTER_KEY=... npm run --silent roster -- import employees people.csv',
     )
-    .action(async (name: string, path: string, options: Options) => {
-      const entity = entityNamed(name, await loadEntities(entitiesDir))
-      await importRows(entity, path, { ...options, url: serverUrl(options.url, readSettings) }, key?.trim())
-    })
 }
 
-async function importRows(entity: Entity, path: string, options: Options & { readonly url: string }, key: string | undefined) {
-  if (!key) throw new CommandError('ROSTER_KEY is not set: it is the key to write with')
+const encoding = parserOf((label: string) => decoderOf(label).encoding as string)
+
+/** Returns what the options ask for. @throws CommandError for options that do not go together */
+function planOf(entity: Entity, path: string, options: Options): ImportPlan {
+  const format = options.format ?? formatOf(path)
   const matched = options.match === undefined ? null : matchedBy(entity, options.match)
-  const file = new RowsFile(path, entity, options.format ?? formatOf(path), { isExcel: options.excel ?? null, matched })
-  const isLasting = file.isLasting()
-  // Reads the whole file first, so that a file with a fault creates no rows.
-  if (isLasting) for await (const _ of file.rows());
-  const isDry = options.dryRun === true
-  const target: Target = {
-    address: `${options.url}/${entity.plural}`,
-    plural: entity.plural,
-    name: file.name,
-    key,
-    isDry,
-    // With --match, each run looks for existing rows first, so the rows it creates are new ones.
-    file: matched !== null ? crypto.randomUUID() : isLasting && !options.again ? realpathSync(path) : null,
+  requireFormat(format, options)
+  if (matched === null && !options.create) throw new CommandError('--no-create is for --match: without it, all rows are created')
+  if (options.output !== undefined && (matched === null || !options.dryRun))
+    throw new CommandError('--output is for --match with --dry-run: it gets all that would change')
+  return {
+    format,
+    matched,
+    encoding: options.encoding ?? null,
+    sheet: options.sheet ?? null,
+    notation: options.locale === undefined ? null : notation(options.locale),
+    mapping: mapping(options.column ?? []),
+    lookups: (options.lookup ?? []).map((text) => parseLookup(entity, text)),
+    isExcel: options.excel ?? null,
+    isDry: options.dryRun === true,
+    isAgain: options.again === true,
+    creates: options.create,
+    output: options.output ?? null,
+    pieceRows: options.piece,
   }
-  if (matched !== null) return importMatched(entity, matched, file, target, options.piece)
-  const { rows: count, before } = await sendAll(target, file.rows(say), options.piece)
-  const of = `${counted(count, 'row')} of ${entity.plural}`
-  if (isDry) return print(`${of} ${count === 1 ? 'is' : 'are'} right; nothing was created.\n`)
-  const earlier = before === 0 ? '' : `, ${before} of them by an earlier run over this file`
-  await print(`${of} ${count === 1 ? 'was' : 'were'} created${earlier}.\n`)
+}
+
+/** Refuses options that have no effect on a format. @throws CommandError */
+function requireFormat(format: FileFormat, { sheet, encoding, locale, column, lookup }: Options): void {
+  if (format !== 'xlsx' && sheet !== undefined) throw new CommandError('--sheet is for .xlsx: other files have no sheets')
+  if (format === 'xlsx' && encoding !== undefined)
+    throw new CommandError('--encoding is for CSV and NDJSON: an .xlsx names its own')
+  if (format !== 'ndjson') return
+  const given = [
+    ['--locale', locale],
+    ['--column', column],
+    ['--lookup', lookup],
+  ].find(([, value]) => value !== undefined)
+  if (given) throw new CommandError(`${given[0]} is for CSV and .xlsx: NDJSON has names and values as the API does`)
+}
+
+function notation(language: string) {
+  const found = notationOf(language)
+  if (found) return found
+  throw new CommandError(`--locale is a language with decimal points or commas, such as de, fr-CH or en, not "${language}"`)
+}
+
+function mapping(texts: readonly string[]) {
+  try {
+    return parseMapping(texts)
+  } catch (error) {
+    throw new CommandError(`--column: ${errorOf(error).message}`)
+  }
 }
 
 /** Returns the property of `--match`. @throws CommandError if rows cannot be found by it */
@@ -88,62 +171,50 @@ function matchedBy(entity: Entity, name: string): Property {
   throw new CommandError(`--match names no property by which rows of ${entity.plural} can be found: "${name}".${hint}`)
 }
 
-/** Creates new rows and changes those that differ. It can be run again: rows that were written before match, and stay. */
-async function importMatched(entity: Entity, matched: Property, file: RowsFile, target: Target, most: number) {
-  const all: FileRow[] = []
-  for await (const row of file.rows(say)) {
-    if (all.length === MATCHED_ROWS_MAX)
-      throw new CommandError(`--match takes files of up to ${MATCHED_ROWS_MAX} rows; divide this one`)
-    all.push(row)
-  }
-  const { created, changed, left, faults } = await matchRows(entity, matched, all, target)
-  if (faults.length > 0) throw new CommandError(faultsText(file.name, faults, 'Nothing was written.'))
-  if (created.length > 0) await sendAll(target, created, most)
-  const counts = (verb: string) =>
-    `${counted(created.length, 'row')} of ${entity.plural} ${verb} created, ${changed.length} changed, ${left} left as they are`
-  if (target.isDry) {
-    return print([...differenceLines(entity, changed), `${counts('would be')}; nothing was written.\n`].join('\n'))
-  }
-  {
-    using shown = progress((rows) => counted(rows, 'change'))
-    for (const [done, change] of changed.entries()) {
-      await changeRow(entity, change, target).catch((error) => {
-        if (!(error instanceof CommandError)) throw error
-        const extent = `${created.length} created, ${done} changed so far: mend it, and run it again.`
-        throw new CommandError(`${file.name}, ${change.at}: ${error.message}\n${extent}`)
-      })
-      shown.add(1)
-    }
-  }
-  await print(`${counts(created.length === 1 ? 'was' : 'were')}.\n`)
-}
-
-const DIFFERENCES_SHOWN = 10
-
-/** Returns the first differences, such as `line 7: lastName "A" -> "B"`, and their number by property. */
-function differenceLines({ properties }: Entity, changed: readonly Change[]): string[] {
-  const shown = (text: string | null) => (text === null ? 'nothing' : JSON.stringify(text))
-  const lines: string[] = []
-  const rows = new Map<Property, number>()
-  let count = 0
-  for (const { at, differences } of changed)
-    for (const { property, before, after } of differences) {
-      if (count++ < DIFFERENCES_SHOWN) lines.push(`${at}: ${property.path.join('.')} ${shown(before)} -> ${shown(after)}`)
-      rows.set(property, (rows.get(property) ?? 0) + 1)
-    }
-  if (count === 0) return []
-  const extent = count > DIFFERENCES_SHOWN ? `, of which the first ${DIFFERENCES_SHOWN} are shown` : ''
-  const byProperty = properties.flatMap((property) => {
-    const of = rows.get(property)
-    return of === undefined ? [] : `${property.path.join('.')} in ${counted(of, 'row')}`
-  })
-  return [...lines, `${counted(count, 'difference')}${extent}: ${byProperty.join(', ')}`]
-}
-
 /** Returns the entity of a plural name in any case. @throws CommandError that says what was probably meant */
 function entityNamed(name: string, entities: readonly Entity[]): Entity {
   const entity = entities.find(({ plural }) => plural.toLowerCase() === name.toLowerCase())
   if (entity) return entity
   const known = entities.map(({ plural }) => plural.toLowerCase())
   throw new CommandError(`there is no entity "${name}".${suggest(name, known)}`)
+}
+
+type UndoSettings = ImportSettings & { readonly key: string }
+
+async function undo(options: Options, { key, entitiesDir, journals }: UndoSettings, readSettings: () => Config): Promise<void> {
+  const imports = journals === null ? [] : listJournals(journals)
+  if (options.undo === true) return print(listText(imports))
+  const chosen = chosenImport(imports, options.undo as string)
+  const entity = entityNamed(chosen.plural, await loadEntities(entitiesDir))
+  const url = options.url === undefined ? chosen.url : serverUrl(options.url, readSettings)
+  using journal = ImportJournal.open(journals as string, chosen, chosen)
+  say(`undoes the import of ${chosen.path ?? 'stdin'} into ${chosen.plural} of ${timeText(chosen)}, on ${url}`)
+  const { deleted, restored, before, left } = await undoImport({ address: `${url}/${entity.plural}`, key }, entity, journal)
+  const earlier = before === 0 ? '' : `, ${before} ${before === 1 ? 'was' : 'were'} as before already`
+  const counts = `${counted(deleted, 'row')} of ${entity.plural} ${deleted === 1 ? 'was' : 'were'} deleted, ${restored} changed back${earlier}`
+  const rest = left.length === 0 ? '' : `; ${left.length} left as ${left.length === 1 ? 'it is' : 'they are'}`
+  await print([...left, `${counts}${rest}.\n`].join('\n'))
+}
+
+/** Returns the import of an id, or the last one of a file that was not undone. @throws CommandError */
+function chosenImport(imports: readonly ImportSummary[], word: string): ImportSummary {
+  const byId = imports.find(({ id }) => id === word)
+  if (byId) return byId
+  const path = existsSync(word) ? realpathSync(word) : word
+  const ofFile = imports.filter((one) => one.path === path)
+  const open = ofFile.find(({ left }) => left === null) ?? ofFile.find(({ left }) => left !== 0)
+  if (open) return open
+  const reason = ofFile.length > 0 ? 'was undone already' : `was not imported by you on this machine within ${KEPT_DAYS} days`
+  throw new CommandError(`${word} ${reason}. --undo alone lists what can be undone.`)
+}
+
+function listText(imports: readonly ImportSummary[]): string {
+  const open = imports.filter(({ left }) => left !== 0)
+  if (open.length === 0) return `There is no import of the last ${KEPT_DAYS} days that can be undone.\n`
+  const rows = open.map((one) => [one.id, timeText(one), one.plural, one.path ?? 'stdin', one.url])
+  return formatTable([['id', 'time', 'into', 'file', 'server'], ...rows])
+}
+
+function timeText({ begun }: ImportSummary): string {
+  return `${begun.slice(0, 16).replace('T', ' ')} UTC`
 }

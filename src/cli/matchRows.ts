@@ -1,29 +1,45 @@
 // Finds the rows of a file that the table has already, by a property, and writes the values that differ.
 import { ApiError } from '../errors.ts'
-import { type Entity, type Property, project } from '../model/entity.ts'
-import { JsonNumber, Mismatch } from '../model/kinds.ts'
+import type { Entity, Property } from '../model/entity.ts'
+import { Mismatch } from '../model/kinds.ts'
 import { parsePartial, wholeBody } from '../parse/assignments.ts'
 import { isObject, parseJson } from '../parse/body.ts'
-import { VALUES_MAX } from '../parse/filter.ts'
-import { choiceWriter } from '../respond/json.ts'
-import { type Asked, askUntilAnswered, messageOf } from './request.ts'
+import type { RowFault } from '../spreadsheets/faults.ts'
+import { nearKey } from '../spreadsheets/nearValues.ts'
+import { messageOf } from './request.ts'
 import type { FileRow } from './rowsFile.ts'
 import { CommandError } from './run.ts'
-import { divided, type RowFault, type Target } from './sendFile.ts'
+import { faultOfCell, type Target } from './sendFile.ts'
+import { ask, bodyOf, countRows, readAllRows, readRowsWith, storedTexts, type ValueTexts, WHOLE_ROWS_MAX } from './storedRows.ts'
 
 /** Maximum rows of a file with `--match`: they are compared in memory. */
 export const MATCHED_ROWS_MAX = 100_000
-/** Maximum bytes of the values that one request looks for: they are part of its URL. */
-const VALUES_BYTES_MAX = 2_000
 /** Maximum attempts to change a row that others write at the same time. */
 const CHANGE_TRIES_MAX = 5
 const JSON_ACCEPTED = { Accept: 'application/json' }
+
+/** A value that is to be written. */
+export interface Difference {
+  readonly property: Property
+  readonly before: string | null
+  readonly after: string | null
+}
 
 /** A row of the file that has other values in the table. */
 export interface Change {
   readonly at: string
   readonly id: string
-  readonly differences: readonly { readonly property: Property; readonly before: string | null; readonly after: string | null }[]
+  /** Value by which the row was found. */
+  readonly value: string
+  readonly differences: readonly Difference[]
+}
+
+/** A row of the file that is not in the table, where another row has nearly the same value. */
+export interface NearRow {
+  readonly at: string
+  readonly value: string
+  readonly id: string
+  readonly stored: string
 }
 
 type Row = FileRow & { readonly texts: ValueTexts }
@@ -32,56 +48,96 @@ type Row = FileRow & { readonly texts: ValueTexts }
 export async function matchRows(entity: Entity, matched: Property, rows: readonly FileRow[], target: Target) {
   const faults: RowFault[] = []
   const byValue = rowsByValue(entity, matched, rows, faults)
-  const created: FileRow[] = []
+  const created = new Map<string, FileRow>()
   const changed: Change[] = []
   let left = 0
-  // Each value is sent with the name of its parameter.
-  const bytesOf = (value: string) => encodeURIComponent(value).length + 40
-  for await (const values of divided(byValue.keys(), VALUES_MAX, VALUES_BYTES_MAX, bytesOf)) {
-    const found = await rowsWith(entity, matched, values, target)
-    for (const value of values) {
+  for await (const { asked, rows: stored } of readRowsWith(target, entity, matched, [...byValue.keys()])) {
+    const found = Map.groupBy(stored, (row) => row.get(matched) as string)
+    for (const value of asked) {
       const row = byValue.get(value) as Row
       const [known, other] = found.get(value) ?? []
       if (other)
         faults.push({ at: row.at, message: `${matched.name} ${value} is in several rows: ${idsOf(entity, found.get(value))}.` })
       else if (known) {
-        const differences = [...row.texts].flatMap(([property, after]) => {
-          const before = known.get(property) ?? null
-          return before === after ? [] : [{ property, before, after }]
-        })
+        const differences = differencesOf(row.texts, known)
         if (differences.length === 0) left++
-        else changed.push({ at: row.at, id: idsOf(entity, [known]), differences })
+        else changed.push({ at: row.at, id: idsOf(entity, [known]), value, differences })
       } else if (matched === entity.id) faults.push({ at: row.at, message: `There is no ${entity.name} with id ${value}.` })
-      else created.push(row)
+      else created.set(value, row)
     }
   }
-  return { created, changed, left, faults }
+  const near = created.size === 0 || faults.length > 0 ? [] : await nearRows(entity, matched, created, target)
+  return { created: [...created.values()], changed, left, near, faults }
+}
+
+function differencesOf(texts: ValueTexts, known: ValueTexts): Difference[] {
+  return [...texts].flatMap(([property, after]) => {
+    const before = known.get(property) ?? null
+    return before === after ? [] : [{ property, before, after }]
+  })
+}
+
+/** Returns the new rows whose value is nearly one of the table: the same but for case, blanks, leading zeros and accents. */
+async function nearRows(
+  entity: Entity,
+  matched: Property,
+  created: ReadonlyMap<string, FileRow>,
+  target: Target,
+): Promise<NearRow[]> {
+  if ((await countRows(target)) > WHOLE_ROWS_MAX) return []
+  const stored = await readAllRows(target, entity, [matched])
+  const byKey = new Map(stored.map((row) => [nearKey(row.get(matched) ?? ''), row]))
+  return [...created].flatMap(([value, { at }]) => {
+    const row = byKey.get(nearKey(value))
+    return row === undefined ? [] : [{ at, value, id: idsOf(entity, [row]), stored: row.get(matched) ?? '' }]
+  })
 }
 
 function rowsByValue(entity: Entity, matched: Property, rows: readonly FileRow[], faults: RowFault[]): Map<string, Row> {
   const byValue = new Map<string, Row>()
-  for (const { at, json } of rows) {
-    const fault = (message: string) => faults.push({ at, message })
-    const row = parseJson(json)
-    if (!isObject(row)) {
-      fault('The row must be an object.')
+  for (const row of rows) {
+    const fault = (message: string) => faults.push({ at: row.at, message })
+    const parsed = parseRow(entity, row)
+    if (parsed.texts === null) {
+      faults.push(...parsed.faults)
       continue
     }
     try {
-      const values = [...parsePartial(entity, wholeBody(entity), row)]
-      const texts = new Map(values.map(([property, text]) => [property, text === null ? null : property.kind.printFilter(text)]))
-      const value = (matched.writable ? texts.get(matched) : idIn(matched, row)) ?? ''
+      const value = (matched.writable ? parsed.texts.get(matched) : idIn(matched, parsed.body)) ?? ''
       const earlier = byValue.get(value)
       if (value === '') fault(`The row has no ${matched.name} by which to find it.`)
       else if (earlier) fault(`${matched.name} ${value} is also in ${earlier.at}.`)
-      else byValue.set(value, { at, json, texts })
+      else byValue.set(value, { ...row, texts: parsed.texts })
     } catch (error) {
-      if (error instanceof ApiError) for (const { message } of error.details ?? []) fault(message)
-      else if (error instanceof Mismatch) fault(`${matched.name} ${error.message}.`)
-      else throw error
+      if (!(error instanceof Mismatch)) throw error
+      fault(`${matched.name} ${error.message}.`)
     }
   }
   return byValue
+}
+
+type ParsedRow =
+  | { readonly texts: ValueTexts; readonly body: Record<string, unknown> }
+  | { readonly texts: null; readonly faults: readonly RowFault[] }
+
+/** Returns the values of a row, or its faults: those that need no other row to be found. */
+export function parseRow(entity: Entity, row: FileRow): ParsedRow {
+  const { at, json } = row
+  if (row.faults.length > 0) return { texts: null, faults: row.faults }
+  const body = parseJson(json)
+  if (!isObject(body)) return { texts: null, faults: [{ at, message: 'The row must be an object.' }] }
+  try {
+    const values = [...parsePartial(entity, wholeBody(entity), body)]
+    const texts = new Map(values.map(([property, text]) => [property, text === null ? null : property.kind.printFilter(text)]))
+    return { texts, body }
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const faults = (error.details ?? []).map(({ target, message }) => {
+      const property = entity.properties.find(({ name }) => name === target)
+      return faultOfCell(row, property, message)
+    })
+    return { texts: null, faults }
+  }
 }
 
 /** Returns the id in a row of a file, whose name may be in any case. @throws Mismatch */
@@ -90,71 +146,41 @@ function idIn({ name, kind }: Property, row: Record<string, unknown>): string | 
   return value === null ? null : kind.printFilter(kind.parseJson(value))
 }
 
-/** Reads the rows of the table that have one of the values, by value. */
-async function rowsWith(entity: Entity, matched: Property, values: readonly string[], target: Target) {
-  const query = values.map((value) => `${encodeURIComponent(`${matched.name}[]`)}=${encodeURIComponent(value)}`).join('&')
-  const { text } = await ask(target, 'GET', `${target.address}?${query}`, { Accept: 'application/x-ndjson' })
-  const rows = text.split('\n').filter(Boolean)
-  const fault = rows.find((line) => line.startsWith('{"Error":'))
-  if (fault) throw new CommandError(messageOf(fault, 200))
-  const stored = rows.map((line) => storedTexts(entity, line))
-  return Map.groupBy(stored, (row) => row.get(matched) as string)
-}
-
 function idsOf({ id }: Entity, rows: readonly ValueTexts[] = []): string {
   return rows.map((row) => row.get(id)).join(', ')
 }
 
-/** Writes what differs, with `If-Match`. @throws CommandError if it is refused, or if another client changed one of the values */
-export async function changeRow(entity: Entity, { id, differences }: Change, target: Target): Promise<void> {
+/** Thrown where another client has changed a value since it was read. */
+class ChangedByOther extends CommandError {}
+
+/** Writes what differs, with `If-Match`. @throws CommandError if it is refused, or ChangedByOther */
+export async function changeRow(
+  entity: Entity,
+  { id, differences }: Pick<Change, 'id' | 'differences'>,
+  target: Pick<Target, 'address' | 'key'>,
+): Promise<void> {
   const address = `${target.address}/${id}`
   for (let tries = 1; ; tries++) {
     const { text, headers } = await ask(target, 'GET', address, JSON_ACCEPTED)
-    const row = storedTexts(entity, text)
+    const row = storedTexts(entity.properties, text)
     const open = differences.filter(({ property, after }) => row.get(property) !== after)
     const lost = open.find(({ property, before }) => row.get(property) !== before)
-    if (lost) throw new CommandError(`${lost.property.name} of row ${id} was changed by another meanwhile.`)
+    if (lost) throw new ChangedByOther(`${lost.property.name} of row ${id} was changed by another meanwhile.`)
     if (open.length === 0) return
     const body = bodyOf(entity, new Map(open.map(({ property, after }) => [property, after])))
-    // A compressing proxy turns the ETag into a weak one, which never matches If-Match.
-    const version = { 'If-Match': headers.get('etag')?.replace(/^W\//, '') ?? '*' }
-    const own = { ...version, 'Idempotency-Key': crypto.randomUUID(), 'Content-Type': 'application/json' }
-    const { status, text: answer } = await ask(target, 'PATCH', address, { ...JSON_ACCEPTED, ...own }, body)
+    const own = {
+      ...JSON_ACCEPTED,
+      'If-Match': strongTag(headers),
+      'Idempotency-Key': crypto.randomUUID(),
+      'Content-Type': 'application/json',
+    }
+    const { status, text: answer } = await ask(target, 'PATCH', address, own, { body })
     if (status !== 412) return
     if (tries === CHANGE_TRIES_MAX) throw new CommandError(messageOf(answer, status))
   }
 }
 
-/** Sends a request. `own`: its headers besides the key. @throws CommandError for a status from 400 on, except 412 */
-async function ask({ key }: Target, method: Asked['method'], address: string, own: Asked['headers'], body?: string) {
-  const headers = { Authorization: `ApiKey ${key}`, ...own }
-  const answer = await askUntilAnswered({ method, address, headers, body: body ?? null }, false)
-  if (answer.status >= 400 && answer.status !== 412) throw new CommandError(messageOf(answer.text, answer.status))
-  return answer
-}
-
-/** Values of a row as PostgreSQL prints them, so that equal values have equal texts; null: no value. */
-type ValueTexts = ReadonlyMap<Property, string | null>
-
-/** Returns the values of a row in a response. A value that clients cannot write may fit no rule; it stays as it is. */
-function storedTexts({ properties }: Entity, json: string): ValueTexts {
-  const row = parseJson(json)
-  return new Map(properties.map((property) => [property, storedText(property, row)]))
-}
-
-function storedText({ path, kind }: Property, row: unknown): string | null {
-  const value = path.reduce<unknown>((object, key) => (object as Record<string, unknown> | null)?.[key] ?? null, row)
-  if (value === null) return null
-  try {
-    return kind.printFilter(kind.parseJson(value))
-  } catch (error) {
-    if (error instanceof Mismatch) return value instanceof JsonNumber ? value.source : String(value)
-    throw error
-  }
-}
-
-/** Returns the body of a request that writes these values. */
-function bodyOf(entity: Entity, values: ValueTexts): string {
-  const choice = project(entity, new Set(values.keys()))
-  return choiceWriter(choice, choice.properties)(choice.properties.map((property) => values.get(property) ?? null))
+/** Returns the version of a row. A compressing proxy turns the ETag into a weak one, which never matches If-Match. */
+export function strongTag(headers: Headers): string {
+  return headers.get('etag')?.replace(/^W\//, '') ?? '*'
 }

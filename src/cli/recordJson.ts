@@ -1,75 +1,115 @@
-// Turns the records of a CSV into rows of JSON.
-import { type Entity, isGroup, type Property } from '../model/entity.ts'
+// Turns the records of a CSV or a sheet into rows of JSON.
+import type { Entity, Property } from '../model/entity.ts'
 import { isText } from '../model/kinds.ts'
-import { haveOf } from '../model/names.ts'
-import { suggest } from '../model/nearest.ts'
 import { instantOfSpreadsheet, unescapeFormulas } from '../model/spreadsheet.ts'
-import { wholeView } from '../model/view.ts'
-import { findMember } from '../parse/names.ts'
-import { faultOfPath, findRelated } from '../parse/paths.ts'
+import type { RowFault } from '../spreadsheets/faults.ts'
+import { type NotatedKind, type Notation, readNotated } from '../spreadsheets/notation.ts'
 import { type CsvRecord, FileFault } from './csvRecords.ts'
+import { type ColumnChoice, columnsOf } from './fileColumns.ts'
 import { counted } from './output.ts'
 
-/** Options of reading a CSV. */
-export interface CsvReading {
+/** Options of reading the records of a file. */
+export interface RecordReading extends ColumnChoice {
   /** True if `export --excel` wrote the file; null: unknown, so values that only such a file has are refused. */
   readonly isExcel: boolean | null
-  /** Property of `--match`, which is read even if clients cannot write it; null: no `--match`. */
-  readonly matched: Property | null
-  /** Reports what people have to know, once each: columns left out, days taken for date-times. */
-  onNote(text: string): void
+  /** How the language of `--locale` writes values; null: as programs do. */
+  readonly notation: Notation | null
 }
 
-/** Why columns with a path are not imported. */
-export const OF_OTHER_ROWS = 'they are properties of other rows'
+/** A record as a row of JSON. */
+export interface RecordRow {
+  readonly json: string
+  /** Faults without the row's position. */
+  readonly faults: readonly Omit<RowFault, 'at'>[]
+  /** Cells as the file has them, by the properties that they set. */
+  readonly cells: ReadonlyMap<Property, string>
+}
 
 /**
- * Returns a function that writes a record as a JSON object. It throws FileFault if the record has another number of cells.
- * `header`: property names in any case, with dots before parts of objects. @throws FileFault for an unknown name
+ * Returns a function that makes a row of a record. It throws FileFault if the record has another number of cells.
+ * `header`: names of properties in any case, in words, or mapped. @throws FileFault for an unknown name
  */
-export function csvWriter(entity: Entity, header: CsvRecord, { isExcel, matched, onNote }: CsvReading) {
-  const columns = withoutEnd(header.cells).map((name, index) => columnOf(entity, header, name ?? '', index))
-  const isRead = (property: Property) => property.writable || property === matched
-  const cells = columns.flatMap((property, index) => (isRead(property) ? [{ property, index }] : []))
-  const { separator } = header
-  if (cells.length === 0) throw new FileFault(header.line, 'none of these columns is one that clients write')
-  const left = columns.filter((property) => !isRead(property))
-  for (const [reason, of] of [
-    ['the server makes them', left.filter(({ related }) => related === null)],
-    [OF_OTHER_ROWS, left.filter(({ related }) => related !== null)],
-  ] as const)
-    if (of.length > 0) onNote(`left out, since ${reason}: ${of.map(({ path }) => path.join('.')).join(', ')}`)
-  const withDays = new Set<Property>()
-  const onDay = (property: Property) => {
-    if (!withDays.has(property)) onNote(`days of ${property.path.join('.')} are taken for date-times, at midnight UTC`)
-    withDays.add(property)
-  }
-  return (record: CsvRecord): string => {
-    const { length } = record.cells
-    if (length < columns.length || withoutEnd(record.cells).length > columns.length)
-      throw new FileFault(
-        record.line,
-        `the row has ${counted(length, 'value')}, and the header ${counted(columns.length, 'name')}`,
-      )
+export function recordReader(entity: Entity, header: CsvRecord, reading: RecordReading): (record: CsvRecord) => RecordRow {
+  const names = withoutEnd(header.cells)
+  const columns = columnsOf(entity, { ...header, cells: names }, reading)
+  const convert = cellConverter(header.separator, reading)
+  return (record) => {
+    requireLength(record, names.length)
     const row: Record<string, object> = {}
-    for (const { property, index } of cells) {
-      const cell = unescapedCell(property, record, index, isExcel)
-      if (separator !== ',' && property.kind.name === 'decimal' && AMBIGUOUS.test(cell ?? ''))
-        throw new FileFault(
-          record.line,
-          `${property.path.join('.')} is ${cell}: write it without points, or with a decimal comma`,
-        )
-      const value = parsedCell(property, cell === null ? null : plainCell(property, cell, separator, onDay))
+    const faults: Omit<RowFault, 'at'>[] = []
+    const cells = new Map<Property, string>()
+    for (const { property, lookup, index } of columns) {
+      const cell = record.cells[index] ?? null
+      if (cell !== null) cells.set(property, cell)
+      const found = lookup?.find(cell)
+      if (found?.fault) faults.push({ message: found.fault, value: cell ?? '' })
+      const value = found ? parsedCell(property, found.id) : parsedCell(property, convert(property, record, index))
       const [key = '', part] = property.path
       Object.assign(part === undefined ? row : (row[key] ??= {}), { [part ?? key]: value })
     }
-    return JSON.stringify(row)
+    return { json: JSON.stringify(row), faults, cells }
   }
+}
+
+function requireLength({ cells, line }: CsvRecord, columns: number): void {
+  if (cells.length >= columns && withoutEnd(cells).length <= columns) return
+  throw new FileFault(line, `the row has ${counted(cells.length, 'value')}, and the header ${counted(columns, 'name')}`)
 }
 
 /** Removes empty cells at the end: spreadsheets write them for columns that were cleared. */
 function withoutEnd(cells: CsvRecord['cells']): CsvRecord['cells'] {
   return cells.slice(0, cells.findLastIndex((cell) => cell !== null) + 1)
+}
+
+/** Returns a function that converts a cell to the notation of the API; null: no value. */
+function cellConverter(separator: string | null, { isExcel, notation, onNote }: RecordReading) {
+  const withDays = new Set<Property>()
+  const onDay = (property: Property) => {
+    if (!withDays.has(property)) onNote(`days of ${property.path.join('.')} are taken for date-times, at midnight UTC`)
+    withDays.add(property)
+  }
+  return (property: Property, record: CsvRecord, index: number): string | null => {
+    const isPlain = record.plain?.has(index) === true
+    const cell = isPlain ? (record.cells[index] ?? null) : unescapedCell(property, record, index, isExcel)
+    if (cell === null) return null
+    const kind = notatedKind(property)
+    if (kind === null) return cell
+    // Some programs write a boolean of a sheet as a number.
+    if (isPlain && kind === 'boolean' && /^[01]$/.test(cell)) return String(cell === '1')
+    const read = notation === null || isPlain ? null : readNotated(kind, cell, notation)
+    // What a language does not read, and is in the notation of the API all the same, such as 2026-09-01.
+    const text = read ?? (notation === null || isPlain || !isNumber(kind) ? cell : refused(cell))
+    if (kind === 'instant' && DAY.test(text)) {
+      onDay(property)
+      return `${text}T00:00:00Z`
+    }
+    if (notation !== null || isPlain || kind !== 'decimal' || separator === ',' || record.plain) return text
+    if (AMBIGUOUS.test(text)) throw ambiguous(property, record, text)
+    return DECIMAL_COMMA.test(text) ? text.replace(',', '.') : text
+  }
+}
+
+function notatedKind({ kind: { name } }: Property): NotatedKind | null {
+  return isText(name) ? null : (name as NotatedKind)
+}
+
+function isNumber(kind: NotatedKind): boolean {
+  return kind === 'integer' || kind === 'decimal'
+}
+
+/** Marks a number that the language does not write so: `1.5` in German, which the API would take for another number. */
+function refused(cell: string): string {
+  return /^-?[\d.,]*$/.test(cell) && /[.,]/.test(cell) ? ` ${cell}` : cell
+}
+
+const DAY = /^\d{4}-\d\d-\d\d$/
+const DECIMAL_COMMA = /^-?\d+,\d+$/
+/** Matches numbers such as `1.234`: a thousand in spreadsheets with decimal commas, or three decimal places. */
+const AMBIGUOUS = /^-?\d{1,3}(?:\.\d{3})+$/
+
+function ambiguous({ path }: Property, { line }: CsvRecord, cell: string): FileFault {
+  const languages = '--locale de reads it as thousands, --locale en as decimals'
+  return new FileFault(line, `${path.join('.')} is ${cell}: write it without points, or with a decimal comma; ${languages}`)
 }
 
 /** Undoes the escaping of `export --excel`. @throws FileFault for an escaped cell if `isExcel` is null */
@@ -83,38 +123,6 @@ function unescapedCell({ kind, path }: Property, { cells, line }: CsvRecord, ind
     line,
     `${name} is as export --excel writes it: give --excel to read it so, or --no-excel to take it as it stands`,
   )
-}
-
-function columnOf(entity: Entity, { line, cells }: CsvRecord, name: string, index: number): Property {
-  if (name.trim() === '') throw new FileFault(line, `column ${index + 1} has no name`)
-  const member = findMember(entity, name.trim()) ?? findRelated(wholeView(entity), name.trim())
-  if (!member) {
-    const known = entity.properties.map(({ path }) => path.join('.'))
-    const hint = faultOfPath(wholeView(entity), name.trim()) ?? suggest(name, known)
-    throw new FileFault(line, `${entity.plural} ${haveOf(entity)} no property "${name}".${hint}`)
-  }
-  if (isGroup(member)) {
-    const parts = member.properties.map(({ path }) => path.join('.'))
-    throw new FileFault(line, `${name} is an object; its parts have columns of their own: ${parts.join(', ')}`)
-  }
-  if (cells.findIndex((other) => other?.toLowerCase().trim() === name.toLowerCase().trim()) < index)
-    throw new FileFault(line, `${name} is there twice`)
-  return member
-}
-
-const DAY = /^\d{4}-\d\d-\d\d$/
-const DECIMAL_COMMA = /^-?\d+,\d+$/
-/** Matches numbers such as `1.234`: a thousand in spreadsheets with decimal commas, or three decimal places. */
-const AMBIGUOUS = /^-?\d{1,3}(?:\.\d{3})+$/
-
-/** Turns a day into midnight UTC, and a decimal comma into a point unless commas separate cells. */
-function plainCell(property: Property, cell: string, separator: string | null, onDay: (property: Property) => void): string {
-  const { name } = property.kind
-  if (name === 'instant' && DAY.test(cell)) {
-    onDay(property)
-    return `${cell}T00:00:00Z`
-  }
-  return name === 'decimal' && separator !== ',' && DECIMAL_COMMA.test(cell) ? cell.replace(',', '.') : cell
 }
 
 const NUMBERS = { integer: /^-?(?:0|[1-9]\d*)$/, decimal: /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/ }

@@ -19,6 +19,8 @@ export interface Detail {
   readonly Code: string
   readonly Target: string
   readonly Message: string
+  /** Seconds to wait, of errors that a later attempt may not have. */
+  readonly RetryAfter?: number
 }
 
 /** Returns the error in a response; null: another server wrote the response. */
@@ -47,7 +49,7 @@ const ANSWER_MS_MAX = 120_000
 export class OutcomeUnknown extends CommandError {}
 
 export interface Asked {
-  readonly method: 'GET' | 'POST' | 'PATCH'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly address: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null

@@ -1,36 +1,60 @@
-// Reads a CSV or NDJSON file for `roster import`, as rows of JSON with their lines.
+// Reads the file of `roster import`, as rows of JSON with their lines.
 import { statSync } from 'node:fs'
 import { errorOf } from '../errors.ts'
-import type { Entity } from '../model/entity.ts'
+import type { Entity, Property } from '../model/entity.ts'
 import { JsonNumber } from '../model/kinds.ts'
 import { wholeView } from '../model/view.ts'
 import { faultOf, isObject, parseJson } from '../parse/body.ts'
 import { findRelated } from '../parse/paths.ts'
+import { decoderOf, EncodingFinder } from '../spreadsheets/encoding.ts'
+import type { RowFault } from '../spreadsheets/faults.ts'
+import { readSheet } from '../spreadsheets/sheet.ts'
+import { FILE_BYTES_MAX, isWorkbook, openWorkbook, WorkbookFault } from '../spreadsheets/workbook.ts'
 import { type CsvRecord, csvRecords, FileFault, ROW_LENGTH_MAX, ROW_TOO_LONG } from './csvRecords.ts'
-import { type CsvReading, csvWriter, OF_OTHER_ROWS } from './csvText.ts'
+import { OF_OTHER_ROWS } from './fileColumns.ts'
+import { type RecordReading, type RecordRow, recordReader } from './recordJson.ts'
 import { CommandError } from './run.ts'
 
 /** A row of a file. */
 export interface FileRow {
-  /** Position in the file as messages say it: `line 3`. */
+  /** Position in the file as messages say it: `line 3`, or `row 3` of a sheet. */
   readonly at: string
   /** JSON without a line feed. */
   readonly json: string
+  /** Cells as the file has them, by the properties that they set; empty for NDJSON. */
+  readonly cells: ReadonlyMap<Property, string>
+  /** Faults of the cells; a row with a fault cannot be sent. */
+  readonly faults: readonly RowFault[]
 }
 
-/** A file of rows, read piece by piece, so that it may have any length. */
+export type FileFormat = 'csv' | 'ndjson' | 'xlsx'
+
+/** How a file is read. */
+export interface FileReading extends Omit<RecordReading, 'onNote'> {
+  readonly format: FileFormat
+  /** Name of the encoding; null: it is found. */
+  readonly encoding: string | null
+  /** Name of the sheet; null: the only one with rows. */
+  readonly sheet: string | null
+}
+
+const NO_CELLS: ReadonlyMap<Property, string> = new Map()
+
+/** A file of rows, read piece by piece, so that it may have any length; a workbook is read whole. */
 export class RowsFile {
   /** Name of the file in messages. */
   readonly name: string
+  private encoding: string | null
+  private records: readonly CsvRecord[] | null = null
 
   /** `path`: `-` for stdin. */
   constructor(
     private readonly path: string,
     private readonly entity: Entity,
-    private readonly format: 'csv' | 'ndjson',
-    private readonly reading: Pick<CsvReading, 'isExcel' | 'matched'>,
+    private readonly reading: FileReading,
   ) {
     this.name = nameOf(path)
+    this.encoding = reading.encoding
   }
 
   /** True if the file can be read twice; stdin and pipes cannot. @throws CommandError if there is no such file */
@@ -43,34 +67,111 @@ export class RowsFile {
     }
   }
 
+  /**
+   * Finds the encoding of a file that can be read twice, and reports one that is not UTF-8, with a text of the file.
+   * @throws CommandError
+   */
+  async findEncoding(onNote: (text: string) => void): Promise<void> {
+    if (this.encoding !== null || this.reading.format === 'xlsx') return
+    const finder = new EncodingFinder()
+    try {
+      for await (const bytes of Bun.file(this.path).stream()) finder.add(bytes)
+    } catch (error) {
+      throw this.unreadable(errorOf(error))
+    }
+    this.encoding = finder.find()
+    if (this.encoding === null) throw this.unreadable(new Error(OTHER_ENCODING))
+    if (this.encoding === 'utf-8') return
+    const example = await this.exampleText()
+    onNote(`${this.name} is not UTF-8; it is read as ${this.encoding}${example}. Another one: --encoding`)
+  }
+
+  /** Returns the first word with a letter that another encoding would read as another one. */
+  private async exampleText(): Promise<string> {
+    let line = 0
+    for await (const text of linesOf(this.text(), Number.MAX_SAFE_INTEGER)) {
+      line++
+      const [word] = /[\p{Letter}\p{Mark}]*[^\p{ASCII}][\p{Letter}\p{Mark}]*/u.exec(text) ?? []
+      if (word !== undefined) return ` (line ${line}: ${word.slice(0, 40)})`
+    }
+    return ''
+  }
+
   /** Yields the rows. `onNote`: called for columns left out, and for days taken as date-times. @throws CommandError for faults */
   async *rows(onNote: (text: string) => void = () => undefined): AsyncGenerator<FileRow> {
     try {
-      yield* this.format === 'csv' ? this.csvRows(onNote) : this.jsonRows(onNote)
+      yield* this.reading.format === 'ndjson' ? this.jsonRows(onNote) : this.recordRows(onNote)
     } catch (error) {
+      if (error instanceof WorkbookFault)
+        throw new CommandError(
+          error.row === null ? `${this.name} cannot be read: ${error.message}.` : this.faultAt(error.row, error),
+        )
       if (!(error instanceof FileFault)) throw error
-      throw new CommandError(`${this.name}, line ${error.line}: ${error.message.replace(/[.?]?$/, (end) => end || '.')}`)
+      throw new CommandError(this.faultAt(error.line, error))
     }
   }
 
-  private async *csvRows(onNote: (text: string) => void): AsyncGenerator<FileRow> {
-    let write: ((record: CsvRecord) => string) | null = null
-    for await (const record of csvRecords(this.text())) {
-      if (write !== null) yield { at: `line ${record.line}`, json: write(record) }
-      else write = csvWriter(this.entity, record, { ...this.reading, onNote })
+  private faultAt(line: number, { message }: Error): string {
+    return `${this.name}, ${this.unit} ${line}: ${message.replace(/[.?]?$/, (end) => end || '.')}`
+  }
+
+  private get unit(): 'line' | 'row' {
+    return this.reading.format === 'xlsx' ? 'row' : 'line'
+  }
+
+  private async *recordRows(onNote: (text: string) => void): AsyncGenerator<FileRow> {
+    let read: ((record: CsvRecord) => RecordRow) | null = null
+    for await (const record of this.reading.format === 'xlsx' ? await this.sheetRecords() : csvRecords(this.text())) {
+      if (read === null) {
+        read = recordReader(this.entity, record, { ...this.reading, onNote })
+        continue
+      }
+      const { json, faults, cells } = read(record)
+      const at = `${this.unit} ${record.line}`
+      yield { at, json, cells, faults: faults.map((fault) => ({ at, ...fault })) }
     }
-    if (write === null) throw new FileFault(1, 'there must be a header with the names of properties')
+    if (read === null) throw new FileFault(1, 'there must be a header with the names of properties')
+  }
+
+  /** Returns the rows of the sheet. @throws WorkbookFault, CommandError */
+  private async sheetRecords(): Promise<readonly CsvRecord[]> {
+    if (this.records !== null) return this.records
+    const bytes = await this.workbookBytes()
+    const rows = readSheet(openWorkbook(bytes), this.reading.sheet)
+    this.records = rows.map(({ row, cells, plain }) => ({ line: row, cells, separator: null, plain }))
+    return this.records
+  }
+
+  private async workbookBytes(): Promise<Uint8Array> {
+    const pieces: Uint8Array[] = []
+    let sum = 0
+    try {
+      for await (const piece of (this.path === '-' ? Bun.stdin : Bun.file(this.path)).stream()) {
+        pieces.push(piece)
+        sum += piece.length
+        // One byte more shows that the file is too large.
+        if (sum > FILE_BYTES_MAX) break
+      }
+    } catch (error) {
+      throw this.unreadable(errorOf(error))
+    }
+    return Buffer.concat(pieces)
   }
 
   /** Yields the rows of NDJSON without the properties of other rows, which an export may have. */
   private async *jsonRows(onNote: (text: string) => void): AsyncGenerator<FileRow> {
     const left = new Set<string>()
-    for await (const row of jsonRows(this.text())) {
-      const related = this.relatedIn(row.json)
+    for await (const { line, json } of jsonLines(this.text())) {
+      const related = this.relatedIn(json)
       const added = related.filter((name) => !left.has(name))
       if (added.length > 0) onNote(`left out, since ${OF_OTHER_ROWS}: ${added.join(', ')}`)
       for (const name of added) left.add(name)
-      yield related.length === 0 ? row : { ...row, json: withoutMembers(row.json, related) }
+      yield {
+        at: `line ${line}`,
+        json: related.length === 0 ? json : withoutMembers(json, related),
+        cells: NO_CELLS,
+        faults: [],
+      }
     }
   }
 
@@ -82,10 +183,15 @@ export class RowsFile {
   }
 
   private async *text(): AsyncGenerator<string> {
-    const decoder = new TextDecoder('utf-8', { fatal: true })
+    const decoder = decoderOf(this.encoding ?? 'utf-8')
     const file = this.path === '-' ? Bun.stdin : Bun.file(this.path)
     try {
-      for await (const bytes of file.stream()) yield decoder.decode(bytes, { stream: true })
+      let isFirst = true
+      for await (const bytes of file.stream()) {
+        if (isFirst && isWorkbook(bytes)) throw new Error('it is a workbook: name it .xlsx, or give --format xlsx')
+        isFirst = false
+        yield decoder.decode(bytes, { stream: true })
+      }
       yield decoder.decode()
     } catch (error) {
       throw this.unreadable(errorOf(error))
@@ -93,13 +199,16 @@ export class RowsFile {
   }
 
   private unreadable(error: Error): CommandError {
-    const reason = error instanceof TypeError ? 'it is not UTF-8; save it as "CSV UTF-8"' : error.message
+    const encoding = this.encoding ?? 'utf-8'
+    const reason = error instanceof TypeError ? `it is not ${encoding.toUpperCase()}; ${OTHER_ENCODING}` : error.message
     return new CommandError(`${this.name} cannot be read: ${reason}`)
   }
 }
 
+const OTHER_ENCODING = 'its encoding is not known: name it by --encoding, or save the file as "CSV UTF-8"'
+
 /** Reads one object from each line that is not blank. @throws FileFault where a line is not JSON */
-async function* jsonRows(pieces: AsyncIterable<string>): AsyncGenerator<FileRow, void, undefined> {
+async function* jsonLines(pieces: AsyncIterable<string>): AsyncGenerator<{ line: number; json: string }, void, undefined> {
   let line = 0
   for await (const text of linesOf(pieces)) {
     line++
@@ -110,7 +219,7 @@ async function* jsonRows(pieces: AsyncIterable<string>): AsyncGenerator<FileRow,
     } catch (error) {
       throw new FileFault(line, `it is not JSON: ${faultOf(error)}`)
     }
-    yield { at: `line ${line}`, json }
+    yield { line, json }
   }
 }
 
@@ -126,8 +235,8 @@ function withoutMembers(json: string, names: readonly string[]): string {
 
 const LINE_END = /(?<=\n|\r(?!\n))/
 
-/** Yields lines with their ends. @throws FileFault for one that is longer than a row may be */
-async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
+/** Yields lines with their ends. @throws FileFault for one that is longer than `lengthMax` */
+async function* linesOf(pieces: AsyncIterable<string>, lengthMax = ROW_LENGTH_MAX): AsyncGenerator<string, void, undefined> {
   let line = 1
   let rest = ''
   for await (const piece of pieces) {
@@ -135,17 +244,20 @@ async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string, v
     rest = lines.pop() ?? ''
     line += lines.length
     yield* lines
-    if (rest.length > ROW_LENGTH_MAX) throw new FileFault(line, ROW_TOO_LONG)
+    if (rest.length > lengthMax) throw new FileFault(line, ROW_TOO_LONG)
   }
   if (rest !== '') yield rest
 }
 
 /** Returns the format by the file's extension. @throws CommandError if it has none, as `-` */
-export function formatOf(path: string): 'csv' | 'ndjson' {
-  if (/\.csv$/i.test(path)) return 'csv'
+export function formatOf(path: string): FileFormat {
+  if (/\.(?:csv|tsv|txt)$/i.test(path)) return 'csv'
   if (/\.(?:ndjson|jsonl)$/i.test(path)) return 'ndjson'
+  if (/\.xls[xm]$/i.test(path)) return 'xlsx'
   if (/\.json$/i.test(path)) throw new CommandError(`make NDJSON of the array: jq -c '.[]' ${path} > rows.ndjson`)
-  throw new CommandError(`${nameOf(path)} may be a CSV or NDJSON: say which by --format csv or ndjson.`)
+  if (/\.(?:xls|xlsb|ods|numbers)$/i.test(path))
+    throw new CommandError(`${path} is of another program or an old one: save it as .xlsx`)
+  throw new CommandError(`${nameOf(path)} may be a CSV, NDJSON or .xlsx: say which by --format csv, ndjson or xlsx.`)
 }
 
 function nameOf(path: string): string {

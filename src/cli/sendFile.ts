@@ -1,4 +1,10 @@
 // Sends the rows of a file to a collection, piece by piece, and reports how many were imported.
+import type { Entity, Property } from '../model/entity.ts'
+import { isText } from '../model/kinds.ts'
+import { faultText, groupFaults, type RowFault } from '../spreadsheets/faults.ts'
+import type { NotatedKind } from '../spreadsheets/notation.ts'
+import { divided } from './divided.ts'
+import type { ImportJournal } from './importJournal.ts'
 import { counted, progress } from './output.ts'
 import { type Answer, type Asked, askUntilAnswered, type Detail, errorOf, messageOf, OutcomeUnknown } from './request.ts'
 import type { FileRow } from './rowsFile.ts'
@@ -8,51 +14,21 @@ import { CommandError } from './run.ts'
 export interface Target {
   /** URL of the collection, without a query. */
   readonly address: string
-  /** Plural name of the entity. */
-  readonly plural: string
+  readonly entity: Entity
   /** Name of the file in messages. */
   readonly name: string
   readonly key: string
   readonly isDry: boolean
   /** Path of the file, or an id of the run: its Idempotency-Keys create each piece once. Null: the keys are made of the rows. */
   readonly file: string | null
-}
-
-export interface RowFault {
-  /** Position of the row in the file, such as `line 3`. */
-  readonly at: string
-  readonly message: string
+  /** Record of the import, by which it can be undone; null: a dry run, or there is no place for it. */
+  readonly journal: ImportJournal | null
 }
 
 /** Maximum size of a request in bytes that a server takes. */
 const PIECE_BYTES_MAX = 2 * 1024 * 1024
-/** Maximum number of faults that are printed. */
+/** Maximum number of faults that a dry run asks the server for, and of different faults that are printed. */
 const FAULTS_SHOWN = 100
-
-/**
- * Divides items into parts by number and bytes; an item that is too large is a part by itself. The parts of a file, and so their
- * keys, are the same in each run.
- */
-export async function* divided<Item>(
-  items: AsyncIterable<Item> | Iterable<Item>,
-  most: number,
-  bytesMax: number,
-  bytesOf: (item: Item) => number,
-): AsyncGenerator<Item[]> {
-  let part: Item[] = []
-  let sum = 0
-  for await (const item of items) {
-    const bytes = bytesOf(item)
-    if (part.length === most || (part.length > 0 && sum + bytes > bytesMax)) {
-      yield part
-      part = []
-      sum = 0
-    }
-    part.push(item)
-    sum += bytes
-  }
-  if (part.length > 0) yield part
-}
 
 /** Result of sending a file so far. */
 interface Outcome {
@@ -66,10 +42,15 @@ interface Outcome {
 }
 
 /**
- * Sends rows, at most `most` in a request. Stops at a refused piece; a dry run sends all. @throws CommandError that names the
- * last row sent
+ * Sends rows, at most `most` in a request. Stops at a refused piece; a dry run sends all. `found`: faults of other rows, to report
+ * with those of the server. @throws CommandError that names the last row sent
  */
-export async function sendAll(target: Target, rows: AsyncIterable<FileRow> | Iterable<FileRow>, most: number): Promise<Outcome> {
+export async function sendAll(
+  target: Target,
+  rows: AsyncIterable<FileRow> | Iterable<FileRow>,
+  most: number,
+  found: readonly RowFault[] = [],
+): Promise<Outcome> {
   const outcome: Outcome = { rows: 0, before: 0, last: null, faults: [] }
   let index = 0
   let sent: readonly FileRow[] = []
@@ -89,15 +70,33 @@ export async function sendAll(target: Target, rows: AsyncIterable<FileRow> | Ite
     throw created === 0 ? error : new CommandError(`${error.message}\n${counted(created, 'row')} before it were created.`)
   }
   const extent = target.isDry ? 'Nothing was created: it was a dry run.' : extentText(outcome)
-  if (outcome.faults.length > 0) throw new CommandError(faultsText(target.name, outcome.faults, extent))
+  const mayBeMore = outcome.faults.length >= FAULTS_SHOWN ? [MORE_FAULTS] : []
+  const faults = [...found, ...outcome.faults].sort((one, other) => placeOf(one) - placeOf(other))
+  if (faults.length > 0) throw new CommandError(faultsText(target.name, faults, [...mayBeMore, extent].join('\n')))
   return outcome
 }
 
-/** Returns the text of the faults, with `extent` as its last line. */
+const MORE_FAULTS = 'There may be more faults; these are the first.'
+
+/** Returns the number of the row's line. */
+function placeOf({ at }: RowFault): number {
+  return Number(/\d+/.exec(at)?.[0])
+}
+
+/** Returns the text of the faults, equal ones once, with `extent` as its last line. */
 export function faultsText(name: string, faults: readonly RowFault[], extent: string): string {
-  const lines = faults.slice(0, FAULTS_SHOWN).map(({ at, message }) => `${name}, ${at}: ${message}`)
-  if (faults.length >= FAULTS_SHOWN) lines.push('There may be more faults; these are the first.')
+  const groups = groupFaults(faults)
+  const lines = groups.slice(0, FAULTS_SHOWN).map((group) => `${name}, ${faultText(group)}`)
+  if (groups.length > FAULTS_SHOWN) lines.push(MORE_FAULTS)
   return [...lines, extent].join('\n')
+}
+
+/** Returns the fault of a row's property, with the value that the file has. */
+export function faultOfCell({ at, cells }: FileRow, property: Property | undefined, message: string): RowFault {
+  const value = property && cells.get(property)
+  if (property === undefined || value === undefined) return { at, message }
+  const { name } = property.kind
+  return { at, message, value, kind: isText(name) ? undefined : (name as NotatedKind) }
 }
 
 /** Returns a sentence with the number of imported rows. `unknown`: rows of the next piece, if they may have been created. */
@@ -122,20 +121,38 @@ class OtherVersion extends CommandError {}
  * @throws CommandError if the server refuses the request as a whole; OutcomeUnknown if it does not answer
  */
 async function sendPiece(target: Target, piece: readonly FileRow[], index: number, outcome: Outcome): Promise<void> {
-  const answer = await askUntilAnswered(requestOf(target, piece, index), index === 0)
+  const request = requestOf(target, piece, index)
+  const { body, headers: sent } = request
+  const pending = sent['Idempotency-Key']
+  if (pending !== undefined) target.journal?.addPending(pending, placesOf(piece), body as string)
+  const answer = await askUntilAnswered(request, index === 0)
   const { status, text, headers, mayBeDone } = answer
-  if (status !== 200 && status !== 201) return void outcome.faults.push(...faultsOf(piece, answer, index === 0))
+  if (status !== 200 && status !== 201) {
+    if (pending !== undefined) target.journal?.addRefused(pending, errorCodesOf(text).includes('IdempotencyMismatch'))
+    return void outcome.faults.push(...faultsOf(target.entity, piece, answer, index === 0))
+  }
   requireRows(text, piece, target.isDry)
+  if (pending !== undefined) target.journal?.addCreated(pending, text)
   outcome.rows += piece.length
   outcome.last = piece.at(-1)?.at ?? null
   if (headers.get('idempotency-replayed') === 'true' && !mayBeDone) outcome.before += piece.length
 }
 
-function requestOf({ address, plural, key, isDry, file }: Target, piece: readonly FileRow[], index: number): Asked {
+/** Returns the first and the last row of a piece, for messages. */
+function placesOf(piece: readonly FileRow[]): string {
+  return `${piece[0]?.at} to ${piece.at(-1)?.at}`
+}
+
+function errorCodesOf(text: string): string[] {
+  const error = errorOf(text)
+  return (error?.Details ?? (error ? [error] : [])).map(({ Code }) => Code)
+}
+
+function requestOf({ address, entity, key, isDry, file }: Target, piece: readonly FileRow[], index: number): Asked {
   const body = piece.map(({ json }) => json).join('\n')
   const headers = { Authorization: `ApiKey ${key}`, 'Content-Type': 'application/x-ndjson' }
   if (isDry) return { method: 'POST', address: `${address}?dryRun=1`, headers, body }
-  const hash = new Bun.CryptoHasher('sha256').update(JSON.stringify([plural, index, file ?? body])).digest('hex')
+  const hash = new Bun.CryptoHasher('sha256').update(JSON.stringify([entity.plural, index, file ?? body])).digest('hex')
   return { method: 'POST', address, headers: { ...headers, 'Idempotency-Key': `import-${hash}` }, body }
 }
 
@@ -155,16 +172,17 @@ function requireRows(text: string, piece: readonly FileRow[], isDry: boolean) {
 const TOO_MUCH = [408, 413]
 
 /** Returns the faults of single rows. @throws CommandError for a fault of the whole request */
-function faultsOf(piece: readonly FileRow[], { status, text }: Answer, isFirst: boolean): RowFault[] {
+function faultsOf(entity: Entity, piece: readonly FileRow[], { status, text }: Answer, isFirst: boolean): RowFault[] {
   const error = errorOf(text)
   const details = error?.Details ?? (error ? [error] : [])
   if (details.some(({ Code }) => Code === 'IdempotencyMismatch')) throw new OtherVersion(OTHER_VERSION)
   const faults = details.flatMap((detail) => {
-    const index = Number(/^\[(\d+)\]/.exec(detail.Target)?.[1])
-    const row = piece[index]
-    return row ? [{ index, at: row.at, message: messageOfRow(piece, detail) }] : []
+    const [, index, name] = /^\[(\d+)\](?:\.(.*))?$/.exec(detail.Target) ?? []
+    const row = piece[Number(index)]
+    const property = entity.properties.find((one) => one.name.toLowerCase() === name?.toLowerCase())
+    return row ? [faultOfCell(row, property, messageOfRow(piece, detail))] : []
   })
-  if (faults.length > 0) return faults.sort((one, other) => one.index - other.index)
+  if (faults.length > 0) return faults
   // After the first piece, another piece size would create its rows again, because keys count pieces.
   const isMended = isFirst && piece.length > 1 && TOO_MUCH.includes(status)
   throw new CommandError(`${messageOf(text, status)}${isMended ? '\nSmaller pieces may be taken: --piece 100.' : ''}`)

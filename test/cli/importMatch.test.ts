@@ -153,7 +153,7 @@ line 2: period.days "2.50000000" -> "3.00000000"
       'line 3: lastName "Name 2" -> "New 2"',
     ])
     expect(shown.slice(10)).toEqual([
-      '1207 differences, of which the first 10 are shown: lastName in 1200 rows, department in 7 rows',
+      '1207 differences, of which the first 10 are shown (all with --output <file>): lastName in 1200 rows, department in 7 rows',
       '0 rows of Employees would be created, 1200 changed, 0 left as they are; nothing was written.',
     ])
     await roster(['import', 'employees', path, '--match', 'EmployeeNumber'])
@@ -257,7 +257,7 @@ test('a CSV of export --locale de has semicolons and decimal commas, and can be 
   await server.post('/Absences', [{ period: { days: 2.5 }, reason: 'a;b,c' }, { reason: '' }])
   const { stdout } = await roster(['export', 'absences', '--locale', 'de', '--fields', 'Reason,Period.Days'])
   expect(stdout).toBe('reason;period.days\r\n"a;b,c";2,50000000\r\n"";\r\n')
-  expect((await roster(['import', 'absences', fileOf(stdout)])).code).toBe(0)
+  expect((await roster(['import', 'absences', fileOf(stdout), '--again'])).code).toBe(0)
   const all = await server.sql`select reason, period_days::text as days from absence order by id`
   expect([...all.slice(2)]).toEqual([...all.slice(0, 2)])
   const days = (await roster(['export', 'absences', '--locale', 'de', '--fields', 'Period.Days'])).stdout

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { csvRecords, type FileFault } from '../../src/cli/csvRecords.ts'
-import { csvWriter } from '../../src/cli/csvText.ts'
+import { recordReader } from '../../src/cli/recordJson.ts'
 import { boolean, decimal, defineEntity, identity, integer, text } from '../../src/model/entity.ts'
 import { Random } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
@@ -55,7 +55,8 @@ describe('cells of a CSV', () => {
   })
   const rowOf = async (text: string) => {
     const [header, record] = await recordsOf(text)
-    return csvWriter(room, header as never, { isExcel: null, matched: null, onNote: () => undefined })(record as never)
+    const reading = { isExcel: null, matched: null, notation: null, mapping: new Map(), lookups: [], onNote: () => undefined }
+    return recordReader(room, header as never, reading)(record as never).json
   }
 
   test.each([

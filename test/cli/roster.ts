@@ -7,6 +7,7 @@ import { exportCommand } from '../../src/cli/export.ts'
 import { generateCommand } from '../../src/cli/generate.ts'
 import { hooksCommand } from '../../src/cli/hooks.ts'
 import { importCommand } from '../../src/cli/import.ts'
+import { journalFolder } from '../../src/cli/importJournal.ts'
 import { keysCommand } from '../../src/cli/keys.ts'
 import { migrateCommand } from '../../src/cli/migrate.ts'
 import { rolesCommand } from '../../src/cli/roles.ts'
@@ -17,6 +18,8 @@ import { effectiveSettings } from '../../src/config/settingSources.ts'
 import { temporaryFolder } from '../support/process.ts'
 
 const ROOT = join(import.meta.dir, '../..')
+/** The user's data folder of commands that are not given another. */
+const DATA_HOME = temporaryFolder().path
 
 export interface Ended {
   readonly code: number
@@ -28,7 +31,7 @@ export interface Ended {
 export async function roster(words: readonly string[], settings: Record<string, string> = {}, stdin = ''): Promise<Ended> {
   const child = Bun.spawn([process.execPath, '--no-env-file', 'src/main.ts', ...words], {
     cwd: ROOT,
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...settings },
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', XDG_DATA_HOME: DATA_HOME, ...settings },
     stdin: Buffer.from(stdin),
     stdout: 'pipe',
     stderr: 'pipe',
@@ -56,7 +59,8 @@ const COMMANDS: Record<string, (read: Read, settings: Settings) => Command> = {
   generate: (read, { ENTITIES_DIR: entitiesDir = null, ROLES_FILE: rolesFile = null }) =>
     generateCommand(read, { entitiesDir, rolesFile }),
   hooks: hooksCommand,
-  import: (read, { ROSTER_KEY, ENTITIES_DIR = null }) => importCommand(ROSTER_KEY, ENTITIES_DIR, read),
+  import: (read, { ROSTER_KEY: key, ENTITIES_DIR: entitiesDir = null, XDG_DATA_HOME = DATA_HOME }) =>
+    importCommand({ key, entitiesDir, journals: journalFolder({ XDG_DATA_HOME }) }, read),
   keys: keysCommand,
   migrate: migrateCommand,
   roles: (read, { ENTITIES_DIR = null, ROLES_FILE = null }) =>

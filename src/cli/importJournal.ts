@@ -1,0 +1,298 @@
+// The record of an import: what it sent and created, and what it changed, so that it can be continued and undone.
+import {
+  appendFileSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { errorOf } from '../errors.ts'
+import type { JsonNumber } from '../model/kinds.ts'
+import { tryLock } from '../os/libc.ts'
+import { parseJson } from '../parse/body.ts'
+import { CommandError } from './run.ts'
+
+/** Age from which records are deleted. */
+export const KEPT_DAYS = 30
+const DAY_MS = 86_400_000
+/** A server keeps what an Idempotency-Key created for at least a day. */
+const REPEATABLE_MS = 23 * 3_600_000
+/** Maximum size of a record; what is imported beyond it cannot be undone. */
+const JOURNAL_BYTES_MAX = 512 * 1024 * 1024
+const ENDING = '.ndjson'
+
+/** The file of an import, and its target. */
+export interface ImportOrigin {
+  /** Plural name of the entity. */
+  readonly plural: string
+  /** Server without a slash at the end. */
+  readonly url: string
+  /** Path of the file; null: stdin. */
+  readonly path: string | null
+  /** Time of the first run, as `2026-11-29T14:15:02.123Z`. */
+  readonly begun: string
+}
+
+/** A change of a value. Texts are as PostgreSQL prints them; null: no value. */
+export interface RecordedChange {
+  readonly at: string
+  readonly id: string
+  readonly values: readonly (readonly [property: string, before: string | null, after: string | null])[]
+}
+
+interface Pending {
+  readonly places: string
+  readonly body: string
+  readonly sentMs: number
+}
+
+/** The content of the first and the last lines of a record. */
+export interface ImportSummary extends ImportOrigin {
+  readonly id: string
+  readonly isEnded: boolean
+  /** Set once it was undone: the number of rows and values that were left. */
+  readonly left: number | null
+}
+
+/** The content of a record. */
+export interface ImportRecord extends ImportSummary {
+  /** Rows as the server returned them when it created them, by their ids. */
+  readonly created: ReadonlyMap<string, unknown>
+  readonly changes: readonly RecordedChange[]
+  /** Pieces that may have been created, by their Idempotency-Keys. */
+  readonly pending: ReadonlyMap<string, Pending>
+  /** True if it grew too large to record all of it. */
+  readonly isFull: boolean
+}
+
+/** Returns the folder of records in the user's data folder; null: the user has none. */
+export function journalFolder(environment: Readonly<Record<string, string | undefined>>): string | null {
+  const home = environment.HOME || homedir()
+  const own = environment.XDG_DATA_HOME
+  if (own?.startsWith('/')) return join(own, 'roster', 'imports')
+  if (!home) return null
+  return process.platform === 'darwin'
+    ? join(home, 'Library', 'Application Support', 'roster', 'imports')
+    : join(home, '.local', 'share', 'roster', 'imports')
+}
+
+/** A record that an import writes. Each entry is on the disk before the request that it is about is sent. */
+export class ImportJournal implements Disposable {
+  private bytes: number
+
+  private constructor(
+    readonly folder: string,
+    readonly id: string,
+    private readonly descriptor: number,
+    private readonly lock: { release(): void },
+  ) {
+    this.bytes = statSync(this.path).size
+  }
+
+  /** Path of the record. */
+  get path(): string {
+    return join(this.folder, this.id + ENDING)
+  }
+
+  /** Opens a record to add to it, or a new one. @throws CommandError if another process writes to it, or it cannot be written */
+  static open(folder: string, origin: ImportOrigin, continued: ImportSummary | null): ImportJournal {
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      const id = continued?.id ?? newId(origin.begun)
+      const lock = tryLock(join(folder, id + ENDING))
+      if (lock === null) throw new CommandError('this import runs already in another process')
+      const journal = new ImportJournal(folder, id, openSync(join(folder, id + ENDING), 'a', 0o600), lock)
+      if (continued === null) journal.add({ import: origin })
+      return journal
+    } catch (error) {
+      if (error instanceof CommandError) throw error
+      throw new CommandError(`the record for --undo cannot be written: ${errorOf(error).message}`)
+    }
+  }
+
+  /** Records a piece before it is sent. */
+  addPending(key: string, places: string, body: string): void {
+    this.add({ pending: key, places, body, sentMs: Date.now() })
+  }
+
+  /** Records the response with the rows of a piece. */
+  addCreated(key: string, text: string): void {
+    // As the server wrote it: numbers keep all digits. No text of JSON has a line feed in it.
+    this.addLine(`{"created":${JSON.stringify(key)},"rows":${text.replaceAll('\n', '')}}`)
+  }
+
+  /** Records that a piece was refused. `isOther`: an earlier run sent other rows with this key, which may have been created. */
+  addRefused(key: string, isOther: boolean): void {
+    this.add({ refused: key, isOther })
+  }
+
+  /** Records changes before they are made. */
+  addChanges(changes: readonly RecordedChange[]): void {
+    for (let at = 0; at < changes.length; at += 1_000) this.add({ changes: changes.slice(at, at + 1_000) })
+  }
+
+  /** Records that the import has done all that it was to do. */
+  end(): void {
+    this.add({ ended: true })
+  }
+
+  /** Records that the import was undone, except for `left` rows and values. */
+  endUndo(left: number): void {
+    this.add({ undone: left })
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.descriptor)
+    this.lock.release()
+  }
+
+  private add(entry: object): void {
+    this.addLine(JSON.stringify(entry))
+  }
+
+  private addLine(text: string): void {
+    const line = `${text}\n`
+    const isSmall = line.length < 1_000
+    if (this.bytes > JOURNAL_BYTES_MAX && !isSmall) return
+    this.bytes += Buffer.byteLength(line)
+    try {
+      // After a process was killed, the last line may have no end.
+      appendFileSync(this.descriptor, this.bytes > JOURNAL_BYTES_MAX && !isSmall ? '\n{"full":true}\n' : `\n${line}`)
+      fsyncSync(this.descriptor)
+    } catch (error) {
+      throw new CommandError(`the record for --undo cannot be written: ${errorOf(error).message}`)
+    }
+  }
+}
+
+/** Returns an id such as `20261129-141502123-5f1c`, so that records sort by time. */
+function newId(begun: string): string {
+  return `${begun.replace(/[-:.Z]/g, '').replace('T', '-')}-${crypto.randomUUID().slice(0, 4)}`
+}
+
+/** Returns what a folder has records of, the latest first, and deletes those that are too old. */
+export function listJournals(folder: string): ImportSummary[] {
+  const summaries: ImportSummary[] = []
+  for (const name of filesOf(folder).sort().reverse()) {
+    const path = join(folder, name)
+    const { mtimeMs, size } = statSync(path)
+    if (Date.now() - mtimeMs > KEPT_DAYS * DAY_MS) {
+      unlinkSync(path)
+      continue
+    }
+    const ends = `${textAt(path, 0)}\n${textAt(path, Math.max(0, size - END_BYTES))}`
+    const record = recordOf(name.slice(0, -ENDING.length), ends)
+    if (record !== null) summaries.push(record)
+  }
+  return summaries
+}
+
+/** Size of the beginning and of the end of a record, in bytes, which have what `listJournals` needs. */
+const END_BYTES = 16 * 1024
+
+function textAt(path: string, position: number): string {
+  const descriptor = openSync(path, 'r')
+  try {
+    const bytes = new Uint8Array(END_BYTES)
+    return new TextDecoder().decode(bytes.subarray(0, readSync(descriptor, bytes, 0, END_BYTES, position)))
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Reads a record whole. @throws CommandError if it cannot be read */
+export function readJournal(folder: string, id: string): ImportRecord {
+  const path = join(folder, id + ENDING)
+  try {
+    const record = recordOf(id, readFileSync(path, 'utf8'))
+    if (record !== null) return record
+  } catch (error) {
+    throw new CommandError(`${path} cannot be read: ${errorOf(error).message}`)
+  }
+  throw new CommandError(`${path} is no record of an import`)
+}
+
+function filesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => name.endsWith(ENDING))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw new CommandError(`the records of imports cannot be read: ${errorOf(error).message}`)
+  }
+}
+
+interface Entry {
+  readonly import?: ImportOrigin
+  readonly pending?: string
+  readonly places?: string
+  readonly body?: string
+  readonly sentMs?: number
+  readonly created?: string
+  readonly rows?: readonly { readonly id: JsonNumber }[]
+  readonly refused?: string
+  readonly isOther?: boolean
+  readonly changes?: readonly RecordedChange[]
+  readonly ended?: true
+  readonly undone?: number
+  readonly full?: true
+}
+
+/** Reads the text of a record; null: it has no beginning. */
+function recordOf(id: string, text: string): ImportRecord | null {
+  let origin: ImportOrigin | null = null
+  const created = new Map<string, unknown>()
+  const changes: RecordedChange[] = []
+  const pending = new Map<string, Pending[]>()
+  const state = { isEnded: false, left: null as number | null, isFull: false }
+  for (const entry of entriesOf(text)) {
+    origin ??= entry.import ?? null
+    if (entry.pending !== undefined) {
+      const { places = '', body = '', sentMs = 0 } = entry
+      pending.getOrInsert(entry.pending, []).push({ places, body, sentMs })
+      state.isEnded = false
+    }
+    if (entry.refused !== undefined) {
+      if (entry.isOther) pending.get(entry.refused)?.pop()
+      else pending.delete(entry.refused)
+    }
+    if (entry.created !== undefined) pending.delete(entry.created)
+    for (const row of entry.rows ?? []) created.set(row.id.source, row)
+    changes.push(...(entry.changes ?? []))
+    if (entry.changes) state.isEnded = false
+    if (entry.ended) state.isEnded = true
+    if (entry.undone !== undefined) state.left = entry.undone
+    if (entry.full) state.isFull = true
+  }
+  const last = [...pending].flatMap(([key, sent]) => (sent.at(-1) ? [[key, sent.at(-1) as Pending] as const] : []))
+  return origin && { ...origin, id, created, changes, pending: new Map(last), ...state }
+}
+
+/** Yields the whole lines: a process that was killed may have left the beginning of one. */
+function* entriesOf(text: string): Generator<Entry> {
+  for (const line of text.split('\n')) {
+    if (line === '') continue
+    try {
+      yield (line.startsWith('{"created"') ? parseJson(line) : JSON.parse(line)) as Entry
+    } catch {
+      // The request of this entry was not sent.
+    }
+  }
+}
+
+/** Returns whether a server still repeats what this piece was answered. */
+export function isRepeatable({ sentMs }: Pick<Pending, 'sentMs'>): boolean {
+  return Date.now() - sentMs < REPEATABLE_MS
+}
+
+/** Returns whether a run over the same file continues this import: it began within a day, and was not undone. */
+export function isContinued(record: ImportSummary, { plural, path }: Pick<ImportOrigin, 'plural' | 'path'>): boolean {
+  const isSame = record.plural === plural && record.path === path && path !== null
+  return isSame && record.left === null && Date.now() - Date.parse(record.begun) < REPEATABLE_MS
+}

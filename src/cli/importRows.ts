@@ -1,0 +1,248 @@
+// Runs an import: checks the whole file first, then creates its rows, or changes those that the table has already.
+import { realpathSync } from 'node:fs'
+import type { Entity, Property } from '../model/entity.ts'
+import { memoize } from '../model/memoize.ts'
+import { faultText, groupFaults, type RowFault } from '../spreadsheets/faults.ts'
+import { differenceLines, writeDifferences } from './differences.ts'
+import { doublesText, findDoubles, type IsOwn, UniqueColumns } from './doubles.ts'
+import { ImportJournal, type ImportSummary, isContinued, KEPT_DAYS, listJournals, readJournal } from './importJournal.ts'
+import { type Change, changeRow, MATCHED_ROWS_MAX, matchRows, type NearRow, parseRow } from './matchRows.ts'
+import { counted, print, progress, say } from './output.ts'
+import { type FileReading, type FileRow, RowsFile } from './rowsFile.ts'
+import { CommandError } from './run.ts'
+import { faultsText, sendAll, type Target } from './sendFile.ts'
+import { storedTexts } from './storedRows.ts'
+
+/** The options of an import, checked. */
+export interface ImportPlan extends FileReading {
+  readonly isDry: boolean
+  /** True if rows are created that the table may have already. */
+  readonly isAgain: boolean
+  /** False if `--match` creates no rows. */
+  readonly creates: boolean
+  /** File for all that `--match` would change; null: none. */
+  readonly output: string | null
+  /** Rows of one request. */
+  readonly pieceRows: number
+}
+
+/** The server, and where the import is recorded; null: nowhere. */
+export interface ImportPlace {
+  readonly url: string
+  readonly key: string
+  readonly journals: string | null
+}
+
+/** Imports a file. @throws CommandError */
+export async function importRows(entity: Entity, path: string, plan: ImportPlan, place: ImportPlace): Promise<void> {
+  const file = new RowsFile(path, entity, plan)
+  const isLasting = file.isLasting()
+  if (isLasting) await file.findEncoding(say)
+  await readLookups(file, plan, place, isLasting)
+  const realPath = isLasting ? realpathSync(path) : null
+  const earlier = place.journals === null ? [] : listJournals(place.journals)
+  const ofFile = { plural: entity.plural, path: realPath }
+  const continued = plan.isAgain ? undefined : earlier.find((record) => isContinued(record, ofFile))
+  const target: Target = {
+    address: `${place.url}/${entity.plural}`,
+    entity,
+    name: file.name,
+    key: place.key,
+    isDry: plan.isDry,
+    file: fileKey(plan, ofFile, earlier),
+    journal: null,
+  }
+  const { matched } = plan
+  const checked =
+    isLasting && matched === null ? await checkFile(file, entity, plan, target, ownRows(entity, place, continued)) : []
+  using journal = plan.isDry ? null : openJournal(place, ofFile, continued)
+  const recorded = { ...target, journal }
+  if (matched !== null) await importMatched(file, plan, matched, recorded)
+  else await createRows(file, plan, recorded, checked)
+  if (journal === null) return
+  journal.end()
+  const { id, path: record } = journal
+  say(`to undo it within ${KEPT_DAYS} days: --undo ${isLasting ? path : id} (recorded in ${record}, which only you can read)`)
+}
+
+/**
+ * Returns what the Idempotency-Keys of an import are made of, besides its pieces; null: of the rows. After an import was undone,
+ * they are others: the server would repeat that the rows were created.
+ */
+function fileKey(
+  plan: ImportPlan,
+  file: Pick<ImportSummary, 'plural' | 'path'>,
+  earlier: readonly ImportSummary[],
+): string | null {
+  // With --match, each run looks for existing rows first, so the rows it creates are new ones.
+  if (plan.matched !== null) return crypto.randomUUID()
+  if (file.path === null || plan.isAgain) return null
+  const undone = earlier.find(({ plural, path, left }) => plural === file.plural && path === file.path && left !== null)
+  return undone === undefined ? file.path : `${file.path}\0${undone.id}`
+}
+
+/** Reads the rows that lookups need. @throws CommandError */
+async function readLookups(
+  file: RowsFile,
+  { lookups }: ImportPlan,
+  { url, key }: ImportPlace,
+  isLasting: boolean,
+): Promise<void> {
+  if (lookups.length === 0) return
+  // The first reading collects the values.
+  if (isLasting) for await (const _ of file.rows());
+  for (const lookup of lookups) await lookup.read({ address: `${url}/${lookup.target.plural}`, key }, isLasting)
+}
+
+/**
+ * Returns whether a row was created by an earlier run of this import. Rows of a piece whose response was lost count, too: its
+ * Idempotency-Key creates them once.
+ */
+function ownRows(entity: Entity, { journals }: ImportPlace, continued: ImportSummary | undefined): IsOwn {
+  if (continued === undefined || journals === null) return () => false
+  const { created, pending } = readJournal(journals, continued.id)
+  const sent = [...pending.values()].flatMap(({ body }) => body.split('\n').map((line) => storedTexts(entity.properties, line)))
+  const values = memoize((property: Property) => new Set(sent.map((row) => row.get(property))))
+  return (id, property, value) => created.has(id) || values(property).has(value)
+}
+
+function openJournal(
+  { journals, url }: ImportPlace,
+  file: Pick<ImportSummary, 'plural' | 'path'>,
+  continued: ImportSummary | undefined,
+) {
+  if (journals === null) {
+    say('this import cannot be undone: neither XDG_DATA_HOME nor HOME names a folder for its record')
+    return null
+  }
+  const begun = new Date().toISOString()
+  return ImportJournal.open(journals, { ...file, url, begun }, continued ?? null)
+}
+
+/**
+ * Reads the whole file, so that one with a fault creates no rows, and looks for rows that the table has already. Returns the
+ * faults in a dry run, in which the server checks the other rows. @throws CommandError
+ */
+async function checkFile(
+  file: RowsFile,
+  entity: Entity,
+  plan: ImportPlan,
+  target: Target,
+  isOwn: IsOwn,
+): Promise<readonly RowFault[]> {
+  const faults: RowFault[] = []
+  const columns = new UniqueColumns(entity)
+  for await (const row of file.rows()) {
+    const parsed = parseRow(entity, row)
+    if (parsed.texts === null) faults.push(...parsed.faults)
+    else columns.add(row.at, parsed.texts)
+  }
+  if (faults.length > 0 && !plan.isDry) throw new CommandError(faultsText(file.name, faults, 'Nothing was created.'))
+  if (plan.isAgain || faults.length > 0) return faults
+  const doubles = await findDoubles(target, entity, columns.find(), isOwn).catch((error) => {
+    throw error instanceof CommandError ? new CommandError(`${error.message}\nNo row was imported.`) : error
+  })
+  if (doubles) throw new CommandError(doublesText(entity, doubles))
+  return faults
+}
+
+/** Creates all rows. `faults`: of rows that are not sent, in a dry run. */
+async function createRows(file: RowsFile, plan: ImportPlan, target: Target, faults: readonly RowFault[]): Promise<void> {
+  const { entity } = target
+  const faulty = new Set(faults.map(({ at }) => at))
+  const rows = withoutRows(withoutFaults(file, file.rows(say), plan), faulty)
+  const { rows: count, before } = await sendAll(target, rows, plan.pieceRows, faults)
+  const of = `${counted(count, 'row')} of ${entity.plural}`
+  if (plan.isDry) return print(`${of} ${count === 1 ? 'is' : 'are'} right; nothing was created.\n`)
+  const earlier = before === 0 ? '' : `, ${before} of them by an earlier run over this file`
+  await print(`${of} ${count === 1 ? 'was' : 'were'} created${earlier}.\n`)
+}
+
+/** Yields rows until one has a fault of its cells, as a pipe may have, which is not read twice. @throws CommandError */
+async function* withoutFaults(file: RowsFile, rows: AsyncIterable<FileRow>, plan: ImportPlan): AsyncGenerator<FileRow> {
+  for await (const row of rows) {
+    if (row.faults.length > 0 && !plan.isDry)
+      throw new CommandError(
+        groupFaults(row.faults)
+          .map((group) => `${file.name}, ${faultText(group)}`)
+          .join('\n'),
+      )
+    yield row
+  }
+}
+
+async function* withoutRows(rows: AsyncIterable<FileRow>, places: ReadonlySet<string>): AsyncGenerator<FileRow> {
+  for await (const row of rows) if (!places.has(row.at)) yield row
+}
+
+/** Creates new rows and changes those that differ. It can be run again: rows that were written before match, and stay. */
+async function importMatched(file: RowsFile, plan: ImportPlan, matched: Property, target: Target): Promise<void> {
+  const { entity } = target
+  const all: FileRow[] = []
+  for await (const row of file.rows(say)) {
+    if (all.length === MATCHED_ROWS_MAX)
+      throw new CommandError(`--match takes files of up to ${MATCHED_ROWS_MAX} rows; divide this one`)
+    all.push(row)
+  }
+  const { created, changed, left, near, faults } = await matchRows(entity, matched, all, target)
+  if (faults.length > 0) throw new CommandError(faultsText(file.name, faults, 'Nothing was written.'))
+  const unmatched = plan.creates ? [] : created
+  const toCreate = plan.creates ? created : []
+  if (!target.isDry && near.length > 0 && plan.creates && !plan.isAgain)
+    throw new CommandError([...nearLines(matched, near), NEAR_ADVICE].join('\n'))
+  if (toCreate.length > 0) await sendAll(target, toCreate, plan.pieceRows)
+  const counts = (verb: string) =>
+    [
+      `${counted(toCreate.length, 'row')} of ${entity.plural} ${verb} created, ${changed.length} changed, ${left} left as they are`,
+      ...(plan.creates ? [] : [`, ${unmatched.length} not found`]),
+    ].join('')
+  const notFound = unmatchedLines(unmatched)
+  if (target.isDry) {
+    if (plan.output !== null) writeDifferences(plan.output, matched, changed)
+    const lines = [...differenceLines(entity, changed, plan.output), ...nearLines(matched, near), ...notFound]
+    return print([...lines, `${counts('would be')}; nothing was written.\n`].join('\n'))
+  }
+  await changeAll(file, changed, toCreate.length, target)
+  await print([...notFound, `${counts(toCreate.length === 1 ? 'was' : 'were')}.\n`].join('\n'))
+}
+
+const ROWS_SHOWN = 10
+
+/** Returns lines about rows that the table nearly has: they would be created beside them. */
+function nearLines({ name }: Property, near: readonly NearRow[]): string[] {
+  const lines = near
+    .slice(0, ROWS_SHOWN)
+    .map(
+      ({ at, value, id, stored }) => `${at}: ${name} ${JSON.stringify(value)} is nearly ${JSON.stringify(stored)} of row ${id}`,
+    )
+  return near.length > ROWS_SHOWN ? [...lines, `and ${near.length - ROWS_SHOWN} more rows that nearly match`] : lines
+}
+
+const NEAR_ADVICE = `Nothing was written: these rows would be created beside the others. Write the values as they are in the table. To
+create them all the same: --again. To change rows only: --no-create.`
+
+function unmatchedLines(rows: readonly FileRow[]): string[] {
+  if (rows.length === 0) return []
+  const shown = rows.slice(0, ROWS_SHOWN).map(({ at }) => at)
+  return [`not found: ${shown.join(', ')}${rows.length > ROWS_SHOWN ? ` and ${rows.length - ROWS_SHOWN} more` : ''}`]
+}
+
+/** Writes the changes one after the other. @throws CommandError that says how many were made */
+async function changeAll(file: RowsFile, changed: readonly Change[], created: number, target: Target): Promise<void> {
+  target.journal?.addChanges(
+    changed.map(({ at, id, differences }) => ({
+      at,
+      id,
+      values: differences.map(({ property, before, after }) => [property.name, before, after] as const),
+    })),
+  )
+  using shown = progress((rows) => counted(rows, 'change'))
+  for (const [done, change] of changed.entries()) {
+    await changeRow(target.entity, change, target).catch((error) => {
+      if (!(error instanceof CommandError)) throw error
+      const extent = `${created} created, ${done} changed so far: mend it, and run it again.`
+      throw new CommandError(`${file.name}, ${change.at}: ${error.message}\n${extent}`)
+    })
+    shown.add(1)
+  }
+}

@@ -1,0 +1,126 @@
+// Finds the rows that columns such as `Company` or `Manager number` mean, by a value of those rows: `--lookup Company=Name`.
+import type { Entity, Property } from '../model/entity.ts'
+import { nearestOf } from '../model/nearest.ts'
+import { wholeView } from '../model/view.ts'
+import { suggestOrList } from '../parse/nearestProperty.ts'
+import { referenceOfCopy } from '../parse/paths.ts'
+import { findColumn } from '../spreadsheets/columns.ts'
+import { nearKey } from '../spreadsheets/nearValues.ts'
+import { CommandError } from './run.ts'
+import {
+  type Collection,
+  countRows,
+  printedText,
+  readAllRows,
+  readRowsWith,
+  type ValueTexts,
+  WHOLE_ROWS_MAX,
+} from './storedRows.ts'
+
+/** Maximum different values of one lookup, which are held in memory. */
+const VALUES_MAX = 100_000
+
+/** A column whose values stand for other rows. */
+export class Lookup {
+  /** Ids by value; null: not read yet. */
+  private ids: Map<string, string[]> | null = null
+  /** Values to look for, while they are collected. */
+  private readonly wanted = new Set<string>()
+  private readonly faults = new Map<string, string>()
+  private nearest: { readonly all: readonly string[]; readonly byKey: ReadonlyMap<string, string> } | null = null
+
+  constructor(
+    /** Property that the column is called by: the reference, or the name copied along it. */
+    readonly column: Property,
+    readonly reference: Property,
+    readonly target: Entity,
+    /** Property of the other row that has the value. */
+    readonly by: Property,
+  ) {}
+
+  /** Returns the id of the row with this value. While values are collected, it is null, without a fault. */
+  find(cell: string | null): { readonly id: string | null; readonly fault: string | null } {
+    const value = cell === null || cell.trim() === '' ? null : printedText(this.by, cell)
+    if (cell === null || cell.trim() === '') return { id: null, fault: null }
+    if (this.ids === null) {
+      if (value !== null && this.wanted.size < VALUES_MAX) this.wanted.add(value)
+      return { id: null, fault: null }
+    }
+    const [id = null, second] = value === null ? [] : (this.ids.get(value) ?? [])
+    if (id !== null && second === undefined) return { id, fault: null }
+    return { id: null, fault: this.faultOf(cell, value === null ? [] : (this.ids.get(value) ?? [])) }
+  }
+
+  /**
+   * Reads the rows of the values that were collected, or all if the table is small. `isCollected`: false for a pipe, whose values
+   * are not known yet. @throws CommandError
+   */
+  async read(collection: Collection, isCollected: boolean): Promise<void> {
+    const rows: ValueTexts[] = []
+    const isSmall = (await countRows(collection)) <= WHOLE_ROWS_MAX
+    if (!isSmall && !isCollected)
+      throw new CommandError(
+        `--lookup ${this.column.name}: ${this.target.plural} have more than ${WHOLE_ROWS_MAX} rows; give a file, not stdin`,
+      )
+    if (isSmall) rows.push(...(await readAllRows(collection, this.target, [this.by])))
+    else for await (const found of readRowsWith(collection, this.target, this.by, [...this.wanted], [])) rows.push(...found.rows)
+    this.ids = new Map()
+    for (const row of rows) {
+      const value = row.get(this.by) ?? null
+      if (value !== null) this.ids.getOrInsert(value, []).push(row.get(this.target.id) as string)
+    }
+    // Values of a large table are read only where they are equal.
+    if (!isSmall) return
+    const all = [...this.ids.keys()]
+    this.nearest = { all, byKey: new Map(all.map((value) => [nearKey(value), value])) }
+  }
+
+  private faultOf(cell: string, ids: readonly string[]): string {
+    return this.faults.getOrInsertComputed(cell, () => {
+      const of = `${this.target.plural} with ${this.by.name} ${JSON.stringify(cell)}`
+      if (ids.length > 1) return `${this.reference.name}: there are several ${of}: ids ${ids.slice(0, 5).join(', ')}.`
+      const nearest = this.nearestTo(cell)
+      const hint = nearest === null ? '' : ` The nearest is ${JSON.stringify(nearest)}.`
+      return `${this.reference.name}: there are no ${of}.${hint}`
+    })
+  }
+
+  private nearestTo(cell: string): string | null {
+    if (this.nearest === null) return null
+    return this.nearest.byKey.get(nearKey(cell)) ?? nearestOf(cell, this.nearest.all)
+  }
+}
+
+/** Parses `Company=Name` or `EmployeeId=EmployeeNumber`. @throws CommandError that says what is allowed */
+export function parseLookup(entity: Entity, text: string): Lookup {
+  const at = text.indexOf('=')
+  const name = text.slice(0, Math.max(0, at)).trim()
+  const usable = entity.properties.filter((property) => referenceFor(entity, property) !== null)
+  if (name === '')
+    throw new CommandError(`--lookup "${text}" is not a reference, = and a property of the other rows: Company=Name`)
+  const column = findColumn(
+    name,
+    usable.map((property) => ({ names: [property.name], of: property })),
+  )
+  if (column === undefined)
+    throw new CommandError(`--lookup ${text}: "${name}" names no reference of ${entity.plural}.${suggestOrList(name, usable)}`)
+  const reference = referenceFor(entity, column) as Property
+  const target = reference.reference?.target as Entity
+  return new Lookup(column, reference, target, propertyOfTarget(target, text, text.slice(at + 1).trim()))
+}
+
+function propertyOfTarget(target: Entity, text: string, name: string): Property {
+  const usable = target.properties.filter(({ kind }) => ['text', 'oneOf', 'integer'].includes(kind.name))
+  const by = findColumn(
+    name,
+    usable.map((property) => ({ names: [property.name], of: property })),
+  )
+  if (by) return by
+  throw new CommandError(`--lookup ${text}: "${name}" names no property of ${target.plural}.${suggestOrList(name, usable)}`)
+}
+
+/** Returns the reference that a column sets: itself, or the one along which it is copied; null: none that clients write. */
+function referenceFor(entity: Entity, property: Property): Property | null {
+  const reference = property.reference === null ? referenceOfCopy(wholeView(entity), property) : property
+  return reference?.writable && reference.reference?.target ? reference : null
+}
