@@ -77,8 +77,8 @@ function endpointsOf(document: Record<string, unknown>, algorithms: readonly str
 /** Returns whether a page may open an address, and its content security policy name the origin. RFC 6749, 3.1 and 3.2 */
 function isSafeEndpoint(address: unknown, issuer: string): boolean {
   if (typeof address !== 'string' || address.length > ENDPOINT_LENGTH_MAX || !isSafeUrl(address, issuer)) return false
-  const { hostname, username, password, hash } = new URL(address)
-  return PLAIN_HOST.test(hostname) && username === '' && password === '' && hash === ''
+  const { hostname, username, password } = new URL(address)
+  return PLAIN_HOST.test(hostname) && username === '' && password === '' && !address.includes('#')
 }
 
 function shown(value: unknown): string {

@@ -81,6 +81,10 @@ test('D98: doctor asks the issuer of tokens, and says what is wrong with it', as
   const own = { DATABASE_URL: await createDatabase(), ...issuer.settings }
   const [found] = (await findingsOf(own)).filter(({ check }) => check === 'issuer')
   expect(found?.text).toBe(`${issuer.url} publishes 1 key, and signs by ES256, RS256, EdDSA`)
+  const signIn = (await findingsOf({ ...own, OIDC_CLIENT_ID: 'page' })).filter(({ check }) => check === 'sign-in')
+  expect(signIn).toEqual([{ check: 'sign-in', state: 'ok', text: `people sign in at ${new URL(issuer.url).host}` }])
+  issuer.document = { token_endpoint: 'javascript:1' }
+  await expectFault({ ...own, OIDC_CLIENT_ID: 'page' }, /^sign-in: nobody can sign in at \/explore: its token_endpoint must be/)
   issuer.document = { issuer: `${issuer.url}/` }
   await expectFault(own, /^issuer: .*it names itself ".*\/": OIDC_ISSUER must be the same text/)
   await issuer.stop()

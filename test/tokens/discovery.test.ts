@@ -126,3 +126,44 @@ describe('D98: an issuer', () => {
     expect(await faultOf(issuer)).toMatch(`${issuer.url}/.well-known/openid-configuration cannot be read: `)
   })
 })
+
+describe('D107: the addresses of an issuer for sign-in', () => {
+  const endpointsOf = async (document: Record<string, unknown>) => {
+    const issuer = startPlainIssuer()
+    issuer.document = { ...document }
+    const { endpoints, keys } = await readPublished(issuer.url)
+    expect(keys.keys).toHaveLength(1)
+    return typeof endpoints === 'string' ? endpoints.replaceAll(issuer.url, '<issuer>') : endpoints
+  }
+
+  test('are those of its document, which may be of another host', async () => {
+    const document = { authorization_endpoint: 'https://a.example/x?p=policy', end_session_endpoint: 'https://[::1]:8443/end' }
+    expect(await endpointsOf({ ...document, authorization_response_iss_parameter_supported: true })).toMatchObject({
+      authorization: 'https://a.example/x?p=policy',
+      endSession: 'https://[::1]:8443/end',
+      namesItself: true,
+      algorithms: ['ES256', 'RS256', 'EdDSA'],
+    })
+  })
+
+  test.each([
+    [undefined, 'nothing'],
+    [null, 'null'],
+    ['', '""'],
+    ['/token', '"/token"'],
+    ['http://token.example/', '"http://token.example/"'],
+    ['javascript:alert(1)', '"javascript:alert(1)"'],
+    ['data:text/html,x', '"data:text/html,x"'],
+    ['https://a,b.example/', '"https://a,b.example/"'],
+    ['https://a;b.example/', '"https://a;b.example/"'],
+    ["https://'none'/", `"https://'none'/"`],
+    ['https://*/', '"https://*/"'],
+    ['https://user@token.example/', '"https://user@token.example/"'],
+    ['https://token.example/#', '"https://token.example/#"'],
+    ['https://token.example/#x', '"https://token.example/#x"'],
+    [['https://token.example/'], '["https://token.example/"]'],
+  ])('are none if that of tokens is %p: its keys are read all the same', async (address, shown) => {
+    const endpoints = await endpointsOf({ token_endpoint: address })
+    expect(endpoints).toBe(`its token_endpoint must be an https address that a page can open, and is ${shown}`)
+  })
+})

@@ -5,18 +5,20 @@ import { TOKEN_LENGTH_MAX, TokenVerifier } from '../../src/tokens/verifier.ts'
 import { AUDIENCE } from '../support/issuer.ts'
 import { makeSigningKey, type PlainIssuer, type SigningKey, signToken, startPlainIssuer } from '../support/plainIssuer.ts'
 
-/** A verifier of an issuer's tokens; `outages`: what it has said of the issuer. */
+/** A verifier of an issuer's tokens; `outages`, `faults`: what it has said of the issuer, and of its addresses for sign-in. */
 function startVerifier(issuer: PlainIssuer, askEveryMs?: number) {
   const outages: (string | null)[] = []
+  const faults: (string | null)[] = []
   const verifier = new TokenVerifier({
     issuer: issuer.url,
     audience: AUDIENCE,
     onOutage: (reason) => outages.push(reason),
+    onEndpoints: (fault) => faults.push(fault),
     ...(askEveryMs === undefined ? {} : { askEveryMs }),
   })
   verifier.start()
   onTestFinished(() => verifier.stop())
-  return { verifier, outages }
+  return { verifier, outages, faults }
 }
 
 const outcomeOf = (verdict: Verdict) =>
@@ -290,5 +292,46 @@ describe('D98: the keys of the issuer', () => {
     for (const token of tokens) await verifier.verify(token)
     // One at the start, and one for the tokens.
     expect(issuer.requests.length).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('D107: the addresses of an issuer for sign-in', () => {
+  /** Makes the verifier read the issuer again: a token has a key that it does not know. */
+  const readAgain = (verifier: TokenVerifier, issuer: PlainIssuer) => {
+    issuer.keys = [...issuer.keys, makeSigningKey()]
+    return verifier.verify(issuer.token({}, {}, issuer.keys.at(-1)))
+  }
+
+  test('are renewed with its keys, stay while it is away, and a fault of them is told once', async () => {
+    const issuer = startPlainIssuer()
+    const good = issuer.document
+    const bad = { token_endpoint: 'javascript:1' }
+    issuer.document = bad
+    const { verifier, faults } = startVerifier(issuer, 0)
+    expect(await verifier.signInEndpoints()).toBeNull()
+    await readAgain(verifier, issuer)
+    expect(faults).toEqual([expect.stringMatching(/^its token_endpoint must be/)])
+    issuer.document = good
+    expect(await verifier.signInEndpoints()).toMatchObject({ token: `${issuer.url}/token` })
+    issuer.document = { token_endpoint: 'https://other.example/token' }
+    await readAgain(verifier, issuer)
+    expect(await verifier.signInEndpoints()).toMatchObject({ token: 'https://other.example/token' })
+    await issuer.stop()
+    await readAgain(verifier, issuer)
+    expect(await verifier.signInEndpoints()).toMatchObject({ token: 'https://other.example/token' })
+    issuer.listen()
+    issuer.document = bad
+    await readAgain(verifier, issuer)
+    expect(await verifier.signInEndpoints()).toBeNull()
+    expect(faults).toEqual([expect.any(String), null, expect.any(String)])
+  })
+
+  test('are not waited for longer than a page may take', async () => {
+    const issuer = startPlainIssuer()
+    const silence = Promise.withResolvers<Response>()
+    issuer.onDiscovery = () => silence.promise
+    const { verifier } = startVerifier(issuer)
+    expect(await verifier.signInEndpoints()).toBeNull()
+    silence.resolve(new Response(null, { status: 500 }))
   })
 })
