@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { AUDIENCE, CLIENT_ID } from '../support/issuer.ts'
-import { type PlainIssuer, startPlainIssuer } from '../support/plainIssuer.ts'
+import { makeSigningKey, type PlainIssuer, startPlainIssuer } from '../support/plainIssuer.ts'
 import { quietLog } from '../support/quietLog.ts'
 import type { TestServer } from '../support/server.ts'
 import { startServer } from '../support/start.ts'
@@ -46,6 +46,24 @@ describe('D107: the page /explore', () => {
       },
     })
     expect([connect, headers.get('cache-control')]).toEqual(["connect-src 'self' https://tokens.example:8443", 'no-cache'])
+  })
+
+  test('follows a document that changes, in its policy too, and browsers do not keep the one before', async () => {
+    const issuer = startPlainIssuer()
+    const server = await startWith(issuer)
+    const before = await offered(server)
+    const tag = before.headers.get('etag') ?? ''
+    expect((await server.get('/explore', { 'if-none-match': tag })).status).toBe(304)
+    issuer.document = { token_endpoint: 'https://moved.example/token' }
+    // The server reads the document again for a token with a key that it does not know.
+    issuer.keys = [makeSigningKey()]
+    expect((await server.get('/Rights', { authorization: `Bearer ${issuer.token()}` })).status).toBe(200)
+    const after = await server.get('/explore', { 'if-none-match': tag })
+    expect([after.status, after.headers.get('content-security-policy')]).toEqual([
+      200,
+      expect.stringContaining("connect-src 'self' https://moved.example;"),
+    ])
+    expect(before.connect).toBe(`connect-src 'self' ${new URL(issuer.url).origin}`)
   })
 
   test('sends ID tokens where the client is the audience, and names no resource that is no address', async () => {

@@ -116,6 +116,7 @@ async function finishSignIn(parameters: URLSearchParams, { state, nonce, verifie
       requireIdToken: true,
     })
     keepPerson(personOf(tokens, null))
+    watchEnd()
   } catch (error) {
     refuse(reasonOf(error))
   } finally {

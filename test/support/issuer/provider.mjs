@@ -10,6 +10,40 @@ const { port, algorithm, clientId, redirectUris, audience } = JSON.parse(process
 /** Claims and lifetime of the tokens of each person, by `sub`. */
 const people = new Map()
 
+/** What the issuer has granted, by kind and id. It outlives a change of the key. */
+const granted = new Map()
+
+/** Keeps grants and sessions, in the way that the library asks for. */
+class Grants {
+  constructor(kind) {
+    this.kind = kind
+  }
+
+  async upsert(id, payload) {
+    granted.set(`${this.kind} ${id}`, payload)
+  }
+
+  async find(id) {
+    return granted.get(`${this.kind} ${id}`)
+  }
+
+  async findByUid(uid) {
+    return [...granted.values()].find((payload) => payload.kind === this.kind && payload.uid === uid)
+  }
+
+  async consume(id) {
+    granted.get(`${this.kind} ${id}`).consumed = Math.floor(Date.now() / 1_000)
+  }
+
+  async destroy(id) {
+    granted.delete(`${this.kind} ${id}`)
+  }
+
+  async revokeByGrantId(grantId) {
+    for (const [name, payload] of granted) if (payload.kind === this.kind && payload.grantId === grantId) granted.delete(name)
+  }
+}
+
 let provider = null
 const server = createServer(serve)
 server.listen(port, '127.0.0.1', () => {
@@ -36,6 +70,7 @@ function renew() {
         id_token_signed_response_alg: algorithm,
       },
     ],
+    adapter: Grants,
     clientBasedCORS: () => true,
     cookies: { keys: [randomUUID()] },
     enabledJWA: { idTokenSigningAlgValues: ['RS256', 'PS256', 'ES256', 'EdDSA'] },
@@ -101,9 +136,11 @@ function addPerson({ subject, ...person }, response) {
 
 /** Signs in whom `login_hint` or the form names, and grants what the client has asked for. */
 async function signIn(request, response) {
-  const { params } = await provider.interactionDetails(request, response)
+  const { params, prompt, session } = await provider.interactionDetails(request, response)
   const form = request.method === 'POST' ? new URLSearchParams(await textOf(request)) : null
-  const accountId = form?.get('person') ?? params.login_hint
+  // Consent is asked for at each sign-in, as of all apps on a person's own machine: whoever has a session gives it.
+  const known = prompt.name === 'consent' ? session?.accountId : undefined
+  const accountId = form?.get('person') ?? params.login_hint ?? known
   if (form?.has('cancel')) {
     const refusal = { error: 'access_denied', error_description: 'The person turned back.' }
     return await provider.interactionFinished(request, response, refusal)
