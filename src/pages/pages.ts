@@ -50,7 +50,7 @@ export function createPages(
     const stored = new StoredBody(body, { 'Content-Type': type, 'Cache-Control': DAY })
     return ({ headers }) => stored.reply(headers)
   }
-  const landing = (root: string) => landingPage(entities, baseUrl(), root)
+  const landing = (root: string) => landingPage(entities, baseUrl(), root, signIn !== null)
   return {
     '': either('', landing, () => rootJson(entities, baseUrl())),
     errors: either('errors', errorsPage, () => errorsJson(baseUrl())),
@@ -86,7 +86,7 @@ function rootJson(entities: readonly Entity[], baseUrl: string): StoredBody {
 }
 
 /** Renders the landing page: the served resources, a request to paste, and next steps. */
-function landingPage(entities: readonly Entity[], baseUrl: string, root: string): StoredBody {
+function landingPage(entities: readonly Entity[], baseUrl: string, root: string, signsIn: boolean): StoredBody {
   const resources = entities.map(
     ({ plural, members }) =>
       html`<li><a href="${root}docs#tag/${plural.toLowerCase()}">${plural}</a>: <code>${baseUrl}/${plural}</code><br>
@@ -96,7 +96,7 @@ function landingPage(entities: readonly Entity[], baseUrl: string, root: string)
   const main = html`<h1>Roster ${version}</h1>
 <p>This is an HTTP API for people data. Its lists are filtered by any property, sorted and paged, with exact totals; rows are
 read, created, replaced, changed and deleted. Requests and answers are JSON.</p>
-<p><a href="${root}explore">Explore the data</a>: tables and sums in the browser, with a key.</p>
+<p><a href="${root}explore">Explore the data</a>: tables and sums in the browser, with a key${signsIn ? ', or as a person who signs in' : ''}.</p>
 <h2>Resources</h2>
 ${entities.length === 0 ? html`<p>This server names its resources to requests with a key.</p>` : html`<ul>\n${resources}</ul>`}
 <h2>First request</h2>
