@@ -58,7 +58,7 @@ type RosterOuter<Name> = Name extends `${infer Outer}.${string}` ? Outer : Name
 type RosterPart<Outer, Name> = Name extends `${Outer & string}.${infer Part}` ? Part : never
 type RosterParts<Values, Part> = Pick<NonNullable<Values>, keyof NonNullable<Values> & Part> | Extract<Values, null>
 
-/** What the key or person may do with the rows of a list: of updates some properties, all set in one request. */
+/** A write that `may` asks about; of an update the properties that one request sets. */
 export type RosterMay<Name extends string> = 'update' | 'delete' | { readonly update: Name | readonly Name[] }
 
 /** Properties that a body sets: `status`, `period`, `period.days`. */
