@@ -1,5 +1,5 @@
 // The list parameter `may`: the rows of which a key or a person may write, compared with writes that are tried row by row. D109
-import { beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Claims } from '../../src/model/token.ts'
 import { pageLinksOf } from '../support/pageLinks.ts'
 import { PlainIssuer } from '../support/plainIssuer.ts'
@@ -10,7 +10,7 @@ import { type Answer, errorOf, type Json, makeKey, type TestServer } from '../su
 import { allowSeveralRights } from '../support/severalRights.ts'
 import { useServer } from '../support/start.ts'
 
-allowSeveralRights()
+afterAll(allowSeveralRights())
 
 const STATUSES = ['Requested', 'Approved', 'Declined', 'Cancelled']
 type Headers = Record<string, string>

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { faultsOf, outcomeOf } from '../support/cases.ts'
 import { keyWith } from '../support/rights.ts'
 import { createRow } from '../support/rows.ts'
@@ -8,7 +8,7 @@ import { useServer } from '../support/start.ts'
 
 // Several rights to one verb: a person who is an employee and the manager of others.
 
-allowSeveralRights()
+afterAll(allowSeveralRights())
 
 /** The rights of employee `id` by two roles. */
 const rolesOf = (id: number) => [

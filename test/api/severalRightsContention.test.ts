@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { besideTransaction } from '../support/besideTransaction.ts'
 import { outcomeOf } from '../support/cases.ts'
@@ -11,7 +11,7 @@ import { useServer } from '../support/start.ts'
 
 // One of several rights admits a write whole, whatever other transactions do to the row while the write waits for it. D104
 
-allowSeveralRights()
+afterAll(allowSeveralRights())
 
 const rolesOf = (id: number) =>
   keyWith(

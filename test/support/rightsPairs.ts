@@ -14,7 +14,7 @@ const DIFFERENCES_MAX = 5
 
 /** Tries keys one after the other on two servers. */
 export async function provePairs(options: PairsOptions): Promise<PairsFindings> {
-  allowSeveralRights()
+  const refuseSeveralRights = allowSeveralRights()
   const findings = noFindings()
   const [left, right] = await Promise.all([openSide(options), openSide(options)])
   try {
@@ -30,6 +30,7 @@ export async function provePairs(options: PairsOptions): Promise<PairsFindings> 
     }
   } finally {
     await Promise.all([left.server.stop(), right.server.stop()])
+    refuseSeveralRights()
   }
   return findings
 }

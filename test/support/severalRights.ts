@@ -20,14 +20,20 @@ export function severalRights(text: string, entities: readonly Entity[]): Grante
   return new NarrowRights(text, rights, null, entities, [])
 }
 
-/** Lets all servers of this process, and checks of answers, read keys that have several rights to one verb. */
-export function allowSeveralRights(): void {
+/**
+ * Lets all servers of this process, and checks of answers, read keys that have several rights to one verb. Returns what ends it:
+ * other files of the process expect that such keys have no rights.
+ */
+export function allowSeveralRights(): () => void {
   RightsReader.prototype.read = function (this: RightsReader, record: Pick<KeyRecord, 'rights' | 'addresses'>) {
     const { addresses } = record
     const { entities } = this as unknown as { readonly entities: readonly Entity[] }
     if (addresses === null || !hasSeveral(addresses)) return read.call(this, record)
     const own = kept.getOrInsertComputed(this, () => new Map<string, GrantedRights>())
     return own.getOrInsertComputed(addresses, () => severalRights(addresses, entities))
+  }
+  return () => {
+    RightsReader.prototype.read = read
   }
 }
 
