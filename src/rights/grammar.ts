@@ -20,7 +20,12 @@ export class RightError extends Refused {}
 const LENGTH_MAX = 4_000
 const WRITE = 'write'
 /** Methods that people write in place of verbs. */
-const METHODS: Readonly<Record<string, Verb>> = { get: 'read', post: 'create', put: 'update', patch: 'update' }
+const METHODS = new Map<string, Verb>([
+  ['get', 'read'],
+  ['post', 'create'],
+  ['put', 'update'],
+  ['patch', 'update'],
+])
 /** Matches a right of the other form, `Companies:read`. */
 const LISTED = /^[\w*]+:\w+(?:,[\w*]+:\w+)*$/
 const FORM = 'a verb and the address of a list, such as read Absences?Status=Approved&fields=Id,Start'
@@ -109,7 +114,7 @@ function verbsOf(word: string, fail: Fail): readonly Verb[] {
   const verb = VERBS.find((one) => one === lower)
   if (verb) return [verb]
   const known = [...VERBS, WRITE]
-  const method = METHODS[lower]
+  const method = METHODS.get(lower)
   return fail(`a right begins with ${listed(known, 'or')}.${method ? ` For ${word} write ${method}.` : suggest(word, known)}`)
 }
 

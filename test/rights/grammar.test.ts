@@ -83,6 +83,10 @@ describe('a right in canonical form', () => {
   })
 })
 
+test('a verb that is a name of JavaScript is unknown as any other', () => {
+  expect(() => parse('constructor Companies')).toThrow(/delete or write\.$/)
+})
+
 describe('a text that is no right is refused, with what to write', () => {
   test.each([
     ['', 'a right is a verb and the address of a list'],
