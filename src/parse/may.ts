@@ -17,15 +17,15 @@ const FORM = 'may is update, update with names of properties as in update(Status
 const WRITE = /^([^()]*)(?:\((.*)\))?$/s
 
 /** Hints for methods, and for verbs that `may` does not take. */
-const HINTS: Readonly<Record<string, string>> = {
-  patch: ' For PATCH write update.',
-  put: ' For PUT write update.',
-  create: ' Whether a row may be created does not depend on others: GET /Rights says it.',
-  post: ' Whether a row may be created does not depend on others: GET /Rights says it.',
-  read: ' Each row of the answer may be read.',
-  get: ' Each row of the answer may be read.',
-  write: ' Ask for update, and for delete in a request of its own.',
-}
+const HINTS = new Map([
+  ['patch', ' For PATCH write update.'],
+  ['put', ' For PUT write update.'],
+  ['create', ' Whether a row may be created does not depend on others: GET /Rights says it.'],
+  ['post', ' Whether a row may be created does not depend on others: GET /Rights says it.'],
+  ['read', ' Each row of the answer may be read.'],
+  ['get', ' Each row of the answer may be read.'],
+  ['write', ' Ask for update, and for delete in a request of its own.'],
+])
 
 /**
  * Parses `update`, `update(Status,Reason)` or `delete`, in any case. `access`: what the asker may write; null: nothing. Null: the
@@ -46,7 +46,7 @@ export function parseMay(view: View, access: Access | null, text: string | undef
 
 function faultOfWord(text: string, word: string): string {
   if (text === '') return `${FORM}.`
-  return `${FORM}, not "${excerpt(text)}".${HINTS[word.toLowerCase()] ?? suggest(word, VERBS)}`
+  return `${FORM}, not "${excerpt(text)}".${HINTS.get(word.toLowerCase()) ?? suggest(word, VERBS)}`
 }
 
 /** Finds the properties that a name stands for: an object's are those of its parts that clients write. */
