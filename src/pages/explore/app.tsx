@@ -10,7 +10,7 @@ import { ResourceView } from './resourceView.tsx'
 import { endSession, followOtherTabs, restoreSession, type Session, sessionStore, takeKeyFromAddress } from './session.ts'
 import { signInStore, signOut, takeAnswerFromAddress, watchEnd } from './signIn.ts'
 import { EndedBar, KeyQuestion, NoRights, SignInForm } from './signInForm.tsx'
-import { Start } from './start.tsx'
+import { ownNameStore, Start } from './start.tsx'
 import { Store } from './store.ts'
 import { emptyView, go, printView, readView, viewStore } from './view.ts'
 import { unreadableWritables } from './writable.ts'
@@ -55,7 +55,7 @@ function App() {
           resource && <ResourceView key={`${resource.plural} ${view.tab} ${session.id}`} resource={resource} view={view} />
         )}
         {isLoaded && writable && <CreateOnly key={used.id} writable={writable} />}
-        {isStart && <Start key={used.id} label={used.label} />}
+        {isStart && <Start key={used.id} session={used} />}
         {resources.length > 0 && !resource && !writable && view.resource !== '' && (
           <Empty
             title="Not found"
@@ -150,12 +150,18 @@ function Header({ resources, current, session, hasStart }: HeaderProps) {
       <a href={`${ROOT}docs`}>Docs</a>
       {session !== null && (
         <span class="key">
-          <span>{session.kind === 'key' ? `Key ${session.label} ` : session.label} </span>
+          <span title={session.label}>{session.kind === 'key' ? `Key ${session.label} ` : nameOf(session)} </span>
           <Button class="link" label={session.kind === 'key' ? 'Forget' : 'Sign out'} onClick={leave} />
         </span>
       )}
     </header>
   )
+}
+
+/** Returns the name of a person in her own row, if the page knows it, else that of her sign-in. */
+function nameOf({ id, label }: Session): string {
+  const { sessionId, name } = ownNameStore.value
+  return sessionId === id ? name : label
 }
 
 interface TabProps {

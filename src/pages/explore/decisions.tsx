@@ -85,7 +85,8 @@ type ButtonsProps = Props & { readonly decisions: readonly Decision[] }
 
 function Buttons({ resource, row, tag = null, isInList = false, decisions }: ButtonsProps) {
   const path = `${resource.plural}/${encodeURIComponent(String(row.id))}`
-  const work = useMemo(() => new DecisionWork(resource, path, isInList), [resource, path])
+  // The resource is another object once the rights have changed, and what the work has to say stays.
+  const work = useMemo(() => new DecisionWork(resource, path, isInList), [path])
   const state = work.state.value
   if (decisions.length === 0 && state.kind === 'idle' && state.message === '') return null
   return (

@@ -2,7 +2,8 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { formatOperand, formatValue } from './format.ts'
-import { isQuantity, type Property, type Resource, type Row, valueIn, wordsOf } from './resources.ts'
+import { nameIn, namingProperty } from './names.ts'
+import { findNamed, isQuantity, type Property, type Resource, type Row, valueIn, wordsOf } from './resources.ts'
 import type { Part } from './rights.ts'
 import { Cell } from './table.tsx'
 import { emptyView, printView, type View } from './view.ts'
@@ -12,7 +13,7 @@ const FACTS_MAX = 3
 
 /** Properties that say what a row is, in the order in which they are shown. */
 export interface Facts {
-  /** Its name; null: it has none, as an absence. */
+  /** The name of a row; null: rows have none, as absences. */
   readonly name: Property | null
   /** Names of rows that it refers to, as that of an employee. */
   readonly whose: readonly Property[]
@@ -23,34 +24,32 @@ export interface Facts {
   readonly state: Property | null
 }
 
-/** Properties that name a row, the best first. */
-const NAMES = [/^(display|full)name$/i, /^name$/i, /name$/i]
 /** Parts of a name, which it has already. */
 const NAME_PART = /^title$|name$|^knownas$|number$/i
 /** Properties that tell rows of one name apart, the best first. */
 const TELLING = [/jobtitle/i, /department/i, /location/i]
 
 /** Returns the facts of rows. `state`: name of the property that decisions change; `skipped`: properties that all rows share. */
-export function factsOf({ properties }: Resource, state: string | null, skipped: readonly string[] = []): Facts {
-  const shown = properties.filter(({ name, copiedThrough }) => !skipped.includes(copiedThrough ?? name))
-  const texts = shown.filter(({ kind, copiedThrough, references }) => kind === 'text' && !copiedThrough && !references)
-  const name = NAMES.flatMap((pattern) => texts.find((property) => pattern.test(property.name)) ?? [])[0] ?? null
-  const when = name ? [] : shown.filter(({ kind }) => kind === 'instant' || kind === 'date').slice(0, 2)
-  const rest = shown.filter(
-    (property) =>
-      (property.kind === 'text' || property.kind === 'oneOf' || isQuantity(property)) &&
-      property.copiedThrough === null &&
-      property !== name &&
-      property.name !== state &&
-      !(name && NAME_PART.test(property.name)),
-  )
+export function factsOf(resource: Resource, state: string | null, skipped: readonly string[] = []): Facts {
+  const name = namingProperty(resource)
+  const shown = resource.properties.filter((property) => !skipped.includes(property.copiedThrough ?? property.name))
+  const isFact = (property: Property) =>
+    (property.kind === 'text' || property.kind === 'oneOf' || isQuantity(property)) &&
+    property.copiedThrough === null &&
+    property.name !== state &&
+    !(name && NAME_PART.test(property.name))
   return {
     name,
     whose: name ? [] : shown.filter(({ copiedThrough }) => copiedThrough !== null),
-    when,
-    what: rest.toSorted((one, other) => rank(one) - rank(other)).slice(0, FACTS_MAX),
-    state: properties.find((property) => property.name === state) ?? null,
+    when: name ? [] : shown.filter(({ kind }) => kind === 'instant' || kind === 'date').slice(0, 2),
+    what: shown.filter(isFact).toSorted((one, other) => rank(one) - rank(other)),
+    state: findNamed(resource.properties, state ?? '') ?? null,
   }
+}
+
+function rank({ name }: Property): number {
+  const place = TELLING.findIndex((pattern) => pattern.test(name))
+  return place < 0 ? TELLING.length : place
 }
 
 /** Returns the order of a list: by name, or by the first date. */
@@ -60,59 +59,64 @@ export function sortOf({ name, when }: Facts, isNewestFirst: boolean): string | 
   return name?.name
 }
 
-function rank({ name }: Property): number {
-  const place = TELLING.findIndex((pattern) => pattern.test(name))
-  return place < 0 ? TELLING.length : place
-}
-
 interface Props {
   readonly part: Part
   readonly facts: Facts
   readonly rows: readonly Row[]
   /** Parts of the view that a row opens in. */
   readonly view: Partial<View>
-  /** What stands behind a row, such as buttons. */
+  /** Returns what stands behind a row, such as buttons. */
   actions?(row: Row): ComponentChildren
 }
 
 /** Rows of a part. Each begins with a link that opens it in the list of the part. */
 export function Items({ part: { resource, filters }, facts, rows, view, actions }: Props) {
   const list = useFocusInList(rows)
-  const { name, whose, when, what, state } = facts
   return (
     <ul class="items" ref={list}>
       {rows.map((row) => {
-        const hasValue = (property: Property) => ![null, ''].includes(valueIn(row, property) as string | null)
-        const [first, ...others] = [...(name ? [name] : []), ...whose, ...(whose.length > 0 ? [] : what)].filter(hasValue)
         const href = printView({ ...emptyView(resource.plural), ...view, filters, row: String(row.id) })
-        const cell = (property: Property) => (
-          <Cell key={property.name} resource={resource} property={property} row={row} view={null} />
-        )
-        const rest = [...others, ...(whose.length > 0 ? what.filter(hasValue) : [])]
-        return (
-          <li key={row.id} class="item">
-            <a class="title" href={href}>
-              <bdi>{first ? formatValue(first, valueIn(row, first) as string) : `${wordsOf(resource.entity)} ${row.id}`}</bdi>
-            </a>
-            {when.some(hasValue) && (
-              <span class="fact">
-                {when
-                  .filter(hasValue)
-                  .map((property) => formatOperand(property, String(valueIn(row, property))))
-                  .join(' – ')}
-              </span>
-            )}
-            {rest.map((property) => (
-              <span key={property.name} class="fact" title={property.label}>
-                {cell(property)}
-              </span>
-            ))}
-            {state && hasValue(state) && cell(state)}
-            {actions?.(row)}
-          </li>
-        )
+        return <Item key={row.id} resource={resource} facts={facts} row={row} href={href} actions={actions?.(row)} />
       })}
     </ul>
+  )
+}
+
+interface ItemProps extends Pick<Props, 'facts'> {
+  readonly resource: Resource
+  readonly row: Row
+  readonly href: string
+  readonly actions: ComponentChildren
+}
+
+function Item({ resource, facts: { whose, when, what, state }, row, href, actions }: ItemProps) {
+  const hasValue = (property: Property) => ![null, ''].includes(valueIn(row, property) as string | null)
+  const name = nameIn(resource, row)
+  const [first] = name === '' ? [...whose, ...what].filter(hasValue) : []
+  const title = name || (first ? formatValue(first, valueIn(row, first) as string) : `${wordsOf(resource.entity)} ${row.id}`)
+  const dates = when.filter(hasValue).map((property) => formatOperand(property, String(valueIn(row, property))))
+  const others = [...whose.filter(hasValue), ...what.filter(hasValue).slice(0, FACTS_MAX)].filter(
+    (property) => property !== first,
+  )
+  return (
+    <li class="item">
+      <a class="title" href={href}>
+        <bdi>{title}</bdi>
+      </a>
+      {dates.length > 0 && <span class="fact">{dates.join(' – ')}</span>}
+      {others.map((property) => (
+        <span key={property.name} class="fact" title={property.label}>
+          {isQuantity(property) && `${property.label} `}
+          <Cell resource={resource} property={property} row={row} view={null} />
+        </span>
+      ))}
+      {state && hasValue(state) && <Cell resource={resource} property={state} row={row} view={null} />}
+      {actions && (
+        <fieldset class="acts" aria-label={[title, ...dates].join(', ')}>
+          {actions}
+        </fieldset>
+      )}
+    </li>
   )
 }
 

@@ -1,6 +1,6 @@
 // Names of rows for people: the property that names a row, and one more fact that tells rows of one name apart.
 import { formatValue } from './format.ts'
-import { knownStore, type Property, type Resource, type Row, valueIn, wordsOf } from './resources.ts'
+import { findNamed, knownStore, type Property, type Resource, type Row, valueIn, wordsOf } from './resources.ts'
 
 /** Properties that name a row, the best first. */
 const NAMING = [/^(display|full)name$/i, /^name$/i, /name$/i, /^(title|subject|label)$/i]
@@ -11,6 +11,28 @@ const TELLING = [/jobtitle/i, /department/i, /mail/i, /number/i, /location/i, /^
 export function namingProperty({ properties }: Resource): Property | null {
   const texts = properties.filter(({ kind, copiedThrough }) => kind === 'text' && copiedThrough === null)
   return best(texts, NAMING)
+}
+
+const WHOLE = /^((display|full)?name)$/i
+
+/** Returns the properties of which a name consists: one, or those of a person whose whole name the reader does not see. */
+export function nameParts(resource: Resource): readonly Property[] {
+  const naming = namingProperty(resource)
+  if (naming === null) return []
+  const parts = ['KnownAs', 'FirstName', 'LastName'].flatMap((name) => findNamed(resource.properties, name) ?? [])
+  return WHOLE.test(naming.name) || !parts.includes(naming) ? [naming] : parts
+}
+
+/** Returns the name of a row; empty if it has none. Names have the order of `DisplayName`: known as, else first name; then last name. */
+export function nameIn(resource: Resource, row: Row): string {
+  const parts = nameParts(resource)
+  const textOf = (name: string) => {
+    const part = findNamed(parts, name)
+    return part ? String(valueIn(row, part) ?? '') : ''
+  }
+  const [whole] = parts
+  if (parts.length === 1 && whole) return textOf(whole.name)
+  return [textOf('KnownAs') || textOf('FirstName'), textOf('LastName')].filter(Boolean).join(' ')
 }
 
 /** Returns the property whose value stands beside a name; null if there is none. */
@@ -30,17 +52,19 @@ function best(properties: readonly Property[], patterns: readonly RegExp[]): Pro
 /** Names a row: `Company 5 (Acme)`, `Absence 7 (Ada Byron, 5 Jan 2026)`. */
 export function nameOfRow(resource: Resource, row: Row): string {
   const whole = `${wordsOf(resource.entity)} ${row.id}`
-  const facts = factsOf(resource).flatMap((property) => {
-    const value = valueIn(row, property)
-    return value === null || value === '' ? [] : formatValue(property, value)
-  })
+  const name = nameIn(resource, row)
+  const facts =
+    name !== ''
+      ? [name]
+      : factsOf(resource).flatMap((property) => {
+          const value = valueIn(row, property)
+          return value === null || value === '' ? [] : formatValue(property, value)
+        })
   return facts.length > 0 ? `${whole} (${facts.join(', ')})` : whole
 }
 
-/** Returns the properties by which people know a row: its name, or whose it is, and of when. */
+/** Returns the properties by which people know a row without a name: whose it is, and of when. */
 function factsOf(resource: Resource): Property[] {
-  const naming = namingProperty(resource)
-  if (naming) return [naming]
   const whose = resource.properties.find(({ copiedThrough }) => copiedThrough !== null)
   const when = resource.properties.find(({ kind }) => kind === 'instant' || kind === 'date')
   return [whose, when].filter((property) => property !== undefined)

@@ -3,16 +3,16 @@ import { send } from './api.ts'
 import { say } from './notices.tsx'
 import { knownStore, type Right, resourcesOf } from './resources.ts'
 
-/** Minimum time between two questions for the rights. */
-const PAUSE_MS = 5_000
-
 /** When they were asked for; the page has loaded them when it was opened. */
 let askedMs = performance.now()
 
-/** Asks for the rights again. If they have changed, the page shows what may be done now, and says so. */
-export async function renewRights(): Promise<void> {
+/**
+ * Asks for the rights again, unless it has done so within `pauseMs`. If they have changed, the page shows what may be done now, and
+ * says so.
+ */
+export async function renewRights(pauseMs = 0): Promise<void> {
   const nowMs = performance.now()
-  if (nowMs - askedMs < PAUSE_MS) return
+  if (nowMs - askedMs < pauseMs) return
   askedMs = nowMs
   const known = knownStore.value
   try {

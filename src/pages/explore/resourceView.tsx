@@ -9,7 +9,8 @@ import { formatCount } from './format.ts'
 import { questionOf } from './groups.ts'
 import { Pager } from './pager.tsx'
 import { renewRights } from './renewRights.ts'
-import type { Property } from './resources.ts'
+import { knownStore, type Property } from './resources.ts'
+import { admittedInWords } from './rights.ts'
 import { RowPanel } from './row.tsx'
 import { groupsPath, Summary } from './summary.tsx'
 import { Table } from './table.tsx'
@@ -61,7 +62,7 @@ export function ResourceView({ resource, view }: Shown) {
         </span>
         {resource.conditions.length > 0 && (
           <span class="count">
-            Only {resource.conditions.map((all) => all.map((one) => inWords(resource, one).join(' ')).join(', ')).join('; or ')}
+            {admittedInWords(resource, knownStore.value.rights, (condition) => inWords(resource, condition).join(' '))}
           </span>
         )}
         <NewButton resource={resource} view={view} />

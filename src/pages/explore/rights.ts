@@ -109,6 +109,23 @@ function scopeOfCondition(resource: Resource, { name, sign, own }: OwnCondition)
   return { scope: 'mine', words: `My ${lowerFirst(words)}` }
 }
 
+/**
+ * Says of which rows a resource consists for the reader; empty: of all. Rights of persons are said by whose rows they admit,
+ * others by their conditions. `print` returns a condition in words.
+ */
+export function admittedInWords(resource: Resource, rights: readonly Right[], print: (condition: Condition) => string): string {
+  if (resource.conditions.length === 0) return ''
+  const reads = rights.filter(({ verb, collection }) => verb === 'read' && collection === resource.plural)
+  const words = reads.map((right) => {
+    const scope = scopeOf(resource, right)
+    const own = ownConditions(right).map(({ name }) => name)
+    const conditions = right.filters.map(conditionOf)
+    const others = scope.scope === 'all' ? conditions : conditions.filter(({ name }) => !own.includes(name))
+    return [...(scope.words === '' ? [] : [lowerFirst(scope.words)]), ...others.map(print)].join(', ')
+  })
+  return `Only ${[...new Set(words)].join('; or ')}`
+}
+
 /** True if another reference to the same entity says whose row it is: `ApproverId` beside `EmployeeId`. */
 function isAside({ properties }: Resource, property: Property | undefined): property is Property {
   const isPlain = ({ name, references }: Property) => name.toLowerCase() === `${references}id`.toLowerCase()

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { readJson, send } from './api.ts'
 import { formatValue } from './format.ts'
-import { namingProperty, tellingProperty } from './names.ts'
+import { nameIn, nameParts, namingProperty, tellingProperty } from './names.ts'
 import { type Resource, type Row, valueIn, wordsOf } from './resources.ts'
 import { type Filter, printPath } from './view.ts'
 
@@ -32,17 +32,17 @@ export async function findHits(collections: readonly Resource[], part: string, s
 async function readHits(collection: Resource, filters: readonly Filter[], signal?: AbortSignal): Promise<readonly Hit[]> {
   const naming = namingProperty(collection)
   const telling = tellingProperty(collection)
-  const named = [naming, telling].flatMap((property) => property?.name ?? [])
+  const named = [...nameParts(collection), telling].flatMap((property) => property?.name ?? [])
   const parameters = { fields: ['Id', ...named].join(), PageSize: String(HITS_MAX), sort: naming?.name }
   const response = await send(printPath(collection.plural, filters, parameters), signal ? { signal } : {})
   const rows: readonly Row[] = await readJson(response)
-  const textOf = (row: Row, property: typeof naming) => {
+  const textOf = (row: Row, property: typeof telling) => {
     const value = property && valueIn(row, property)
     return property && value !== null && value !== '' ? formatValue(property, value) : ''
   }
   return rows.map((row) => ({
     id: String(row.id),
-    name: textOf(row, naming) || `${wordsOf(collection.entity)} ${row.id}`,
+    name: nameIn(collection, row) || `${wordsOf(collection.entity)} ${row.id}`,
     fact: textOf(row, telling) || `id ${row.id}`,
   }))
 }

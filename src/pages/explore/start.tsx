@@ -7,9 +7,12 @@ import { Decisions } from './decisions.tsx'
 import { mayEdit, newWords } from './form.tsx'
 import { formatCount } from './format.ts'
 import { factsOf, Items, sortOf } from './items.tsx'
+import { nameIn } from './names.ts'
 import { renewRights } from './renewRights.ts'
 import { knownStore, type Resource, type Row, valueIn, wordsOf } from './resources.ts'
 import { type Creation, type Meaning, meaningOf, type Part, stateOf } from './rights.ts'
+import type { Session } from './session.ts'
+import { Store } from './store.ts'
 import { Cell } from './table.tsx'
 import { emptyView, printPath, printView, type View } from './view.ts'
 import { unreadableWritables } from './writable.ts'
@@ -22,23 +25,32 @@ const TEAM_ROWS_MAX = 5
 const PARTS_MAX = 2
 /** Maximum requests of the page, besides those for the document and the rights. */
 const REQUESTS_MAX = 9
+/** Time for which the page takes rights as they are, when it is opened. */
+const FRESH_MS = 5_000
 /** Maximum properties of the own record. */
 const RECORD_MAX = 12
 
-/** The page that a person sees first. `label`: her name or e-mail by her sign-in. */
-export function Start({ label }: { readonly label: string }) {
+/**
+ * The name in the own row of a person, with the id of her session. A sign-in may have it in another order than the names of her
+ * colleagues, so the header shows this one once it is known.
+ */
+export const ownNameStore = new Store({ sessionId: '', name: '' })
+
+/** The page that a person sees first. */
+export function Start({ session }: { readonly session: Session }) {
   const { resources, rights } = knownStore.value
   const meaning = useMemo(() => meaningOf(resources, rights), [resources, rights])
   const record = meaning.mine.find(({ id, words }) => id !== null && words === 'My record') ?? null
-  const asked = useAnswer<Row>(record && `${record.resource.plural}/${record.id}`, readJson)
+  const asked = useAnswer<Row>(record && `${record.resource.plural}/${record.id}`, readJson, String(writesStore.value))
   // They may have changed since the page was opened.
-  useEffect(() => void renewRights(), [])
+  useEffect(() => void renewRights(FRESH_MS), [])
   const lists = meaning.mine.filter((part) => part !== record)
-  const own = { ...meaning, mine: lists }
-  const totals = REQUESTS_MAX - requestsOf(own)
+  const totals = REQUESTS_MAX - requestsOf({ ...meaning, mine: lists })
+  // The list of own rows has the button for another one already.
+  const creations = meaning.creations.filter(({ collection }) => !lists.some(({ resource }) => resource.plural === collection))
   return (
     <>
-      <Greeting label={label} record={record} asked={asked} />
+      <Greeting session={session} record={record} asked={asked} />
       {meaning.toDecide.slice(0, PARTS_MAX).map((part) => (
         <ToDecide
           key={part.resource.plural}
@@ -51,9 +63,13 @@ export function Start({ label }: { readonly label: string }) {
         <Mine key={part.words + part.resource.plural} part={part} creations={meaning.creations} />
       ))}
       {meaning.team.slice(0, PARTS_MAX).map((part) => (
-        <Team key={part.words} part={part} />
+        <Team key={part.words} part={part} isCreatable={has(creations, part.resource.plural)} />
       ))}
-      <Others meaning={own} totals={totals} />
+      <Others
+        meaning={{ ...meaning, creations }}
+        totals={totals}
+        parts={[...lists.slice(PARTS_MAX), ...meaning.team.slice(PARTS_MAX)]}
+      />
     </>
   )
 }
@@ -68,20 +84,20 @@ interface RecordProps {
   readonly asked: Asked<Row>
 }
 
-/** Greets the person by the name in her own row, else by that of her sign-in. */
-function Greeting({
-  label,
-  record,
-  asked,
-}: {
-  readonly label: string
+interface GreetingProps {
+  readonly session: Session
   readonly record: Part | null
   readonly asked: Asked<Row>
-}) {
+}
+
+/** Greets the person by the name in her own row, else by that of her sign-in. */
+function Greeting({ session: { id, label }, record, asked }: GreetingProps) {
   const isLoading = record !== null && asked.answer === null && asked.problem === null
-  const { name = null } = record ? factsOf(record.resource, null) : {}
-  const own = name && asked.answer ? valueIn(asked.answer, name) : null
-  const shown = isLoading ? '' : String(own ?? label)
+  const own = record && asked.answer ? nameIn(record.resource, asked.answer) : ''
+  const shown = isLoading ? '' : own || label
+  useEffect(() => {
+    if (own !== '') ownNameStore.set({ sessionId: id, name: own })
+  }, [own])
   return (
     <h1>
       Hello{shown !== '' && ', '}
@@ -200,7 +216,7 @@ function Mine({ part, creations }: { readonly part: Part; readonly creations: re
   const sort = sortOf(facts, true)
   const view = { sort: sort ? [sort] : [] }
   const asked = useList(part, view, ROWS_MAX)
-  const isCreatable = creations.some(({ collection }) => collection === resource.plural)
+  const isCreatable = has(creations, resource.plural)
   return (
     <Section
       title={words}
@@ -259,7 +275,7 @@ function States({ part: { resource, filters }, state, page }: StatesProps) {
 }
 
 /** Rows of the person's team, department or company. */
-function Team({ part }: { readonly part: Part }) {
+function Team({ part, isCreatable }: { readonly part: Part; readonly isCreatable: boolean }) {
   const { resource, words } = part
   const facts = factsOf(resource, stateOf(resource, knownStore.value.rights))
   const sort = sortOf(facts, true)
@@ -271,43 +287,52 @@ function Team({ part }: { readonly part: Part }) {
       asked={asked}
       all={{ href: hrefOf(part, view), words: `All ${lowerFirst(words)}` }}
       empty="Nobody and nothing here yet."
+      actions={isCreatable && <NewLink {...resource} />}
     >
       {asked.answer && <Items part={part} facts={facts} rows={asked.answer.rows} view={view} />}
     </Section>
   )
 }
 
-/** Everything else that the person may read or create, in the order of the tabs. */
-function Others({
-  meaning: { collections, views, creations, mine, toDecide, team },
-  totals,
-}: {
+interface OthersProps {
   readonly meaning: Meaning
+  /** Number of resources of which the page asks how many rows they have. */
   readonly totals: number
-}) {
+  /** Parts for which the page has no room. */
+  readonly parts: readonly Part[]
+}
+
+/** Everything else that the person may read or create, in the order of the tabs. */
+function Others({ meaning: { collections, views, creations, mine, toDecide, team }, totals, parts }: OthersProps) {
   const shown = [...collections, ...views]
-  const created = creations.filter(({ collection }) => !mine.some(({ resource }) => resource.plural === collection))
-  const isAlone = toDecide.length + mine.length + team.length === 0
-  if (shown.length === 0 && created.length === 0) return null
+  const unreadable = unreadableWritables()
+  if (shown.length + unreadable.length + parts.length === 0) return null
   return (
-    <Section title={isAlone ? 'What you may see' : 'More'} asked={null}>
+    <Section title={toDecide.length + mine.length + team.length === 0 ? 'What you may see' : 'More'} asked={null}>
       <ul class="tiles">
+        {parts.map((part) => (
+          <li key={part.words}>
+            <a href={hrefOf(part, {})}>{part.words}</a>
+          </li>
+        ))}
         {shown.map((resource, place) => (
           <li key={resource.plural}>
             <a href={printView(emptyView(resource.plural))}>{wordsOf(resource.plural)}</a>{' '}
             <Total resource={resource} isAsked={place < totals} />
-            {created.some(({ collection }) => collection === resource.plural) && <NewLink {...resource} />}
+            {has(creations, resource.plural) && <NewLink {...resource} />}
           </li>
         ))}
-        {unreadableWritables().map(({ plural, entity }) => (
-          <li key={plural}>
-            {wordsOf(plural)} <NewLink plural={plural} entity={entity} />
+        {unreadable.map((writable) => (
+          <li key={writable.plural}>
+            {wordsOf(writable.plural)} <NewLink {...writable} />
           </li>
         ))}
       </ul>
     </Section>
   )
 }
+
+const has = (creations: readonly Creation[], plural: string) => creations.some(({ collection }) => collection === plural)
 
 function Total({ resource, isAsked }: { readonly resource: Resource; readonly isAsked: boolean }) {
   const { answer } = useAnswer(isAsked ? resource.plural : null, readTotal, '', 'HEAD')
