@@ -159,6 +159,27 @@ describeInBrowser('/explore in Chromium', () => {
     expect(complaints).toEqual([])
   })
 
+  test('/explore asks for a linked list together with what the key may do, and for each once', async () => {
+    const { page, requests } = await open('', '60', KEY, {})
+    await page.goto('about:blank')
+    requests.length = 0
+    const hasAsked = (part: string) => requests.some((url) => url.includes(part))
+    // The document is held back until the list is asked for.
+    await page.route('**/openapi.json', async (route) => {
+      await until(async () => hasAsked('/Absences'))
+      await route.continue()
+    })
+    await page.goto(`${server.url}/explore#/Absences?Status=Approved&sort=-Start`)
+    await page.getByText('20 of 60').waitFor()
+    const paths = requests.map((url) => url.slice(server.url.length)).filter((path) => !path.startsWith('/explore'))
+    expect(paths.sort()).toEqual([
+      '/Absences',
+      '/Absences?Status=Approved&sort=-Start&PageSize=50&page=1',
+      '/Rights',
+      '/openapi.json',
+    ])
+  })
+
   test.each([
     ['#/Absences?Status=Approved&sort=-Start', 'Status is Approved', '20 of 60', '58'],
     ['#/Absences?Status=!=Approved&Period.Days=>=10', 'Status is not Approved|Period days at least 10', '14 of 60', '41'],

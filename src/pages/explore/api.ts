@@ -1,5 +1,5 @@
 // Requests to the API for the session: pages and totals, exact numbers, and errors as problems that the page shows.
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import type { Row } from './resources.ts'
 import { ISSUER_NAME, ROOT } from './server.ts'
 import { endSession, endSignIn, noteAccepted, type Session, sessionStore, signedIn } from './session.ts'
@@ -122,6 +122,26 @@ export async function readPage(response: Response): Promise<Page> {
   return { rows: parseExact(await response.text()), total: Number(response.headers.get('x-total-count')), links }
 }
 
+/** Requests that were sent before anything asked for their answers, by path; each is used once, and only for its session. */
+const ahead = new Map<string, { readonly sessionId: string | undefined; readonly response: Promise<Response> }>()
+/** Time for which an answer may wait to be used; a later reader gets a new one. */
+const AHEAD_MS = 10_000
+
+/** Sends a request whose answer `useAnswer` will ask for once the page knows what it shows. */
+export function sendAhead(path: string): void {
+  const response = send(path)
+  ahead.set(path, { sessionId: sessionStore.value.session?.id, response })
+  // It fails where its answer is used.
+  response.catch(() => {})
+  setTimeout(() => ahead.delete(path), AHEAD_MS)
+}
+
+function takeAhead(path: string): Promise<Response> | null {
+  const sent = ahead.get(path)
+  ahead.delete(path)
+  return sent !== undefined && sent.sessionId === sessionStore.value.session?.id ? sent.response : null
+}
+
 /** State of a request to the API; the last answer stays until the next one arrives. */
 export interface Asked<T> {
   readonly answer: T | null
@@ -137,7 +157,8 @@ export function useAnswer<T>(path: string | null, read: (response: Response) => 
   const [state, setState] = useState<{ answer: T | null; problem: Problem | null }>({ answer: null, problem: null })
   const [lateness, setLateness] = useState<0 | 1 | 2>(0)
   const [attempt, setAttempt] = useState(0)
-  useEffect(() => {
+  // Before the page is painted: an effect would wait for that.
+  useLayoutEffect(() => {
     if (path === null) return
     const controller = new AbortController()
     const { signal } = controller
@@ -146,7 +167,8 @@ export function useAnswer<T>(path: string | null, read: (response: Response) => 
       timers.forEach(clearTimeout)
       setLateness(0)
     }
-    send(path, { method, signal })
+    const sent = method === 'GET' ? takeAhead(path) : null
+    ;(sent ?? send(path, { method, signal }))
       .then(read)
       .then((answer) => !signal.aborted && setState({ answer, problem: null }))
       .catch((error) => {

@@ -1,7 +1,7 @@
 // The entry point of the script, and the frame of the page: navigation, who asks, and the view of one resource.
 import { render } from 'preact'
-import { useEffect, useReducer } from 'preact/hooks'
-import { ROOT, useAnswer } from './api.ts'
+import { useEffect, useLayoutEffect, useReducer } from 'preact/hooks'
+import { ROOT, sendAhead, useAnswer } from './api.ts'
 import { Button, Empty, Trouble, ZoneChoice } from './controls.tsx'
 import { CreateOnly } from './createOnly.tsx'
 import { Notices } from './notices.tsx'
@@ -12,7 +12,8 @@ import { signInStore, signOut, takeAnswerFromAddress, watchEnd } from './signIn.
 import { EndedBar, KeyQuestion, NoRights, SignInForm } from './signInForm.tsx'
 import { ownNameStore, Start } from './start.tsx'
 import { Store } from './store.ts'
-import { emptyView, go, printView, readView, viewStore } from './view.ts'
+import { hasKeptColumns } from './tools.tsx'
+import { emptyView, go, pagePath, printView, readView, viewStore } from './view.ts'
 import { unreadableWritables } from './writable.ts'
 
 /** The page. It first loads what the session may do. */
@@ -85,13 +86,15 @@ function App() {
   )
 }
 
+const DOCUMENT_PATH = 'openapi.json'
+const RIGHTS_PATH = 'Rights'
 const readBody = (response: Response) => response.json()
 
 /** Loads the document and the rights of the session, each again if it fails. */
 function Loading({ id }: { readonly id: string }) {
-  const described = useAnswer('openapi.json', readBody)
-  const rights = useAnswer<readonly Right[]>('Rights', readBody)
-  useEffect(() => {
+  const described = useAnswer(DOCUMENT_PATH, readBody)
+  const rights = useAnswer<readonly Right[]>(RIGHTS_PATH, readBody)
+  useLayoutEffect(() => {
     if (described.answer === null || rights.answer === null) return
     knownStore.set({
       sessionId: id,
@@ -194,7 +197,21 @@ function readAddress() {
   watchEnd()
 }
 
+/**
+ * Sends the first requests together. Each would else wait for the one before: what the reader may see, and the page of a list
+ * that the address names. Chosen columns may need properties of other rows, so then the list waits.
+ */
+function askAhead(): void {
+  const { session, offered } = sessionStore.value
+  if (session === null || offered !== null || signInStore.value === 'returning') return
+  sendAhead(DOCUMENT_PATH)
+  sendAhead(RIGHTS_PATH)
+  const { resource, tab } = viewStore.value
+  if (/^\w+$/.test(resource) && tab === 'table' && !hasKeptColumns(resource)) sendAhead(pagePath(resource, viewStore.value))
+}
+
 readAddress()
+askAhead()
 addEventListener('popstate', readAddress)
 addEventListener('storage', followOtherTabs)
 document.addEventListener('visibilitychange', watchEnd)

@@ -15,7 +15,7 @@ import { RowPanel } from './row.tsx'
 import { groupsPath, Summary } from './summary.tsx'
 import { Table } from './table.tsx'
 import { Columns, curl, Download, keptColumns } from './tools.tsx'
-import { change, changed, go, type Parameters, printPath, type Shown, type View } from './view.ts'
+import { change, changed, go, type Parameters, pagePath, printPath, type Shown, type View } from './view.ts'
 import { inWords } from './words.ts'
 import { writableOf } from './writable.ts'
 import { writesStore } from './writes.ts'
@@ -124,7 +124,7 @@ function pathsOf({ resource, view }: Shown, isSummary: boolean, columns: readonl
   return {
     path: isSummary
       ? groupsPath(resource, view, { PageSize: '100', page: view.groupPage })
-      : listPath({ fields: shown, PageSize: view.size, page: view.page, cursor: view.cursor || undefined }),
+      : pagePath(resource.plural, view, shown),
     allPath: isSummary ? groupsPath(resource, view) : listPath({ fields: shown }),
     excelPath: (locale?: string) => {
       const form = { bom: '1', excel: '1', locale }

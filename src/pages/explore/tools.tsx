@@ -131,13 +131,16 @@ function save(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
 }
 
-const columnsKey = ({ plural }: Resource) => `roster.columns.${plural}`
+const columnsKey = (plural: string) => `roster.columns.${plural}`
+
+/** True if this browser stores columns for the resource. */
+export const hasKeptColumns = (plural: string) => readText('localStorage', columnsKey(plural)) !== null
 
 /** Columns that this browser stores for a resource; by default all but ids whose name is a column, too. */
 export function keptColumns(resource: Resource): readonly Property[] {
   const { properties } = resource
   // A stored text may be anything, so only names of this resource are taken from it.
-  const names = new Set(readText('localStorage', columnsKey(resource))?.match(/[\w.]+/g))
+  const names = new Set(readText('localStorage', columnsKey(resource.plural))?.match(/[\w.]+/g))
   const all = allProperties(resource)
   const kept = [...names].flatMap((name) => all.find((property) => property.name === name) ?? [])
   return kept.length > 0 ? kept : properties.filter(({ name }) => !properties.some(({ copiedThrough }) => copiedThrough === name))
@@ -153,7 +156,7 @@ interface ColumnsProps {
 export function Columns({ resource, columns, setColumns }: ColumnsProps) {
   const keep = (next: readonly Property[]) => {
     if (next.length === 0) return
-    keepText('localStorage', columnsKey(resource), JSON.stringify(next.map(({ name }) => name)))
+    keepText('localStorage', columnsKey(resource.plural), JSON.stringify(next.map(({ name }) => name)))
     setColumns(next)
   }
   const rest = allProperties(resource).filter((property) => !columns.includes(property))

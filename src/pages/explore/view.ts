@@ -107,6 +107,12 @@ export function printPath(path: string, filters: readonly Filter[], parameters: 
   return pairs.length > 0 ? `${path}?${pairs.join('&')}` : path
 }
 
+/** Writes the path of a list's page, as the view has it. `fields`: properties to read; undefined for those of the row itself. */
+export function pagePath(plural: string, { filters, sort, size, page, cursor }: View, fields?: string): string {
+  const place = { PageSize: size, page, cursor: cursor || undefined }
+  return printPath(plural, filters, { sort: sort.join(',') || undefined, fields, ...place })
+}
+
 /** Writes the hash from which `readView` reads this view. */
 export function printView(view: View): string {
   const own = PLAIN.filter((key) => view[key] !== DEFAULTS[key]).map((key) => [NAMES[key] ?? key, view[key]])
