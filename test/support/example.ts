@@ -1,5 +1,6 @@
 // The example of `npm run example` as a process, and people who sign in there over HTTP.
 import { createHash, randomBytes } from 'node:crypto'
+import type { Page } from 'playwright-core'
 import { freePort, postmasterOf, type RunningProgram, run } from './process.ts'
 
 /** As `npm run example` does, without npm. */
@@ -118,4 +119,11 @@ export async function askAs(tokens: Tokens, example: Example, method: string, pa
   const text = await response.text()
   const total = Number(response.headers.get('x-total-count'))
   return { status: response.status, total, body: text === '' ? null : JSON.parse(text) }
+}
+
+/** Signs a person in on `/explore`, which shows the form to sign in. */
+export async function signInAt(page: Page, account: string): Promise<void> {
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.locator(`button[value="${account}"]`).click()
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
 }
