@@ -3,7 +3,8 @@ import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { startBrowser } from './support/browser.ts'
-import { run, temporaryFolder } from './support/process.ts'
+import { signInAt, startExample } from './support/example.ts'
+import { endPrograms, run, temporaryFolder } from './support/process.ts'
 import { ServerProcesses } from './support/serverProcesses.ts'
 
 const ROOT = join(import.meta.dir, '..')
@@ -15,11 +16,24 @@ const SUMMARY = `#/Absences?Status=Approved&Start=>=${YEAR}-01-01T00:00:00Z&Star
 /** A README is loaded by many who only pass by. */
 const BYTES_MAX = 200_000
 
+/** What `npm run screenshots -- decide` takes alone. */
+const [only] = process.argv.slice(2)
+
 mkdirSync(FOLDER, { recursive: true })
 const folder = temporaryFolder()
 const processes = new ServerProcesses()
 const browser = await startBrowser()
 try {
+  if (only !== 'decide') await takePagesOfKeys()
+  await takeDecisions()
+} finally {
+  await browser.close()
+  await endPrograms()
+  await processes.end()
+  folder.remove()
+}
+
+async function takePagesOfKeys(): Promise<void> {
   // Without a key of its own, so that the pages are opened with the development key.
   const { url } = await processes.start({ DATA_DIR: folder.path, BOOTSTRAP_API_KEY: '' })
   const key = readFileSync(join(folder.path, 'development.key'), 'utf8').trim()
@@ -27,10 +41,6 @@ try {
   await run([process.execPath, '--no-env-file', 'src/main.ts', 'seed', '--add', '--rows', '100000'], { DATA_DIR: folder.path })
     .ended
   await takeExplore(`${url}/explore`, key)
-} finally {
-  await browser.close()
-  await processes.end()
-  folder.remove()
 }
 
 /** A summary of a filtered list. */
@@ -41,6 +51,17 @@ async function takeExplore(url: string, key: string): Promise<void> {
   await page.locator('.chart').waitFor()
   await page.locator('h1 + .count', { hasText: /\d of \d/ }).waitFor()
   await take('explore', page)
+}
+
+/** What waits for a manager of the example. */
+async function takeDecisions(): Promise<void> {
+  const example = await startExample(processes.dataFolder())
+  const { page } = await browser.open(`${example.url}/explore`, { viewport: VIEWPORT, locale: 'en-GB' })
+  await signInAt(page, 'olena')
+  for (const name of ['All absences to decide', 'All my absences', 'All absences of my team'])
+    await page.getByRole('link', { name, exact: true }).waitFor()
+  await page.waitForLoadState('networkidle')
+  await take('decide', page)
 }
 
 /** A filtered list, tried in the docs. */
