@@ -67,7 +67,7 @@ export class DecisionWork {
       if (problem.status === 412) return this.compare(decision, seen, rounds + 1)
       const again = () => void this.send(decision, seen, attempt, rounds)
       if (isUncertain(problem) || problem.retryAfter !== null) return this.wait(error, again)
-      this.refuse(problem.status === 404 ? GONE : inWordsOf(problem).message)
+      this.refuse(REFUSALS[problem.status] ?? inWordsOf(problem).message)
     }
   }
 
@@ -124,3 +124,8 @@ export class DecisionWork {
 }
 
 const GONE = 'This row was deleted meanwhile, or you may no longer see it.'
+/** What the API says of a forbidden write names properties and rights, which a button has not shown. */
+const REFUSALS: Readonly<Record<number, string>> = {
+  403: 'You may not decide this, or not any more. Nothing was changed.',
+  404: GONE,
+}
