@@ -4,7 +4,7 @@ import { readTotal, useAnswer } from './api.ts'
 import { Button, Trouble } from './controls.tsx'
 import { type Attempt, draftIdOf, forgetDraft } from './drafts.ts'
 import { nameOfRow } from './names.ts'
-import { knownStore, type Resource, type Row, wordsOf } from './resources.ts'
+import { knownStore, type Resource, type Row, roleOf, wordsOf } from './resources.ts'
 import { emptyView, printPath, printView } from './view.ts'
 import { admits, writableOf } from './writable.ts'
 import { announce, attemptOf, inWordsOf, isUncertain, problemOf, type Versioned, write } from './writes.ts'
@@ -66,13 +66,25 @@ function Question({ resource, row, removed, close }: Props & { close(): void }) 
         <Button label="Delete it" class="button danger" aria-disabled={state.kind === 'sending'} onClick={start} />
         <Button label="Keep it" ref={first} onClick={close} />
       </span>
-      {state.kind === 'refused' && <Refused error={state.error} again={() => void send(state.attempt)} close={close} />}
+      {state.kind === 'refused' && (
+        <Refused error={state.error} again={() => void send(state.attempt)} close={close} entity={resource.entity} />
+      )}
     </section>
   )
 }
 
 /** Says why the row was not deleted, with links to rows that refer to it. */
-function Refused({ error, again, close }: { readonly error: unknown; again(): void; close(): void }) {
+function Refused({
+  error,
+  entity,
+  again,
+  close,
+}: {
+  readonly error: unknown
+  readonly entity: string
+  again(): void
+  close(): void
+}) {
   const problem = problemOf(error)
   useEffect(() => {
     // What is shown is not what there is now: the row is read again, and the reader asked anew.
@@ -81,7 +93,7 @@ function Refused({ error, again, close }: { readonly error: unknown; again(): vo
     announce('Somebody else has changed this row meanwhile. Look at it again before you delete it.')
   }, [problem])
   if (problem.status === 412) return null
-  if (problem.code === 'StillReferenced') return <References message={problem.message} />
+  if (problem.code === 'StillReferenced') return <References message={problem.message} entity={entity} />
   const shown = inWordsOf(problem)
   return (
     <>
@@ -92,17 +104,21 @@ function Refused({ error, again, close }: { readonly error: unknown; again(): vo
 }
 
 /** Links to the rows that refer to the row, of those that the API counts: `2 of Employees (CompanyId=1)`. */
-function References({ message }: { readonly message: string }) {
+function References({ message, entity }: Readonly<Record<'message' | 'entity', string>>) {
   const found = [...message.matchAll(/((?:over )?[\d,]+) of (\w+) \((\w+)=(\d+)\)/g)]
   return (
     <div class="trouble">
-      <span role="alert">It cannot be deleted, because other rows refer to it. Change or delete those first.</span>
+      <span role="alert">It cannot be deleted, because others refer to it. Change or delete those first.</span>
       <ul>
         {found.map(([text, count, plural = '', name = '', id = '']) => {
-          const isReadable = knownStore.value.resources.some((one) => one.plural === plural)
-          const words = `${count} of ${plural}, by ${wordsOf(name)}`
+          const other = knownStore.value.resources.find((one) => one.plural === plural)
+          // `4 absences of this employee`; `1 employee of this employee, as manager`.
+          const kind = wordsOf(count === '1' && other ? other.entity : plural).toLowerCase()
+          const isPlain = name.toLowerCase() === `${entity}id`.toLowerCase()
+          const role = isPlain ? '' : `, as ${roleOf(wordsOf(name)).toLowerCase()}`
+          const words = `${count} ${kind} of this ${wordsOf(entity).toLowerCase()}${role}`
           const href = printView({ ...emptyView(plural), filters: [{ name, sign: '=', values: [id] }] })
-          return <li key={text}>{isReadable ? <a href={href}>{words}</a> : words}</li>
+          return <li key={text}>{other ? <a href={href}>{words}</a> : words}</li>
         })}
       </ul>
     </div>
