@@ -2,7 +2,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { GrantedRights } from '../model/access.ts'
 import type { KeyRecord } from '../model/key.ts'
-import type { Client, Principal } from '../model/principal.ts'
+import type { Client, Principal, RightsNow } from '../model/principal.ts'
 import { keyClient } from './address.ts'
 import { hashKey, idOf } from './apiKey.ts'
 import { ownTableOf } from './limiterFiles.ts'
@@ -16,7 +16,7 @@ export interface Key extends Principal {
   readonly isPerson: false
   /** The client to charge. It follows from the key's name, so that a rotated key shares its limits with its replacement. */
   readonly client: Client
-  rightsNow(): GrantedRights
+  rightsNow(): RightsNow
 }
 
 /** A key, the hash that its text must have, and the record that it was made of. */
@@ -94,7 +94,7 @@ function matching(entries: ReadonlyMap<string, Entry>, text: string, presented: 
 function entryOf(record: KeyRecord, readRights: ReadRights): Entry {
   const { id, name, hash } = record
   // Those of a block of the roles file may depend on the time.
-  const fixed = record.role === null ? readRights(record) : null
+  const fixed = record.role === null ? rightsOf(record, readRights) : null
   const key: Key = {
     id,
     isStored: true,
@@ -102,9 +102,13 @@ function entryOf(record: KeyRecord, readRights: ReadRights): Entry {
     name,
     ownTable: ownTableOf(record),
     client: keyClient(name),
-    rightsNow: () => fixed ?? readRights(record),
+    rightsNow: () => fixed ?? rightsOf(record, readRights),
   }
   return { key, hash: Buffer.from(hash, 'hex'), record }
+}
+
+function rightsOf(record: KeyRecord, readRights: ReadRights): RightsNow {
+  return { rights: readRights(record), moment: null }
 }
 
 /** Name of the key of BOOTSTRAP_API_KEY; keys of the database may not have it. */

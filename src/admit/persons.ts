@@ -1,8 +1,7 @@
 // Persons: who the tokens of the company's identity provider stand for, their names, and where their rights come from.
 import { createHmac } from 'node:crypto'
-import type { GrantedRights } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
-import type { Client, Principal } from '../model/principal.ts'
+import type { Client, Principal, RightsNow } from '../model/principal.ts'
 import { type Claims, isRefused, type RefusedToken, type TokenCheck, type VerifiedToken } from '../model/token.ts'
 import { clientNamed } from './address.ts'
 
@@ -19,7 +18,7 @@ export type RightsOfPerson = (
   claims: Claims,
   isEmailVerified: boolean,
   reads?: readonly Entity[],
-) => GrantedRights | Promise<GrantedRights>
+) => RightsNow | Promise<RightsNow>
 
 /** A person, as one token says who it is. Several tokens of a person have the same pseudonym. */
 class PersonPrincipal implements Principal {
@@ -39,7 +38,7 @@ class PersonPrincipal implements Principal {
     this.client = clientNamed('person', id.slice(PERSON_PREFIX.length))
   }
 
-  rightsNow(reads?: readonly Entity[]): GrantedRights | Promise<GrantedRights> {
+  rightsNow(reads?: readonly Entity[]): RightsNow | Promise<RightsNow> {
     return this.rightsOf(this.claims, this.isEmailVerified, reads)
   }
 }

@@ -6,7 +6,8 @@ import { count, seriesOf } from '../metrics/counts.ts'
 import type { GrantedRights, Verb } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import { baseOf } from '../model/namedView.ts'
-import { withRightsOfNow } from '../operations/momentRights.ts'
+import type { RightsNow } from '../model/principal.ts'
+import { type RightsMoment, withRightsOfNow } from '../operations/momentRights.ts'
 import { requireRight } from '../operations/resourceRequest.ts'
 import { faultPage } from '../pages/errorPages.ts'
 import { readPieces } from '../parse/body.ts'
@@ -140,9 +141,10 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
     if (!isConfirmed) throw unconfirmed(refusal)
     if (principal === null) throw unauthorized(request, parts.admission, refusal)
   }
-  const answerWith = (rights: GrantedRights | null) => answerByRights(parts, router, call, rights)
+  const answerWith = (rights: GrantedRights | null, moment: RightsMoment | null = null) =>
+    answerByRights(parts, router, call, rights, moment)
   if (principal === null) return answerWith(null)
-  if (!principal.isPerson) return answerWith(principal.rightsNow() as GrantedRights)
+  if (!principal.isPerson) return answerWith((principal.rightsNow() as RightsNow).rights)
   return withRightsOfNow(listedBy(call), (reads) => principal.rightsNow(reads), answerWith)
 }
 
@@ -152,8 +154,14 @@ function listedBy({ request: { method }, location }: Call): readonly Entity[] {
   return entity !== null && location?.id === '' && (method === 'GET' || method === 'HEAD') ? [baseOf(entity)] : []
 }
 
-/** Answers a request whose key has these rights; null: it has no key, and needs none. */
-function answerByRights(parts: Parts, router: Router, call: Call, rights: GrantedRights | null): Promise<Reply> | Reply {
+/** Answers a request whose key has these rights, as of a moment; `rights` is null if it has no key, and needs none. */
+function answerByRights(
+  parts: Parts,
+  router: Router,
+  call: Call,
+  rights: GrantedRights | null,
+  moment: RightsMoment | null,
+): Promise<Reply> | Reply {
   const { request, server, target, location, principal } = call
   const { method } = request
   const { endpoint, id } = requireSeen(router, location, target.path, rights)
@@ -174,6 +182,7 @@ function answerByRights(parts: Parts, router: Router, call: Call, rights: Grante
     id,
     access,
     rights,
+    moment,
     key: principal?.id ?? '',
     keyName: principal?.name ?? '',
     charged: call,

@@ -106,12 +106,17 @@ export function keyChecks(admission: Admission): KeysInUse {
     return principal
   }
   return {
-    rightsOf: async (request) => (await confirm(request)).rightsNow(),
+    async rightsOf(request) {
+      const principal = await confirm(request)
+      const { rights } = await principal.rightsNow()
+      return rights
+    },
     async charge(request) {
       const principal = await confirm(request)
       const rateLimit = await admission.charge(principal, '')
       if (!rateLimit.admitted) throw rateLimitExceeded(rateLimit)
-      return principal.rightsNow()
+      const { rights } = await principal.rightsNow()
+      return rights
     },
     // D59: a body of many rows counts as several requests.
     async chargeMore(charged, count) {

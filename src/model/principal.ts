@@ -9,6 +9,13 @@ export interface Client {
   readonly text: string
 }
 
+/** Rights as they are now. */
+export interface RightsNow {
+  readonly rights: GrantedRights
+  /** The moment of the copies in memory from which they were decided, for `operations/`; null: they follow from none. */
+  readonly moment: object | null
+}
+
 export interface Principal {
   /** Id of the key, or the person's pseudonym: names it in logs, in events, and wherever turns and places are given. */
   readonly id: string
@@ -24,5 +31,5 @@ export interface Principal {
    * Returns the rights as they are now. Those of a person follow from rows. `reads`: entities that the request is about to list,
    * so that their rows and those of the rights are read as of one moment. @throws ApiError if they cannot be read
    */
-  rightsNow(reads?: readonly Entity[]): GrantedRights | Promise<GrantedRights>
+  rightsNow(reads?: readonly Entity[]): RightsNow | Promise<RightsNow>
 }

@@ -8,13 +8,14 @@ import type { TableCopy } from '../memory/tableCopy.ts'
 import type { GrantedRights } from '../model/access.ts'
 import type { BatchableStatement } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
+import type { RightsNow } from '../model/principal.ts'
 import type { RowQuestions } from '../model/rowQuestions.ts'
 import type { Row } from '../model/sql.ts'
 import { type RequestTime, requestTime } from '../roles/requestTime.ts'
 import type { Claims, Roles } from '../roles/roles.ts'
 import { CopyQuestions } from './copyQuestions.ts'
 import { DatabaseQuestions } from './databaseQuestions.ts'
-import { MomentRights } from './momentRights.ts'
+import { RightsMoment } from './momentRights.ts'
 import { waitForCopies } from './neededCopies.ts'
 
 interface CurrentRightsParts {
@@ -50,14 +51,15 @@ export class CurrentRights {
    * Returns the rights of a person as of a moment after this call. `reads`: entities that the request is about to list, whose
    * copies are brought to the same moment, so that it need not wait again. @throws ApiError
    */
-  of(claims: Claims, isEmailVerified: boolean, reads: readonly Entity[] = []): GrantedRights | Promise<GrantedRights> {
+  of(claims: Claims, isEmailVerified: boolean, reads: readonly Entity[] = []): RightsNow | Promise<RightsNow> {
     const { roles, memory } = this.parts
     const subject = { claims, isEmailVerified, database: this.databaseQuestions(claims) }
-    if (memory === null) return roles.rightsOf(claims, subject.database, isEmailVerified)
-    return roles.sources.length === 0 ? this.ask(memory, subject, []) : this.decide(memory, subject, reads)
+    if (memory === null) return ofNoMoment(roles.rightsOf(claims, subject.database, isEmailVerified))
+    if (roles.sources.length === 0) return ofNoMoment(this.ask(memory, subject, []))
+    return this.decide(memory, subject, reads)
   }
 
-  private async decide(memory: TableCopies, subject: Subject, reads: readonly Entity[]): Promise<GrantedRights> {
+  private async decide(memory: TableCopies, subject: Subject, reads: readonly Entity[]): Promise<RightsNow> {
     const { sources } = this.parts.roles
     const others = reads.filter((entity) => !sources.includes(entity))
     // A table that is missing, behind or locked must not keep rights from being decided from the others.
@@ -71,11 +73,10 @@ export class CurrentRights {
       // No `await` from here on: the rights are those of the moment of the copies.
       if (memory.versionOf(copies) === null) continue
       const granted = this.decideNow(memory, subject, copies)
-      return granted instanceof Promise
-        ? granted
-        : new MomentRights(granted, copies, (all) => this.follow(memory, subject, all, granted))
+      if (granted instanceof Promise) return ofNoMoment(granted)
+      return { rights: granted, moment: new RightsMoment(copies, (all) => this.follow(memory, subject, all, granted)) }
     }
-    return this.ask(memory, subject, [])
+    return ofNoMoment(this.ask(memory, subject, []))
   }
 
   /** Decides rights from copies of one moment, in this turn of the event loop unless questions need more than these. */
@@ -125,6 +126,12 @@ export class CurrentRights {
     }
     return new DatabaseQuestions(read)
   }
+}
+
+/** Returns rights that were not decided from copies of one moment alone. */
+function ofNoMoment(granted: GrantedRights | Promise<GrantedRights>): RightsNow | Promise<RightsNow> {
+  if (granted instanceof Promise) return granted.then((rights) => ({ rights, moment: null }))
+  return { rights: granted, moment: null }
 }
 
 const NEVER_ABORTED = new AbortController().signal

@@ -33,7 +33,7 @@ export async function pageList(view: View, parts: ResourceParts, call: ResourceR
   const parsed = cachedTables === null ? parse() : null
   const target = withReach(plainTarget, parsed)
   const tables = cachedTables ?? tablesOfList(view, parsed as ListQuery)
-  const copies = neededCopies(memory, tables, call.rights)
+  const copies = neededCopies(memory, tables, call.moment ?? null)
   if (copies === null) {
     const query = parsed ?? parse()
     for (const table of tables) memory.load(table)

@@ -4,30 +4,29 @@ import type { Tables } from '../columns/tables.ts'
 import type { Version } from '../memory/questionQueue.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
-import type { GrantedRights } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
-import { MomentRights, RightsChanged } from './momentRights.ts'
+import { RightsChanged, type RightsMoment } from './momentRights.ts'
 
 /** Maximum attempts to learn the order of new texts, or to bring copies to one moment, before the database answers. */
 const ATTEMPTS_MAX = 3
 
 /** Returns the copies of a query's tables, its own first, and of its rights; null: one of the tables has no copy. */
-export function neededCopies(memory: TableCopies, tables: readonly Entity[], rights: GrantedRights | null): NeededCopies | null {
+export function neededCopies(memory: TableCopies, tables: readonly Entity[], moment: RightsMoment | null): NeededCopies | null {
   const own = memory.allOf(tables)
-  return own && new NeededCopies(memory, own, rights instanceof MomentRights ? rights : null)
+  return own && new NeededCopies(memory, own, moment)
 }
 
 export class NeededCopies {
   /** Copies of the query's tables, its own first, and then others of its rights. */
   private readonly all: readonly TableCopy[]
 
-  /** `own`: those of the query's tables. `rights`: null if they follow from no copies. */
+  /** `own`: those of the query's tables. `moment`: of the rights; null if they follow from no copies. */
   constructor(
     private readonly memory: TableCopies,
     private readonly own: readonly TableCopy[],
-    private readonly rights: MomentRights | null,
+    private readonly moment: RightsMoment | null,
   ) {
-    const others = rights?.copies.filter((copy) => !own.includes(copy)) ?? []
+    const others = moment?.copies.filter((copy) => !own.includes(copy)) ?? []
     this.all = others.length === 0 ? own : [...own, ...others]
   }
 
@@ -54,9 +53,9 @@ export class NeededCopies {
 
   /** Brings the copies to a moment after the arrival of the request, if they are not of one. @throws ApiError */
   async refresh(): Promise<void> {
-    const { all, rights } = this
+    const { all, moment } = this
     // They were brought to it when the rights were decided.
-    if (rights !== null && all.length === rights.copies.length && this.version !== null) return
+    if (moment !== null && all.length === moment.copies.length && this.version !== null) return
     await this.memory.refresh(all)
   }
 
@@ -70,7 +69,7 @@ export class NeededCopies {
    * are found. @throws RightsChanged
    */
   requireRights(): void {
-    if (this.rights !== null && !this.rights.followFrom(this.all)) throw new RightsChanged(this.all.map(({ entity }) => entity))
+    if (this.moment !== null && !this.moment.followFrom(this.all)) throw new RightsChanged(this.all.map(({ entity }) => entity))
   }
 }
 

@@ -12,6 +12,7 @@ import type { Principal } from '../model/principal.ts'
 import type { View } from '../model/view.ts'
 import type { Reply } from '../respond/reply.ts'
 import type { ConcurrencyLimit } from './concurrencyLimit.ts'
+import type { RightsMoment } from './momentRights.ts'
 
 /** The key or person that a request is charged to, and the limits after the last charge. */
 export interface Charged {
@@ -36,6 +37,8 @@ export interface ResourceRequest {
   readonly access: Access | null
   /** Rights of the key or person; null if the request has none. */
   readonly rights: GrantedRights | null
+  /** The moment of the copies from which the rights were decided; undefined or null: they do not follow from copies. */
+  readonly moment?: RightsMoment | null
   /** Id of the key, or the pseudonym of a person, which stands in its place. */
   readonly key: string
   /** Name of the key, which stays the same after a rotation, or the pseudonym of a person. */

@@ -42,7 +42,7 @@ export async function pageSummary(view: View, parts: ResourceParts, call: Resour
   const parsed = cachedTables === null ? parse() : null
   const target = withReach(plainTarget, parsed)
   const tables = cachedTables ?? tablesOfSummary(view, parsed as SummaryQuery)
-  const copies = neededCopies(memory, tables, call.rights)
+  const copies = neededCopies(memory, tables, call.moment ?? null)
   if (copies === null) return pageFromDatabase(view, parts, call, parsed ?? parse(), 'noCopy')
   await copies.refresh()
   const cached = memory.responses.get(target, copies.version)
@@ -73,7 +73,7 @@ export function streamSummary(view: View, parts: ResourceParts, call: ResourceRe
   return replyStreamed(call, summaryLimit, { headers, form }, async (slot) => {
     const hold = (bytes: number) => summaryLimit.hold(call.key, slot, bytes)
     const writer = summaryWriter(query, form)
-    const copies = memory && neededCopies(memory, tablesOfSummary(view, query), call.rights)
+    const copies = memory && neededCopies(memory, tablesOfSummary(view, query), call.moment ?? null)
     await copies?.refresh()
     const take = async (found: Grouping) => takeGroups(found, hold)
     const grouping = memory && copies ? await withGroups(call, memory, copies, query, take) : 'noCopy'

@@ -94,7 +94,7 @@ export class Worker {
 
   /** Returns how the rights of persons are found: by the roles; without roles a person has none. */
   private rightsOfPersons(roles: Roles | null, reader: RightsReader): RightsOfPerson {
-    const none = reader.read({ rights: '', addresses: null })
+    const none = { rights: reader.read({ rights: '', addresses: null }), moment: null }
     if (roles === null) return () => none
     const ofPersons = new CurrentRights({ roles, memory: this.memory, listReads: this.pools.listReads })
     return (claims, isEmailVerified, reads) => ofPersons.of(claims, isEmailVerified, reads)

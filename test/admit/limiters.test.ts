@@ -53,7 +53,7 @@ describe('D99: persons', () => {
     client: clientNamed('person', name),
     ownTable: null,
     isPerson: true,
-    rightsNow: () => wholeRights(),
+    rightsNow: () => ({ rights: wholeRights(), moment: null }),
   })
   const limitersOf = () => {
     const files = new LimiterFiles(temporaryFolder().path, SIGNED_IN)

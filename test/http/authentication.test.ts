@@ -41,7 +41,7 @@ function workerOf(issuer: PlainIssuer, { secret = 'secret', trustsEmail = false 
   onTestFinished(() => tokens.stop())
   const rightsOf = (claims: Claims, isEmailVerified: boolean) => {
     asked.push([claims, isEmailVerified])
-    return RIGHTS
+    return { rights: RIGHTS, moment: null }
   }
   const persons = new Persons(tokens, { secret, trustsEmail, rightsOf })
   const files = new LimiterFiles(temporaryFolder().path, SETTINGS)

@@ -4,13 +4,14 @@ import { TableCopies } from '../../src/memory/tableCopies.ts'
 import type { GrantedRights } from '../../src/model/access.ts'
 import type { BatchableStatement } from '../../src/model/batch.ts'
 import type { Entity } from '../../src/model/entity.ts'
+import type { RightsNow } from '../../src/model/principal.ts'
 import type { Filter } from '../../src/model/query.ts'
 import type { RowQuestions } from '../../src/model/rowQuestions.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { wholeView } from '../../src/model/view.ts'
 import { CurrentRights } from '../../src/operations/currentRights.ts'
 import { DatabaseQuestions } from '../../src/operations/databaseQuestions.ts'
-import { MomentRights, RightsChanged, withRightsOfNow } from '../../src/operations/momentRights.ts'
+import { RightsChanged, RightsMoment, withRightsOfNow } from '../../src/operations/momentRights.ts'
 import { parseFilter } from '../../src/parse/filter.ts'
 import { useDatabase } from '../support/database.ts'
 import { entities } from '../support/entities.ts'
@@ -78,7 +79,7 @@ function rightsBy(decide: Decide, withMemory = true, sources: readonly Entity[] 
 }
 
 const textOf = async (rights: CurrentRights, claims: Readonly<Record<string, unknown>> = {}, reads: readonly Entity[] = []) =>
-  (await rights.of(claims, true, reads)).text
+  (await rights.of(claims, true, reads)).rights.text
 
 describe('questions about rows', () => {
   const random = new Random(firstSeed)
@@ -183,22 +184,22 @@ describe('rights from memory', () => {
   test('are of one moment with the rows that are read, and no longer hold when others follow from a later one', async () => {
     const rights = rightsBy(byMail)
     const ann = { email: 'ann@x' }
-    const granted = (await rights.of(ann, true, [absence])) as MomentRights
-    expect(granted).toBeInstanceOf(MomentRights)
-    expect(granted.copies.map(({ entity }) => entity)).toEqual([employee, absence])
-    expect(granted.followFrom(granted.copies)).toBe(true)
+    const { moment } = await rights.of(ann, true, [absence])
+    if (!(moment instanceof RightsMoment)) throw new Error('the rights are of no moment')
+    expect(moment.copies.map(({ entity }) => entity)).toEqual([employee, absence])
+    expect(moment.followFrom(moment.copies)).toBe(true)
     // Another row, from which the same rights follow.
     await own.sql`update employee set title = 'x' where id = 2`
-    await memory.refresh(granted.copies)
-    expect(granted.followFrom(granted.copies)).toBe(true)
+    await memory.refresh(moment.copies)
+    expect(moment.followFrom(moment.copies)).toBe(true)
     await setManager(own.sql, 2, 1)
-    await memory.refresh(granted.copies)
-    expect(granted.followFrom(granted.copies)).toBe(false)
+    await memory.refresh(moment.copies)
+    expect(moment.followFrom(moment.copies)).toBe(false)
   })
 
   test('of roles that ask for no rows need neither memory nor the database', () => {
     const granted = rightsBy((_, { groups }) => groups, true, []).of({ groups: 'hr' }, true, [absence])
-    expect((granted as GrantedRights).text).toBe('hr')
+    expect((granted as RightsNow).rights.text).toBe('hr')
   })
 })
 
@@ -211,7 +212,7 @@ describe('a request whose rights change before its rows are found', () => {
       [absence],
       (reads) => {
         asked.push(reads)
-        return granted
+        return { rights: granted, moment: null }
       },
       () => {
         if (asked.length < 3) throw new RightsChanged([absence, employee])
@@ -225,7 +226,7 @@ describe('a request whose rights change before its rows are found', () => {
     let attempts = 0
     const answer = withRightsOfNow(
       [],
-      () => granted,
+      () => ({ rights: granted, moment: null }),
       () => {
         attempts++
         return Promise.reject(new RightsChanged([]))
