@@ -105,15 +105,24 @@ function relatedByWords(entity: Entity, name: string): Property | undefined {
   return findRelated(wholeView(entity), `${reference.name}.${property.name}`)
 }
 
+/** Returns a sentence about a name, with what was probably meant. */
 function faultOf(entity: Entity, name: string): string {
+  return `${entity.plural} ${haveOf(entity)} no property "${name}".${hintFor(entity, name)}`
+}
+
+function hintFor(entity: Entity, name: string): string {
   const known = entity.properties.map(({ path }) => path.join('.'))
-  const hint = faultOfPath(wholeView(entity), name) ?? suggest(name, known)
-  return `${entity.plural} ${haveOf(entity)} no property "${name}".${hint}`
+  return faultOfPath(wholeView(entity), name) ?? suggest(name, known)
 }
 
 /** Returns the fault for all unknown headers together, so that one more attempt is enough. */
 function unknownColumns(entity: Entity, header: CsvRecord, named: readonly NamedIndex[], unknown: readonly string[]): FileFault {
-  const faults = unknown.map((name) => faultOf(entity, name))
+  const isNear = (name: string) => hintFor(entity, name) !== ''
+  const others = unknown.filter((name) => !isNear(name))
+  const noun = others.length === 1 ? 'property' : 'properties'
+  const listed = others.map((name) => `"${name}"`).join(', ')
+  const faults = unknown.filter(isNear).map((name) => faultOf(entity, name))
+  if (others.length > 0) faults.push(`${entity.plural} ${haveOf(entity)} no ${noun} ${listed}.`)
   const free = entity.properties.filter((property) => property.writable && !named.some((column) => column.property === property))
   const options = unknown.map((name) => `--column ${shellWord(name)}=`).join(' ')
   const lines = [

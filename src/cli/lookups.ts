@@ -81,8 +81,14 @@ export class Lookup {
       if (ids.length > 1) return `${this.reference.name}: there are several ${of}: ids ${ids.slice(0, 5).join(', ')}.`
       const nearest = this.nearestTo(cell)
       const hint = nearest === null ? '' : ` The nearest is ${JSON.stringify(nearest)}.`
-      return `${this.reference.name}: there are no ${of}.${hint}`
+      return `${this.reference.name}: there are no ${of}.${hint || this.orderHint()}`
     })
+  }
+
+  /** Returns what to do if the other row is in the same file, and so not in the table yet. */
+  private orderHint(): string {
+    if (!this.reference.reference?.isToItself) return ''
+    return ' If it is a row of this file: import the file without this column first, then with it and --match.'
   }
 
   private nearestTo(cell: string): string | null {

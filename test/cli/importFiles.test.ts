@@ -35,8 +35,10 @@ describe('roster import of a file as people have it', () => {
     expect(first.stderr).toContain(
       'german.csv is not UTF-8; it is read as windows-1252 (line 2: Jürgen). Another one: --encoding',
     )
-    for (const name of ['Personalnummer', 'Vorname', 'Nachname', 'Firma', 'Eintritt', 'Bemerkung'])
-      expect(first.stderr).toContain(`Employees have no property "${name}".`)
+    expect(first.stderr).toContain(
+      'Employees have no properties "Personalnummer", "Vorname", "Firma", "Eintritt", "Bemerkung".',
+    )
+    expect(first.stderr).toContain('line 1: Employees have no property "Nachname". Did you mean lastName?')
     expect(first.stderr).toContain('--column Personalnummer= --column Vorname=')
     const options = [...GERMAN, ...GERMAN_LINKS, '--column', 'Bemerkung=', '--locale', 'de']
     const second = await importOf('employees', sample('german.csv'), ...options)

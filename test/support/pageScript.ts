@@ -24,7 +24,7 @@ export function scriptOf(exchanges: readonly Exchange[], { port, dataDir, python
   const bun = `'${process.execPath}' --no-env-file`
   const prelude = [
     'exec 2>&1 3>&1',
-    `export CONNECT_PORT=${port}`,
+    `export CONNECT_PORT=${port} XDG_DATA_HOME='${dataDir}'`,
     // Without its progress; `-s` alone would also hide complaints, which a reader of the page sees.
     `curl() { case " $* " in *' -s '*) ;; *) set -- -sS "$@" ;; esac; command curl --connect-to 127.0.0.1:3000:127.0.0.1:${port} "$@"; ${END_LINE}; }`,
     // On a busy machine it can take longer than a second until a key is revoked.
