@@ -184,9 +184,10 @@ type UndoSettings = ImportSettings & { readonly key: string }
 async function undo(options: Options, { key, entitiesDir, journals }: UndoSettings, readSettings: () => Config): Promise<void> {
   const imports = journals === null ? [] : listJournals(journals)
   if (options.undo === true) return print(listText(imports))
-  const chosen = chosenImport(imports, options.undo as string)
+  const given = options.url === undefined ? null : serverUrl(options.url, readSettings)
+  const chosen = chosenImport(imports, options.undo as string, given)
   const entity = entityNamed(chosen.plural, await loadEntities(entitiesDir))
-  const url = options.url === undefined ? chosen.url : serverUrl(options.url, readSettings)
+  const url = given ?? chosen.url
   using journal = ImportJournal.open(journals as string, chosen, chosen)
   say(`undoes the import of ${chosen.path ?? 'stdin'} into ${chosen.plural} of ${timeText(chosen)}, on ${url}`)
   const { deleted, restored, before, left } = await undoImport({ address: `${url}/${entity.plural}`, key }, entity, journal)
@@ -196,14 +197,23 @@ async function undo(options: Options, { key, entitiesDir, journals }: UndoSettin
   await print([...left, `${counts}${rest}.\n`].join('\n'))
 }
 
-/** Returns the import of an id, or the last one of a file that was not undone. @throws CommandError */
-function chosenImport(imports: readonly ImportSummary[], word: string): ImportSummary {
+/**
+ * Returns the import of an id, or the last one of a file that was not undone. `url`: the server that was named, whose ids are not
+ * those of another; null: any. @throws CommandError
+ */
+function chosenImport(imports: readonly ImportSummary[], word: string, url: string | null): ImportSummary {
   const byId = imports.find(({ id }) => id === word)
   if (byId) return byId
   const path = existsSync(word) ? realpathSync(word) : word
   const ofFile = imports.filter((one) => one.path === path)
-  const open = ofFile.find(({ left }) => left === null) ?? ofFile.find(({ left }) => left !== 0)
+  const onServer = ofFile.filter((one) => url === null || one.url === url)
+  const open = onServer.find(({ left }) => left === null) ?? onServer.find(({ left }) => left !== 0)
   if (open) return open
+  const [other] = onServer.length === 0 ? ofFile : []
+  if (other)
+    throw new CommandError(
+      `${word} was imported on ${other.url}. If ${url} is the same server, name the import by its id: --undo ${other.id}`,
+    )
   const reason = ofFile.length > 0 ? 'was undone already' : `was not imported by you on this machine within ${KEPT_DAYS} days`
   throw new CommandError(`${word} ${reason}. --undo alone lists what can be undone.`)
 }

@@ -36,6 +36,8 @@ export interface ImportOrigin {
   readonly url: string
   /** Path of the file; null: stdin. */
   readonly path: string | null
+  /** Name of the file in Idempotency-Keys, which runs over the same file share; null: the keys are made of the rows. */
+  readonly keyName: string | null
   /** Time of the first run, as `2026-11-29T14:15:02.123Z`. */
   readonly begun: string
 }
@@ -70,6 +72,8 @@ export interface ImportRecord extends ImportSummary {
   readonly pending: ReadonlyMap<string, Pending>
   /** True if it grew too large to record all of it. */
   readonly isFull: boolean
+  /** Number of rows whose ids the key could not read. */
+  readonly hiddenIds: number
 }
 
 /** Returns the folder of records in the user's data folder; null: the user has none. */
@@ -235,7 +239,7 @@ interface Entry {
   readonly body?: string
   readonly sentMs?: number
   readonly created?: string
-  readonly rows?: readonly { readonly id: JsonNumber }[]
+  readonly rows?: readonly { readonly id?: JsonNumber }[]
   readonly refused?: string
   readonly isOther?: boolean
   readonly changes?: readonly RecordedChange[]
@@ -250,7 +254,7 @@ function recordOf(id: string, text: string): ImportRecord | null {
   const created = new Map<string, unknown>()
   const changes: RecordedChange[] = []
   const pending = new Map<string, Pending[]>()
-  const state = { isEnded: false, left: null as number | null, isFull: false }
+  const state = { isEnded: false, left: null as number | null, isFull: false, hiddenIds: 0 }
   for (const entry of entriesOf(text)) {
     origin ??= entry.import ?? null
     if (entry.pending !== undefined) {
@@ -263,7 +267,10 @@ function recordOf(id: string, text: string): ImportRecord | null {
       else pending.delete(entry.refused)
     }
     if (entry.created !== undefined) pending.delete(entry.created)
-    for (const row of entry.rows ?? []) created.set(row.id.source, row)
+    for (const row of entry.rows ?? []) {
+      if (row.id) created.set(row.id.source, row)
+      else state.hiddenIds++
+    }
     changes.push(...(entry.changes ?? []))
     if (entry.changes) state.isEnded = false
     if (entry.ended) state.isEnded = true
@@ -291,8 +298,8 @@ export function isRepeatable({ sentMs }: Pick<Pending, 'sentMs'>): boolean {
   return Date.now() - sentMs < REPEATABLE_MS
 }
 
-/** Returns whether a run over the same file continues this import: it began within a day, and was not undone. */
-export function isContinued(record: ImportSummary, { plural, path }: Pick<ImportOrigin, 'plural' | 'path'>): boolean {
+/** Returns whether an import of the same file began within a day, so that its Idempotency-Keys hold, and was not undone. */
+export function isRecent(record: ImportSummary, { plural, path }: Pick<ImportOrigin, 'plural' | 'path'>): boolean {
   const isSame = record.plural === plural && record.path === path && path !== null
   return isSame && record.left === null && Date.now() - Date.parse(record.begun) < REPEATABLE_MS
 }

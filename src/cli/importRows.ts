@@ -5,13 +5,13 @@ import { memoize } from '../model/memoize.ts'
 import { faultText, groupFaults, type RowFault } from '../spreadsheets/faults.ts'
 import { differenceLines, writeDifferences } from './differences.ts'
 import { doublesText, findDoubles, type IsOwn, UniqueColumns } from './doubles.ts'
-import { ImportJournal, type ImportSummary, isContinued, KEPT_DAYS, listJournals, readJournal } from './importJournal.ts'
+import { ImportJournal, type ImportSummary, isRecent, KEPT_DAYS, listJournals, readJournal } from './importJournal.ts'
 import { type Change, changeRow, MATCHED_ROWS_MAX, matchRows, type NearRow, parseRow } from './matchRows.ts'
 import { counted, print, progress, say } from './output.ts'
 import { type FileReading, type FileRow, RowsFile } from './rowsFile.ts'
 import { CommandError } from './run.ts'
 import { faultsText, sendAll, type Target } from './sendFile.ts'
-import { storedTexts } from './storedRows.ts'
+import { RefusedRequest, storedTexts } from './storedRows.ts'
 
 /** The options of an import, checked. */
 export interface ImportPlan extends FileReading {
@@ -42,20 +42,23 @@ export async function importRows(entity: Entity, path: string, plan: ImportPlan,
   const realPath = isLasting ? realpathSync(path) : null
   const earlier = place.journals === null ? [] : listJournals(place.journals)
   const ofFile = { plural: entity.plural, path: realPath }
-  const continued = plan.isAgain ? undefined : earlier.find((record) => isContinued(record, ofFile))
+  const recent = plan.isAgain ? [] : earlier.filter((record) => isRecent(record, ofFile))
+  // Ids are those of one server: another one has its own record.
+  const continued = recent.find(({ url }) => url === place.url) ?? null
+  const keyName = keyNameOf(plan, ofFile, earlier, continued)
   const target: Target = {
     address: `${place.url}/${entity.plural}`,
     entity,
     name: file.name,
     key: place.key,
     isDry: plan.isDry,
-    file: fileKey(plan, ofFile, earlier),
+    // With --match, each run looks for existing rows first, so the rows it creates are new ones.
+    file: plan.matched === null ? keyName : crypto.randomUUID(),
     journal: null,
   }
   const { matched } = plan
-  const checked =
-    isLasting && matched === null ? await checkFile(file, entity, plan, target, ownRows(entity, place, continued)) : []
-  using journal = plan.isDry ? null : openJournal(place, ofFile, continued)
+  const checked = isLasting && matched === null ? await checkFile(file, entity, plan, target, ownRows(entity, place, recent)) : []
+  using journal = plan.isDry ? null : openJournal(place, { ...ofFile, keyName }, continued)
   const recorded = { ...target, journal }
   if (matched !== null) await importMatched(file, plan, matched, recorded)
   else await createRows(file, plan, recorded, checked)
@@ -66,17 +69,17 @@ export async function importRows(entity: Entity, path: string, plan: ImportPlan,
 }
 
 /**
- * Returns what the Idempotency-Keys of an import are made of, besides its pieces; null: of the rows. After an import was undone,
- * they are others: the server would repeat that the rows were created.
+ * Returns the name of the file in Idempotency-Keys; null: there is none. After an import was undone, it is another one: the server
+ * would repeat that the rows were created. An import that goes on keeps its own.
  */
-function fileKey(
+function keyNameOf(
   plan: ImportPlan,
   file: Pick<ImportSummary, 'plural' | 'path'>,
   earlier: readonly ImportSummary[],
+  continued: ImportSummary | null,
 ): string | null {
-  // With --match, each run looks for existing rows first, so the rows it creates are new ones.
-  if (plan.matched !== null) return crypto.randomUUID()
   if (file.path === null || plan.isAgain) return null
+  if (continued?.keyName) return continued.keyName
   const undone = earlier.find(({ plural, path, left }) => plural === file.plural && path === file.path && left !== null)
   return undone === undefined ? file.path : `${file.path}\0${undone.id}`
 }
@@ -98,25 +101,26 @@ async function readLookups(
  * Returns whether a row was created by an earlier run of this import. Rows of a piece whose response was lost count, too: its
  * Idempotency-Key creates them once.
  */
-function ownRows(entity: Entity, { journals }: ImportPlace, continued: ImportSummary | undefined): IsOwn {
-  if (continued === undefined || journals === null) return () => false
-  const { created, pending } = readJournal(journals, continued.id)
-  const sent = [...pending.values()].flatMap(({ body }) => body.split('\n').map((line) => storedTexts(entity.properties, line)))
+function ownRows(entity: Entity, { journals }: ImportPlace, recent: readonly ImportSummary[]): IsOwn {
+  if (recent.length === 0 || journals === null) return () => false
+  const records = recent.map(({ id }) => readJournal(journals, id))
+  const lines = records.flatMap(({ pending }) => [...pending.values()].flatMap(({ body }) => body.split('\n')))
+  const sent = lines.map((line) => storedTexts(entity.properties, line))
   const values = memoize((property: Property) => new Set(sent.map((row) => row.get(property))))
-  return (id, property, value) => created.has(id) || values(property).has(value)
+  return (id, property, value) => records.some(({ created }) => created.has(id)) || values(property).has(value)
 }
 
 function openJournal(
   { journals, url }: ImportPlace,
-  file: Pick<ImportSummary, 'plural' | 'path'>,
-  continued: ImportSummary | undefined,
+  file: Pick<ImportSummary, 'plural' | 'path' | 'keyName'>,
+  continued: ImportSummary | null,
 ) {
   if (journals === null) {
     say('this import cannot be undone: neither XDG_DATA_HOME nor HOME names a folder for its record')
     return null
   }
   const begun = new Date().toISOString()
-  return ImportJournal.open(journals, { ...file, url, begun }, continued ?? null)
+  return ImportJournal.open(journals, { ...file, url, begun }, continued)
 }
 
 /**
@@ -140,7 +144,11 @@ async function checkFile(
   if (faults.length > 0 && !plan.isDry) throw new CommandError(faultsText(file.name, faults, 'Nothing was created.'))
   if (plan.isAgain || faults.length > 0) return faults
   const doubles = await findDoubles(target, entity, columns.find(), isOwn).catch((error) => {
-    throw error instanceof CommandError ? new CommandError(`${error.message}\nNo row was imported.`) : error
+    if (!(error instanceof CommandError)) throw error
+    const isHidden = error instanceof RefusedRequest && (error.status === 403 || error.status === 400)
+    if (!isHidden) throw new CommandError(`${error.message}\nNo row was imported.`)
+    say(`whether the table has these rows already is not known: ${error.message}`)
+    return null
   })
   if (doubles) throw new CommandError(doublesText(entity, doubles))
   return faults

@@ -32,7 +32,17 @@ interface RequestOptions {
   readonly isFirst?: boolean
 }
 
-/** Sends a request. `own`: its headers besides the key. @throws CommandError for a status from 400 on, except those in `taken` */
+/** Thrown for an answer with an error. */
+export class RefusedRequest extends CommandError {
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message)
+  }
+}
+
+/** Sends a request. `own`: its headers besides the key. @throws RefusedRequest for a status from 400 on, except those in `taken` */
 export async function ask(
   { key }: Collection,
   method: Asked['method'],
@@ -42,7 +52,8 @@ export async function ask(
 ): Promise<Answer> {
   const headers = { Authorization: `ApiKey ${key}`, ...own }
   const answer = await askUntilAnswered({ method, address, headers, body }, isFirst)
-  if (answer.status >= 400 && !taken.includes(answer.status)) throw new CommandError(messageOf(answer.text, answer.status))
+  if (answer.status >= 400 && !taken.includes(answer.status))
+    throw new RefusedRequest(messageOf(answer.text, answer.status), answer.status)
   return answer
 }
 

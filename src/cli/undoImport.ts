@@ -35,6 +35,8 @@ export async function undoImport(collection: Collection, entity: Entity, journal
     shown.add(1)
   }
   await deleteCreated(collection, entity, record, undone, (rows) => shown.add(rows))
+  if (record.hiddenIds > 0)
+    undone.left.push(`${counted(record.hiddenIds, 'row')}: the key could not read the ids when it created them.`)
   if (record.isFull) undone.left.push('The import was too large to record whole: what it did after that is not undone.')
   journal.endUndo(undone.left.length)
   return undone

@@ -2,12 +2,13 @@ import { beforeEach, describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../support/process.ts'
-import { KEY } from '../support/server.ts'
+import { KEY, makeKey } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 import { filesIn, rosterHere } from './roster.ts'
 
 const folder = temporaryFolder()
-const server = useServer()
+const writer = makeKey({ name: 'writer', rights: '*:write' })
+const server = useServer({ keys: [writer.record] })
 beforeEach(async () => {
   await server.sql`truncate company, employee, absence, idempotency_key restart identity cascade`
 })
@@ -62,6 +63,15 @@ describe('an import without --match', () => {
       { employeeNumber: 'E3', lastName: 'C', jobLevel: 'L3' },
     ])
     expect(await importOf('employees', fileOf(csv))).toMatchObject({ code: 0 })
+  })
+
+  test('by a key that may not read goes on, and says that it does not know', async () => {
+    await server.post('/Employees', [{ employeeNumber: 'E1' }])
+    const path = fileOf('employeeNumber\nE1\n')
+    const words = ['import', 'employees', path, '--url', server.url]
+    const { code, stderr } = await rosterHere(words, { ROSTER_KEY: writer.text })
+    expect([code, await numbers()]).toEqual([0, ['E1', 'E1']])
+    expect(stderr).toContain('whether the table has these rows already is not known: ')
   })
 
   test('of a table that is too large to read looks for the values of the file', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { temporaryFolder } from '../support/process.ts'
 import { KEY, makeKey } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
-import { filesIn, rosterHere } from './roster.ts'
+import { filesIn, roster as rosterApart, rosterHere } from './roster.ts'
 
 const few = makeKey({ name: 'few', limits: '5/1s' })
 const folder = temporaryFolder()
@@ -35,9 +35,7 @@ describe('roster import of a file as people have it', () => {
     expect(first.stderr).toContain(
       'german.csv is not UTF-8; it is read as windows-1252 (line 2: Jürgen). Another one: --encoding',
     )
-    expect(first.stderr).toContain(
-      'Employees have no properties "Personalnummer", "Vorname", "Firma", "Eintritt", "Bemerkung".',
-    )
+    expect(first.stderr).toContain('Employees have no properties "Personalnummer", "Vorname", "Firma", "Eintritt", "Bemerkung".')
     expect(first.stderr).toContain('line 1: Employees have no property "Nachname". Did you mean lastName?')
     expect(first.stderr).toContain('--column Personalnummer= --column Vorname=')
     const options = [...GERMAN, ...GERMAN_LINKS, '--column', 'Bemerkung=', '--locale', 'de']
@@ -207,6 +205,11 @@ describe('--lookup', () => {
     expect(dry.stdout).toContain('line 2: companyId "1" -> "2"\n')
     await importOf('employees', path, '--lookup', 'Company=Name', '--match', 'EmployeeNumber')
     expect(await server.sql`select company from employee order by id`).toMatchObject([{ company: 'Other' }, { company: 'Acme' }])
+    const words = ['import', 'employees', '-', '--format', 'csv', '--lookup', 'Company=Name', '--url', server.url]
+    expect((await rosterApart(words, { ROSTER_KEY: KEY }, 'lastName,company\nA,Other\n')).code).toBe(0)
+    expect((await server.sql`select from employee where company = 'Other'`).count).toBe(2)
+    const wrong = await rosterApart(words, { ROSTER_KEY: KEY }, 'lastName,company\nA,Otehr\n')
+    expect(wrong.stderr).toContain('stdin, line 2: CompanyId: there are no Companies with Name "Otehr". The nearest is "Other".')
   })
 
   test('finds rows by a number of another entity, as a table with one request for each 1,000 rows', async () => {

@@ -1,4 +1,5 @@
-import { beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
@@ -22,45 +23,55 @@ const employees = async () => [...(await server.sql`select * from employee order
 const numbers = async () =>
   (await server.sql`select employee_number as number from employee order by id`).map(({ number }) => number)
 
-/** Passes requests on to the server. `kills` says of the nth write whether to end the client before or after it was done. */
-function proxyThat(kills: (nth: number) => 'before' | 'after' | null, end: () => void) {
-  let writes = 0
-  return Bun.serve({
+/** Called with the number of each write before and after it is done. */
+let onWrite: (nth: number, when: 'before' | 'after') => void = () => undefined
+let writes = 0
+/** Before the server, so that the address is the same for all runs of a test. */
+let proxy: ReturnType<typeof Bun.serve>
+beforeAll(() => {
+  proxy = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     async fetch(request) {
       const { pathname, search } = new URL(request.url)
       const { method, headers } = request
-      const body = method === 'GET' ? null : await request.bytes()
-      const when = method === 'GET' ? null : kills(++writes)
-      if (when === 'before') end()
-      const answer =
-        when === 'before' ? null : await fetch(server.url + pathname + search, { method, headers, body, decompress: false })
-      if (when === 'after') end()
-      return answer ?? new Response(null, { status: 503 })
+      const isWrite = method !== 'GET'
+      const body = isWrite ? await request.bytes() : null
+      const nth = isWrite ? ++writes : 0
+      try {
+        if (isWrite) onWrite(nth, 'before')
+        const answer = await fetch(server.url + pathname + search, { method, headers, body, decompress: false })
+        if (isWrite) onWrite(nth, 'after')
+        return answer
+      } catch {
+        return new Response(null, { status: 503 })
+      }
     },
   })
-}
+})
+afterAll(() => proxy.stop(true))
 
-/** Runs a command until a write at which it is killed by SIGKILL; false if it ended by itself. */
+/** Runs a command that is killed by SIGKILL before or after its nth write is done; false if it ended by itself. */
 async function killedAt(nth: number, when: 'before' | 'after', words: readonly string[]): Promise<boolean> {
-  let child: ReturnType<typeof Bun.spawn> | null = null
-  const proxy = proxyThat(
-    (at) => (at === nth ? when : null),
-    () => child?.kill('SIGKILL'),
-  )
-  child = Bun.spawn([process.execPath, '--no-env-file', 'src/main.ts', ...words, '--url', proxy.url.origin], {
+  const child = Bun.spawn([process.execPath, '--no-env-file', 'src/main.ts', ...words, '--url', proxy.url.origin], {
     cwd: ROOT,
     env: { PATH: process.env.PATH ?? '', ...settings() },
     stdout: 'ignore',
     stderr: 'ignore',
   })
+  writes = 0
+  onWrite = (at, now) => {
+    if (at !== nth || now !== when) return
+    child.kill('SIGKILL')
+    // The write is not done.
+    if (when === 'before') throw new Error('killed')
+  }
   await child.exited
-  await proxy.stop(true)
+  onWrite = () => undefined
   return child.signalCode === 'SIGKILL'
 }
 
-const onServer = (words: readonly string[]) => roster([...words, '--url', server.url], settings())
+const onServer = (words: readonly string[]) => roster([...words, '--url', proxy.url.origin], settings())
 const lines = (name: (n: number) => string) => Array.from({ length: ROWS }, (_, n) => `N${n},${name(n)}`).join('\n')
 const all = Array.from({ length: ROWS }, (_, n) => `N${n}`)
 
@@ -129,22 +140,27 @@ describe.each(['before', 'after'] as const)('an import with --match that was kil
 
 test('an import that runs cannot be undone by another process', async () => {
   const path = fileOf(`employeeNumber,lastName\n${lines((n) => `Name ${n}`)}\n`)
-  const other = { ended: null as Promise<{ stderr: string }> | null }
-  const proxy = Bun.serve({
+  const other = { undone: null as Promise<{ stderr: string }> | null }
+  const held = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     async fetch(request) {
+      // A write waits until the undo has ended.
+      if (request.method === 'POST') await (other.undone ??= roster(['import', '--undo', path], settings()))
       const { pathname, search } = new URL(request.url)
-      const { method, headers } = request
-      const body = method === 'GET' ? null : await request.bytes()
-      if (method === 'POST') await (other.ended ??= onServer(['import', '--undo', path]))
-      return fetch(server.url + pathname + search, { method, headers, body, decompress: false })
+      const body = request.method === 'GET' ? null : await request.bytes()
+      return fetch(proxy.url.origin + pathname + search, {
+        method: request.method,
+        headers: request.headers,
+        body,
+        decompress: false,
+      })
     },
   })
-  const { code } = await roster(['import', 'employees', path, '--url', proxy.url.origin], settings())
-  await proxy.stop(true)
+  const { code } = await roster(['import', 'employees', path, '--url', held.url.origin], settings())
+  await held.stop(true)
   expect(code).toBe(0)
-  expect((await other.ended)?.stderr).toContain('this import runs already in another process')
+  expect((await other.undone)?.stderr).toContain('this import runs already in another process')
   expect(await numbers()).toEqual(['Old', ...all])
 })
 
@@ -154,8 +170,8 @@ test('an import whose server is killed and starts again goes on: nothing is doub
   const total = async () => Number((await first.ask('GET', '/Employees?PageSize=5')).headers.get('x-total-count'))
   const before = await total()
   let again: Promise<unknown> | null = null
-  let writes = 0
-  const proxy = Bun.serve({
+  let posts = 0
+  const failing = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     async fetch(request) {
@@ -163,7 +179,7 @@ test('an import whose server is killed and starts again goes on: nothing is doub
       const { method, headers } = request
       const body = method === 'GET' ? null : await request.bytes()
       const pass = () => fetch(first.url + pathname + search, { method, headers, body, decompress: false })
-      const isSecond = method === 'POST' && ++writes === 2
+      const isSecond = method === 'POST' && ++posts === 2
       if (!isSecond) return pass().catch(() => new Response(null, { status: 502 }))
       // Done, but the answer is lost with the server.
       await pass()
@@ -174,12 +190,16 @@ test('an import whose server is killed and starts again goes on: nothing is doub
     },
   })
   const path = fileOf(`employeeNumber,lastName\n${lines((n) => `Name ${n}`)}\n`)
-  const imported = await roster(['import', 'employees', path, '--piece', '20', '--url', proxy.url.origin], settings())
-  await proxy.stop(true)
+  const imported = await roster(['import', 'employees', path, '--piece', '20', '--url', failing.url.origin], settings())
+  await failing.stop(true)
   await again
   expect([imported.code, imported.stdout]).toEqual([0, `${ROWS} rows of Employees were created.\n`])
   expect(await total()).toBe(before + ROWS)
-  const undone = await roster(['import', '--undo', path, '--url', first.url], settings())
+  // The address that the import knew is gone.
+  const byFile = await roster(['import', '--undo', path, '--url', first.url], settings())
+  expect(byFile.stderr).toContain(`If ${first.url} is the same server, name the import by its id`)
+  const [name = ''] = readdirSync(join(dataHome, 'roster/imports'))
+  const undone = await roster(['import', '--undo', name.replace('.ndjson', ''), '--url', first.url], settings())
   expect(undone.stdout).toBe(`${ROWS} rows of Employees were deleted, 0 changed back.\n`)
   expect(await total()).toBe(before)
 })

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from '
 import { join } from 'node:path'
 import { temporaryFolder } from '../support/process.ts'
 import { KEY, makeKey } from '../support/server.ts'
-import { useServer } from '../support/start.ts'
+import { startServer, useServer } from '../support/start.ts'
 import { filesIn, rosterHere } from './roster.ts'
 
 const few = makeKey({ name: 'few', limits: '20/1s' })
@@ -134,6 +134,19 @@ describe('roster import --undo', () => {
     const { code, stdout, stderr } = await roster(['import', '--undo', path], { key: few.text, url: null })
     expect([code, stdout]).toEqual([0, '60 rows of Employees were deleted, 0 changed back.\n'])
     expect(stderr).toContain('waits 1 s:')
+  })
+
+  test('of one server does not touch the rows of another one that got the same file', async () => {
+    const path = fileOf('employeeNumber,lastName\nE1,A\nE2,B\n')
+    await importOf('employees', path)
+    const other = await startServer({ keys: [] })
+    expect((await roster(['import', 'employees', path], { url: other.url })).stdout).toBe('2 rows of Employees were created.\n')
+    expect((await roster(['import', '--undo', path], { url: server.url })).stdout).toContain('2 rows of Employees were deleted')
+    expect((await other.sql`select from employee`).count).toBe(2)
+    expect((await roster(['import', '--undo', path], { url: other.url })).stdout).toContain('2 rows of Employees were deleted')
+    expect((await other.sql`select from employee`).count).toBe(0)
+    const nowhere = await roster(['import', '--undo', path], { url: 'http://127.0.0.1:1' })
+    expect(nowhere.stderr).toContain('name the import by its id: --undo 2')
   })
 
   test('alone, it lists what can be undone, by ids that it takes, too', async () => {
