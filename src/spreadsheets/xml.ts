@@ -52,13 +52,19 @@ function withoutPrefix(name: string): string {
 }
 
 const ENTITY = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(amp|lt|gt|quot|apos));/gi
-const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
+const NAMED: ReadonlyMap<string, string> = new Map([
+  ['amp', '&'],
+  ['lt', '<'],
+  ['gt', '>'],
+  ['quot', '"'],
+  ['apos', "'"],
+])
 
 /** Replaces the entities of XML. saxen's own function loses characters over U+FFFF. */
 export function decodeEntities(text: string): string {
   if (!text.includes('&')) return text
   return text.replace(ENTITY, (entity, decimal, hexadecimal, name) => {
-    if (name !== undefined) return NAMED[name.toLowerCase()] ?? entity
+    if (name !== undefined) return NAMED.get(name.toLowerCase()) ?? entity
     const point = decimal === undefined ? Number.parseInt(hexadecimal, 16) : Number(decimal)
     return point <= 0x10ffff ? String.fromCodePoint(point) : entity
   })

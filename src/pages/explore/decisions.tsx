@@ -8,19 +8,19 @@ import { printPath } from './view.ts'
 import { admits, valuesAfter, type WriteRight, writableOf } from './writable.ts'
 
 /** Words of buttons, by the values that they set. */
-const WORDS: Readonly<Record<string, string>> = {
-  approved: 'Approve',
-  accepted: 'Accept',
-  declined: 'Decline',
-  rejected: 'Reject',
-  cancelled: 'Cancel',
-  canceled: 'Cancel',
-  withdrawn: 'Withdraw',
-  closed: 'Close it',
-  requested: 'Request',
-}
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ['approved', 'Approve'],
+  ['accepted', 'Accept'],
+  ['declined', 'Decline'],
+  ['rejected', 'Reject'],
+  ['cancelled', 'Cancel'],
+  ['canceled', 'Cancel'],
+  ['withdrawn', 'Withdraw'],
+  ['closed', 'Close it'],
+  ['requested', 'Request'],
+])
 
-const decisionWords = (value: string) => WORDS[value.toLowerCase()] ?? `Set to “${value}”`
+const decisionWords = (value: string) => WORDS.get(value.toLowerCase()) ?? `Set to “${value}”`
 
 interface Props {
   readonly resource: Resource
