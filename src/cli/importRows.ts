@@ -69,8 +69,8 @@ export async function importRows(entity: Entity, path: string, plan: ImportPlan,
 }
 
 /**
- * Returns the name of the file in Idempotency-Keys; null: there is none. After an import was undone, it is another one: the server
- * would repeat that the rows were created. An import that goes on keeps its own.
+ * Returns the name of the file in Idempotency-Keys; null: there is none. After an import was undone, it is another one: the
+ * server would repeat that the rows were created. An import that goes on keeps its own.
  */
 function keyNameOf(
   plan: ImportPlan,

@@ -42,8 +42,8 @@ interface Outcome {
 }
 
 /**
- * Sends rows, at most `most` in a request. Stops at a refused piece; a dry run sends all. `found`: faults of other rows, to report
- * with those of the server. @throws CommandError that names the last row sent
+ * Sends rows, at most `most` in a request. Stops at a refused piece; a dry run sends all. `found`: faults of other rows, to
+ * report with those of the server. @throws CommandError that names the last row sent
  */
 export async function sendAll(
   target: Target,

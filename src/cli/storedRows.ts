@@ -42,7 +42,7 @@ export class RefusedRequest extends CommandError {
   }
 }
 
-/** Sends a request. `own`: its headers besides the key. @throws RefusedRequest for a status from 400 on, except those in `taken` */
+/** Sends a request. `own`: headers besides the key. @throws RefusedRequest for a status from 400 on, except those in `taken` */
 export async function ask(
   { key }: Collection,
   method: Asked['method'],

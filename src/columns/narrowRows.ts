@@ -75,7 +75,8 @@ export class NarrowRows {
   }
 
   /**
-   * Returns the rows of an alternative of a union, if one condition has at most `most` candidates; else null. @throws as `candidatesOf`
+   * Returns the rows of an alternative of a union, if one condition has at most `most` candidates; else null.
+   * @throws as `candidatesOf`
    */
   leastOf(conditions: readonly Condition[], most: number): Narrowed | null {
     let least: Candidates | null = null

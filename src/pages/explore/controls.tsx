@@ -132,7 +132,7 @@ interface EmptyProps {
   readonly children?: ComponentChildren
 }
 
-/** What the page says where it has nothing to show, and below it buttons and links that lead on. */
+/** Says why there is nothing to show, and has buttons and links below that lead on. */
 export function Empty({ title, words, children }: EmptyProps) {
   return (
     <div class="empty">

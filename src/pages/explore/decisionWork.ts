@@ -124,7 +124,7 @@ export class DecisionWork {
 }
 
 const GONE = 'This row was deleted meanwhile, or you may no longer see it.'
-/** What the API says of a forbidden write names properties and rights, which a button has not shown. */
+/** Words for a person: those of the API name properties and rights, which a button has not shown. */
 const REFUSALS: Readonly<Record<number, string>> = {
   403: 'You may not decide this, or not any more. Nothing was changed.',
   404: GONE,

@@ -24,7 +24,7 @@ export function formatShort(number: number): string {
 /** Formats a decimal with all its digits, also of a text with more digits than a double holds. */
 export const formatDecimal = (value: string | number) => (typeof value === 'string' ? exact : decimals).format(value as number)
 
-/** Returns the wall-clock time of an instant in the chosen zone, for fields: `2026-01-31T10:00:00`. Null: no field can have it. */
+/** Returns the wall-clock time of an instant in the chosen zone, for fields: `2026-01-31T10:00:00`. Null: no field has it. */
 export const toZone = (instant: string) => localOf(instant, zoneStore.value)
 /**
  * Returns the instant of a wall-clock time in the chosen zone: `2026-01-31T09:00:00Z`. `before`: the instant that the field had,

@@ -1,7 +1,7 @@
 // Colours of values: a state has that of its meaning, in tables, panels, forms and charts; another value keeps one of its own.
 import type { Property } from './resources.ts'
 
-/** What a state means for the row that has it. */
+/** Meaning of a state for the row that has it. */
 type Tone = 'waits' | 'good' | 'bad' | 'ended'
 
 /** States by meaning; case is ignored. */
@@ -44,8 +44,8 @@ export function Pill({ property, value }: { readonly property: Pick<Property, 'n
 const taken = new Map<string, Map<string, string>>()
 
 /**
- * Returns the colour of a value as a variable of `explore.css`; the same until the page is left, whatever else it shows. Two values
- * of a property have different ones as long as there are enough.
+ * Returns the colour of a value as a variable of `explore.css`; the same until the page is left, whatever else it shows. Two
+ * values of a property have different ones as long as there are enough.
  */
 function hueOf(property: string, value: string): string {
   const hues = taken.get(property) ?? new Map<string, string>()

@@ -3,7 +3,7 @@ import { keepText, readText } from './storage.ts'
 import { Store } from './store.ts'
 
 const NAME = 'roster.zone'
-/** What the browser keeps for the computer's zone, so that it goes along with a reader who travels. */
+/** Text that the browser keeps for the computer's zone, so that the zone goes along with a reader who travels. */
 const OWN = 'own'
 
 /** Time zone of the computer, such as `Europe/Amsterdam`. */

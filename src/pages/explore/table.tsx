@@ -13,7 +13,7 @@ interface HeaderProps {
   readonly isNumber?: boolean
   /** Why the API cannot sort by this column; empty if it can. */
   readonly unsortable?: string
-  /** What the values are in, such as a time zone. */
+  /** Unit or zone of the values, such as a time zone. */
   readonly note?: string
   readonly sort: readonly string[]
   setSort(sort: string[]): void
