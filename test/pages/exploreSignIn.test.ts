@@ -98,7 +98,10 @@ describeInBrowser('D107: sign-in at /explore', () => {
     await page.getByText(/You have no rights: no row of Employees is yours/).waitFor()
     await page.getByText(/Ask your HR department/).waitFor()
     await page.getByRole('button', { name: 'Sign in as somebody else' }).click()
-    // The issuer knows who it is, and asks all the same.
+    // The issuer knows who it is, and asks all the same. Who turns back is told so.
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByText(/^Nobody was signed in: /).waitFor()
+    await page.getByRole('button', { name: 'Sign in as somebody else' }).click()
     await fillForm(page, ADA.email)
     await waitForName(page)
     expect(page.url()).toBe(`${server.url}/explore${SHARED}`)

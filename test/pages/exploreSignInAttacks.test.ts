@@ -93,6 +93,16 @@ describeInBrowser('D107: an answer of a sign-in at /explore', () => {
     expect([await stored(page), tokenRequests(requests)]).toEqual([{}, 0])
   })
 
+  test.each(['garbage', 'null', '[]', '{"state":"def"}'])('is refused if the tab has kept %s for it', async (kept) => {
+    const { page } = await open()
+    await page.evaluate(`sessionStorage.setItem('roster.signIn', ${JSON.stringify(kept)})`)
+    await page.goto(`${server.url}/explore?code=abc&state=xyz${HASH}`)
+    await page.getByText(NOT_OWN).waitFor()
+    await page.evaluate(`sessionStorage.setItem('roster.person', ${JSON.stringify(kept)})`)
+    await page.reload()
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+  })
+
   test.each(['#//evil.example', '#https://evil.example/', '#/../../evil', '#javascript:alert(1)', '#/%00<b>'])(
     'leads back to this page alone: %s',
     async (hash) => {

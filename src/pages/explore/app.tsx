@@ -8,7 +8,7 @@ import { Notices } from './notices.tsx'
 import { knownStore, NOTHING, type Resource, type Right, resourcesOf } from './resources.ts'
 import { ResourceView } from './resourceView.tsx'
 import { endSession, followOtherTabs, restoreSession, type Session, sessionStore, takeKeyFromAddress } from './session.ts'
-import { signInStore, signOut, takeAnswerFromAddress, watchEnd } from './signIn.ts'
+import { claimRenewal, signInStore, signOut, takeAnswerFromAddress, watchEnd } from './signIn.ts'
 import { EndedBar, KeyQuestion, NoRights, SignInForm } from './signInForm.tsx'
 import { ownNameStore, Start } from './start.tsx'
 import { Store } from './store.ts'
@@ -194,7 +194,7 @@ function readAddress() {
   takeAnswerFromAddress()
   takeKeyFromAddress()
   viewStore.set(readView(location.hash))
-  watchEnd()
+  claimRenewal()
 }
 
 /**
@@ -220,5 +220,6 @@ addEventListener('pageshow', ({ persisted }) => {
   // The browser has brought back this page as it was before a sign-in, or a sign-out.
   signInStore.set('')
   restoreSession()
+  claimRenewal()
 })
 render(<App />, document.querySelector('#explore') as Element)

@@ -22,6 +22,8 @@ export interface Session {
 export interface Person {
   readonly issuer: string
   readonly clientId: string
+  /** Differs for each sign-in. */
+  readonly signInId: string
   readonly subject: string
   readonly label: string
   /** Token that the page sends to the API. */

@@ -9,6 +9,7 @@ import {
   generateRandomState,
   getValidatedIdTokenClaims,
   type IDToken,
+  JWT_TIMESTAMP_CHECK,
   None,
   processAuthorizationCodeResponse,
   processRefreshTokenResponse,
@@ -31,6 +32,8 @@ const REQUEST_MS_MAX = 10_000
 export const RETRY_MS = 5_000
 /** A token is renewed this long before its end, or when a quarter of its life is left. */
 const RENEW_MS_MAX = 60_000
+/** Maximum time until a page that was reloaded has its claim from before. In a duplicated tab the first request waits for it. */
+const CLAIM_MS_MAX = 1_000
 /** Longest time of a browser's timer. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 const SHOWN_LENGTH_MAX = 200
@@ -94,8 +97,11 @@ export function takeAnswerFromAddress(): void {
 }
 
 function readPending(): Pending | null {
-  const text = readText('sessionStorage', PENDING)
-  return text === null ? null : JSON.parse(text)
+  try {
+    return JSON.parse(readText('sessionStorage', PENDING) ?? 'null')
+  } catch {
+    return null
+  }
 }
 
 async function finishSignIn(parameters: URLSearchParams, { state, nonce, verifier }: Pending): Promise<void> {
@@ -116,7 +122,7 @@ async function finishSignIn(parameters: URLSearchParams, { state, nonce, verifie
       requireIdToken: true,
     })
     keepPerson(personOf(tokens, null))
-    watchEnd()
+    claimRenewal()
   } catch (error) {
     refuse(reasonOf(error))
   } finally {
@@ -162,6 +168,7 @@ function personOf(tokens: TokenEndpointResponse, before: Person | null): Person 
   return {
     issuer,
     clientId,
+    signInId: before?.signInId ?? crypto.randomUUID(),
     subject: claims?.sub ?? before?.subject ?? '',
     label: before?.label ?? labelOf(claims),
     token: sends === 'id' ? idToken : tokens.access_token,
@@ -191,6 +198,8 @@ function reasonOf(error: unknown): string {
     return `${ISSUER_NAME} refused this sign-in: ${shorten(error.error_description ?? error.error)}`
   if (isAway(error))
     return `${ISSUER_NAME} does not answer this page. If it goes on, it may have to allow requests of ${location.origin} (CORS).`
+  if ((error as { code?: unknown }).code === JWT_TIMESTAMP_CHECK)
+    return `The clocks of this computer and of ${ISSUER_NAME} differ too much: set this one right, and sign in again.`
   return `The answer of ${ISSUER_NAME} does not fit this sign-in: ${shorten((error as Error).message)}`
 }
 
@@ -207,9 +216,39 @@ function isAway(error: unknown): boolean {
 type Renewal = 'renewed' | 'refused' | 'away'
 
 let renewal: Promise<Renewal> | null = null
+/** Sign-in whose token this tab may renew. */
+let claimed = ''
+/** Resolves when it is known whether this tab may renew its token. */
+let claiming: Promise<unknown> = Promise.resolve()
 /** True if the issuer did not answer the last renewal. */
 let isLost = false
 let timer = 0
+
+/**
+ * Claims the renewal of this tab's sign-in. A tab that was duplicated has the refresh token of another one, and would end the
+ * sign-in there by using it, too: it waits until that tab is closed.
+ */
+export function claimRenewal(): void {
+  const { signInId } = signedIn() ?? {}
+  if (signInId === undefined || signInId === claimed) return
+  const known = Promise.withResolvers<void>()
+  const claim = () => {
+    claimed = signInId
+    known.resolve()
+    watchEnd()
+    // Held until the page is left.
+    return new Promise<never>(() => undefined)
+  }
+  setTimeout(known.resolve, CLAIM_MS_MAX)
+  claiming = known.promise
+  navigator.locks.request(`roster.renewal ${signInId}`, claim).catch(() => undefined)
+}
+
+/** Returns the refresh token that this tab may use; null if there is none. */
+function usableRefreshToken(): string | null {
+  const person = signedIn()
+  return person !== null && person.signInId === claimed ? person.refreshToken : null
+}
 
 /** Renews the token; callers at the same time share one request, since a refresh token may be good for one use alone. */
 function renew(): Promise<Renewal> {
@@ -222,13 +261,14 @@ function renew(): Promise<Renewal> {
 
 async function renewOnce(): Promise<Renewal> {
   const before = signedIn()
-  if (!before?.refreshToken || !SIGN_IN?.endpoints) return 'refused'
+  const refreshToken = usableRefreshToken()
+  if (before === null || refreshToken === null || !SIGN_IN?.endpoints) return 'refused'
   try {
-    const response = await refreshTokenGrantRequest(authorizationServer(), client(), None(), before.refreshToken, options())
+    const response = await refreshTokenGrantRequest(authorizationServer(), client(), None(), refreshToken, options())
     const tokens = await processRefreshTokenResponse(authorizationServer(), client(), response)
     const next = personOf(tokens, before)
     // The person may have signed out meanwhile. OpenID Connect Core 1.0, 12.2: the subject stays the same.
-    if (signedIn()?.refreshToken !== before.refreshToken || next.subject !== before.subject) return 'refused'
+    if (signedIn()?.refreshToken !== refreshToken || next.subject !== before.subject) return 'refused'
     // An issuer may renew access tokens alone.
     if (next.token === before.token) return 'refused'
     isLost = false
@@ -243,8 +283,8 @@ async function renewOnce(): Promise<Renewal> {
 /** Renews the token before its end while somebody looks at the page: in a hidden tab, the issuer's own time limits hold. */
 export function watchEnd(): void {
   clearTimeout(timer)
-  const { renewMs = null, refreshToken = null } = signedIn() ?? {}
-  if (renewMs === null || refreshToken === null || document.hidden) return
+  const { renewMs = null } = signedIn() ?? {}
+  if (renewMs === null || usableRefreshToken() === null || document.hidden) return
   const waitMs = Math.max(isLost ? RETRY_MS : 0, renewMs - Date.now())
   timer = setTimeout(renewInTime, Math.min(waitMs, TIMER_MS_MAX))
 }
@@ -267,13 +307,20 @@ function currentSession(): Session | 'ended' {
   return session === null || isEnded ? 'ended' : session
 }
 
-const isDue = () => (signedIn()?.renewMs ?? Number.POSITIVE_INFINITY) <= Date.now()
+/** True if there is a refresh token, and it is time to use it. */
+function isDue(): boolean {
+  const { renewMs = null } = signedIn() ?? {}
+  return usableRefreshToken() !== null && renewMs !== null && renewMs <= Date.now()
+}
+
 const isOver = () => (signedIn()?.endsMs ?? Number.POSITIVE_INFINITY) <= Date.now()
 
 /** Returns the session for a request. Waits for a renewal only if the token has ended. */
 export async function sessionForRequest(): Promise<Session | 'ended' | 'away'> {
-  if (signedIn() === null || !isDue()) return currentSession()
-  if (isOver() && signedIn()?.refreshToken) return renewedSession()
+  await claiming
+  // Without a refresh token the server decides when a token has ended: its clock may differ.
+  if (!isDue()) return currentSession()
+  if (isOver()) return renewedSession()
   if (!isLost) renewInTime()
   return currentSession()
 }
@@ -282,7 +329,7 @@ export async function sessionForRequest(): Promise<Session | 'ended' | 'away'> {
 export async function sessionAfterRefusal(refused: Session): Promise<Session | 'ended' | 'away'> {
   const session = currentSession()
   if (session === 'ended' || session.authorization !== refused.authorization) return session
-  return signedIn()?.refreshToken ? renewedSession() : 'ended'
+  return usableRefreshToken() === null ? 'ended' : renewedSession()
 }
 
 /** Forgets everything, and signs the person out at the issuer. */

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { useAnswer } from './api.ts'
 import { Button } from './controls.tsx'
 import { ISSUER_NAME, SIGN_IN } from './server.ts'
-import { excerptOf, keepKey, keepOwnSession, type Session } from './session.ts'
+import { excerptOf, keepKey, keepOwnSession, type Session, sessionStore } from './session.ts'
 import { signInStore, signOut, startSignIn } from './signIn.ts'
 
 /** Offers to sign in, where the server has it, and to use a key. `refusal`: why the last attempt failed. */
@@ -59,6 +59,7 @@ const REASON_PATH = 'Changes'
 
 /** Says why a person may do nothing here, in the server's words, and what to do. */
 export function NoRights({ label }: { readonly label: string }) {
+  const { refusal } = sessionStore.value
   const { problem } = useAnswer(REASON_PATH, async () => null)
   return (
     <section class="ask">
@@ -71,6 +72,9 @@ export function NoRights({ label }: { readonly label: string }) {
         <SignInButton label="Sign in as somebody else" asOther={true} />
         <Button label="Sign out" onClick={signOut} />
       </div>
+      <p class="hint" role="alert">
+        {refusal}
+      </p>
     </section>
   )
 }
