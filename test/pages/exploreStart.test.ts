@@ -213,6 +213,31 @@ describeInBrowser('The start page of /explore', () => {
     }
   })
 
+  test('reads its lists again when the reader comes back to the tab after a while', async () => {
+    const { page } = await open('mia')
+    await page.getByRole('heading', { name: 'Absences to decide 2' }).waitFor()
+    await page.clock.install()
+    await server.sql`update absence set status = 'Declined' where id = 2`
+    const comeBack = () => page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`)
+    await comeBack()
+    await page.waitForLoadState('networkidle')
+    expect(await itemsOf(page, 'to decide')).toHaveLength(2)
+    await page.clock.fastForward(40_000)
+    await comeBack()
+    await page.getByRole('heading', { name: 'Absences to decide 1' }).waitFor()
+  })
+
+  test('counts more rows than it shows by their state', async () => {
+    const days = Array.from({ length: 12 }, (_, place) => ({ EmployeeId: 2, Status: 'Approved', Start: dayOf(100 + place) }))
+    await createRows(server, '/Absences', days)
+    const { page } = await open('ann')
+    await part(page, 'My absences').getByRole('link', { name: 'Requested 1' }).waitFor()
+    expect(await part(page, 'My absences').locator('.states a').allInnerTexts()).toEqual(['Approved 13', 'Requested 1'])
+    expect(await itemsOf(page, 'My absences')).toHaveLength(10)
+    await page.getByRole('link', { name: 'All my absences' }).click()
+    await page.locator('tbody tr').nth(13).waitFor()
+  })
+
   test('takes a decision back where a right allows it', async () => {
     const { page } = await open('rita')
     await part(page, 'to decide').locator('li', { hasText: 'Bob' }).getByRole('button', { name: 'Decline' }).click()

@@ -1,6 +1,6 @@
 // The start page of a person: what waits for her decision, her own rows, those of her team, and what else she may read.
 import type { ComponentChildren } from 'preact'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { type Asked, type Page, readJson, readPage, readTotal, useAnswer } from './api.ts'
 import { Trouble } from './controls.tsx'
 import { Decisions } from './decisions.tsx'
@@ -16,7 +16,7 @@ import { Store } from './store.ts'
 import { Cell } from './table.tsx'
 import { emptyView, printPath, printView, type View } from './view.ts'
 import { unreadableWritables } from './writable.ts'
-import { writesStore } from './writes.ts'
+import { announce, writesStore } from './writes.ts'
 
 /** Maximum rows of a list on this page; a link leads to all of them. */
 const ROWS_MAX = 10
@@ -27,6 +27,8 @@ const PARTS_MAX = 2
 const REQUESTS_MAX = 9
 /** Time for which the page takes rights as they are, when it is opened. */
 const FRESH_MS = 5_000
+/** Age of the lists from which they are read again when the reader comes back. */
+const STALE_MS = 30_000
 /** Maximum properties of the own record. */
 const RECORD_MAX = 12
 
@@ -42,8 +44,7 @@ export function Start({ session }: { readonly session: Session }) {
   const meaning = useMemo(() => meaningOf(resources, rights), [resources, rights])
   const record = meaning.mine.find(({ id, words }) => id !== null && words === 'My record') ?? null
   const asked = useAnswer<Row>(record && `${record.resource.plural}/${record.id}`, readJson, String(writesStore.value))
-  // They may have changed since the page was opened.
-  useEffect(() => void renewRights(FRESH_MS), [])
+  useFreshness()
   const lists = meaning.mine.filter((part) => part !== record)
   const totals = REQUESTS_MAX - requestsOf({ ...meaning, mine: lists })
   // The list of own rows has the button for another one already.
@@ -72,6 +73,22 @@ export function Start({ session }: { readonly session: Session }) {
       />
     </>
   )
+}
+
+/** Hook that keeps the page as it is now: rights when it is opened, and everything when the reader comes back to its tab. */
+function useFreshness(): void {
+  const readMs = useRef(Date.now())
+  useEffect(() => {
+    void renewRights(FRESH_MS)
+    const onReturn = () => {
+      if (document.visibilityState !== 'visible' || Date.now() - readMs.current < STALE_MS) return
+      readMs.current = Date.now()
+      announce('')
+      void renewRights()
+    }
+    document.addEventListener('visibilitychange', onReturn)
+    return () => document.removeEventListener('visibilitychange', onReturn)
+  }, [])
 }
 
 /** Number of requests of all lists: each list of own rows may ask for its totals, too. */
