@@ -23,7 +23,7 @@ export function nameParts(resource: Resource): readonly Property[] {
   return WHOLE.test(naming.name) || !parts.includes(naming) ? [naming] : parts
 }
 
-/** Returns the name of a row; empty if it has none. Names have the order of `DisplayName`: known as, else first name; then last name. */
+/** Returns the name of a row, in the order of `DisplayName`: known as, else first name; then last name. Empty: it has none. */
 export function nameIn(resource: Resource, row: Row): string {
   const parts = nameParts(resource)
   const textOf = (name: string) => {

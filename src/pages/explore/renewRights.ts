@@ -7,8 +7,8 @@ import { knownStore, type Right, resourcesOf } from './resources.ts'
 let askedMs = performance.now()
 
 /**
- * Asks for the rights again, unless it has done so within `pauseMs`. If they have changed, the page shows what may be done now, and
- * says so.
+ * Asks for the rights again, unless it has done so within `pauseMs`. If they have changed, the page shows what may be done now,
+ * and says so.
  */
 export async function renewRights(pauseMs = 0): Promise<void> {
   const nowMs = performance.now()

@@ -1,5 +1,5 @@
-// What the rights of a person mean for the page: which rows are hers, which she decides, which are her team's, what she may create.
-// It follows from the templates of her rights: `read Absences?EmployeeId={me.Id}` makes absences hers. Pure, and tested by a table.
+// What the rights of a person mean for the page: which rows are hers, which she decides, which are her team's, and what she may
+// create. It follows from the templates of her rights: `read Absences?EmployeeId={me.Id}` makes absences hers.
 import { type Condition, conditionOf, findNamed, type Property, type Resource, type Right, roleOf, wordsOf } from './resources.ts'
 
 /** Rows of a resource that mean something to the person. */
@@ -13,7 +13,7 @@ export interface Part {
   readonly id: string | null
 }
 
-/** What a person may create, with values that the right sets. */
+/** Rows that a person may create. */
 export interface Creation {
   readonly collection: string
   /** True if the right sets a reference to the person: she asks for herself. */
@@ -31,7 +31,7 @@ export interface Meaning {
   readonly creations: readonly Creation[]
 }
 
-/** Whose rows a right admits. */
+/** Group of rows that a right admits, by whose they are. */
 type Scope = 'record' | 'mine' | 'team' | 'all'
 
 /** A right, and whose rows it admits. */
@@ -160,7 +160,7 @@ function teamOf(resource: Resource, scoped: readonly Scoped[], resources: readon
   })
 }
 
-/** Rows that wait for a decision of the person: by rights that name what a property may become, and not for her own rows alone. */
+/** Rows that wait for a decision of the person: rights name what a property may become, and are not for her own rows alone. */
 function toDecideOf(resource: Resource, updates: readonly Scoped[]): Part[] {
   const ofOthers = updates.filter(({ right, scope }) => right.becomes !== null && (scope === 'team' || scope === 'all'))
   const name = ofOthers[0]?.right.becomes?.[0]?.property
@@ -210,7 +210,7 @@ function labelsOf(scoped: readonly Scoped[], scopes: readonly Scope[]): string[]
 const isId = (name: string) => name.toLowerCase() === 'id'
 const isVisible = ({ properties }: Resource, name: string) => findNamed(properties, name) !== undefined
 
-/** True if a filter of a list may follow this path, and finds what the right's own filter finds: the person reads all its rows. */
+/** True if a filter by this path finds what the right's own filter finds, since the person reads all rows to which it leads. */
 function isReadPath({ properties, related }: Resource, path: string, resources: readonly Resource[]): boolean {
   const reference = findNamed(properties, findNamed(related, path)?.through ?? '')
   const target = resources.find(({ entity }) => entity === reference?.references)

@@ -128,7 +128,7 @@ interface SectionProps {
   readonly asked: Asked<Page> | null
   /** Link to all rows, and the words for it; undefined: there is only one row. */
   readonly all?: { readonly href: string; readonly words: string } | undefined
-  /** What to say if there are no rows. */
+  /** Sentence for a part without rows. */
   readonly empty?: string
   /** Buttons beside the heading. */
   readonly actions?: ComponentChildren
