@@ -1,13 +1,13 @@
 // Forms that create and change rows, on a panel beside the list. What was typed stays until it is saved or discarded.
+import { type ComponentChildren, Fragment } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { Conflict } from './conflict.tsx'
-import { Button, CopyButton, Hint, Select, Trouble } from './controls.tsx'
+import { Button, CopyButton, Hint, Trouble } from './controls.tsx'
 import { draftIdOf, forgetDraft, readDraft } from './drafts.ts'
 import { controlId, FormRow } from './fields.tsx'
 import { FormWork, type State } from './formWork.ts'
-import { collectionsOf } from './names.ts'
 import { say } from './notices.tsx'
-import { type Resource, wordsOf } from './resources.ts'
+import { collectionsOf, type Resource, wordsOf } from './resources.ts'
 import { useNameOf } from './rowNames.ts'
 import { createVariants, type Preset, updateVariants, type Variant } from './variants.ts'
 import { change, type Shown } from './view.ts'
@@ -108,7 +108,7 @@ export function sayKept(draftId: string): void {
 interface PanelProps {
   readonly title: string
   readonly draftId: string
-  children(draftId: string): preact.ComponentChildren
+  children(draftId: string): ComponentChildren
   close(): void
 }
 
@@ -245,23 +245,28 @@ function useFocusOnFault(state: State, fields: readonly FormField[]): void {
   }, [faults])
 }
 
+/** Asks which of several rights the form follows. */
 function VariantChoice({ variants, work }: { readonly variants: readonly Variant[]; readonly work: FormWork }) {
-  const options = variants.map(({ fields, presets }, place) => ({
-    name: String(place),
-    words:
-      presets.length > 0
-        ? presets.map(({ label, value }) => `${label} ${value}`).join(', ')
-        : `with ${fields.map(({ label }) => label).join(', ')}`,
-  }))
   return (
     <div class="row">
-      <span aria-hidden="true">By which of your rights</span>
-      <Select
-        label="By which of your rights"
+      <label for="form-right">By which of your rights</label>
+      <select
+        id="form-right"
         value={String(work.draft.variant)}
-        options={options}
-        take={(place) => work.choose(Number(place))}
-      />
+        onChange={({ currentTarget: { value } }) => work.choose(Number(value))}
+      >
+        {variants.map(({ fields, presets }, place) => (
+          <option key={place} value={String(place)}>
+            {presets.length === 0 && `With ${fields.map(({ label }) => label).join(', ')}`}
+            {presets.map((preset, at) => (
+              <Fragment key={preset.label}>
+                {at > 0 && ', '}
+                {preset.label}: <PresetValue {...preset} />
+              </Fragment>
+            ))}
+          </option>
+        ))}
+      </select>
     </div>
   )
 }
@@ -274,7 +279,9 @@ function Presets({ presets }: { readonly presets: readonly Preset[] }) {
         <div key={preset.label}>
           <dt>{preset.label}</dt>
           <dd>
-            <PresetValue {...preset} />
+            <bdi>
+              <PresetValue {...preset} />
+            </bdi>
           </dd>
         </div>
       ))}
@@ -282,9 +289,10 @@ function Presets({ presets }: { readonly presets: readonly Preset[] }) {
   )
 }
 
+/** The value of a preset; of a reference the name of its row, if the reader may read it. */
 function PresetValue({ value, references }: Preset) {
   const name = useNameOf(references === null ? [] : collectionsOf(references), references === null ? '' : value, '')
-  return <bdi>{references === null ? value : name === value ? `id ${value}` : name}</bdi>
+  return references === null ? value : name === value ? `id ${value}` : name
 }
 
 /** Says that the row is gone, and keeps what was typed to copy. */

@@ -1,6 +1,6 @@
 // Names of rows for people: the property that names a row, and one more fact that tells rows of one name apart.
 import { formatValue } from './format.ts'
-import { findNamed, knownStore, type Property, type Resource, type Row, valueIn, wordsOf } from './resources.ts'
+import { findNamed, type Property, type Resource, type Row, valueIn, wordsOf } from './resources.ts'
 
 /** Properties that name a row, the best first. */
 const NAMING = [/^(display|full)name$/i, /^name$/i, /name$/i, /^(title|subject|label)$/i]
@@ -68,16 +68,4 @@ function factsOf(resource: Resource): Property[] {
   const whose = resource.properties.find(({ copiedThrough }) => copiedThrough !== null)
   const when = resource.properties.find(({ kind }) => kind === 'instant' || kind === 'date')
   return [whose, when].filter((property) => property !== undefined)
-}
-
-/**
- * Returns the collections in which rows of an entity can be found: the one whose rows are all readable, the entity before its
- * views; else all of them.
- */
-export function collectionsOf(entity: string): readonly Resource[] {
-  const all = knownStore.value.resources.filter(({ rowsOf }) => rowsOf === entity)
-  const isView = (one: Resource) => Number(one.entity !== one.rowsOf)
-  const sorted = all.toSorted((one, other) => isView(one) - isView(other))
-  const whole = sorted.find(({ conditions }) => conditions.length === 0)
-  return whole ? [whole] : sorted
 }

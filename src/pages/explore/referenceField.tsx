@@ -1,7 +1,7 @@
 // The field of a reference: finds rows by their name, and keeps the id of the chosen one. A combobox by the ARIA pattern.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { collectionsOf, namingProperty } from './names.ts'
-import { type Resource, wordsOf } from './resources.ts'
+import { namingProperty } from './names.ts'
+import { collectionsOf, type Resource, wordsOf } from './resources.ts'
 import { findHits, type Hit, useNameOf } from './rowNames.ts'
 import type { ControlProps } from './typed.ts'
 

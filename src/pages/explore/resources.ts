@@ -131,6 +131,18 @@ export function resourcesOf(document: Schema, rights: readonly Right[]): Resourc
   })
 }
 
+/**
+ * Returns the collections in which rows of an entity can be found: the one whose rows are all readable, the entity before its
+ * views; else all of them.
+ */
+export function collectionsOf(entity: string): readonly Resource[] {
+  const all = knownStore.value.resources.filter(({ rowsOf }) => rowsOf === entity)
+  const isView = (one: Resource) => Number(one.entity !== one.rowsOf)
+  const sorted = all.toSorted((one, other) => isView(one) - isView(other))
+  const whole = sorted.find(({ conditions }) => conditions.length === 0)
+  return whole ? [whole] : sorted
+}
+
 /** Properties and references, those of rows and those of rows to which references lead. */
 export function allProperties({ properties, related }: Resource): readonly Property[] {
   return [...properties, ...related]

@@ -82,7 +82,7 @@ function typedDecimal(text: string): Typed {
  * Reads a number in the reader's language, as a JSON number with the same digits; null if it is none. The other mark of the two,
  * which a keypad may have, is taken as well, but not where it could stand between thousands.
  */
-function numberOf(text: string, [decimal, group] = [DECIMAL_MARK, GROUP_MARK]): string | null {
+export function numberOf(text: string, [decimal, group]: readonly [string, string] = [DECIMAL_MARK, GROUP_MARK]): string | null {
   const plain = latinDigits(text.trim())
     .replace(/^[\u2212\u2013]/, '-')
     .replace(/[\s\u00a0\u202f]/g, ' ')

@@ -1,6 +1,5 @@
 // The variants of a form: each follows one right, since one right must allow all of a write.
-import { collectionsOf } from './names.ts'
-import { findNamed, type Resource, type Row, roleOf, wordsOf } from './resources.ts'
+import { collectionsOf, findNamed, type Resource, type Row, roleOf, wordsOf } from './resources.ts'
 import { admits, type FormField, maySet, valuesAfter, type Writable, type WriteRight } from './writable.ts'
 
 /** A form by one right. */

@@ -1,0 +1,118 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { describeInBrowser, useBrowser } from '../support/browser.ts'
+import { FormPage } from '../support/formPages.ts'
+import { useIssuer } from '../support/issuer.ts'
+import { ROLES_FILE } from '../support/rolesFile.ts'
+import { createRow, createRows } from '../support/rows.ts'
+import { openSignedIn, signInSettings, TO_EXPLORE } from '../support/signInPages.ts'
+import { useServer } from '../support/start.ts'
+
+/** Ann and Bob report to Mia. Pat plans the absences of others. */
+const GROUPS = { mia: [], ann: [], pat: ['planners'] }
+const ROLES = `${ROLES_FILE}
+role     planner   when {groups} has planners
+  read   Employees
+  read   Absences
+  create Absences?Status=Planned&fields=EmployeeId,Type,Reason,Start
+`
+
+describeInBrowser('forms of /explore for persons', () => {
+  const issuer = useIssuer(TO_EXPLORE)
+  const server = useServer(() => ({ environment: signInSettings(issuer), roles: ROLES }))
+  const browser = useBrowser()
+  beforeAll(async () => {
+    await createRows(server, '/Companies', [{ Name: 'Acme' }])
+    await createRows(server, '/Employees', [
+      { FirstName: 'Mia', LastName: 'Lee', WorkEmail: 'mia@acme.example' },
+      { FirstName: 'Ann', LastName: 'Ray', WorkEmail: 'ann@acme.example', ManagerId: 1 },
+      { FirstName: 'Bob', LastName: 'Orr', WorkEmail: 'bob@acme.example', ManagerId: 1 },
+      { FirstName: 'Pat', LastName: 'Poe', WorkEmail: 'pat@acme.example' },
+    ])
+    for (const [name, groups] of Object.entries(GROUPS))
+      await issuer.addPerson({ sub: name, email: `${name}@acme.example`, email_verified: true, groups })
+  })
+
+  async function open(person: keyof typeof GROUPS, hash: string) {
+    const { page, complaints } = await openSignedIn(browser, server.url, person, hash)
+    page.setDefaultTimeout(20_000)
+    return new FormPage(page, complaints, server.url)
+  }
+  const buttonsOf = async (forms: FormPage) => {
+    await forms.panel.locator('.actions button').first().waitFor()
+    return forms.panel.locator('.actions button').allInnerTexts()
+  }
+  const lastAbsence = async () => (await server.get('/Absences?sort=-Id&PageSize=5')).body[0]
+
+  test('an employee asks for leave and may cancel it, her manager approves it, and neither may do what the other may', async () => {
+    const ann = await open('ann', '#/Absences?form=new')
+    await ann.panel.locator('dd', { hasText: 'Ann Ray' }).waitFor()
+    expect(await ann.panel.locator('dd').allInnerTexts()).toEqual(['Ann Ray', 'Requested'])
+    await ann.field('Type').fill('Holiday')
+    await ann.press('Create')
+    await ann.message('was created')
+    const { id, employeeId, status } = await lastAbsence()
+    expect([employeeId, status]).toEqual([2, 'Requested'])
+    expect(await buttonsOf(ann)).toEqual(['Cancel'])
+
+    const mia = await open('mia', `#/Absences?row=${id}`)
+    expect(await buttonsOf(mia)).toEqual(['Approve', 'Decline'])
+    await mia.press('Approve')
+    await mia.panel.locator('dd', { hasText: 'Approved' }).waitFor()
+    expect((await lastAbsence()).status).toBe('Approved')
+
+    await ann.press('Cancel')
+    await ann.message('Somebody else was faster: Status is “Approved” now.')
+    await ann.button('Cancel').waitFor({ state: 'detached' })
+    expect((await lastAbsence()).status).toBe('Approved')
+    expect([ann.complaints.filter((text) => !text.includes('412')), mia.complaints]).toEqual([[], []])
+  })
+
+  test('a manager may cancel her own absence, and not approve it', async () => {
+    const { id } = await createRow(server, '/Absences', { EmployeeId: 1, Status: 'Requested' })
+    const mia = await open('mia', `#/Absences?row=${id}`)
+    expect(await buttonsOf(mia)).toEqual(['Cancel'])
+  })
+
+  test('a person with two rights to create chooses one of them, and the row is as that right says', async () => {
+    const pat = await open('pat', '#/Absences?form=new')
+    const choice = pat.panel.getByLabel('By which of your rights')
+    await choice.locator('option', { hasText: 'Pat Poe' }).waitFor({ state: 'attached' })
+    expect(await choice.locator('option').allInnerTexts()).toEqual(['Employee: Pat Poe, Status: Requested', 'Status: Planned'])
+    expect(await pat.panel.getByRole('combobox', { name: 'Employee' }).count()).toBe(0)
+    await choice.selectOption({ index: 1 })
+    await pat.field('Employee').fill('bob')
+    await pat.panel.getByRole('option', { name: 'Bob Orr' }).click()
+    await pat.press('Create')
+    await pat.message('was created')
+    const { employeeId, status } = await lastAbsence()
+    expect([employeeId, status]).toEqual([3, 'Planned'])
+    // Without an employee, the other right would decide: it may set all that has a value.
+    await pat.press('New absence')
+    await choice.selectOption({ index: 1 })
+    await pat.field('Type').fill('Training')
+    await pat.press('Create')
+    await pat.panel.locator('dd', { hasText: 'Training' }).waitFor()
+    const created = await lastAbsence()
+    expect([created.employeeId, created.status]).toEqual([null, 'Planned'])
+  })
+
+  test('what was typed outlives the end of a sign-in, and is saved after the next one', async () => {
+    const forms = await open('ann', '#/Absences?form=new')
+    await forms.field('Reason').fill('Kept over the end')
+    await forms.page.route('**/Absences*', (route) =>
+      route.continue({ headers: { ...route.request().headers(), authorization: 'Bearer of.nothing.good' } }),
+    )
+    await forms.press('Create')
+    await forms.page.getByText('Your sign-in has ended. What you see may have changed since.').waitFor()
+    expect(await forms.field('Reason').inputValue()).toBe('Kept over the end')
+    await forms.page.unrouteAll({ behavior: 'wait' })
+    await forms.press('Sign in again')
+    await forms.page.getByLabel('Person').fill('ann')
+    await forms.page.keyboard.press('Enter')
+    await forms.button('Create').waitFor()
+    expect(await forms.field('Reason').inputValue()).toBe('Kept over the end')
+    await forms.press('Create')
+    await forms.message('was created')
+    expect((await lastAbsence()).reason).toBe('Kept over the end')
+  })
+})

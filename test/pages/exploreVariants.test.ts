@@ -1,0 +1,125 @@
+// What the rights of a key mean for its forms: which fields they have, which values are preset, and what the page can tell of a row.
+import { describe, expect, test } from 'bun:test'
+import { describeApi } from '../../src/describe/openApi.ts'
+import { knownStore, type Resource, type Row, resourcesOf } from '../../src/pages/explore/resources.ts'
+import { createVariants, updateVariants } from '../../src/pages/explore/variants.ts'
+import { admits, valuesAfter, type Writable, writableOf } from '../../src/pages/explore/writable.ts'
+import { respondRights } from '../../src/respond/rights.ts'
+import { RightsReader } from '../../src/rights/reader.ts'
+import { entities } from '../support/entities.ts'
+
+const FACTS = { baseUrl: 'http://localhost', limits: [], anonymousLimits: [], documentNeedsKey: false }
+const ROW: Row = {
+  id: 7,
+  status: 'Requested',
+  employeeId: 2,
+  employee: 'Ada',
+  type: null,
+  reason: '',
+  start: '2026-03-02T09:00:00Z',
+  end: null,
+  period: { prefered: null, days: 2.5, hours: null },
+}
+
+/** Shows the page the document and the rights of a key, as the server answers them. */
+function know(...lines: string[]): { readonly resource: Resource; readonly writable: Writable } {
+  const granted = new RightsReader(entities).read({ rights: '', addresses: lines.join('\n') })
+  expect(granted.fault).toBeNull()
+  const accesses = entities.map((entity) => granted.accessTo(entity))
+  const rights = JSON.parse(respondRights(granted).body as string)
+  const document = JSON.parse(JSON.stringify(describeApi(accesses, FACTS)))
+  knownStore.value = { sessionId: 'test', rights, document, resources: resourcesOf(document, rights) }
+  const writable = writableOf({ plural: 'Absences' }) as Writable
+  return { resource: knownStore.value.resources.find(({ plural }) => plural === 'Absences') as Resource, writable }
+}
+const namesOf = (fields: readonly { readonly name: string }[]) => fields.map(({ name }) => name)
+
+test('a create has the fields that may be set, without those that the right sets, and these as facts', () => {
+  const { writable } = know(
+    'read Absences',
+    'read Employees',
+    'create Absences?EmployeeId=2&Status=Requested&fields=Status,Type,Start,Period.Days',
+  )
+  const variants = createVariants(writable)
+  expect(variants.map(({ fields }) => namesOf(fields))).toEqual([['Type', 'Start', 'Period.Days']])
+  expect(variants[0]?.presets.map(({ label, value }) => [label, value])).toEqual([
+    ...[
+      ['Employee', '2'],
+      ['Status', 'Requested'],
+    ],
+  ])
+})
+
+test('a create whose right leaves some values open has them as a choice', () => {
+  const { writable } = know('create Absences?Status[]=Requested&Status[]=Draft&fields=Status,Type')
+  const [{ fields } = { fields: [] }] = createVariants(writable)
+  expect(fields.map(({ name, isListed, values }) => [name, isListed, values])).toEqual([
+    ...[
+      ['Status', true, ['Draft', 'Requested']],
+      ['Type', false, ['Holiday']],
+    ],
+  ])
+})
+
+test('a filter with a path is no preset', () => {
+  const { writable } = know('read Employees', 'create Absences?EmployeeId.CompanyId=5&fields=EmployeeId,Type')
+  expect(createVariants(writable)[0]?.presets).toEqual([])
+})
+
+test.each([
+  ['update Absences?fields=Type,Reason', [['Type', 'Reason']]],
+  ['update Absences?Status=Requested&fields=Type', [['Type']]],
+  ['update Absences?Status=Approved&fields=Type', []],
+  // Buttons do this.
+  ['update Absences?fields=Status becomes Status[]=Approved&Status[]=Declined', []],
+  ['update Absences?fields=Status,Reason becomes Status[]=Approved&Status[]=Declined', [['Status', 'Reason']]],
+])('%s: the form of a requested absence has these fields', (right, fields) => {
+  const { resource, writable } = know('read Absences', 'read Employees', right)
+  expect(updateVariants(writable, resource, ROW).map((variant) => namesOf(variant.fields))).toEqual(fields)
+})
+
+describe('what the page can tell of a row by the conditions of a right', () => {
+  test.each([
+    ['Status=Requested', true],
+    ['Status=!=Requested', false],
+    ['Status[]=Approved&Status[]=Requested', true],
+    ['Status[]=Approved&Status[]=Declined', false],
+    ['Type=', true],
+    ['Type=!=', false],
+    ['Reason=', true],
+    ['EmployeeId=2', true],
+    ['EmployeeId=!=2', false],
+    ['Start=2026-03-02T10:00:00%2B01:00', true],
+    ['Start=>2026-03-02T09:00:00Z', false],
+    ['Start=>=2026-03-02T09:00:00Z', true],
+    ['End=<2027-01-01T00:00:00Z', false],
+    ['Period.Days=2.50', true],
+    ['Period.Days=<2', false],
+    ['Period.Days=>2', true],
+    // The database orders texts.
+    ['Status=<Z', null],
+    ['EmployeeId.ManagerId=1', null],
+    ['EmployeeId.ManagerId=1&Status=Approved', false],
+    ['EmployeeId.ManagerId=1&Status=Requested', null],
+  ])('%s: %p', (filters, admitted) => {
+    const { resource, writable } = know('read Absences', 'read Employees', `update Absences?${filters}&fields=Period`)
+    expect(writable.updates.map((right) => admits(resource, right, ROW))).toEqual([admitted])
+  })
+
+  test('a property that the key does not see leaves it open', () => {
+    const { resource, writable } = know('read Absences?fields=Type', 'update Absences?Status=Requested&fields=Type')
+    expect(admits(resource, writable.updates[0] as never, { id: 7, type: null })).toBeNull()
+  })
+})
+
+test('the values after an update are those behind becomes, for other properties those of before', () => {
+  const { writable } = know(
+    'read Absences',
+    'read Employees',
+    'update Absences?Status=Requested&Type=Holiday&fields=Status,Type becomes Status[]=Approved&Status[]=Declined',
+  )
+  const [right] = writable.updates
+  expect(['Status', 'Type', 'Reason'].map((name) => valuesAfter(right as never, name))).toEqual([
+    ...[['Approved', 'Declined'], ['Holiday'], null],
+  ])
+})
