@@ -8,12 +8,18 @@ import { openSignedIn, signInSettings, TO_EXPLORE } from '../support/signInPages
 import { useServer } from '../support/start.ts'
 
 /** Ann and Bob report to Mia. Pat plans the absences of others. */
-const GROUPS = { mia: [], ann: [], pat: ['planners'] }
+const GROUPS = { mia: ['leads'], ann: [], pat: ['planners'] }
 const ROLES = `${ROLES_FILE}
 role     planner   when {groups} has planners
   read   Employees
   read   Absences
   create Absences?Status=Planned&fields=EmployeeId,Type,Reason,Start
+role     lead      when {groups} has leads
+  read   Employees
+  read   Absences
+  create Absences?EmployeeId.ManagerId={me.Id}&Status=Planned&fields=EmployeeId,Reason
+  update Absences?EmployeeId.ManagerId={me.Id}&fields=Reason
+  delete Absences?EmployeeId.ManagerId={me.Id}
 `
 
 describeInBrowser('forms of /explore for persons', () => {
@@ -55,7 +61,7 @@ describeInBrowser('forms of /explore for persons', () => {
     expect(await buttonsOf(ann)).toEqual(['Cancel'])
 
     const mia = await open('mia', `#/Absences?row=${id}`)
-    expect(await buttonsOf(mia)).toEqual(['Approve', 'Decline'])
+    expect(await buttonsOf(mia)).toEqual(['Approve', 'Decline', 'Edit', 'Delete'])
     await mia.press('Approve')
     await mia.panel.locator('dd', { hasText: 'Approved' }).waitFor()
     expect((await lastAbsence()).status).toBe('Approved')
@@ -71,6 +77,31 @@ describeInBrowser('forms of /explore for persons', () => {
     const { id } = await createRow(server, '/Absences', { EmployeeId: 1, Status: 'Requested' })
     const mia = await open('mia', `#/Absences?row=${id}`)
     expect(await buttonsOf(mia)).toEqual(['Cancel'])
+  })
+
+  test('a right with a path has buttons where it admits the row, and its form finds the rows that it allows', async () => {
+    const [{ id: own }, { id: foreign }] = (await createRows(server, '/Absences', [
+      { EmployeeId: 2, Status: 'Taken', Reason: 'Mine' },
+      { EmployeeId: 4, Status: 'Taken', Reason: 'Not mine' },
+    ])) as [{ id: number }, { id: number }]
+    const mia = await open('mia', `#/Absences?row=${own}`)
+    expect(await buttonsOf(mia)).toEqual(['Edit', 'Delete'])
+    await mia.press('Edit')
+    expect(await mia.panel.locator('label').allInnerTexts()).toEqual(['Reason'])
+    await mia.show(`#/Absences?row=${foreign}`)
+    await mia.panel.getByText('Not mine').waitFor()
+    await mia.page.waitForLoadState('networkidle')
+    expect(await mia.panel.locator('.actions button').count()).toBe(0)
+    await mia.show('#/Absences?form=new')
+    await mia.panel.getByLabel('By which of your rights').selectOption({ index: 1 })
+    await mia.panel.getByRole('combobox', { name: 'Employee' }).press('ArrowDown')
+    const options = mia.panel.getByRole('listbox').getByRole('option')
+    await options.first().waitFor()
+    expect(await options.allInnerTexts()).toEqual(['Ann Ray id 2', 'Bob Orr id 3'])
+    await options.last().click()
+    await mia.press('Create')
+    await mia.message('was created')
+    expect((await lastAbsence()).employeeId).toBe(3)
   })
 
   test('a person with two rights to create chooses one of them, and the row is as that right says', async () => {

@@ -14,6 +14,7 @@ const FIELD: FormField = {
   isNullable: true,
   isRequired: false,
   references: null,
+  targets: [],
 }
 const ENGLISH = ['.', ','] as const
 const GERMAN = [',', '.'] as const

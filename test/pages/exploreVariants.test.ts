@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { describeApi } from '../../src/describe/openApi.ts'
 import { knownStore, type Resource, type Row, resourcesOf } from '../../src/pages/explore/resources.ts'
-import { createVariants, updateVariants } from '../../src/pages/explore/variants.ts'
+import { createVariants, updateVariants, withoutContained } from '../../src/pages/explore/variants.ts'
 import { admits, valuesAfter, type Writable, writableOf } from '../../src/pages/explore/writable.ts'
 import { respondRights } from '../../src/respond/rights.ts'
 import { RightsReader } from '../../src/rights/reader.ts'
@@ -61,9 +61,30 @@ test('a create whose right leaves some values open has them as a choice', () => 
   ])
 })
 
-test('a filter with a path is no preset', () => {
-  const { writable } = know('read Employees', 'create Absences?EmployeeId.CompanyId=5&fields=EmployeeId,Type')
-  expect(createVariants(writable)[0]?.presets).toEqual([])
+test('a filter with a path is no preset, and says which rows a reference may name', () => {
+  const { writable } = know(
+    'read Employees',
+    'create Absences?EmployeeId.CompanyId=5&EmployeeId=!=2&Status=Requested&fields=EmployeeId,Type',
+  )
+  const [variant] = createVariants(writable)
+  expect(variant?.presets.map(({ label }) => label)).toEqual(['Status'])
+  expect(variant?.fields.map(({ name, targets }) => [name, targets])).toEqual([
+    [
+      'EmployeeId',
+      [
+        { name: 'CompanyId', sign: '=', values: ['5'] },
+        { name: 'Id', sign: '!=', values: ['2'] },
+      ],
+    ],
+    ['Type', []],
+  ])
+})
+
+test('of two forms to change a row the one with fewer fields is left out, and of two alike the second', () => {
+  const { resource, writable } = know('read Absences', 'read Employees', 'update Absences?fields=Type,Reason')
+  const [both] = updateVariants(writable, resource, ROW)
+  const one = { ...both, fields: both?.fields.slice(0, 1) } as typeof both
+  expect(withoutContained([one, both, both] as never).map(({ fields }) => namesOf(fields))).toEqual([['Type', 'Reason']])
 })
 
 test.each([

@@ -9,7 +9,7 @@ import { FormWork, type State } from './formWork.ts'
 import { say } from './notices.tsx'
 import { collectionsOf, type Resource, wordsOf } from './resources.ts'
 import { useNameOf } from './rowNames.ts'
-import { createVariants, type Preset, updateVariants, type Variant } from './variants.ts'
+import { createVariants, type Preset, type Variant } from './variants.ts'
 import { change, type Shown } from './view.ts'
 import { type FormField, type Writable, writableOf } from './writable.ts'
 import { announce, type Versioned } from './writes.ts'
@@ -68,18 +68,13 @@ export function NewPanel({ writable, created, close }: NewProps) {
 interface EditProps {
   readonly resource: Resource
   readonly row: Versioned
+  /** Forms that change the row, at least one. */
+  readonly variants: readonly Variant[]
   close(): void
 }
 
-/** Returns true if there is a form that changes the row. */
-export function mayEdit(resource: Resource, row: Versioned['row']): boolean {
-  const writable = writableOf(resource)
-  return writable !== undefined && updateVariants(writable, resource, row).length > 0
-}
-
 /** The form that changes a row, in its panel. */
-export function EditForm({ resource, row, close }: EditProps) {
-  const writable = writableOf(resource) as Writable
+export function EditForm({ resource, row, variants, close }: EditProps) {
   const id = String(row.row.id)
   const saved = (_: Versioned, others: readonly FormField[]) => {
     const labels = others.map(({ label }) => label).join(', ')
@@ -90,7 +85,7 @@ export function EditForm({ resource, row, close }: EditProps) {
     <RowForm
       key={id}
       draftId={draftIdOf(resource.plural, id)}
-      variants={updateVariants(writable, resource, row.row)}
+      variants={variants}
       row={row}
       path={`${resource.plural}/${encodeURIComponent(id)}`}
       label="Save"

@@ -187,7 +187,8 @@ export class FormWork {
     const { fields } = this.variant
     const faults: Record<string, string> = {}
     for (const { target, message } of faultsOf(problem)) {
-      const field = fields.find(({ name }) => name.toLowerCase() === target.toLowerCase())
+      // A fault of `EmployeeId.CompanyId` is one of the employee that was chosen.
+      const field = fields.find(({ name }) => `${target}.`.toLowerCase().startsWith(`${name}.`.toLowerCase()))
       if (field) faults[field.name] = [faults[field.name], message].filter(Boolean).join(' ')
     }
     const isShown = faultsOf(problem).length > 0 && Object.keys(faults).length === faultsOf(problem).length

@@ -1,7 +1,7 @@
 // The field of a reference: finds rows by their name, and keeps the id of the chosen one. A combobox by the ARIA pattern.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { namingProperty } from './names.ts'
-import { collectionsOf, type Resource, wordsOf } from './resources.ts'
+import { type Condition, collectionsOf, type Resource, wordsOf } from './resources.ts'
 import { findHits, type Hit, useNameOf } from './rowNames.ts'
 import type { ControlProps } from './typed.ts'
 
@@ -40,7 +40,7 @@ interface Found {
 const PAUSE_MS = 200
 
 /** Hook that searches; null: the list is closed. */
-function useSearch(collections: readonly Resource[]) {
+function useSearch(collections: readonly Resource[], targets: readonly Condition[]) {
   const [found, setFound] = useState<Found | null>(null)
   const latest = useRef<{ timer?: ReturnType<typeof setTimeout>; controller?: AbortController }>({})
   const stop = () => {
@@ -55,7 +55,7 @@ function useSearch(collections: readonly Resource[]) {
       if (!controller.signal.aborted) setFound({ hits, active: hits.length > 0 && part !== '' ? 0 : -1, fault })
     }
     const ask = () =>
-      findHits(collections, part, controller.signal).then(
+      findHits(collections, targets, part, controller.signal).then(
         (hits) => show(hits, hits.length === 0 ? 'No row has such a name.' : ''),
         (error) => show([], error instanceof Error ? error.message : String(error)),
       )
@@ -77,7 +77,7 @@ function useSearch(collections: readonly Resource[]) {
 function Combobox(props: Props & { readonly collections: readonly Resource[] }) {
   const { field, text, chosen, take, attributes, collections } = props
   const known = useNameOf(collections, text, chosen)
-  const { found, find, close, move } = useSearch(collections)
+  const { found, find, close, move } = useSearch(collections, field.targets)
   // Another text is no longer the chosen row: until one is chosen, the text itself is kept, and refused.
   const typed = text.startsWith('?') ? text.slice(1) : null
   const choose = ({ id, name }: Hit) => {

@@ -4,7 +4,8 @@ import { readTotal, useAnswer } from './api.ts'
 import { Button, CopyButton, Hint } from './controls.tsx'
 import { Decisions } from './decisions.tsx'
 import { draftIdOf, readDraft } from './drafts.ts'
-import { EditForm, LostDraft, mayEdit } from './form.tsx'
+import { useEditing } from './editing.ts'
+import { EditForm, LostDraft } from './form.tsx'
 import { formatCount } from './format.ts'
 import { Changes } from './history.tsx'
 import { type Found, referredBy, resourcesOfRows, useReadable } from './links.ts'
@@ -29,9 +30,11 @@ export function RowPanel({ resource, view, id, close }: Props) {
   }, [answer?.tag])
   const row = answer?.row ?? null
   const isShown = row !== null && String(row.id) === id
-  const isEdited = isShown && view.form === 'edit' && mayEdit(resource, row)
+  const variants = useEditing(resource, isShown ? row : null)
+  const isEditable = variants !== null && variants.length > 0
+  const isEdited = isShown && view.form === 'edit' && isEditable
   // What was typed about a row that may not be changed any more, or is gone, is there to copy.
-  const isLost = !isEdited && (problem?.status === 404 || (isShown && !mayEdit(resource, row)))
+  const isLost = !isEdited && (problem?.status === 404 || (isShown && variants?.length === 0))
   return (
     <aside aria-label="Row">
       <div class="bar">
@@ -45,10 +48,12 @@ export function RowPanel({ resource, view, id, close }: Props) {
       </div>
       {problem && <Hint text={problem.message} />}
       {isLost && <LostDraft plural={resource.plural} id={id} />}
-      {isEdited && <EditForm resource={resource} row={answer as Versioned} close={() => change(view, { form: '' })} />}
+      {isEdited && (
+        <EditForm resource={resource} row={answer as Versioned} variants={variants} close={() => change(view, { form: '' })} />
+      )}
       {isShown && !isEdited && (
         <>
-          <Actions resource={resource} view={view} row={answer as Versioned} close={close} />
+          <Actions resource={resource} view={view} row={answer as Versioned} isEditable={isEditable} close={close} />
           <Facts resource={resource} row={row} />
           {resource.hasChanges && <Changes path={`${path}/Changes`} resource={resource} />}
         </>
@@ -57,15 +62,15 @@ export function RowPanel({ resource, view, id, close }: Props) {
   )
 }
 
+type ActionsProps = Shown & { readonly row: Versioned; readonly isEditable: boolean; close(): void }
+
 /** Buttons for what the reader may do with the row: decide it, change it, delete it. */
-function Actions({ resource, view, row, close }: Shown & { readonly row: Versioned; close(): void }) {
+function Actions({ resource, view, row, isEditable, close }: ActionsProps) {
   const isBegun = readDraft(draftIdOf(resource.plural, String(row.row.id))) !== null
   return (
     <div class="bar actions">
       <Decisions resource={resource} row={row.row} tag={row.tag} />
-      {mayEdit(resource, row.row) && (
-        <Button label={isBegun ? 'Go on editing (draft)' : 'Edit'} onClick={() => change(view, { form: 'edit' })} />
-      )}
+      {isEditable && <Button label={isBegun ? 'Go on editing (draft)' : 'Edit'} onClick={() => change(view, { form: 'edit' })} />}
       <DeleteButton key={row.row.id} resource={resource} row={row} removed={close} />
     </div>
   )

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { readJson, send } from './api.ts'
 import { formatValue } from './format.ts'
 import { nameIn, nameParts, namingProperty, tellingProperty } from './names.ts'
-import { type Resource, type Row, valueIn, wordsOf } from './resources.ts'
+import { type Condition, findNamed, type Resource, type Row, valueIn, wordsOf } from './resources.ts'
 import { type Filter, printPath } from './view.ts'
 
 /** A row that can be chosen. */
@@ -16,13 +16,20 @@ export interface Hit {
 
 const HITS_MAX = 10
 
-/** Finds up to ten rows whose name has this part, or the first ones. @throws Problem */
-export async function findHits(collections: readonly Resource[], part: string, signal: AbortSignal): Promise<readonly Hit[]> {
+/** Finds up to ten rows whose name has this part, or the first ones, of those that match `targets`. @throws Problem */
+export async function findHits(
+  collections: readonly Resource[],
+  targets: readonly Condition[],
+  part: string,
+  signal: AbortSignal,
+): Promise<readonly Hit[]> {
   const found = await Promise.all(
     collections.map((collection) => {
       const { name = '', hasParts = false } = namingProperty(collection) ?? {}
       const filters = part === '' ? [] : [{ name, sign: hasParts ? '[contains]' : '=', values: [part] }]
-      return readHits(collection, filters, signal)
+      // A view may not show what a right compares; then the server compares it when the row is saved.
+      const shown = targets.filter((one) => findNamed(collection.properties, one.name) !== undefined)
+      return readHits(collection, [...filters, ...shown], signal)
     }),
   )
   const byId = new Map(found.flat().map((hit) => [hit.id, hit]))

@@ -4,7 +4,8 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { type Asked, type Page, readJson, readPage, readTotal, useAnswer } from './api.ts'
 import { Trouble } from './controls.tsx'
 import { Decisions } from './decisions.tsx'
-import { mayEdit, newWords } from './form.tsx'
+import { useEditing } from './editing.ts'
+import { newWords } from './form.tsx'
 import { formatCount } from './format.ts'
 import { factsOf, Items, sortOf } from './items.tsx'
 import { nameIn } from './names.ts'
@@ -190,9 +191,10 @@ function ToDecide({ part, isOfTeam }: { readonly part: Part; readonly isOfTeam: 
 function MyRecord({ part, asked }: RecordProps) {
   const { resource } = part
   const row = asked.answer
+  const isEditable = (useEditing(resource, row) ?? []).length > 0
   const links = (
     <>
-      {row && mayEdit(resource, row) && (
+      {isEditable && (
         <a class="button" href={hrefOf(part, { row: part.id ?? '', form: 'edit' })}>
           Change
         </a>

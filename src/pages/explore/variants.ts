@@ -1,5 +1,5 @@
 // The variants of a form: each follows one right, since one right must allow all of a write.
-import { collectionsOf, findNamed, type Resource, type Row, roleOf, wordsOf } from './resources.ts'
+import { type Condition, collectionsOf, findNamed, type Resource, type Row, roleOf, wordsOf } from './resources.ts'
 import { admits, type FormField, maySet, valuesAfter, type Writable, type WriteRight } from './writable.ts'
 
 /** A form by one right. */
@@ -9,6 +9,8 @@ export interface Variant {
   readonly presets: readonly Preset[]
   /** True if a body must name all fields: else an earlier right would decide the write. */
   readonly isWhole: boolean
+  /** True if the page can tell that the right admits the row; else the server can. */
+  readonly isSure: boolean
 }
 
 /** A value that a right sets: `Status`, `Requested`. */
@@ -29,24 +31,31 @@ export function createVariants({ creates, createFields, entity }: Writable): rea
     if (variants.length > 0 && !isReached) continue
     const presets = presetsOf(right, createFields, entity)
     const open = settable.filter(({ name }) => !isPreset(right, name)).map((field) => limited(field, right))
-    variants.push({ fields: open, presets, isWhole: variants.length > 0 })
+    variants.push({ fields: open, presets, isWhole: variants.length > 0, isSure: true })
   }
   return variants
 }
 
 /** Returns the forms that change a row, without those of rights that do not admit it, and of those whose only use are buttons. */
 export function updateVariants({ updates, updateFields }: Writable, resource: Resource, row: Row): readonly Variant[] {
-  const found = updates.flatMap((right) => {
-    if (admits(resource, right, row) === false) return []
+  return updates.flatMap((right) => {
+    const isAdmitted = admits(resource, right, row)
+    if (isAdmitted === false) return []
     const settable = updateFields.filter((field) => maySet(right, field)).map((field) => limited(field, right))
     const isDecision = settable.every(({ name }) => decidedNames(right).includes(name))
-    return isDecision ? [] : [{ fields: settable, presets: [], isWhole: false }]
+    return isDecision ? [] : [{ fields: settable, presets: [], isWhole: false, isSure: isAdmitted === true }]
   })
+}
+
+/** Leaves out forms all of whose fields another one has. */
+export function withoutContained(variants: readonly Variant[]): readonly Variant[] {
   const isWithin = (one: Variant, other: Variant) =>
     one.fields.every(({ name }) => other.fields.some((field) => field.name === name))
-  return found.filter(
+  return variants.filter(
     (one, place) =>
-      !found.some((other, at) => at !== place && isWithin(one, other) && (one.fields.length < other.fields.length || at < place)),
+      !variants.some(
+        (other, at) => at !== place && isWithin(one, other) && (one.fields.length < other.fields.length || at < place),
+      ),
   )
 }
 
@@ -58,10 +67,21 @@ function decidedNames({ becomes }: WriteRight): readonly string[] {
 const isPreset = (right: WriteRight, name: string) =>
   right.conditions.some((condition) => condition.sign === '=' && condition.name.toLowerCase() === name.toLowerCase())
 
-/** Returns the field with the values that the right allows after the write. */
+/** Returns the field with the values, and the rows to refer to, that the right allows after the write. */
 function limited(field: FormField, right: WriteRight): FormField {
+  if (field.references !== null) return { ...field, targets: targetsOf(field, right) }
   const values = valuesAfter(right, field.name)?.filter((value) => value !== '')
-  return values === undefined || field.references !== null ? field : { ...field, values, isListed: true }
+  return values === undefined ? field : { ...field, values, isListed: true }
+}
+
+/** Returns the conditions of the rows to which a reference may lead: `ManagerId=1` for `EmployeeId.ManagerId=1`. */
+function targetsOf({ name }: FormField, { conditions, becomes }: WriteRight): readonly Condition[] {
+  const isOf = (condition: Condition) => `${condition.name}.`.toLowerCase().startsWith(`${name}.`.toLowerCase())
+  const own = becomes?.filter(isOf) ?? []
+  return (own.length > 0 ? own : conditions.filter(isOf)).map((condition) => ({
+    ...condition,
+    name: condition.name.slice(name.length + 1) || 'Id',
+  }))
 }
 
 function presetsOf({ conditions }: WriteRight, fields: readonly FormField[], entity: string): readonly Preset[] {

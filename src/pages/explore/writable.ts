@@ -33,6 +33,8 @@ export interface FormField {
   readonly isRequired: boolean
   /** Entity that its ids refer to. */
   readonly references: string | null
+  /** Conditions of the rows to which a right lets it refer. */
+  readonly targets: readonly Condition[]
 }
 
 /** A right to write. */
@@ -137,6 +139,7 @@ function fieldsOf(document: Schema, schema: Schema, above: readonly string[] = [
       isNullable: [part.type].flat().includes('null'),
       isRequired: (schema.required ?? []).includes(key),
       references: part['x-references'] ?? null,
+      targets: [],
     }
   })
 }
