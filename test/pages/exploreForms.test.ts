@@ -170,4 +170,37 @@ describeInBrowser('forms of /explore for new rows', () => {
     await forms.press('New absence')
     expect(await forms.field('Reason').inputValue()).toBe('')
   })
+
+  test('what was discarded can be brought back', async () => {
+    const forms = await open(employee, '#/Absences?form=new')
+    await forms.field('Reason').fill('Not to be lost')
+    await forms.press('Discard')
+    await forms.press('Undo')
+    await forms.press('New absence (draft)')
+    expect(await forms.field('Reason').inputValue()).toBe('Not to be lost')
+  })
+
+  test('a tab keeps 50 drafts, and forgets the oldest one for another', async () => {
+    const forms = await open(employee, '#/Absences')
+    await forms.page.evaluate(`
+      const ids = Array.from({ length: 50 }, (_, place) => 'draft ' + place)
+      for (const id of ids) sessionStorage.setItem('roster.draft.' + id, '{}')
+      sessionStorage.setItem('roster.drafts', JSON.stringify(ids))`)
+    await forms.press('New absence')
+    await forms.field('Reason').fill('The newest')
+    const kept = (await forms.page.evaluate(
+      `Object.keys(sessionStorage).filter((name) => name.startsWith('roster.draft.'))`,
+    )) as string[]
+    expect([kept.length, kept.includes('roster.draft.draft 0'), kept.includes('roster.draft.draft 1')]).toEqual([50, false, true])
+  })
+
+  test('a date-time is entered in the zone that the reader has chosen', async () => {
+    const forms = await open(employee, '#/Absences?form=new', { timezoneId: 'America/New_York' })
+    await forms.page.getByRole('contentinfo').getByRole('combobox').selectOption({ index: 1 })
+    await forms.field('Start').fill('2026-07-01')
+    await forms.field('Start: time, New York').fill('09:30')
+    await forms.press('Create')
+    await forms.message('was created')
+    expect((await lastAbsence()).start).toBe('2026-07-01T13:30:00Z')
+  })
 })

@@ -106,4 +106,47 @@ describeInBrowser('forms of /explore for rows that are there', () => {
     expect((await server.get('/Companies/2')).status).toBe(404)
     expect(await forms.page.evaluate('location.hash')).toBe('#/Companies')
   })
+
+  test('a row that was changed after it was opened is not deleted, but shown as it is now', async () => {
+    const { id } = await newAbsence({ Reason: 'Sea' })
+    const forms = await open(whole, `#/Absences?row=${id}`)
+    await forms.press('Delete')
+    await server.patch(`/Absences/${id}`, { Reason: 'Desert' })
+    await forms.press('Delete it')
+    await forms.message('Somebody else has changed this row meanwhile. Look at it again before you delete it.')
+    await forms.panel.locator('dd', { hasText: 'Desert' }).waitFor()
+    expect((await server.get(`/Absences/${id}`)).status).toBe(200)
+    await forms.press('Delete')
+    await forms.press('Delete it')
+    await forms.message('was deleted.')
+    expect((await server.get(`/Absences/${id}`)).status).toBe(404)
+  })
+
+  test.each([
+    ['Keep all mine', ['Mountains', 'Leave']],
+    ['Take all theirs', ['Desert', 'Training']],
+  ])('of several values that both have changed, %s takes all', async (name, values) => {
+    const { id } = await newAbsence({ Reason: 'Sea' })
+    const forms = await open(whole, `#/Absences?row=${id}&form=edit`)
+    await forms.field('Reason').fill('Mountains')
+    await forms.field('Type').fill('Leave')
+    await server.patch(`/Absences/${id}`, { Reason: 'Desert', Type: 'Training' })
+    await forms.press('Save')
+    await forms.press(name)
+    await forms.message('Saved.')
+    const { body } = await server.get(`/Absences/${id}`)
+    expect([body.reason, body.type]).toEqual(values)
+  })
+
+  test('the history of a row has the values of before and after, and says who has changed them', async () => {
+    const { id } = await newAbsence({ Reason: 'Sea' })
+    await server.patch(`/Absences/${id}`, { Reason: 'Desert' })
+    const forms = await open(whole, `#/Absences?row=${id}`)
+    await forms.panel.locator('ol li li', { hasText: 'Reason: Sea → Desert' }).waitFor()
+    expect(
+      (await forms.panel.locator('ol > li').allInnerTexts()).map(
+        (text) => text.replace(/^.*: (?=Changed|Created)/s, '').split('\n')[0],
+      ),
+    ).toEqual([...['Changed by key bootstrap-1', 'Created by key bootstrap-1']])
+  })
 })

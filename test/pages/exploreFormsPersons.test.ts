@@ -82,7 +82,7 @@ describeInBrowser('forms of /explore for persons', () => {
   test('a right with a path has buttons where it admits the row, and its form finds the rows that it allows', async () => {
     const [{ id: own }, { id: foreign }] = (await createRows(server, '/Absences', [
       { EmployeeId: 2, Status: 'Taken', Reason: 'Mine' },
-      { EmployeeId: 4, Status: 'Taken', Reason: 'Not mine' },
+      { EmployeeId: 4, Status: 'Requested', Reason: 'Not mine' },
     ])) as [{ id: number }, { id: number }]
     const mia = await open('mia', `#/Absences?row=${own}`)
     expect(await buttonsOf(mia)).toEqual(['Edit', 'Delete'])

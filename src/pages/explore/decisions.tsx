@@ -36,14 +36,14 @@ interface Props {
 
 /** Buttons that decide a row. There are none where no right allows a decision. */
 export function Decisions(props: Props) {
-  const { resource, row, isAdmitted = false, isInList = false } = props
+  const { resource, row, tag, isAdmitted = false, isInList = false } = props
   const { sure, unsure } = decisionsOf(resource, row)
   const names = [...new Set(unsure.flatMap(({ values }) => values.map(({ name }) => name)))]
   const isAsked = unsure.length > 0 && !isAdmitted && !isInList && resource.hasMay
   const path = printPath(resource.plural, [{ name: 'Id', sign: '=', values: [String(row.id)] }], {
     may: `update(${names.join()})`,
   })
-  const { answer: total } = useAnswer(isAsked ? path : null, readTotal, '', 'HEAD')
+  const { answer: total } = useAnswer(isAsked ? path : null, readTotal, tag ?? '', 'HEAD')
   const isOffered = isAsked ? total === 1 : isAdmitted || !isInList
   return <Buttons {...props} decisions={isOffered ? [...sure, ...unsure] : sure} />
 }
@@ -53,16 +53,14 @@ export function Decisions(props: Props) {
  * `unsure` by others, such as those with paths.
  */
 function decisionsOf(resource: Resource, row: Row): Readonly<Record<'sure' | 'unsure', readonly Decision[]>> {
-  const sure: Decision[] = []
-  const unsure: Decision[] = []
-  for (const right of writableOf(resource)?.updates ?? []) {
-    const isAdmitted = admits(resource, right, row)
-    if (isAdmitted === false) continue
-    const known = isAdmitted ? sure : unsure
-    const isNew = ({ words }: Decision) => [...sure, ...unsure].every((one) => one.words !== words)
-    known.push(...decisionsBy(right, resource, row).filter(isNew))
-  }
-  return { sure, unsure }
+  const updates = writableOf(resource)?.updates ?? []
+  const by = (isAdmitted: boolean | null) =>
+    updates
+      .filter((right) => admits(resource, right, row) === isAdmitted)
+      .flatMap((right) => decisionsBy(right, resource, row))
+      .filter(({ words }, place, all) => all.findIndex((one) => one.words === words) === place)
+  const sure = by(true)
+  return { sure, unsure: by(null).filter(({ words }) => sure.every((one) => one.words !== words)) }
 }
 
 /** Returns a decision for each value of a right's first property that has several, or that the row has not. */

@@ -69,7 +69,7 @@ function Actions({ resource, view, row, isEditable, close }: ActionsProps) {
   const isBegun = readDraft(draftIdOf(resource.plural, String(row.row.id))) !== null
   return (
     <div class="bar actions">
-      <Decisions resource={resource} row={row.row} tag={row.tag} />
+      <Decisions key={row.row.id} resource={resource} row={row.row} tag={row.tag} />
       {isEditable && <Button label={isBegun ? 'Go on editing (draft)' : 'Edit'} onClick={() => change(view, { form: 'edit' })} />}
       <DeleteButton key={row.row.id} resource={resource} row={row} removed={close} />
     </div>
