@@ -153,6 +153,8 @@ describeInBrowser('The look of /explore in Chromium', () => {
     ['an open row', '#/Absences?row=2', 'aside dd'],
     ['a row with related rows', '#/Employees?row=1', 'aside li'],
     ['a summary', '#/Absences?view=summary&show=sum(Period.Days)&by=month(Start)&and=Status', 'svg'],
+    ['the form for a new row', '#/Absences?form=new', 'form.fields'],
+    ['the form of a row', '#/Employees?row=2&form=edit', 'form.fields'],
     ['a list without rows', '#/Absences?Status=Nothing', '.empty'],
     ['a refused filter', '#/Absences?Statsu=approved', '.hint'],
     ['an unknown collection', '#/Nothings', '.empty'],
@@ -167,6 +169,31 @@ describeInBrowser('The look of /explore in Chromium', () => {
       await until(async () => (await page.locator('.late').count()) === 0)
       expect(await faultsOf(page, 'isMobile' in options)).toEqual(NO_FAULTS)
     })
+  })
+
+  test.each([
+    ['on a light screen', { colorScheme: 'light' }],
+    ['on a dark phone', { colorScheme: 'dark', ...PHONE }],
+  ] as const)('The form for a key is accessible and fits %s', async (_, options) => {
+    const { page } = await browser.open(`${server.url}/explore`, options)
+    await page.getByLabel('Key', { exact: true }).waitFor()
+    expect(await faultsOf(page, 'isMobile' in options)).toEqual(NO_FAULTS)
+  })
+
+  test.each([
+    ['on a light screen', { colorScheme: 'light' }],
+    ['on a dark phone', { colorScheme: 'dark', ...PHONE }],
+  ] as const)('The faults of a form, and the question before a deletion, are accessible and fit %s', async (_, options) => {
+    const { page } = await open('#/Absences?form=new', 'form.fields', options)
+    const form = page.locator('form.fields')
+    await form.getByLabel('Period days').fill('many')
+    await form.getByRole('button', { name: 'Create' }).click()
+    await form.locator('[aria-invalid]').waitFor()
+    expect(await faultsOf(page, 'isMobile' in options)).toEqual(NO_FAULTS)
+    await page.goto(`${server.url}/explore#/Absences?row=2`)
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Keep it' }).waitFor()
+    expect(await faultsOf(page, 'isMobile' in options)).toEqual(NO_FAULTS)
   })
 
   test.each([

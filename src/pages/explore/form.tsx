@@ -118,11 +118,12 @@ function Panel({ title, draftId, children, close }: PanelProps) {
   return (
     <aside aria-label={title} onKeyDown={({ key }) => key === 'Escape' && leave()}>
       <div class="bar">
+        <Button class="button narrow" label="‹ Back" onClick={leave} />
         <h2 tabIndex={-1} ref={heading}>
           {title}
         </h2>
         <span class="grow" />
-        <Button label="Close" aria-keyshortcuts="Escape" onClick={leave} />
+        <Button class="button wide" label="Close" aria-keyshortcuts="Escape" onClick={leave} />
       </div>
       {children(draftId)}
     </aside>

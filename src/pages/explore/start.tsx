@@ -9,6 +9,7 @@ import { newWords } from './form.tsx'
 import { formatCount } from './format.ts'
 import { factsOf, Items, sortOf } from './items.tsx'
 import { nameIn } from './names.ts'
+import { Pill } from './pills.tsx'
 import { renewRights } from './renewRights.ts'
 import { knownStore, type Resource, type Row, valueIn, wordsOf } from './resources.ts'
 import { type Creation, type Meaning, meaningOf, type Part, stateOf } from './rights.ts'
@@ -285,7 +286,7 @@ function States({ part: { resource, filters }, state, page }: StatesProps) {
         const ofState = [...filters, { name: state, sign: '=', values: [String(value ?? '')] }]
         return (
           <a key={value} href={printView({ ...emptyView(resource.plural), filters: ofState })}>
-            <bdi>{value ?? 'no value'}</bdi> {formatCount(count)}
+            {value ? <Pill property={property} value={String(value)} /> : 'no value'} {formatCount(count)}
           </a>
         )
       })}
