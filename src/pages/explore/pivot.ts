@@ -102,15 +102,17 @@ function pivot(groups: readonly Row[], all: number | null, { measure, by, and }:
   return { bars: labelled(bars), series: labelled(series), hues, barHues, values, otherBar, endsWithNone }
 }
 
-/**
- * Returns a colour for each key; others are grey. Namesakes have colours of their own, and a state that of its text.
- */
+/** Returns a colour for each key; others, and no value, have greys. Namesakes differ, and a state has the colour of its text. */
 function coloursOf({ name }: Dimension, keys: readonly string[], labels: ReadonlyMap<string, string>, other: number): string[] {
   const texts = keys.map((key) => labels.get(key) ?? key)
   const isAlone = (text: string) => texts.indexOf(text) === texts.lastIndexOf(text)
   const values = texts.map((text, place) => (isAlone(text) ? text : (keys[place] as string)))
-  const shown = values.filter((_, place) => place !== other)
-  return huesOf(name, shown).concat(other < 0 ? [] : ['others'])
+  const shown = values.filter((value, place) => place !== other && value !== NO_VALUE)
+  const hues = huesOf(name, shown)
+  return values.map((value, place) => {
+    if (place === other) return 'others'
+    return value === NO_VALUE ? 'none' : (hues[shown.indexOf(value)] as string)
+  })
 }
 
 const placesOf = (names: readonly string[]) => new Map(names.map((name, place) => [name, place]))

@@ -94,7 +94,7 @@ export function ResourceView({ resource, view }: Shown) {
               {page.rows.length === 0 && <NoRows view={view} total={page.total} />}
             </div>
           )}
-          {page && <Pager page={page} view={view} isSummary={isSummary} />}
+          {page && page.total > 0 && <Pager page={page} view={view} isSummary={isSummary} />}
         </div>
         {view.row !== '' && <RowPanel key="row" resource={resource} view={view} id={view.row} close={closeRow} />}
         {view.row === '' && view.form === 'new' && <NewRow resource={resource} view={view} />}
