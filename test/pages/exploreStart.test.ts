@@ -48,7 +48,7 @@ describeInBrowser('The start page of /explore', () => {
         Status: 'Requested',
         Type: 'Holiday',
         Reason: 'Annual leave',
-        ...{ Start: dayOf(9), End: dayOf(13), Period: { Days: 5 } },
+        ...{ Start: dayOf(9), End: dayOf(13), Period: { Prefered: 'Days', Days: 5 } },
       },
       { EmployeeId: 3, Status: 'Requested', Type: 'Training', Start: dayOf(2), End: dayOf(3) },
       { EmployeeId: 2, Status: 'Approved', Type: 'Holiday', Start: dayOf(20), End: dayOf(21) },

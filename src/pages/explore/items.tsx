@@ -47,9 +47,11 @@ export function factsOf(resource: Resource, state: string | null, skipped: reado
   }
 }
 
-function rank({ name }: Property): number {
+/** Texts of groups are last: `Period.Prefered` says something of the others in its group, and nothing without them. */
+function rank({ name, kind, path }: Property): number {
   const place = TELLING.findIndex((pattern) => pattern.test(name))
-  return place < 0 ? TELLING.length : place
+  if (place >= 0) return place
+  return TELLING.length + Number(kind === 'text' && path.length > 1)
 }
 
 /** Returns the order of a list: by name, or by the first date. */
