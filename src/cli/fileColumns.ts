@@ -60,7 +60,8 @@ function namedColumns(entity: Entity, header: CsvRecord, mapping: HeaderMapping)
   const unknown: string[] = []
   for (const [index, cell] of header.cells.entries()) {
     const name = (cell ?? '').trim()
-    if (name === '') throw new FileFault(header.line, `column ${index + 1} has no name`)
+    // A column without a name may have no values: recordReader checks each row.
+    if (name === '') continue
     const mapped = mappedName(mapping, name)
     if (mapped === null) continue
     const property = propertyNamed(entity, header.line, mapped ?? name, known)
@@ -127,6 +128,7 @@ function unknownColumns(entity: Entity, header: CsvRecord, named: readonly Named
   const options = unknown.map((name) => `--column ${shellWord(name)}=`).join(' ')
   const lines = [
     faults.join('\n'),
+    ...(named.length === 0 ? ['If the names of the columns are in another line, as below a title, name it: --header 3'] : []),
     `Write the property behind each =, or nothing to leave the column out: ${options}`,
     `Properties without a column: ${free.map(({ name }) => name).join(', ')}`,
   ]

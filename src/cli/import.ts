@@ -26,6 +26,7 @@ interface Options {
   readonly locale?: string
   readonly encoding?: string
   readonly sheet?: string
+  readonly header: number
   readonly column?: readonly string[]
   readonly lookup?: readonly string[]
   readonly piece: number
@@ -46,6 +47,8 @@ export interface ImportSettings {
 }
 
 const PIECE_ROWS = 1_000
+/** Maximum number of the line with the header. */
+const LINES_MAX = 1_000
 
 /** Returns the command. `readSettings`: for the default of `--url`. */
 export function importCommand(settings: ImportSettings, readSettings: () => Config): Command {
@@ -78,6 +81,12 @@ function addReadingOptions(command: Command): void {
       encoding,
     )
     .option('--sheet <name>', 'the sheet of an .xlsx that has several with rows')
+    .option(
+      '--header <line>',
+      'the line or row with the names of the columns, if others are above it',
+      parserOfNumber(1, LINES_MAX),
+      1,
+    )
     .option(
       '--column <header=property>',
       'what a column is: Personalnummer=EmployeeNumber; nothing after = leaves it out',
@@ -121,6 +130,7 @@ function planOf(entity: Entity, path: string, options: Options): ImportPlan {
     matched,
     encoding: options.encoding ?? null,
     sheet: options.sheet ?? null,
+    headerLine: options.header,
     notation: options.locale === undefined ? null : notation(options.locale),
     mapping: mapping(options.column ?? []),
     lookups: (options.lookup ?? []).map((text) => parseLookup(entity, text)),

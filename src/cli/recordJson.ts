@@ -33,8 +33,11 @@ export function recordReader(entity: Entity, header: CsvRecord, reading: RecordR
   const names = withoutEnd(header.cells)
   const columns = columnsOf(entity, { ...header, cells: names }, reading)
   const convert = cellConverter(header.separator, reading)
+  const unnamed = names.flatMap((name, index) => (name === null || name.trim() === '' ? [index] : []))
   return (record) => {
     requireLength(record, names.length)
+    const value = unnamed.find((index) => (record.cells[index] ?? '').trim() !== '')
+    if (value !== undefined) throw new FileFault(record.line, `column ${value + 1} has a value, and no name in the header`)
     const row: Record<string, object> = {}
     const faults: Omit<RowFault, 'at'>[] = []
     const cells = new Map<Property, string>()
@@ -51,8 +54,9 @@ export function recordReader(entity: Entity, header: CsvRecord, reading: RecordR
   }
 }
 
-function requireLength({ cells, line }: CsvRecord, columns: number): void {
-  if (cells.length >= columns && withoutEnd(cells).length <= columns) return
+function requireLength({ cells, line, plain }: CsvRecord, columns: number): void {
+  // A sheet has no empty cells at the end of a row.
+  if ((cells.length >= columns || plain !== undefined) && withoutEnd(cells).length <= columns) return
   throw new FileFault(line, `the row has ${counted(cells.length, 'value')}, and the header ${counted(columns, 'name')}`)
 }
 

@@ -36,6 +36,8 @@ export interface FileReading extends Omit<RecordReading, 'onNote'> {
   readonly encoding: string | null
   /** Name of the sheet; null: the only one with rows. */
   readonly sheet: string | null
+  /** Line or row that the header is not before. */
+  readonly headerLine: number
 }
 
 const NO_CELLS: ReadonlyMap<Property, string> = new Map()
@@ -122,6 +124,7 @@ export class RowsFile {
   private async *recordRows(onNote: (text: string) => void): AsyncGenerator<FileRow> {
     let read: ((record: CsvRecord) => RecordRow) | null = null
     for await (const record of this.reading.format === 'xlsx' ? await this.sheetRecords() : csvRecords(this.text())) {
+      if (record.line < this.reading.headerLine) continue
       if (read === null) {
         read = recordReader(this.entity, record, { ...this.reading, onNote })
         continue

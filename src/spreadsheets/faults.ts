@@ -61,8 +61,16 @@ function valuesText({ message, kind, rows, values }: FaultGroup): string {
   const listed = all.length > VALUES_SHOWN ? `${shown.join(', ')} and others` : shown.join(', ')
   const proposals = kind === undefined ? [] : proposeLanguages(kind, all)
   const hint = proposals.map(({ language, value }) => `--locale ${language} reads ${all[0]} as ${value}`)
+  if (hint.length === 0 && isTime(kind) && all.some((value) => SHORT_YEAR.test(value))) hint.push('a year needs four digits')
   const verb = rows.length === 1 ? 'It is' : all.length === 1 ? 'All are' : 'They are'
   return ` ${verb} ${listed}${hint.length === 0 ? '' : `; ${hint.join(', ')}`}.`
+}
+
+/** Matches `01.09.26`: its century would be a guess. */
+const SHORT_YEAR = /^\d{1,2}([./-]) ?\d{1,2}\1 ?\d\d(?!\d)/
+
+function isTime(kind: NotatedKind | undefined): boolean {
+  return kind === 'date' || kind === 'instant'
 }
 
 const EXCERPT_LENGTH = 60

@@ -1,4 +1,5 @@
 // Reads XML with saxen, which knows no document types: an entity that expands into many others stays as it is.
+/// <reference path="./saxen.d.ts" />
 import { Parser } from 'saxen'
 
 /** Receiver of the parts of a document. Names are without their prefix. */

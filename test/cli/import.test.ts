@@ -309,7 +309,7 @@ describe('roster import', () => {
     [['companies', fileOf('name\na "b"\n')], KEY, ', line 2: a text with a quote in it stands in quotes'],
     [['companies', fileOf('name,enabled\nx\n')], KEY, ', line 2: the row has 1 value, and the header 2 names.'],
     [['companies', fileOf('id\n1\n')], KEY, ', line 1: none of these columns is one that clients write.'],
-    [['companies', fileOf('name,,enabled\nx,,\n')], KEY, ', line 1: column 2 has no name.'],
+    [['companies', fileOf('name,,enabled\nx,,\ny,z,\n')], KEY, ', line 3: column 2 has a value, and no name in the header.'],
     [['companies', fileOf('"x"\n', 'ndjson')], KEY, ', line 1: The row must be an object.'],
     [['companies', fileOf('')], KEY, ', line 1: there must be a header'],
     [

@@ -162,6 +162,25 @@ describe('roster import of a file as people have it', () => {
     expect(await server.sql`select name, enabled from company`).toMatchObject([{ name: 'A', enabled: true }])
   })
 
+  test('a title above the header: the error leads to --header, and columns without names and values are left out', async () => {
+    const csv = 'Companies of 2026;;;\n;;;\n;name;;enabled\n;A;;true\n;B;;\n'
+    const wrong = await importOf('companies', fileOf(csv))
+    expect(wrong.stderr).toContain('Companies have no property "Companies of 2026".')
+    expect(wrong.stderr).toContain('If the names of the columns are in another line, as below a title, name it: --header 3')
+    expect((await importOf('companies', fileOf(csv), '--header', '3')).stdout).toBe('2 rows of Companies were created.\n')
+    expect(await server.sql`select name, enabled from company order by id`).toMatchObject([
+      { name: 'A', enabled: true },
+      { name: 'B' },
+    ])
+    const late = await importOf('companies', fileOf(csv), '--header', '9')
+    expect(late.stderr).toContain('there must be a header with the names of properties')
+  })
+
+  test('a year of two digits is a fault that says so', async () => {
+    const { stderr } = await importOf('employees', fileOf('lastName;started\nA;01.09.26\n'), '--locale', 'de')
+    expect(stderr).toContain('It is "01.09.26"; a year needs four digits.')
+  })
+
   test('2,000 equal faults are one, with their number, the first lines and values', async () => {
     const lines = Array.from({ length: 2_000 }, (_, index) => `N${index};0${(index % 9) + 1}.09.2026;${index === 7 ? 'x' : ''}`)
     const path = fileOf(`EmployeeNumber;Started;CompanyId\n${lines.join('\n')}\n`)
