@@ -26,6 +26,9 @@ export function plainDecimal(source: string): string | null {
 /** Compares decimals without exponents. NaN is greater than all others. */
 export function compareDecimals(one: string, other: string): number {
   if (one === 'NaN' || other === 'NaN') return Number(one === 'NaN') - Number(other === 'NaN')
+  // Rounding keeps the order, so only decimals that it makes equal are compared by all their digits.
+  const difference = Number(one) - Number(other)
+  if (difference !== 0) return Math.sign(difference)
   const scale = Math.max(...[one, other].map((text) => text.split('.')[1]?.length ?? 0))
   const [first, second] = [one, other].map((text) => BigInt(printDecimal(text, scale).replace('.', ''))) as [bigint, bigint]
   return first < second ? -1 : Number(first > second)

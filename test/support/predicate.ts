@@ -19,6 +19,9 @@ export function compareCodes(one: string, other: string): number {
 }
 
 function compareIntegers(one: string, other: string): number {
+  // As in `compareDecimals`: most integers differ when they are rounded, too.
+  const difference = Number(one) - Number(other)
+  if (difference !== 0) return Math.sign(difference)
   const [first, second] = [BigInt(one), BigInt(other)]
   return first < second ? -1 : Number(first > second)
 }
