@@ -15,10 +15,12 @@ const employee = withRights(
   'create Absences?EmployeeId=1&Status=Requested&fields=Type,Reason,Start,End,Period',
 )
 const planner = withRights('read Directory', 'read Absences', 'create Absences?Status=Requested&fields=EmployeeId,Type')
+/** Sees names in two parts, and no whole one. */
+const recorder = withRights('read Employees?fields=FirstName,LastName', 'create Absences?fields=EmployeeId')
 const sender = withRights('create Absences?Status=Requested&fields=EmployeeId,Type')
 const whole = makeKey()
 const roles = 'view Directory Employees?EmploymentEnd=&fields=DisplayName,JobTitle,Department'
-const keys = [employee, planner, sender, whole].map(({ record }) => record)
+const keys = [employee, planner, recorder, sender, whole].map(({ record }) => record)
 
 describeInBrowser('forms of /explore for new rows', () => {
   const server = useServer({ keys, roles })
@@ -81,6 +83,20 @@ describeInBrowser('forms of /explore for new rows', () => {
     await forms.message('was created')
     expect((await lastAbsence()).employeeId).toBe(2)
     expect(forms.complaints).toEqual([])
+  })
+
+  test('a row is found by each part of its name where no property has the whole one', async () => {
+    const forms = await open(recorder, '#/Absences')
+    const field = forms.panel.getByRole('combobox', { name: 'Employee' })
+    const options = forms.panel.getByRole('listbox').getByRole('option')
+    for (const [part, name] of [
+      ['murr', 'Grace Murray id 2'],
+      ['mary', 'Mary Kay id 4'],
+    ] as const) {
+      await field.fill(part)
+      await options.filter({ hasText: name }).waitFor()
+      expect(await options.allInnerTexts()).toEqual([name])
+    }
   })
 
   test('a name that nobody has is said, and a name that was not chosen is not saved', async () => {

@@ -24,12 +24,13 @@ export async function findHits(
   signal: AbortSignal,
 ): Promise<readonly Hit[]> {
   const found = await Promise.all(
-    collections.map((collection) => {
-      const { name = '', hasParts = false } = namingProperty(collection) ?? {}
-      const filters = part === '' ? [] : [{ name, sign: hasParts ? '[contains]' : '=', values: [part] }]
+    collections.flatMap((collection) => {
       // A view may not show what a right compares; then the server compares it when the row is saved.
       const shown = targets.filter((one) => findNamed(collection.properties, one.name) !== undefined)
-      return readHits(collection, [...filters, ...shown], signal)
+      if (part === '') return readHits(collection, shown, signal)
+      return nameParts(collection).map(({ name, hasParts }) =>
+        readHits(collection, [{ name, sign: hasParts ? '[contains]' : '=', values: [part] }, ...shown], signal),
+      )
     }),
   )
   const byId = new Map(found.flat().map((hit) => [hit.id, hit]))
