@@ -27,6 +27,8 @@ export class PlainIssuer {
   /** Answers in place of the discovery document, or of the keys. */
   onDiscovery: Answer | null = null
   onKeys: Answer | null = null
+  /** Answers at all other paths; default: 404. */
+  onOther: Answer | null = null
   private server: ReturnType<typeof Bun.serve> | null = null
   private port = 0
 
@@ -77,7 +79,7 @@ export class PlainIssuer {
     this.requests.push(path)
     if (path === DISCOVERY) return this.onDiscovery?.(request) ?? Response.json({ ...this.goodDocument(), ...this.document })
     if (path === JWKS) return this.onKeys?.(request) ?? Response.json({ keys: this.keys.map(publicJwkOf) })
-    return new Response(null, { status: 404 })
+    return this.onOther?.(request) ?? new Response(null, { status: 404 })
   }
 
   private goodDocument() {
