@@ -134,10 +134,9 @@ describeInBrowser('/explore with a key of few rights', () => {
 
     await page.goto(`${server.url}/explore#/Employees?row=2`)
     await page.getByRole('link', { name: 'Open manager' }).waitFor()
-    await page.locator('aside li', { hasText: 'Absences of this employee 0' }).waitFor()
-    expect(await page.locator('aside li a').allInnerTexts()).toEqual([
-      ...['Open manager', 'Absences of this employee', 'Employees of this employee, as manager'],
-    ])
+    await page.waitForLoadState('networkidle')
+    // She has absences, of which the key reads none: to count none would say that she has none.
+    expect(await page.locator('aside li a').allInnerTexts()).toEqual(['Open manager'])
     expect([complaints, refused]).toEqual([[], []])
   })
 

@@ -9,6 +9,7 @@ import { EditForm, LostDraft } from './form.tsx'
 import { formatCount } from './format.ts'
 import { Changes } from './history.tsx'
 import { type Found, referredBy, resourcesOfRows, useReadable } from './links.ts'
+import { nameIn } from './names.ts'
 import { zoneLabel } from './readerZone.ts'
 import { DeleteButton } from './remove.tsx'
 import { findNamed, knownStore, type Property, type Resource, type Row, roleOf, valueIn, wordsOf } from './resources.ts'
@@ -30,6 +31,7 @@ export function RowPanel({ resource, view, id, close }: Props) {
   }, [answer?.tag])
   const row = answer?.row ?? null
   const isShown = row !== null && String(row.id) === id
+  const name = isShown ? nameIn(resource, row) : ''
   const variants = useEditing(resource, isShown ? row : null)
   const isEditable = variants !== null && variants.length > 0
   const isEdited = isShown && view.form === 'edit' && isEditable
@@ -40,7 +42,10 @@ export function RowPanel({ resource, view, id, close }: Props) {
       <div class="bar">
         <Button class="button narrow" label="‹ Back" onClick={close} />
         <h2 tabIndex={-1} ref={heading}>
-          {wordsOf(resource.entity)} {id}
+          {name !== '' && <bdi>{name}</bdi>}{' '}
+          <span class={name === '' ? undefined : 'count'}>
+            {wordsOf(resource.entity)} {id}
+          </span>
         </h2>
         <span class="grow" />
         {isShown && <CopyButton label="Copy JSON" text={() => JSON.stringify(row, null, 2)} />}
@@ -152,6 +157,8 @@ type ReferringProps = Readonly<Record<'one' | 'id', string>> & { readonly other:
 function Referring({ property: { name, label }, other, one, id }: ReferringProps) {
   const filters = [{ name, sign: '=', values: [id] }]
   const { answer: total } = useAnswer(printPath(other.plural, filters), readTotal, '', 'HEAD')
+  // Of rows that the reader sees in part, none need not mean that there is none.
+  if (other.conditions.length > 0 && !total) return null
   const isPlain = name.toLowerCase() === `${one}id`.toLowerCase()
   return (
     <li>
