@@ -1,5 +1,6 @@
 // Reads the records of a CSV with csv-parse, each with the line where it begins.
 import { type CsvError, Parser } from 'csv-parse'
+import type { CellFault } from '../spreadsheets/sheet.ts'
 
 /** A file that cannot be read as what it is, with the line of the fault. */
 export class FileFault extends Error {
@@ -27,6 +28,8 @@ export interface CsvRecord {
   readonly separator: string | null
   /** Indexes of cells of a sheet that have the same notation in all languages; undefined in a CSV. */
   readonly plain?: ReadonlySet<number>
+  /** Cells of a sheet that cannot be read, by their indexes; undefined in a CSV. */
+  readonly faults?: ReadonlyMap<number, CellFault>
 }
 
 /**

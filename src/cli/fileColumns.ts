@@ -29,6 +29,9 @@ export interface ColumnChoice {
   onNote(text: string): void
 }
 
+/** Fault of a header with columns that are not known, to which more can be added. */
+export class UnknownColumns extends FileFault {}
+
 interface NamedIndex {
   readonly property: Property
   readonly header: string
@@ -117,7 +120,12 @@ function hintFor(entity: Entity, name: string): string {
 }
 
 /** Returns the fault for all unknown headers together, so that one more attempt is enough. */
-function unknownColumns(entity: Entity, header: CsvRecord, named: readonly NamedIndex[], unknown: readonly string[]): FileFault {
+function unknownColumns(
+  entity: Entity,
+  header: CsvRecord,
+  named: readonly NamedIndex[],
+  unknown: readonly string[],
+): UnknownColumns {
   const isNear = (name: string) => hintFor(entity, name) !== ''
   const others = unknown.filter((name) => !isNear(name))
   const noun = others.length === 1 ? 'property' : 'properties'
@@ -132,7 +140,7 @@ function unknownColumns(entity: Entity, header: CsvRecord, named: readonly Named
     `Write the property behind each =, or nothing to leave the column out: ${options}`,
     `Properties without a column: ${free.map(({ name }) => name).join(', ')}`,
   ]
-  return new FileFault(header.line, lines.join('\n'))
+  return new UnknownColumns(header.line, lines.join('\n'))
 }
 
 /** Checks that the file has a column for each lookup, and one column for each reference. @throws FileFault */

@@ -44,6 +44,8 @@ export function recordReader(entity: Entity, header: CsvRecord, reading: RecordR
     for (const { property, lookup, index } of columns) {
       const cell = record.cells[index] ?? null
       if (cell !== null) cells.set(property, cell)
+      const unread = record.faults?.get(index)
+      if (unread !== undefined) faults.push({ message: `${property.name} ${unread.message}.`, value: unread.value })
       const found = lookup?.find(cell)
       if (found?.fault) faults.push({ message: found.fault, value: cell ?? '' })
       const value = found ? parsedCell(property, found.id) : parsedCell(property, convert(property, record, index))

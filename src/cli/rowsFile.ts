@@ -8,10 +8,11 @@ import { faultOf, isObject, parseJson } from '../parse/body.ts'
 import { findRelated } from '../parse/paths.ts'
 import { decoderOf, EncodingFinder } from '../spreadsheets/encoding.ts'
 import type { RowFault } from '../spreadsheets/faults.ts'
+import { proposeForColumn } from '../spreadsheets/notation.ts'
 import { readSheet } from '../spreadsheets/sheet.ts'
 import { FILE_BYTES_MAX, isWorkbook, openWorkbook, WorkbookFault } from '../spreadsheets/workbook.ts'
 import { type CsvRecord, csvRecords, FileFault, ROW_LENGTH_MAX, ROW_TOO_LONG } from './csvRecords.ts'
-import { OF_OTHER_ROWS } from './fileColumns.ts'
+import { OF_OTHER_ROWS, UnknownColumns } from './fileColumns.ts'
 import { type RecordReading, type RecordRow, recordReader } from './recordJson.ts'
 import { CommandError } from './run.ts'
 
@@ -40,6 +41,8 @@ export interface FileReading extends Omit<RecordReading, 'onNote'> {
   readonly headerLine: number
 }
 
+/** Number of rows from which the language of days is proposed. */
+const HINT_ROWS = 1_000
 const NO_CELLS: ReadonlyMap<Property, string> = new Map()
 
 /** A file of rows, read piece by piece, so that it may have any length; a workbook is read whole. */
@@ -123,10 +126,10 @@ export class RowsFile {
 
   private async *recordRows(onNote: (text: string) => void): AsyncGenerator<FileRow> {
     let read: ((record: CsvRecord) => RecordRow) | null = null
-    for await (const record of this.reading.format === 'xlsx' ? await this.sheetRecords() : csvRecords(this.text())) {
+    for await (const record of await this.allRecords()) {
       if (record.line < this.reading.headerLine) continue
       if (read === null) {
-        read = recordReader(this.entity, record, { ...this.reading, onNote })
+        read = await this.readerOf(record, onNote)
         continue
       }
       const { json, faults, cells } = read(record)
@@ -136,12 +139,44 @@ export class RowsFile {
     if (read === null) throw new FileFault(1, 'there must be a header with the names of properties')
   }
 
+  private async allRecords(): Promise<AsyncIterable<CsvRecord> | readonly CsvRecord[]> {
+    return this.reading.format === 'xlsx' ? this.sheetRecords() : csvRecords(this.text())
+  }
+
+  /** Returns the reader of a header. If its columns are not known, the fault also says in which language the days are. */
+  private async readerOf(header: CsvRecord, onNote: (text: string) => void): Promise<(record: CsvRecord) => RecordRow> {
+    try {
+      return recordReader(this.entity, header, { ...this.reading, onNote })
+    } catch (error) {
+      const isPipe = this.path === '-' && this.reading.format !== 'xlsx'
+      if (!(error instanceof UnknownColumns) || this.reading.notation !== null || isPipe) throw error
+      const hint = await this.languageHint(header)
+      throw hint === null ? error : new FileFault(error.line, `${error.message}.\n${hint}`)
+    }
+  }
+
+  private async languageHint({ line, cells: names }: CsvRecord): Promise<string | null> {
+    const columns = names.map(() => [] as string[])
+    let count = 0
+    for await (const record of await this.allRecords()) {
+      if (record.line <= line) continue
+      if (++count > HINT_ROWS) break
+      for (const [index, cell] of record.cells.entries())
+        if (cell !== null && record.plain?.has(index) !== true) columns[index]?.push(cell)
+    }
+    for (const [index, cells] of columns.entries()) {
+      const proposals = proposeForColumn(cells).map(({ language, value }) => `--locale ${language} reads ${cells[0]} as ${value}`)
+      if (proposals.length > 0) return `Days of ${names[index] ?? `column ${index + 1}`}: ${proposals.join(', ')}`
+    }
+    return null
+  }
+
   /** Returns the rows of the sheet. @throws WorkbookFault, CommandError */
   private async sheetRecords(): Promise<readonly CsvRecord[]> {
     if (this.records !== null) return this.records
     const bytes = await this.workbookBytes()
     const rows = readSheet(openWorkbook(bytes), this.reading.sheet)
-    this.records = rows.map(({ row, cells, plain }) => ({ line: row, cells, separator: null, plain }))
+    this.records = rows.map(({ row, ...read }) => ({ line: row, separator: null, ...read }))
     return this.records
   }
 

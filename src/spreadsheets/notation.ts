@@ -170,6 +170,13 @@ const DAY_MARKS: Readonly<Record<string, RegExp>> = {
   'en-US': /\//,
 }
 
+/** Returns languages that read a column of days in another form than that of the API; none if it is no such column. */
+export function proposeForColumn(cells: readonly string[]): Proposal[] {
+  return cells.length === 0 || cells.every((cell) => ISO_DAY.test(cell)) ? [] : proposeLanguages('instant', cells)
+}
+
+const ISO_DAY = /^\d{4}-\d\d-\d\d/
+
 /** A language, and the value that it reads. */
 export interface Proposal {
   readonly language: string

@@ -15,6 +15,16 @@ export interface SheetRow {
   readonly cells: (string | null)[]
   /** Indexes of cells that are no texts in the sheet: numbers, days and booleans have the same notation in all languages. */
   readonly plain: ReadonlySet<number>
+  /** Cells that cannot be read, by their indexes: they matter only if their columns are read. */
+  readonly faults: ReadonlyMap<number, CellFault>
+}
+
+/** Fault of a cell. */
+export interface CellFault {
+  /** Text that continues a sentence which begins with the name of the column. */
+  readonly message: string
+  /** Content of the cell; undefined if it has none. */
+  readonly value?: string | undefined
 }
 
 /**
@@ -31,12 +41,25 @@ export function readSheet(workbook: Workbook, name: string | null): SheetRow[] {
   const shown = sheets.filter(({ isHidden }) => !isHidden)
   const filled = shown.map(({ name, path }) => ({ name, rows: rowsOf(workbook, path) })).filter(({ rows }) => rows.length > 0)
   const [first, second] = filled
-  if (second) throw new WorkbookFault(`it has several sheets: name one of them by --sheet: ${namesOf(filled)}`)
+  if (second) throw new WorkbookFault(`it has several sheets: name one of them by --sheet: ${filled.map(headOf).join('; ')}`)
   return first?.rows ?? []
 }
 
 function namesOf(sheets: readonly { readonly name: string }[]): string {
   return sheets.map(({ name }) => JSON.stringify(name)).join(', ')
+}
+
+const HEADERS_SHOWN = 8
+const HEADER_LENGTH = 30
+
+/** Returns the name of a sheet with the first cells of its first row, by which one knows it. */
+function headOf({ name, rows: [first] }: { readonly name: string; readonly rows: readonly SheetRow[] }): string {
+  const cells = (first?.cells ?? []).filter((cell) => cell !== null)
+  const shown = cells
+    .slice(0, HEADERS_SHOWN)
+    .map((cell) => cell.split('\n')[0]?.slice(0, HEADER_LENGTH))
+    .join(', ')
+  return `${JSON.stringify(name)} (${shown}${cells.length > HEADERS_SHOWN ? ', …' : ''})`
 }
 
 function rowsOf(workbook: Workbook, path: string): SheetRow[] {
@@ -46,6 +69,8 @@ function rowsOf(workbook: Workbook, path: string): SheetRow[] {
   readParts(xml, reader)
   return reader.rows
 }
+
+const NO_RESULT = 'is a formula without its value: open the file in a spreadsheet, and save it'
 
 interface OpenCell {
   readonly index: number
@@ -60,6 +85,7 @@ class SheetReader {
   private row = 0
   private cells: (string | null)[] = []
   private plain = new Set<number>()
+  private faults = new Map<number, CellFault>()
   private sum = 0
   private next = 0
   private cell: OpenCell | null = null
@@ -91,6 +117,7 @@ class SheetReader {
     this.row = r === undefined ? this.row + 1 : Number(r)
     this.cells = []
     this.plain = new Set()
+    this.faults = new Map()
     this.next = 0
   }
 
@@ -105,7 +132,7 @@ class SheetReader {
     this.cell = null
     if (cell === null) return
     const text = this.textOf(cell)
-    if (text === null) return
+    if (text === null && !this.faults.has(cell.index)) return
     if (cell.index >= COLUMNS_MAX) throw this.fault(`it has more than ${COLUMNS_MAX} columns`)
     if (++this.sum > CELLS_MAX) throw this.fault(`the sheet has more than ${CELLS_MAX} cells: save it as CSV`)
     while (this.cells.length < cell.index) this.cells.push(null)
@@ -116,16 +143,12 @@ class SheetReader {
   private closeRow(): void {
     if (this.cells.length === 0) return
     if (this.rows.length >= ROWS_MAX) throw this.fault(`the sheet has more than ${ROWS_MAX} rows: save it as CSV`)
-    this.rows.push({ row: this.row, cells: this.cells, plain: this.plain })
+    this.rows.push({ row: this.row, cells: this.cells, plain: this.plain, faults: this.faults })
   }
 
   private textOf({ index, type, style, value, isFormula }: OpenCell): string | null {
-    const name = `${columnName(index)}${this.row}`
-    if (value === null) {
-      if (isFormula) throw this.fault(`${name} is a formula without its value: open the file in a spreadsheet, and save it`)
-      return null
-    }
-    if (type === 'e') throw this.fault(`${name} is ${value}`)
+    if (value === null) return isFormula ? this.fail(index, { message: NO_RESULT }) : null
+    if (type === 'e') return this.fail(index, { message: 'is the error of a formula', value })
     if (type === 's') return this.workbook.texts[Number(value)] || null
     if (type === 'b') return value.trim() === '1' ? 'true' : 'false'
     if (type === 'd') return isoText(value.trim())
@@ -133,8 +156,12 @@ class SheetReader {
     const format = this.workbook.formats[style] ?? PLAIN_NUMBER
     const isTime = format === 'day' || format === 'time'
     const text = isTime ? serialText(Number(value), format, this.workbook.is1904) : numberText(value, format)
-    if (text === null) throw this.fault(`${name} is ${value}, which is no ${isTime ? 'day' : 'number'}`)
-    return text
+    return text ?? this.fail(index, { message: `is no ${isTime ? 'day' : 'number'}`, value })
+  }
+
+  private fail(index: number, fault: CellFault): null {
+    this.faults.set(index, fault)
+    return null
   }
 
   private fault(message: string): WorkbookFault {
@@ -152,9 +179,4 @@ function columnIndex(reference: string): number {
   let index = 0
   for (const letter of /^[A-Z]+/i.exec(reference)?.[0].toUpperCase() ?? 'A') index = index * 26 + letter.charCodeAt(0) - 64
   return index - 1
-}
-
-function columnName(index: number): string {
-  const before = Math.floor(index / 26) - 1
-  return (before < 0 ? '' : columnName(before)) + String.fromCharCode(65 + (index % 26))
 }

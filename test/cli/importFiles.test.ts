@@ -38,6 +38,7 @@ describe('roster import of a file as people have it', () => {
     expect(first.stderr).toContain('Employees have no properties "Personalnummer", "Vorname", "Firma", "Eintritt", "Bemerkung".')
     expect(first.stderr).toContain('line 1: Employees have no property "Nachname". Did you mean lastName?')
     expect(first.stderr).toContain('--column Personalnummer= --column Vorname=')
+    expect(first.stderr).toContain('Days of Eintritt: --locale de reads 01.09.2026 as 2026-09-01.')
     const options = [...GERMAN, ...GERMAN_LINKS, '--column', 'Bemerkung=', '--locale', 'de']
     const second = await importOf('employees', sample('german.csv'), ...options)
     expect([second.code, second.stdout]).toEqual([0, '3 rows of Employees were created.\n'])
@@ -67,7 +68,9 @@ describe('roster import of a file as people have it', () => {
   test('an .xlsx of several sheets: one is named, and its references are found by numbers', async () => {
     await server.post('/Employees', [{ employeeNumber: '00017' }, { employeeNumber: '00018', lastName: 'B' }])
     const several = await importOf('companies', sample('sheets.xlsx'))
-    expect(several.stderr).toContain('it has several sheets: name one of them by --sheet: "Firmen", "Abwesenheiten".')
+    expect(several.stderr).toContain(
+      'it has several sheets: name one of them by --sheet: "Firmen" (Name, Enabled); "Abwesenheiten" (',
+    )
     expect((await importOf('companies', sample('sheets.xlsx'), '--sheet', 'firmen')).stdout).toBe(
       '2 rows of Companies were created.\n',
     )
@@ -83,6 +86,14 @@ describe('roster import of a file as people have it', () => {
       { employee: null, start: '2026-09-01 00:00:00+00', days: '2.50000000' },
       { employee: 'B', start: '2026-12-24 00:00:00+00', days: '0.10000000' },
     ])
+  })
+
+  test('an .xlsx with errors of formulas: they matter only in columns that are read', async () => {
+    const read = await importOf('employees', sample('errors.xlsx'), '--column', 'Alter=JobLevel')
+    expect(read.stderr).toContain('errors.xlsx, rows 2 and 3: JobLevel is the error of a formula. All are "#DIV/0!".')
+    expect((await importOf('employees', sample('errors.xlsx'), '--column', 'Alter=')).stdout).toBe(
+      '2 rows of Employees were created.\n',
+    )
   })
 
   test('a French CSV with a byte order mark: its booleans', async () => {

@@ -93,13 +93,18 @@ describe('cells of an .xlsx', () => {
   })
 
   test.each([
-    ['<c r="C5" t="e"><v>#N/A</v></c>', 'C5 is #N/A'],
-    ['<c r="AB5"><f>A1</f></c>', 'AB5 is a formula without its value: open the file in a spreadsheet, and save it'],
-    ['<c r="C5"><v>1e999</v></c>', 'C5 is 1e999, which is no number'],
-    ['<c r="XFD5"><v>1</v></c>', `it has more than ${COLUMNS_MAX} columns`],
-  ])('%s is a fault of its row', (cell, message) => {
-    const fault = faultOf(() => cellsOf({ sheets: { One: `<row r="5">${cell}</row>` } }))
-    expect([fault.row, fault.message]).toEqual([5, message])
+    ['<c r="C5" t="e"><v>#N/A</v></c>', 2, 'is the error of a formula', '#N/A'],
+    ['<c r="AB5"><f>A1</f></c>', 27, 'is a formula without its value: open the file in a spreadsheet, and save it', undefined],
+    ['<c r="C5"><v>1e999</v></c>', 2, 'is no number', '1e999'],
+  ])('%s is a fault of that cell alone', (cell, index, message, value) => {
+    const row = `<row r="5"><c r="A5" t="str"><v>a</v></c>${cell}</row>`
+    const [read] = readSheet(openWorkbook(workbookOf({ sheets: { One: row } })), null)
+    expect([read?.cells[0], read?.cells[index], read?.faults.get(index)]).toEqual(['a', null, { message, value }])
+  })
+
+  test('in too many columns are a fault of their row', () => {
+    const fault = faultOf(() => cellsOf({ sheets: { One: '<row r="5"><c r="XFD5"><v>1</v></c></row>' } }))
+    expect([fault.row, fault.message]).toEqual([5, `it has more than ${COLUMNS_MAX} columns`])
   })
 })
 
@@ -114,7 +119,7 @@ describe('sheets of an .xlsx', () => {
 
   test('several with rows, and a name of none, are faults with the names', () => {
     const sheets = { One: row('1'), Two: row('2'), Empty: '' }
-    expect(() => cellsOf({ sheets })).toThrow('it has several sheets: name one of them by --sheet: "One", "Two"')
+    expect(() => cellsOf({ sheets })).toThrow('it has several sheets: name one of them by --sheet: "One" (1); "Two" (2)')
     expect(() => cellsOf({ sheets }, 'Three')).toThrow('it has no sheet "Three"; there are "One", "Two", "Empty"')
   })
 })
