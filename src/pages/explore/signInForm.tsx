@@ -32,7 +32,7 @@ export function SignInForm({ refusal }: { readonly refusal: string }) {
         </p>
       </section>
       <details class="ask" open={SIGN_IN.endpoints === null}>
-        <summary>Use a key</summary>
+        <summary class="link">Use a key</summary>
         <KeyForm refusal="" isFirst={false} />
       </details>
     </>
@@ -93,9 +93,8 @@ function KeyForm({ refusal, isFirst }: { readonly refusal: string; readonly isFi
     <form class={isFirst ? 'ask' : ''} onSubmit={submit}>
       {isFirst && <h1>Look at the data</h1>}
       <p>
-        A key says what you may read. The operator of this server issues keys. For development,
-        <code>npm start</code> prints a link with its own key on a terminal, and keeps the key in{' '}
-        <code>.data/development.key</code>.
+        A key says what you may read. The operator of this server issues keys. For development, <code>npm start</code> prints a
+        link with its own key on a terminal, and keeps the key in <code>.data/development.key</code>.
       </p>
       <label for="key">Key</label>
       <div class="bar">
