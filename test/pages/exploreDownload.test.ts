@@ -175,6 +175,8 @@ describeInBrowser('downloads of /explore in Chromium', () => {
       const { x, width } = (await page.locator('details[open] .popover').boundingBox()) as { x: number; width: number }
       expect([name, x >= 0, x + width <= 360]).toEqual([name, true, true])
       expect(((await page.evaluate('axe.run()')) as axe.AxeResults).violations).toEqual([])
+      // A sheet covers the button of the other menu.
+      await page.keyboard.press('Escape')
     }
   })
 
