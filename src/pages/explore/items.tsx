@@ -84,6 +84,12 @@ export function Items({ part: { resource, filters }, facts, rows, view, actions 
   )
 }
 
+/** Returns the unit that a quantity is named by: ` days` of `Period.Days`; null: it is named otherwise. */
+function unitOf({ path }: Property): string | null {
+  const word = String(path.at(-1))
+  return /^(minutes|hours|days|weeks|months|years)$/i.test(word) ? ` ${word.toLowerCase()}` : null
+}
+
 interface ItemProps extends Pick<Props, 'facts'> {
   readonly resource: Resource
   readonly row: Row
@@ -108,8 +114,9 @@ function Item({ resource, facts: { whose, when, what, state }, row, href, action
       {dates.length > 0 && <span class="fact">{dates.join(' – ')}</span>}
       {others.map((property) => (
         <span key={property.name} class="fact" title={property.label}>
-          {isQuantity(property) && `${property.label} `}
+          {isQuantity(property) && unitOf(property) === null && `${property.label} `}
           <Cell resource={resource} property={property} row={row} view={null} />
+          {unitOf(property)}
         </span>
       ))}
       {state && hasValue(state) && <Cell resource={resource} property={state} row={row} view={null} />}
