@@ -87,6 +87,9 @@ export function journalFolder(environment: Readonly<Record<string, string | unde
     : join(home, '.local', 'share', 'roster', 'imports')
 }
 
+/** Thrown if another process writes to the record. */
+export class ImportRuns extends CommandError {}
+
 /** A record that an import writes. Each entry is on the disk before the request that it is about is sent. */
 export class ImportJournal implements Disposable {
   private bytes: number
@@ -105,13 +108,13 @@ export class ImportJournal implements Disposable {
     return join(this.folder, this.id + ENDING)
   }
 
-  /** Opens a record to add to it, or a new one. @throws CommandError if another process writes to it, or it cannot be written */
+  /** Opens a record to add to it, or a new one. @throws ImportRuns, or CommandError if it cannot be written */
   static open(folder: string, origin: ImportOrigin, continued: ImportSummary | null): ImportJournal {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
       const id = continued?.id ?? newId(origin.begun)
       const lock = tryLock(join(folder, id + ENDING))
-      if (lock === null) throw new CommandError('this import runs already in another process')
+      if (lock === null) throw new ImportRuns('this import runs already in another process')
       const journal = new ImportJournal(folder, id, openSync(join(folder, id + ENDING), 'a', 0o600), lock)
       if (continued === null) journal.add({ import: origin })
       return journal

@@ -5,7 +5,7 @@ import { memoize } from '../model/memoize.ts'
 import { faultText, groupFaults, type RowFault } from '../spreadsheets/faults.ts'
 import { differenceLines, writeDifferences } from './differences.ts'
 import { doublesText, findDoubles, type IsOwn, UniqueColumns } from './doubles.ts'
-import { ImportJournal, type ImportSummary, isRecent, KEPT_DAYS, listJournals, readJournal } from './importJournal.ts'
+import { ImportJournal, ImportRuns, type ImportSummary, isRecent, KEPT_DAYS, listJournals, readJournal } from './importJournal.ts'
 import { type Change, changeRow, MATCHED_ROWS_MAX, matchRows, type NearRow, parseRow } from './matchRows.ts'
 import { counted, print, progress, say } from './output.ts'
 import { type FileReading, type FileRow, RowsFile } from './rowsFile.ts'
@@ -40,7 +40,7 @@ export async function importRows(entity: Entity, path: string, plan: ImportPlan,
   if (isLasting) await file.findEncoding(say)
   await readLookups(file, plan, place, isLasting)
   const realPath = isLasting ? realpathSync(path) : null
-  const earlier = place.journals === null ? [] : listJournals(place.journals)
+  const earlier = earlierImports(place)
   const ofFile = { plural: entity.plural, path: realPath }
   const recent = plan.isAgain ? [] : earlier.filter((record) => isRecent(record, ofFile))
   // Ids are those of one server: another one has its own record.
@@ -110,17 +110,30 @@ function ownRows(entity: Entity, { journals }: ImportPlace, recent: readonly Imp
   return (id, property, value) => records.some(({ created }) => created.has(id)) || values(property).has(value)
 }
 
+/** Opens the record of an import; null: it has no place, which does not keep it from being imported. @throws ImportRuns */
 function openJournal(
   { journals, url }: ImportPlace,
   file: Pick<ImportSummary, 'plural' | 'path' | 'keyName'>,
   continued: ImportSummary | null,
-) {
-  if (journals === null) {
-    say('this import cannot be undone: neither XDG_DATA_HOME nor HOME names a folder for its record')
+): ImportJournal | null {
+  try {
+    if (journals === null) throw new CommandError('neither XDG_DATA_HOME nor HOME names a folder for its record')
+    return ImportJournal.open(journals, { ...file, url, begun: new Date().toISOString() }, continued)
+  } catch (error) {
+    if (!(error instanceof CommandError) || error instanceof ImportRuns) throw error
+    say(`this import cannot be undone: ${error.message}`)
     return null
   }
-  const begun = new Date().toISOString()
-  return ImportJournal.open(journals, { ...file, url, begun }, continued)
+}
+
+/** Returns the imports of the user's records; none if they cannot be read, of which `openJournal` tells. */
+function earlierImports({ journals }: ImportPlace): ImportSummary[] {
+  try {
+    return journals === null ? [] : listJournals(journals)
+  } catch (error) {
+    if (error instanceof CommandError) return []
+    throw error
+  }
 }
 
 /**

@@ -8,7 +8,8 @@ import { filesIn, rosterHere } from './roster.ts'
 
 const folder = temporaryFolder()
 const writer = makeKey({ name: 'writer', rights: '*:write' })
-const server = useServer({ keys: [writer.record] })
+const slow = makeKey({ name: 'slow', limits: '2/1s' })
+const server = useServer({ keys: [writer.record, slow.record], environment: { RATE_LIMIT_CLIENTS: '9' } })
 beforeEach(async () => {
   await server.sql`truncate company, employee, absence, idempotency_key restart identity cascade`
 })
@@ -72,6 +73,14 @@ describe('an import without --match', () => {
     const { code, stderr } = await rosterHere(words, { ROSTER_KEY: writer.text })
     expect([code, await numbers()]).toEqual([0, ['E1', 'E1']])
     expect(stderr).toContain('whether the table has these rows already is not known: ')
+  })
+
+  test('waits where the limit ends the reading of the table, and goes on there', async () => {
+    await server.sql`insert into employee (employee_number) select 'N' || n from generate_series(1, 3500) n`
+    const words = ['import', 'employees', fileOf('employeeNumber\nX1\nN3456\n'), '--url', server.url]
+    const { stderr } = await rosterHere(words, { ROSTER_KEY: slow.text })
+    expect(stderr).toContain('roster: waits 1 s: ')
+    expect(stderr).toContain('have 1 of its 2 values already (line 3: "N3456" is row 3456)')
   })
 
   test('of a table that is too large to read looks for the values of the file', async () => {

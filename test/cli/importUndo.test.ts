@@ -173,6 +173,17 @@ describe('roster import --undo', () => {
     expect(records()).toEqual([])
   })
 
+  test('an import whose record cannot be written goes in all the same, and says that it cannot be undone', async () => {
+    const file = fileOf('')
+    const words = ['import', 'companies', fileOf('name\nA\n'), '--url', server.url]
+    const { code, stderr } = await rosterHere(words, { ROSTER_KEY: KEY, XDG_DATA_HOME: file })
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining('this import cannot be undone: the record for --undo cannot be written'),
+    ])
+    expect((await server.sql`select from company`).count).toBe(1)
+  })
+
   test('a dry run leaves no record, and decimals keep all their digits in one', async () => {
     const path = fileOf('period.days,reason\n1234567890.12345678,A1\n')
     await importOf('absences', path, '--dry-run')
