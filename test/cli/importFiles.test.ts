@@ -264,6 +264,19 @@ describe('--lookup', () => {
     expect(found).toEqual({ rows: 1_500 })
   })
 
+  test('asks a table that is too large to read for the values of the file alone', async () => {
+    await server.sql`insert into employee (employee_number) select 'N' || n from generate_series(1, 50100) n`
+    const path = fileOf('EmployeeId\nN7\nX1\nN50007\n')
+    const wrong = await importOf('absences', path, '--lookup', 'EmployeeId=EmployeeNumber')
+    expect(wrong.stderr).toContain('line 3: EmployeeId: there are no Employees with EmployeeNumber "X1".\n')
+    const right = await importOf('absences', fileOf('EmployeeId\nN7\nN50007\n'), '--lookup', 'EmployeeId=EmployeeNumber')
+    expect(right.code).toBe(0)
+    expect(await server.sql`select employee_id::int as id from absence order by id`).toMatchObject([{ id: 7 }, { id: 50007 }])
+    const words = ['import', 'absences', '-', '--format', 'csv', '--lookup', 'EmployeeId=EmployeeNumber', '--url', server.url]
+    const piped = await rosterApart(words, { ROSTER_KEY: KEY }, 'EmployeeId\nN7\n')
+    expect(piped.stderr).toContain('--lookup EmployeeId: Employees have more than 50000 rows; give a file, not stdin')
+  })
+
   test.each([
     ['Company', '--lookup "Company" is not a reference, = and a property'],
     ['=Name', 'is not a reference, = and a property of the other rows'],

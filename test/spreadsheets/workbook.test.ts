@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'bun:test'
-import { strToU8, zipSync } from 'fflate'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { strToU8, unzipSync, zipSync } from 'fflate'
 import { numberFormatOf, numberText, serialText } from '../../src/spreadsheets/numberFormats.ts'
 import { COLUMNS_MAX, readSheet } from '../../src/spreadsheets/sheet.ts'
-import { FILE_BYTES_MAX, openWorkbook, UNPACKED_BYTES_MAX, type WorkbookFault } from '../../src/spreadsheets/workbook.ts'
+import { FILE_BYTES_MAX, openWorkbook, UNPACKED_BYTES_MAX, WorkbookFault } from '../../src/spreadsheets/workbook.ts'
+import { Random } from '../support/random.ts'
+import { rounds } from '../support/rounds.ts'
 
+const ROUNDS = rounds(500, 20_000)
 const RELATIONS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships'
 
 interface Given {
@@ -158,6 +163,29 @@ describe('a file that is no workbook, or too large', () => {
     new DataView(bytes.buffer, bytes.byteOffset).setUint32(directory + 24, 10, true)
     expect(() => openWorkbook(bytes)).toThrow('it is damaged')
   })
+})
+
+test('a workbook with random damage is read, or refused as one, and nothing else', () => {
+  const random = new Random(64)
+  const folder = join(import.meta.dir, '../cli/files')
+  const samples = ['german.xlsx', 'sheets.xlsx', 'errors.xlsx'].map((name) => new Uint8Array(readFileSync(join(folder, name))))
+  let refused = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    const parts = unzipSync(random.pick(samples))
+    const part = parts[random.pick(Object.keys(parts))] as Uint8Array
+    for (let damage = random.below(5); damage >= 0; damage--) part[random.below(part.length)] = random.below(128)
+    const bytes = zipSync(parts)
+    if (random.chance(3)) bytes[random.below(bytes.length)] = random.below(256)
+    try {
+      const workbook = openWorkbook(bytes)
+      for (const { name } of workbook.sheets) readSheet(workbook, name)
+    } catch (error) {
+      expect(error).toBeInstanceOf(WorkbookFault)
+      refused++
+    }
+  }
+  expect(refused).toBeGreaterThan(ROUNDS / 20)
+  expect(refused).toBeLessThan(ROUNDS)
 })
 
 describe('numbers of a spreadsheet', () => {
