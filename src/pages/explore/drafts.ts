@@ -9,6 +9,8 @@ export interface Attempt {
   readonly body: string
   /** Its `Idempotency-Key`. */
   readonly key: string
+  /** Time at which it was made, by this machine's clock. */
+  readonly madeMs: number
   /** Version of the row that it changes; empty for a new row. */
   readonly tag: string
 }

@@ -1,5 +1,5 @@
 // The work of one open form: what was typed, how it is saved, and what to do if that fails.
-import { type Problem, send } from './api.ts'
+import { Problem, send } from './api.ts'
 import { type Draft, forgetDraft, keepDraft, readDraft } from './drafts.ts'
 import { say } from './notices.tsx'
 import { Store } from './store.ts'
@@ -14,6 +14,7 @@ import {
   isUncertain,
   problemOf,
   readVersioned,
+  tellsNothing,
   type Versioned,
   writeRow,
 } from './writes.ts'
@@ -51,6 +52,8 @@ interface Options {
 
 /** Times that a write is sent for versions of others that change nothing of what the reader changes. */
 const ROUNDS_MAX = 3
+/** Time for which the server knows that a new row was created already, by the key of the write. */
+const REPEAT_MS_MAX = 24 * 3_600_000
 
 export class FormWork {
   readonly state = new Store<State>(OPEN)
@@ -58,6 +61,8 @@ export class FormWork {
   /** False if the draft is too long to be kept. */
   isKept = true
   private others: readonly FormField[] = []
+  /** True if the attempt was sent before, and may have been done. */
+  private isUnknown = false
 
   constructor(private readonly options: Options) {
     this.draft = readDraft(options.draftId) ?? this.emptyDraft()
@@ -65,7 +70,9 @@ export class FormWork {
 
   /** Sends a write again that was under way when the page was left, which does nothing twice. */
   resume(): void {
-    if (this.draft.attempt !== null) void this.send()
+    if (this.draft.attempt === null) return
+    this.isUnknown = true
+    void this.send()
   }
 
   private emptyDraft(): Draft {
@@ -136,6 +143,7 @@ export class FormWork {
     const faults = typed.flatMap(({ name, typed }) => ('fault' in typed ? [[name, typed.fault] as const] : []))
     if (faults.length > 0) return this.state.set({ kind: 'open', faults: Object.fromEntries(faults), problem: null })
     const body = printBody(typed.flatMap(({ name, typed }) => ('json' in typed ? { name, json: typed.json } : [])))
+    this.isUnknown = false
     this.keep({ ...this.draft, attempt: attemptOf(body, this.draft.base?.tag ?? '') })
     await this.send(rounds)
   }
@@ -152,17 +160,27 @@ export class FormWork {
   async send(rounds = 0): Promise<void> {
     const { attempt, base } = this.draft
     if (attempt === null) return
+    if (base === null && Date.now() - attempt.madeMs > REPEAT_MS_MAX) return this.giveUp()
     this.state.set({ kind: 'sending' })
     try {
       const row = await writeRow(base === null ? 'POST' : 'PATCH', this.options.path, attempt)
       this.finish(row)
     } catch (error) {
       const problem = problemOf(error)
-      if (isUncertain(problem)) return this.wait(problem, false)
+      this.isUnknown ||= isUncertain(problem)
+      // Another attempt could create a second row.
+      if (isUncertain(problem) || (this.isUnknown && tellsNothing(problem))) return this.wait(problem, false)
       this.keep({ ...this.draft, attempt: null })
       if (base !== null && problem.status === 412) return this.merge(rounds)
       this.refuse(problem)
     }
+  }
+
+  /** Leaves it to the reader whether to send a new row again, as it could be a second one by now. */
+  private giveUp(): void {
+    this.keep({ ...this.draft, attempt: null })
+    const words = 'It is not certain whether this was saved before. Look for it in the list: if it is not there, save it again.'
+    this.state.set({ kind: 'open', faults: {}, problem: new Problem(words) })
   }
 
   private finish(row: Versioned): void {
@@ -228,7 +246,7 @@ export class FormWork {
     this.keep({ ...this.draft, base: theirs, texts: kept })
     if (!this.isChanged) return this.finish(theirs)
     if (rounds < ROUNDS_MAX) return this.save(rounds + 1)
-    this.state.set(OPEN)
+    this.state.set({ kind: 'open', faults: {}, problem: new Problem('Others are changing this row, too. Save again.') })
   }
 
   /** Returns what was typed, as lines to copy. */

@@ -31,7 +31,7 @@ function tagOf(response: Response): string {
 
 /** Makes an attempt with a key of its own. */
 export function attemptOf(body: string, tag = ''): Attempt {
-  return { body, key: uuid(), tag }
+  return { body, key: uuid(), madeMs: Date.now(), tag }
 }
 
 /** Makes a random UUID; `crypto.randomUUID` exists over HTTPS and on this machine only. */
@@ -63,6 +63,14 @@ export function problemOf(error: unknown): Problem {
 /** True if the write may have been done: it must be sent again as it was. */
 export function isUncertain({ status, code }: Problem): boolean {
   return status === 0 || status === 500 || status === 502 || status === 504 || code === 'OutcomeUnknown' || code === 'InProgress'
+}
+
+/** Statuses of a request that was refused whatever it asked for. */
+const UNREAD: ReadonlySet<number> = new Set([401, 408, 429, 503])
+
+/** True if an answer does not tell whether the same write, sent before, was done. */
+export function tellsNothing({ status }: Problem): boolean {
+  return UNREAD.has(status)
 }
 
 /** Returns the faults of a write by the names of properties. */
