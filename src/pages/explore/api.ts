@@ -43,6 +43,8 @@ export async function send(path: string, options: RequestInit = {}): Promise<Res
     throw problem
   }
   const renewed = await sessionAfterRefusal(session)
+  // Somebody else asks by now, and has not asked for this.
+  if (sessionStore.value.session?.id !== session.id) throw await problemOf(response)
   const second = renewed === 'ended' ? response : await ask(path, options, usable(renewed))
   return second.status === 401 ? refusePerson(await problemOf(second)) : checked(second)
 }

@@ -1,10 +1,13 @@
 // Messages about what was just done, such as "Approved": shown for some seconds, and read out by screen readers.
 import { useEffect, useState } from 'preact/hooks'
 import { Button } from './controls.tsx'
+import { sessionStore } from './session.ts'
 import { Store } from './store.ts'
 
 interface Notice {
   readonly id: number
+  /** Session whose reader has done what the message says; nobody else sees it, or can undo it. */
+  readonly sessionId: string | undefined
   readonly text: string
   readonly undo: (() => void) | null
 }
@@ -21,7 +24,8 @@ let lastId = 0
 /** Shows a message at the edge of the page. `undo`: takes back what the message says; a button calls it once. */
 export function say(text: string, { undo = null }: Partial<Pick<Notice, 'undo'>> = {}): void {
   lastId += 1
-  noticesStore.set([...noticesStore.value, { id: lastId, text, undo }].slice(-NOTICES_MAX))
+  const notice = { id: lastId, sessionId: sessionStore.value.session?.id, text, undo }
+  noticesStore.set([...noticesStore.value, notice].slice(-NOTICES_MAX))
 }
 
 function dismiss(id: number): void {
@@ -30,9 +34,10 @@ function dismiss(id: number): void {
 
 /** The messages. The element is there before the first message, because screen readers only follow elements that they know. */
 export function Notices() {
+  const own = noticesStore.value.filter(({ sessionId }) => sessionId === sessionStore.value.session?.id)
   return (
     <div class="notices" role="status">
-      {noticesStore.value.map((notice) => (
+      {own.map((notice) => (
         <Message key={notice.id} {...notice} />
       ))}
     </div>

@@ -2,6 +2,7 @@
 import { send } from './api.ts'
 import { say } from './notices.tsx'
 import { knownStore, type Right, resourcesOf } from './resources.ts'
+import { sessionStore } from './session.ts'
 
 /** When they were asked for; the page has loaded them when it was opened. */
 let askedMs = performance.now()
@@ -19,7 +20,8 @@ export async function renewRights(pauseMs = 0): Promise<void> {
     const rights: readonly Right[] = await (await send('Rights')).json()
     if (textOf(rights) === textOf(known.rights)) return
     const document = await (await send('openapi.json')).json()
-    if (knownStore.value !== known) return
+    // Somebody else may ask by now.
+    if (knownStore.value !== known || sessionStore.value.session?.id !== known.sessionId) return
     knownStore.set({ ...known, rights, document, resources: resourcesOf(document, rights) })
     say('What you may do here has changed. The page shows what you may do now.')
   } catch {

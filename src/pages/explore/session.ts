@@ -60,10 +60,12 @@ function storedSession(): Session | null {
   return key === null ? null : sessionOfKey(key)
 }
 
-/** Shows the session that is stored now: the browser may bring back a page as it was before a sign-in. */
+/** Shows the session that is stored now: the browser may bring back a page as it was before a sign-in, or a sign-out. */
 export function restoreSession(): void {
   const session = storedSession()
   if (session !== null) sessionStore.set({ ...sessionStore.value, session, isEnded: false })
+  // A page whose sign-in had ended keeps what was typed.
+  else if (!sessionStore.value.isEnded) sessionStore.set({ session: null, refusal: '', offered: null, isEnded: false })
 }
 
 function storedPerson(): Person | null {

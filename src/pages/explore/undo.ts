@@ -1,11 +1,11 @@
 // The way back from a decision: offered beside the message about it, if a right allows it.
-import { readTotal, send } from './api.ts'
+import { type Problem, readTotal, send } from './api.ts'
 import { say } from './notices.tsx'
 import { knownStore, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { mayUndo } from './rights.ts'
 import { printBody } from './typed.ts'
 import { printPath } from './view.ts'
-import { announce, attemptOf, inWordsOf, problemOf, type Versioned, writeRow } from './writes.ts'
+import { announce, attemptOf, isUncertain, problemOf, type Versioned, writeRow } from './writes.ts'
 
 /** A decision that was made. */
 export interface Decided {
@@ -54,7 +54,14 @@ async function undo(decided: Decided): Promise<void> {
     await writeRow('PATCH', `${resource.plural}/${encodeURIComponent(String(row.id))}`, attempt)
     announce(`${property.label} is “${before ?? 'no value'}” again.`)
   } catch (error) {
-    const problem = problemOf(error)
-    announce(problem.status === 412 ? 'Somebody else has changed this meanwhile: it stays as it is.' : inWordsOf(problem).message)
+    announce(wordsOfFault(problemOf(error)))
   }
+}
+
+/** Says why a decision was not undone. */
+function wordsOfFault(problem: Problem): string {
+  if (problem.status === 412) return 'Somebody else has changed this meanwhile: it stays as it is.'
+  if (isUncertain(problem)) return 'It is not certain whether this was undone. Open it to see how it is now.'
+  if (problem.retryAfter !== null) return 'This was not undone, because the server is busy. Open it to change it.'
+  return 'This was not undone: you may not do that, or not any more.'
 }
