@@ -89,7 +89,7 @@ export class DecisionWork {
     }
     if (changed.length === 0 && rounds < ROUNDS_MAX) return this.decide(decision, now, rounds)
     const labels = changed.map(({ label, ...property }) => `${label} is “${valueIn(now.row, property) ?? 'no value'}” now`)
-    const message = `Somebody else has changed this meanwhile: ${labels.join(', ')}.`
+    const message = `Somebody else has changed this meanwhile${labels.length > 0 ? `: ${labels.join(', ')}` : ''}.`
     this.state.set({ kind: 'changed', message, decision, now })
   }
 

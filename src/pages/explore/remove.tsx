@@ -47,14 +47,16 @@ function Question({ resource, row, removed, close }: Props & { close(): void }) 
   const id = String(row.row.id)
   const send = async (attempt: Attempt) => {
     setState({ kind: 'sending' })
+    let words = `${name} was deleted.`
     try {
       await write('DELETE', `${resource.plural}/${encodeURIComponent(id)}`, attempt)
     } catch (error) {
       if (problemOf(error).status !== 404) return setState({ kind: 'refused', error, attempt })
+      words = `${name} was deleted by somebody else meanwhile, or you may no longer see it.`
     }
     forgetDraft(draftIdOf(resource.plural, id))
     removed()
-    announce(`${name} was deleted.`)
+    announce(words)
   }
   const start = () => void send(attemptOf('', row.tag))
   return (
