@@ -120,7 +120,7 @@ describeInBrowser('The start page of /explore', () => {
     const { page, complaints } = await open('mia')
     await part(page, 'to decide').getByRole('button', { name: 'Approve' }).first().click()
     await page.getByRole('heading', { name: 'Absences to decide 1' }).waitFor()
-    await page.getByText('Status is “Approved” now.').waitFor()
+    await page.getByText('Bob Orr: Status is “Approved” now.').waitFor()
     expect(await itemsOf(page, 'to decide')).toEqual([expect.stringMatching(/^Ann Ray/)])
     expect(await statusOf(2)).toBe('Approved')
     // No right of hers allows the way back.

@@ -1,5 +1,6 @@
 // The way back from a decision: offered beside the message about it, if a right allows it.
 import { type Problem, readTotal, send } from './api.ts'
+import { nameIn } from './names.ts'
 import { say } from './notices.tsx'
 import { knownStore, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { mayUndo } from './rights.ts'
@@ -21,11 +22,19 @@ export interface Decided {
 
 /** Says what was decided; lists and rows are read again. */
 export async function announceDecided(decided: Decided): Promise<void> {
-  const { property, value } = decided
-  const text = `${property.label} is “${value}” now.`
+  const { resource, property, value, now } = decided
+  // Whoever decides one row after the other sees to which of them the message belongs.
+  const whose = whoseOf(resource, now.row)
+  const text = `${whose === '' ? '' : `${whose}: `}${property.label} is “${value}” now.`
   if (!(await isReversible(decided))) return announce(text)
   announce('')
   say(text, { undo: () => void undo(decided) })
+}
+
+/** Returns the name of a row, or the first name that it shows of another row, such as its employee; empty: it has neither. */
+function whoseOf(resource: Resource, row: Row): string {
+  const copied = resource.properties.find(({ copiedThrough, through }) => copiedThrough !== null && through === null)
+  return nameIn(resource, row) || String((copied && valueIn(row, copied)) ?? '')
 }
 
 const valueBefore = ({ row, property }: Decided) => valueIn(row, property) as string | null
