@@ -61,6 +61,8 @@ export function importCommand(settings: ImportSettings, readSettings: () => Conf
   addReadingOptions(command)
   addWritingOptions(command)
   return command.action(async (name: string | undefined, path: string | undefined, options: Options) => {
+    // The list is of this user's files alone.
+    if (options.undo === true) return print(listText(settings.journals === null ? [] : listJournals(settings.journals)))
     const key = settings.key?.trim()
     if (!key) throw new CommandError('ROSTER_KEY is not set: it is the key to write with')
     if (options.undo !== undefined) return undo(options, { ...settings, key }, readSettings)
@@ -193,7 +195,6 @@ type UndoSettings = ImportSettings & { readonly key: string }
 
 async function undo(options: Options, { key, entitiesDir, journals }: UndoSettings, readSettings: () => Config): Promise<void> {
   const imports = journals === null ? [] : listJournals(journals)
-  if (options.undo === true) return print(listText(imports))
   const given = options.url === undefined ? null : serverUrl(options.url, readSettings)
   const chosen = chosenImport(imports, options.undo as string, given)
   const entity = entityNamed(chosen.plural, await loadEntities(entitiesDir))

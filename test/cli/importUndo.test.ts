@@ -149,7 +149,8 @@ describe('roster import --undo', () => {
     expect(nowhere.stderr).toContain('name the import by its id: --undo 2')
   })
 
-  test('alone, it lists what can be undone, by ids that it takes, too', async () => {
+  test('alone, it lists what can be undone, without a key, by ids that it takes, too', async () => {
+    expect((await rosterHere(['import', '--undo'], { XDG_DATA_HOME: dataHome })).code).toBe(0)
     expect((await roster(['import', '--undo'], { url: null })).stdout).toBe(
       'There is no import of the last 30 days that can be undone.\n',
     )
