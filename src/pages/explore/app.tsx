@@ -16,6 +16,9 @@ import { hasKeptColumns } from './tools.tsx'
 import { emptyView, go, pagePath, printView, readView, viewStore } from './view.ts'
 import { unreadableWritables } from './writable.ts'
 
+/** Maximum characters of a name that the page does not know. */
+const NAME_LENGTH_MAX = 50
+
 /** The page. It first loads what the session may do. */
 function App() {
   const [, redraw] = useReducer<number, void>((drawn) => drawn + 1, 0)
@@ -62,8 +65,8 @@ function App() {
             title="Not found"
             words={
               <>
-                There is no resource <bdi>{view.resource}</bdi>, or {session?.kind === 'key' ? 'this key' : 'you'} may not read
-                it.
+                There is no resource <bdi>{view.resource.slice(0, NAME_LENGTH_MAX)}</bdi>, or{' '}
+                {session?.kind === 'key' ? 'this key' : 'you'} may not read it.
               </>
             }
           >
@@ -113,7 +116,8 @@ function Unreadable({ session, rights }: { readonly session: Session; readonly r
   return (
     <>
       <p>
-        {session.kind === 'key' ? 'This key' : 'You'} may read nothing here{rights.length > 0 ? '. It may:' : ', nor write.'}
+        {session.kind === 'key' ? 'This key' : 'You'} may read nothing here
+        {rights.length === 0 ? ', nor write.' : session.kind === 'key' ? '. It may:' : '. You may:'}
       </p>
       <ul>
         {rights.map(({ text }) => (
@@ -153,7 +157,9 @@ function Header({ resources, current, session, hasStart }: HeaderProps) {
       <a href={`${ROOT}docs`}>Docs</a>
       {session !== null && (
         <span class="key">
-          <span title={session.label}>{session.kind === 'key' ? `Key ${session.label} ` : nameOf(session)} </span>
+          <span title={session.label}>
+            <bdi>{session.kind === 'key' ? `Key ${session.label}` : nameOf(session)}</bdi>{' '}
+          </span>
           <Button class="link" label={session.kind === 'key' ? 'Forget' : 'Sign out'} onClick={leave} />
         </span>
       )}

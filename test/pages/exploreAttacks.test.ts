@@ -1,0 +1,92 @@
+import { beforeAll, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { describeInBrowser } from '../support/browser.ts'
+import { createRow } from '../support/rows.ts'
+import { ADA, signIn, useSignIn } from '../support/signIn.ts'
+
+/** Texts of rows, of which one has the length that the entity allows. */
+const HOSTILE = [
+  'javascript:alert(1)',
+  '"><img src=x onerror=alert(1)>',
+  '\u202egnol',
+  '__proto__',
+  'constructor',
+  'var(--s0);background:url(//evil.example/)',
+  'W'.repeat(100),
+]
+/** Name of a person at the issuer, who may have chosen it. */
+const NAME = `<img src=x onerror=alert(1)>\u202e${'W'.repeat(3_000)}`
+
+describeInBrowser('/explore and what an attacker writes', () => {
+  const { issuer, server, open } = useSignIn()
+  beforeAll(async () => {
+    for (const text of HOSTILE)
+      await createRow(server, '/Absences', { EmployeeId: 1, Status: 'Requested', Type: 'Holiday', Reason: text })
+    await issuer.addPerson({ ...ADA, name: NAME })
+  })
+
+  async function openAs(hash: string) {
+    const opened = await open(hash)
+    await signIn(opened.page)
+    await opened.page.getByRole('button', { name: 'Sign out' }).waitFor()
+    return opened
+  }
+  const show = async (page: Page, hash: string, text: string | RegExp) => {
+    await page.goto(`${server.url}/explore${hash}`)
+    await page.locator('main').getByText(text).first().waitFor()
+    await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+  }
+  /** Returns the links that lead elsewhere than to this server. */
+  const strayLinks = (page: Page): Promise<string[]> =>
+    page.evaluate(
+      `[...document.querySelectorAll('a')].map(({ href }) => href).filter((one) => !one.startsWith('${server.url}/'))`,
+    )
+  const isTooWide = (page: Page) => page.evaluate('document.documentElement.scrollWidth > innerWidth')
+
+  test('in rows and names is shown as text: no script runs, no link leads away, and no page becomes too wide', async () => {
+    const { page, complaints, requests } = await openAs('#/Absences?sort=-Id')
+    let dialogs = 0
+    page.on('dialog', () => dialogs++)
+    for (const hash of ['#/Absences?sort=-Id', '#/Absences?row=9', '#/Absences?row=9&form=edit', '#/']) {
+      await show(page, hash, 'W'.repeat(100))
+      expect([hash, await strayLinks(page), await isTooWide(page), dialogs]).toEqual([hash, [], false, 0])
+    }
+    expect(complaints).toEqual([])
+    expect(new Set(requests.map((one) => new URL(one).origin))).toEqual(new Set([server.url, issuer.url]))
+  })
+
+  test.each([
+    ['names a member of objects', '#/__proto__', 'There is no resource __proto__'],
+    ['names a very long resource', `#/${'A'.repeat(200_000)}`, `There is no resource ${'A'.repeat(50)}, or`],
+    ['filters by members of objects', '#/Absences?__proto__=1&constructor=2', 'Absences has no parameter "__proto__".'],
+    ['sums members of objects', '#/Absences?view=summary&by=constructor&show=__proto__', 'have no property "constructor"'],
+    ['names another path as a row', '#/Absences?row=..%2FEmployees%2F1', 'Absence ../Employees/1'],
+  ])('as an address that %s is answered in words', async (_, hash, words) => {
+    const { page, complaints } = await openAs('#/')
+    await show(page, hash, words)
+    expect([await strayLinks(page), await isTooWide(page)]).toEqual([[], false])
+    expect(complaints.filter((text) => !/status of 40[04]/.test(text))).toEqual([])
+  })
+
+  test('as an address fills in no form, and sends nothing', async () => {
+    const { page, requests } = await openAs('#/Absences?form=new&Reason=Mallory&Type=Holiday')
+    await page.getByRole('button', { name: 'Create' }).waitFor()
+    expect(await page.locator('aside').getByLabel('Reason', { exact: true }).inputValue()).toBe('')
+    expect(requests.some((one) => one.includes('Mallory') && !one.startsWith(`${server.url}/Absences?Reason=`))).toBe(false)
+    expect((await server.get('/Absences?Reason=Mallory')).body).toEqual([])
+  })
+
+  test('Back after a form was saved shows an empty form, and Forward the row: it is saved once', async () => {
+    const { page } = await openAs('#/Absences?form=new')
+    await page.locator('aside').getByLabel('Reason', { exact: true }).fill('Once')
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('status').filter({ hasText: 'was created' }).waitFor()
+    await page.goBack()
+    await page.getByRole('button', { name: 'Create' }).waitFor()
+    expect(await page.locator('aside').getByLabel('Reason', { exact: true }).inputValue()).toBe('')
+    await page.goForward()
+    await page.locator('aside').getByText('Once').waitFor()
+    const { headers } = await server.get('/Absences?Reason=Once')
+    expect(headers.get('x-total-count')).toBe('1')
+  })
+})
