@@ -18,7 +18,7 @@ const words = process.argv.slice(2)
 const isScript = !isPackage && words[0]?.endsWith('.ts') === true
 const [command, ...rest] = isScript ? words : ['src/main.ts', ...words]
 // Tests, benches and checks need the development dependencies; a server, and a program of its user, do not.
-const isDevelopment = /^(test|bench)\//.test(command ?? '')
+const isDevelopment = /^(?:test|bench|src\/pages\/vendor)\//.test(command ?? '')
 const needed = { ...manifest.dependencies, ...(isDevelopment ? manifest.devDependencies : {}) }
 
 if (!(await installed())) {

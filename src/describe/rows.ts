@@ -126,7 +126,12 @@ function isNeeded(property: Property, { settable, presets }: CreateRight): boole
 /** Schema of a request body: properties that the key may set, spelled as in responses. Spec 4.1; D7, D8, D65 */
 function writeSchema(entity: Entity, settable: ReadonlySet<Property>, required: readonly Property[]): Schema {
   const rules = entity.rules.map(({ later, earlier }) => ` \`${keyOf(later)}\` is not before \`${keyOf(earlier)}\`.`)
-  const schema = objectOf(project(entity, settable).members, writtenValue, optionalObject)
+  const order = entity.rules.map(({ later, earlier }) => [later.name, earlier.name])
+  const schema = {
+    ...objectOf(project(entity, settable).members, writtenValue, optionalObject),
+    // Of each pair, the first is not before the second: forms take the first as the end of what the second begins.
+    ...(order.length > 0 ? { 'x-not-before': order } : {}),
+  }
   if (required.length > 0) {
     const description = 'What is left out gets its default; required properties have none.'
     return { ...schema, description, required: required.map(keyOf) }

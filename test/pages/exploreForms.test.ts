@@ -48,9 +48,13 @@ describeInBrowser('forms of /explore for new rows', () => {
       ...['Type', 'Reason', 'Start', 'End', 'Period prefered', 'Period days', 'Period hours'],
     ])
     expect(await forms.violations()).toEqual([])
+    await forms.press('Create')
+    await forms.panel.getByText('Nothing is filled in yet.').waitFor()
     await forms.field('Type').fill('Holiday')
     await forms.field('Start').fill('2026-03-02')
     await forms.field('Start: time, UTC').fill('09:30')
+    await forms.field('End').fill('2026-03-04')
+    expect(await forms.field('End: time, UTC').inputValue()).toBe('23:59')
     await forms.field('Period days').fill('4.5')
     await forms.press('Create')
     await forms.panel.locator('dd', { hasText: 'Holiday' }).waitFor()
@@ -59,7 +63,7 @@ describeInBrowser('forms of /explore for new rows', () => {
     expect(await forms.page.evaluate('location.hash')).toBe(`#/Absences?row=${id}`)
     expect(created).toEqual({
       ...{ status: 'Requested', employeeId: 1, employee: 'Ada Byron', type: 'Holiday', reason: null },
-      ...{ start: '2026-03-02T09:30:00Z', end: null, period: { prefered: null, days: 4.5, hours: null } },
+      ...{ start: '2026-03-02T09:30:00Z', end: '2026-03-04T23:59:00Z', period: { prefered: null, days: 4.5, hours: null } },
     })
     await forms.page.locator('tbody tr', { hasText: 'Holiday' }).waitFor()
     expect(forms.complaints).toEqual([])

@@ -56,7 +56,7 @@ describe('docs/roles.txt means on the start page', () => {
   test('for an employee: her record, her absences, and the directory', async () =>
     expect(await meaningFor('ann', ROLES_FILE.replace('Employees?ManagerId={me.Id}', 'Employees?Id=0'))).toEqual({
       ...NOTHING,
-      mine: ['My record: Employees?Id = 7 (7)', 'My absences: Absences?EmployeeId = 7'],
+      mine: ['My absences: Absences?EmployeeId = 7', 'My record: Employees?Id = 7 (7)'],
       others: ['Directory'],
       creations: ['Absences, mine'],
     }))
@@ -64,7 +64,7 @@ describe('docs/roles.txt means on the start page', () => {
   test('for a manager: requests of others first, and the absences that are not hers as those of her team', async () =>
     expect(await meaningFor('max', ROLES_FILE.replace('when Employees?ManagerId={me.Id}', ''))).toEqual({
       toDecide: ['Absences: Absences?may = update(Status)&Status = Requested&EmployeeId != 9'],
-      mine: ['My record: Employees?Id = 9 (9)', 'My absences: Absences?EmployeeId = 9'],
+      mine: ['My absences: Absences?EmployeeId = 9', 'My record: Employees?Id = 9 (9)'],
       team: ['Absences of my team: Absences?EmployeeId != 9'],
       others: ['Directory'],
       creations: ['Absences, mine'],
@@ -73,7 +73,7 @@ describe('docs/roles.txt means on the start page', () => {
   test('for HR: each collection that she reads whole, beside her own rows', async () =>
     expect(await meaningFor('ann', ROLES_FILE.replace('Employees?ManagerId={me.Id}', 'Employees?Id=0'), ['hr'])).toEqual({
       toDecide: ['Absences: Absences?may = update(Status)&Status = Requested&EmployeeId != 7'],
-      mine: ['My record: Employees?Id = 7 (7)', 'My absences: Absences?EmployeeId = 7'],
+      mine: ['My absences: Absences?EmployeeId = 7', 'My record: Employees?Id = 7 (7)'],
       team: [],
       others: ['Absences', 'Companies', 'Employees', 'Directory'],
       creations: ['Absences, mine', 'Employees'],
@@ -82,7 +82,7 @@ describe('docs/roles.txt means on the start page', () => {
   test('for a manager in HR: nothing twice, and her team by the path that she may follow', async () =>
     expect(await meaningFor('max', ROLES_FILE.replace('when Employees?ManagerId={me.Id}', ''), ['hr'])).toEqual({
       toDecide: ['Absences: Absences?may = update(Status)&Status = Requested&EmployeeId != 9'],
-      mine: ['My record: Employees?Id = 9 (9)', 'My absences: Absences?EmployeeId = 9'],
+      mine: ['My absences: Absences?EmployeeId = 9', 'My record: Employees?Id = 9 (9)'],
       team: ['Absences of my team: Absences?EmployeeId.ManagerId = 9'],
       others: ['Absences', 'Companies', 'Employees', 'Directory'],
       creations: ['Absences, mine', 'Employees'],

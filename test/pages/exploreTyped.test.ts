@@ -13,6 +13,7 @@ const FIELD: FormField = {
   lengthMax: 5,
   isNullable: true,
   isRequired: false,
+  isEnd: false,
   references: null,
   targets: [],
 }

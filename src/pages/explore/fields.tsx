@@ -112,16 +112,18 @@ function TextField(props: ControlProps) {
   )
 }
 
-/** Time of day of a day that was chosen without one. */
-const MIDNIGHT = '00:00'
+/** Times of day of a day that was chosen without one: an end takes in its whole day. */
+const FIRST = '00:00'
+const LAST = '23:59'
 
 /** A day and a time of day in the chosen zone. A time of day without a day is kept as `T09:30`. */
 function InstantField(props: ControlProps) {
   const { field, text, take } = props
   const [day = '', time = ''] = text.startsWith('T') ? ['', text.slice(1)] : (toZone(text)?.split('T') ?? [])
+  const whole = field.isEnd ? LAST : FIRST
   const join = (newDay: string, newTime: string) => {
-    if (newDay === '') take(newTime === '' || time === MIDNIGHT ? '' : `T${newTime}`)
-    else take(fromZone(`${newDay}T${newTime || MIDNIGHT}`, text) ?? '')
+    if (newDay === '') take(newTime === '' || time === whole ? '' : `T${newTime}`)
+    else take(fromZone(`${newDay}T${newTime || whole}`, text) ?? '')
   }
   return (
     <span class="field">

@@ -142,6 +142,8 @@ export class FormWork {
     const typed = this.sentFields().map((field) => ({ name: field.name, typed: typedOf(field, this.textOf(field)) }))
     const faults = typed.flatMap(({ name, typed }) => ('fault' in typed ? [[name, typed.fault] as const] : []))
     if (faults.length > 0) return this.state.set({ kind: 'open', faults: Object.fromEntries(faults), problem: null })
+    if (!this.isChanged && this.draft.base === null)
+      return this.state.set({ kind: 'open', faults: {}, problem: new Problem('Nothing is filled in yet.') })
     const body = printBody(typed.flatMap(({ name, typed }) => ('json' in typed ? { name, json: typed.json } : [])))
     this.isUnknown = false
     this.keep({ ...this.draft, attempt: attemptOf(body, this.draft.base?.tag ?? '') })

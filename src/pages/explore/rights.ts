@@ -64,7 +64,8 @@ export function meaningOf(resources: readonly Resource[], rights: readonly Right
   const others = rest.map(([resource]) => resource)
   return {
     toDecide: resources.flatMap((resource) => toDecideOf(resource, scopedOf(resource, 'update'))),
-    mine: mine.toSorted((one, other) => Number(one.id === null) - Number(other.id === null)),
+    // Her lists come first: they are what she comes for, and the own record is long.
+    mine: mine.toSorted((one, other) => Number(one.id !== null) - Number(other.id !== null)),
     team,
     collections: others.filter(({ entity, rowsOf }) => entity === rowsOf),
     views: others.filter(({ entity, rowsOf }) => entity !== rowsOf),

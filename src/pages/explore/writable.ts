@@ -31,6 +31,8 @@ export interface FormField {
   readonly lengthMax: number | null
   readonly isNullable: boolean
   readonly isRequired: boolean
+  /** True for the end of what another property begins. */
+  readonly isEnd: boolean
   /** Entity that its ids refer to. */
   readonly references: string | null
   /** Conditions of the rows to which a right lets it refer. */
@@ -124,6 +126,7 @@ function bodySchema(document: Schema, operation: Schema): Schema {
 }
 
 function fieldsOf(document: Schema, schema: Schema, above: readonly string[] = []): FormField[] {
+  const ends = (schema?.['x-not-before'] ?? []).map(([later]: readonly [string, string]) => later)
   return Object.entries<Schema>(schema?.properties ?? {}).flatMap(([key, part]) => {
     const path = [...above, key]
     if (part.properties) return fieldsOf(document, part, path)
@@ -138,6 +141,7 @@ function fieldsOf(document: Schema, schema: Schema, above: readonly string[] = [
       lengthMax: part.maxLength ?? null,
       isNullable: [part.type].flat().includes('null'),
       isRequired: (schema.required ?? []).includes(key),
+      isEnd: ends.includes(path.map(upperFirst).join('.')),
       references: part['x-references'] ?? null,
       targets: [],
     }
