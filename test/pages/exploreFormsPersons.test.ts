@@ -63,9 +63,11 @@ describeInBrowser('forms of /explore for persons', () => {
     const mia = await open('mia', `#/Absences?row=${id}`)
     expect(await buttonsOf(mia)).toEqual(['Approve', 'Decline', 'Edit', 'Delete'])
     await mia.press('Approve')
+    await mia.press('Approve')
     await mia.panel.locator('dd', { hasText: 'Approved' }).waitFor()
     expect((await lastAbsence()).status).toBe('Approved')
 
+    await ann.press('Cancel')
     await ann.press('Cancel')
     await ann.message('Somebody else was faster: Status is “Approved” now.')
     await ann.button('Cancel').waitFor({ state: 'detached' })

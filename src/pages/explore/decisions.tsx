@@ -1,9 +1,10 @@
 // Decisions: buttons that set a property to one of the values that a right allows, such as Approve and Decline.
-import { useMemo } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { readTotal, useAnswer } from './api.ts'
 import { Button, Hint, Trouble } from './controls.tsx'
 import { type Decision, DecisionWork } from './decisionWork.ts'
-import { findNamed, type Resource, type Row, valueIn } from './resources.ts'
+import { findNamed, knownStore, type Resource, type Row, valueIn } from './resources.ts'
+import { mayUndo } from './rights.ts'
 import { printPath } from './view.ts'
 import { admits, valuesAfter, type WriteRight, writableOf } from './writable.ts'
 
@@ -86,16 +87,33 @@ function Buttons({ resource, row, tag = null, isInList = false, decisions }: But
   // The resource is another object once the rights have changed, and what the work has to say stays.
   const work = useMemo(() => new DecisionWork(resource, path, isInList), [path])
   const state = work.state.value
+  const [asked, ask] = useState<Decision | null>(null)
+  const frame = useRef<HTMLSpanElement>(null)
+  const wasAsked = useRef(false)
+  useLayoutEffect(() => {
+    // The focus was on the question, which is gone.
+    if (wasAsked.current && asked === null) frame.current?.querySelector('button')?.focus()
+    wasAsked.current = asked !== null
+  }, [asked])
+  const decide = (decision: Decision) => {
+    ask(null)
+    void work.decide(decision, { row, tag })
+  }
+  if (state.kind === 'idle' && asked !== null) return <Question decision={asked} decide={decide} keep={() => ask(null)} />
   if (decisions.length === 0 && state.kind === 'idle' && state.message === '') return null
   return (
-    <span class="decisions">
+    <span class="decisions" ref={frame}>
       {state.kind !== 'changed' &&
         decisions.map((decision) => (
           <Button
             key={decision.words}
             label={decision.words}
             aria-disabled={state.kind !== 'idle'}
-            onClick={() => state.kind === 'idle' && void work.decide(decision, { row, tag })}
+            onClick={() => {
+              if (state.kind !== 'idle') return
+              if (hasWayBack(decision, resource, row)) decide(decision)
+              else ask(decision)
+            }}
           />
         ))}
       {state.kind === 'idle' && state.message !== '' && <Hint text={state.message} />}
@@ -112,6 +130,33 @@ function Buttons({ resource, row, tag = null, isInList = false, decisions }: But
           <Button label="Leave it" onClick={() => work.stop()} />
         </span>
       )}
+    </span>
+  )
+}
+
+/** Returns whether a right may allow the way back, so that a slip does no harm: a message then offers it. */
+function hasWayBack({ values: [first, ...others] }: Decision, { plural, properties }: Resource, row: Row): boolean {
+  const property = findNamed(properties, first?.name ?? '')
+  if (first === undefined || property === undefined || others.length > 0) return false
+  const from = String(valueIn(row, property) ?? '')
+  return mayUndo(knownStore.value.rights, { collection: plural, name: property.name, from, to: first.value })
+}
+
+interface QuestionProps {
+  readonly decision: Decision
+  decide(decision: Decision): void
+  keep(): void
+}
+
+/** Asks before a decision that its reader cannot take back. */
+function Question({ decision, decide, keep }: QuestionProps) {
+  const sure = useRef<HTMLButtonElement>(null)
+  useLayoutEffect(() => sure.current?.focus(), [])
+  return (
+    <span class="decisions">
+      <span role="alert">You cannot take this back.</span>
+      <Button class="button primary" label={decision.words} ref={sure} onClick={() => decide(decision)} />
+      <Button label="Not now" onClick={keep} />
     </span>
   )
 }
