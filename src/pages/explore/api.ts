@@ -45,7 +45,10 @@ export async function send(path: string, options: RequestInit = {}): Promise<Res
   const renewed = await sessionAfterRefusal(session)
   // Somebody else asks by now, and has not asked for this.
   if (sessionStore.value.session?.id !== session.id) throw await problemOf(response)
-  const second = renewed === 'ended' ? response : await ask(path, options, usable(renewed))
+  if (renewed === 'ended') return refusePerson(await problemOf(response))
+  // A body that nobody reads holds its connection.
+  void response.body?.cancel()
+  const second = await ask(path, options, usable(renewed))
   return second.status === 401 ? refusePerson(await problemOf(second)) : checked(second)
 }
 
