@@ -339,7 +339,12 @@ export function signOut(): void {
   forgetEverything()
   if (!endSessionAddress) return
   const address = new URL(endSessionAddress)
-  const parameters = { id_token_hint: idToken, client_id: client().client_id, post_logout_redirect_uri: REDIRECT }
+  const parameters = {
+    // A sign-in that has ended has none, and an empty one may be refused.
+    ...(idToken === '' ? {} : { id_token_hint: idToken }),
+    client_id: client().client_id,
+    post_logout_redirect_uri: REDIRECT,
+  }
   for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value)
   location.assign(address)
 }
