@@ -65,7 +65,7 @@ function ask(path: string, options: RequestInit, { authorization }: Session): Pr
   const headers = { Authorization: authorization, Accept: 'application/json', ...options.headers }
   return fetch(ROOT + path, { ...options, headers }).catch((error) => {
     if (options.signal?.aborted) throw error
-    throw new Problem('The server does not answer. Is it running, and reached from here?', 0, '', '', 5)
+    throw new Problem('The server does not answer. Is this computer connected? The page asks again by itself.', 0, '', '', 5)
   })
 }
 
@@ -98,7 +98,13 @@ async function problemOf(response: Response): Promise<Problem> {
     target: fault.Target,
     message: fault.Message,
   }))
-  return new Problem(Message || `The server answered ${status}.`, status, Code, Target, retryAfter, details)
+  return new Problem(Message || wordsOf(status), status, Code, Target, retryAfter, details)
+}
+
+/** Returns words for an error without any, as of a proxy. */
+function wordsOf(status: number): string {
+  if (status >= 500) return `The server cannot do this at the moment (${status}). If it goes on, tell whoever runs it.`
+  return `The server does not take this request (${status}). Go back to Start, or tell whoever runs the server.`
 }
 
 /** Parses JSON; keeps a number as text if a double would round it. */

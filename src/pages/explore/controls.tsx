@@ -3,6 +3,7 @@ import type { ButtonHTMLAttributes, ComponentChildren, InputHTMLAttributes } fro
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Problem, ROOT } from './api.ts'
 import { chooseZone, ownZone, zoneStore } from './readerZone.ts'
+import { sessionStore } from './session.ts'
 
 /** A button that does not submit a form, unless its `type` says so. */
 export function Button({ label, ...rest }: ButtonHTMLAttributes<HTMLButtonElement> & { readonly label: ComponentChildren }) {
@@ -169,7 +170,7 @@ export function Trouble({ problem, retry, words: [being, doing] = ['Asking', 'As
         </span>
       )}
       {retryAfter === null && status >= 500 && <Button label="Try again" onClick={retry} />}
-      {code !== '' && <a href={`${ROOT}errors/${code}`}>What {code} means</a>}
+      {code !== '' && sessionStore.value.session?.kind === 'key' && <a href={`${ROOT}errors/${code}`}>What {code} means</a>}
     </p>
   )
 }

@@ -60,7 +60,7 @@ export function Changes({ path, resource: { properties } }: { readonly path: str
 
 /** Returns who has asked for a change: events have the id of a key, or the pseudonym of a person. */
 function authorOf(key: string | null): string {
-  if (key === null) return 'past this service'
+  if (key === null) return 'by another program'
   if (key === ownKeyId()) return 'by you'
   return key.startsWith('person-') ? 'by a person' : `by key ${key}`
 }

@@ -37,6 +37,8 @@ const CLAIM_MS_MAX = 1_000
 /** Longest time of a browser's timer. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 const SHOWN_LENGTH_MAX = 200
+/** End of a message about a sign-in that failed. */
+const TELL = '– Sign in again. If it goes on, tell whoever runs this server.'
 
 /** A sign-in that has begun: what its answer must have, and what the page showed. */
 interface Pending {
@@ -59,7 +61,7 @@ export async function startSignIn(asOther = false): Promise<void> {
   const verifier = generateRandomCodeVerifier()
   const pending: Pending = { state, nonce, verifier, hash: location.hash }
   if (!keepText('sessionStorage', PENDING, JSON.stringify(pending)))
-    return refuse('Your browser keeps nothing for this page, so it cannot find back from signing in. Allow storage for it.')
+    return refuse('Your browser keeps nothing for this page, which signing in needs. Allow cookies and site data for it.')
   signInStore.set('leaving')
   const address = new URL(SIGN_IN.endpoints.authorization)
   const parameters = {
@@ -192,15 +194,15 @@ function reasonOf(error: unknown): string {
     const { error: code, error_description: description } = error
     return code === 'access_denied'
       ? `Nobody was signed in: ${ISSUER_NAME} refused it, or you turned back. ${shorten(description)}`.trim()
-      : `${ISSUER_NAME} signs nobody in here: ${shorten(description ?? code)}`
+      : `${ISSUER_NAME} signs nobody in here: ${shorten(description ?? code)} ${TELL}`
   }
   if (error instanceof ResponseBodyError)
-    return `${ISSUER_NAME} refused this sign-in: ${shorten(error.error_description ?? error.error)}`
+    return `${ISSUER_NAME} refused this sign-in: ${shorten(error.error_description ?? error.error)} ${TELL}`
   if (isAway(error))
-    return `${ISSUER_NAME} does not answer this page. If it goes on, it may have to allow requests of ${location.origin} (CORS).`
+    return `${ISSUER_NAME} does not answer this page ${TELL} The issuer may have to allow ${location.origin} (CORS).`
   if ((error as { code?: unknown }).code === JWT_TIMESTAMP_CHECK)
     return `The clocks of this computer and of ${ISSUER_NAME} differ too much: set this one right, and sign in again.`
-  return `The answer of ${ISSUER_NAME} does not fit this sign-in: ${shorten((error as Error).message)}`
+  return `The answer of ${ISSUER_NAME} does not fit this sign-in: ${shorten((error as Error).message)} ${TELL}`
 }
 
 /** True if the issuer could not be asked, so that another attempt may succeed. */

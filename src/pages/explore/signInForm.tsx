@@ -16,8 +16,8 @@ export function SignInForm({ refusal }: { readonly refusal: string }) {
         {SIGN_IN.endpoints === null ? (
           <>
             <p role="alert">
-              Nobody can sign in at the moment: this server cannot ask {ISSUER_NAME} for its addresses. If it goes on, its log
-              says why.
+              Nobody can sign in at the moment: this server cannot ask {ISSUER_NAME} for its addresses. If it goes on, tell
+              whoever runs this server: its log says why.
             </p>
             <Button class="button primary" label="Try again" onClick={() => location.reload()} />
           </>
@@ -47,9 +47,10 @@ function SignInButton({ label, asOther = false }: { readonly label: string; read
 
 /** Says that the sign-in has ended. The page stays as it is, with what was typed. */
 export function EndedBar() {
+  const { refusal } = sessionStore.value
   return (
     <p class="trouble" role="alert">
-      <span>Your sign-in has ended. What you see may have changed since.</span> <SignInButton label="Sign in again" />
+      <span>Your sign-in has ended. What you see may have changed since. {refusal}</span> <SignInButton label="Sign in again" />
     </p>
   )
 }
@@ -93,8 +94,14 @@ function KeyForm({ refusal, isFirst }: { readonly refusal: string; readonly isFi
     <form class={isFirst ? 'ask' : ''} onSubmit={submit}>
       {isFirst && <h1>Look at the data</h1>}
       <p>
-        A key says what you may read. The operator of this server issues keys. For development, <code>npm start</code> prints a
-        link with its own key on a terminal, and keeps the key in <code>.data/development.key</code>.
+        A key says what you may read. The operator of this server issues keys.
+        {isFirst && (
+          <>
+            {' '}
+            For development, <code>npm start</code> prints a link with its own key on a terminal, and keeps the key in{' '}
+            <code>.data/development.key</code>.
+          </>
+        )}
       </p>
       <label for="key">Key</label>
       <div class="bar">
