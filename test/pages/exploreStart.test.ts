@@ -106,6 +106,8 @@ describeInBrowser('The start page of /explore', () => {
       expect.stringMatching(/^Bob Orr 2 Mar 2026 – 3 Mar 2026 Training Approve ?Decline$/),
       expect.stringMatching(/^Ann Ray 9 Mar 2026 – 13 Mar 2026 Holiday Annual leave 5\.00 days Approve ?Decline$/),
     ])
+    // The name comes with her own row, which may be later than the lists.
+    await page.getByRole('heading', { name: 'Hello, Mia Lee' }).waitFor()
     expect(await headingsOf(page)).toEqual([
       ...['Hello, Mia Lee', 'Absences to decide 2', 'My record', 'My absences 1', 'Absences of my team 3', 'More'],
     ])
