@@ -127,6 +127,17 @@ describeInBrowser('forms of /explore for new rows', () => {
     await forms.panel.getByText('EmployeeId names no Employee: there is none with id 99.').waitFor()
   })
 
+  test('the rows to choose from come into sight below a field at the lower edge of its panel', async () => {
+    const forms = await open(planner, '#/Absences?form=new')
+    await forms.page.setViewportSize({ width: 1280, height: 160 })
+    await forms.panel.getByRole('combobox', { name: 'Employee' }).pressSequentially('grace')
+    const list = forms.panel.getByRole('listbox')
+    await list.waitFor()
+    const bottoms = [list, forms.panel].map((part) => part.evaluate((element) => element.getBoundingClientRect().bottom))
+    const [listBottom, panelBottom] = await Promise.all(bottoms)
+    expect(listBottom).toBeLessThanOrEqual(panelBottom as number)
+  })
+
   test('errors stand at their fields, and the first one gets the focus', async () => {
     const forms = await open(employee, '#/Absences?form=new')
     await forms.field('Type').fill('x'.repeat(101))

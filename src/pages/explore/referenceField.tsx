@@ -137,8 +137,11 @@ interface HitsProps {
 
 /** The rows to choose from. The field keeps the focus, and the keys. */
 function Hits({ id, label, found, choose }: HitsProps) {
+  const list = useRef<HTMLDivElement>(null)
+  // A panel that scrolls would hide the list of a field at its lower edge.
+  useEffect(() => list.current?.scrollIntoView({ block: 'nearest' }), [found.hits])
   return (
-    <div id={id} role="listbox" aria-label={label} tabIndex={-1} class="hits">
+    <div ref={list} id={id} role="listbox" aria-label={label} tabIndex={-1} class="hits">
       {found.hits.map((hit, place) => (
         <div
           key={hit.id}
