@@ -135,6 +135,16 @@ describeInBrowser('The start page of /explore', () => {
     expect([await violationsOf(page), complaints]).toEqual([[], []])
   })
 
+  test('keeps the buttons of a request beside its facts at a desk, however long these are', async () => {
+    const { page } = await open('mia')
+    await page.setViewportSize({ width: 800, height: 800 })
+    const item = part(page, 'to decide').locator('li', { hasText: 'Ann Ray' })
+    const facts = await item.locator('.facts').boundingBox()
+    const buttons = await item.getByRole('group').boundingBox()
+    expect(buttons?.x).toBeGreaterThanOrEqual((facts?.x ?? 0) + (facts?.width ?? 0))
+    expect(buttons?.y).toBeLessThan((facts?.y ?? 0) + (facts?.height ?? 0))
+  })
+
   test('decides by the keyboard alone, and the focus goes on to the next request', async () => {
     const { page } = await open('mia')
     await itemsOf(page, 'to decide')

@@ -108,18 +108,20 @@ function Item({ resource, facts: { whose, when, what, state }, row, href, action
   )
   return (
     <li class="item">
-      <a class="title" href={href}>
-        <bdi>{title}</bdi>
-      </a>
-      {dates.length > 0 && <span class="fact">{dates.join(' – ')}</span>}
-      {others.map((property) => (
-        <span key={property.name} class="fact" title={property.label}>
-          {isQuantity(property) && unitOf(property) === null && `${property.label} `}
-          <Cell resource={resource} property={property} row={row} view={null} />
-          {unitOf(property)}
-        </span>
-      ))}
-      {state && hasValue(state) && <Cell resource={resource} property={state} row={row} view={null} />}
+      <div class="facts">
+        <a class="title" href={href}>
+          <bdi>{title}</bdi>
+        </a>
+        {dates.length > 0 && <span class="fact">{dates.join(' – ')}</span>}
+        {others.map((property) => (
+          <span key={property.name} class="fact" title={property.label}>
+            {isQuantity(property) && unitOf(property) === null && `${property.label} `}
+            <Cell resource={resource} property={property} row={row} view={null} />
+            {unitOf(property)}
+          </span>
+        ))}
+        {state && hasValue(state) && <Cell resource={resource} property={state} row={row} view={null} />}
+      </div>
       {actions && (
         <fieldset class="acts" aria-label={[title, ...dates].join(', ')}>
           {actions}
