@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import type { BrowserContextOptions } from 'playwright-core'
+import type { BrowserContextOptions, Locator } from 'playwright-core'
 import { describeInBrowser, useBrowser } from '../support/browser.ts'
 import { openForms } from '../support/formPages.ts'
 import { createRow, createRows } from '../support/rows.ts'
@@ -136,6 +136,18 @@ describeInBrowser('forms of /explore for new rows', () => {
     const bottoms = [list, forms.panel].map((part) => part.evaluate((element) => element.getBoundingClientRect().bottom))
     const [listBottom, panelBottom] = await Promise.all(bottoms)
     expect(listBottom).toBeLessThanOrEqual(panelBottom as number)
+  })
+
+  test('the buttons of a form and what is said about it are in sight, however long the form is', async () => {
+    const forms = await open(employee, '#/Absences?form=new')
+    await forms.page.setViewportSize({ width: 1280, height: 500 })
+    const bottomOf = (part: Locator) => part.evaluate((element) => element.getBoundingClientRect().bottom)
+    const panelBottom = await bottomOf(forms.panel)
+    expect(await bottomOf(forms.button('Create'))).toBeLessThan(panelBottom)
+    await forms.press('Create')
+    await forms.panel.getByText('Nothing is filled in yet.').waitFor()
+    expect(await bottomOf(forms.panel.getByRole('alert'))).toBeLessThan(panelBottom)
+    expect(await bottomOf(forms.button('Create'))).toBeLessThan(panelBottom)
   })
 
   test('errors stand at their fields, and the first one gets the focus', async () => {

@@ -193,6 +193,17 @@ function RowForm({ draftId, variants, row, path, label, saved, close }: FormProp
           />
         ))}
       </fieldset>
+      <FormEnd work={work} label={label} close={close} />
+    </form>
+  )
+}
+
+/** The buttons of a form, in sight wherever its panel is scrolled to, below what is to be said about it. */
+function FormEnd({ work, label, close }: Pick<FormProps, 'label' | 'close'> & { readonly work: FormWork }) {
+  const state = work.state.value
+  const isBusy = state.kind !== 'open'
+  return (
+    <div class="end">
       <Messages state={state} work={work} />
       {!work.isKept && <Hint text="This is too long to be kept: save it before you leave the page." />}
       <div class="bar">
@@ -205,7 +216,7 @@ function RowForm({ draftId, variants, row, path, label, saved, close }: FormProp
           }}
         />
       </div>
-    </form>
+    </div>
   )
 }
 
