@@ -38,7 +38,7 @@ describeInBrowser('people of the example, in a browser', () => {
     const olena = await windowOf('olena')
     const request = olena.page.locator('section', { hasText: 'Absences to decide' }).locator('li', { hasText: 'Sailing' })
     await request.getByRole('button', { name: 'Approve', exact: true }).click()
-    await request.getByRole('button', { name: 'Approve', exact: true }).click()
+    await request.getByRole('button', { name: 'Yes, approve', exact: true }).click()
     await request.waitFor({ state: 'detached' })
 
     const noor = await windowOf('noor', '#/Absences?Reason=Sailing with friends')

@@ -108,7 +108,7 @@ describeInBrowser('forms of /explore when something goes wrong', () => {
     await server.replaceKeys(keys.map((key) => (key.id === changed.id ? changed : key)))
     onTestFinished(() => server.replaceKeys(keys))
     await forms.press('Approve')
-    await forms.press('Approve')
+    await forms.press('Yes, approve')
     await forms.panel.getByText('You may not decide this, or not any more. Nothing was changed.').waitFor()
     expect((await server.get(`/Absences/${id}`)).body.status).toBe('Requested')
   })

@@ -58,19 +58,19 @@ describeInBrowser('forms of /explore for persons', () => {
     await ann.message('was created')
     const { id, employeeId, status } = await lastAbsence()
     expect([employeeId, status]).toEqual([2, 'Requested'])
-    expect(await buttonsOf(ann)).toEqual(['Cancel'])
+    expect(await buttonsOf(ann)).toEqual(['Cancel it'])
 
     const mia = await open('mia', `#/Absences?row=${id}`)
     expect(await buttonsOf(mia)).toEqual(['Approve', 'Decline', 'Edit', 'Delete'])
     await mia.press('Approve')
-    await mia.press('Approve')
+    await mia.press('Yes, approve')
     await mia.panel.locator('dd', { hasText: 'Approved' }).waitFor()
     expect((await lastAbsence()).status).toBe('Approved')
 
-    await ann.press('Cancel')
-    await ann.press('Cancel')
+    await ann.press('Cancel it')
+    await ann.press('Yes, cancel it')
     await ann.message('Somebody else was faster: Status is “Approved” now.')
-    await ann.button('Cancel').waitFor({ state: 'detached' })
+    await ann.button('Cancel it').waitFor({ state: 'detached' })
     expect((await lastAbsence()).status).toBe('Approved')
     expect([ann.complaints.filter((text) => !text.includes('412')), mia.complaints]).toEqual([[], []])
   })
@@ -78,7 +78,7 @@ describeInBrowser('forms of /explore for persons', () => {
   test('a manager may cancel her own absence, and not approve it', async () => {
     const { id } = await createRow(server, '/Absences', { EmployeeId: 1, Status: 'Requested' })
     const mia = await open('mia', `#/Absences?row=${id}`)
-    expect(await buttonsOf(mia)).toEqual(['Cancel'])
+    expect(await buttonsOf(mia)).toEqual(['Cancel it'])
   })
 
   test('a right with a path has buttons where it admits the row, and its form finds the rows that it allows', async () => {

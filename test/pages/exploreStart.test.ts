@@ -74,7 +74,7 @@ describeInBrowser('The start page of /explore', () => {
     await page.getByRole('heading', { name: 'Hello, Ann Ray' }).waitFor()
     expect(await itemsOf(page, 'My absences')).toEqual([
       'Holiday 20 Mar 2026 – 21 Mar 2026 Approved',
-      expect.stringMatching(/^Holiday 9 Mar 2026 – 13 Mar 2026 Annual leave 5\.00 days Requested Cancel$/),
+      expect.stringMatching(/^Holiday 9 Mar 2026 – 13 Mar 2026 Annual leave 5\.00 days Requested Cancel it$/),
     ])
     expect(await headingsOf(page)).toEqual(['Hello, Ann Ray', 'My record', 'My absences 2', 'More'])
     expect(await part(page, 'My absences').locator('.states a').allInnerTexts()).toEqual(['Approved 1', 'Requested 1'])
@@ -121,7 +121,7 @@ describeInBrowser('The start page of /explore', () => {
   test('approves a request: it leaves the list, the number falls, and a message says what was done', async () => {
     const { page, complaints } = await open('mia')
     await part(page, 'to decide').getByRole('button', { name: 'Approve' }).first().click()
-    await part(page, 'to decide').getByRole('button', { name: 'Approve' }).first().click()
+    await part(page, 'to decide').getByRole('button', { name: 'Yes, approve' }).first().click()
     await page.getByRole('heading', { name: 'Absences to decide 1' }).waitFor()
     await page.getByText('Bob Orr: Status is “Approved” now.').waitFor()
     expect(await itemsOf(page, 'to decide')).toEqual([expect.stringMatching(/^Ann Ray/)])
@@ -129,7 +129,7 @@ describeInBrowser('The start page of /explore', () => {
     // No right of hers allows the way back.
     expect(await page.getByRole('button', { name: 'Undo' }).count()).toBe(0)
     await part(page, 'to decide').getByRole('button', { name: 'Decline' }).click()
-    await part(page, 'to decide').getByRole('button', { name: 'Decline' }).click()
+    await part(page, 'to decide').getByRole('button', { name: 'Yes, decline' }).click()
     await page.getByText('Nothing to decide. You will find requests of your reports here.').waitFor()
     expect(await statusOf(1)).toBe('Declined')
     expect([await violationsOf(page), complaints]).toEqual([[], []])
@@ -213,10 +213,10 @@ describeInBrowser('The start page of /explore', () => {
     const hal = (await open('hal')).page
     await itemsOf(mia, 'to decide')
     await part(hal, 'to decide').locator('li', { hasText: 'Ann' }).getByRole('button', { name: 'Approve' }).click()
-    await part(hal, 'to decide').locator('li', { hasText: 'Ann' }).getByRole('button', { name: 'Approve' }).click()
+    await part(hal, 'to decide').locator('li', { hasText: 'Ann' }).getByRole('button', { name: 'Yes, approve' }).click()
     await hal.getByRole('heading', { name: 'Absences to decide 2' }).waitFor()
     await part(mia, 'to decide').locator('li', { hasText: 'Ann' }).getByRole('button', { name: 'Decline' }).click()
-    await part(mia, 'to decide').locator('li', { hasText: 'Ann' }).getByRole('button', { name: 'Decline' }).click()
+    await part(mia, 'to decide').locator('li', { hasText: 'Ann' }).getByRole('button', { name: 'Yes, decline' }).click()
     await mia.getByText('Somebody else was faster: Status is “Approved” now.').waitFor()
     await mia.getByRole('heading', { name: 'Absences to decide 1' }).waitFor()
     expect(await statusOf(1)).toBe('Approved')
@@ -228,7 +228,7 @@ describeInBrowser('The start page of /explore', () => {
     await server.sql`update employee set manager_id = null, manager_key = null`
     try {
       await part(page, 'to decide').getByRole('button', { name: 'Approve' }).first().click()
-      await part(page, 'to decide').getByRole('button', { name: 'Approve' }).first().click()
+      await part(page, 'to decide').getByRole('button', { name: 'Yes, approve' }).first().click()
       await page.getByText('What you may do here has changed.').waitFor()
       await page.getByRole('heading', { name: 'to decide' }).waitFor({ state: 'detached' })
       expect(await headingsOf(page)).toEqual(['Hello, Mia Lee', 'My record', 'My absences 1', 'More'])

@@ -14,13 +14,14 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['accepted', 'Accept'],
   ['declined', 'Decline'],
   ['rejected', 'Reject'],
-  ['cancelled', 'Cancel'],
-  ['canceled', 'Cancel'],
+  ['cancelled', 'Cancel it'],
+  ['canceled', 'Cancel it'],
   ['withdrawn', 'Withdraw'],
   ['closed', 'Close it'],
   ['requested', 'Request'],
 ])
 
+const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1)
 const decisionWords = (value: string) => WORDS.get(value.toLowerCase()) ?? `Set to “${value}”`
 
 interface Props {
@@ -155,7 +156,7 @@ function Question({ decision, decide, keep }: QuestionProps) {
   return (
     <span class="decisions">
       <span role="alert">You cannot take this back.</span>
-      <Button class="button primary" label={decision.words} ref={sure} onClick={() => decide(decision)} />
+      <Button class="button primary" label={`Yes, ${lowerFirst(decision.words)}`} ref={sure} onClick={() => decide(decision)} />
       <Button label="Not now" onClick={keep} />
     </span>
   )
