@@ -141,6 +141,28 @@ describeInBrowser('forms of /explore for rows that are there', () => {
     expect([body.reason, body.type]).toEqual(values)
   })
 
+  test('the day of a date-time takes a year that begins with 1, in a form and in a filter', async () => {
+    const { id } = await newAbsence({ Start: '2026-01-05T09:00:00Z' })
+    const forms = await open(whole, `#/Absences?row=${id}&form=edit`)
+    const day = forms.panel.locator('input[type=date]').first()
+    await day.focus()
+    await forms.page.keyboard.type('05051985')
+    expect(await day.inputValue()).toBe('1985-05-05')
+    await forms.press('Save')
+    await forms.message('Saved.')
+    expect((await server.get(`/Absences/${id}`)).body.start).toBe('1985-05-05T09:00:00Z')
+
+    await forms.show('#/Absences?Start=2026-01-05T09:00:00Z')
+    await forms.page
+      .getByRole('button', { name: /^Start/ })
+      .first()
+      .click()
+    const filtered = forms.page.getByLabel('Day', { exact: true })
+    await filtered.focus()
+    await forms.page.keyboard.type('05051985')
+    expect(await filtered.inputValue()).toBe('1985-05-05')
+  })
+
   test('the history of a row has the values of before and after, and says who has changed them', async () => {
     const { id } = await newAbsence({ Reason: 'Sea' })
     await server.patch(`/Absences/${id}`, { Reason: 'Desert' })

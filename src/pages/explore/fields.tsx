@@ -122,8 +122,10 @@ function InstantField(props: ControlProps) {
   const [day = '', time = ''] = text.startsWith('T') ? ['', text.slice(1)] : (toZone(text)?.split('T') ?? [])
   const whole = field.isEnd ? LAST : FIRST
   const join = (newDay: string, newTime: string) => {
-    if (newDay === '') take(newTime === '' || time === whole ? '' : `T${newTime}`)
-    else take(fromZone(`${newDay}T${newTime || whole}`, text) ?? '')
+    if (newDay === '') return take(newTime === '' || time === whole ? '' : `T${newTime}`)
+    const instant = fromZone(`${newDay}T${newTime || whole}`, text)
+    // While a year such as 1985 is typed, the day is one of the year 1, which no instant has: another text would end the typing.
+    if (instant !== null) take(instant)
   }
   return (
     <span class="field">

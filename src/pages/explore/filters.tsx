@@ -181,7 +181,11 @@ function ValueField({ resource, property, value, take }: FieldProps) {
 /** A day and a time in the chosen zone; a day alone begins at midnight there. */
 function InstantField({ value, take }: Pick<FieldProps, 'value' | 'take'>) {
   const [day = '', time = ''] = toZone(value)?.split('T') ?? []
-  const join = (newDay: string, newTime: string) => take((newDay && fromZone(`${newDay}T${newTime || '00:00'}`, value)) || '')
+  const join = (newDay: string, newTime: string) => {
+    const instant = newDay === '' ? '' : fromZone(`${newDay}T${newTime || '00:00'}`, value)
+    // While a year such as 1985 is typed, the day is one of the year 1, which no instant has.
+    if (instant !== null) take(instant)
+  }
   return (
     <>
       <Field type="date" class="value" label="Day" value={day} take={(newDay) => join(newDay, time)} />
