@@ -100,7 +100,10 @@ function Buttons({ resource, row, tag = null, isInList = false, decisions }: But
     ask(null)
     void work.decide(decision, { row, tag })
   }
-  if (state.kind === 'idle' && asked !== null) return <Question decision={asked} decide={decide} keep={() => ask(null)} />
+  // Somebody else may have decided while the question was open.
+  const isOffered = decisions.some(({ words }) => words === asked?.words)
+  if (state.kind === 'idle' && asked !== null && isOffered)
+    return <Question decision={asked} decide={decide} keep={() => ask(null)} />
   if (decisions.length === 0 && state.kind === 'idle' && state.message === '') return null
   return (
     <span class="decisions" ref={frame}>
