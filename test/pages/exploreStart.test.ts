@@ -76,7 +76,7 @@ describeInBrowser('The start page of /explore', () => {
       'Holiday 20 Mar 2026 – 21 Mar 2026 Approved',
       expect.stringMatching(/^Holiday 9 Mar 2026 – 13 Mar 2026 Annual leave 5\.00 days Requested Cancel it$/),
     ])
-    expect(await headingsOf(page)).toEqual(['Hello, Ann Ray', 'My record', 'My absences 2', 'More'])
+    expect(await headingsOf(page)).toEqual(['Hello, Ann Ray', 'My absences 2', 'My record', 'More'])
     expect(await part(page, 'My absences').locator('.states a').allInnerTexts()).toEqual(['Approved 1', 'Requested 1'])
     expect(await part(page, 'My record').locator('dd', { hasText: 'Engineer' }).count()).toBe(1)
     expect(await tabsOf(page)).toEqual(['Start', 'Absences', 'Employees', 'Directory'])
@@ -109,7 +109,7 @@ describeInBrowser('The start page of /explore', () => {
     // The name comes with her own row, which may be later than the lists.
     await page.getByRole('heading', { name: 'Hello, Mia Lee' }).waitFor()
     expect(await headingsOf(page)).toEqual([
-      ...['Hello, Mia Lee', 'Absences to decide 2', 'My record', 'My absences 1', 'Absences of my team 3', 'More'],
+      ...['Hello, Mia Lee', 'Absences to decide 2', 'My absences 1', 'Absences of my team 3', 'My record', 'More'],
     ])
     await page.waitForLoadState('networkidle')
     // The document, the rights, and one request for each list or number.
@@ -152,17 +152,22 @@ describeInBrowser('The start page of /explore', () => {
     for (let presses = 0; presses < 40 && (await focused()) !== 'Approve'; presses++) await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await page.getByText('You cannot take this back.').waitFor()
+    // A second Enter, or one that is held, decides nothing.
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
     await page.keyboard.press('Tab')
     expect(await focused()).toBe('Not now')
     await page.keyboard.press('Enter')
     expect(await focused()).toBe('Approve')
     await page.keyboard.press('Enter')
-    await page.getByText('You cannot take this back.').waitFor()
+    await page.keyboard.press('Tab')
+    expect(await focused()).toBe('Yes, approve')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Absences to decide 1' }).waitFor()
     expect(await focused()).toBe('Ann Ray')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await page.getByText('Nothing to decide.').waitFor()
     expect(await focused()).toMatch(/^Absences to decide/)
@@ -231,7 +236,7 @@ describeInBrowser('The start page of /explore', () => {
       await part(page, 'to decide').getByRole('button', { name: 'Yes, approve' }).first().click()
       await page.getByText('What you may do here has changed.').waitFor()
       await page.getByRole('heading', { name: 'to decide' }).waitFor({ state: 'detached' })
-      expect(await headingsOf(page)).toEqual(['Hello, Mia Lee', 'My record', 'My absences 1', 'More'])
+      expect(await headingsOf(page)).toEqual(['Hello, Mia Lee', 'My absences 1', 'My record', 'More'])
       expect(await statusOf(2)).toBe('Requested')
     } finally {
       await server.sql`
@@ -339,7 +344,7 @@ describeInBrowser('The start page of /explore for people of few rights', () => {
     await page.getByRole('heading', { name: 'Hello, Lea Der' }).waitFor()
     await page.getByRole('banner').getByText('Lea Der').waitFor()
     await page.getByRole('link', { name: 'Wim Vos' }).waitFor()
-    expect(await page.locator('main h2').allInnerTexts()).toEqual(['My record', 'My team 1'])
+    expect(await page.locator('main h2').allInnerTexts()).toEqual(['My team 1', 'My record'])
   })
 
   test('lets a person change her own record', async () => {

@@ -6,7 +6,7 @@ import { type Decision, DecisionWork } from './decisionWork.ts'
 import { findNamed, knownStore, type Resource, type Row, valueIn } from './resources.ts'
 import { mayUndo } from './rights.ts'
 import { printPath } from './view.ts'
-import { admits, valuesAfter, type WriteRight, writableOf } from './writable.ts'
+import { admits, maySet, valuesAfter, type WriteRight, writableOf } from './writable.ts'
 
 /** Words of buttons, by the values that they set. */
 const WORDS: ReadonlyMap<string, string> = new Map([
@@ -67,7 +67,8 @@ function decisionsOf(resource: Resource, row: Row): Readonly<Record<'sure' | 'un
 
 /** Returns a decision for each value of a right's first property that has several, or that the row has not. */
 function decisionsBy(right: WriteRight, { properties }: Resource, row: Row): readonly Decision[] {
-  const names = [...new Set((right.becomes ?? []).map(({ name }) => name))]
+  // A property that she may not set has to match already.
+  const names = [...new Set((right.becomes ?? []).map(({ name }) => name))].filter((name) => maySet(right, { name }))
   const closed = names.map((name) => ({ name, values: valuesAfter(right, name)?.filter((value) => value !== '') ?? [] }))
   // All but one must have a single value, which is then sent as well.
   const several = closed.filter(({ values }) => values.length > 1)
@@ -154,12 +155,15 @@ interface QuestionProps {
 
 /** Asks before a decision that its reader cannot take back. */
 function Question({ decision, decide, keep }: QuestionProps) {
-  const sure = useRef<HTMLButtonElement>(null)
-  useLayoutEffect(() => sure.current?.focus(), [])
+  const question = useRef<HTMLSpanElement>(null)
+  // On no button: Enter that is held, or pressed twice, must not answer.
+  useLayoutEffect(() => question.current?.focus(), [])
   return (
     <span class="decisions">
-      <span role="alert">You cannot take this back.</span>
-      <Button class="button primary" label={`Yes, ${lowerFirst(decision.words)}`} ref={sure} onClick={() => decide(decision)} />
+      <span role="alert" tabIndex={-1} ref={question}>
+        You cannot take this back.
+      </span>
+      <Button class="button primary" label={`Yes, ${lowerFirst(decision.words)}`} onClick={() => decide(decision)} />
       <Button label="Not now" onClick={keep} />
     </span>
   )

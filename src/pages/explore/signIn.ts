@@ -24,6 +24,7 @@ import { forgetText, keepText, readText } from './storage.ts'
 import { Store } from './store.ts'
 
 const PENDING = 'roster.signIn'
+const SIGNED_OUT = 'roster.signedOut'
 /** Address to which the issuer sends people back; it is registered there. */
 const REDIRECT = `${ROOT}explore`
 /** Maximum time of a request to the issuer. */
@@ -74,7 +75,7 @@ export async function startSignIn(asOther = false): Promise<void> {
     code_challenge: await calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
     ...ofResource(),
-    ...(asOther ? { prompt: 'login' } : {}),
+    ...(asOther || readText('sessionStorage', SIGNED_OUT) !== null ? { prompt: 'login' } : {}),
   }
   for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value)
   location.assign(address)
@@ -123,6 +124,7 @@ async function finishSignIn(parameters: URLSearchParams, { state, nonce, verifie
       expectedNonce: nonce,
       requireIdToken: true,
     })
+    forgetText('sessionStorage', SIGNED_OUT)
     keepPerson(personOf(tokens, null))
     claimRenewal()
   } catch (error) {
@@ -336,10 +338,15 @@ export async function sessionAfterRefusal(refused: Session): Promise<Session | '
 
 /** Forgets everything, and signs the person out at the issuer. */
 export function signOut(): void {
-  const idToken = signedIn()?.idToken ?? ''
+  // An ID token that the API accepts must not stay in the browser's history.
+  const idToken = SIGN_IN?.sends === 'id' ? '' : (signedIn()?.idToken ?? '')
   const endSessionAddress = SIGN_IN?.endpoints?.endSession
   forgetEverything()
-  if (!endSessionAddress) return
+  if (!endSessionAddress) {
+    // The issuer still knows her: on a shared computer the next one would be signed in as her.
+    keepText('sessionStorage', SIGNED_OUT, 'yes')
+    return
+  }
   const address = new URL(endSessionAddress)
   const parameters = {
     // A sign-in that has ended has none, and an empty one may be refused.

@@ -61,13 +61,13 @@ export function Start({ session }: { readonly session: Session }) {
           isOfTeam={meaning.team.some(({ resource }) => resource === part.resource)}
         />
       ))}
-      {record && <MyRecord part={record} asked={asked} />}
       {lists.slice(0, PARTS_MAX).map((part) => (
         <Mine key={part.words + part.resource.plural} part={part} creations={meaning.creations} />
       ))}
       {meaning.team.slice(0, PARTS_MAX).map((part) => (
         <Team key={part.words} part={part} isCreatable={has(creations, part.resource.plural)} />
       ))}
+      {record && <MyRecord part={record} asked={asked} />}
       <Others
         meaning={{ ...meaning, creations }}
         totals={totals}
