@@ -78,7 +78,10 @@ export async function proveImports({ seed, server, key, kills }: Options): Promi
 async function passOn(url: string, request: Request): Promise<Response> {
   const { method, headers } = request
   try {
-    const answer = await fetch(url + new URL(request.url).pathname, { method, headers, body: await request.bytes() })
+    const { pathname, search } = new URL(request.url)
+    const body = method === 'GET' ? null : await request.bytes()
+    // The bytes as they are: the headers that are passed on say how they are compressed.
+    const answer = await fetch(url + pathname + search, { method, headers, body, decompress: false })
     return new Response(await answer.bytes(), answer)
   } catch {
     return new Response('the server has gone', { status: 502 })
