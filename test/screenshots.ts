@@ -16,7 +16,7 @@ const SUMMARY = `#/Absences?Status=Approved&Start=>=${YEAR}-01-01T00:00:00Z&Star
 /** A README is loaded by many who only pass by. */
 const BYTES_MAX = 200_000
 
-/** What `npm run screenshots -- decide` takes alone. */
+/** The one picture that `npm run screenshots -- decide` takes. */
 const [only] = process.argv.slice(2)
 
 mkdirSync(FOLDER, { recursive: true })

@@ -137,7 +137,7 @@ function unknownColumns(
   const lines = [
     faults.join('\n'),
     ...(named.length === 0 ? ['If the names of the columns are in another line, as below a title, name it: --header 3'] : []),
-    `Write the property behind each =, or nothing to leave the column out: ${options}`,
+    `Write the property after each =, or nothing to leave the column out: ${options}`,
     `Properties without a column: ${free.map(({ name }) => name).join(', ')}`,
   ]
   return new UnknownColumns(header.line, lines.join('\n'))

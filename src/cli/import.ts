@@ -61,7 +61,7 @@ export function importCommand(settings: ImportSettings, readSettings: () => Conf
   addReadingOptions(command)
   addWritingOptions(command)
   return command.action(async (name: string | undefined, path: string | undefined, options: Options) => {
-    // The list is of this user's files alone.
+    // Only files of this user are listed.
     if (options.undo === true) return print(listText(settings.journals === null ? [] : listJournals(settings.journals)))
     const key = settings.key?.trim()
     if (!key) throw new CommandError('ROSTER_KEY is not set: it is the key to write with')
@@ -110,7 +110,7 @@ function addWritingOptions(command: Command): void {
     .option('--again', 'create all rows, although the table may have them, or this file was imported in another version')
     .option('--dry-run', 'check the rows to create, and write none; with --match, show and count what would change')
     .option('--output <file>', 'with --match and --dry-run: a CSV of all that would change')
-    .option('--undo [file or id]', 'undo the last import of a file, or that of an id; alone, list what can be undone')
+    .option('--undo [file or id]', 'undo the last import of a file, or that of an id; without either, list what can be undone')
     .addHelpText(
       'after',
       '\nA file that is imported again within a day, under the same path, continues: what was imported is not created twice.\n\nExample:\n  ROSTER_KEY=... npm run --silent roster -- import employees people.csv',
@@ -226,7 +226,7 @@ function chosenImport(imports: readonly ImportSummary[], word: string, url: stri
       `${word} was imported on ${other.url}. If ${url} is the same server, name the import by its id: --undo ${other.id}`,
     )
   const reason = ofFile.length > 0 ? 'was undone already' : `was not imported by you on this machine within ${KEPT_DAYS} days`
-  throw new CommandError(`${word} ${reason}. --undo alone lists what can be undone.`)
+  throw new CommandError(`${word} ${reason}. --undo without a file lists what can be undone.`)
 }
 
 function listText(imports: readonly ImportSummary[]): string {

@@ -128,7 +128,7 @@ export class CurrentRights {
   }
 }
 
-/** Returns rights that were not decided from copies of one moment alone. */
+/** Returns rights that are as of no moment of the copies. */
 function ofNoMoment(granted: GrantedRights | Promise<GrantedRights>): RightsNow | Promise<RightsNow> {
   if (granted instanceof Promise) return granted.then((rights) => ({ rights, moment: null }))
   return { rights: granted, moment: null }

@@ -24,7 +24,7 @@ const SHARED_BYTES_MAX = 128 * 2 ** 20
 const BYTES_OF_RIGHT = 1_500
 const BYTES_OF_CHARACTER = 10
 
-/** Facts of a person that follow from her token alone. */
+/** Facts of a person that follow only from her token. */
 interface TokenFacts {
   readonly isEmailVerified: boolean
   readonly time: RequestTime

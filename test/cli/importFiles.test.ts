@@ -264,7 +264,7 @@ describe('--lookup', () => {
     expect(found).toEqual({ rows: 1_500 })
   })
 
-  test('asks a table that is too large to read for the values of the file alone', async () => {
+  test('asks a table that is too large to read only for the values of the file', async () => {
     await server.sql`insert into employee (employee_number) select 'N' || n from generate_series(1, 50100) n`
     const path = fileOf('EmployeeId\nN7\nX1\nN50007\n')
     const wrong = await importOf('absences', path, '--lookup', 'EmployeeId=EmployeeNumber')

@@ -149,7 +149,7 @@ describe('roster import --undo', () => {
     expect(nowhere.stderr).toContain('name the import by its id: --undo 2')
   })
 
-  test('alone, it lists what can be undone, without a key, by ids that it takes, too', async () => {
+  test('without a file, it lists what can be undone, without a key, by ids that it takes, too', async () => {
     expect((await rosterHere(['import', '--undo'], { XDG_DATA_HOME: dataHome })).code).toBe(0)
     expect((await roster(['import', '--undo'], { url: null })).stdout).toBe(
       'There is no import of the last 30 days that can be undone.\n',
@@ -162,7 +162,7 @@ describe('roster import --undo', () => {
     expect((await undo('nothing.csv')).stderr).toContain('nothing.csv was not imported by you on this machine within 30 days')
   })
 
-  test('records are readable by the user alone, without the key, and deleted after 30 days', async () => {
+  test('records are readable only by the user, without the key, and deleted after 30 days', async () => {
     await importOf('companies', fileOf('name\nA\n'))
     const [name = ''] = records()
     const path = join(dataHome, 'roster/imports', name)

@@ -90,7 +90,7 @@ describe('the command of the example', () => {
     expect(program.output()).toContain(message)
   })
 
-  test('says that it runs already, and leaves its data alone', async () => {
+  test('says that it runs already, and does not touch its data', async () => {
     const example = await startExample(temporaryFolder().path)
     const settings = { PORT: String(freePort()), PROVIDER_PORT: String(freePort()), EXAMPLE_DIR: example.folder }
     const second = run([...EXAMPLE, '--fresh'], settings)

@@ -35,7 +35,7 @@ export function launchProvider(options: Options): Program {
       tokenS: options.tokenS,
       people: PEOPLE.map(accountOf),
     }),
-    // Else the library warns of what is right for an example, such as data in memory alone.
+    // Else the library warns of what is right for an example, such as data that is kept only in memory.
     NODE_ENV: 'test',
     // Warnings of functions that the library should no longer call are not for those who try the example.
     NODE_NO_WARNINGS: '1',

@@ -1,5 +1,5 @@
 // An identity provider for the example: the library oidc-provider, with a page on which one picks a person, without a password.
-// So it listens on loopback alone. `run.ts` starts it, and it ends with `run.ts`.
+// So it listens only on loopback. `run.ts` starts it, and it ends with `run.ts`.
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { Provider } from 'oidc-provider'

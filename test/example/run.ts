@@ -77,7 +77,7 @@ function firstScreen({ port, providerPort }: Options, folder: Folder): string {
     ['', `${nameOfAccount('noor')} is HR, ${nameOfAccount('ingrid')} is the director: no passwords.`],
     ['Rights', `Change ${shown(folder.rolesFile)}, then: kill -USR2 ${server()?.pid}`],
     ['API', `curl -H "Authorization: ApiKey $(cat ${shown(folder.keyFile)})" ${addressOf(port)}/Absences`],
-    ['Sign-in', `${addressOf(providerPort)}, a provider for this example alone`],
+    ['Sign-in', `${addressOf(providerPort)}, a provider only for this example`],
     ['Data', `${shown(folder.path)}; to begin anew: npm run example -- --fresh`],
     ['Stop', 'Ctrl+C'],
   ]

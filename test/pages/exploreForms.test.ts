@@ -7,7 +7,7 @@ import { makeKey, type TestKey } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
 const withRights = (...rights: string[]) => makeKey({ rights: '', addresses: rights.join('\n') })
-/** Asks for absences of employee 1; finds colleagues in a view alone. */
+/** Asks for absences of employee 1; finds colleagues only in a view. */
 const employee = withRights(
   'read Directory',
   'read Employees?Id=1',

@@ -27,7 +27,7 @@ describeInBrowser('forms of /explore for rows that are there', () => {
   const newAbsence = (body: object = {}) =>
     createRow(server, '/Absences', { EmployeeId: 1, Status: 'Requested', Type: 'Holiday', ...body })
 
-  test('a form sends what was changed alone, and nothing that was not', async () => {
+  test('a form sends what was changed, and nothing else', async () => {
     const { id } = await newAbsence({ Reason: 'Sea', Period: { Days: 2.5, Hours: 3 } })
     const forms = await open(whole, `#/Absences?row=${id}`)
     await forms.button('Edit').click()

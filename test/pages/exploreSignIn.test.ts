@@ -28,7 +28,7 @@ describeInBrowser('D107: sign-in at /explore', () => {
     await page.getByRole('heading', { name: 'Absences' }).waitFor()
     await page.locator('tbody tr').waitFor()
     expect([page.url(), complaints]).toEqual([`${server.url}/explore${SHARED}`, []])
-    // Her own absences alone, as her rights say.
+    // Only her own absences, as her rights say.
     expect(await page.locator('tbody tr').count()).toBe(1)
     const origins = new Set(requests.map((url) => new URL(url).origin))
     expect([...origins].sort()).toEqual([issuer.url, server.url].sort())

@@ -104,7 +104,7 @@ describeInBrowser('D107: an answer of a sign-in at /explore', () => {
   })
 
   test.each(['#//evil.example', '#https://evil.example/', '#/../../evil', '#javascript:alert(1)', '#/%00<b>'])(
-    'leads back to this page alone: %s',
+    'leads back to no other page: %s',
     async (hash) => {
       await issuer.addPerson(ADA)
       const { page, requests } = await open(hash)

@@ -21,13 +21,13 @@ const startWith = (issuer: PlainIssuer, environment: Record<string, string> = {}
   })
 
 describe('D107: the page /explore', () => {
-  test('without OIDC_CLIENT_ID offers no sign-in, and asks its own server alone', async () => {
+  test('without OIDC_CLIENT_ID offers no sign-in, and asks only its own server', async () => {
     const issuer = startPlainIssuer()
     const server = await startServer({ environment: issuer.settings })
     expect(await offered(server)).toMatchObject({ facts: null, connect: "connect-src 'self'" })
   })
 
-  test('has the addresses of the issuer, and may ask that of tokens alone', async () => {
+  test('has the addresses of the issuer, and may ask only that of tokens', async () => {
     const issuer = startPlainIssuer()
     issuer.document = { token_endpoint: 'https://tokens.example:8443/a?b=c', end_session_endpoint: `${issuer.url}/end` }
     const { facts, connect, headers } = await offered(await startWith(issuer))

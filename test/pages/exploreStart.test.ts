@@ -145,7 +145,7 @@ describeInBrowser('The start page of /explore', () => {
     expect(buttons?.y).toBeLessThan((facts?.y ?? 0) + (facts?.height ?? 0))
   })
 
-  test('decides by the keyboard alone, and the focus goes on to the next request', async () => {
+  test('decides with nothing but the keyboard, and the focus goes on to the next request', async () => {
     const { page } = await open('mia')
     await itemsOf(page, 'to decide')
     const focused = () => page.evaluate('document.activeElement.innerText')

@@ -180,7 +180,7 @@ describe('a right means on the start page', () => {
   })
 })
 
-test('rights of a key mean collections alone', async () => {
+test('rights of a key mean only collections', async () => {
   const { resources, rights } = await knownTo('ann', ROLES_FILE, ['hr'])
   const ofKey = rights.map((right) => ({ ...right, template: null }))
   const { mine, team, collections } = meaningOf(resources, ofKey)

@@ -133,7 +133,7 @@ describe('what the page can tell of a row by the conditions of a right', () => {
   })
 })
 
-test('the values after an update are those behind becomes, for other properties those of before', () => {
+test('the values after an update are those after becomes, for other properties those of before', () => {
   const { writable } = know(
     'read Absences',
     'read Employees',

@@ -40,7 +40,7 @@ test('systemd calls the exposure of deploy/roster.service at most 3', () => {
   expect(exposureOf(unit.replace(/^(?:Protect|Restrict|SystemCall).*$/gm, ''))).toBeGreaterThan(EXPOSURE_MAX)
 })
 
-test('the unit of a tenant differs from deploy/roster.service by its name, its settings and its folder alone', () => {
+test('the unit of a tenant differs from deploy/roster.service only by its name, its settings and its folder', () => {
   const settings = (text: string) => text.split('\n').filter((line) => !line.startsWith('#'))
   const other = settings(template).filter((line) => !settings(unit).includes(line))
   expect(other).toEqual([

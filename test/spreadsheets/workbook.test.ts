@@ -101,7 +101,7 @@ describe('cells of an .xlsx', () => {
     ['<c r="C5" t="e"><v>#N/A</v></c>', 2, 'is the error of a formula', '#N/A'],
     ['<c r="AB5"><f>A1</f></c>', 27, 'is a formula without its value: open the file in a spreadsheet, and save it', undefined],
     ['<c r="C5"><v>1e999</v></c>', 2, 'is no number', '1e999'],
-  ])('%s is a fault of that cell alone', (cell, index, message, value) => {
+  ])('%s is a fault of that cell only', (cell, index, message, value) => {
     const row = `<row r="5"><c r="A5" t="str"><v>a</v></c>${cell}</row>`
     const [read] = readSheet(openWorkbook(workbookOf({ sheets: { One: row } })), null)
     expect([read?.cells[0], read?.cells[index], read?.faults.get(index)]).toEqual(['a', null, { message, value }])

@@ -3,7 +3,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { readTotal, useAnswer } from './api.ts'
 import { Button, Hint, Trouble } from './controls.tsx'
 import { type Decision, DecisionWork } from './decisionWork.ts'
-import { findNamed, knownStore, type Resource, type Row, valueIn } from './resources.ts'
+import { findNamed, knownStore, lowerFirst, type Resource, type Row, valueIn } from './resources.ts'
 import { mayUndo } from './rights.ts'
 import { printPath } from './view.ts'
 import { admits, maySet, valuesAfter, type WriteRight, writableOf } from './writable.ts'
@@ -21,7 +21,6 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['requested', 'Request'],
 ])
 
-const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1)
 const decisionWords = (value: string) => WORDS.get(value.toLowerCase()) ?? `Set to “${value}”`
 
 interface Props {

@@ -178,7 +178,7 @@ function ValueField({ resource, property, value, take }: FieldProps) {
   )
 }
 
-/** A day and a time in the chosen zone; a day alone begins at midnight there. */
+/** A day and a time in the chosen zone; without a time it is midnight there. */
 function InstantField({ value, take }: Pick<FieldProps, 'value' | 'take'>) {
   const [day = '', time = ''] = toZone(value)?.split('T') ?? []
   const join = (newDay: string, newTime: string) => {

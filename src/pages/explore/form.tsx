@@ -42,7 +42,7 @@ interface NewProps {
 export function NewPanel({ writable, created, close }: NewProps) {
   const { plural, entity } = writable
   const saved = ({ row }: Versioned) => {
-    // Who may not read the new row gets its id alone.
+    // Who may not read the new row gets only its id.
     const isReadable = Object.keys(row).length > 1
     const words = `${wordsOf(entity)} ${row.id} was created.`
     created(isReadable ? String(row.id) : null)

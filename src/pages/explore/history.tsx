@@ -70,7 +70,7 @@ function ownKeyId(): string | undefined {
   return /^ApiKey roster_(\w{10})_/.exec(sessionStore.value.session?.authorization ?? '')?.[1]
 }
 
-/** Values of before and after a change, or the names of the properties alone. */
+/** Values of before and after a change, or only the names of the properties. */
 function Values({ change, properties }: { readonly change: Change; readonly properties: readonly Property[] }) {
   const { action, changed, before, after } = change
   const shown = changed.flatMap((name) => {

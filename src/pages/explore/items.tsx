@@ -67,7 +67,7 @@ interface Props {
   readonly rows: readonly Row[]
   /** Parts of the view that a row opens in. */
   readonly view: Partial<View>
-  /** Returns what stands behind a row, such as buttons. */
+  /** Returns what stands at the end of a row, such as buttons. */
   actions?(row: Row): ComponentChildren
 }
 
@@ -140,7 +140,7 @@ function useFocusInList(rows: readonly Row[]) {
       const items = [...(list.current?.children ?? [])]
       place.current = items.findIndex((item) => item.contains(target as Node))
     }
-    // Not of the list alone: the focus may have gone on elsewhere before the row leaves.
+    // Of the whole page: the focus may have gone on elsewhere before the row leaves.
     addEventListener('focusin', onFocus)
     return () => removeEventListener('focusin', onFocus)
   }, [])

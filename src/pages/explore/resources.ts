@@ -228,6 +228,7 @@ export function kindOf({ type, format, enum: values }: Schema): Kind {
 }
 
 export const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+export const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1)
 
 /** Returns words for a name, or for an object and its part: `Employee number` for `employeeNumber`, `Period days`. */
 export function wordsOf(...names: readonly string[]): string {

@@ -1,6 +1,16 @@
 // What the rights of a person mean for the page: which rows are hers, which she decides, which are her team's, and what she may
 // create. It follows from the templates of her rights: `read Absences?EmployeeId={me.Id}` makes absences hers.
-import { type Condition, conditionOf, findNamed, type Property, type Resource, type Right, roleOf, wordsOf } from './resources.ts'
+import {
+  type Condition,
+  conditionOf,
+  findNamed,
+  lowerFirst,
+  type Property,
+  type Resource,
+  type Right,
+  roleOf,
+  wordsOf,
+} from './resources.ts'
 
 /** Rows of a resource that mean something to the person. */
 export interface Part {
@@ -134,15 +144,13 @@ function isAside({ properties }: Resource, property: Property | undefined): prop
   return properties.some((other) => other.references === property.references && isPlain(other))
 }
 
-const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1)
-
 /** Rows that are the person's own: the own row, and rows that refer to it. Rights with the same words are one part. */
 function mineOf(resource: Resource, scoped: readonly Scoped[]): Part[] {
   return labelsOf(scoped, ['record', 'mine']).flatMap((words) => {
     const own = scoped.filter((one) => one.words === words)
     const conditions = commonConditions(own)
     const filters = conditions.filter(({ name }) => isVisible(resource, name))
-    // Without a filter that is hidden from her, the list has these rows alone only if she reads no others.
+    // Without a filter that is hidden from her, the list has only these rows if she reads no others.
     if (filters.length < conditions.length && own.length < scoped.length) return []
     const id = own[0]?.scope === 'record' ? (filters.find(({ name }) => isId(name))?.values[0] ?? null) : null
     return { resource, words, filters, id }
@@ -161,7 +169,7 @@ function teamOf(resource: Resource, scoped: readonly Scoped[], resources: readon
   })
 }
 
-/** Rows that wait for a decision of the person: rights name what a property may become, and are not for her own rows alone. */
+/** Rows that wait for a decision of the person: rights name what a property may become, and admit rows of others, too. */
 function toDecideOf(resource: Resource, updates: readonly Scoped[]): Part[] {
   const ofOthers = updates.filter(({ right, scope }) => right.becomes !== null && (scope === 'team' || scope === 'all'))
   const name = ofOthers[0]?.right.becomes?.[0]?.property

@@ -1,21 +1,5 @@
 // What the server has written into the page: the way to its root, and how people sign in.
-
-/** How people sign in, as the server says it: `SignIn` of its model. */
-export interface SignIn {
-  readonly issuer: string
-  readonly clientId: string
-  readonly scope: string
-  readonly resource: string | null
-  readonly sends: 'access' | 'id'
-  /** Null if the issuer could not be read yet, or its addresses cannot be used. */
-  readonly endpoints: {
-    readonly authorization: string
-    readonly token: string
-    readonly endSession: string | null
-    readonly namesItself: boolean
-    readonly algorithms: readonly string[]
-  } | null
-}
+import type { SignIn } from '../../model/signIn.ts'
 
 const facts = document.querySelector<HTMLElement>('#explore')?.dataset
 

@@ -254,7 +254,7 @@ function usableRefreshToken(): string | null {
   return person !== null && person.signInId === claimed ? person.refreshToken : null
 }
 
-/** Renews the token; callers at the same time share one request, since a refresh token may be good for one use alone. */
+/** Renews the token; callers at the same time share one request, since a refresh token may be good for only one use. */
 function renew(): Promise<Renewal> {
   renewal ??= renewOnce().finally(() => {
     renewal = null
@@ -273,7 +273,7 @@ async function renewOnce(): Promise<Renewal> {
     const next = personOf(tokens, before)
     // The person may have signed out meanwhile. OpenID Connect Core 1.0, 12.2: the subject stays the same.
     if (signedIn()?.refreshToken !== refreshToken || next.subject !== before.subject) return 'refused'
-    // An issuer may renew access tokens alone.
+    // An issuer may renew only the access token.
     if (next.token === before.token) return 'refused'
     isLost = false
     keepPerson(next)

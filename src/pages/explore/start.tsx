@@ -11,7 +11,7 @@ import { factsOf, Items, sortOf } from './items.tsx'
 import { nameIn } from './names.ts'
 import { Pill } from './pills.tsx'
 import { renewRights } from './renewRights.ts'
-import { knownStore, type Resource, type Row, valueIn, wordsOf } from './resources.ts'
+import { knownStore, lowerFirst, type Resource, type Row, valueIn, wordsOf } from './resources.ts'
 import { type Creation, type Meaning, meaningOf, type Part, stateOf } from './rights.ts'
 import type { Session } from './session.ts'
 import { Store } from './store.ts'
@@ -367,8 +367,6 @@ function NewLink({ plural, entity }: Pick<Resource, 'plural' | 'entity'>) {
     </a>
   )
 }
-
-const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1)
 
 /** Hook that asks for the first rows of a part. */
 function useList({ resource, filters }: Part, { sort }: Pick<View, 'sort'>, size: number): Asked<Page> {

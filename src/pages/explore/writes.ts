@@ -50,7 +50,7 @@ export async function write(method: 'POST' | 'PATCH' | 'DELETE', path: string, a
   return send(path, { method, headers, ...(body === '' ? {} : { body }) })
 }
 
-/** Writes and returns the row of the answer; a row that the reader may not read is its id alone. @throws Problem */
+/** Writes and returns the row of the answer; of a row that the reader may not read it has only the id. @throws Problem */
 export async function writeRow(method: 'POST' | 'PATCH', path: string, attempt: Attempt): Promise<Versioned> {
   return readVersioned(await write(method, path, attempt))
 }

@@ -1,5 +1,5 @@
 // An OpenID Connect provider as a process of its own: the library oidc-provider, with people whom tests add. `issuer.ts` starts it.
-// It signs in whoever `login_hint` names, or its form, without a password, so it must listen on loopback alone.
+// It signs in whoever `login_hint` names, or its form, without a password, so it must listen only on loopback.
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { Provider } from 'oidc-provider'
