@@ -38,9 +38,11 @@ describe.each(['64', '0'])('with MEMORY_MB=%s', (MEMORY_MB) => {
         await untilInMemory(server, table, path)
     expect(await statuses()).toEqual(PATHS.map(() => 200))
     await postgres.goAway()
-    const answers = await Promise.all(PATHS.map((path) => server.get(path, ann)))
-    for (const { status, headers, body } of answers)
-      expect([status, body.Error.Code, headers.has('retry-after')]).toEqual([503, 'ServiceUnavailable', true])
+    const answers = await Promise.all(PATHS.map(async (path) => ({ path, ...(await server.get(path, ann)) })))
+    for (const { path, status, headers, body } of answers) {
+      const answer = [path, status, body?.Error?.Code, headers.has('retry-after')]
+      expect(answer).toEqual([path, 503, 'ServiceUnavailable', true])
+    }
     await postgres.comeBack()
     await until(async () => (await statuses()).every((status) => status === 200))
   })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'bun:test'
 import { type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded.ts'
 import { copyCluster } from './cluster.ts'
-import { postmasterOf, temporaryFolder } from './process.ts'
+import { childrenOf, isAlive, postmasterOf, temporaryFolder, until } from './process.ts'
 
 /** A PostgreSQL that can stop, and start again at the same address. */
 export interface OwnPostgres {
@@ -34,8 +34,12 @@ export function useOwnPostgres(): OwnPostgres {
       return postgres.url
     },
     async goAway() {
-      process.kill(postmasterOf(folder.path) as number, 'SIGKILL')
+      const postmaster = postmasterOf(folder.path) as number
+      const backends = childrenOf(postmaster)
+      process.kill(postmaster, 'SIGKILL')
       await postgres.failed
+      // A backend may answer until it notices that the postmaster has gone.
+      await until(() => backends.every((backend) => !isAlive(backend)))
     },
     comeBack: () => postgres.restart(),
   }

@@ -138,7 +138,7 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
 }
 
 /** Returns the child processes that have not ended. Linux. */
-function childrenOf(pid: number): number[] {
+export function childrenOf(pid: number): number[] {
   return threadsOf(pid).flatMap((thread) => {
     const children = readOrEmpty(`/proc/${pid}/task/${thread}/children`)
     return children.split(' ').map(Number).filter(Boolean)
