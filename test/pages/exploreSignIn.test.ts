@@ -77,6 +77,29 @@ describeInBrowser('D107: sign-in at /explore', () => {
     await waitForName(page, GRACE.email)
   })
 
+  test('after a sign-out from an issuer that ends no sessions, the next sign-in there asks who it is', async () => {
+    await issuer.addPerson(ADA)
+    const { page, requests } = await open('#/')
+    // The page as it is for an issuer whose document has no end_session_endpoint.
+    await page.route(/\/explore(?:\?|$)/, async (route) => {
+      const response = await route.fetch()
+      const body = (await response.text()).replace(/(&quot;|")endSession\1:\1.*?\1/, '$1endSession$1:null')
+      expect(body).toContain('null')
+      await route.fulfill({ response, body })
+    })
+    await signIn(page)
+    await waitForName(page)
+    // The answer to a redirect is not routed.
+    await page.reload()
+    await waitForName(page)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+    requests.length = 0
+    await signIn(page, GRACE.email)
+    await waitForName(page, GRACE.email)
+    expect(requests.filter((url) => url.startsWith(`${issuer.url}/auth?`) && url.includes('prompt=login'))).toHaveLength(1)
+  })
+
   test('a person who turns back at the issuer is told so, and can sign in to the same link', async () => {
     await issuer.addPerson(ADA)
     const { page, complaints } = await open(SHARED)
