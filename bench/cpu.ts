@@ -54,6 +54,13 @@ export function rssMb(pid: number): number | null {
   return isLinux ? orGone(() => Number(/^VmRSS:\s+(\d+) kB/m.exec(read(pid, 'status'))?.[1]) * 1.024e-3) : null
 }
 
+/** Returns the memory of these processes and their descendants, in MB; what several share counts for each in part (PSS). */
+export function pssMb(roots: readonly number[]): number | null {
+  if (!isLinux) return null
+  const sizes = descendants(roots).map((pid) => orGone(() => Number(/^Pss:\s+(\d+) kB/m.exec(read(pid, 'smaps_rollup'))?.[1])))
+  return sizes.reduce<number>((sum, kb) => sum + (kb || 0), 0) * 1.024e-3
+}
+
 function descendants(roots: readonly number[]): number[] {
   const parents = new Map<number, number>()
   for (const name of readdirSync('/proc'))

@@ -23,6 +23,8 @@ export interface Cluster {
   peersDatabase(rows: Rows, isIndexed: boolean): Promise<Database>
   /** Creates a database with the same rows, by the migrations in `folder`. */
   otherDatabase(rows: Rows, folder: string): Promise<Database>
+  /** Copies the database with these rows, which nobody may use meanwhile; returns the address of the copy. */
+  copy(rows: Rows, name: string): Promise<string>
   /** Stops PostgreSQL; the databases are kept for the next run. */
   stop(): Promise<void>
 }
@@ -75,6 +77,11 @@ export async function openCluster(dataDir: string): Promise<Cluster> {
     async otherDatabase(rows, folder) {
       await admin`drop database if exists bench_compare with (force)`
       return open('bench_compare', rows, (url) => migrateAndLoad(url, folder, rows))
+    },
+    async copy(rows, name) {
+      await admin.unsafe(`drop database if exists ${name} with (force)`)
+      await admin.unsafe(`create database ${name} template ${nameOf(rows)} strategy file_copy`)
+      return urlOf(name)
     },
     async stop() {
       // Without it, the shutdown would time out, and the next start would have to recover.

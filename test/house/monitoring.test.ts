@@ -16,7 +16,7 @@ const series = new Set(
 const labels = new Set([
   ...all.flatMap((metric) => Object.keys(metric.labels)),
   // Of Prometheus itself, and of what the workers have apart.
-  ...['le', 'job', 'instance', 'worker'],
+  ...['le', 'job', 'instance', 'tenant', 'worker'],
 ])
 
 interface Panel {
@@ -24,8 +24,10 @@ interface Panel {
   readonly targets?: readonly { readonly expr: string }[]
 }
 
-const panels = () => (JSON.parse(read('dashboard.json')) as { panels: Panel[] }).panels
-const queries = () => panels().flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+const queriesOf = (file: string) =>
+  (JSON.parse(read(file)) as { panels: Panel[] }).panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+const queries = () => queriesOf('dashboard.json')
+const queriesOfTenants = () => queriesOf('tenants.json')
 const rules = () => (Bun.YAML.parse(read('alerts.yml')) as { groups: { rules: Record<string, string>[] }[] }).groups
 const alerts = () => rules().flatMap(({ rules: own }) => own.map(({ expr = '' }) => expr))
 
@@ -48,6 +50,7 @@ test('the page has every metric, with its type, labels and help', () => {
 
 test.each([
   ['dashboard', queries],
+  ['dashboard of tenants', queriesOfTenants],
   ['alerts', alerts],
 ] as const)('the %s names metrics and labels that there are', (_, expressions) => {
   const named = expressions().flatMap((text) => text.match(/\broster_\w+/g) ?? [])
@@ -145,8 +148,8 @@ if (hasPrometheus)
       return file
     }
 
-    test('finds no fault in what the dashboard asks', () => {
-      const own = queries().map((expr, index) => ({
+    test('finds no fault in what the dashboards ask', () => {
+      const own = [...queries(), ...queriesOfTenants()].map((expr, index) => ({
         record: `panel_${index}`,
         expr: expr.replaceAll('$__rate_interval', '1m'),
       }))

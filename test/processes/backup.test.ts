@@ -1,41 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { memoryFolderOf } from '../../src/os/folder.ts'
 import { outputOf } from '../cli/roster.ts'
 import { copyCluster } from '../support/cluster.ts'
 import { type PlainPostgres, startPlainPostgres } from '../support/plainPostgres.ts'
 import { connect } from '../support/postgres.ts'
+import { postgresTool, postgresWithTools } from '../support/postgresTools.ts'
 import { freePort, leaveOut, type RunningProgram, temporaryFolder } from '../support/process.ts'
 import { askAt, headersOf, keyIn } from '../support/requests.ts'
 import type { Json } from '../support/server.ts'
 import { ServerProcesses } from '../support/serverProcesses.ts'
 
 // Backups by docs/operations.md: a dump while a server writes, and what servers and clients find after it is restored.
-
-/** Folder in which Debian's packages put each version, with `bin` and the rest. */
-const VERSIONS = '/usr/lib/postgresql'
-
-/** A PostgreSQL with the tools for backups, such as Debian's package `postgresql`; null if there is none. */
-const withTools = newest()
-
-function newest(): string | null {
-  if (!existsSync(VERSIONS)) return null
-  const folders = readdirSync(VERSIONS)
-    .sort((one, other) => Number(other) - Number(one))
-    .map((version) => join(VERSIONS, version))
-  const isWhole = (folder: string) =>
-    ['postgres', 'initdb', 'pg_dump', 'pg_restore', 'psql'].every((program) => existsSync(join(folder, 'bin', program)))
-  return folders.find(isWhole) ?? null
-}
-
-/** Runs one of the tools to its end. @throws Error with its output if it fails */
-async function tool(program: string, ...words: string[]): Promise<string> {
-  const child = Bun.spawn([join(withTools as string, 'bin', program), ...words], { stdout: 'pipe', stderr: 'pipe' })
-  const [out, err, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
-  if (code !== 0) throw new Error(`${program} ended with ${code}: ${out}${err}`)
-  return out
-}
 
 const LIMIT = 100_000
 const folder = temporaryFolder()
@@ -124,14 +101,14 @@ test('a copy of DATA_DIR is a backup with the development key; after a start wit
   await stop()
 })
 
-if (withTools)
+if (postgresWithTools)
   describe('a dump', () => {
     let atDump: Json[]
     let tokens: { before: string; later: string }
     let nextPage: string
 
     beforeAll(async () => {
-      postgres = await startPlainPostgres({ native: withTools as string })
+      postgres = await startPlainPostgres({ native: postgresWithTools as string })
       const sql = connect(postgres.url)
       await sql.unsafe("create role roster_app login password 'app'")
       await sql.unsafe('create database hr owner roster_app template template0')
@@ -164,7 +141,7 @@ if (withTools)
       await create('/Companies', { Name: 'Company 8' })
       atDump = await lists()
       nextPage = /<([^>]+)>; rel="next"/.exec((await ask('/Companies?PageSize=5')).headers.get('link') ?? '')?.[1] as string
-      await tool('pg_dump', '--format=custom', `--file=${dump}`, roleUrl('hr'))
+      await postgresTool('pg_dump', '--format=custom', `--file=${dump}`, roleUrl('hr'))
       await ask('/Companies/3', 'PATCH', { Name: 'written later' })
       await create('/Companies', { Name: 'written later' })
       tokens = { before, later: await nextToken() }
@@ -175,8 +152,8 @@ if (withTools)
     })
 
     test('a dump that is restored into a new database has lists, keys and cursors; limits go on, and tokens are refused', async () => {
-      await tool('psql', '--command=create database restored owner roster_app template template0', postgres.url)
-      await tool('pg_restore', '--exit-on-error', '--single-transaction', `--dbname=${roleUrl('restored')}`, dump)
+      await postgresTool('psql', '--command=create database restored owner roster_app template template0', postgres.url)
+      await postgresTool('pg_restore', '--exit-on-error', '--single-transaction', `--dbname=${roleUrl('restored')}`, dump)
       await serveOver('restored')
       // The key was revoked after the dump, so it is valid here.
       expect(await lists()).toEqual(atDump)
@@ -196,8 +173,8 @@ if (withTools)
 
     test('a dump that is restored into its own database refuses tokens once changes begin again', async () => {
       const options = ['--clean', '--if-exists', '--exit-on-error', '--single-transaction']
-      await tool('pg_restore', ...options, `--dbname=${roleUrl('hr')}`, dump)
-      await tool('psql', '--command=select begin_changes()', roleUrl('hr'))
+      await postgresTool('pg_restore', ...options, `--dbname=${roleUrl('hr')}`, dump)
+      await postgresTool('psql', '--command=select begin_changes()', roleUrl('hr'))
       await serveOver('hr')
       expect(await lists()).toEqual(atDump)
       expect([await after(tokens.before), await after(tokens.later)]).toEqual(['410 TokenExpired', '410 TokenExpired'])

@@ -15,9 +15,12 @@ const PROGRAM = Bun.which('pgbouncer') ?? Bun.which('pgbouncer', { PATH: '/usr/s
 /** True if the machine has a `pgbouncer`. */
 export const hasPgBouncer = PROGRAM !== null
 
-/** Starts a PgBouncer in transaction mode for the database at `databaseUrl`, with at most `poolSize` connections to it. */
+/**
+ * Starts a PgBouncer in transaction mode for the database at `databaseUrl`, and all beside it, with at most `poolSize` connections to
+ * each.
+ */
 export async function startPgBouncer(databaseUrl: string, poolSize: number): Promise<RunningPgBouncer> {
-  const { hostname, port, username, password, pathname } = new URL(databaseUrl)
+  const { hostname, port, username, password } = new URL(databaseUrl)
   // It changes from root to another user, who must be able to read this folder.
   const folder = mkdtempSync(join(tmpdir(), 'roster-pgbouncer-'))
   chmodSync(folder, 0o755)
@@ -26,7 +29,7 @@ export async function startPgBouncer(databaseUrl: string, poolSize: number): Pro
   const user = process.getuid?.() === 0 ? ['user = nobody'] : []
   const lines = [
     '[databases]',
-    `${pathname.slice(1)} = host=${hostname} port=${port} user=${username} password=${password}`,
+    `* = host=${hostname} port=${port} user=${username} password=${password}`,
     '[pgbouncer]',
     'listen_addr = 127.0.0.1',
     `listen_port = ${listenPort}`,
