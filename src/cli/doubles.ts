@@ -1,64 +1,16 @@
 // Finds rows of a file that the table has already, so that an import does not create them twice.
 import type { Entity, Property } from '../model/entity.ts'
 import { nearKey } from '../spreadsheets/nearValues.ts'
+import type { UniqueColumn } from '../spreadsheets/uniqueColumns.ts'
 import { counted } from './output.ts'
 import { type Collection, countRows, readAllRows, readRowsWith, type ValueTexts, WHOLE_ROWS_MAX } from './storedRows.ts'
 
-/** Maximum rows of a file whose values are compared, which are held in memory. */
-const ROWS_MAX = 100_000
 /** Maximum values of a column that are looked for in a table that is too large to read. */
 const SAMPLE_MAX = 1_000
 /** Share of its values that a column of names must have in common with a table: two people may have one name. */
 const NAMES_SHARE = 0.5
 /** Maximum values of a column of names of which the table must have all, because a few are soon there by chance. */
 const FEW_NAMES = 5
-
-/** Values of a column that differ in each row. */
-interface UniqueColumn {
-  readonly property: Property
-  /** Position of the row by the value. */
-  readonly rows: Map<string, string>
-  /** True if the values look like numbers or addresses of e-mail rather than names, or no two rows may share one. */
-  isIdentifier: boolean
-}
-
-/** Collects the columns of a file by which its rows may be found in the table. */
-export class UniqueColumns {
-  private readonly columns: Map<Property, UniqueColumn>
-  private readonly rejected = new Set<Property>()
-  private count = 0
-
-  constructor(entity: Entity) {
-    const usable = entity.properties.filter(
-      ({ writable, reference, kind }) => writable && reference === null && (kind.name === 'text' || kind.name === 'integer'),
-    )
-    this.columns = new Map(usable.map((property) => [property, { property, rows: new Map(), isIdentifier: true }]))
-  }
-
-  add(at: string, texts: ValueTexts): void {
-    if (++this.count > ROWS_MAX) return
-    for (const [property, value] of texts) {
-      const column = this.columns.get(property)
-      if (column === undefined || this.rejected.has(property) || value === null || value.trim() === '') continue
-      if (column.rows.has(value)) this.rejected.add(property)
-      else column.rows.set(value, at)
-      column.isIdentifier &&= property.unique !== null || isIdentifier(value)
-    }
-  }
-
-  /** Returns the columns that have a value in at least half of the rows. */
-  find(): UniqueColumn[] {
-    const found = [...this.columns.values()].filter(({ property }) => !this.rejected.has(property))
-    return found.filter(({ rows }) => rows.size > 0 && rows.size >= Math.min(this.count, ROWS_MAX) / 2)
-  }
-}
-
-/** Returns whether a value looks like a number or an address of e-mail: `E-0017` does, `Building 17` does not. */
-function isIdentifier(value: string): boolean {
-  const letters = value.match(/\p{Letter}/gu)?.length ?? 0
-  const digits = value.match(/\p{Number}/gu)?.length ?? 0
-  return value.includes('@') || (digits > 0 && digits >= letters)
-}
 
 /** Returns whether the row of the table with this id, found by the value of a row of the file, is one of this import. */
 export type IsOwn = (id: string, property: Property, value: string) => boolean
@@ -80,7 +32,7 @@ export interface Doubles {
 export async function findDoubles(
   collection: Collection,
   entity: Entity,
-  columns: readonly UniqueColumn[],
+  columns: readonly UniqueColumn<Property>[],
   isOwn: IsOwn,
 ): Promise<Doubles | null> {
   const total = columns.length === 0 ? 0 : await countRows(collection)
@@ -99,7 +51,11 @@ export async function findDoubles(
   return null
 }
 
-async function sampleOf(collection: Collection, entity: Entity, { property, rows }: UniqueColumn): Promise<ValueTexts[]> {
+async function sampleOf(
+  collection: Collection,
+  entity: Entity,
+  { property, rows }: UniqueColumn<Property>,
+): Promise<ValueTexts[]> {
   const values = [...rows.keys()]
   const step = Math.max(1, Math.floor(values.length / SAMPLE_MAX))
   const sample = values.filter((_, index) => index % step === 0)
@@ -110,7 +66,7 @@ async function sampleOf(collection: Collection, entity: Entity, { property, rows
 
 function doublesOf(
   entity: Entity,
-  { property, rows, isIdentifier }: UniqueColumn,
+  { property, rows, isIdentifier }: UniqueColumn<Property>,
   stored: readonly ValueTexts[],
   isOwn: IsOwn,
 ): Doubles | null {

@@ -6,7 +6,7 @@ import { wholeView } from '../model/view.ts'
 import { findMember } from '../parse/names.ts'
 import { faultOfPath, findRelated, referenceOfCopy } from '../parse/paths.ts'
 import { findColumn, type HeaderMapping, mappedName, type NamedColumn, plainHeader, shellWord } from '../spreadsheets/columns.ts'
-import { type CsvRecord, FileFault } from './csvRecords.ts'
+import { type CsvRecord, FileFault } from '../spreadsheets/csvRecords.ts'
 import type { Lookup } from './lookups.ts'
 
 /** Why columns with a path are not imported. */

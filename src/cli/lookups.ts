@@ -1,11 +1,10 @@
 // Finds the rows that columns such as `Company` or `Manager number` mean, by a value of those rows: `--lookup Company=Name`.
 import type { Entity, Property } from '../model/entity.ts'
-import { nearestOf } from '../model/nearest.ts'
 import { wholeView } from '../model/view.ts'
 import { suggestOrList } from '../parse/nearestProperty.ts'
 import { referenceOfCopy } from '../parse/paths.ts'
 import { findColumn } from '../spreadsheets/columns.ts'
-import { nearKey } from '../spreadsheets/nearValues.ts'
+import { ReferenceValues } from '../spreadsheets/referenceValues.ts'
 import { CommandError } from './run.ts'
 import {
   type Collection,
@@ -23,11 +22,10 @@ const VALUES_MAX = 100_000
 /** A column whose values stand for other rows. */
 export class Lookup {
   /** Ids by value; null: not read yet. */
-  private ids: Map<string, string[]> | null = null
+  private ids: ReferenceValues | null = null
   /** Values to look for, while they are collected. */
   private readonly wanted = new Set<string>()
   private readonly faults = new Map<string, string>()
-  private nearest: { readonly all: readonly string[]; readonly byKey: ReadonlyMap<string, string> } | null = null
 
   constructor(
     /** Property that the column is called by: the reference, or the name copied along it. */
@@ -46,9 +44,10 @@ export class Lookup {
       if (value !== null && this.wanted.size < VALUES_MAX) this.wanted.add(value)
       return { id: null, fault: null }
     }
-    const [id = null, second] = value === null ? [] : (this.ids.get(value) ?? [])
+    const ids = value === null ? [] : this.ids.idsOf(value)
+    const [id = null, second] = ids
     if (id !== null && second === undefined) return { id, fault: null }
-    return { id: null, fault: this.faultOf(cell, value === null ? [] : (this.ids.get(value) ?? [])) }
+    return { id: null, fault: this.faultOf(cell, ids) }
   }
 
   /**
@@ -64,22 +63,18 @@ export class Lookup {
       )
     if (isSmall) rows.push(...(await readAllRows(collection, this.target, [this.by])))
     else for await (const found of readRowsWith(collection, this.target, this.by, [...this.wanted], [])) rows.push(...found.rows)
-    this.ids = new Map()
-    for (const row of rows) {
-      const value = row.get(this.by) ?? null
-      if (value !== null) this.ids.getOrInsert(value, []).push(row.get(this.target.id) as string)
-    }
     // Values of a large table are read only where they are equal.
-    if (!isSmall) return
-    const all = [...this.ids.keys()]
-    this.nearest = { all, byKey: new Map(all.map((value) => [nearKey(value), value])) }
+    this.ids = new ReferenceValues(
+      rows.map((row) => ({ value: row.get(this.by) ?? null, id: row.get(this.target.id) as string })),
+      isSmall,
+    )
   }
 
   private faultOf(cell: string, ids: readonly string[]): string {
     return this.faults.getOrInsertComputed(cell, () => {
       const of = `${this.target.plural} with ${this.by.name} ${JSON.stringify(cell)}`
       if (ids.length > 1) return `${this.reference.name}: there are several ${of}: ids ${ids.slice(0, 5).join(', ')}.`
-      const nearest = this.nearestTo(cell)
+      const nearest = this.ids?.nearestTo(cell) ?? null
       const hint = nearest === null ? '' : ` The nearest is ${JSON.stringify(nearest)}.`
       return `${this.reference.name}: there are no ${of}.${hint || this.orderHint()}`
     })
@@ -89,11 +84,6 @@ export class Lookup {
   private orderHint(): string {
     if (!this.reference.reference?.isToItself) return ''
     return ' If it is a row of this file: import the file without this column first, then with it and --match.'
-  }
-
-  private nearestTo(cell: string): string | null {
-    if (this.nearest === null) return null
-    return this.nearest.byKey.get(nearKey(cell)) ?? nearestOf(cell, this.nearest.all)
   }
 }
 

@@ -1,20 +1,13 @@
 // Turns the records of a CSV or a sheet into rows of JSON.
 import type { Entity, Property } from '../model/entity.ts'
-import { isText } from '../model/kinds.ts'
-import { instantOfSpreadsheet, unescapeFormulas } from '../model/spreadsheet.ts'
+import { type CellReading, cellConverter, parsedCell } from '../spreadsheets/cells.ts'
+import { type CsvRecord, FileFault } from '../spreadsheets/csvRecords.ts'
 import type { RowFault } from '../spreadsheets/faults.ts'
-import { type NotatedKind, type Notation, readNotated } from '../spreadsheets/notation.ts'
-import { type CsvRecord, FileFault } from './csvRecords.ts'
 import { type ColumnChoice, columnsOf } from './fileColumns.ts'
 import { counted } from './output.ts'
 
 /** Options of reading the records of a file. */
-export interface RecordReading extends ColumnChoice {
-  /** True if `export --excel` wrote the file; null: unknown, so values that only such a file has are refused. */
-  readonly isExcel: boolean | null
-  /** How the language of `--locale` writes values; null: as programs do. */
-  readonly notation: Notation | null
-}
+export interface RecordReading extends ColumnChoice, CellReading {}
 
 /** A record as a row of JSON. */
 export interface RecordRow {
@@ -65,81 +58,4 @@ function requireLength({ cells, line, plain }: CsvRecord, columns: number): void
 /** Removes empty cells at the end: spreadsheets write them for columns that were cleared. */
 function withoutEnd(cells: CsvRecord['cells']): CsvRecord['cells'] {
   return cells.slice(0, cells.findLastIndex((cell) => cell !== null) + 1)
-}
-
-/** Returns a function that converts a cell to the notation of the API; null: no value. */
-function cellConverter(separator: string | null, { isExcel, notation, onNote }: RecordReading) {
-  const withDays = new Set<Property>()
-  const onDay = (property: Property) => {
-    if (!withDays.has(property)) onNote(`days of ${property.path.join('.')} are taken for date-times, at midnight UTC`)
-    withDays.add(property)
-  }
-  return (property: Property, record: CsvRecord, index: number): string | null => {
-    const isPlain = record.plain?.has(index) === true
-    const cell = isPlain ? (record.cells[index] ?? null) : unescapedCell(property, record, index, isExcel)
-    if (cell === null) return null
-    const kind = notatedKind(property)
-    if (kind === null) return cell
-    // Some programs write a boolean of a sheet as a number.
-    if (isPlain && kind === 'boolean' && /^[01]$/.test(cell)) return String(cell === '1')
-    const read = notation === null || isPlain ? null : readNotated(kind, cell, notation)
-    // What a language does not read, and is in the notation of the API all the same, such as 2026-09-01.
-    const text = read ?? (notation === null || isPlain || !isNumber(kind) ? cell : refused(cell))
-    if (kind === 'instant' && DAY.test(text)) {
-      onDay(property)
-      return `${text}T00:00:00Z`
-    }
-    if (notation !== null || isPlain || kind !== 'decimal' || separator === ',' || record.plain) return text
-    if (AMBIGUOUS.test(text)) throw ambiguous(property, record, text)
-    return DECIMAL_COMMA.test(text) ? text.replace(',', '.') : text
-  }
-}
-
-function notatedKind({ kind: { name } }: Property): NotatedKind | null {
-  return isText(name) ? null : (name as NotatedKind)
-}
-
-function isNumber(kind: NotatedKind): boolean {
-  return kind === 'integer' || kind === 'decimal'
-}
-
-/** Marks a number that the language does not write so: `1.5` in German, which the API would take for another number. */
-function refused(cell: string): string {
-  return /^-?[\d.,]*$/.test(cell) && /[.,]/.test(cell) ? ` ${cell}` : cell
-}
-
-const DAY = /^\d{4}-\d\d-\d\d$/
-const DECIMAL_COMMA = /^-?\d+,\d+$/
-/** Matches numbers such as `1.234`: a thousand in spreadsheets with decimal commas, or three decimal places. */
-const AMBIGUOUS = /^-?\d{1,3}(?:\.\d{3})+$/
-
-function ambiguous({ path }: Property, { line }: CsvRecord, cell: string): FileFault {
-  const languages = '--locale de reads it as thousands, --locale en as decimals'
-  return new FileFault(line, `${path.join('.')} is ${cell}: write it without points, or with a decimal comma; ${languages}`)
-}
-
-/** Undoes the escaping of `export --excel`. @throws FileFault for an escaped cell if `isExcel` is null */
-function unescapedCell({ kind, path }: Property, { cells, line }: CsvRecord, index: number, isExcel: boolean | null) {
-  const cell = cells[index] ?? null
-  if (cell === null || isExcel === false) return cell
-  const plain = isText(kind.name) ? unescapeFormulas(cell) : kind.name === 'instant' ? (instantOfSpreadsheet(cell) ?? cell) : cell
-  if (isExcel || plain === cell) return plain
-  const name = path.join('.')
-  throw new FileFault(
-    line,
-    `${name} is as export --excel writes it: give --excel to read it so, or --no-excel to take it as it stands`,
-  )
-}
-
-const NUMBERS = { integer: /^-?(?:0|[1-9]\d*)$/, decimal: /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/ }
-
-/** Writes a number into JSON with all its digits. TypeScript has no type for it yet. */
-const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
-
-/** Returns a cell as JSON; an empty one is false for booleans, else null. Wrong values stay texts, which the server refuses. */
-function parsedCell({ kind: { name } }: Property, cell: string | null) {
-  if (cell === null || (cell === '' && name !== 'text')) return name === 'boolean' ? false : null
-  const lower = cell.toLowerCase()
-  if (name === 'boolean' && (lower === 'true' || lower === 'false')) return lower === 'true'
-  return (name === 'integer' || name === 'decimal') && NUMBERS[name].test(cell) ? rawJSON(cell) : cell
 }

@@ -1,9 +1,9 @@
 // Sends the rows of a file to a collection, piece by piece, and reports how many were imported.
 import type { Entity, Property } from '../model/entity.ts'
 import { isText } from '../model/kinds.ts'
+import { divided } from '../spreadsheets/divided.ts'
 import { faultText, groupFaults, type RowFault } from '../spreadsheets/faults.ts'
 import type { NotatedKind } from '../spreadsheets/notation.ts'
-import { divided } from './divided.ts'
 import type { ImportJournal } from './importJournal.ts'
 import { counted, progress } from './output.ts'
 import { type Answer, type Asked, askUntilAnswered, type Detail, errorOf, messageOf, OutcomeUnknown } from './request.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { csvRecords, type FileFault } from '../../src/cli/csvRecords.ts'
 import { recordReader } from '../../src/cli/recordJson.ts'
 import { boolean, decimal, defineEntity, identity, integer, text } from '../../src/model/entity.ts'
+import { csvRecords, type FileFault } from '../../src/spreadsheets/csvRecords.ts'
 import { Random } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
 

@@ -1,6 +1,6 @@
 // Reads the records of a CSV with csv-parse, each with the line where it begins.
 import { type CsvError, Parser } from 'csv-parse'
-import type { CellFault } from '../spreadsheets/sheet.ts'
+import type { CellFault } from './sheet.ts'
 
 /** A file that cannot be read as what it is, with the line of the fault. */
 export class FileFault extends Error {

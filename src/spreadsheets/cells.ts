@@ -1,0 +1,99 @@
+// Converts cells of a file to the values that the API takes. No Node: browsers may read files with it, too.
+import { isText, type KindName } from '../model/kinds.ts'
+import { instantOfSpreadsheet, unescapeFormulas } from '../model/spreadsheet.ts'
+import { type CsvRecord, FileFault } from './csvRecords.ts'
+import { type NotatedKind, type Notation, readNotated } from './notation.ts'
+
+/** A property as a cell needs it. */
+export interface CellProperty {
+  /** Path in JSON, by which messages name it. */
+  readonly path: readonly string[]
+  readonly kind: { readonly name: KindName }
+}
+
+/** How cells are written. */
+export interface CellReading {
+  /** True if `export --excel` wrote the file; null: unknown, so values that only such a file has are refused. */
+  readonly isExcel: boolean | null
+  /** How the language of `--locale` writes values; null: as programs do. */
+  readonly notation: Notation | null
+  /** Reports days that are taken for date-times. */
+  onNote(text: string): void
+}
+
+/** Returns a function that converts a cell to the notation of the API; null: no value. */
+export function cellConverter(separator: string | null, { isExcel, notation, onNote }: CellReading) {
+  const withDays = new Set<CellProperty>()
+  const onDay = (property: CellProperty) => {
+    if (!withDays.has(property)) onNote(`days of ${property.path.join('.')} are taken for date-times, at midnight UTC`)
+    withDays.add(property)
+  }
+  return (property: CellProperty, record: CsvRecord, index: number): string | null => {
+    const isPlain = record.plain?.has(index) === true
+    const cell = isPlain ? (record.cells[index] ?? null) : unescapedCell(property, record, index, isExcel)
+    if (cell === null) return null
+    const kind = notatedKind(property)
+    if (kind === null) return cell
+    // Some programs write a boolean of a sheet as a number.
+    if (isPlain && kind === 'boolean' && /^[01]$/.test(cell)) return String(cell === '1')
+    const read = notation === null || isPlain ? null : readNotated(kind, cell, notation)
+    // What a language does not read, and is in the notation of the API all the same, such as 2026-09-01.
+    const text = read ?? (notation === null || isPlain || !isNumber(kind) ? cell : refused(cell))
+    if (kind === 'instant' && DAY.test(text)) {
+      onDay(property)
+      return `${text}T00:00:00Z`
+    }
+    if (notation !== null || isPlain || kind !== 'decimal' || separator === ',' || record.plain) return text
+    if (AMBIGUOUS.test(text)) throw ambiguous(property, record, text)
+    return DECIMAL_COMMA.test(text) ? text.replace(',', '.') : text
+  }
+}
+
+function notatedKind({ kind: { name } }: CellProperty): NotatedKind | null {
+  return isText(name) ? null : (name as NotatedKind)
+}
+
+function isNumber(kind: NotatedKind): boolean {
+  return kind === 'integer' || kind === 'decimal'
+}
+
+/** Marks a number that the language does not write so: `1.5` in German, which the API would take for another number. */
+function refused(cell: string): string {
+  return /^-?[\d.,]*$/.test(cell) && /[.,]/.test(cell) ? ` ${cell}` : cell
+}
+
+const DAY = /^\d{4}-\d\d-\d\d$/
+const DECIMAL_COMMA = /^-?\d+,\d+$/
+/** Matches numbers such as `1.234`: a thousand in spreadsheets with decimal commas, or three decimal places. */
+const AMBIGUOUS = /^-?\d{1,3}(?:\.\d{3})+$/
+
+function ambiguous({ path }: CellProperty, { line }: CsvRecord, cell: string): FileFault {
+  const languages = '--locale de reads it as thousands, --locale en as decimals'
+  return new FileFault(line, `${path.join('.')} is ${cell}: write it without points, or with a decimal comma; ${languages}`)
+}
+
+/** Undoes the escaping of `export --excel`. @throws FileFault for an escaped cell if `isExcel` is null */
+function unescapedCell({ kind, path }: CellProperty, { cells, line }: CsvRecord, index: number, isExcel: boolean | null) {
+  const cell = cells[index] ?? null
+  if (cell === null || isExcel === false) return cell
+  const plain = isText(kind.name) ? unescapeFormulas(cell) : kind.name === 'instant' ? (instantOfSpreadsheet(cell) ?? cell) : cell
+  if (isExcel || plain === cell) return plain
+  const name = path.join('.')
+  throw new FileFault(
+    line,
+    `${name} is as export --excel writes it: give --excel to read it so, or --no-excel to take it as it stands`,
+  )
+}
+
+const NUMBERS = { integer: /^-?(?:0|[1-9]\d*)$/, decimal: /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/ }
+
+/** Writes a number into JSON with all its digits. TypeScript has no type for it yet. */
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
+
+/** Returns a cell as JSON; an empty one is false for booleans, else null. Wrong values stay texts, which the server refuses. */
+export function parsedCell({ kind: { name } }: CellProperty, cell: string | null) {
+  if (cell === null || (cell === '' && name !== 'text')) return name === 'boolean' ? false : null
+  const lower = cell.toLowerCase()
+  if (name === 'boolean' && (lower === 'true' || lower === 'false')) return lower === 'true'
+  return (name === 'integer' || name === 'decimal') && NUMBERS[name].test(cell) ? rawJSON(cell) : cell
+}

@@ -1,0 +1,27 @@
+// Finds the rows that values of a file stand for, such as a company by its name. No Node: browsers may read files with it, too.
+import { nearestOf } from '../model/nearest.ts'
+import { nearKey } from './nearValues.ts'
+
+/** Ids of the rows of a table by one of their values. */
+export class ReferenceValues {
+  private readonly ids = new Map<string, string[]>()
+  private readonly nearest: { readonly all: readonly string[]; readonly byKey: ReadonlyMap<string, string> } | null
+
+  /** `isWhole`: true if these are all rows of the table, so that the nearest value can be named. */
+  constructor(rows: readonly { readonly value: string | null; readonly id: string }[], isWhole: boolean) {
+    for (const { value, id } of rows) if (value !== null) this.ids.getOrInsert(value, []).push(id)
+    const all = [...this.ids.keys()]
+    this.nearest = isWhole ? { all, byKey: new Map(all.map((value) => [nearKey(value), value])) } : null
+  }
+
+  /** Returns the ids of the rows that have the value. */
+  idsOf(value: string): readonly string[] {
+    return this.ids.get(value) ?? []
+  }
+
+  /** Returns the value that is nearest to one that no row has; null: none is near, or not all are known. */
+  nearestTo(value: string): string | null {
+    if (this.nearest === null) return null
+    return this.nearest.byKey.get(nearKey(value)) ?? nearestOf(value, this.nearest.all)
+  }
+}

@@ -1,0 +1,62 @@
+// Finds the columns of a file by which its rows may be found in the table. No Node: browsers may read files with it, too.
+import type { KindName } from '../model/kinds.ts'
+
+/** A property whose values may tell rows apart. */
+export interface UniqueProperty {
+  readonly kind: { readonly name: KindName }
+  readonly writable: boolean
+  /** Null if it holds no id of another row. */
+  readonly reference: unknown
+  /** Null if rows may share a value. */
+  readonly unique: unknown
+}
+
+/** Maximum rows of a file whose values are compared, which are held in memory. */
+const ROWS_MAX = 100_000
+
+/** Values of a column that differ in each row. */
+export interface UniqueColumn<Of> {
+  readonly property: Of
+  /** Position of the row by the value. */
+  readonly rows: Map<string, string>
+  /** True if the values look like numbers or addresses of e-mail rather than names, or no two rows may share one. */
+  isIdentifier: boolean
+}
+
+/** Collects the columns of a file by which its rows may be found in the table. */
+export class UniqueColumns<Of extends UniqueProperty> {
+  private readonly columns: Map<Of, UniqueColumn<Of>>
+  private readonly rejected = new Set<Of>()
+  private count = 0
+
+  constructor({ properties }: { readonly properties: readonly Of[] }) {
+    const usable = properties.filter(
+      ({ writable, reference, kind }) => writable && reference === null && (kind.name === 'text' || kind.name === 'integer'),
+    )
+    this.columns = new Map(usable.map((property) => [property, { property, rows: new Map(), isIdentifier: true }]))
+  }
+
+  add(at: string, texts: ReadonlyMap<Of, string | null>): void {
+    if (++this.count > ROWS_MAX) return
+    for (const [property, value] of texts) {
+      const column = this.columns.get(property)
+      if (column === undefined || this.rejected.has(property) || value === null || value.trim() === '') continue
+      if (column.rows.has(value)) this.rejected.add(property)
+      else column.rows.set(value, at)
+      column.isIdentifier &&= property.unique !== null || isIdentifier(value)
+    }
+  }
+
+  /** Returns the columns that have a value in at least half of the rows. */
+  find(): UniqueColumn<Of>[] {
+    const found = [...this.columns.values()].filter(({ property }) => !this.rejected.has(property))
+    return found.filter(({ rows }) => rows.size > 0 && rows.size >= Math.min(this.count, ROWS_MAX) / 2)
+  }
+}
+
+/** Returns whether a value looks like a number or an address of e-mail: `E-0017` does, `Building 17` does not. */
+function isIdentifier(value: string): boolean {
+  const letters = value.match(/\p{Letter}/gu)?.length ?? 0
+  const digits = value.match(/\p{Number}/gu)?.length ?? 0
+  return value.includes('@') || (digits > 0 && digits >= letters)
+}
