@@ -1,5 +1,4 @@
-// Reads the records of a CSV with csv-parse, each with the line where it begins.
-import { type CsvError, Parser } from 'csv-parse'
+// Reads the records of a CSV, each with the line where it begins. No Node: browsers may read files with it, too.
 import type { CellFault } from './sheet.ts'
 
 /** A file that cannot be read as what it is, with the line of the fault. */
@@ -12,7 +11,7 @@ export class FileFault extends Error {
   }
 }
 
-/** Maximum length of a row in bytes or characters. A server takes rows of up to 1 MiB; doubled quotes make them longer. */
+/** Maximum length of a row in characters. A server takes rows of up to 1 MiB; doubled quotes make them longer. */
 export const ROW_LENGTH_MAX = 2 * 1024 * 1024
 
 /** Fault of a row over `ROW_LENGTH_MAX`. */
@@ -62,7 +61,7 @@ const SEPARATORS = [',', ';', '\t', '|']
 /** Returns a reader for the separator in the first line that is not blank; null: `text` does not have that whole line yet. */
 function readerOf(text: string): RecordReader | null {
   const [, firstLine] = FIRST_LINE.exec(text) ?? []
-  const lineOf = () => new LineCounter(Buffer.from(text)).lineAt(0)
+  const lineOf = () => 1 + lineEndsIn(/^[\r\n]*/.exec(text)?.[0] ?? '')
   if (firstLine === undefined) {
     if (text.length > ROW_LENGTH_MAX) throw new FileFault(lineOf(), ROW_TOO_LONG)
     return null
@@ -83,124 +82,130 @@ function separatorOf(firstLine: string): string | null {
   return count(best) > 0 ? best : null
 }
 
-/** Stands for the separator of a single column, whose cells may have any character: no text in UTF-8 has this byte. */
-const NO_SEPARATOR = Buffer.of(0xff)
-
 const QUOTE_MISSING = 'the quote that ends a text is missing'
 const QUOTE_MISPLACED = 'a text with a quote in it stands in quotes, and its quotes are doubled'
 
-/** Reads a file piece by piece. csv-parse counts bytes reliably, but not lines, so lines are counted here by its bytes. */
+/** Reads a file piece by piece. It holds the text from the beginning of the record that has not ended. */
 class RecordReader {
-  private readonly parser: Parser
-  private readonly lines = new LineCounter()
-  private records: CsvRecord[] = []
-  /** Position after the last record, in bytes. */
-  private recordEnd = 0
+  private text = ''
+  private cells: (string | null)[] = []
+  /** Beginning of the open record and of its open cell in `text`; where the search for the end of the cell goes on. */
+  private recordStart = 0
+  private cellStart = 0
+  private searchStart = 0
+  private recordLine = 1
+  private cellLine = 1
+  /** True if a line feed would belong to the end of the record before. */
+  private isAfterReturn = false
+  private readonly mark: RegExp
 
   /** `separator`: null if there is a single column. `skipped`: number of records before the header. */
   constructor(
     private readonly separator: string | null,
     private skipped: number,
   ) {
-    this.parser = new Parser({
-      delimiter: separator ?? NO_SEPARATOR,
-      record_delimiter: ['\r\n', '\n', '\r'],
-      relax_column_count: true,
-      skip_empty_lines: true,
-      cast: (value, { quoting }) => (value === '' && !quoting ? null : value),
-      on_record: (cells, { bytes }) => {
-        this.add(cells, bytes)
-        // Nothing is pushed to the readable side of the stream, whose buffer would hold back the writes.
-        return null
-      },
-    })
-    // The callbacks of `write` and `end` get the error.
-    this.parser.on('error', () => undefined)
+    this.mark = new RegExp(`["\\r\\n${separator === '|' ? '\\|' : (separator ?? '')}]`, 'g')
   }
 
   /** Yields the records that end in `text`. @throws FileFault after the records before it */
-  read(text: string): AsyncGenerator<CsvRecord, void, undefined> {
-    const bytes = Buffer.from(text)
-    this.lines.add(bytes)
-    return this.recordsAfter((done) => this.parser.write(bytes, done))
-  }
-
-  /** Yields the record at the end of the file. @throws FileFault */
-  finish(): AsyncGenerator<CsvRecord, void, undefined> {
-    return this.recordsAfter((done) => this.parser.end(done))
-  }
-
-  private async *recordsAfter(step: (done: (error?: Error | null) => void) => void): AsyncGenerator<CsvRecord, void, undefined> {
-    const error = await new Promise<Error | null | undefined>((done) => step(done))
-    const { records } = this
-    this.records = []
-    yield* records
-    if (error) throw this.faultOf(error as CsvError)
+  *read(text: string): Generator<CsvRecord, void, undefined> {
+    if (text === '') return
+    this.text += this.isAfterReturn && text.startsWith('\n') ? text.slice(1) : text
+    this.isAfterReturn = false
+    yield* this.records(false)
+    this.forgetRead()
     this.requireLength()
   }
 
-  private add(cells: readonly (string | null)[], end: number): void {
-    const line = this.lines.lineAt(this.recordEnd)
-    this.recordEnd = end
+  /** Yields the record at the end of the file. @throws FileFault */
+  *finish(): Generator<CsvRecord, void, undefined> {
+    yield* this.records(true)
+  }
+
+  private *records(isLast: boolean): Generator<CsvRecord, void, undefined> {
+    const { text } = this
+    while (this.cellStart < text.length || (isLast && this.cells.length > 0)) {
+      const end = this.endOfCell(isLast)
+      if (end === null) return
+      const cell = text.slice(this.cellStart, end)
+      this.cells.push(textOfCell(cell))
+      this.cellLine += lineEndsIn(cell)
+      const isWithin = end < text.length && text.charAt(end) === this.separator
+      this.cellStart = isWithin ? end + 1 : this.afterLine(end, isLast)
+      this.searchStart = this.cellStart
+      if (!isWithin) yield* this.endRecord()
+    }
+  }
+
+  /** Returns where the cell ends; null: not in the text so far. @throws FileFault */
+  private endOfCell(isLast: boolean): number | null {
+    const { text, mark } = this
+    if (text.charAt(this.cellStart) === '"') return this.endOfQuoted(isLast)
+    mark.lastIndex = this.searchStart
+    const found = mark.exec(text)
+    if (found?.[0] === '"') throw new FileFault(this.cellLine, QUOTE_MISPLACED)
+    if (found !== null) return found.index
+    this.searchStart = text.length
+    return isLast ? text.length : null
+  }
+
+  private endOfQuoted(isLast: boolean): number | null {
+    const { text, separator } = this
+    for (let from = Math.max(this.searchStart, this.cellStart + 1); ; ) {
+      const quote = text.indexOf('"', from)
+      const isOpen = quote < 0
+      if (isOpen && isLast) throw new FileFault(this.cellLine, QUOTE_MISSING)
+      if (isOpen || (quote + 1 === text.length && !isLast)) {
+        this.searchStart = isOpen ? text.length : quote
+        return null
+      }
+      const next = text.charAt(quote + 1)
+      if (next === '' || next === separator || next === '\r' || next === '\n') return quote + 1
+      if (next !== '"') throw new FileFault(this.cellLine, QUOTE_MISPLACED)
+      from = quote + 2
+    }
+  }
+
+  /** Returns the beginning of the next line, and counts the line. */
+  private afterLine(end: number, isLast: boolean): number {
+    const { text } = this
+    if (end === text.length) return end
+    this.cellLine++
+    if (text.charAt(end) !== '\r') return end + 1
+    this.isAfterReturn = end + 1 === text.length && !isLast
+    return text.charAt(end + 1) === '\n' ? end + 2 : end + 1
+  }
+
+  private *endRecord(): Generator<CsvRecord, void, undefined> {
+    const { cells, recordLine: line, separator } = this
+    this.cells = []
+    this.recordStart = this.cellStart
+    this.recordLine = this.cellLine
+    if (cells.every((cell) => cell === null)) return
     if (this.skipped > 0) this.skipped--
-    else if (cells.some((cell) => cell !== null)) this.records.push({ line, cells, separator: this.separator })
+    else yield { line, cells, separator }
   }
 
-  /** Returns the fault with the line in which its cell begins: `info.bytes` is the end of the cell or record before it. */
-  private faultOf({ code }: CsvError): FileFault {
-    const message = code === 'CSV_QUOTE_NOT_CLOSED' ? QUOTE_MISSING : QUOTE_MISPLACED
-    return new FileFault(this.lines.lineAt(this.parser.info.bytes), message)
+  private forgetRead(): void {
+    this.text = this.text.slice(this.recordStart)
+    this.cellStart -= this.recordStart
+    this.searchStart -= this.recordStart
+    this.recordStart = 0
   }
 
-  /** Bounds a record that has not ended. csv-parse would not: its `max_record_size` does not count empty cells. */
+  /** Bounds a record that has not ended. */
   private requireLength(): void {
-    const line = this.lines.lineAt(this.recordEnd)
-    if (this.lines.length <= ROW_LENGTH_MAX) return
-    const cellLine = this.lines.lineAt(this.parser.info.bytes)
-    throw this.lines.hasLineEnd() ? new FileFault(cellLine, QUOTE_MISSING) : new FileFault(line, ROW_TOO_LONG)
+    const { text } = this
+    if (text.length <= ROW_LENGTH_MAX) return
+    throw /[\r\n]/.test(text) ? new FileFault(this.cellLine, QUOTE_MISSING) : new FileFault(this.recordLine, ROW_TOO_LONG)
   }
 }
 
-const LINE_FEED = 10
-const CARRIAGE_RETURN = 13
+/** Returns the value of a cell as it is written; null: it has no characters. */
+function textOfCell(cell: string): string | null {
+  return cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell || null
+}
 
-/** Counts the lines of a file up to ascending positions, and holds the bytes after the last one asked for. */
-class LineCounter {
-  private line = 1
-  /** Position of the first byte held. */
-  private position = 0
-  private isAfterReturn = false
-
-  constructor(private bytes: Buffer = Buffer.alloc(0)) {}
-
-  /** Number of bytes after the last position asked for. */
-  get length(): number {
-    return this.bytes.length
-  }
-
-  add(bytes: Buffer): void {
-    this.bytes = this.bytes.length === 0 ? bytes : Buffer.concat([this.bytes, bytes])
-  }
-
-  /** Returns the line of the first character at `position` or later that does not end a line. */
-  lineAt(position: number): number {
-    const { bytes } = this
-    let index = 0
-    for (; index < bytes.length; index++) {
-      const byte = bytes[index]
-      const isReturn = byte === CARRIAGE_RETURN
-      const isFeed = byte === LINE_FEED
-      if (this.position + index >= position && !isReturn && !isFeed) break
-      if (isReturn || (isFeed && !this.isAfterReturn)) this.line++
-      this.isAfterReturn = isReturn
-    }
-    this.bytes = bytes.subarray(index)
-    this.position += index
-    return this.line
-  }
-
-  /** True if the bytes held have a line break. */
-  hasLineEnd(): boolean {
-    return this.bytes.includes(LINE_FEED) || this.bytes.includes(CARRIAGE_RETURN)
-  }
+function lineEndsIn(text: string): number {
+  return text.match(/\r\n|\n|\r/g)?.length ?? 0
 }

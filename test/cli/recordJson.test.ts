@@ -96,8 +96,6 @@ describe('csvRecords', () => {
       const whole = [`name${separator}b`, line(), ...random.times(5, line)].join(end) + random.pick(['', end])
       const header = 6 + end.length
       const text = random.chance(60) ? whole : whole.slice(0, header) + random.mangle(whole.slice(header))
-      // Files are UTF-8, which has no half of a character; and csv-parse lets NUL follow a quote, which the server refuses.
-      if (!text.isWellFormed() || text.includes('\0')) continue
       let found: unknown
       try {
         found = (await recordsOf(text, random)).map(({ line, cells }) => [line, cells])
