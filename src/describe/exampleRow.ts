@@ -47,6 +47,6 @@ export function exampleOf({ rules }: Entity, property: Property): unknown {
     return property.examples[0] ?? text.slice(0, lengthMax)
   }
   if (name in LATER && rules.some(({ later }) => later === property)) return LATER[name as keyof typeof LATER]
-  if (name === 'integer' && range) return Math.min(Math.max(1, range.min), range.max)
-  return VALUES[name]
+  const value = VALUES[name]
+  return typeof value === 'number' && range ? Math.min(Math.max(value, range.min), range.max) : value
 }

@@ -156,7 +156,7 @@ function writtenValue({ kind, examples, reference }: Property): Schema {
   if (kind.name === 'date') return { ...schema, format: 'date', pattern: `^${DATE_PATTERN}$` }
   if (kind.name === 'integer') return { ...schema, format: 'int64', ...example }
   if (kind.name === 'text') return { ...schema, pattern: '^[^\\u0000]*$', ...example }
-  if (kind.name === 'decimal') return { ...schema, maximum: DECIMAL_MAX, description: kind.allowed }
+  if (kind.name === 'decimal') return { maximum: DECIMAL_MAX, ...schema, description: kind.allowed }
   return { ...schema, ...example }
 }
 

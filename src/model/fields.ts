@@ -1,13 +1,16 @@
 // Constructors of fields, by which entities are declared: text(), reference(), computed() and others.
 import { dateKind, instantKind } from './dateKinds.ts'
+import { plainDecimal } from './decimal.ts'
 import {
   booleanKind,
+  DECIMAL_END,
   decimalKind,
+  fitsDecimal,
   INDEXED_LENGTH_MAX,
-  type IntegerRange,
   idKind,
   integerKind,
   type Kind,
+  type NumberRange,
   oneOfKind,
   READ_ONLY_LENGTH_MAX,
   textKind,
@@ -73,7 +76,7 @@ export const integer = ({
   min = Number.MIN_SAFE_INTEGER,
   max = Number.MAX_SAFE_INTEGER,
   ...options
-}: Partial<IntegerRange> & Options = {}): Field => {
+}: Partial<NumberRange> & Options = {}): Field => {
   if (!Number.isSafeInteger(min) || !Number.isSafeInteger(max) || min > max)
     throw new Error(`no range of integers from -(2^53-1) to 2^53-1: ${min} to ${max}`)
   return writable(integerKind({ min, max }), options)
@@ -85,11 +88,20 @@ export const date = (options: Options = {}): Field => writable(dateKind, options
 /** A date-time to the second, in UTC. */
 export const instant = (options: Writable = {}): Field => writable(instantKind, options)
 
-/** An exact number of 0 or more, with 10 digits before the point and `scale` after it. @throws Error for an invalid scale */
-export const decimal = (scale: number, options: Writable = {}): Field => {
+/**
+ * An exact number with 10 digits before the point and `scale` after it, from `min` (0) to `max`. @throws Error for an invalid
+ * scale or range
+ */
+export const decimal = (scale: number, { min, max, ...options }: Partial<NumberRange> & Writable = {}): Field => {
   if (!Number.isSafeInteger(scale) || scale < 0 || scale > SCALE_MAX)
     throw new Error(`decimal(${scale}) is no kind: the digits after the point must be 0 to ${SCALE_MAX}`)
-  return writable(decimalKind(scale), options)
+  if (min === undefined && max === undefined) return writable(decimalKind(scale), options)
+  const range = { min: min ?? 0, max: max ?? DECIMAL_END }
+  for (const end of [min, max])
+    if (end !== undefined && !(Math.abs(end) < DECIMAL_END && fitsDecimal(plainDecimal(String(end)) as string, scale)))
+      throw new Error(`decimal(${scale}) cannot be bounded by ${end}: it has 10 digits before the point and ${scale} after it`)
+  if (range.min > range.max) throw new Error(`decimal(${scale}) has no numbers from ${range.min} to ${range.max}`)
+  return writable(decimalKind(scale, range), options)
 }
 
 /** The id of a row of `entity`. */

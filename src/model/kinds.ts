@@ -1,5 +1,5 @@
 // Kinds of property: how values are parsed from JSON and from filters, stored in PostgreSQL, and written as JSON.
-import { DECIMAL_DIGITS, DIGITS_MAX, plainDecimal, printDecimal } from './decimal.ts'
+import { compareDecimals, DECIMAL_DIGITS, DIGITS_MAX, plainDecimal, printDecimal } from './decimal.ts'
 import { nearestOf } from './nearest.ts'
 
 /** Maximum length of a computed text: two names of 200 characters and a space. */
@@ -29,8 +29,8 @@ export interface Kind {
   readonly name: KindName
   /** All allowed values; undefined if they are not listed. */
   readonly values?: readonly string[]
-  /** The least and the greatest allowed number. */
-  readonly range?: IntegerRange
+  /** The least and the greatest allowed number; undefined for a decimal that is only bounded by its digits, from 0 on. */
+  readonly range?: NumberRange
   /** Maximum length in code points. */
   readonly lengthMax?: number
   /** Allowed values in words, which continue "must be", for messages and documentation. */
@@ -155,14 +155,14 @@ export function idKind(nullable: boolean): Kind {
   }
 }
 
-/** A range of integers; a JSON number keeps both ends exactly. */
-export interface IntegerRange {
+/** A range of numbers, ends included. */
+export interface NumberRange {
   readonly min: number
   readonly max: number
 }
 
-/** Kind of an integer in a range. */
-export function integerKind({ min, max }: IntegerRange): Kind {
+/** Kind of an integer in a range; a JSON number keeps both ends exactly. */
+export function integerKind({ min, max }: NumberRange): Kind {
   const allowed = `an integer from ${min} to ${max}`
   return {
     ...INTEGER,
@@ -196,20 +196,28 @@ function parseIntegerFilter(text: string): string {
 
 const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
 
-/** Kind of an exact number of 0 or more, with 10 digits before and `scale` after the point, printed with all `scale`. */
-export function decimalKind(scale: number): Kind {
-  const allowed = `a number of 0 or more with up to ${DECIMAL_DIGITS} digits before and ${scale} after the point`
+/** End of a decimal's range that only the digits of its kind bound. */
+export const DECIMAL_END = 10 ** DECIMAL_DIGITS
+
+/**
+ * Kind of an exact number with 10 digits before and `scale` after the point, printed with all `scale`. `range`: undefined for
+ * numbers of 0 or more.
+ */
+export function decimalKind(scale: number, range?: NumberRange): Kind {
+  const { min, max } = range ?? { min: 0, max: DECIMAL_END }
+  const [least, greatest] = [min, max].map((end) => plainDecimal(String(end)) as string) as [string, string]
+  const allowed = `a number ${rangeInWords({ min, max })} with up to ${DECIMAL_DIGITS} digits before and ${scale} after the point`
   return {
     ...COMMON,
     name: 'decimal',
     allowed,
     columnType: `numeric(${DECIMAL_DIGITS + scale},${scale})`,
-    schema: { type: 'number', minimum: 0 },
+    ...(range ? { range } : {}),
+    schema: { type: 'number', minimum: min, ...(max < DECIMAL_END ? { maximum: max } : {}) },
     parseJson(value) {
       if (!(value instanceof JsonNumber)) throw misfit(this)
       const plain = plainDecimal(value.source)
-      const [whole = '', fraction = ''] = plain?.split('.') ?? []
-      if (!plain || plain.startsWith('-') || whole.length > DECIMAL_DIGITS || fraction.length > scale)
+      if (!plain || !fitsDecimal(plain, scale) || compareDecimals(plain, least) < 0 || compareDecimals(plain, greatest) > 0)
         throw new Mismatch(`must be ${allowed}`)
       return plain
     },
@@ -222,6 +230,16 @@ export function decimalKind(scale: number): Kind {
     printFilter: (operand) => printDecimal(operand, scale),
     readText: null,
   }
+}
+
+/** Returns whether a decimal without an exponent has at most 10 digits before and `scale` after the point. */
+export function fitsDecimal(plain: string, scale: number): boolean {
+  const [whole = '', fraction = ''] = plain.replace('-', '').split('.')
+  return whole.length <= DECIMAL_DIGITS && fraction.length <= scale
+}
+
+function rangeInWords({ min, max }: NumberRange): string {
+  return max === DECIMAL_END ? `of ${min} or more` : `from ${min} to ${max}`
 }
 
 /** Matches texts that a list may have: in filters none looks like an operator, and most need no escapes in URLs. */

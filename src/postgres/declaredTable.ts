@@ -1,6 +1,7 @@
 // Tables as entities declare them: columns, constraints and indexes as SQL.
 import { copiedProperties, referredFirst } from '../model/copies.ts'
 import { type Entity, keyColumnOf, type Property, type Reference } from '../model/entity.ts'
+import { DECIMAL_END } from '../model/kinds.ts'
 
 /** A constraint or an index: its name, its definition in SQL, its columns, and the table of a foreign key. */
 export interface Part {
@@ -166,7 +167,9 @@ class Declaration {
     }
     if (!kind.range) return []
     const { min, max } = kind.range
-    return [part(`${this.table}_${column}_range`, `check (${own} between ${min} and ${max})`, column)]
+    // The digits of the column's type bound a decimal that has no other maximum.
+    const range = max === DECIMAL_END ? `>= ${min}` : `between ${min} and ${max}`
+    return [part(`${this.table}_${column}_range`, `check (${own} ${range})`, column)]
   }
 
   private foreignKey(column: string, { table: named, copy }: Reference): Part {

@@ -35,6 +35,9 @@ const UNIQUE_DAYS = 2_900_000
 const LATER_DAYS = 15
 /** Hours of a working day. */
 const DAY_HOURS = 7.5
+/** Least and greatest decimal, if the property allows them. */
+const DECIMALS_MIN = -30
+const DECIMALS_MAX = 60
 /** Number of integers to draw from if the property allows more. */
 const INTEGERS = 10_000
 
@@ -61,9 +64,7 @@ const makers: Readonly<Record<KindName, (property: Property, random: RandomValue
   oneOf: ({ kind }, random) => random.pick(kind.values ?? []),
   boolean: (_, random) => sql`${random.below(5)} < 4`,
   integer: integerOf,
-  // Halves up to 60, if the type allows them.
-  decimal: (property, random, source) =>
-    lengthOf(source, property) ?? sql`((${random.below(121)}) / 2.0)::${typeName(property.kind.columnType)}`,
+  decimal: (property, random, source) => lengthOf(source, property) ?? decimalOf(property, random),
   date: (property, _, source) => momentOf(source, property),
   instant: (property, _, source) => momentOf(source, property),
 }
@@ -72,11 +73,14 @@ export function randomOf({ seed, entity }: ReferencedColumn, { column }: Propert
   return new RandomValues(seed, `${entity.table} ${column}${use}`)
 }
 
-/** Returns the length of the entity's period in days or hours, if the column is named so; half a day at least. Null otherwise. */
+/**
+ * Returns the length of the entity's period in days or hours, at least half a day, if the column is named so and has no range;
+ * else null.
+ */
 function lengthOf(source: ReferencedColumn, { column, kind }: Property): Sql | null {
   const [rule, ...others] = source.entity.rules
   const [, unit] = /(?:^|_)(days|hours)$/.exec(column) ?? []
-  if (rule === undefined || others.length > 0 || unit === undefined) return null
+  if (rule === undefined || others.length > 0 || unit === undefined || kind.range) return null
   const days = sql`greatest(0.5, ${daysOf(randomOf(source, rule.later, ' moment'), LATER_DAYS)})`
   return sql`(${days} * ${unit === 'hours' ? sql`${param(String(DAY_HOURS))}::numeric` : sql`1`})::${typeName(kind.columnType)}`
 }
@@ -124,6 +128,15 @@ export function uniquesMax({ kind }: Property): number {
 
 function firstUnique({ min, max }: { readonly min: number; readonly max: number }): number {
   return min <= 1 && max >= 1 ? 1 : min
+}
+
+/** Halves between -30 and 60, or as near to these as the range allows; of a narrow range its least number, too. */
+function decimalOf({ kind }: Property, random: RandomValues): Sql {
+  const { min, max } = kind.range ?? { min: 0, max: DECIMALS_MAX }
+  const least = Math.min(Math.max(DECIMALS_MIN, min), max)
+  const greatest = Math.max(Math.min(DECIMALS_MAX, max), min)
+  const steps = Math.floor(2 * Math.max(0, greatest - least))
+  return sql`(${param(String(least))}::numeric + (${random.below(steps + 1)}) / 2.0)::${typeName(kind.columnType)}`
 }
 
 function integerOf({ kind, unique }: Property, random: RandomValues): Sql {

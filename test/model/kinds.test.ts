@@ -17,6 +17,7 @@ import {
 import { useDatabase } from '../support/database.ts'
 
 const decimal = decimalKind(8)
+const balance = decimalKind(2, { min: -999.99, max: 999.99 })
 const stateKind = oneOfKind(['Asked', 'Given (late)'])
 const number = (source: string) => new JsonNumber(source)
 
@@ -143,6 +144,18 @@ const CASES: [what: string, kind: Kind, taken: Taken, refused: unknown[], filter
     [...same('0.0000000001'), ['-1.50', '-1.5'], ['1e2', '100']],
     ['', 'a', '1,5', '.5', '5.', '+1', '0x1', 'NaN', 'Infinity', ' 1', '1e300'],
   ],
+  [
+    // -0 is 0, whatever its digits.
+    'a decimal of a range, below 0 too (D121)',
+    balance,
+    [
+      ...numbers(['-999.99', '-999.99'], ['999.99', '999.99'], ['-0', '0'], ['-0.00', '0'], ['-0e5', '0'], ['-1.50', '-1.5']),
+      ...numbers(['-2.5e1', '-25'], ['-0.01', '-0.01'], ['-999.990', '-999.99']),
+    ],
+    [...['-1000', '1000', '-999.991', '-0.001', '999.999', '-1e300'].map(number), '-1', null],
+    [...same('-1000', '-0.001'), ['-0', '0'], ['-0.00', '0'], ['-1.50', '-1.5']],
+    ['--1', '-', '- 1', '−1', '1-', '(1)'],
+  ],
 ]
 
 test.each(CASES)('%s', (_, kind, taken, refused, filters, refusedFilters) => {
@@ -199,6 +212,8 @@ test('the schemas accept exactly the values that the kinds write', () => {
     [idKind(false), '1', null],
     [instantKind, '2024-01-31 09:00:00+00', '2024-01-31T09:00:00+00:00'],
     [decimal, '4.00000000', -1],
+    [balance, '-999.99', -1000],
+    [balance, '999.99', 1000],
     [dateKind, '2024-01-31', '2024-01-31T09:00:00Z'],
     [stateKind, 'Asked', 1],
     [integerKind({ min: -2, max: 5 }), '-2', 6],

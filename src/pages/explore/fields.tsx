@@ -97,7 +97,8 @@ function TextField(props: ControlProps) {
   if (kind === 'text' && (lengthMax === null || lengthMax > LINE_LENGTH || /[\r\n]/.test(text)))
     return <textarea rows={3} {...shared} />
   const list = values.length > 0 ? `${controlId(field)}-values` : undefined
-  const inputMode = kind === 'decimal' ? 'decimal' : kind === 'integer' ? 'numeric' : 'text'
+  // Keyboards of phones for numbers have no minus sign.
+  const inputMode = field.isSigned ? 'text' : kind === 'decimal' ? 'decimal' : kind === 'integer' ? 'numeric' : 'text'
   return (
     <>
       <input {...shared} inputMode={inputMode} list={list} />

@@ -29,6 +29,8 @@ export interface FormField {
   readonly isListed: boolean
   /** Maximum characters; null: the document says none. */
   readonly lengthMax: number | null
+  /** True for a number that may be less than 0. */
+  readonly isSigned: boolean
   readonly isNullable: boolean
   readonly isRequired: boolean
   /** True for the end of what another property begins. */
@@ -139,6 +141,7 @@ function fieldsOf(document: Schema, schema: Schema, above: readonly string[] = [
       values: (part.enum ?? part.examples ?? []).filter((value: unknown) => typeof value === 'string'),
       isListed,
       lengthMax: part.maxLength ?? null,
+      isSigned: part.minimum < 0,
       isNullable: [part.type].flat().includes('null'),
       isRequired: (schema.required ?? []).includes(key),
       isEnd: ends.includes(path.map(upperFirst).join('.')),
