@@ -5,7 +5,16 @@ import { suggest } from '../model/nearest.ts'
 import { wholeView } from '../model/view.ts'
 import { findMember } from '../parse/names.ts'
 import { faultOfPath, findRelated, referenceOfCopy } from '../parse/paths.ts'
-import { findColumn, type HeaderMapping, mappedName, type NamedColumn, plainHeader, shellWord } from '../spreadsheets/columns.ts'
+import {
+  ALL_OTHERS,
+  findColumn,
+  type HeaderMapping,
+  mappedColumn,
+  type NamedColumn,
+  plainHeader,
+  shellWord,
+  unusedKey,
+} from '../spreadsheets/columns.ts'
 import { type CsvRecord, FileFault } from '../spreadsheets/csvRecords.ts'
 import type { Lookup } from './lookups.ts'
 
@@ -29,8 +38,17 @@ export interface ColumnChoice {
   onNote(text: string): void
 }
 
-/** Fault of a header with columns that are not known, to which more can be added. */
-export class UnknownColumns extends FileFault {}
+/** Fault of a header, to which what the rest of the file tells can be added. */
+export class HeaderFault extends FileFault {
+  constructor(
+    line: number,
+    message: string,
+    /** Options for its unknown columns, to be completed. */
+    readonly options: string,
+  ) {
+    super(line, message)
+  }
+}
 
 interface NamedIndex {
   readonly property: Property
@@ -38,9 +56,25 @@ interface NamedIndex {
   readonly index: number
 }
 
-/** Returns the number of columns, and those to import. `header`: without empty cells at its end. @throws FileFault */
-export function columnsOf(entity: Entity, header: CsvRecord, choice: ColumnChoice): FileColumn[] {
-  const named = namedColumns(entity, header, choice.mapping)
+/** Faults of a header, told together, so that one more attempt is enough. */
+interface HeaderFaults {
+  /** Indexes of columns whose names are not known. */
+  readonly unknown: number[]
+  readonly sentences: string[]
+}
+
+/**
+ * Returns the columns to import. `header`: without empty cells at its end. `unnamed`: indexes of columns that have values, and no
+ * name. @throws FileFault
+ */
+export function columnsOf(
+  entity: Entity,
+  header: CsvRecord,
+  choice: ColumnChoice,
+  unnamed: readonly number[] = [],
+): FileColumn[] {
+  const faults: HeaderFaults = { unknown: [], sentences: [] }
+  const named = namedColumns(entity, header, choice, faults)
   const isRead = ({ property }: NamedIndex) => property.writable || property === choice.matched
   const columns: FileColumn[] = []
   const left: NamedIndex[] = []
@@ -50,35 +84,65 @@ export function columnsOf(entity: Entity, header: CsvRecord, choice: ColumnChoic
     else if (isRead(column)) columns.push({ property: column.property, lookup: null, index: column.index })
     else left.push(column)
   }
+  requireNamed(header, choice.lookups, named)
+  addUnnamed(choice, header, unnamed, faults)
+  for (const column of left) addCopied(entity, column, columns, choice, faults)
+  if (faults.unknown.length + faults.sentences.length > 0) throw headerFault(entity, header, named, faults)
   requireLookups(entity, header, choice.lookups, columns)
-  for (const column of left) requireReference(entity, header, column, columns)
   if (columns.length === 0) throw new FileFault(header.line, 'none of these columns is one that clients write')
   reportLeft(left, choice)
   return columns
 }
 
-function namedColumns(entity: Entity, header: CsvRecord, mapping: HeaderMapping): NamedIndex[] {
+function namedColumns(entity: Entity, header: CsvRecord, choice: ColumnChoice, faults: HeaderFaults): NamedIndex[] {
+  const { mapping } = choice
   const known = knownColumns(entity)
   const named: NamedIndex[] = []
-  const unknown: string[] = []
+  const others: string[] = []
   for (const [index, cell] of header.cells.entries()) {
     const name = (cell ?? '').trim()
-    // A column without a name may have no values: recordReader checks each row.
-    if (name === '') continue
-    const mapped = mappedName(mapping, name)
-    if (mapped === null) continue
+    const mapped = mappedColumn(mapping, header.cells, index)
+    // A column without a name may have no values.
+    if (mapped === null || (name === '' && mapped === undefined)) continue
     const property = propertyNamed(entity, header.line, mapped ?? name, known)
-    if (property === null) {
-      if (mapped !== undefined) throw new FileFault(header.line, `--column ${name}: ${faultOf(entity, mapped)}`)
-      unknown.push(name)
-    } else if (named.some((other) => other.property === property)) throw new FileFault(header.line, `${name} is there twice`)
-    else named.push({ property, header: name, index })
+    const other = named.find((one) => one.property === property)
+    if (property === null && mapped !== undefined)
+      throw new FileFault(header.line, `--column ${name || index + 1}: ${faultOf(entity, mapped)}`)
+    if (property === null && mapping.has(ALL_OTHERS)) others.push(name)
+    else if (property === null) faults.unknown.push(index)
+    else if (other) faults.sentences.push(twiceText(name || property.name, other.index, index))
+    else named.push({ property, header: name || property.name, index })
   }
-  for (const name of mapping.keys())
-    if (!header.cells.some((cell) => cell?.trim().toLowerCase() === name))
-      throw new FileFault(header.line, `--column names no column: "${name}"`)
-  if (unknown.length > 0) throw unknownColumns(entity, header, named, unknown)
+  const unused = unusedKey(mapping, header.cells)
+  if (unused !== undefined) throw new FileFault(header.line, `--column names no column: "${unused}"`)
+  if (others.length > 0) choice.onNote(`left out by --column '*=': ${others.join(', ')}`)
   return named
+}
+
+function twiceText(name: string, first: number, second: number): string {
+  return `${name} is there twice, in columns ${first + 1} and ${second + 1}: --column ${second + 1}= leaves out the second.`
+}
+
+function addUnnamed({ mapping }: ColumnChoice, { cells }: CsvRecord, unnamed: readonly number[], faults: HeaderFaults): void {
+  if (mapping.has(ALL_OTHERS)) return
+  const free = unnamed.filter((index) => mappedColumn(mapping, cells, index) === undefined)
+  if (free.length > 0) faults.sentences.push(`${unnamedText(free)}.`)
+}
+
+/** Returns what columns with values and without names need. */
+export function unnamedText(indexes: readonly number[]): string {
+  const numbers = indexes.map((index) => index + 1)
+  const options = numbers.map((number) => `--column ${number}=`).join(' ')
+  return numbers.length === 1
+    ? `Column ${numbers[0]} has values, and no name in the header: ${options} leaves it out`
+    : `Columns ${numbers.join(', ')} have values, and no names in the header: ${options} leaves them out`
+}
+
+/** Returns whether a header says by itself, or by the mapping, what its column is. */
+export function isColumnName(entity: Entity, { mapping }: ColumnChoice, name: string): boolean {
+  if (name.trim() === '') return false
+  if (mappedColumn(mapping, [name], 0)) return true
+  return findMember(entity, name) !== undefined || findColumn(name, knownColumns(entity)) !== undefined
 }
 
 /** Returns the names of an entity's properties: those of the API, and the words of `/explore`, such as `Employee: Department`. */
@@ -119,52 +183,81 @@ function hintFor(entity: Entity, name: string): string {
   return faultOfPath(wholeView(entity), name) ?? suggest(name, known)
 }
 
-/** Returns the fault for all unknown headers together, so that one more attempt is enough. */
-function unknownColumns(
+/** Returns the fault for all that is wrong with a header. */
+function headerFault(
   entity: Entity,
-  header: CsvRecord,
+  { line, cells }: CsvRecord,
   named: readonly NamedIndex[],
-  unknown: readonly string[],
-): UnknownColumns {
+  { unknown, sentences }: HeaderFaults,
+): HeaderFault {
+  const nameOf = (index: number) => (cells[index] ?? '').trim()
   const isNear = (name: string) => hintFor(entity, name) !== ''
-  const others = unknown.filter((name) => !isNear(name))
+  const others = unknown.map(nameOf).filter((name) => !isNear(name))
   const noun = others.length === 1 ? 'property' : 'properties'
-  const listed = others.map((name) => `"${name}"`).join(', ')
-  const faults = unknown.filter(isNear).map((name) => faultOf(entity, name))
-  if (others.length > 0) faults.push(`${entity.plural} ${haveOf(entity)} no ${noun} ${listed}.`)
-  const free = entity.properties.filter((property) => property.writable && !named.some((column) => column.property === property))
-  const options = unknown.map((name) => `--column ${shellWord(name)}=`).join(' ')
-  const lines = [
-    faults.join('\n'),
-    ...(named.length === 0 ? ['If the names of the columns are in another line, as below a title, name it: --header 3'] : []),
-    `Write the property after each =, or nothing to leave the column out: ${options}`,
-    `Properties without a column: ${free.map(({ name }) => name).join(', ')}`,
-  ]
-  return new UnknownColumns(header.line, lines.join('\n'))
+  const faults = unknown
+    .map(nameOf)
+    .filter(isNear)
+    .map((name) => faultOf(entity, name))
+  if (others.length > 0)
+    faults.push(`${entity.plural} ${haveOf(entity)} no ${noun} ${others.map((name) => `"${name}"`).join(', ')}.`)
+  const lines = [...faults, ...sentences]
+  const options = optionsOf(cells, unknown)
+  if (unknown.length > 0) lines.push(...optionLines(entity, named, unknown, options))
+  return new HeaderFault(line, lines.join('\n'), options)
 }
 
-/** Checks that the file has a column for each lookup, and one column for each reference. @throws FileFault */
+function optionsOf(cells: CsvRecord['cells'], unknown: readonly number[]): string {
+  // Columns of one name are told apart by their positions.
+  const isSingle = (name: string) => cells.filter((cell) => plainHeader(cell ?? '') === plainHeader(name)).length === 1
+  const words = unknown.map((index) => (isSingle(cells[index] ?? '') ? shellWord(cells[index] ?? '') : String(index + 1)))
+  return words.map((word) => `--column ${word}=`).join(' ')
+}
+
+function optionLines(entity: Entity, named: readonly NamedIndex[], unknown: readonly number[], options: string): string[] {
+  const free = entity.properties.filter((property) => property.writable && !named.some((column) => column.property === property))
+  const rest = unknown.length > 1 ? `\nTo leave out all that are not given: --column '*='` : ''
+  const lookups = entity.properties.flatMap(({ name, reference, writable }) => {
+    const by = reference?.target?.properties.find(({ kind, writable: isOwn }) => isOwn && kind.name === 'text')
+    return writable && by ? [`--lookup ${name}=${by.name}`] : []
+  })
+  return [
+    `Write the property after each =, or nothing to leave the column out: ${options}${rest}`,
+    `Properties without a column: ${free.map(({ name }) => name).join(', ')}`,
+    ...(lookups.length > 0 ? [`References are ids. If the file has names or numbers of those rows: ${lookups.join(', ')}`] : []),
+  ]
+}
+
+/** Checks that the file has a column for each lookup. @throws FileFault */
+function requireNamed({ line }: CsvRecord, lookups: readonly Lookup[], named: readonly NamedIndex[]): void {
+  for (const { column, by } of lookups)
+    if (!named.some(({ property }) => property === column)) {
+      const option = `--lookup ${column.name}=${by.name}`
+      throw new FileFault(line, `${option}: the file has no column ${column.name}. --column <header>=${column.name} names it`)
+    }
+}
+
+/** Checks that each reference has one column. @throws FileFault */
 function requireLookups(entity: Entity, { line }: CsvRecord, lookups: readonly Lookup[], columns: readonly FileColumn[]): void {
   for (const { column, reference, by } of lookups) {
     const own = columns.filter(({ property }) => property === reference)
     const option = `--lookup ${column.name}=${by.name}`
-    if (!own.some(({ lookup }) => lookup?.column === column))
-      throw new FileFault(line, `${option}: the file has no column ${column.name}. --column <header>=${column.name} names it`)
     if (own.length > 1)
       throw new FileFault(line, `${option}: two columns would set ${reference.name} of ${entity.plural}; leave one out`)
   }
 }
 
-/** Refuses a column that would decide nothing: a copied name whose reference has no column. @throws FileFault */
-function requireReference(
+/** Refuses a column that would decide nothing: a copied name whose reference has no column. */
+function addCopied(
   entity: Entity,
-  { line }: CsvRecord,
   { property, header }: NamedIndex,
   columns: readonly FileColumn[],
+  { mapping }: ColumnChoice,
+  faults: HeaderFaults,
 ): void {
   const reference = property.related?.reference ?? referenceOfCopy(wholeView(entity), property)
   const target = reference?.reference?.target
   if (!reference || !target || !reference.writable || columns.some((column) => column.property === reference)) return
+  if (mapping.has(ALL_OTHERS)) return
   const copied =
     property.related?.property ?? target.properties.find(({ column }) => column === reference.reference?.copy?.source)
   const by = copied?.name ?? target.id.name
@@ -172,9 +265,8 @@ function requireReference(
   const option = property.related
     ? `--column ${shellWord(header)}=${reference.name} --lookup ${reference.name}=${by}`
     : `--lookup ${property.name}=${by}`
-  throw new FileFault(
-    line,
-    `${of}: it would set nothing. Give ${option} to find the rows by it, or --column ${shellWord(header)}= to leave it out`,
+  faults.sentences.push(
+    `${of}: it would set nothing. Give ${option} to find the rows by it, or --column ${shellWord(header)}= to leave it out.`,
   )
 }
 

@@ -26,7 +26,9 @@ interface Options {
   readonly locale?: string
   readonly encoding?: string
   readonly sheet?: string
-  readonly header: number
+  readonly header?: number
+  readonly last?: number
+  readonly empty?: readonly string[]
   readonly column?: readonly string[]
   readonly lookup?: readonly string[]
   readonly piece: number
@@ -49,6 +51,8 @@ export interface ImportSettings {
 const PIECE_ROWS = 1_000
 /** Maximum number of the line with the header. */
 const LINES_MAX = 1_000
+/** Maximum number of the last line to read. */
+const LAST_MAX = 1_000_000_000
 
 /** Returns the command. `readSettings`: for the default of `--url`. */
 export function importCommand(settings: ImportSettings, readSettings: () => Config): Command {
@@ -85,13 +89,14 @@ function addReadingOptions(command: Command): void {
     .option('--sheet <name>', 'the sheet of an .xlsx that has several with rows')
     .option(
       '--header <line>',
-      'the line or row with the names of the columns, if others are above it',
+      'the line or row with the names of the columns; found by itself without it, below titles too',
       parserOfNumber(1, LINES_MAX),
-      1,
     )
+    .option('--last <line>', 'the last line or row to read, if totals or notes are below it', parserOfNumber(1, LAST_MAX))
+    .option('--empty <text>', 'a cell that stands for no value: N/A', collect)
     .option(
       '--column <header=property>',
-      'what a column is: Personalnummer=EmployeeNumber; nothing after = leaves it out',
+      'what a column is, by its name or number: Personalnummer=EmployeeNumber; nothing after = leaves it out, *= all others',
       collect,
     )
     .option('--lookup <reference=property>', 'find the other row by this property of it: Company=Name', collect)
@@ -132,7 +137,9 @@ function planOf(entity: Entity, path: string, options: Options): ImportPlan {
     matched,
     encoding: options.encoding ?? null,
     sheet: options.sheet ?? null,
-    headerLine: options.header,
+    headerLine: options.header ?? null,
+    lastLine: options.last ?? null,
+    empty: new Set(options.empty?.map((text) => text.trim())),
     notation: options.locale === undefined ? null : notation(options.locale),
     mapping: mapping(options.column ?? []),
     lookups: (options.lookup ?? []).map((text) => parseLookup(entity, text)),
@@ -146,17 +153,14 @@ function planOf(entity: Entity, path: string, options: Options): ImportPlan {
 }
 
 /** Refuses options that have no effect on a format. @throws CommandError */
-function requireFormat(format: FileFormat, { sheet, encoding, locale, column, lookup }: Options): void {
+function requireFormat(format: FileFormat, options: Options): void {
+  const { sheet, encoding } = options
   if (format !== 'xlsx' && sheet !== undefined) throw new CommandError('--sheet is for .xlsx: other files have no sheets')
   if (format === 'xlsx' && encoding !== undefined)
     throw new CommandError('--encoding is for CSV and NDJSON: an .xlsx names its own')
   if (format !== 'ndjson') return
-  const given = [
-    ['--locale', locale],
-    ['--column', column],
-    ['--lookup', lookup],
-  ].find(([, value]) => value !== undefined)
-  if (given) throw new CommandError(`${given[0]} is for CSV and .xlsx: NDJSON has names and values as the API does`)
+  const given = (['locale', 'column', 'lookup', 'header', 'last', 'empty'] as const).find((name) => options[name] !== undefined)
+  if (given) throw new CommandError(`--${given} is for CSV and .xlsx: NDJSON has names and values as the API does`)
 }
 
 function notation(language: string) {

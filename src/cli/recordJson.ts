@@ -1,13 +1,17 @@
 // Turns the records of a CSV or a sheet into rows of JSON.
 import type { Entity, Property } from '../model/entity.ts'
 import { type CellReading, cellConverter, parsedCell } from '../spreadsheets/cells.ts'
+import { ALL_OTHERS, mappedColumn } from '../spreadsheets/columns.ts'
 import { type CsvRecord, FileFault } from '../spreadsheets/csvRecords.ts'
 import type { RowFault } from '../spreadsheets/faults.ts'
-import { type ColumnChoice, columnsOf } from './fileColumns.ts'
+import { type ColumnChoice, columnsOf, type FileColumn, unnamedText } from './fileColumns.ts'
 import { counted } from './output.ts'
 
 /** Options of reading the records of a file. */
-export interface RecordReading extends ColumnChoice, CellReading {}
+export interface RecordReading extends ColumnChoice, CellReading {
+  /** Cells that stand for no value, as `N/A`. */
+  readonly empty: ReadonlySet<string>
+}
 
 /** A record as a row of JSON. */
 export interface RecordRow {
@@ -18,41 +22,83 @@ export interface RecordRow {
   readonly cells: ReadonlyMap<Property, string>
 }
 
+type CellFaults = Omit<RowFault, 'at'>[]
+
 /**
- * Returns a function that makes a row of a record. It throws FileFault if the record has another number of cells.
- * `header`: names of properties in any case, in words, or mapped. @throws FileFault for an unknown name
+ * Returns a function that makes a row of a record. `header`: names of properties in any case, in words, or mapped. `unnamed`:
+ * indexes of columns that have values, and no name. @throws FileFault for a wrong header
  */
-export function recordReader(entity: Entity, header: CsvRecord, reading: RecordReading): (record: CsvRecord) => RecordRow {
+export function recordReader(
+  entity: Entity,
+  header: CsvRecord,
+  reading: RecordReading,
+  unnamed: readonly number[] = [],
+): (record: CsvRecord) => RecordRow {
   const names = withoutEnd(header.cells)
-  const columns = columnsOf(entity, { ...header, cells: names }, reading)
+  const columns = columnsOf(entity, { ...header, cells: names }, reading, unnamed)
   const convert = cellConverter(header.separator, reading)
-  const unnamed = names.flatMap((name, index) => (name === null || name.trim() === '' ? [index] : []))
+  const { mapping } = reading
+  const isFree = (index: number) => (names[index] ?? '').trim() === '' && mappedColumn(mapping, names, index) === undefined
   return (record) => {
-    requireLength(record, names.length)
-    const value = unnamed.find((index) => (record.cells[index] ?? '').trim() !== '')
-    if (value !== undefined) throw new FileFault(record.line, `column ${value + 1} has a value, and no name in the header`)
+    const faults: CellFaults = []
+    addFormFaults(record, names.length, mapping.has(ALL_OTHERS) ? () => false : isFree, faults)
     const row: Record<string, object> = {}
-    const faults: Omit<RowFault, 'at'>[] = []
     const cells = new Map<Property, string>()
-    for (const { property, lookup, index } of columns) {
+    for (const column of columns) {
+      const { property, index } = column
       const cell = record.cells[index] ?? null
-      if (cell !== null) cells.set(property, cell)
       const unread = record.faults?.get(index)
       if (unread !== undefined) faults.push({ message: `${property.name} ${unread.message}.`, value: unread.value })
-      const found = lookup?.find(cell)
-      if (found?.fault) faults.push({ message: found.fault, value: cell ?? '' })
-      const value = found ? parsedCell(property, found.id) : parsedCell(property, convert(property, record, index))
+      const isEmpty = cell === null || reading.empty.has(cell.trim())
+      if (!isEmpty) cells.set(property, cell)
+      const value = isEmpty ? parsedCell(property, null) : cellValue(column, record, cell, convert, faults)
       const [key = '', part] = property.path
       Object.assign(part === undefined ? row : (row[key] ??= {}), { [part ?? key]: value })
     }
+    if (cells.size === 0 && isOfOthers(record, reading, names)) faults.push({ message: ONLY_OTHERS })
     return { json: JSON.stringify(row), faults, cells }
   }
 }
 
-function requireLength({ cells, line, plain }: CsvRecord, columns: number): void {
+/** Returns the value of a cell as JSON, and adds its fault; null then. */
+function cellValue(
+  { property, lookup, index }: FileColumn,
+  record: CsvRecord,
+  cell: string,
+  convert: ReturnType<typeof cellConverter>,
+  faults: CellFaults,
+) {
+  if (lookup !== null) {
+    const { id, fault } = lookup.find(cell)
+    if (fault) faults.push({ message: fault, value: cell })
+    return parsedCell(property, id)
+  }
+  try {
+    return parsedCell(property, convert(property, record, index))
+  } catch (error) {
+    if (!(error instanceof FileFault)) throw error
+    faults.push({ message: `${error.message}.`, value: cell })
+    return null
+  }
+}
+
+/** Adds what is wrong with the form of a row. `isFree`: whether nothing says what a column is. */
+function addFormFaults(record: CsvRecord, columns: number, isFree: (index: number) => boolean, faults: CellFaults): void {
+  const { cells, plain } = record
+  const nameless = cells.flatMap((cell, index) => ((cell ?? '').trim() !== '' && isFree(index) ? [index] : []))
+  const [first] = nameless
   // A sheet has no empty cells at the end of a row.
-  if ((cells.length >= columns || plain !== undefined) && withoutEnd(cells).length <= columns) return
-  throw new FileFault(line, `the row has ${counted(cells.length, 'value')}, and the header ${counted(columns, 'name')}`)
+  if ((cells.length < columns && plain === undefined) || nameless.some((index) => index >= columns && plain === undefined))
+    faults.push({ message: `The row has ${counted(cells.length, 'value')}, and the header ${counted(columns, 'name')}.` })
+  else if (first !== undefined) faults.push({ message: `${unnamedText([first])}.`, value: cells[first] ?? '' })
+}
+
+const ONLY_OTHERS = 'The row has values only in columns that are left out: it would be empty.'
+
+/** Returns whether a row has a value in a column that the command leaves out. */
+function isOfOthers({ cells }: CsvRecord, { mapping }: RecordReading, names: CsvRecord['cells']): boolean {
+  const isLeft = (index: number) => mappedColumn(mapping, names, index) === null || mapping.has(ALL_OTHERS)
+  return cells.some((cell, index) => (cell ?? '').trim() !== '' && isLeft(index))
 }
 
 /** Removes empty cells at the end: spreadsheets write them for columns that were cleared. */

@@ -6,13 +6,16 @@ import { JsonNumber } from '../model/kinds.ts'
 import { wholeView } from '../model/view.ts'
 import { faultOf, isObject, parseJson } from '../parse/body.ts'
 import { findRelated } from '../parse/paths.ts'
+import { shellWord } from '../spreadsheets/columns.ts'
 import { type CsvRecord, csvRecords, FileFault, ROW_LENGTH_MAX, ROW_TOO_LONG } from '../spreadsheets/csvRecords.ts'
-import { decoderOf, EncodingFinder } from '../spreadsheets/encoding.ts'
+import { type DoubtfulWord, decoderOf, doubtfulWord, EncodingFinder } from '../spreadsheets/encoding.ts'
 import type { RowFault } from '../spreadsheets/faults.ts'
-import { proposeForColumn } from '../spreadsheets/notation.ts'
-import { readSheet } from '../spreadsheets/sheet.ts'
+import { type ReadSheet, readSheets, type SheetRow, severalText } from '../spreadsheets/sheet.ts'
+import { Survey } from '../spreadsheets/survey.ts'
+import { belowText, Table, type TablePlace } from '../spreadsheets/table.ts'
 import { FILE_BYTES_MAX, isWorkbook, openWorkbook, WorkbookFault } from '../spreadsheets/workbook.ts'
-import { OF_OTHER_ROWS, UnknownColumns } from './fileColumns.ts'
+import { HeaderFault, isColumnName, OF_OTHER_ROWS } from './fileColumns.ts'
+import { counted } from './output.ts'
 import { type RecordReading, type RecordRow, recordReader } from './recordJson.ts'
 import { CommandError } from './run.ts'
 
@@ -31,19 +34,26 @@ export interface FileRow {
 export type FileFormat = 'csv' | 'ndjson' | 'xlsx'
 
 /** How a file is read. */
-export interface FileReading extends Omit<RecordReading, 'onNote'> {
+export interface FileReading extends Omit<RecordReading, 'onNote'>, TablePlace {
   readonly format: FileFormat
   /** Name of the encoding; null: it is found. */
   readonly encoding: string | null
   /** Name of the sheet; null: the only one with rows. */
   readonly sheet: string | null
-  /** Line or row that the header is not before. */
-  readonly headerLine: number
 }
 
-/** Number of rows from which the language of days is proposed. */
-const HINT_ROWS = 1_000
+/** Maximum rows that are read for what a wrong header leaves to say. */
+const SURVEYED_ROWS_MAX = 200_000
 const NO_CELLS: ReadonlyMap<Property, string> = new Map()
+
+type Records = AsyncIterable<CsvRecord> | readonly CsvRecord[]
+
+/** Maximum sheets of which messages name the columns. */
+const SHEETS_SHOWN = 3
+
+function recordsOf(rows: readonly SheetRow[]): CsvRecord[] {
+  return rows.map(({ row, ...read }) => ({ line: row, separator: null, ...read }))
+}
 
 /** A file of rows, read piece by piece, so that it may have any length; a workbook is read whole. */
 export class RowsFile {
@@ -51,6 +61,9 @@ export class RowsFile {
   readonly name: string
   private encoding: string | null
   private records: readonly CsvRecord[] | null = null
+  private survey: Survey | null = null
+  /** Why the encoding must be named; null: it need not. */
+  private doubt: string | null = null
 
   /** `path`: `-` for stdin. */
   constructor(
@@ -87,19 +100,24 @@ export class RowsFile {
     this.encoding = finder.find()
     if (this.encoding === null) throw this.unreadable(new Error(OTHER_ENCODING))
     if (this.encoding === 'utf-8') return
-    const example = await this.exampleText()
-    onNote(`${this.name} is not UTF-8; it is read as ${this.encoding}${example}. Another one: --encoding`)
+    const { example, doubtful } = await this.examples()
+    if (doubtful !== null) this.doubt = doubtText(doubtful)
+    onNote(`${this.name} is not UTF-8; it is read as ${this.encoding}${example}. ${this.doubt ?? 'Another one: --encoding'}`)
   }
 
-  /** Returns the first word with a letter that another encoding would read as another one. */
-  private async exampleText(): Promise<string> {
+  /** Returns the first word with a letter that another encoding would read as another one, and the first that is doubtful. */
+  private async examples(): Promise<{ readonly example: string; readonly doubtful: DoubtfulWord | null }> {
     let line = 0
+    let example = ''
     for await (const text of linesOf(this.text(), Number.MAX_SAFE_INTEGER)) {
-      line++
+      if (++line > SURVEYED_ROWS_MAX) break
       const [word] = /[\p{Letter}\p{Mark}]*[^\p{ASCII}][\p{Letter}\p{Mark}]*/u.exec(text) ?? []
-      if (word !== undefined) return ` (line ${line}: ${word.slice(0, 40)})`
+      if (word === undefined) continue
+      if (example === '') example = ` (line ${line}: ${word.slice(0, 40)})`
+      const doubtful = this.encoding === 'windows-1252' ? doubtfulWord(text) : null
+      if (doubtful !== null) return { example: ` (line ${line}: ${doubtful.word.slice(0, 40)})`, doubtful }
     }
-    return ''
+    return { example, doubtful: null }
   }
 
   /** Yields the rows. `onNote`: called for columns left out, and for days taken as date-times. @throws CommandError for faults */
@@ -125,59 +143,98 @@ export class RowsFile {
   }
 
   private async *recordRows(onNote: (text: string) => void): AsyncGenerator<FileRow> {
-    let read: ((record: CsvRecord) => RecordRow) | null = null
-    for await (const record of await this.allRecords()) {
-      if (record.line < this.reading.headerLine) continue
-      if (read === null) {
-        read = await this.readerOf(record, onNote)
-        continue
-      }
+    const table = await this.openTable(await this.allRecords(), onNote)
+    const read = await this.readerOf(table, onNote)
+    if (this.doubt !== null) throw new CommandError(`${this.name}: ${this.doubt}`)
+    if (table.above > 0 && this.reading.headerLine === null) onNote(this.aboveText(table))
+    for await (const { record, below } of table.rows()) {
       const { json, faults, cells } = read(record)
       const at = `${this.unit} ${record.line}`
-      yield { at, json, cells, faults: faults.map((fault) => ({ at, ...fault })) }
+      const all = below === null ? faults : [{ message: belowText(below) }, ...faults]
+      yield { at, json, cells, faults: all.map((fault) => ({ at, ...fault })) }
     }
-    if (read === null) throw new FileFault(1, 'there must be a header with the names of properties')
   }
 
-  private async allRecords(): Promise<AsyncIterable<CsvRecord> | readonly CsvRecord[]> {
+  private async openTable(records: Records, onNote: (text: string) => void): Promise<Table> {
+    const choice = { ...this.reading, onNote }
+    const table = await Table.open(records, this.reading, (name) => isColumnName(this.entity, choice, name))
+    if (table === null) throw new FileFault(1, 'there must be a header with the names of properties')
+    return table
+  }
+
+  private aboveText({ above, header }: Table): string {
+    const lines = counted(above, this.unit)
+    return `${this.name}: the names of the columns are in ${this.unit} ${header.line}, below ${lines} that ${above === 1 ? 'is' : 'are'} not read. Another one: --header`
+  }
+
+  private async allRecords(): Promise<Records> {
     return this.reading.format === 'xlsx' ? this.sheetRecords() : csvRecords(this.text())
   }
 
-  /** Returns the reader of a header. If its columns are not known, the fault also says in which language the days are. */
-  private async readerOf(header: CsvRecord, onNote: (text: string) => void): Promise<(record: CsvRecord) => RecordRow> {
+  /** Returns the reader of a header. The fault of a wrong one also says what else the file needs, if it can be read again. */
+  private async readerOf(table: Table, onNote: (text: string) => void): Promise<(record: CsvRecord) => RecordRow> {
+    const { header } = table
+    const reading = { ...this.reading, onNote }
+    const isLasting = this.reading.format === 'xlsx' || this.isLasting()
+    if (!isLasting) return recordReader(this.entity, header, reading)
+    // A sheet may have notes beside its table.
+    const isNamed = header.plain === undefined && header.cells.every((cell) => (cell ?? '').trim() !== '')
+    if (!isNamed) this.survey ??= await this.surveyed(onNote)
     try {
-      return recordReader(this.entity, header, { ...this.reading, onNote })
+      return recordReader(this.entity, header, reading, this.survey?.unnamed())
     } catch (error) {
-      const isPipe = this.path === '-' && this.reading.format !== 'xlsx'
-      if (!(error instanceof UnknownColumns) || this.reading.notation !== null || isPipe) throw error
-      const hint = await this.languageHint(header)
-      throw hint === null ? error : new FileFault(error.line, `${error.message}.\n${hint}`)
+      if (!(error instanceof HeaderFault)) throw error
+      this.survey ??= await this.surveyed(onNote)
+      const hints = this.survey.hints(this.reading)
+      if (table.above > 0 && this.reading.headerLine === null) hints.push(this.aboveText(table))
+      throw new FileFault(error.line, [error.message, ...hints].join('\n'))
     }
   }
 
-  private async languageHint({ line, cells: names }: CsvRecord): Promise<string | null> {
-    const columns = names.map(() => [] as string[])
+  private async surveyed(onNote: (text: string) => void): Promise<Survey> {
+    const table = await this.openTable(await this.allRecords(), onNote)
+    const survey = new Survey(table.header)
     let count = 0
-    for await (const record of await this.allRecords()) {
-      if (record.line <= line) continue
-      if (++count > HINT_ROWS) break
-      for (const [index, cell] of record.cells.entries())
-        if (cell !== null && record.plain?.has(index) !== true) columns[index]?.push(cell)
+    for await (const row of table.rows()) {
+      survey.add(row)
+      if (++count === SURVEYED_ROWS_MAX) break
     }
-    for (const [index, cells] of columns.entries()) {
-      const proposals = proposeForColumn(cells).map(({ language, value }) => `--locale ${language} reads ${cells[0]} as ${value}`)
-      if (proposals.length > 0) return `Days of ${names[index] ?? `column ${index + 1}`}: ${proposals.join(', ')}`
-    }
-    return null
+    return survey
   }
 
   /** Returns the rows of the sheet. @throws WorkbookFault, CommandError */
   private async sheetRecords(): Promise<readonly CsvRecord[]> {
     if (this.records !== null) return this.records
     const bytes = await this.workbookBytes()
-    const rows = readSheet(openWorkbook(bytes), this.reading.sheet)
-    this.records = rows.map(({ row, ...read }) => ({ line: row, separator: null, ...read }))
+    const sheets = readSheets(openWorkbook(bytes), this.reading.sheet)
+    if (sheets.length > 1) throw await this.severalSheets(sheets)
+    this.records = recordsOf(sheets[0]?.rows ?? [])
     return this.records
+  }
+
+  /** Returns the fault of several sheets, with the options that each needs, so that one more attempt is enough. */
+  private async severalSheets(sheets: readonly ReadSheet[]): Promise<WorkbookFault> {
+    const lines = [severalText(sheets)]
+    for (const { name, rows } of sheets.slice(0, SHEETS_SHOWN)) {
+      const file = new RowsFile(this.path, this.entity, this.reading)
+      file.records = recordsOf(rows)
+      const fault = await file.headerFault()
+      if (fault !== null) lines.push(`--sheet ${shellWord(name)}, row ${fault.line}: ${fault.message}`)
+    }
+    const all = lines.flatMap((text) => text.split('\n'))
+    return new WorkbookFault([...new Set(all)].join('\n'))
+  }
+
+  /** Returns what is wrong with the header; null: nothing. */
+  private async headerFault(): Promise<FileFault | null> {
+    try {
+      const table = await this.openTable(await this.allRecords(), () => undefined)
+      await this.readerOf(table, () => undefined)
+      return null
+    } catch (error) {
+      if (error instanceof FileFault) return error
+      throw error
+    }
   }
 
   private async workbookBytes(): Promise<Uint8Array> {
@@ -241,6 +298,11 @@ export class RowsFile {
     const reason = error instanceof TypeError ? `it is not ${encoding.toUpperCase()}; ${OTHER_ENCODING}` : error.message
     return new CommandError(`${this.name} cannot be read: ${reason}`)
   }
+}
+
+function doubtText({ word, others }: DoubtfulWord): string {
+  const readings = others.map((other) => `--encoding ${other.encoding} reads ${other.word}`)
+  return `Name the encoding: ${readings.join(', ')}, --encoding windows-1252 ${word}`
 }
 
 const OTHER_ENCODING = 'its encoding is not known: name it by --encoding, or save the file as "CSV UTF-8"'

@@ -44,7 +44,7 @@ export function cellConverter(separator: string | null, { isExcel, notation, onN
       return `${text}T00:00:00Z`
     }
     if (notation !== null || isPlain || kind !== 'decimal' || separator === ',' || record.plain) return text
-    if (AMBIGUOUS.test(text)) throw ambiguous(property, record, text)
+    if (AMBIGUOUS.test(text)) throw ambiguous(property, record)
     return DECIMAL_COMMA.test(text) ? text.replace(',', '.') : text
   }
 }
@@ -67,9 +67,9 @@ const DECIMAL_COMMA = /^-?\d+,\d+$/
 /** Matches numbers such as `1.234`: a thousand in spreadsheets with decimal commas, or three decimal places. */
 const AMBIGUOUS = /^-?\d{1,3}(?:\.\d{3})+$/
 
-function ambiguous({ path }: CellProperty, { line }: CsvRecord, cell: string): FileFault {
+function ambiguous({ path }: CellProperty, { line }: CsvRecord): FileFault {
   const languages = '--locale de reads it as thousands, --locale en as decimals'
-  return new FileFault(line, `${path.join('.')} is ${cell}: write it without points, or with a decimal comma; ${languages}`)
+  return new FileFault(line, `${path.join('.')} has two meanings: ${languages}`)
 }
 
 /** Undoes the escaping of `export --excel`. @throws FileFault for an escaped cell if `isExcel` is null */

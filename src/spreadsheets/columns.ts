@@ -26,7 +26,18 @@ export function findColumn<Of>(header: string, columns: readonly NamedColumn<Of>
 /** Headers with the names that they stand for; null: the column is left out. */
 export type HeaderMapping = ReadonlyMap<string, string | null>
 
-/** Parses `Personalnummer=EmployeeNumber`, and `Remarks=` for a column to leave out. @throws Error that says what is allowed */
+/** Stands in a mapping for all headers that nothing else says anything about. */
+export const ALL_OTHERS = '*'
+
+/** Reduces blanks and capitals of a header, which may have line breaks. */
+function keyOf(header: string): string {
+  return header.trim().replace(/\s+/g, ' ').toLowerCase()
+}
+
+/**
+ * Parses `Personalnummer=EmployeeNumber`, `Remarks=` for a column to leave out, and `*=` for all others. A number names a column
+ * by its position. @throws Error that says what is allowed
+ */
 export function parseMapping(texts: readonly string[]): HeaderMapping {
   const mapping = new Map<string, string | null>()
   for (const text of texts) {
@@ -35,19 +46,44 @@ export function parseMapping(texts: readonly string[]): HeaderMapping {
     const header = text.slice(0, Math.max(0, at)).trim()
     if (header === '')
       throw new Error(`"${text}" is not a header of the file, = and a property. Nothing after = leaves the column out.`)
-    const key = header.toLowerCase()
+    const key = keyOf(header)
     if (mapping.has(key)) throw new Error(`The column ${header} is there twice.`)
-    mapping.set(key, text.slice(at + 1).trim() || null)
+    const name = text.slice(at + 1).trim() || null
+    if (key === ALL_OTHERS && name !== null) throw new Error('* is all other columns: *= leaves them out.')
+    mapping.set(key, name)
   }
   return mapping
 }
 
 /** Returns the entry of a mapping for a header, in any case; undefined if it has none. */
-export function mappedName(mapping: HeaderMapping, header: string): string | null | undefined {
-  return mapping.get(header.trim().toLowerCase())
+function mappedName(mapping: HeaderMapping, header: string): string | null | undefined {
+  return mapping.get(keyOf(header))
+}
+
+/**
+ * Returns the entry of a mapping for a column of a file, by its header or its position from 1; undefined if it has none. A header
+ * that is a number comes before positions.
+ */
+export function mappedColumn(
+  mapping: HeaderMapping,
+  headers: readonly (string | null)[],
+  index: number,
+): string | null | undefined {
+  const position = String(index + 1)
+  const byPosition = headers.some((header) => keyOf(header ?? '') === position) ? undefined : mapping.get(position)
+  return byPosition === undefined ? mappedName(mapping, headers[index] ?? '') : byPosition
+}
+
+/** Returns the first key of a mapping that names no column of a file; undefined: each names one. */
+export function unusedKey(mapping: HeaderMapping, headers: readonly (string | null)[]): string | undefined {
+  const keys = new Set(headers.map((header) => keyOf(header ?? '')))
+  // A column without a name at the end may be left out.
+  const isPosition = (key: string) => /^[1-9]\d{0,2}$/.test(key) && (Number(key) <= headers.length || mapping.get(key) === null)
+  return [...mapping.keys()].find((key) => key !== ALL_OTHERS && !keys.has(key) && !isPosition(key))
 }
 
 /** Writes a header into an example of a command. */
 export function shellWord(header: string): string {
-  return /^[\p{Letter}\p{Number}_.-]+$/u.test(header) ? header : `'${header.replaceAll("'", "'\\''")}'`
+  const line = header.trim().replace(/\s+/g, ' ')
+  return /^[\p{Letter}\p{Number}_.-]+$/u.test(line) ? line : `'${line.replaceAll("'", "'\\''")}'`
 }

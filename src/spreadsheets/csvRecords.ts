@@ -32,8 +32,8 @@ export interface CsvRecord {
 }
 
 /**
- * Yields the records of a CSV (RFC 4180), separated by commas, semicolons or tabs, of which the first line has most outside of
- * quotes, or by the character that a line `sep=;` before it names. Lines with nothing but separators are omitted.
+ * Yields the records of a CSV (RFC 4180), separated by the comma, semicolon, tab or `|` that its first lines have equally often,
+ * or by the character that a line `sep=;` before it names. Lines with nothing but separators are omitted.
  * `pieces`: text, not divided within a character. @throws FileFault for wrong quotes and for rows that are too long
  */
 export async function* csvRecords(pieces: AsyncIterable<string>): AsyncGenerator<CsvRecord, void, undefined> {
@@ -41,6 +41,7 @@ export async function* csvRecords(pieces: AsyncIterable<string>): AsyncGenerator
   let unread = ''
   for await (const piece of pieces) {
     unread += piece
+    if (reader === null && unread.length < SAMPLE_LENGTH) continue
     reader ??= readerOf(unread)
     if (reader === null) continue
     yield* reader.read(unread)
@@ -67,19 +68,50 @@ function readerOf(text: string): RecordReader | null {
     return null
   }
   const [, named] = NAMED_SEPARATOR.exec(firstLine) ?? []
-  if (named === undefined) return new RecordReader(separatorOf(firstLine), 0)
+  if (named === undefined) return new RecordReader(separatorOf(text), 0)
   if (SEPARATORS.includes(named)) return new RecordReader(named, 1)
   throw new FileFault(lineOf(), 'sep= names a comma, a semicolon, a tab or |, and nothing else')
 }
 
-/** Returns the separator that a header has most; null: it has none. */
-function separatorOf(firstLine: string): string | null {
-  const unquoted = firstLine.replace(/"(?:[^"]|"")*"/g, '')
-  // A header that goes on in the next line has an open quote.
-  const text = unquoted === '' ? firstLine : unquoted
-  const count = (separator: string) => text.split(separator).length - 1
-  const [best = ','] = [',', ';', '\t'].sort((one, other) => count(other) - count(one))
-  return count(best) > 0 ? best : null
+/** Length of the text by which the separator is found. */
+const SAMPLE_LENGTH = 16 * 1024
+const SAMPLE_LINES = 30
+/** Minimum separators of a line below a title. */
+const BELOW_TITLE_MIN = 2
+/** Matches a cell in quotes; one that goes on after the sample has no end. */
+const QUOTED = /(?<=^|[,;\t|\n])[^\S\n]*"(?:[^"]|"")*(?:"|$)/g
+
+/**
+ * Returns the character that most lines have, outside of quotes, equally often: the header has it as often as the rows, and
+ * titles and texts do not. Null: no line has one.
+ */
+function separatorOf(text: string): string | null {
+  const sample = text.slice(0, SAMPLE_LENGTH).replace(/\r\n?/g, '\n')
+  const unquoted = sample.replace(QUOTED, '')
+  const lines = unquoted.split('\n').filter((line) => line.trim() !== '')
+  // The last line may be cut off.
+  const whole = (lines.length > 2 && text.length > SAMPLE_LENGTH ? lines.slice(0, -1) : lines).slice(0, SAMPLE_LINES)
+  // A first line without separators is a title above a table, or the header of a single column, whose texts may have commas.
+  const isTitle = !SEPARATORS.some((separator) => whole[0]?.includes(separator))
+  const found = SEPARATORS.map((separator) => ({ separator, ...mostFrequent(whole, separator) })).filter(
+    ({ count }) => !isTitle || count >= BELOW_TITLE_MIN,
+  )
+  const [best] = found.sort((one, other) => other.lines - one.lines || other.count - one.count)
+  return best === undefined || best.lines === 0 ? null : best.separator
+}
+
+/** Returns the number of separators that most lines have, and how many lines have it; lines without one do not count. */
+function mostFrequent(lines: readonly string[], separator: string): { readonly count: number; readonly lines: number } {
+  const counts = new Map<number, number>()
+  for (const line of lines) {
+    // A comma before a blank is one of a text.
+    const count = line.split(separator === ',' ? /,(?! )/ : separator).length - 1
+    if (count > 0) counts.set(count, (counts.get(count) ?? 0) + 1)
+  }
+  const [[count, most] = [0, 0]] = [...counts].sort(
+    ([one, linesOfOne], [other, linesOfOther]) => linesOfOther - linesOfOne || other - one,
+  )
+  return { count, lines: most }
 }
 
 const QUOTE_MISSING = 'the quote that ends a text is missing'

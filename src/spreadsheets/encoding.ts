@@ -41,6 +41,40 @@ export class EncodingFinder {
   }
 }
 
+/** Encodings of which one is probably meant where windows-1252 makes words that no language has. */
+const OTHERS = ['windows-1250', 'macintosh', 'windows-1251', 'windows-1253', 'iso-8859-2'] as const
+
+/** Matches words with a sign within them, a capital letter after a small one, or letters of Western Europe alone. */
+const DOUBTFUL =
+  /\p{Letter}[¡-©«-³µ¶¸-»¼-¿×÷†‡‰™ƒˆ˜€]+\p{Letter}|\p{Letter}{3}[³¹¿]|[£¥¯]\p{Ll}|\p{Ll}[À-ÞŠŒŽŸ]|Ÿ\p{Ll}|[À-ÿ]{4}/u
+const OF_ONE_SCRIPT = /^(?:[\p{Script=Latin}]+|[\p{Script=Cyrillic}]+|[\p{Script=Greek}]+)$/u
+const WORD = /[\p{Letter}\p{Mark}\u0080-\u00bf×÷†‡‰™ƒˆ˜€]+/gu
+
+/** A word that is doubtful in windows-1252, with what other encodings make of it. */
+export interface DoubtfulWord {
+  readonly word: string
+  readonly others: readonly { readonly encoding: string; readonly word: string }[]
+}
+
+/** Returns the first word of a text, decoded as windows-1252, that must be of another encoding; null: there is none. */
+export function doubtfulWord(text: string): DoubtfulWord | null {
+  const word = text.match(WORD)?.find((one) => DOUBTFUL.test(one))
+  if (word === undefined) return null
+  const bytes = Uint8Array.from(word, byteOf)
+  const readings = OTHERS.map((encoding) => ({ encoding, word: new TextDecoder(encoding as 'utf-8').decode(bytes) }))
+  const words = readings.filter((one) => OF_ONE_SCRIPT.test(one.word) && !/\p{Ll}\p{Lu}/u.test(one.word))
+  const others = words.filter((one, index) => words.findIndex((other) => other.word === one.word) === index)
+  return others.length === 0 ? null : { word, others }
+}
+
+const HIGH_BYTES = new TextDecoder(WINDOWS as 'utf-8').decode(Uint8Array.from({ length: 128 }, (_, index) => 128 + index))
+
+/** Returns the byte that windows-1252 decodes to this character. */
+function byteOf(character: string): number {
+  const index = HIGH_BYTES.indexOf(character)
+  return index < 0 ? character.charCodeAt(0) : 128 + index
+}
+
 /** Returns a decoder for an encoding by any of its names. @throws Error that says what is allowed */
 export function decoderOf(label: string): TextDecoder {
   try {

@@ -1,5 +1,6 @@
 // Faults of a file's rows in words: equal ones once, with their number, first lines and values. No Node.
-import { type NotatedKind, proposeLanguages } from './notation.ts'
+import { type NotatedKind, proposalText, proposeLanguages } from './notation.ts'
+import { isPlaceholder, placeholderHint } from './placeholders.ts'
 
 /** A fault of one row. */
 export interface RowFault {
@@ -59,11 +60,18 @@ function valuesText({ message, kind, rows, values }: FaultGroup): string {
   if (all.length === 0 || isSaid) return ''
   const shown = all.slice(0, VALUES_SHOWN).map((value) => JSON.stringify(excerptOf(value)))
   const listed = all.length > VALUES_SHOWN ? `${shown.join(', ')} and others` : shown.join(', ')
-  const proposals = kind === undefined ? [] : proposeLanguages(kind, all)
-  const hint = proposals.map(({ language, value }) => `--locale ${language} reads ${all[0]} as ${value}`)
+  const hint = kind === undefined ? [] : hintsFor(kind, all)
   if (hint.length === 0 && isTime(kind) && all.some((value) => SHORT_YEAR.test(value))) hint.push('a year needs four digits')
   const verb = rows.length === 1 ? 'It is' : all.length === 1 ? 'All are' : 'They are'
   return ` ${verb} ${listed}${hint.length === 0 ? '' : `; ${hint.join(', ')}`}.`
+}
+
+/** Returns options that read the values: a language, and words that stand for no value. */
+function hintsFor(kind: NotatedKind, all: readonly string[]): string[] {
+  const written = all.filter((value) => !isPlaceholder(value))
+  const languages = proposeLanguages(kind, written).map((proposal) => proposalText(proposal, written[0] ?? ''))
+  const empty = placeholderHint(all)
+  return empty === null ? languages : [...languages, empty]
 }
 
 /** Matches `01.09.26`: its century would be a guess. */

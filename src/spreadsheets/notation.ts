@@ -1,4 +1,5 @@
 // Values as spreadsheets write them in a language: days, numbers and booleans. No Node: browsers may read files with it, too.
+import { namedDay } from './monthNames.ts'
 
 /** How a language writes values. */
 export interface Notation {
@@ -94,7 +95,7 @@ function dayOrderOf(locale: string): DayOrder {
 export function readNotated(kind: NotatedKind, cell: string, notation: Notation): string | null {
   const text = cell.trim()
   if (kind === 'boolean') return readBoolean(text, notation)
-  if (kind === 'date' || kind === 'instant') return readTime(kind, text, notation.dayOrder)
+  if (kind === 'date' || kind === 'instant') return readTime(kind, text, notation)
   return readNumber(text, notation.hasDecimalComma)
 }
 
@@ -107,24 +108,45 @@ function readBoolean(text: string, { trueWords, falseWords }: Notation): string 
 /** Spaces and apostrophes that group digits by three, as `1 234` and `1'234`. */
 const GROUPS = "['’\\u0020\\u00a0\\u202f]"
 const number = (group: string, mark: string) =>
-  new RegExp(`^([-+−])?(\\d{1,3}(?:(?:${group}\\d{3})+|(?:${GROUPS}\\d{3})+)|\\d+)(?:${mark}(\\d+))?$`)
+  new RegExp(`^(\\d{1,3}(?:(?:${group}\\d{3})+|(?:${GROUPS}\\d{3})+)|\\d+)(?:${mark}(\\d+))?$`)
 const WITH_COMMA = number('\\.', ',')
 const WITH_POINT = number(',', '\\.')
+/** Matches `12,34,567.5`, as India writes it: groups of two digits, and one of three. */
+const WITH_LAKHS = /^(\d{1,2}(?:,\d\d)+,\d{3})(?:\.(\d+))?$/
+/** Signs and codes of currencies before or after a number: `$1,234.50`, `1.234,50 €`, `CHF 1'234`. */
+const CURRENCY = '(?:\\p{Currency_Symbol}|US\\$|C\\$|A\\$|Rs\\.?|zł|Kč|kr\\.?|Fr\\.|Ft|lei|[A-Z]{3})'
+const MONEY = new RegExp(`^(?:${CURRENCY}[ \\u00a0\\u202f]?)?(.*?)(?:[ \\u00a0\\u202f]?${CURRENCY})?$`, 'u')
+/** Matches negative numbers: `-5`, `(5)` of accounts, and `5-` of SAP. */
+const NEGATIVE = /^(?:[-−] ?([^-−].*)|\((.+)\)|(.*\d) ?-)$/
 
 function readNumber(text: string, hasDecimalComma: boolean): string | null {
-  const [, sign, whole, decimals] = (hasDecimalComma ? WITH_COMMA : WITH_POINT).exec(text) ?? []
+  const plain = withoutCurrency(text)
+  const [, ...forms] = NEGATIVE.exec(plain) ?? []
+  const negative = forms.find((form) => form !== undefined)
+  const absolute = withoutCurrency(negative ?? plain.replace(/^\+/, ''))
+  const [, whole, decimals] = digitsOf(absolute, hasDecimalComma) ?? []
   if (whole === undefined) return null
   const digits = whole.replace(/\D/g, '').replace(/^0+(?=\d)/, '')
-  return `${sign === undefined || sign === '+' ? '' : '-'}${digits}${decimals === undefined ? '' : `.${decimals}`}`
+  return `${negative === undefined ? '' : '-'}${digits}${decimals === undefined ? '' : `.${decimals}`}`
+}
+
+function digitsOf(text: string, hasDecimalComma: boolean): RegExpExecArray | null {
+  return hasDecimalComma ? WITH_COMMA.exec(text) : (WITH_POINT.exec(text) ?? WITH_LAKHS.exec(text))
+}
+
+function withoutCurrency(text: string): string {
+  return MONEY.exec(text)?.[1] ?? text
 }
 
 const DAY = /^(\d{1,4})([./-]) ?(\d{1,2})\2 ?(\d{1,4})\.?$/
+/** Matches `20260901`, which has a single meaning: with the day first, 19 or 20 would be the month. */
+const COMPACT = /^((?:19|20)\d\d)(\d\d)(\d\d)$/
 const TIME = /^(\d{1,2})[:.h](\d\d)(?:[:.](\d\d))?(?: ?([ap])\.?m\.?)?$/i
 const DAY_AND_TIME = /^(.*?\d\.?),?(?: +|T)(\d{1,2}[:.h]\d\d.*)$/
 
-function readTime(kind: 'date' | 'instant', text: string, order: DayOrder): string | null {
+function readTime(kind: 'date' | 'instant', text: string, notation: Notation): string | null {
   const [, dayText = text, timeText] = DAY_AND_TIME.exec(text) ?? []
-  const day = readDay(dayText, order)
+  const day = readDay(dayText, notation)
   if (day === null || timeText === undefined) return day
   const time = readClock(timeText)
   if (time === null) return null
@@ -133,10 +155,9 @@ function readTime(kind: 'date' | 'instant', text: string, order: DayOrder): stri
   return `${day}T${time}Z`
 }
 
-function readDay(text: string, order: DayOrder): string | null {
-  const [, first = '', , second = '', third = ''] = DAY.exec(text) ?? []
-  const [year, month, day] =
-    first.length === 4 || order === 'YMD' ? [first, second, third] : lastYear(first, second, third, order)
+function readDay(text: string, { language, dayOrder }: Notation): string | null {
+  const [year = '', month = '', day = ''] =
+    namedDay(text, language) ?? COMPACT.exec(text)?.slice(1) ?? numberedDay(text, dayOrder)
   // With two digits, the century would be a guess.
   if (year.length !== 4) return null
   const iso = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
@@ -144,7 +165,9 @@ function readDay(text: string, order: DayOrder): string | null {
   return Number.isNaN(date.getTime()) || date.toISOString().slice(0, 10) !== iso ? null : iso
 }
 
-function lastYear(first: string, second: string, third: string, order: DayOrder): [string, string, string] {
+function numberedDay(text: string, order: DayOrder): [year: string, month: string, day: string] {
+  const [, first = '', , second = '', third = ''] = DAY.exec(text) ?? []
+  if (first.length === 4 || order === 'YMD') return [first, second, third]
   return order === 'MDY' ? [third, first, second] : [third, second, first]
 }
 
@@ -159,20 +182,39 @@ function readClock(text: string): string | null {
 }
 
 /** Languages that a message proposes: one for each habit, then those with words of their own. */
-const PROPOSED = ['de', 'fr', 'nl', 'en-US', 'en-GB', 'de-CH', 'sv', ...Object.keys(BOOLEANS)]
+const PROPOSED = [...new Set(['de', 'fr', 'nl', 'en-US', 'en-GB', 'de-CH', 'sv', ...Object.keys(BOOLEANS)])]
 /** English first, whose words all languages have. */
-const PROPOSED_FOR_BOOLEANS = Object.keys(BOOLEANS)
+const PROPOSED_BY_WORDS = Object.keys(BOOLEANS)
+/** Matches the beginning of a day in numbers, which the language must write with its own marks. */
+const NUMBERED_DAY = /^\d{1,4}[./-] ?\d/
 /** Marks of a day by which people of these languages write it. */
 const DAY_MARKS: Readonly<Record<string, RegExp>> = {
   de: /\./,
   fr: /\//,
-  nl: /-/,
+  nl: /\d-\d/,
   'en-US': /\//,
+  'en-GB': /\//,
 }
 
-/** Returns languages that read a column of days in another form than that of the API; none if it is no such column. */
-export function proposeForColumn(cells: readonly string[]): Proposal[] {
-  return cells.length === 0 || cells.every((cell) => ISO_DAY.test(cell)) ? [] : proposeLanguages('instant', cells)
+/**
+ * Returns languages that read columns of days in another form than that of the API, with the column of the first value: those
+ * that read all of them, or else one of them. `column`: null if no language is needed, or none is known.
+ */
+export function proposeForColumns<Column extends { readonly cells: readonly string[] }>(
+  columns: readonly Column[],
+): { readonly proposals: Proposal[]; readonly column: Column | null } {
+  const other = columns.filter(({ cells }) => !cells.every((cell) => ISO_DAY.test(cell)))
+  const [first] = other
+  const all = proposeLanguages(
+    'instant',
+    other.flatMap(({ cells }) => cells),
+  )
+  if (first && all.length > 0) return { proposals: all, column: first }
+  for (const column of other) {
+    const proposals = proposeLanguages('instant', column.cells)
+    if (proposals.length > 0) return { proposals, column }
+  }
+  return { proposals: [], column: null }
 }
 
 const ISO_DAY = /^\d{4}-\d\d-\d\d/
@@ -180,7 +222,14 @@ const ISO_DAY = /^\d{4}-\d\d-\d\d/
 /** A language, and the value that it reads. */
 export interface Proposal {
   readonly language: string
+  /** Other languages that read days so, and numbers otherwise. */
+  readonly also: readonly string[]
   readonly value: string
+}
+
+/** Returns `--locale fr or en-GB reads 01/09/2026 as 2026-09-01`. */
+export function proposalText({ language, also, value }: Proposal, cell: string): string {
+  return `--locale ${[language, ...also].join(' or ')} reads ${cell} as ${value}`
 }
 
 /**
@@ -189,14 +238,19 @@ export interface Proposal {
  */
 export function proposeLanguages(kind: NotatedKind, values: readonly string[]): Proposal[] {
   const [first = ''] = values
-  const found: Proposal[] = []
-  for (const language of kind === 'boolean' ? PROPOSED_FOR_BOOLEANS : PROPOSED) {
-    const isDay = kind === 'date' || kind === 'instant'
-    if (isDay && !DAY_MARKS[language]?.test(first)) continue
+  const found: (Proposal & { also: string[] })[] = []
+  const isNumberedDay = (kind === 'date' || kind === 'instant') && NUMBERED_DAY.test(first)
+  const isOfWords = kind === 'boolean' || ((kind === 'date' || kind === 'instant') && !isNumberedDay)
+  for (const language of isOfWords ? PROPOSED_BY_WORDS : PROPOSED) {
+    if (isNumberedDay && !DAY_MARKS[language]?.test(first)) continue
     const notation = notationOf(language)
     const value = notation && readNotated(kind, first, notation)
-    if (notation === null || value === null || found.some((other) => other.value === value)) continue
-    if (values.every((one) => readNotated(kind, one, notation) !== null)) found.push({ language, value })
+    if (notation === null || value === null) continue
+    const same = found.find((other) => other.value === value)
+    if (same && !isNumberedDay) continue
+    if (!values.every((one) => readNotated(kind, one, notation) !== null)) continue
+    if (same) same.also.push(language)
+    else found.push({ language, also: [], value })
   }
   return found.slice(0, 2)
 }

@@ -27,22 +27,34 @@ export interface CellFault {
   readonly value?: string | undefined
 }
 
-/**
- * Returns the rows of the sheet of this name, in any case, or else of the only one that has rows and is not hidden.
- * @throws WorkbookFault
- */
-export function readSheet(workbook: Workbook, name: string | null): SheetRow[] {
+/** A sheet with its rows. */
+export interface ReadSheet {
+  readonly name: string
+  readonly rows: readonly SheetRow[]
+}
+
+/** Returns the sheet of this name, in any case, or else those that have rows and are not hidden. @throws WorkbookFault */
+export function readSheets(workbook: Workbook, name: string | null): ReadSheet[] {
   const { sheets } = workbook
   if (name !== null) {
     const sheet = sheets.find((one) => one.name.toLowerCase() === name.trim().toLowerCase())
     if (!sheet) throw new WorkbookFault(`it has no sheet "${name}"; there are ${namesOf(sheets)}`)
-    return rowsOf(workbook, sheet.path)
+    return [{ name: sheet.name, rows: rowsOf(workbook, sheet.path) }]
   }
   const shown = sheets.filter(({ isHidden }) => !isHidden)
-  const filled = shown.map(({ name, path }) => ({ name, rows: rowsOf(workbook, path) })).filter(({ rows }) => rows.length > 0)
-  const [first, second] = filled
-  if (second) throw new WorkbookFault(`it has several sheets: name one of them by --sheet: ${filled.map(headOf).join('; ')}`)
+  return shown.map(({ name, path }) => ({ name, rows: rowsOf(workbook, path) })).filter(({ rows }) => rows.length > 0)
+}
+
+/** Returns the rows of the sheet of this name, or else of the only one that has rows and is not hidden. @throws WorkbookFault */
+export function readSheet(workbook: Workbook, name: string | null): readonly SheetRow[] {
+  const [first, ...others] = readSheets(workbook, name)
+  if (first && others.length > 0) throw new WorkbookFault(severalText([first, ...others]))
   return first?.rows ?? []
+}
+
+/** Returns the message about several sheets of which one must be named. */
+export function severalText(sheets: readonly ReadSheet[]): string {
+  return `it has several sheets: name one of them by --sheet: ${sheets.map(headOf).join('; ')}`
 }
 
 function namesOf(sheets: readonly { readonly name: string }[]): string {
@@ -53,7 +65,7 @@ const HEADERS_SHOWN = 8
 const HEADER_LENGTH = 30
 
 /** Returns the name of a sheet with the first cells of its first row, by which one knows it. */
-function headOf({ name, rows: [first] }: { readonly name: string; readonly rows: readonly SheetRow[] }): string {
+function headOf({ name, rows: [first] }: ReadSheet): string {
   const cells = (first?.cells ?? []).filter((cell) => cell !== null)
   const shown = cells
     .slice(0, HEADERS_SHOWN)

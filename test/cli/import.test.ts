@@ -135,7 +135,7 @@ describe('roster import', () => {
     expect((await roster(['import', 'companies', fileOf('name,enabled,,\nA,true,,\nB,,\nC,false,,,,\n')])).code).toBe(0)
     expect(await namesOf()).toEqual(['A', 'B', 'C'])
     const more = await roster(['import', 'companies', fileOf('name,enabled,,\nA,true,,x\n')])
-    expect(more.stderr).toContain(', line 2: the row has 4 values, and the header 2 names.')
+    expect(more.stderr).toContain(', line 1: Column 4 has values, and no name in the header: --column 4= leaves it out.')
   })
 
   test('a CSV of a spreadsheet is read: names in any case, semicolons, its numbers and booleans, a byte order mark, any line ends', async () => {
@@ -304,12 +304,20 @@ describe('roster import', () => {
       KEY,
       ', line 1: period is an object; its parts have columns of their own: period.prefered',
     ],
-    [['companies', fileOf('name,Name\nx,y\n')], KEY, ', line 1: Name is there twice.'],
+    [
+      ['companies', fileOf('name,Name\nx,y\n')],
+      KEY,
+      ', line 1: Name is there twice, in columns 1 and 2: --column 2= leaves out the second.',
+    ],
     [['companies', fileOf('name\n"a\nb"\n"c')], KEY, ', line 4: the quote that ends a text is missing.'],
     [['companies', fileOf('name\na "b"\n')], KEY, ', line 2: a text with a quote in it stands in quotes'],
-    [['companies', fileOf('name,enabled\nx\n')], KEY, ', line 2: the row has 1 value, and the header 2 names.'],
+    [['companies', fileOf('name,enabled\nx\n')], KEY, ', line 2: The row has 1 value, and the header 2 names.'],
     [['companies', fileOf('id\n1\n')], KEY, ', line 1: none of these columns is one that clients write.'],
-    [['companies', fileOf('name,,enabled\nx,,\ny,z,\n')], KEY, ', line 3: column 2 has a value, and no name in the header.'],
+    [
+      ['companies', fileOf('name,,enabled\nx,,\ny,z,\n')],
+      KEY,
+      ', line 1: Column 2 has values, and no name in the header: --column 2= leaves it out.',
+    ],
     [['companies', fileOf('"x"\n', 'ndjson')], KEY, ', line 1: The row must be an object.'],
     [['companies', fileOf('')], KEY, ', line 1: there must be a header'],
     [

@@ -1,0 +1,46 @@
+// Finds totals and notes below a table: read as rows, they would be people named Total. No Node.
+import type { CsvRecord } from './csvRecords.ts'
+
+/** Maximum rows below a table that are found. */
+export const FOOTER_ROWS_MAX = 5
+/** Minimum cells of an average row, above which a row with a single one is a note. */
+const WIDE_CELLS = 3
+
+/** Matches a sentence, a mark of a note, or a label: a row of a table may have a single number or word, too. */
+const NOTE = /^[*†(]|\p{Letter}.* .*\p{Letter}|\p{Letter}:/u
+
+/** Words of totals in the languages of Europe, at the beginning of a row's first cell, and those that stand alone. */
+const TOTAL =
+  /^(?:(?:grand |sub-?)?total\p{Letter}{0,3}|gesamt\p{Letter}{0,5}|summe|insgesamt|totaal|razem|ogółem|łącznie|celkem|spolu|összesen|yhteensä|totalt|toplam|итого|всего|усього|разом|σύνολο)(?!\p{Letter})/iu
+const TOTAL_ALONE =
+  /^(?:sum|suma|soma|somme|summa|count|anzahl|aantal|nombre|average|mean|mittelwert|durchschnitt|moyenne|media|średnia)\.?:?$/iu
+
+/** Counts the cells of a table's rows, and tells which rows at its end are totals or notes. */
+export class FooterFinder {
+  private rows = 0
+  private cells = 0
+
+  /** Counts a row of the table itself. */
+  add({ cells }: CsvRecord): void {
+    this.rows++
+    this.cells += filledOf(cells).length
+  }
+
+  /** Returns how many of the last rows are totals or notes. `last`: in order; those before were counted. */
+  count(last: readonly CsvRecord[]): number {
+    const at = last.findLastIndex((record) => !this.isFooter(record))
+    return last.length - 1 - at
+  }
+
+  private isFooter({ cells }: CsvRecord): boolean {
+    const filled = filledOf(cells)
+    const average = this.rows === 0 ? 0 : this.cells / this.rows
+    const [first = ''] = filled
+    if (filled.length < average && (TOTAL.test(first) || TOTAL_ALONE.test(first))) return true
+    return filled.length === 1 && average >= WIDE_CELLS && NOTE.test(first)
+  }
+}
+
+function filledOf(cells: CsvRecord['cells']): string[] {
+  return cells.map((cell) => (cell ?? '').trim()).filter((cell) => cell !== '')
+}

@@ -1,0 +1,82 @@
+// Tells from the rows of a file what options it needs, while its header is still wrong: one attempt more is enough then. No Node.
+import { shellWord } from './columns.ts'
+import type { CsvRecord } from './csvRecords.ts'
+import { type Notation, proposalText, proposeForColumns } from './notation.ts'
+import { isPlaceholder, placeholderHint } from './placeholders.ts'
+import { belowText, type TableRow } from './table.ts'
+
+/** Maximum values of a column that are kept. */
+const VALUES_MAX = 1_000
+
+/** Share of days among the values of a column that has days. */
+const DAYS_SHARE = 0.5
+
+const NAMES_SHOWN = 3
+
+/** Options that the command has already. */
+interface Given {
+  readonly notation: Notation | null
+  readonly empty: ReadonlySet<string>
+}
+
+/** Values of the columns of a file. */
+export class Survey {
+  private readonly columns: string[][]
+  private readonly valued = new Set<number>()
+  private below: string | null = null
+
+  constructor(private readonly header: CsvRecord) {
+    this.columns = header.cells.map(() => [])
+  }
+
+  add({ record: { cells, plain, line }, below }: TableRow): void {
+    if (below !== null) this.below ??= `Line ${line}: ${belowText(below)}`
+    if (below !== null) return
+    for (const [index, cell] of cells.entries()) {
+      if (cell === null || cell.trim() === '') continue
+      this.valued.add(index)
+      const column = this.columns[index]
+      if (column !== undefined && column.length < VALUES_MAX && plain?.has(index) !== true) column.push(cell)
+    }
+  }
+
+  /** Returns the indexes of columns that have values, and no name. */
+  unnamed(): number[] {
+    const { cells, plain } = this.header
+    // A row of a CSV that is longer than the header has a fault of its own: a sheet has no cells by mistake.
+    const count = plain === undefined ? cells.length : Number.POSITIVE_INFINITY
+    const unnamed = [...this.valued].filter((index) => index < count && (cells[index] ?? '').trim() === '')
+    return unnamed.sort((one, other) => one - other)
+  }
+
+  /** Returns what to add to the command, as sentences without an end. */
+  hints({ notation, empty }: Given): string[] {
+    const hints: string[] = []
+    const columns = this.columns.map((cells, index) => ({
+      name: this.nameOf(index),
+      cells: cells.filter((cell) => !empty.has(cell.trim())),
+    }))
+    const days = columns
+      .map(({ name, cells }) => ({ name, cells: cells.filter((cell) => !isPlaceholder(cell)) }))
+      .filter(({ cells }) => cells.length > 0 && cells.filter(isDay).length >= cells.length * DAYS_SHARE)
+    const { proposals, column } = proposeForColumns(days)
+    if (column !== null && notation === null)
+      hints.push(`Days of ${column.name}: ${proposals.map((one) => proposalText(one, column.cells[0] ?? '')).join(', ')}`)
+    const without = columns.filter(({ cells }) => cells.some(isPlaceholder))
+    const names = without.slice(0, NAMES_SHOWN).map(({ name }) => name)
+    const listed = `${names.join(', ')}${without.length > NAMES_SHOWN ? ' and others' : ''}`
+    if (without.length > 0) hints.push(`Cells of ${listed}: ${placeholderHint(without.flatMap(({ cells }) => cells))}`)
+    return this.below === null ? hints : [...hints, this.below]
+  }
+
+  private nameOf(index: number): string {
+    return shellWord(this.header.cells[index] ?? '').replace(/^''$/, `column ${index + 1}`)
+  }
+}
+
+/** Returns whether a cell seems to be a day that is not written as the API does. */
+function isDay(cell: string): boolean {
+  return /^\s*(?:\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}|\d{1,2}[ .-]*\p{Letter}{3,}[ .,-]*\d{4}|\p{Letter}{3,} \d{1,2},? \d{4})/u.test(
+    cell,
+  )
+}
