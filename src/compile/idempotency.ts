@@ -32,13 +32,13 @@ function storedAnswer(entity: Entity, answer: StoredAnswer): Sql {
 }
 
 /** The answer to store: the row's columns as PostgreSQL prints them, the transaction, and the fingerprint of the properties. */
-function answerOf(entity: Entity): Sql {
+export function answerOf(entity: Entity): Sql {
   const texts = entity.properties.map(({ kind }, index) => printedText(sql`"C${integer(index + 1)}"`, kind))
   return sql`array[${join([...texts, sql`pg_current_xact_id()::text`, word(propertiesFingerprint(entity))], sql`, `)}]`
 }
 
 /** Compiles the check in a `case`, so that a known key takes no lock. */
-function isFirst(key: Sql): Sql {
+export function isFirst(key: Sql): Sql {
   const known = sql`(select true from idempotency_key where id = ${key})`
   return sql`case when ${known} then false else pg_try_advisory_xact_lock(uuid_hash_extended(${key}, 0)) end`
 }

@@ -237,7 +237,7 @@ function isOpen({ conditions }: { readonly conditions: readonly Condition[] }): 
 }
 
 /** Rules between changed and unchanged values of a row. The parser has already compared values that are both in the body. */
-function rulesOf({ rules }: Entity, changed: readonly Property[], operands: readonly Operand[], row: Sql): Sql[] {
+export function rulesOf({ rules }: Entity, changed: readonly Property[], operands: readonly Operand[], row: Sql): Sql[] {
   return rules.flatMap(({ later, earlier }) => {
     const laterAt = changed.indexOf(later)
     const earlierAt = changed.indexOf(earlier)

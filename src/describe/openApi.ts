@@ -14,9 +14,11 @@ import { type Operation, operationsOf } from './operations.ts'
 import {
   fieldSchema,
   fieldsParameter,
+  filteredWriteParameters,
   inPath,
   listParameters,
   mayParameter,
+  ownParameters,
   pathParameters,
   sharedParameters,
   sortSchema,
@@ -100,6 +102,7 @@ export function describeApi(accesses: readonly Access[], facts: ServerFacts) {
             sharedParameters,
             changesParameters,
             ...views.map(pathParameters),
+            ...views.map(ownParameters),
             ...accesses.map(mayParameter),
           ),
           headers: headerSchemas(facts.limits, facts.baseUrl, takesTokens),
@@ -176,6 +179,7 @@ function parametersOf({ entity, success, method }: Operation, isConditional: boo
   if (success === 'changes') return listChangesParameters(accesses.filter(hasEvents).map(({ whole }) => whole))
   if (success === 'history') return parameterRefs('ChangesAfter', 'ChangesPageSize')
   if (entity === null) return isConditional ? parameterRefs('PageIfNoneMatch') : []
+  if (success === 'updatedRows' || success === 'deletedRows') return filteredWriteParameters(entity)
   if (method !== 'GET') return parameterRefs(...(method === 'POST' ? [] : ['IfMatch']), 'IdempotencyKey')
   const own = { list: listParameters, summary: summaryParameters, row: fieldsParameter }[success as 'list' | 'summary' | 'row']
   return [own(entity), parameterRefs('IfNoneMatch')].flat()

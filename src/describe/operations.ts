@@ -30,7 +30,19 @@ export interface Operation {
   readonly isUnlimited: boolean
 }
 
-type Success = 'list' | 'summary' | 'row' | 'created' | 'updated' | 'deleted' | 'changes' | 'history' | 'rights' | PageName
+type Success =
+  | 'list'
+  | 'summary'
+  | 'row'
+  | 'created'
+  | 'updated'
+  | 'deleted'
+  | 'updatedRows'
+  | 'deletedRows'
+  | 'changes'
+  | 'history'
+  | 'rights'
+  | PageName
 /** Pages of the server that the document describes. */
 export type PageName = 'root' | 'live' | 'ready' | 'document' | 'errors' | 'error' | 'docs' | 'explore'
 
@@ -76,6 +88,17 @@ const WITH_BODY = [
 /** Errors of several rows in one request. D59 */
 const OF_ROWS = ['InvalidRows', 'InvalidDryRun'] as const
 
+/** Errors of writes of all rows that match filters. D113 */
+const FILTERED = [
+  'FilterRequired',
+  'InvalidFilter',
+  'TooManyFilters',
+  'InvalidMay',
+  'InvalidDryRun',
+  'TooManyRows',
+  'TooCostly',
+] as const
+
 /** Returns the operations on an entity to which the key has a right. Spec 4.1 */
 function operationsOn(access: Access): Operation[] {
   const { read, create, update } = access
@@ -84,8 +107,7 @@ function operationsOn(access: Access): Operation[] {
   const one = isNamedView(collection) ? `a row of the ${wordsOf(name)}` : withArticle(wordsOf(name))
   const many = isNamedView(collection) ? `the ${wordsOf(name)}` : wordsOf(plural)
   const { names: bodies } = bodiesOf(access)
-  const list = `/${plural}`
-  const row = `/${plural}/{id}`
+  const [list, row] = [`/${plural}`, `/${plural}/{id}`]
   const on = (
     method: Operation['method'],
     path: string,
@@ -107,13 +129,28 @@ function operationsOn(access: Access): Operation[] {
   })
   const preset = (create?.rights ?? []).flatMap(({ presets }) => [...presets.keys()])
   const created = writtenCodes([...(create?.settable ?? []), ...preset])
-  const updated = [...writtenCodes([...(update?.settable ?? [])]), 'NotFound'] as const
+  const changed = writtenCodes([...(update?.settable ?? [])])
+  const updated = [...changed, 'NotFound'] as const
   const operations: readonly (readonly [isAllowed: boolean, operation: Operation])[] = [
     [
       read !== null,
       on('GET', list, 'list', [`list${plural}`, `List ${many}`, LIST], [...PAGED, 'InvalidCursor', 'InvalidFields']),
     ],
     [create !== null, on('POST', list, 'created', [`create${name}`, `Create ${one}`, CREATE], [...created, ...OF_ROWS])],
+    [
+      read !== null && update !== null,
+      on(
+        'PATCH',
+        list,
+        'updatedRows',
+        [`updateMany${plural}`, `Update ${many} by filters`, UPDATE_ROWS],
+        [...changed, ...FILTERED],
+      ),
+    ],
+    [
+      read !== null && access.delete !== null,
+      on('DELETE', list, 'deletedRows', [`deleteMany${plural}`, `Delete ${many} by filters`, DELETE_ROWS], REMOVED_ROWS),
+    ],
     [read !== null, on('GET', `${list}/Summary`, 'summary', [`summarize${plural}`, `Summarize ${many}`, SUMMARY], SUMMARIZED)],
     [read !== null, on('GET', row, 'row', [`get${name}`, `Get ${one}`, GET], READ)],
     [update?.isComplete === true, on('PUT', row, 'updated', [`replace${name}`, `Replace ${one}`, REPLACE], updated)],
@@ -141,6 +178,8 @@ function writtenCodes(properties: readonly Property[]): ErrorCode[] {
 
 /** Errors of deletions. Triggers and foreign keys of tables without an entity can refuse any of them. */
 const REMOVED = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...REPEATABLE, 'NotFound', 'Conflict', 'StillReferenced'] as const
+
+const REMOVED_ROWS = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...REPEATABLE, ...FILTERED, 'Conflict', 'StillReferenced'] as const
 
 /** Errors of pages of changes. */
 const CHANGED = [...WITHOUT_PARAMETERS, 'InvalidPageSize', 'InvalidToken', 'TokenExpired', 'NotFound'] as const
@@ -185,6 +224,10 @@ const CREATE =
 const GET = 'The row with every property, null where it has no value.'
 const REPLACE = 'Sets every property; those that are left out become null, booleans false.'
 const UPDATE = 'Sets the properties that the body names, and no other; an object is merged part by part.'
+const OF_FILTERS =
+  'At least one filter is needed, and up to 1,000 rows may match. With `?dryRun=1` all is checked and nothing is written: the answer is 200 with the number of rows, `{"rows": 3}`. It counts as a request for each 100 rows begun. Where one row refuses it, nothing is written, and the message names the row.'
+const UPDATE_ROWS = `Sets the properties that the body names in all rows that match every filter: all of them, or none. The answer has the rows, ordered by id; as lines with \`Accept: application/x-ndjson\`. ${OF_FILTERS}`
+const DELETE_ROWS = `Deletes all rows that match every filter for ever: all of them, or none, as where a row that stays refers to one. The answer has their ids. ${OF_FILTERS}`
 const HISTORY = 'Who has changed the row, by key or person, when, and which properties; also of a row that was deleted.'
 const ERROR = 'What it means, why it comes, what to do, an example.'
 const DOCUMENT =

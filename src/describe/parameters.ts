@@ -70,6 +70,7 @@ export const sharedParameters: Readonly<Record<string, Part>> = {
     Type.String({ pattern: '^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$' }),
     'de',
   ),
+  DryRun: inQuery('dryRun', 'Whether all is only checked: `1` answers with the number of rows, and writes nothing.', SWITCH),
   RequestId: inHeader(
     'X-Request-Id',
     'An id of yours for the request, up to 128 of `A-Z a-z 0-9 _ . : / + = ~ -`. The answer and the log repeat it; any other text is replaced by a new id.',
@@ -103,7 +104,7 @@ export const sharedParameters: Readonly<Record<string, Part>> = {
 export function listParameters(entity: View): Part[] {
   const { properties } = entity
   return [
-    ...properties.map((property) => filterParameter(entity, property)),
+    ...filterRefs(entity),
     {
       ...listInQuery(
         'sort',
@@ -116,18 +117,54 @@ export function listParameters(entity: View): Part[] {
     fieldsParameter(entity),
     ...parameterRefs('PageSize', 'Page', 'Cursor', 'Bom', 'Excel', 'Locale'),
     // Last, so that generated clients with positional parameters keep working.
-    ...properties.flatMap((property) => bracketParameters(entity, property)),
+    ...bracketRefs(entity),
     ...parameterRefs(...Object.keys(pathParameters(entity)), mayName(entity)),
   ]
 }
 
 /** Filter parameters by related properties, which the list and the summary of an entity share, by their names in `components`. */
-export const pathParameters = memoize((view: View): Readonly<Record<string, Part>> => {
+export const pathParameters = memoize((view: View) => {
   const parts = listedPaths(view).flatMap((property) => [filterParameter(view, property), ...bracketParameters(view, property)])
-  // `Absence.EmployeeId.Department-begins`: brackets are not allowed there.
+  return componentsOf(view, parts)
+})
+
+/** Filter parameters by an entity's own properties, by their names in `components`: its lists and its writes share them. */
+export const ownParameters = memoize((view: View) => ({ ...ownFilters(view), ...ownBrackets(view) }))
+
+const ownFilters = memoize((view: View) =>
+  componentsOf(
+    view,
+    view.properties.map((property) => filterParameter(view, property)),
+  ),
+)
+const ownBrackets = memoize((view: View) =>
+  componentsOf(
+    view,
+    view.properties.flatMap((property) => bracketParameters(view, property)),
+  ),
+)
+
+/** Returns references to the filters with an operator in front of the value. */
+export function filterRefs(view: View): Part[] {
+  return parameterRefs(...Object.keys(ownFilters(view)))
+}
+
+/** Returns references to the filters with an operator in brackets. */
+export function bracketRefs(view: View): Part[] {
+  return parameterRefs(...Object.keys(ownBrackets(view)))
+}
+
+/** Names parameters as in `components`: `Absence.EmployeeId.Department-begins`, since brackets are not allowed there. */
+function componentsOf(view: View, parts: readonly Part[]): Readonly<Record<string, Part>> {
   const keyOf = ({ name }: Part) => `${view.name}.${name}`.replace(/\[(\w+)\]$/, '-$1')
   return Object.fromEntries(parts.map((part) => [keyOf(part), part]))
-})
+}
+
+/** Returns the parameters of a write of all rows that match filters. D113 */
+export function filteredWriteParameters(view: View): Part[] {
+  const names = [...Object.keys(pathParameters(view)), mayName(view), 'DryRun', 'IdempotencyKey']
+  return [...filterRefs(view), ...bracketRefs(view), ...parameterRefs(...names)]
+}
 
 /** Name in `components` of the parameter `may` of an entity's list and summary. */
 export function mayName({ name }: Entity): string {
@@ -171,7 +208,7 @@ export function fieldSchema(view: View): Schema {
 }
 
 /** Parameters of filters with an operator in front of the value. */
-export function filterParameter(entity: Entity, property: Property): Part {
+function filterParameter(entity: Entity, property: Property): Part {
   const { name, kind, related } = property
   const prefixes = prefixesFor(kind).map(({ sign }) => `\`${sign}\``)
   const description = `Filters ${entity.plural} by ${inWords(property)}, ${kind.allowed}. Operators: ${prefixes.join(' ')}.`
@@ -181,7 +218,7 @@ export function filterParameter(entity: Entity, property: Property): Part {
 }
 
 /** Parameters of filters with an operator in brackets. */
-export function bracketParameters({ plural }: Entity, property: Property): Part[] {
+function bracketParameters({ plural }: Entity, property: Property): Part[] {
   const { name, kind } = property
   const filtersMax = filtersMaxOf(property)
   const serving = brackets.filter((operator) => operator.serves(property))

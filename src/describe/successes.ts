@@ -1,5 +1,6 @@
 // Successful responses in the OpenAPI document, and 304.
 import { type Static, Type } from '@sinclair/typebox'
+import { FILTERED_ROWS_MAX } from '../compile/filteredRows.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import type { View } from '../model/view.ts'
@@ -24,6 +25,12 @@ const LINKS = { Location: 'PageLinks', Link: 'Link' }
 const WRITTEN = { 'Idempotency-Replayed': 'Idempotency-Replayed' }
 const VERSION = { ETag: 'RowVersion' }
 const READ_VERSION = { ETag: 'ReadVersion' }
+
+/** Answer to a deletion by filters. */
+const deletedRows = objectSchema({
+  rows: Type.Integer({ minimum: 0, maximum: FILTERED_ROWS_MAX, description: 'How many rows were deleted.' }),
+  ids: Type.Array(Type.Integer({ format: 'int64', minimum: 1 }), { maxItems: FILTERED_ROWS_MAX, description: 'Their ids.' }),
+})
 
 type AnswerOf = (description: string, headers?: Record<string, string>, content?: Part) => Part
 
@@ -53,6 +60,12 @@ export function successesOf({ success, entity, isUnlimited }: Operation): Record
       return { 200: answer('The row as it is now.', { ...VERSION, ...WRITTEN }, written(entity as Entity)) }
     case 'deleted':
       return { 204: answer('The row is deleted.', WRITTEN) }
+    case 'updatedRows': {
+      const rows = json(Type.Array(row(`${(entity as Entity).name}Written`), { maxItems: FILTERED_ROWS_MAX }))
+      return { 200: answer('The rows as they are now, ordered by id; none if none matched.', WRITTEN, rows) }
+    }
+    case 'deletedRows':
+      return { 200: answer('The rows are deleted; 0 if none matched.', WRITTEN, json(deletedRows)) }
     case 'changes':
       return { 200: answer('A page of changes.', COMPRESSED, json(row('Changes'))) }
     case 'history':

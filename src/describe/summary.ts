@@ -6,7 +6,7 @@ import { type Aggregate, groupName, PERIODS } from '../model/summary.ts'
 import type { View } from '../model/view.ts'
 import { SUMMARY_PAGES } from '../parse/parameters.ts'
 import { KEYS_MAX, MEASURES_MAX, takesAggregate, takesKey, takesPeriods } from '../parse/summary.ts'
-import { boundedInQuery, bracketParameters, filterParameter, listInQuery, mayName, pathParameters } from './parameters.ts'
+import { boundedInQuery, bracketRefs, filterRefs, listInQuery, mayName, pathParameters } from './parameters.ts'
 import { listedPaths } from './related.ts'
 import { answeredValue, objectOf, rowSchema } from './rows.ts'
 import { objectSchema, oneOf, optionalObject, orNull, type Part, parameterRefs, type Schema, someOf } from './schema.ts'
@@ -15,7 +15,7 @@ import { objectSchema, oneOf, optionalObject, orNull, type Part, parameterRefs, 
 export function summaryParameters(entity: View): Part[] {
   const { properties } = entity
   return [
-    ...properties.map((property) => filterParameter(entity, property)),
+    ...filterRefs(entity),
     listInQuery(
       'groupBy',
       'The properties by which rows are grouped, dates by their period in UTC too, to which a row belongs whole. Without it: one group.',
@@ -32,7 +32,7 @@ export function summaryParameters(entity: View): Part[] {
     ),
     boundedInQuery('PageSize', 'Groups of a page', SUMMARY_PAGES),
     ...parameterRefs('Page', 'Bom', 'Excel', 'Locale'),
-    ...properties.flatMap((property) => bracketParameters(entity, property)),
+    ...bracketRefs(entity),
     ...parameterRefs(...Object.keys(pathParameters(entity)), mayName(entity)),
   ]
 }

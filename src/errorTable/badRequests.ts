@@ -48,6 +48,25 @@ export const badRequests = ofStatus(400, {
     request: 'GET /Companies?Enabled=%3Efalse',
     answer: about('Enabled', 'Enabled is true or false: it can be compared with =, != and [], not with >.'),
   },
+  FilterRequired: {
+    title: 'A write of several rows has no filter',
+    explanation: 'PATCH and DELETE of a collection write all rows that match their filters, so they need at least one.',
+    remedy: 'Send a filter, or the address of one row. For all rows that you may read, filter by Id=!=.',
+    request: 'DELETE /Companies',
+    answer: api(
+      'DELETE of Companies needs a filter that says which rows: one row has an address of its own, /Companies/<id>, and Id=!= means all that you may read.',
+    ),
+  },
+  TooManyRows: {
+    title: 'Too many rows match for one write',
+    explanation:
+      'PATCH and DELETE of a collection write up to 1,000 rows, and count as one request for each 100. More than the limits of the key ever allow are refused, too. Nothing was written.',
+    remedy: 'Add filters, such as ranges of Id, and send several requests.',
+    request: 'PATCH /Companies?Id=!=',
+    body: COMPANY,
+    when: 'there are more than 1,000 companies',
+    answer: api('More than 1,000 Companies match, and one request changes up to 1,000: add a filter, such as Id=<=<id>.'),
+  },
   TooManyFilters: {
     title: 'The request has too many filters',
     explanation:

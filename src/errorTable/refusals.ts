@@ -39,10 +39,10 @@ export const refusals = {
   MethodNotAllowed: {
     status: 405,
     title: 'The path does not have this method',
-    explanation: 'Collections have GET and POST, single rows GET, PUT, PATCH and DELETE, pages GET.',
+    explanation: 'Collections have GET, POST, PATCH and DELETE, single rows GET, PUT, PATCH and DELETE, pages GET.',
     remedy: 'Use a method that the header Allow lists.',
-    request: 'DELETE /Companies',
-    answer: api('DELETE is not among the methods here: GET, HEAD, POST, OPTIONS.'),
+    request: 'PUT /Companies',
+    answer: api('PUT is not among the methods here: GET, HEAD, POST, PATCH, DELETE, OPTIONS.'),
   },
   ReadOnly: {
     status: 405,

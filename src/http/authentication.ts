@@ -119,18 +119,21 @@ export function keyChecks(admission: Admission): KeysInUse {
       return rights
     },
     // D59: a body of many rows counts as several requests.
-    async chargeMore(charged, count) {
+    async chargeMore(charged, count, neverAllowed = bodyNeverAllowed.bind(null, count)) {
       const { principal } = charged
       if (principal === null) return
       const limiter = admission.limiters.of(principal)
       const { limit, period } = limiter.smallestRule
-      if (count + 1 > limit) {
-        const message = `The body counts as ${count + 1} requests, and you may send ${limit} per ${period}: send fewer rows, up to 100 or 200 KiB for each request.`
-        throw new ApiError('InvalidRows', message, { target: 'Body' })
-      }
+      if (count + 1 > limit) throw neverAllowed(limit, period)
       const rateLimit = await limiter.chargeMore(principal.client, count)
       charged.rateLimit = rateLimit
       if (!rateLimit.admitted) throw rateLimitExceeded(rateLimit)
     },
   }
+}
+
+/** Error: the limits never allow a body that counts as `more` requests and one. */
+function bodyNeverAllowed(more: number, limit: number, period: string): ApiError {
+  const message = `The body counts as ${more + 1} requests, and you may send ${limit} per ${period}: send fewer rows, up to 100 or 200 KiB for each request.`
+  return new ApiError('InvalidRows', message, { target: 'Body' })
 }

@@ -87,7 +87,12 @@ export function createRouter(parts: EndpointParts): Router {
     const { plural } = entity
     const resource = new Resource(entity, entities, shared)
     const add = (path: string, methods: Endpoint['methods']) => router.add(`${plural}${path}`, methods, { entity })
-    add('', { GET: resource.list.bind(resource), POST: resource.create.bind(resource) })
+    add('', {
+      GET: resource.list.bind(resource),
+      POST: resource.create.bind(resource),
+      PATCH: resource.updateWhere.bind(resource),
+      DELETE: resource.removeWhere.bind(resource),
+    })
     add('/Summary', { GET: resource.summary.bind(resource) })
     add('/*', {
       GET: resource.get.bind(resource),

@@ -10,6 +10,7 @@ import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { yieldEvery } from '../os/time.ts'
+import type { WrittenRows } from '../parse/filteredWrite.ts'
 import { parseIdempotencyKey } from '../parse/headers.ts'
 import type { Reply } from '../respond/reply.ts'
 import type { ResourceRequest } from './resourceRequest.ts'
@@ -56,6 +57,24 @@ export class Idempotency {
     return { key: digest([keyName, key]), request: digest(parts) }
   }
 
+  /**
+   * Returns the claim of a write of all rows that match filters, whatever their order. `values`: null for a deletion.
+   * @throws ApiError 400
+   */
+  claimFiltered(
+    { request, keyName }: KeyedRequest,
+    { asked, may }: Pick<WrittenRows, 'asked' | 'may'>,
+    values: Assignments | null,
+  ): IdempotencyClaim | null {
+    const key = parseIdempotencyKey(request)
+    if (key === null) return null
+    const filters = asked.map(({ property, operator, value }) => JSON.stringify([property.name, operator.sign, value])).sort()
+    const write = may && [may.write.verb, ...may.write.properties.map(({ column }) => column).sort()]
+    const set = values && [...values].map(([{ column }, value]) => [column, value]).sort()
+    const parts = [request.method, this.entity.plural, 'filters', filters, write, set]
+    return { key: digest([keyName, key]), request: digest([JSON.stringify(parts)]) }
+  }
+
   /** Returns the claim of a bulk create. @throws ApiError 400 */
   async claimRows({ request, keyName }: KeyedRequest, rows: readonly Assignments[]): Promise<IdempotencyClaim | null> {
     const key = parseIdempotencyKey(request)
@@ -83,11 +102,36 @@ export class Idempotency {
 
   /** Returns the stored rows of a finished write with this claim; null if there are none. @throws ApiError IdempotencyMismatch */
   async findStored(claim: IdempotencyClaim | null): Promise<Row[] | null> {
-    if (claim === null) return null
+    const answer = await this.findAnswer(claim)
+    return answer === undefined ? null : this.asStored(JSON.parse(answer ?? '[]'))
+  }
+
+  /** Returns whether a write with this claim was done. @throws ApiError IdempotencyMismatch */
+  async isStored(claim: IdempotencyClaim | null): Promise<boolean> {
+    return (await this.findAnswer(claim)) !== undefined
+  }
+
+  /** Returns the rows that a finished write by filters has changed, maybe none; null if there was none. @throws ApiError */
+  async findStoredRows(claim: IdempotencyClaim | null): Promise<Row[] | null> {
+    const answer = await this.findAnswer(claim)
+    if (answer === undefined) return null
+    const rows: readonly Row[] = JSON.parse(answer ?? '[]')
+    return rows.length === 0 ? [] : this.asStored(rows)
+  }
+
+  /** Returns the ids that a finished deletion by filters has deleted; null if there was none. @throws ApiError */
+  async findStoredIds(claim: IdempotencyClaim | null): Promise<string[] | null> {
+    const answer = await this.findAnswer(claim)
+    return answer === undefined ? null : JSON.parse(answer ?? '[]')
+  }
+
+  /** Returns the stored answer of a write as JSON; undefined if there is none. @throws ApiError IdempotencyMismatch */
+  private async findAnswer(claim: IdempotencyClaim | null): Promise<string | null | undefined> {
+    if (claim === null) return undefined
     const [found] = await this.database.read(compileFindStored(claim))
-    if (!found) return null
+    if (!found) return undefined
     const [isSameRequest, answer] = found
-    if (isSameRequest === 't') return this.asStored(JSON.parse(answer ?? '[]'))
+    if (isSameRequest === 't') return answer
     const message = 'Idempotency-Key was used for another request: its method, its path or its body was another one.'
     throw new ApiError('IdempotencyMismatch', message, { target: 'Idempotency-Key' })
   }

@@ -4,12 +4,13 @@ import { ApiError } from '../errors.ts'
 import type { UpdateAccess, Verb } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
-import { parseComplete, parseNewRow } from '../parse/assignments.ts'
+import { parseComplete, parseNewRow, parsePartial } from '../parse/assignments.ts'
 import { readBodies, readBody, UnparsedRows } from '../parse/body.ts'
 import { parseDryRun, parseNoParameters } from '../parse/parameters.ts'
 import { writeWritten } from '../respond/json.ts'
 import { type Reply, respondEmpty, respondRow } from '../respond/reply.ts'
 import { BulkCreates } from './bulkCreates.ts'
+import { FilteredWrites, parseWhere, requireValues } from './filteredWrites.ts'
 import { Idempotency, type Written, withReplayed } from './idempotency.ts'
 import { requireList } from './lists.ts'
 import { ReadOnlyResource } from './readOnlyResource.ts'
@@ -26,6 +27,7 @@ export class Resource extends ReadOnlyResource {
   private readonly idempotency: Idempotency
   private readonly writes: RowWrites
   private readonly bulkCreates: BulkCreates
+  private readonly filteredWrites: FilteredWrites
 
   constructor(
     private readonly entity: Entity,
@@ -36,6 +38,7 @@ export class Resource extends ReadOnlyResource {
     this.idempotency = new Idempotency(entity, parts.database)
     this.writes = new RowWrites(entity, entities, this.reads, this.idempotency, parts)
     this.bulkCreates = new BulkCreates(entity, this.idempotency, this.writes, parts)
+    this.filteredWrites = new FilteredWrites(entity, this.idempotency, this.writes, parts)
   }
 
   async create(begun: ResourceRequest): Promise<Reply> {
@@ -73,6 +76,21 @@ export class Resource extends ReadOnlyResource {
     const written = await this.writes.update(call, id, values, claim)
     const [row] = written.rows as [Row]
     return this.respondWritten(200, call, written, this.writes.withOwnCopies(row))
+  }
+
+  /** Updates all rows that match filters. D113 */
+  async updateWhere(begun: ResourceRequest): Promise<Reply> {
+    parseWhere(this.entity, begun, 'update')
+    const { body, call } = await this.readBodyOf(begun, 'update', readBody)
+    const rows = parseWhere(this.entity, call, 'update')
+    const values = parsePartial(this.entity, accessFor(call, 'update'), body)
+    requireValues(values)
+    return this.filteredWrites.update(call, rows, values)
+  }
+
+  /** Deletes all rows that match filters. D113 */
+  async removeWhere(call: ResourceRequest): Promise<Reply> {
+    return this.filteredWrites.remove(call, parseWhere(this.entity, call, 'delete'))
   }
 
   /** Returns what the key may update. @throws ApiError Forbidden for a PUT, if that is not every property */

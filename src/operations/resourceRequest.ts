@@ -55,8 +55,11 @@ export interface KeysInUse {
   rightsOf(request: Request): Promise<GrantedRights>
   /** Charges one request and returns the current rights of the key. @throws ApiError RateLimitExceeded */
   charge(request: Request): Promise<GrantedRights>
-  /** Charges `count` more requests for a request that is as much work. @throws ApiError */
-  chargeMore(charged: Charged, count: number): Promise<void>
+  /**
+   * Charges `count` more requests for a request that is as much work. `neverAllowed`: error if the limits never allow so many, of
+   * `limit` requests per `period`; default: that of a body. @throws ApiError
+   */
+  chargeMore(charged: Charged, count: number, neverAllowed?: (limit: number, period: string) => ApiError): Promise<void>
 }
 
 /** Returns what a key may do with an entity or a named view. @throws ApiError Forbidden if it has no right to the verb */

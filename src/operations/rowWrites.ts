@@ -27,14 +27,14 @@ const ATTEMPTS_MAX = 3
 const NOTHING: Assignments = new Map()
 
 /** Runs statements that write: the database, or the queue of long writes. */
-type Writer = Pick<Database, 'write'>
+export type Writer = Pick<Database, 'write'>
 
 export class RowWrites {
-  private readonly refusals: Refusals
+  readonly refusals: Refusals
   /** Columns of all entities that refer to rows of this entity. */
-  private readonly referring: readonly ReferringColumn[]
+  readonly referring: readonly ReferringColumn[]
   /** The referring columns of tables that also copy values of the row. */
-  private readonly copying: readonly ReferringColumn[]
+  readonly copying: readonly ReferringColumn[]
   /** Columns that other rows copy, as they are or within a computed text. */
   private readonly copiedColumns: ReadonlySet<string>
   private readonly ownCopies: ReturnType<typeof selfCopiesOf>
@@ -139,6 +139,20 @@ export class RowWrites {
     return whole
   }
 
+  /** Like `withOwnCopies`, for rows of one statement, which may refer to each other. */
+  withOwnCopiesOf(rows: readonly Row[]): readonly Row[] {
+    if (this.ownCopies.length === 0) return rows
+    const byId = new Map(rows.map((row) => [row[0], row]))
+    return rows.map((row) => {
+      let whole = row
+      for (const { reference, copy, source } of this.ownCopies) {
+        const referred = byId.get(row[reference] ?? null)
+        if (referred) whole = whole.with(copy, referred[source] as string | null)
+      }
+      return whole
+    })
+  }
+
   /**
    * Returns how the answer shows each row; null: by its id alone. `view`: the present view of the key; null: it reads nothing.
    */
@@ -187,22 +201,28 @@ export class RowWrites {
   }
 
   /** True if the values may change rows that copy from this one. */
-  private isRename(values: Assignments): boolean {
+  isRename(values: Assignments): boolean {
     for (const { column } of values.keys()) if (this.copiedColumns.has(column)) return true
     return false
   }
 
   /** Updates a row and all its copies: as any other write up to `COPIES_MAX` rows, else as a long write. */
   private async rename(call: ResourceRequest, refused: RefusedUpdate): Promise<Written> {
-    const { database, longWrites } = this.parts
+    const { database } = this.parts
     const { plan } = refused
-    if (longWrites === null) return this.write(compileUpdate(this.entity, plan, []), refused)
+    if (this.parts.longWrites === null) return this.write(compileUpdate(this.entity, plan, []), refused)
     const written = await this.attempt(compileUpdate(this.entity, plan, this.copying), refused, database)
     if (written !== null) return written
+    return this.write(compileUpdate(this.entity, plan), refused, this.longWriter(call))
+  }
+
+  /** Returns what runs a statement as a long write of a request, and keeps its connection open meanwhile. */
+  longWriter(call: ResourceRequest): Writer {
+    const { database, longWrites } = this.parts
+    if (longWrites === null) return database
     call.server?.timeout(call.request, LONG_WRITE_MS_MAX / 1_000)
     const requireAllowed = () => this.requireSameRights(call)
-    const writer: Writer = { write: (statement) => longWrites.write(statement, requireAllowed) }
-    return this.write(compileUpdate(this.entity, plan), refused, writer)
+    return { write: (statement) => longWrites.write(statement, requireAllowed) }
   }
 
   /** Checks that the key still has the rights by which the write was planned. @throws ApiError */
@@ -245,7 +265,7 @@ function refusedRows(call: ResourceRequest, rows: readonly Assignments[], { guar
 }
 
 /** Runs a statement that writes. No rows: it was refused, by a constraint if there is a violation. @throws ApiError 503 */
-async function runStatement(
+export async function runStatement(
   statement: BatchableStatement,
   writer: Writer,
 ): Promise<{ readonly rows: readonly Row[]; readonly violation: ConstraintViolation | null }> {

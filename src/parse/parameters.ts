@@ -157,13 +157,13 @@ function parsePage(text: string): number {
  * Returns the value of a parameter that may be given once. `before`: its earlier value. @throws ApiError with this code if there
  * is one
  */
-function singleValue<Value>(code: ErrorCode, target: string, before: Value | undefined, value: Value): Value {
+export function singleValue<Value>(code: ErrorCode, target: string, before: Value | undefined, value: Value): Value {
   if (before !== undefined) throw new ApiError(code, `${target} is given twice.`, { target })
   return value
 }
 
 /** Parses `1` or `0`. @throws ApiError with this code */
-function parseSwitch(code: ErrorCode, target: string, text: string): boolean {
+export function parseSwitch(code: ErrorCode, target: string, text: string): boolean {
   if (text !== '0' && text !== '1') throw new ApiError(code, `${target} is 1 or 0.`, { target })
   return text === '1'
 }

@@ -49,6 +49,10 @@ const between =
   }
 
 const circumstances: Partial<Record<ErrorCode, Circumstances>> = {
+  TooManyRows: between(
+    `insert into company (name) select 'Many' from generate_series(1, 1000)`,
+    `delete from company where name = 'Many'`,
+  ),
   ReadOnly() {
     const options = encodeURIComponent('-c default_transaction_read_only=on')
     return answerOfOther('ReadOnly', { databaseUrl: `${server.databaseUrl}?options=${options}` })

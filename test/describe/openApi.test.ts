@@ -180,7 +180,8 @@ test('an example is not longer than its property allows', () => {
 
 describe('the parameters of a list', () => {
   const { parameters } = operation('listAbsences')
-  const named = (name: string) => parameters.find((parameter: Json) => parameter.name === name)
+  const followed = ({ $ref, ...own }: Json) => ($ref ? document.components.parameters[$ref.split('/').at(-1)] : own)
+  const named = (name: string) => parameters.map(followed).find((parameter: Json) => parameter.name === name)
 
   const isFilter = ({ type, items, minItems, maxItems }: Json, values: readonly string[]) =>
     type === 'array' &&

@@ -48,7 +48,7 @@ describe('without CORS_ORIGINS', () => {
   test('a preflight is answered like any other OPTIONS', async () => {
     const answer = await preflight(closed, '/Companies')
     expect(corsOf(answer)).toEqual({})
-    expect([answer.status, answer.headers.get('allow')]).toEqual([204, 'GET, HEAD, POST, OPTIONS'])
+    expect([answer.status, answer.headers.get('allow')]).toEqual([204, 'GET, HEAD, POST, PATCH, DELETE, OPTIONS'])
     expect(errorOf(await preflight(closed, '/Nowhere')).status).toBe(401)
   })
 })
@@ -142,7 +142,7 @@ describe('a preflight', () => {
     for (const headers of [{ origin: PAGE }, { 'access-control-request-method': 'GET' }]) {
       const answer = await open.send('OPTIONS', '/Companies', undefined, { authorization: '', ...headers })
       expect([answer.headers.get('allow'), answer.headers.get('access-control-allow-methods')]).toEqual([
-        'GET, HEAD, POST, OPTIONS',
+        'GET, HEAD, POST, PATCH, DELETE, OPTIONS',
         null,
       ])
     }

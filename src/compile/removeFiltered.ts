@@ -1,0 +1,71 @@
+// Deletes all rows that match filters, by one statement: all of them, or none. D113
+import type { BatchableStatement } from '../model/batch.ts'
+import type { ReferringColumn } from '../model/copies.ts'
+import type { Entity } from '../model/entity.ts'
+import { join, name, type Sql, sql, toStatement } from '../model/sql.ts'
+import {
+  allOf,
+  type FilteredWrite,
+  filteredParams,
+  filteredShape,
+  filteredStatement,
+  filteredWrite,
+  orderedParams,
+} from './filteredRows.ts'
+import { guardParts, guardShape, guardValues, reachConditions, storedValue } from './guard.ts'
+import { columns, shapeCache } from './parts.ts'
+
+const compiledShape = shapeCache<string>(500)
+
+/**
+ * Compiles the deletion of all rows that match, unless a row that stays refers to one of them. References are looked up once the
+ * rows are locked, as of that moment. `referring` must be the same for all rows of an entity. A stored answer has the ids alone:
+ * values of people must not outlive their deletion.
+ */
+export function compileRemoveFiltered(
+  entity: Entity,
+  write: FilteredWrite,
+  referring: readonly ReferringColumn[],
+): BatchableStatement {
+  const { guard, isDry } = write
+  const text = compiledShape(`${filteredShape(entity, write)}${guardShape(guard)}`, () => {
+    const params = filteredParams(write)
+    const guarded = guardParts(guard, null)
+    const piece = filteredWrite({
+      entity,
+      params,
+      guard: guarded,
+      isDry,
+      lock: sql`for update`,
+      before: [],
+      first: [],
+      refused: refusedRows(entity, referring, allOf(reachConditions(guarded, storedValue(sql`l.`)))),
+      hasFewCopies: sql`true`,
+      effect: (condition) => (isDry ? sql`select null::text where false` : deleteLocked(entity, condition)),
+      answer: sql`array_agg("C1"::text order by "C1")`,
+    })
+    return toStatement(piece, orderedParams([], params, guarded)).text
+  })
+  return filteredStatement(text, [], write, guardValues(guard, null))
+}
+
+/** Selects the locked rows that the guard does not admit, or that other rows refer to. */
+function refusedRows(entity: Entity, referring: readonly ReferringColumn[], isReached: Sql): Sql {
+  const unreached = sql`select l.id as "I" from "Locked" as l where not ${isReached}`
+  if (referring.length === 0) return unreached
+  const exists = referring.map(({ table, column }) => {
+    // Rows that are deleted, too, do not count.
+    const isOther = table === entity.table ? sql` and referring.id <> all ($1)` : sql``
+    // The range keeps PostgreSQL from reading the whole table if most rows have one of a few ids.
+    const isReferring = sql`referring.${name(column)} between own.id and own.id${isOther}`
+    return sql`exists (select from ${name(table)} as referring where ${isReferring})`
+  })
+  const query = sql`select array(select id from unnest($1) as own(id) where ${join(exists, sql` or `)} order by id)`
+  return sql`${unreached} union select unnest(found_now('${query}', array(select id from "Locked"))) as "I"`
+}
+
+function deleteLocked(entity: Entity, condition: Sql): Sql {
+  return sql`
+    delete from ${name(entity.table)} as t using "Locked" as l where t.id = l.id and ${condition}
+    returning ${columns(entity, sql`t`)}, t.xmax::text`
+}

@@ -1,0 +1,92 @@
+// Refusals of writes by filters: one row refuses all, so the error names it, and says what leaves it out. D113
+import type { FilteredState } from '../compile/filteredRows.ts'
+import { ApiError, type Fault, faultsError } from '../errors.ts'
+import type { ConstraintViolation } from '../execute/outcomes.ts'
+import type { GrantedRights, Guard } from '../model/access.ts'
+import type { WritePlan } from '../model/batch.ts'
+import type { Entity } from '../model/entity.ts'
+import type { Assignments } from '../model/query.ts'
+import type { Seen } from './guardRefusals.ts'
+import { conflict } from './idempotency.ts'
+import type { Refusals } from './refusals.ts'
+
+interface RefusedRow {
+  readonly state: FilteredState
+  readonly guard: Guard | null
+  readonly seen: Seen
+  readonly keyId: string
+}
+
+interface RefusedUpdate extends RefusedRow {
+  /** Guard of all rights to update. */
+  readonly reach: Guard | null
+  readonly values: Assignments
+}
+
+interface RefusedDeletion extends RefusedRow {
+  readonly rights: GrantedRights | null
+}
+
+const NOTHING: Assignments = new Map()
+
+export class FilteredRefusals {
+  constructor(
+    private readonly entity: Entity,
+    private readonly refusals: Refusals,
+  ) {}
+
+  /** Returns why the first refused row cannot be updated; null if the cause is gone. */
+  async ofUpdate(refused: RefusedUpdate, violation: ConstraintViolation | null): Promise<ApiError | null> {
+    const { state, values, guard, reach, seen } = refused
+    const plan = planOf(refused, values)
+    const cause = await this.refusals.explainRefusal({ verb: 'update', plan, expected: null, reach, seen }, violation)
+    if (cause !== null) {
+      const names = [...values.keys()].map(({ name }) => name)
+      return this.named(cause, state, guard && `update(${names.join()})`)
+    }
+    return state.found > 1 ? this.sharedValue(state, values) : null
+  }
+
+  /** Returns why the first refused row cannot be deleted; null if the cause is gone. */
+  async ofDeletion(refused: RefusedDeletion, violation: ConstraintViolation | null): Promise<ApiError | null> {
+    const { state, guard, rights, seen } = refused
+    const plan = planOf(refused, NOTHING)
+    const cause = await this.refusals.explainRefusal({ verb: 'delete', plan, expected: null, rights, seen }, violation)
+    return cause && this.named(cause, state, guard && 'delete')
+  }
+
+  /** Returns the error of a constraint that refuses the write each time, of which no row is known. */
+  ofViolation(verb: 'update' | 'delete', violation: ConstraintViolation): ApiError {
+    if (verb === 'update' || !violation.isForeignKey) return conflict(violation)
+    return new ApiError('StillReferenced', `No ${this.entity.name} was deleted: rows of another table refer to one that matches.`)
+  }
+
+  /** Names the row in an error about it. `may`: value of the parameter that leaves out rows that the key may not write. */
+  private named(cause: ApiError, { refused, found, refusedId }: FilteredState, may: string | null): ApiError | null {
+    const { code, details, target, headers } = cause
+    // The row has left what the key may read or write, so it does not match any more.
+    if (code === 'NotFound') return null
+    // The values of the body name it, whatever the row.
+    if (code === 'ReferenceNotFound') return cause
+    const hint = code === 'Forbidden' && may !== null && refused < found ? ` Add may=${may} to leave out such rows.` : ''
+    const count = refused > 1 ? ` ${refused} of ${found} rows that match are refused.` : ''
+    const row = `${this.entity.name} ${refusedId}`
+    const about = (message: string) => (message.startsWith(`${row} `) ? message : `${row}: ${message}`)
+    if (details === null) return new ApiError(code, about(cause.message) + count + hint, { target, headers })
+    const faults = details.map((fault): Fault => ({ ...fault, message: about(fault.message) + count + hint }))
+    return faultsError(faults)
+  }
+
+  /** Error of a unique value for several rows; null: the values have none. */
+  private sharedValue({ found }: FilteredState, values: Assignments): ApiError | null {
+    const [property] = [...values].find(([{ unique }, value]) => unique !== null && value !== null) ?? []
+    if (!property) return null
+    const { name, plural } = { name: property.name, plural: this.entity.plural }
+    const message = `${name} is not free: ${found} ${plural} match, and only one row may have this value.`
+    return faultsError([{ code: 'AlreadyExists', target: name, message }])
+  }
+}
+
+function planOf({ state, guard, keyId }: RefusedRow, values: Assignments): WritePlan {
+  return { id: state.refusedId ?? '', values, versions: null, claim: null, keyId, guard }
+}

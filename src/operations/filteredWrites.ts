@@ -1,0 +1,261 @@
+// Writes of all rows that match filters, up to 1,000: all or none, charged by their number; dry runs, which only count. D113
+import { FILTERED_ROWS_MAX, type FilteredState, type FilteredWrite, filteredResult } from '../compile/filteredRows.ts'
+import { compileRemoveFiltered } from '../compile/removeFiltered.ts'
+import { compileUpdateFiltered } from '../compile/updateFiltered.ts'
+import { ApiError, faultsError } from '../errors.ts'
+import { QUERY_MS_MAX, STATEMENT_MS_MAX, WAIT_PAUSE_FACTOR_MAX, WAIT_PAUSE_MS } from '../execute/limits.ts'
+import { wasEnded } from '../execute/listReads.ts'
+import { busyWithWrites, type ConstraintViolation } from '../execute/outcomes.ts'
+import type { BatchableStatement, IdempotencyClaim } from '../model/batch.ts'
+import type { Entity } from '../model/entity.ts'
+import type { Assignments, Filter } from '../model/query.ts'
+import type { Row } from '../model/sql.ts'
+import type { View } from '../model/view.ts'
+import { yieldEvery } from '../os/time.ts'
+import { parseFilteredWrite, type WrittenRows } from '../parse/filteredWrite.ts'
+import { formOf, parseConditions } from '../parse/headers.ts'
+import { writeWritten } from '../respond/json.ts'
+import { NDJSON_TYPE, type Reply, respondJson, type StreamSlot } from '../respond/reply.ts'
+import { withFewIds } from './fewIds.ts'
+import { FilteredRefusals } from './filteredRefusals.ts'
+import { type Idempotency, type Written, withReplayed } from './idempotency.ts'
+import { accessFor, type ResourceParts, type ResourceRequest, requireRight, viewFor } from './resourceRequest.ts'
+import { type RowWrites, runStatement, type Writer } from './rowWrites.ts'
+
+/** Number of rows that count as one request, as of a bulk create. */
+const ROWS_OF_REQUEST = 100
+
+/** A write by filters: how it is compiled, and why a row may refuse it. */
+interface Plan {
+  readonly call: ResourceRequest
+  readonly verb: 'update' | 'delete'
+  readonly rows: WrittenRows
+  readonly claim: IdempotencyClaim | null
+  /** Compiles the statement. `isBounded`: it may change few copies only. */
+  compile(write: FilteredWrite, isBounded: boolean): BatchableStatement
+  /** Returns why a row refuses the write; null if the cause is gone. */
+  explain(state: FilteredState, violation: ConstraintViolation | null): Promise<ApiError | null>
+}
+
+/**
+ * Rows that were written; of a dry run as many empty ones as would be. Null: the write was done before, under the same
+ * Idempotency-Key.
+ */
+type Done = readonly Row[] | null
+
+export class FilteredWrites {
+  private readonly refusals: FilteredRefusals
+
+  constructor(
+    private readonly entity: Entity,
+    private readonly idempotency: Idempotency,
+    private readonly writes: RowWrites,
+    private readonly parts: ResourceParts,
+  ) {
+    this.refusals = new FilteredRefusals(entity, writes.refusals)
+  }
+
+  /** Updates all rows that match: answers with them, or of a dry run with their number. @throws ApiError */
+  async update(call: ResourceRequest, rows: WrittenRows, values: Assignments): Promise<Reply> {
+    const claim = this.claim(call, rows, values)
+    using _inProgress = this.idempotency.begin(claim)
+    const done = await this.run(this.updatePlan(call, rows, values, claim))
+    if (rows.isDry) return respondCount(done)
+    const written = done ?? (await this.idempotency.findStoredRows(claim)) ?? []
+    return this.updated(call, { rows: this.writes.withOwnCopiesOf(written), isReplayed: done === null })
+  }
+
+  /** Deletes all rows that match: answers with their ids, or of a dry run with their number. @throws ApiError */
+  async remove(call: ResourceRequest, rows: WrittenRows): Promise<Reply> {
+    const claim = this.claim(call, rows, null)
+    using _inProgress = this.idempotency.begin(claim)
+    const done = await this.run(this.removalPlan(call, rows, claim))
+    if (rows.isDry) return respondCount(done)
+    const ids = done?.map(([id]) => id as string) ?? (await this.idempotency.findStoredIds(claim)) ?? []
+    const reply = respondJson(200, `{"rows":${ids.length},"ids":[${ids.join()}]}`)
+    return withReplayed({ rows: [], isReplayed: done === null }, reply)
+  }
+
+  /** Returns the claim of a write; null without an Idempotency-Key, and for a dry run. @throws ApiError */
+  private claim(call: ResourceRequest, rows: WrittenRows, values: Assignments | null): IdempotencyClaim | null {
+    requireNoVersion(call.request.headers)
+    const claim = this.idempotency.claimFiltered(call, rows, values)
+    return rows.isDry ? null : claim
+  }
+
+  private updatePlan(call: ResourceRequest, rows: WrittenRows, values: Assignments, claim: IdempotencyClaim | null): Plan {
+    const { entity, writes } = this
+    const access = accessFor(call, 'update')
+    const guard = access.guardOf(values.keys())
+    const reach = access.guardOf([])
+    const isRename = writes.isRename(values)
+    const copyingOf = (isBounded: boolean) => (isRename && isBounded ? writes.copying : null)
+    return {
+      ...{ call, verb: 'update', rows, claim },
+      compile: (write, isBounded) => compileUpdateFiltered(entity, { ...write, guard }, values, copyingOf(isBounded)),
+      explain: (state, violation) =>
+        this.refusals.ofUpdate({ state, guard, reach, values, seen: access.body, keyId: call.key }, violation),
+    }
+  }
+
+  private removalPlan(call: ResourceRequest, rows: WrittenRows, claim: IdempotencyClaim | null): Plan {
+    const { entity, writes } = this
+    const { guard } = accessFor(call, 'delete')
+    return {
+      ...{ call, verb: 'delete', rows, claim },
+      compile: (write) => compileRemoveFiltered(entity, { ...write, guard }, writes.referring),
+      explain: (state, violation) =>
+        this.refusals.ofDeletion({ state, guard, rights: call.rights, seen: viewFor(call), keyId: call.key }, violation),
+    }
+  }
+
+  /** Makes the answer: an array or NDJSON, with only the ids of rows that the key may not read. */
+  private async updated({ request, access }: ResourceRequest, written: Written): Promise<Reply> {
+    const views = written.rows.length === 0 ? [] : await this.writes.viewsOf(written, access?.read ?? null)
+    const yieldIfDue = yieldEvery()
+    const isLines = formOf(request.headers.get('accept')) === 'ndjson'
+    let text = ''
+    for (const [index, row] of written.rows.entries()) {
+      text += `${text === '' || isLines ? '' : ','}${writeWritten(views[index] ?? null, row)}${isLines ? '\n' : ''}`
+      const yielded = yieldIfDue()
+      if (yielded !== null) await yielded
+    }
+    const reply = isLines ? respondJson(200, text, { 'Content-Type': NDJSON_TYPE }) : respondJson(200, `[${text}]`)
+    return withReplayed(written, reply)
+  }
+
+  /** Sends the statement until it has written all rows that match, or is refused. */
+  private async run(plan: Plan): Promise<Done> {
+    const { call, claim, verb, rows } = plan
+    const untilMs = performance.now() + QUERY_MS_MAX
+    using slot = new Slot(this.parts, call)
+    const filters = await this.sized(rows.filters)
+    let writer: Writer | null = null
+    // Rows that are paid for: those of one request, until more are found.
+    let rowsMax = ROWS_OF_REQUEST
+    for (;;) {
+      const write = { filters, rowsMax, isDry: rows.isDry, claim, keyId: call.key, guard: null }
+      const sent = await this.send(plan, write, writer)
+      const { state } = sent
+      if (state?.isFirst === false) return this.replayed(claim)
+      if (state) {
+        if (state.found > rowsMax) {
+          slot.take()
+          rowsMax = await this.charge(plan, state.found, rowsMax)
+          continue
+        }
+        if (state.isDone) return rows.isDry ? Array<Row>(state.found).fill([]) : sent.rows
+        if (!state.hasFewCopies && writer === null) {
+          writer = this.writes.longWriter(call)
+          continue
+        }
+      }
+      const refusal = state ? state.refusedId !== null && (await plan.explain(state, null)) : null
+      if (refusal) throw refusal
+      if (performance.now() >= untilMs) throw sent.violation ? this.refusals.ofViolation(verb, sent.violation) : busyWithWrites()
+      await Bun.sleep(WAIT_PAUSE_MS * (WAIT_PAUSE_FACTOR_MAX - Math.random()))
+    }
+  }
+
+  private async sized(filters: readonly Filter[]): Promise<readonly Filter[]> {
+    return (await withFewIds({ filters }, this.entity, this.parts.database)).filters
+  }
+
+  /** Sends the statement once. A state of null: a constraint refused it. @throws ApiError 503, TooCostly */
+  private async send({ compile }: Plan, write: FilteredWrite, writer: Writer | null) {
+    const { database } = this.parts
+    const statement = compile(write, writer === null)
+    try {
+      if (write.isDry) return { ...filteredResult(await database.read(statement)), violation: null }
+      const { rows, violation } = await runStatement(statement, writer ?? database)
+      if (rows.length > 0) return { ...filteredResult(rows), violation: null }
+      // No row: another write has used the Idempotency-Key at the same moment, so this one was undone.
+      return { state: violation === null ? USED : null, rows, violation }
+    } catch (error) {
+      if (writer !== null || !wasEnded(error)) throw error
+      const message = `To find and write the rows took longer than ${STATEMENT_MS_MAX / 1_000} seconds; nothing was written: filter so that fewer rows match, or are compared.`
+      throw new ApiError('TooCostly', message, { cause: error.cause })
+    }
+  }
+
+  /** Charges for more rows than were paid for. Returns how many may be written now. @throws ApiError 429, TooManyRows */
+  private async charge({ call, verb }: Plan, found: number, rowsMax: number): Promise<number> {
+    const { plural } = this.entity
+    const done = verb === 'update' ? 'changes' : 'deletes'
+    if (found > FILTERED_ROWS_MAX) {
+      const message = `More than 1,000 ${plural} match, and one request ${done} up to 1,000: add a filter, such as Id=<=<id>.`
+      throw new ApiError('TooManyRows', message)
+    }
+    const requests = Math.ceil(found / ROWS_OF_REQUEST)
+    const more = requests - rowsMax / ROWS_OF_REQUEST
+    const neverAllowed = (limit: number, period: string) => {
+      const message = `${found} ${plural} match, which count as ${requests} requests, and you may send ${limit} per ${period}: add a filter, up to 100 rows for each request.`
+      return new ApiError('TooManyRows', message)
+    }
+    if (call.charged) await this.parts.keysInUse?.chargeMore(call.charged, more, neverAllowed)
+    return requests * ROWS_OF_REQUEST
+  }
+
+  /** Returns null if the write was done before. @throws ApiError InProgress, IdempotencyMismatch, or if that is not known */
+  private async replayed(claim: IdempotencyClaim | null): Promise<null> {
+    if (await this.idempotency.isStored(claim)) return null
+    throw await this.idempotency.refusalWithoutCause(claim)
+  }
+}
+
+/** A slot of the limit of bodies of several rows, for a write of more rows than one request pays for. */
+class Slot implements Disposable {
+  private taken: StreamSlot | null = null
+
+  constructor(
+    private readonly parts: ResourceParts,
+    private readonly call: ResourceRequest,
+  ) {}
+
+  /** @throws ApiError ServiceUnavailable */
+  take(): void {
+    this.taken ??= this.parts.bodyLimit.take(this.call.key)
+  }
+
+  [Symbol.dispose](): void {
+    this.taken?.release()
+  }
+}
+
+/** State of a statement that another one with the same Idempotency-Key has undone. */
+const USED: FilteredState = {
+  isFirst: false,
+  found: 0,
+  locked: 0,
+  refused: 0,
+  refusedId: null,
+  hasFewCopies: true,
+  isDone: false,
+}
+
+/** Parses which rows a request writes, by what its key may read. @throws ApiError, also Forbidden if it may read none */
+export function parseWhere(entity: Entity, { rights, query }: ResourceRequest, verb: 'update' | 'delete'): WrittenRows {
+  if (rights === null) throw new Error('a request writes without rights')
+  const access = requireRight(rights, entity, 'read')
+  return parseFilteredWrite(access.read as View, access, verb, query)
+}
+
+/** Refuses a body that would change nothing: it is a mistake, or all that it names is read-only. @throws ApiError InvalidValue */
+export function requireValues(values: Assignments): void {
+  if (values.size > 0) return
+  const message = 'The body must set a property: it names none, or only such as are read-only.'
+  throw faultsError([{ code: 'InvalidValue', target: 'Body', message }])
+}
+
+/** Refuses conditions on a version, of which each row has its own. @throws ApiError InvalidHeader, PreconditionFailed */
+function requireNoVersion(headers: Headers): void {
+  const conditions = parseConditions(headers)
+  if (conditions === null) return
+  const target = conditions.ifMatch === null ? 'If-None-Match' : 'If-Match'
+  const message = `Each row has a version of its own, so ${target} cannot be for several: filter by the values that they must have, or write them one by one.`
+  throw new ApiError('PreconditionFailed', message, { target })
+}
+
+function respondCount(done: Done): Reply {
+  return respondJson(200, `{"rows":${done?.length ?? 0}}`)
+}
