@@ -7,10 +7,12 @@ import {
   type RosterCall,
   type RosterChange,
   type RosterCreateMany,
+  type RosterCreateOrUpdate,
   type RosterGet,
   type RosterMay,
   type RosterPicked,
   type RosterQuery,
+  type RosterResult,
   type RosterRows,
   type RosterSet,
   type RosterStream,
@@ -88,6 +90,11 @@ export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends
    * 100 rows or 200 KiB count as one request. With `dryRun` the rows are only checked, and none are returned.
    */
   createMany(rows: readonly Write[], call?: RosterCreateMany): Promise<Row[]>
+  /**
+   * Updates the rows that have the value of one that exists, by what they have, and creates the others: all or none, up to 1,000.
+   * Returns what became of each, in their order. With `dryRun` the rows are only checked, and none are returned.
+   */
+  createOrUpdate(rows: readonly Write[], call: RosterCreateOrUpdate<Write>): Promise<RosterResult<Row>[]>
   /** Sets all properties; properties that are left out become null, or false if they are true or false. */
   replace(id: number, values: Write, call?: RosterChange): Promise<Row>
   /** Sets the given properties. */
@@ -150,7 +157,8 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
     sync: (options = {}) => stepsOf<Row>(connection, path, options),
     get: async (id, { fields, ...call } = {}) => row('GET', pathOf(id) + queryString({ fields }), call),
     create: async (values, call) => row('POST', path, call, values),
-    createMany: async (rows, call = {}) => createRows<Row, Write>(connection, path, rows, call),
+    createMany: async (rows, call = {}) => sendRows<Row>(connection, path, rows, call),
+    createOrUpdate: async (rows, call) => sendRows<RosterResult<Row>>(connection, path, rows, call),
     replace: async (id, values, call) => row('PUT', pathOf(id), call, values),
     update: async (id, values, call) => row('PATCH', pathOf(id), call, values),
     async delete(id, call) {
@@ -193,13 +201,14 @@ async function* rowsOfPages<Read>(
   }
 }
 
-async function createRows<Row, Write>(
+/** Sends rows to be created or updated, and returns what is answered for each; nothing for a dry run. */
+async function sendRows<Answered>(
   connection: Connection,
   path: string,
-  rows: readonly Write[],
-  { dryRun, signal }: RosterCreateMany,
-): Promise<Row[]> {
-  const target = dryRun === true ? `${path}?dryRun=1` : path
+  rows: readonly unknown[],
+  { match, dryRun, signal }: RosterCreateMany & { readonly match?: string },
+): Promise<Answered[]> {
+  const target = path + queryString({}, { match, dryRun: dryRun === true ? 1 : undefined })
   const answer = await connection.send({ method: 'POST', path: target, body: bodyText(rows), signal })
   if (dryRun === true) return []
   if (!Array.isArray(answer.body)) throw unexpected(answer, 'was answered without rows')

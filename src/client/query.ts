@@ -83,6 +83,18 @@ export interface RosterCreateMany extends RosterCall {
   readonly dryRun?: boolean | undefined
 }
 
+/** Options of creating or updating several rows. */
+export interface RosterCreateOrUpdate<Write> extends RosterCreateMany {
+  /** Property by whose value rows that exist are found; each row needs one. */
+  readonly match: keyof Write & string
+}
+
+/** A row that was created or updated, or that had the values already. */
+export interface RosterResult<Row> {
+  readonly result: 'created' | 'updated' | 'unchanged'
+  readonly row: Row
+}
+
 /** Options of updates and deletions. */
 export interface RosterChange extends RosterCall {
   /** Result of `versionOf` for the row; if the row has changed since, the call fails with PreconditionFailed. */

@@ -63,10 +63,9 @@ function insertAll(
   const { insert, values, returning, referenced, valueConditions } = insertParts(entity, changed, operands, guard)
   const value = columnOf(operands)
   const { from } = batchInput(operands, arrays)
-  // Bulk creates of one table run one after the other, also those of other servers. Otherwise two whose rows share unique values,
-  // in different orders, would deadlock, and again when one of them is repeated. D65
+  // Otherwise two whose rows share unique values, in different orders, would deadlock, and again when one of them is
+  // repeated. D65
   const isSerialized = hasUnique(changed)
-  const lock = sql`pg_advisory_xact_lock(${integer(SERIALIZED_LOCK)}, ${integer(Bun.hash.crc32(entity.table) >>> 1)})`
   const hasLock = isSerialized ? sql`(select "Is" from "Serialized")` : sql`true`
   // A request that only repeats a finished one waits for no lock.
   const isAllowed = isClaimed ? sql`case when ${IS_FIRST} then ${hasLock} else false end` : hasLock
@@ -80,14 +79,19 @@ function insertAll(
   const areAllRight =
     conditions.length === 0 ? sql`true` : sql`bool_and(${replaceParams(join(conditions, sql` and `), value)}) over ()`
   const lookedUp = referenced.length === 0 ? sql`b.*` : sql`b.*, ${replaceParams(lookUps(referenced), value)}`
-  const serialized = sql`"Serialized" as materialized (select true as "Is" from ${lock})`
   const found = sql`"Found" as materialized (
     select b.*, ${areAllRight} as "All"
     from (select ${lookedUp} from ${from} where ${setAuditKey(keyId)} and ${isAllowed} offset 0) as b
   )`
   return sql`
-    with ${commaList(isSerialized ? [serialized, found] : [found])}
+    with ${commaList(isSerialized ? [serialized(entity), found] : [found])}
     ${insert}
     select ${replaceParams(values, value)} from "Found" as b where b."All" order by b."N"
     ${returning}`
+}
+
+/** Takes the lock by which statements of one table run one after the other, also those of other servers, as "Serialized". */
+export function serialized({ table }: Entity): Sql {
+  const lock = sql`pg_advisory_xact_lock(${integer(SERIALIZED_LOCK)}, ${integer(Bun.hash.crc32(table) >>> 1)})`
+  return sql`"Serialized" as materialized (select true as "Is" from ${lock})`
 }

@@ -31,10 +31,26 @@ function storedAnswer(entity: Entity, answer: StoredAnswer): Sql {
   return sql`array_agg(${answerOf(entity)} order by "C1") from "Effect" having count(*) > 0`
 }
 
-/** The answer to store: the row's columns as PostgreSQL prints them, the transaction, and the fingerprint of the properties. */
-export function answerOf(entity: Entity): Sql {
+/**
+ * Like `underClaim`, for rows that are returned in the order of the body. `parts`: what `effect` reads; `effect`: its columns and
+ * its query, with the index of each row as "At", and its outcome as "Outcome", which is stored, too.
+ */
+export function underClaimInOrder(entity: Entity, [key, request]: ClaimParams, parts: Sql, effect: Sql): Sql {
+  return sql`
+    with "First" as materialized (select ${isFirst(sql`${key}::uuid`)} as "Is"), ${parts},
+      "Effect" ${effect},
+      "Stored" as (
+        insert into idempotency_key (id, request, answer)
+        select ${key}::uuid, ${request}::uuid, array_agg(${answerOf(entity, [sql`"Outcome"`])} order by "At")
+        from "Effect" having count(*) > 0
+      )
+    select * from "Effect" order by "At"`
+}
+
+/** The answer to store: the row's columns as PostgreSQL prints them, the transaction, `others`, and the fingerprint. */
+export function answerOf(entity: Entity, others: readonly Sql[] = []): Sql {
   const texts = entity.properties.map(({ kind }, index) => printedText(sql`"C${integer(index + 1)}"`, kind))
-  return sql`array[${join([...texts, sql`pg_current_xact_id()::text`, word(propertiesFingerprint(entity))], sql`, `)}]`
+  return sql`array[${join([...texts, sql`pg_current_xact_id()::text`, ...others, word(propertiesFingerprint(entity))], sql`, `)}]`
 }
 
 /** Compiles the check in a `case`, so that a known key takes no lock. */

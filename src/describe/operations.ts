@@ -87,6 +87,8 @@ const WITH_BODY = [
 
 /** Errors of several rows in one request. D59 */
 const OF_ROWS = ['InvalidRows', 'InvalidDryRun'] as const
+/** Errors of rows that are found by a property. D115 */
+const OF_MATCH = ['InvalidMatch', 'AlreadyExists', 'ReferenceNotFound'] as const
 
 /** Errors of writes of all rows that match filters. D113 */
 const FILTERED = [
@@ -125,32 +127,26 @@ function operationsOn(access: Access): Operation[] {
     body: bodies[method] ?? null,
     isOpen: false,
     isUnlimited: false,
-    codes: [...codes, ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE, ...(method === 'GET' ? [] : WRITES)],
+    codes: [...new Set([...codes, ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE, ...(method === 'GET' ? [] : WRITES)])],
   })
   const preset = (create?.rights ?? []).flatMap(({ presets }) => [...presets.keys()])
   const created = writtenCodes([...(create?.settable ?? []), ...preset])
   const changed = writtenCodes([...(update?.settable ?? [])])
   const updated = [...changed, 'NotFound'] as const
+  // Rows are only found, by filters or a property, for who may read them.
+  const canFilter = read !== null
+  const createText = CREATE + (canFilter ? MATCH : '')
+  const createdCodes = [...created, ...OF_ROWS, ...(canFilter ? OF_MATCH : [])]
+  const updateRowsTexts = [`updateMany${plural}`, `Update ${many} by filters`, UPDATE_ROWS] as const
+  const deleteRowsTexts = [`deleteMany${plural}`, `Delete ${many} by filters`, DELETE_ROWS] as const
   const operations: readonly (readonly [isAllowed: boolean, operation: Operation])[] = [
     [
       read !== null,
       on('GET', list, 'list', [`list${plural}`, `List ${many}`, LIST], [...PAGED, 'InvalidCursor', 'InvalidFields']),
     ],
-    [create !== null, on('POST', list, 'created', [`create${name}`, `Create ${one}`, CREATE], [...created, ...OF_ROWS])],
-    [
-      read !== null && update !== null,
-      on(
-        'PATCH',
-        list,
-        'updatedRows',
-        [`updateMany${plural}`, `Update ${many} by filters`, UPDATE_ROWS],
-        [...changed, ...FILTERED],
-      ),
-    ],
-    [
-      read !== null && access.delete !== null,
-      on('DELETE', list, 'deletedRows', [`deleteMany${plural}`, `Delete ${many} by filters`, DELETE_ROWS], REMOVED_ROWS),
-    ],
+    [create !== null, on('POST', list, 'created', [`create${name}`, `Create ${one}`, createText], createdCodes)],
+    [canFilter && update !== null, on('PATCH', list, 'updatedRows', updateRowsTexts, [...changed, ...FILTERED])],
+    [canFilter && access.delete !== null, on('DELETE', list, 'deletedRows', deleteRowsTexts, REMOVED_ROWS)],
     [read !== null, on('GET', `${list}/Summary`, 'summary', [`summarize${plural}`, `Summarize ${many}`, SUMMARY], SUMMARIZED)],
     [read !== null, on('GET', row, 'row', [`get${name}`, `Get ${one}`, GET], READ)],
     [update?.isComplete === true, on('PUT', row, 'updated', [`replace${name}`, `Replace ${one}`, REPLACE], updated)],
@@ -221,6 +217,8 @@ const SUMMARY =
   'Groups of the rows that match every filter, by up to 3 properties or the periods of dates: the count of each, and sums, averages, least and greatest values. Sums are exact, averages rounded half away from zero to 8 places. As CSV (`Accept: text/csv`) or NDJSON (`Accept: application/x-ndjson`) all groups in one answer. `X-Total-Count` is the number of groups, of which there may be 250,000.'
 const CREATE =
   'Sends the properties to set; those that are left out become null, booleans false. An array of such objects, or lines of them (`Content-Type: application/x-ndjson`), creates up to 1,000 rows, all or none, and is answered with an array; `Accept: application/x-ndjson` asks for lines. With `?dryRun=1` all is checked, references too, and nothing is written: the answer is 200 with the number of rows that would be created, `{"rows": 1}`. It counts as a request for each 100 rows or 200 KiB begun. Faults name their row by its index, from 0: `[3].Name`.'
+const MATCH =
+  ' With `?match=` and the name of a property, each row that has the value of a stored one changes that: properties that it leaves out stay, and one whose values are equal is left alone; the others are created, all or none. The answer is 200, with what became of each row in the order of the body: `[{"result": "created", "row": {...}}]`, or `updated` or `unchanged`.'
 const GET = 'The row with every property, null where it has no value.'
 const REPLACE = 'Sets every property; those that are left out become null, booleans false.'
 const UPDATE = 'Sets the properties that the body names, and no other; an object is merged part by part.'

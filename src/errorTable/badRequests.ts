@@ -159,6 +159,14 @@ export const badRequests = ofStatus(400, {
     body: '[{"Name": "Blue Moon"}, {"Name": "Red Sun"}]',
     answer: about('dryRun', 'dryRun is 1 or 0.'),
   },
+  InvalidMatch: {
+    title: 'match names no property by which rows can be found',
+    explanation: 'match is the name of one property whose values tell rows apart, given once: one that you read, and can set.',
+    remedy: 'Use a property such as a number or an address that only one row has, as the message lists them.',
+    request: 'POST /Employees?match=Number',
+    body: '[{"EmployeeNumber": "E0001", "JobTitle": "Engineer"}]',
+    answer: about('match', 'Employees have no property "Number". Did you mean EmployeeNumber?'),
+  },
   InvalidToken: {
     title: 'The token is not one of the changes',
     explanation: 'after is the token of a change, next of a page, or now, given once.',

@@ -41,13 +41,9 @@ export class BulkCreates {
 
   private async createAll(call: ResourceRequest, body: UnparsedRows, isDry: boolean): Promise<Reply> {
     const { entity, idempotency } = this
-    const { keysInUse } = this.parts
-    const found = findRows(body)
-    const { length } = await found.catch(() => [])
-    const requests = Math.ceil(Math.max(Buffer.byteLength(body.text) / BYTES_OF_REQUEST, length / ROWS_OF_REQUEST))
-    if (requests > 1 && call.charged) await keysInUse?.chargeMore(call.charged, requests - 1)
+    const texts = await chargedRows(call, body, this.parts)
     const access = accessFor(call, 'create')
-    const { rows: parsed, right } = await parseRows(entity, access, await found)
+    const { rows: parsed, right } = await parseRows(entity, access, texts)
     const rows = parsed.map(({ values }) => values)
     requireDistinct(entity, rows, access.body)
     requireList(call.request.headers)
@@ -56,7 +52,7 @@ export class BulkCreates {
       call,
       parsed.map(({ sent }) => sent),
     )
-    const arrays = await this.arraysOf(rows)
+    const arrays = await arraysOf(rows, writableOf(entity))
     using _inProgress = idempotency.begin(claim)
     const written = await this.writes.createRows(call, rows, arrays, right, claim, faultOfRow)
     return this.created(written, call)
@@ -67,21 +63,6 @@ export class BulkCreates {
     parseIdempotencyKey(call.request)
     await this.writes.checkRows(call, rows, right, faultOf)
     return respondJson(200, `{"rows":${rows.length}}`)
-  }
-
-  private async arraysOf(rows: readonly Assignments[]): Promise<string[]> {
-    const yieldIfDue = yieldEvery()
-    const arrays: string[] = []
-    for (const property of writableOf(this.entity)) {
-      const pieces: string[] = []
-      for (let at = 0; at < rows.length; at += STEP_ROWS) {
-        pieces.push(arrayOf(rows.slice(at, at + STEP_ROWS), property).slice(1, -1))
-        const yielded = yieldIfDue()
-        if (yielded !== null) await yielded
-      }
-      arrays.push(`{${pieces.join(',')}}`)
-    }
-    return arrays
   }
 
   /** Makes the answer: an array or NDJSON, with only the ids of rows that the key may not read. */
@@ -98,6 +79,35 @@ export class BulkCreates {
     const reply = isLines ? respondJson(201, text, { 'Content-Type': NDJSON_TYPE }) : respondJson(201, `[${text}]`)
     return withReplayed(written, reply)
   }
+}
+
+/** Charges the rows of a body, before any is parsed, and returns their texts. @throws ApiError as `findRows` and `chargeMore` */
+export async function chargedRows(
+  { charged }: ResourceRequest,
+  body: UnparsedRows,
+  { keysInUse }: ResourceParts,
+): Promise<readonly string[]> {
+  const found = findRows(body)
+  const { length } = await found.catch(() => [])
+  const requests = Math.ceil(Math.max(Buffer.byteLength(body.text) / BYTES_OF_REQUEST, length / ROWS_OF_REQUEST))
+  if (requests > 1 && charged) await keysInUse?.chargeMore(charged, requests - 1)
+  return found
+}
+
+/** Returns the values of each property as an array literal of PostgreSQL. */
+export async function arraysOf(rows: readonly Assignments[], properties: readonly Property[]): Promise<string[]> {
+  const yieldIfDue = yieldEvery()
+  const arrays: string[] = []
+  for (const property of properties) {
+    const pieces: string[] = []
+    for (let at = 0; at < rows.length; at += STEP_ROWS) {
+      pieces.push(arrayOf(rows.slice(at, at + STEP_ROWS), property).slice(1, -1))
+      const yielded = yieldIfDue()
+      if (yielded !== null) await yielded
+    }
+    arrays.push(`{${pieces.join(',')}}`)
+  }
+  return arrays
 }
 
 /** Returns the values of a property as an array literal of PostgreSQL. */

@@ -62,7 +62,7 @@ export class FilteredWrites {
     const done = await this.run(this.updatePlan(call, rows, values, claim))
     if (rows.isDry) return respondCount(done)
     const written = done ?? (await this.idempotency.findStoredRows(claim)) ?? []
-    return this.updated(call, { rows: this.writes.withOwnCopiesOf(written), isReplayed: done === null })
+    return this.updated(call, { rows: this.writes.withCopiesAmong(written), isReplayed: done === null })
   }
 
   /** Deletes all rows that match: answers with their ids, or of a dry run with their number. @throws ApiError */

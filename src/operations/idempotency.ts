@@ -6,12 +6,14 @@ import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { outcomeUnknown } from '../execute/outcomes.ts'
 import type { IdempotencyClaim } from '../model/batch.ts'
-import type { Entity } from '../model/entity.ts'
+import type { Entity, Property } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { yieldEvery } from '../os/time.ts'
+import { parseBody, wholeBody } from '../parse/assignments.ts'
 import type { WrittenRows } from '../parse/filteredWrite.ts'
 import { parseIdempotencyKey } from '../parse/headers.ts'
+import type { MatchedRow } from '../parse/upsert.ts'
 import type { Reply } from '../respond/reply.ts'
 import type { ResourceRequest } from './resourceRequest.ts'
 
@@ -85,6 +87,30 @@ export class Idempotency {
     const yieldIfDue = yieldEvery()
     for (const row of rows) {
       hash.update(JSON.stringify([...row.values()]))
+      const yielded = yieldIfDue()
+      if (yielded !== null) await yielded
+    }
+    return { key: digest([keyName, key]), request: halfOf(hash) }
+  }
+
+  /**
+   * Returns the claim of an upsert. It does not depend on which rows are stored: when the request is repeated, others are.
+   * @throws ApiError 400
+   */
+  async claimUpsert(
+    { request, keyName }: KeyedRequest,
+    matched: Property,
+    rows: readonly MatchedRow[],
+  ): Promise<IdempotencyClaim | null> {
+    const key = parseIdempotencyKey(request)
+    if (key === null) return null
+    const hash = new Bun.CryptoHasher('sha256')
+    hash.update(JSON.stringify([request.method, this.entity.plural, 'match', matched.column, rows.length]))
+    const yieldIfDue = yieldEvery()
+    for (const { value, body } of rows) {
+      const { given } = parseBody(this.entity, wholeBody(this.entity), body ?? {})
+      const values = this.entity.properties.flatMap((one) => (given.has(one) ? [one.column, given.get(one)] : []))
+      hash.update(JSON.stringify([value, ...values]))
       const yielded = yieldIfDue()
       if (yielded !== null) await yielded
     }
@@ -165,7 +191,9 @@ export class Idempotency {
       : await database.read(compileGet(entity, ids[0] as string))
     if (current.length < rows.length)
       throw new ApiError('NotFound', 'The write was done, by another version of the server, and a row of it was deleted since.')
-    return current.toSorted(([one], [other]) => Number(one) - Number(other))
+    const byId = new Map(current.map((row) => [row[0], row]))
+    // What follows the columns of the stored row, such as the outcome of an upsert, is kept.
+    return rows.map((row) => [...(byId.get(row[0] ?? null) ?? []), ...row.slice(-2)])
   }
 }
 

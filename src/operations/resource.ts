@@ -6,7 +6,7 @@ import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
 import { parseComplete, parseNewRow, parsePartial } from '../parse/assignments.ts'
 import { readBodies, readBody, UnparsedRows } from '../parse/body.ts'
-import { parseDryRun, parseNoParameters } from '../parse/parameters.ts'
+import { parseCreateParameters, parseNoParameters } from '../parse/parameters.ts'
 import { writeWritten } from '../respond/json.ts'
 import { type Reply, respondEmpty, respondRow } from '../respond/reply.ts'
 import { BulkCreates } from './bulkCreates.ts'
@@ -16,6 +16,8 @@ import { requireList } from './lists.ts'
 import { ReadOnlyResource } from './readOnlyResource.ts'
 import { accessFor, type ResourceParts, type ResourceRequest, requireRight } from './resourceRequest.ts'
 import { RowWrites } from './rowWrites.ts'
+import { Upserts } from './upserts.ts'
+import { UpsertWrites } from './upsertWrites.ts'
 
 /**
  * Time for which a request keeps the rights that it began with, less than the second for which a revoked key may still be used.
@@ -28,6 +30,7 @@ export class Resource extends ReadOnlyResource {
   private readonly writes: RowWrites
   private readonly bulkCreates: BulkCreates
   private readonly filteredWrites: FilteredWrites
+  private readonly upserts: Upserts
 
   constructor(
     private readonly entity: Entity,
@@ -39,11 +42,14 @@ export class Resource extends ReadOnlyResource {
     this.writes = new RowWrites(entity, entities, this.reads, this.idempotency, parts)
     this.bulkCreates = new BulkCreates(entity, this.idempotency, this.writes, parts)
     this.filteredWrites = new FilteredWrites(entity, this.idempotency, this.writes, parts)
+    const upsertWrites = new UpsertWrites(entity, entities, this.reads, this.idempotency, parts)
+    this.upserts = new Upserts(entity, this.idempotency, this.writes, upsertWrites, parts)
   }
 
   async create(begun: ResourceRequest): Promise<Reply> {
-    const isDry = parseDryRun(begun.query)
+    const { isDry, match } = parseCreateParameters(begun.query)
     const { body, call } = await this.readBodyOf(begun, 'create', readBodies)
+    if (match !== null) return this.upserts.write(call, body, match, isDry)
     if (body instanceof UnparsedRows) return this.bulkCreates.create(call, body, isDry)
     const { sent, values, right } = parseNewRow(this.entity, accessFor(call, 'create'), body)
     requireList(call.request.headers)

@@ -139,8 +139,8 @@ export class RowWrites {
     return whole
   }
 
-  /** Like `withOwnCopies`, for rows of one statement, which may refer to each other. */
-  withOwnCopiesOf(rows: readonly Row[]): readonly Row[] {
+  /** Adds copies to rows that refer to each other, or to themselves: PostgreSQL updates them after it has returned the rows. */
+  withCopiesAmong(rows: readonly Row[]): readonly Row[] {
     if (this.ownCopies.length === 0) return rows
     const byId = new Map(rows.map((row) => [row[0], row]))
     return rows.map((row) => {

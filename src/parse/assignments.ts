@@ -59,8 +59,12 @@ export function parseComplete(entity: Entity, access: BodyAccess, body: JsonObje
 /** Parses the properties that the body has; an object is merged part by part. Spec 4.1, rule 3. @throws ApiError */
 export function parsePartial(entity: Entity, access: BodyAccess, body: JsonObject): Assignments {
   const parsed = parseBody(entity, access, body)
-  const { given, faults } = parsed
-  requireRight(nearestRight(access.rights, [parsed]), given, faults)
+  return checkPartial(entity, access, nearestRight(access.rights, [parsed]), parsed)
+}
+
+/** Returns the values of a parsed body that one right sets. @throws ApiError that lists every fault of the body */
+export function checkPartial(entity: Entity, access: BodyAccess, right: WriteRight, { given, faults }: ParsedBody): Assignments {
+  requireRight(right, given, faults)
   return checked(entity, access, given, faults)
 }
 

@@ -217,11 +217,19 @@ export function parseNoParameters(query: string): void {
   readNamed(query, {}, () => 'This address takes no query parameters.')
 }
 
-/** Parses `dryRun=1`: rows are only checked, not written. Other parameters are rejected. D59 @throws ApiError */
-export function parseDryRun(query: string): boolean {
-  const fault = () => 'To create takes no query parameter but dryRun.'
-  const { dryRun } = readNamed(query, { dryRun: 'InvalidDryRun' }, fault)
-  return dryRun !== undefined && parseSwitch('InvalidDryRun', 'dryRun', dryRun)
+/** Parameters of a POST. */
+export interface CreateParameters {
+  /** True if rows are only checked, not written. D59 */
+  readonly isDry: boolean
+  /** Name of the property by which rows are found that exist; null: all are created. D115 */
+  readonly match: string | null
+}
+
+/** Parses `dryRun=1` and `match=EmployeeNumber`. Other parameters are rejected. @throws ApiError */
+export function parseCreateParameters(query: string): CreateParameters {
+  const fault = () => 'To create takes no query parameters but dryRun and match.'
+  const { dryRun, match = null } = readNamed(query, { dryRun: 'InvalidDryRun', match: 'InvalidMatch' }, fault)
+  return { isDry: dryRun !== undefined && parseSwitch('InvalidDryRun', 'dryRun', dryRun), match }
 }
 
 /** Parses the query string of a request for one row: the properties that `fields` chooses; null: all. @throws ApiError */

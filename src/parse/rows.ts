@@ -95,13 +95,18 @@ export async function parseRows(entity: Entity, access: CreateAccess, texts: rea
   return { rows, right }
 }
 
-/** Returns what `parse` does for a row; null: it throws, and the faults are added. */
-function orFaults<Parsed>(index: number, faults: Fault[], parse: () => Parsed): Parsed | null {
+/** Returns what `parse` does for a row; null: it throws, and the faults are added, each as `faultOf` makes it. */
+export function orFaults<Parsed>(
+  index: number,
+  faults: Fault[],
+  parse: () => Parsed,
+  faultOf: (index: number, fault: Fault) => Fault = faultOfRow,
+): Parsed | null {
   try {
     return parse()
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    for (const fault of error.details ?? []) faults.push(faultOfRow(index, fault))
+    for (const fault of error.details ?? []) faults.push(faultOf(index, fault))
     return null
   }
 }

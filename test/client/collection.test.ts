@@ -35,6 +35,20 @@ describe('calls for rows', () => {
     await Promise.all(made.map(({ id }) => companies.delete(id)))
   })
 
+  test('createOrUpdate creates, updates or leaves rows in one request, and its error names faulty rows', async () => {
+    const { companies } = roster
+    const call = { match: 'name' } as const
+    const [own] = await companies.createMany([{ name: 'Matched 1' }])
+    const rows = [{ name: 'Matched 2' }, { name: 'Matched 1', enabled: true }]
+    expect(await companies.createOrUpdate(rows, { ...call, dryRun: true })).toEqual([])
+    const [made, updated] = await companies.createOrUpdate(rows, call)
+    expect([made?.result, updated]).toEqual(['created', { result: 'updated', row: { ...own, enabled: true } as never }])
+    expect((await companies.createOrUpdate(rows, call)).map(({ result }) => result)).toEqual(['unchanged', 'unchanged'])
+    const refused = await failureOf(companies.createOrUpdate([{ name: 'Matched 1' }, { enabled: true }], call))
+    expect([refused.code, refused.target]).toEqual(['InvalidValue', '[1].Name'])
+    for (const one of [made?.row, own]) await companies.delete(one?.id as number)
+  })
+
   test('a row is created, read, updated, replaced and deleted', async () => {
     const made = await roster.absences.create({
       employeeId: 2,

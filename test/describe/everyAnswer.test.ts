@@ -93,7 +93,7 @@ function writtenKey({ entity }: Operation): string {
   return entity?.properties.find(({ writable, kind, path }) => writable && kind.name === 'text' && path.length === 1)
     ?.path[0] as string
 }
-const referenceKey = ({ entity }: Operation) => entity?.properties.find(({ reference }) => reference)?.path[0] as string
+const referenceKey = ({ entity }: Operation) => entity?.properties.find(({ reference }) => reference)?.path[0]
 const bodyOf = (...entries: [string, unknown][]) => `{${entries.map(([key, value]) => `"${key}":${JSON.stringify(value)}`)}}`
 
 /** How each code comes about. Those without an entry need circumstances, and have a test of their own. */
@@ -121,6 +121,11 @@ const changes: Partial<Record<ErrorCode, (operation: Operation) => Change>> = {
   InvalidJson: () => ({ body: '"x"' }),
   InvalidRows: () => ({ body: '[]' }),
   InvalidDryRun: () => ({ query: '?dryRun=yes' }),
+  InvalidMatch: () => ({ query: '?match=Nmae' }),
+  AlreadyExists: (operation) => {
+    const row = bodyOf([writtenKey(operation), 'Twice'])
+    return { query: `?match=${writtenKey(operation)}`, body: `[${row},${row}]` }
+  },
   UnknownProperty: () => ({ body: '{"Nmae": 1}' }),
   DuplicateProperty: (operation) => {
     const key = writtenKey(operation)
@@ -139,7 +144,10 @@ const changes: Partial<Record<ErrorCode, (operation: Operation) => Change>> = {
     path: path.replace('{id}', '999999').replace('{code}', 'Nothing'),
   }),
   RequestTimeout: () => ({ headers: { 'Content-Length': '1000' } }),
-  ReferenceNotFound: (operation) => ({ body: bodyOf([referenceKey(operation), 999_999]) }),
+  ReferenceNotFound: (operation) => {
+    const key = referenceKey(operation)
+    return key === undefined ? { query: '?match=Id', body: bodyOf(['Id', 999_999]) } : { body: bodyOf([key, 999_999]) }
+  },
   PayloadTooLarge: () => ({ headers: { 'Content-Length': '2097153' } }),
   UriTooLong: () => ({ query: `?${'x'.repeat(3_072)}` }),
   UnsupportedMediaType: () => ({ headers: { 'Content-Type': 'text/plain' } }),

@@ -43,7 +43,9 @@ const BEFORE_OPERATIONS = [
 const FILES = /^\/(?:favicon\.ico|robots\.txt|(?:docs|explore)\/[^/]+)\/?(?:[?]|$)/i
 
 const DRY_RUN = /[?&]dryRun=1/i
-const CHECKED = /^\{"rows":\d+\}$/
+const CHECKED = /^\{"rows":\d+(?:,"created":\d+,"updated":\d+,"unchanged":\d+)?\}$/
+const MATCHED = /[?&]match=/i
+const RESULTS = ['created', 'updated', 'unchanged']
 
 export class Conformance {
   /** Every observed combination of operation, status and code: `listCompanies 400 InvalidPage`. */
@@ -85,6 +87,8 @@ export class Conformance {
     // A dry run is only described in words, because generated clients could not read another body. D59
     if (verb !== 'get' && answer.status === 200 && DRY_RUN.test(target))
       return CHECKED.test(answer.text) ? [] : [`${operation.operationId} answers a dry run with ${answer.text}`]
+    // So are the answers to rows that are found by a property. D115
+    if (verb === 'post' && answer.status === 200 && MATCHED.test(target)) return this.resultFaults(operation, answer)
     const response = operation.responses[answer.status]
     if (!response) return [`${operation.operationId} has no status ${answer.status}`]
     const code = method === 'HEAD' || answer.status < 400 ? '' : ` ${codeOf(answer.text)}`
@@ -187,6 +191,17 @@ export class Conformance {
   private faultsOutside(target: string, method: string, answer: ReceivedAnswer): string[] {
     if (FILES.test(target) || this.isRefusedBefore(answer) || (method === 'HEAD' && answer.status >= 400)) return []
     return [`the document has no ${method} ${target}, which is answered ${answer.status}`]
+  }
+
+  /** Returns faults of the results of created, updated and unchanged rows, which the document has in words. */
+  private resultFaults({ operationId, responses }: Json, { text, headers }: ReceivedAnswer): string[] {
+    const isLines = new Map(headers).get('content-type')?.startsWith('application/x-ndjson')
+    const results: Json[] = isLines ? (Bun.JSONL.parse(text) as Json[]) : [JSON.parse(text)].flat()
+    const { $ref } = responses[201].content['application/json'].schema
+    return results.flatMap(({ result, row, ...others }) => [
+      ...(RESULTS.includes(result) && Object.keys(others).length === 0 ? [] : [`${operationId} answers ${text}`]),
+      ...this.schemaFaults(pointerOf($ref), row, 'the row'),
+    ])
   }
 
   private isRefusedBefore({ status, text }: ReceivedAnswer): boolean {

@@ -40,6 +40,8 @@ export async function right(signal: AbortSignal | undefined, name: string | null
   const enabled: boolean = made.enabled
   const [moon] = await roster.companies.createMany([{ name: 'Half Moon' }, made], { dryRun: false, signal })
   const moonId: number | undefined = moon?.id
+  const [matched] = await roster.companies.createOrUpdate([{ name: 'Half Moon' }, made], { match: 'name', signal })
+  const result: 'created' | 'updated' | 'unchanged' | undefined = matched?.result
   // A row as it was read can be written back.
   await roster.companies.replace(made.id, made)
   if (first) await roster.absences.replace(first.id, { ...first, status: 'Declined', period: { days: 2.5 } })
@@ -50,7 +52,7 @@ export async function right(signal: AbortSignal | undefined, name: string | null
   const [own] = await roster.rights({ signal })
   const collection: 'Absences' | 'Companies' | 'Employees' | undefined = own?.collection
   await roster.companies.list({ filter: { enabled: true, name: { '!=': name } } })
-  return [count, status, days, enabled, moonId, nothing, collection]
+  return [count, status, days, enabled, moonId, result, nothing, collection]
 }
 
 export async function whatMayBeWritten(signal: AbortSignal): Promise<unknown[]> {

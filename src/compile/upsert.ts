@@ -1,0 +1,255 @@
+// Creates or changes several rows by the value of one property: one statement that writes all of them or none. D115
+import type { BatchableStatement, IdempotencyClaim } from '../model/batch.ts'
+import type { ReferringColumn } from '../model/copies.ts'
+import type { Property } from '../model/entity.ts'
+import {
+  integer,
+  join,
+  name,
+  type Param,
+  param,
+  replaceParams,
+  type Sql,
+  type Statement,
+  sql,
+  toStatement,
+  typeName,
+} from '../model/sql.ts'
+import { batchInput, columnOf, commaList, type Operand, setAuditKey } from './batch.ts'
+import { insertParts, lookUps } from './create.ts'
+import { serialized, writableOf } from './createRows.ts'
+import { type GuardParts, guardParts, guardShape, guardValues, readableColumn } from './guard.ts'
+import { type ClaimParams, claimParams, IS_FIRST, underClaimInOrder } from './idempotency.ts'
+import { columns, operandsOf, paramsOf, shapeCache, uniqueConditions, writeStatement } from './parts.ts'
+import { allFound } from './references.ts'
+import { COPIES_MAX } from './update.ts'
+import {
+  changesOf,
+  hasReadable,
+  IS_BEGUN,
+  IS_RIGHT,
+  isTrue,
+  lockedReferences,
+  lockedRows,
+  shownNames,
+  Updates,
+  type UpsertShape,
+  unchangedOutcomes,
+  updated,
+} from './upsertChanges.ts'
+
+const OUTCOMES = ['created', 'updated', 'unchanged'] as const
+/** Outcome of a row of the body. */
+export type UpsertOutcome = (typeof OUTCOMES)[number]
+
+export function isUpsertOutcome(text: string | null): text is UpsertOutcome {
+  return OUTCOMES.includes(text as UpsertOutcome)
+}
+
+/** Values of an upsert as array literals of PostgreSQL. */
+export interface UpsertValues {
+  /** For new rows, an array for each property of `writableOf`, and one of their indexes in the body. */
+  readonly created: readonly string[]
+  /** For stored rows: ids, values of the matched property, indexes, masks, and an array for each of `changed`. */
+  readonly updated: readonly string[]
+  /** All values of the matched property, of new and of stored rows. */
+  readonly matched: string
+  /** Ids of all rows that had one of these values when the body was divided. */
+  readonly known: string
+}
+
+const textOfShape = shapeCache<string>(500)
+
+/**
+ * Compiles an upsert. Returns the rows in the order of the body, each with its transaction, its index and its outcome; no rows if
+ * a row is not as it was when the body was divided, a guard does not admit a row, a reference names none, a unique value is
+ * taken, a rule would be broken, or the key of `claim` is known or in use.
+ */
+export function compileUpsert(
+  shape: UpsertShape,
+  values: UpsertValues,
+  claim: IdempotencyClaim | null,
+  keyId: string,
+): BatchableStatement {
+  const { entity, ofCreate, ofUpdate, changed, hasCreates, hasUpdates } = shape
+  const text = textOfShape(nameOf(shape, claim), () => {
+    const creates = new Creates(shape)
+    const updates = new Updates(shape)
+    const claimed = claim ? claimParams() : null
+    const fresh = { matched: param(null), known: param(null) }
+    const key = param(null)
+    const effect = upsert(shape, creates, updates, fresh, key, claimed)
+    const params = [
+      ...(hasCreates ? [...paramsOf(creates.operands), fresh.matched, fresh.known] : []),
+      ...(hasUpdates ? paramsOf(updates.operands) : []),
+      ...(claimed ?? []),
+      ...(hasCreates ? creates.guard.params : []),
+      ...(hasUpdates ? updates.guard.params : []),
+    ]
+    return toStatement(effect, [...params, key]).text
+  })
+  const own = [...(hasCreates ? [...values.created, values.matched, values.known] : []), ...(hasUpdates ? values.updated : [])]
+  const ofGuards = [
+    ...(hasCreates ? guardValues(ofCreate, writableOf(entity)) : []),
+    ...(hasUpdates ? guardValues(ofUpdate, changed) : []),
+  ]
+  return writeStatement({ text, batch: null }, own, { claim, keyId }, ofGuards)
+}
+
+/**
+ * Compiles a check of the stored rows of an upsert, which locks and writes nothing. Returns for each its index, whether it may be
+ * updated, and whether its values differ; both are `t` or `f`.
+ */
+export function compileUpsertCheck(shape: UpsertShape, values: readonly string[]): Statement {
+  const text = textOfShape(`check ${nameOf(shape, null)}`, () => {
+    const updates = new Updates(shape)
+    const parts = [
+      sql`"Begun" as (select true as "Is")`,
+      ...lockedReferences(shape, updates, sql``),
+      lockedRows(shape, updates, sql``),
+      changesOf(shape, updates),
+    ]
+    const index = columnOf(updates.operands)(updates.index.param)
+    const check = sql`with ${commaList(parts)} select ${index}::text, "Ok", "Differs" from "Changes" as b order by ${index}`
+    return toStatement(check, [...paramsOf(updates.operands), ...updates.guard.params]).text
+  })
+  return { text, values: [...values, ...guardValues(shape.ofUpdate, shape.changed)] }
+}
+
+function nameOf(shape: UpsertShape, claim: IdempotencyClaim | null): string {
+  const { entity, matched, hasCreates, hasUpdates, changed, isUniform, hidden, renaming, copying, ofCreate, ofUpdate } = shape
+  const columnsOf = (properties: readonly Property[]) => properties.map(({ column }) => column).join()
+  const creates = hasCreates ? ` create${guardShape(ofCreate)}` : ''
+  const updates = ` update ${columnsOf(changed)} ${isUniform} ${columnsOf(hidden)} ${columnsOf(renaming)} ${copying?.length}`
+  return `${claim ? 'claim ' : ''}${entity.table} ${matched.column}${creates}${hasUpdates ? updates + guardShape(ofUpdate) : ''}`
+}
+
+/** Operands of the new rows, and the guard of the right by which they are created. */
+class Creates {
+  readonly changed: readonly Property[]
+  readonly own: readonly Operand[]
+  readonly index: Operand = { param: param(null), type: 'bigint' }
+  readonly operands: readonly Operand[]
+  readonly guard: GuardParts
+
+  constructor({ entity, ofCreate }: UpsertShape) {
+    this.changed = writableOf(entity)
+    this.own = operandsOf(this.changed)
+    this.operands = [...this.own, this.index]
+    this.guard = guardParts(ofCreate, this.changed)
+  }
+}
+
+/** Parameters of the search for rows that other requests have written in the meantime. */
+interface Fresh {
+  readonly matched: Param
+  readonly known: Param
+}
+
+function upsert(
+  shape: UpsertShape,
+  creates: Creates,
+  updates: Updates,
+  fresh: Fresh,
+  keyId: Param,
+  claimed: ClaimParams | null,
+): Sql {
+  const { entity, hasCreates, hasUpdates, changed } = shape
+  const isFresh = hasCreates ? isStillNew(shape, fresh) : sql`true`
+  const begun = sql`select ${setAuditKey(keyId)} and ${claimed ? sql`case when ${IS_FIRST} then ${isFresh} else false end` : isFresh} as "Is"`
+  const parts = [
+    ...(hasCreates ? [serialized(entity)] : []),
+    sql`"Begun" as materialized (${begun})`,
+    ...(hasUpdates ? lockedReferences(shape, updates) : []),
+    ...(hasUpdates ? [lockedRows(shape, updates), changesOf(shape, updates)] : []),
+    ...(hasCreates ? [newRows(shape, creates)] : []),
+    sql`"All" as materialized (select ${areAllRight(shape)} as "Is")`,
+    ...(hasUpdates && changed.length > 0 ? [updated(shape, updates)] : []),
+    ...(hasCreates ? [inserted(shape, creates)] : []),
+  ]
+  const isShown = hasReadable(creates.guard, updates.guard)
+  const outcomes = [
+    ...(hasCreates ? [createdOutcomes(shape, creates)] : []),
+    ...(hasUpdates && changed.length > 0 ? [sql`select *, 'updated'::text from "Updated"`] : []),
+    ...(hasUpdates ? [unchangedOutcomes(shape, updates)] : []),
+  ]
+  const effect = sql`(${shownNames(shape, isShown)}, "At", "Outcome") as (${join(outcomes, sql` union all `)})`
+  const list = commaList(parts)
+  return claimed
+    ? underClaimInOrder(entity, claimed, list, effect)
+    : sql`with ${list}, "Effect" ${effect} select * from "Effect" order by "At"`
+}
+
+/**
+ * Condition that no further row has got one of the values since the body was divided. Upserts and bulk creates of a table that
+ * take this lock run one after the other, and the function sees what the earlier ones have committed, which the snapshot of the
+ * statement does not. So two requests with the same new value create one row, also if the property is not unique.
+ */
+function isStillNew({ entity, matched }: UpsertShape, { matched: values, known }: Fresh): Sql {
+  const type = typeName(matched.kind.columnType.replace(/\(.*?\)/, ''))
+  const valuesNow = sql`current_setting(''roster.matched'')::${type}[]`
+  const rows = sql`select id from ${name(entity.table)} where ${name(matched.column)} = any (${valuesNow}) and id <> all ($1) limit 1`
+  const query = sql`select array_agg(id) from (${rows}) as found`
+  const isSet = sql`set_config('roster.matched', ${values}, true) is not null`
+  return sql`(select found_now('${query}', ${known}::bigint[]) is null from "Serialized" where ${isSet})`
+}
+
+/** The rows to create as "New", each with whether it may be created as "Ok". */
+function newRows({ entity }: UpsertShape, { changed, own, operands, guard }: Creates): Sql {
+  const { referenced, valueConditions } = insertParts(entity, changed, own, guard)
+  const value = columnOf(operands)
+  const { from } = batchInput(operands, paramsOf(operands))
+  const conditions = [
+    ...valueConditions,
+    ...(referenced.length === 0 ? [] : [allFound(referenced)]),
+    ...uniqueConditions(entity, changed, own, null),
+  ]
+  const lookedUp = referenced.length === 0 ? sql`b.*` : sql`b.*, ${replaceParams(lookUps(referenced), value)}`
+  return sql`"New" as materialized (
+    select b.*, ${isTrue(conditions.map((condition) => replaceParams(condition, value)))} as "Ok"
+    from (select ${lookedUp} from ${from} where ${IS_BEGUN} offset 0) as b
+  )`
+}
+
+function inserted(shape: UpsertShape, creates: Creates): Sql {
+  const { entity, hasUpdates, changed } = shape
+  const { insert, values } = insertParts(entity, creates.changed, creates.own, creates.guard)
+  const returning = sql`returning ${columns(entity)}, xmin::text${readableColumn(entity, creates.guard, sql``)}`
+  // Rows are updated first: then PostgreSQL renames the copies of a new row before it checks its reference.
+  const after = hasUpdates && changed.length > 0 ? sql` and (select count(*) from "Updated") is not null` : sql``
+  return sql`"Inserted" (${shownNames(shape, hasReadable(creates.guard))}) as (
+    ${insert}
+    select ${replaceParams(values, columnOf(creates.operands))} from "New" as b where ${IS_RIGHT}${after} order by b."N"
+    ${returning}
+  )`
+}
+
+/** Ids are assigned in the order of the new rows, so the first id is that of the first row. */
+function createdOutcomes(shape: UpsertShape, { operands, index, guard }: Creates): Sql {
+  const at = columnOf(operands)(index.param)
+  return sql`
+    select ${shownNames(shape, hasReadable(guard))}, n."At", 'created'::text
+    from (select *, row_number() over (order by "C1") as "Rank" from "Inserted") as i
+    join (select ${at} as "At", row_number() over (order by b."N") as "Rank" from "New" as b) as n on n."Rank" = i."Rank"`
+}
+
+/** Condition that every row may be written. */
+function areAllRight({ hasCreates, hasUpdates, copying }: UpsertShape): Sql {
+  const areRight = (rows: Sql) => sql`(select coalesce(bool_and("Ok"), false) from ${rows})`
+  return join(
+    [
+      ...(hasCreates ? [areRight(sql`"New"`)] : []),
+      ...(hasUpdates ? [areRight(sql`"Changes"`)] : []),
+      ...(hasUpdates ? (copying ?? []).map(hasFewCopies) : []),
+    ],
+    sql` and `,
+  )
+}
+
+/** Condition that at most `COPIES_MAX` rows copy from the renamed ones by a column. */
+function hasFewCopies({ table, column }: ReferringColumn): Sql {
+  const max = integer(COPIES_MAX + 1)
+  const ofRow = sql`select from ${name(table)} as copying where copying.${name(column)} = b."V1" limit ${max}`
+  const some = sql`select from "Changes" as b cross join lateral (${ofRow}) as copies where b."Renames" limit ${max}`
+  return sql`(select count(*) from (${some}) as copies) <= ${integer(COPIES_MAX)}`
+}

@@ -1,0 +1,190 @@
+// The stored rows of an upsert: locks them, compares them with the body, and updates those that differ.
+import type { Guard } from '../model/access.ts'
+import type { ReferringColumn } from '../model/copies.ts'
+import type { Entity, Property } from '../model/entity.ts'
+import { integer, join, name, param, replaceParams, type Sql, sql } from '../model/sql.ts'
+import { batchInput, columnOf, commaList, type Operand } from './batch.ts'
+import {
+  admittedConditions,
+  type GuardParts,
+  guardParts,
+  readableColumn,
+  storedValue,
+  typedValue,
+  type ValueOf,
+} from './guard.ts'
+import { columns, operandsOf, paramsOf, uniqueConditions, writtenNames } from './parts.ts'
+import { assignments, type ReferencedRow, referencedRows } from './references.ts'
+
+/** The statement of an upsert without its values. */
+export interface UpsertShape {
+  readonly entity: Entity
+  /** Property by whose value rows are found. */
+  readonly matched: Property
+  readonly hasCreates: boolean
+  readonly hasUpdates: boolean
+  /** Properties that some of the stored rows get, without `matched`, in the entity's order. */
+  readonly changed: readonly Property[]
+  /** True if each stored row gets all of them. */
+  readonly isUniform: boolean
+  /** Changed properties that the key may not read. It must not learn whether a value was equal, so these are written. */
+  readonly hidden: readonly Property[]
+  /** Changed properties that other rows copy. */
+  readonly renaming: readonly Property[]
+  /** Columns that copy from the rows, of which at most `COPIES_MAX` rows each may need a change; null: any number. */
+  readonly copying: readonly ReferringColumn[] | null
+  readonly ofCreate: Guard | null
+  readonly ofUpdate: Guard | null
+}
+
+/** Operands of the stored rows, and the guard of the rights by which they are updated. */
+export class Updates {
+  readonly id: Operand
+  readonly matched: Operand
+  readonly index: Operand = { param: param(null), type: 'bigint' }
+  /** For each row a text of a digit for each changed property: 1 if the row gets it. */
+  readonly mask: Operand = { param: param(null), type: 'text' }
+  readonly own: readonly Operand[]
+  readonly operands: readonly Operand[]
+  readonly guard: GuardParts
+
+  constructor({ entity, matched, changed, ofUpdate }: UpsertShape) {
+    this.id = { param: param(null), type: entity.id.kind.columnType }
+    this.matched = { param: param(null), type: matched.kind.columnType }
+    this.own = operandsOf(changed)
+    this.operands = [this.id, this.matched, this.index, this.mask, ...this.own]
+    this.guard = guardParts(ofUpdate, changed)
+  }
+}
+
+/** Condition of every lock and write: the statement may go on. */
+export const IS_BEGUN = sql`(select "Is" from "Begun")`
+/** Condition of every write: all rows may be written. */
+export const IS_RIGHT = sql`(select "Is" from "All")`
+
+/** Rows that the stored rows are to refer to, locked before these, and both in the order of their ids, as a rename does. */
+export function lockedReferences({ changed }: UpsertShape, { own, operands, guard }: Updates, lock = sql`for key share`): Sql[] {
+  const arrays = batchInput(operands, paramsOf(operands)).arrays
+  return referencedRows(changed, own, guard).map((row) => {
+    const ids = arrays[operands.findIndex((operand) => operand.param === row.id)] as Sql
+    return sql`${row.alias} as materialized (
+      select id, ${row.copied} as "K" from ${row.table} where id = any (${ids}) and ${IS_BEGUN} order by id ${lock}
+    )`
+  })
+}
+
+/** The stored rows as "Before", locked in the order of their ids, as they are when they are locked. */
+export function lockedRows(
+  { entity, changed }: UpsertShape,
+  { id, own, operands, guard }: Updates,
+  lock = sql`for no key update`,
+): Sql {
+  const ids = batchInput(operands, paramsOf(operands)).arrays[operands.indexOf(id)] as Sql
+  const references = referencedRows(changed, own, guard).map(({ alias }) => sql` and (select count(*) from ${alias}) is not null`)
+  return sql`"Before" as materialized (
+    select own.*, own.xmin::text as "Version" from ${name(entity.table)} as own
+    where id = any (${ids}) and ${IS_BEGUN}${join(references, sql``)} order by id ${lock}
+  )`
+}
+
+/** Compiles the comparison of the stored rows as "Changes": whether each differs, is renamed, and may be updated. */
+export function changesOf(shape: UpsertShape, updates: Updates): Sql {
+  const { entity, matched, changed, hidden, renaming } = shape
+  const { own, operands, guard } = updates
+  const value = columnOf(operands)
+  const isGiven = givenOf(shape, updates)
+  const before = storedValue(sql`before.`)
+  const written: ValueOf = (property) => {
+    const at = changed.indexOf(property)
+    if (at < 0) return before(property)
+    return whenGiven(isGiven(at), typedValue(property, sql`${(own[at] as Operand).param}`), before(property))
+  }
+  const differs = (properties: readonly Property[]) =>
+    anyOf(
+      properties.map((property) => {
+        const at = changed.indexOf(property)
+        const isOther = sql`${(own[at] as Operand).param} is distinct from ${before(property)}`
+        return whenGiven(isGiven(at), hidden.includes(property) ? sql`true` : isOther, sql`false`)
+      }),
+    )
+  const referenced = referencedRows(changed, own, guard)
+  const conditions = [
+    sql`before.id is not null`,
+    sql`before.${name(matched.column)} = ${updates.matched.param}`,
+    ...admittedConditions(guard, before, written),
+    ...referenced.map((row) => sql`(${row.id} is null or ${row.alias}.id is not null)`),
+    ...rulesOf(shape, written),
+    ...uniqueConditions(entity, changed, own, updates.id.param),
+  ]
+  const joins = referenced.map((row) => sql` left join ${row.alias} on ${row.alias}.id = ${row.id}`)
+  const copied = referenced.map(({ alias }) => sql`, ${alias}."K" as ${alias}`)
+  const { from } = batchInput(operands, paramsOf(operands))
+  const ofRun = (piece: Sql) => replaceParams(piece, value)
+  return sql`"Changes" as materialized (
+    select b.*${join(copied, sql``)}, ${ofRun(differs(changed))} as "Differs", ${ofRun(differs(renaming))} as "Renames",
+      ${isTrue(conditions.map(ofRun))} as "Ok"
+    from ${from} left join "Before" as before on before.id = ${value(updates.id.param)}${ofRun(join(joins, sql``))}
+  )`
+}
+
+/** Returns the condition that a row gets a changed property; null: each row gets each of them. */
+function givenOf({ isUniform }: UpsertShape, { mask }: Updates): (at: number) => Sql | null {
+  return (at) => (isUniform ? null : sql`substr(${mask.param}, ${integer(at + 1)}, 1) = '1'`)
+}
+
+function whenGiven(isGiven: Sql | null, given: Sql, otherwise: Sql): Sql {
+  return isGiven === null ? given : sql`case when ${isGiven} then ${given} else ${otherwise} end`
+}
+
+/** Rules between values of which the body has one. The parser has already compared values that are both in it. */
+function rulesOf({ entity: { rules }, changed }: UpsertShape, written: ValueOf): Sql[] {
+  const concerned = rules.filter(({ later, earlier }) => changed.includes(later) || changed.includes(earlier))
+  return concerned.map(({ later, earlier }) => sql`(${written(later)} >= ${written(earlier)}) is not false`)
+}
+
+export function updated(shape: UpsertShape, updates: Updates): Sql {
+  const { entity, changed } = shape
+  const { own, operands, guard } = updates
+  const value = columnOf(operands)
+  const isGiven = givenOf(shape, updates)
+  const referenced = referencedRows(changed, own, guard)
+  const copiedFrom = ({ alias }: ReferencedRow) => sql`b.${alias}`
+  const sets = changed.flatMap((property, at) =>
+    assignments([property], [own[at] as Operand], guard, () => {
+      const row = referenced.find(({ id }) => id === own[at]?.param)
+      return copiedFrom(row as ReferencedRow)
+    }).map(({ column, value: to }) => sql`${name(column)} = ${whenGiven(isGiven(at), to, sql`t.${name(column)}`)}`),
+  )
+  return sql`"Updated" (${shownNames(shape, hasReadable(guard))}, "At") as (
+    update ${name(entity.table)} as t set ${replaceParams(commaList(sets), value)}
+    from "Changes" as b
+    where t.id = ${value(updates.id.param)} and b."Differs" and ${IS_RIGHT}
+    returning ${columns(entity, sql`t`)}, t.xmin::text${readableColumn(entity, guard, sql`t.`)}, ${value(updates.index.param)}
+  )`
+}
+
+export function unchangedOutcomes({ entity }: UpsertShape, { id, index, operands, guard }: Updates): Sql {
+  const value = columnOf(operands)
+  return sql`
+    select ${columns(entity, sql`s`)}, s."Version"${readableColumn(entity, guard, sql`s.`)}, ${value(index.param)}, 'unchanged'::text
+    from "Changes" as b join "Before" as s on s.id = ${value(id.param)}
+    where not b."Differs" and ${IS_RIGHT}`
+}
+
+/** Names of the columns of a written row, and of its transaction. `isShown`: then of whether the key may read it, too. */
+export function shownNames({ entity }: UpsertShape, isShown: boolean): Sql {
+  return sql`${writtenNames(entity)}, "Version"${isShown ? sql`, "Readable"` : sql``}`
+}
+
+export function hasReadable(...guards: readonly GuardParts[]): boolean {
+  return guards.some(({ readable }) => readable.length > 0)
+}
+
+/** Condition that all hold: true or false, and never null. */
+export function isTrue(conditions: readonly Sql[]): Sql {
+  return conditions.length === 0 ? sql`true` : sql`(${join(conditions, sql` and `)}) is true`
+}
+
+function anyOf(conditions: readonly Sql[]): Sql {
+  return conditions.length === 0 ? sql`false` : sql`(${join(conditions, sql` or `)})`
+}

@@ -1,0 +1,256 @@
+// Writes of upserts: divides rows into new and stored ones, compiles and runs the statement, and explains refusals. D115
+import { writableOf } from '../compile/createRows.ts'
+import { checkedGuard } from '../compile/guard.ts'
+import { compileMatchedRows } from '../compile/matchedRows.ts'
+import { compileUpsert, compileUpsertCheck } from '../compile/upsert.ts'
+import type { UpsertShape } from '../compile/upsertChanges.ts'
+import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
+import type { Database } from '../execute/database.ts'
+import { LONG_WRITE_MS_MAX } from '../execute/limits.ts'
+import { ConstraintViolation } from '../execute/outcomes.ts'
+import { type BatchableStatement, CLAIM_CONSTRAINT, type IdempotencyClaim } from '../model/batch.ts'
+import { copiedProperties, type ReferringColumn, referringColumns, writableSourcesOf } from '../model/copies.ts'
+import type { Entity, Property } from '../model/entity.ts'
+import { arrayText, type Row } from '../model/sql.ts'
+import type { MatchedRow, UpsertRows } from '../parse/upsert.ts'
+import { arraysOf } from './bulkCreates.ts'
+import type { FaultOf } from './guardRefusals.ts'
+import { conflict, type Idempotency, type Written } from './idempotency.ts'
+import { Refusals, type RefusedUpdate } from './refusals.ts'
+import { accessFor, type ResourceParts, type ResourceRequest, requireRight, viewFor } from './resourceRequest.ts'
+import type { RowReads } from './rowReads.ts'
+
+/** Maximum stored rows with the values of one body. More make the statement slow, and say that the values tell no rows apart. */
+const STORED_MAX = 10_000
+/** Maximum ids that a message lists. */
+const IDS_MAX = 5
+
+/** How the rows of a body are divided into new and stored ones. */
+export interface Division {
+  /** By index, the id of the stored row; null: the row is new. */
+  readonly ids: readonly (string | null)[]
+  /** Ids of all rows that have one of the values, those too that the key may not read. */
+  readonly known: readonly string[]
+}
+
+/** An upsert that is parsed. */
+export interface Upsert {
+  readonly matched: Property
+  readonly rows: UpsertRows
+  readonly division: Division
+  readonly claim: IdempotencyClaim | null
+  readonly faultOf: FaultOf
+}
+
+/** The rows of a check: indexes of stored rows that may not be updated, and numbers of those that differ and that are equal. */
+interface Checked {
+  readonly refused: readonly number[]
+  readonly differing: number
+  readonly equal: number
+}
+
+export class UpsertWrites {
+  private readonly refusals: Refusals
+  /** The referring columns of tables that also copy values of the row. */
+  private readonly copying: readonly ReferringColumn[]
+  private readonly copiedColumns: ReadonlySet<string>
+
+  constructor(
+    private readonly entity: Entity,
+    entities: readonly Entity[],
+    reads: RowReads,
+    private readonly idempotency: Idempotency,
+    private readonly parts: ResourceParts,
+  ) {
+    const referring = referringColumns(entity, entities)
+    this.copying = referring.filter(({ isCopying }) => isCopying)
+    const copied = copiedProperties(entity, entities)
+    this.copiedColumns = new Set(copied.flatMap((property) => writableSourcesOf(entity, property)))
+    this.refusals = new Refusals(entity, referring, reads, parts.database)
+  }
+
+  /** Finds the stored rows that the key may read. @throws ApiError with a fault for each value that several of them have */
+  async divide(call: ResourceRequest, matched: Property, rows: readonly MatchedRow[], faultOf: FaultOf): Promise<Division> {
+    const valued = rows.filter(({ value }) => value !== null)
+    const ids: (string | null)[] = rows.map(() => null)
+    if (valued.length === 0) return { ids, known: [] }
+    const values = valued.map(({ value }) => value as string)
+    const found = await this.parts.database.read(compileMatchedRows(viewFor(call), matched, values, STORED_MAX + 1))
+    if (found.length > STORED_MAX) {
+      const message = `match must tell rows apart: the values of this body are those of more than 10,000 ${this.entity.plural}.`
+      throw new ApiError('InvalidMatch', message, { target: 'match' })
+    }
+    const shown = Map.groupBy(
+      found.filter((row) => row[2] === 't'),
+      ([number]) => Number(number),
+    )
+    const faults: Fault[] = []
+    for (const [number, stored] of shown) {
+      const { index } = valued[number - 1] as MatchedRow
+      ids[index] = stored[0]?.[1] as string
+      if (stored.length > 1) faults.push(faultOf(index, sharedValue(this.entity, matched, stored)))
+    }
+    if (faults.length > 0) throw faultsError(faults.slice(0, FAULTS_MAX))
+    return { ids, known: found.map(([, id]) => id as string) }
+  }
+
+  /** Writes the rows once; null if it was refused and the cause is gone. @throws ApiError with the cause */
+  async attempt(call: ResourceRequest, upsert: Upsert, isLong: boolean, again: () => Promise<Division>): Promise<Written | null> {
+    const statement = await this.compile(call, upsert, isLong)
+    const { rows, violation } = await run(statement, isLong ? this.longWriter(call) : this.parts.database)
+    if (rows.length > 0) return { rows, isReplayed: false }
+    const isSame = isSameDivision(upsert.division, await again())
+    const refusal = isSame ? await this.explain(call, upsert) : null
+    // Read after the cause was searched: a write with the same key may have ended in between, and be that cause.
+    const stored = await this.idempotency.findStoredAfterWrite(upsert.claim)
+    if (stored !== null) return { rows: stored, isReplayed: true }
+    if (refusal !== null) throw refusal
+    if (isSame && violation !== null) throw conflict(violation)
+    return null
+  }
+
+  /** True if the upsert may change copies of names, so that it may take long. */
+  mayRename({ rows: { changed } }: Upsert): boolean {
+    return this.copying.length > 0 && changed.some(({ column }) => this.copiedColumns.has(column))
+  }
+
+  /** Checks an upsert without writing; returns how many stored rows differ, and how many are equal. @throws ApiError */
+  async check(call: ResourceRequest, upsert: Upsert): Promise<Checked> {
+    const refusal = await this.explain(call, upsert)
+    if (refusal !== null) throw refusal
+    return this.checkStored(call, upsert)
+  }
+
+  private shapeOf(call: ResourceRequest, { matched, rows }: Upsert, isLong: boolean): UpsertShape {
+    const { entity, copiedColumns } = this
+    const { creates, right, updates, changed } = rows
+    const visible = new Set(viewFor(call).properties)
+    const renaming = changed.filter(({ column }) => copiedColumns.has(column))
+    const ofUpdate = updates.length === 0 ? null : accessFor(call, 'update').guardOf(changed)
+    return {
+      entity,
+      matched,
+      hasCreates: creates.length > 0,
+      hasUpdates: updates.length > 0,
+      changed,
+      isUniform: updates.every(({ values }) => values.size === changed.length),
+      hidden: changed.filter((property) => !visible.has(property)),
+      renaming,
+      copying: isLong || renaming.length === 0 ? null : this.copying,
+      ofCreate: right && checkedGuard(entity, right.guard, valuesOf(creates)),
+      ofUpdate: checkedGuard(entity, ofUpdate, valuesOf(updates)),
+    }
+  }
+
+  private async compile(call: ResourceRequest, upsert: Upsert, isLong: boolean): Promise<BatchableStatement> {
+    const { rows, division, claim } = upsert
+    const { creates, updates, changed } = rows
+    const created = await arraysOf(valuesOf(creates), writableOf(this.entity))
+    const matched = [
+      ...valuesOf(creates).map((values) => values.get(upsert.matched) ?? null),
+      ...updates.map((row) => row.matched),
+    ]
+    const values = {
+      created: [...created, arrayText(creates.map(({ index }) => String(index)))],
+      updated: await updateArrays(rows, changed),
+      matched: arrayText(matched),
+      known: arrayText(division.known),
+    }
+    return compileUpsert(this.shapeOf(call, upsert, isLong), values, claim, call.key)
+  }
+
+  private async checkStored(call: ResourceRequest, upsert: Upsert): Promise<Checked> {
+    const { rows } = upsert
+    if (rows.updates.length === 0) return { refused: [], differing: 0, equal: 0 }
+    const statement = compileUpsertCheck(this.shapeOf(call, upsert, true), await updateArrays(rows, rows.changed))
+    const checked = await this.parts.database.read(statement)
+    const differing = checked.filter(([, , differs]) => differs === 't').length
+    const refused = checked.flatMap(([index, isRight]) => (isRight === 't' ? [] : Number(index)))
+    return { refused, differing, equal: checked.length - differing }
+  }
+
+  /** Returns an error that names each row that may not be written, up to a maximum; null if there is none. */
+  private async explain(call: ResourceRequest, upsert: Upsert): Promise<ApiError | null> {
+    const { refusals } = this
+    const { rows, faultOf } = upsert
+    const { creates, right, updates, changed } = rows
+    const faults: Fault[] = []
+    if (right !== null) {
+      const faultOfCreate: FaultOf = (number, fault) => faultOf(creates[number]?.index ?? number, fault)
+      const seen = accessFor(call, 'create').body
+      const refused = { verb: 'createRows', rows: valuesOf(creates), guard: right.guard, seen, faultOf: faultOfCreate } as const
+      const refusal = await refusals.explainRefusal(refused, null)
+      if (refusal !== null && refusal.details === null) return refusal
+      faults.push(...(refusal?.details ?? []))
+    }
+    const { refused } = await this.checkStored(call, upsert)
+    for (const index of refused) {
+      if (faults.length >= FAULTS_MAX) break
+      const { body, guardOf } = accessFor(call, 'update')
+      const { id, values } = updates.find((row) => row.index === index) as UpsertRows['updates'][number]
+      const plan = { id, values, versions: null, claim: null, keyId: call.key, guard: guardOf(changed) }
+      const update: RefusedUpdate = { verb: 'update', plan, expected: null, reach: guardOf([]), seen: body }
+      const refusal = await refusals.explainRefusal(update, null)
+      if (refusal === null) continue
+      const { code, message, details } = refusal
+      faults.push(...(details ?? [{ code, target: 'Body', message }]).map((fault) => faultOf(index, fault)))
+    }
+    return faults.length === 0 ? null : faultsError(faults.slice(0, FAULTS_MAX))
+  }
+
+  private longWriter(call: ResourceRequest): Pick<Database, 'write'> {
+    const { longWrites, database } = this.parts
+    if (longWrites === null) return database
+    call.server?.timeout(call.request, LONG_WRITE_MS_MAX / 1_000)
+    return { write: (statement) => longWrites.write(statement, () => this.requireSameRights(call)) }
+  }
+
+  /** Checks that the key still has the rights by which the write was planned. @throws ApiError */
+  private async requireSameRights({ request, rights }: ResourceRequest): Promise<void> {
+    const { keysInUse } = this.parts
+    // Requests of APP_FILE carry no key.
+    if (!keysInUse || !request.headers.has('authorization')) return
+    const present = await keysInUse.rightsOf(request)
+    requireRight(present, this.entity, 'update')
+    if (present.signedText === rights?.signedText) return
+    throw new ApiError('Forbidden', 'Your rights were changed while the write waited; nothing was written.')
+  }
+}
+
+const valuesOf = (rows: UpsertRows['creates']) => rows.map(({ values }) => values)
+
+/** Returns the arrays of stored rows, as `UpsertValues` has them. */
+async function updateArrays({ updates }: UpsertRows, changed: readonly Property[]): Promise<string[]> {
+  const masks = updates.map(({ values }) => changed.map((property) => (values.has(property) ? '1' : '0')).join(''))
+  return [
+    arrayText(updates.map(({ id }) => id)),
+    arrayText(updates.map(({ matched }) => matched)),
+    arrayText(updates.map(({ index }) => String(index))),
+    arrayText(masks),
+    ...(await arraysOf(valuesOf(updates), changed)),
+  ]
+}
+
+function sharedValue({ name }: Entity, matched: Property, stored: readonly Row[]): Fault {
+  const ids = stored.slice(0, IDS_MAX).map(([, id]) => id)
+  const others = stored.length > IDS_MAX ? ` and ${stored.length - IDS_MAX} more` : ''
+  const message = `${matched.name} does not tell which ${name} is meant: ${ids.join(', ')}${others} have this value.`
+  return { code: 'AlreadyExists', target: matched.name, message }
+}
+
+function isSameDivision(one: Division, other: Division): boolean {
+  return one.ids.join() === other.ids.join() && one.known.toSorted().join() === other.known.toSorted().join()
+}
+
+/** Runs a statement that writes. No rows: it was refused, by a constraint if there is a violation. @throws ApiError 503 */
+async function run(
+  statement: BatchableStatement,
+  writer: Pick<Database, 'write'>,
+): Promise<{ readonly rows: readonly Row[]; readonly violation: ConstraintViolation | null }> {
+  try {
+    return { rows: await writer.write(statement), violation: null }
+  } catch (error) {
+    if (!(error instanceof ConstraintViolation)) throw error
+    return { rows: [], violation: error.constraint === CLAIM_CONSTRAINT ? null : error }
+  }
+}

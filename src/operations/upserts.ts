@@ -1,0 +1,131 @@
+// Creates or changes rows by the value of one property, `POST /Employees?match=EmployeeNumber`: all or none. D115
+import { isUpsertOutcome, type UpsertOutcome } from '../compile/upsert.ts'
+import type { Entity, Property } from '../model/entity.ts'
+import type { Row } from '../model/sql.ts'
+import { yieldEvery } from '../os/time.ts'
+import { type JsonObject, parseOrThrow, UnparsedRows } from '../parse/body.ts'
+import { formOf, parseIdempotencyKey } from '../parse/headers.ts'
+import { faultOfRow } from '../parse/rows.ts'
+import { findMatched, type MatchedRow, parseMatch, parseUpsert } from '../parse/upsert.ts'
+import { writeWritten } from '../respond/json.ts'
+import { NDJSON_TYPE, type Reply, respondJson } from '../respond/reply.ts'
+import { chargedRows } from './bulkCreates.ts'
+import type { FaultOf } from './guardRefusals.ts'
+import { type Idempotency, type Written, withReplayed } from './idempotency.ts'
+import { requireList } from './lists.ts'
+import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
+import type { RowWrites } from './rowWrites.ts'
+import type { Upsert, UpsertWrites } from './upsertWrites.ts'
+
+/** Maximum attempts: each loses to another request that has written one of the rows meanwhile. */
+const ATTEMPTS_MAX = 10
+
+/** A request whose rows are read. */
+interface Read {
+  readonly matched: Property
+  readonly rows: readonly MatchedRow[]
+  readonly isSingle: boolean
+  readonly isDry: boolean
+  readonly faultOf: FaultOf
+}
+
+export class Upserts {
+  constructor(
+    private readonly entity: Entity,
+    private readonly idempotency: Idempotency,
+    private readonly writes: RowWrites,
+    private readonly upserts: UpsertWrites,
+    private readonly parts: ResourceParts,
+  ) {}
+
+  /** Answers a body of one row, or of several. `match`: name of the property by which stored rows are found. @throws ApiError */
+  async write(call: ResourceRequest, body: JsonObject | UnparsedRows, match: string, isDry: boolean): Promise<Reply> {
+    const matched = parseMatch(this.entity, call.access?.read ?? null, match)
+    if (!(body instanceof UnparsedRows)) {
+      const faultOf: FaultOf = (_, fault) => fault
+      return this.writeAll(call, { matched, rows: findMatched(matched, [body], faultOf), isSingle: true, isDry, faultOf })
+    }
+    const slot = this.parts.bodyLimit.take(call.key)
+    try {
+      const texts = await chargedRows(call, body, this.parts)
+      const values: unknown[] = []
+      const turn = yieldEvery()
+      for (const [index, text] of texts.entries()) {
+        values.push(parseOrThrow(text, `[${index}]`))
+        const others = turn()
+        if (others !== null) await others
+      }
+      const rows = findMatched(matched, values, faultOfRow)
+      return await this.writeAll(call, { matched, rows, isSingle: false, isDry, faultOf: faultOfRow })
+    } finally {
+      slot.release()
+    }
+  }
+
+  private async writeAll(call: ResourceRequest, read: Read): Promise<Reply> {
+    requireList(call.request.headers)
+    const { matched, rows, isDry } = read
+    if (isDry) return this.check(call, read)
+    const claim = await this.idempotency.claimUpsert(call, matched, rows)
+    using _inProgress = this.idempotency.begin(claim)
+    // Before the body is divided: what was new is stored now.
+    const stored = await this.idempotency.findStored(claim)
+    if (stored !== null) return this.answer(call, read, { rows: stored, isReplayed: true })
+    let isLong = false
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+      const upsert = { ...(await this.parse(call, read)), claim }
+      const written = await this.upserts.attempt(call, upsert, isLong, () => this.divide(call, read))
+      if (written !== null) return this.answer(call, read, written)
+      // It may have been refused because more copies change than a statement can within its deadline.
+      isLong ||= this.upserts.mayRename(upsert)
+    }
+    throw await this.idempotency.refusalWithoutCause(claim)
+  }
+
+  private divide(call: ResourceRequest, { matched, rows, faultOf }: Read) {
+    return this.upserts.divide(call, matched, rows, faultOf)
+  }
+
+  private async parse(call: ResourceRequest, read: Read): Promise<Omit<Upsert, 'claim'>> {
+    const { matched, rows, faultOf } = read
+    const division = await this.divide(call, read)
+    const { create = null, update = null } = call.access ?? {}
+    const parsed = await parseUpsert(this.entity, { create, update }, matched, rows, division.ids, faultOf)
+    return { matched, rows: parsed, division, faultOf }
+  }
+
+  /** Dry run: answers how many rows would be created, updated and left as they are. @throws ApiError */
+  private async check(call: ResourceRequest, read: Read): Promise<Reply> {
+    parseIdempotencyKey(call.request)
+    const upsert = await this.parse(call, read)
+    const { differing, equal } = await this.upserts.check(call, { ...upsert, claim: null })
+    const created = upsert.rows.creates.length
+    return respondJson(200, JSON.stringify({ rows: read.rows.length, created, updated: differing, unchanged: equal }))
+  }
+
+  /** Makes the answer: for each row what became of it, and the row as the key reads it, in the order of the body. */
+  private async answer(call: ResourceRequest, { isSingle }: Read, written: Written): Promise<Reply> {
+    const rows = this.writes.withCopiesAmong(written.rows)
+    const views = await this.writes.viewsOf({ ...written, rows }, call.access?.read ?? null)
+    const yieldIfDue = yieldEvery()
+    const isLines = !isSingle && formOf(call.request.headers.get('accept')) === 'ndjson'
+    let text = ''
+    for (const [index, row] of rows.entries()) {
+      const result = `{"result":"${outcomeOf(row)}","row":${writeWritten(views[index] ?? null, row)}}`
+      text += `${text === '' || isLines ? '' : ','}${result}${isLines ? '\n' : ''}`
+      const yielded = yieldIfDue()
+      if (yielded !== null) await yielded
+    }
+    const reply = isLines
+      ? respondJson(200, text, { 'Content-Type': NDJSON_TYPE })
+      : respondJson(200, isSingle ? text : `[${text}]`)
+    return withReplayed(written, reply)
+  }
+}
+
+/** Outcome of a row: its last column, and in a stored answer the one before. */
+function outcomeOf(row: Row): UpsertOutcome {
+  const outcome = row.slice(-2).find(isUpsertOutcome)
+  if (outcome === undefined) throw new Error('a row of an upsert has no outcome')
+  return outcome
+}
