@@ -208,7 +208,8 @@ function headerFault(
 
 function optionsOf(cells: CsvRecord['cells'], unknown: readonly number[]): string {
   // Columns of one name are told apart by their positions.
-  const isSingle = (name: string) => cells.filter((cell) => plainHeader(cell ?? '') === plainHeader(name)).length === 1
+  const byName = Map.groupBy(cells, (cell) => plainHeader(cell ?? ''))
+  const isSingle = (name: string) => byName.get(plainHeader(name))?.length === 1
   const words = unknown.map((index) => (isSingle(cells[index] ?? '') ? shellWord(cells[index] ?? '') : String(index + 1)))
   return words.map((word) => `--column ${word}=`).join(' ')
 }

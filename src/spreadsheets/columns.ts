@@ -70,8 +70,9 @@ export function mappedColumn(
   index: number,
 ): string | null | undefined {
   const position = String(index + 1)
-  const byPosition = headers.some((header) => keyOf(header ?? '') === position) ? undefined : mapping.get(position)
-  return byPosition === undefined ? mappedName(mapping, headers[index] ?? '') : byPosition
+  const byPosition = mapping.get(position)
+  const isPosition = byPosition !== undefined && !headers.some((header) => keyOf(header ?? '') === position)
+  return isPosition ? byPosition : mappedName(mapping, headers[index] ?? '')
 }
 
 /** Returns the first key of a mapping that names no column of a file; undefined: each names one. */

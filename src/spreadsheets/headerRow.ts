@@ -32,19 +32,15 @@ export function joinedHeader(top: readonly (string | null)[], second: readonly (
   const joined: (string | null)[] = []
   let below = 0
   let single = 0
+  let group = ''
   for (let index = 0; index < Math.max(top.length, second.length); index++) {
     const isTop = isFilled(top, index)
     const isGroup = !isTop || (index + 1 < second.length && !isFilled(top, index + 1) && isFilled(second, index + 1))
     if (isFilled(second, index) && (!isGroup || index === 0)) return null
     if (isFilled(second, index)) below++
     else if (isTop) single++
-    const group = isTop ? (top[index] ?? '') : groupAt(top, index)
+    if (isTop) group = top[index] ?? ''
     joined.push(isFilled(second, index) ? `${group} ${second[index]}`.trim() : (top[index] ?? null))
   }
   return below >= 2 && single >= 1 ? joined : null
-}
-
-/** Returns the name that is nearest to the left. */
-function groupAt(top: readonly (string | null)[], index: number): string {
-  return top.slice(0, index).findLast((name) => (name ?? '').trim() !== '') ?? ''
 }

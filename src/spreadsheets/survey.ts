@@ -5,8 +5,11 @@ import { type Notation, proposalText, proposeForColumns } from './notation.ts'
 import { isPlaceholder, placeholderHint } from './placeholders.ts'
 import { belowText, type TableRow } from './table.ts'
 
-/** Maximum values of a column that are kept. */
+/** Maximum values of a column that are kept, and their length: days and words for no value are short. */
 const VALUES_MAX = 1_000
+const VALUE_LENGTH_MAX = 40
+/** Stands for a longer value. */
+const LONG_VALUE = '…'
 
 /** Share of days among the values of a column that has days. */
 const DAYS_SHARE = 0.5
@@ -22,7 +25,8 @@ interface Given {
 /** Values of the columns of a file. */
 export class Survey {
   private readonly columns: string[][]
-  private readonly valued = new Set<number>()
+  /** Numbers of all values of the columns, which may be more than the header has. */
+  private readonly counts: number[] = []
   private below: string | null = null
 
   constructor(private readonly header: CsvRecord) {
@@ -30,13 +34,15 @@ export class Survey {
   }
 
   add({ record: { cells, plain, line }, below }: TableRow): void {
-    if (below !== null) this.below ??= `Line ${line}: ${belowText(below)}`
+    const unit = plain === undefined ? 'Line' : 'Row'
+    if (below !== null) this.below ??= `${unit} ${line}: ${belowText(below)}`
     if (below !== null) return
     for (const [index, cell] of cells.entries()) {
       if (cell === null || cell.trim() === '') continue
-      this.valued.add(index)
-      const column = this.columns[index]
-      if (column !== undefined && column.length < VALUES_MAX && plain?.has(index) !== true) column.push(cell)
+      const count = (this.counts[index] ?? 0) + 1
+      this.counts[index] = count
+      if (count <= VALUES_MAX && plain?.has(index) !== true)
+        this.columns[index]?.push(cell.length > VALUE_LENGTH_MAX ? LONG_VALUE : cell)
     }
   }
 
@@ -45,8 +51,7 @@ export class Survey {
     const { cells, plain } = this.header
     // A row of a CSV that is longer than the header has a fault of its own: a sheet has no cells by mistake.
     const count = plain === undefined ? cells.length : Number.POSITIVE_INFINITY
-    const unnamed = [...this.valued].filter((index) => index < count && (cells[index] ?? '').trim() === '')
-    return unnamed.sort((one, other) => one - other)
+    return this.counts.flatMap((_, index) => (index < count && (cells[index] ?? '').trim() === '' ? [index] : []))
   }
 
   /** Returns what to add to the command, as sentences without an end. */
