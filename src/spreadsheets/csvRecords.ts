@@ -93,19 +93,24 @@ function separatorOf(text: string): string | null {
   const whole = (lines.length > 2 && text.length > SAMPLE_LENGTH ? lines.slice(0, -1) : lines).slice(0, SAMPLE_LINES)
   // A first line without separators is a title above a table, or the header of a single column, whose texts may have commas.
   const isTitle = !SEPARATORS.some((separator) => whole[0]?.includes(separator))
-  const found = SEPARATORS.map((separator) => ({ separator, ...mostFrequent(whole, separator) })).filter(
+  const found = SEPARATORS.map((separator) => ({ separator, ...mostFrequent(whole, separator, isTitle) })).filter(
     ({ count }) => !isTitle || count >= BELOW_TITLE_MIN,
   )
-  const [best] = found.sort((one, other) => other.lines - one.lines || other.count - one.count)
+  const inFirst = (separator: string) => (whole[0]?.split(separator).length ?? 1) - 1
+  const [best] = found.sort(
+    (one, other) => other.lines - one.lines || inFirst(other.separator) - inFirst(one.separator) || other.count - one.count,
+  )
   return best === undefined || best.lines === 0 ? null : best.separator
 }
 
-/** Returns the number of separators that most lines have, and how many lines have it; lines without one do not count. */
-function mostFrequent(lines: readonly string[], separator: string): { readonly count: number; readonly lines: number } {
+/**
+ * Returns the number of separators that most lines have, and how many lines have it; lines without one do not count. `isOfTexts`:
+ * a comma before a blank is one of a text, as in `Müller, Jürgen`.
+ */
+function mostFrequent(lines: readonly string[], separator: string, isOfTexts: boolean) {
   const counts = new Map<number, number>()
   for (const line of lines) {
-    // A comma before a blank is one of a text.
-    const count = line.split(separator === ',' ? /,(?! )/ : separator).length - 1
+    const count = line.split(separator === ',' && isOfTexts ? /,(?! )/ : separator).length - 1
     if (count > 0) counts.set(count, (counts.get(count) ?? 0) + 1)
   }
   const [[count, most] = [0, 0]] = [...counts].sort(

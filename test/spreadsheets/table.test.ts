@@ -54,6 +54,7 @@ describe('the separator of a CSV is', () => {
   test.each([
     ['a semicolon beside decimal commas', 'a;b;c\n1,5;2,5;3,5\n1,5;2,5;3,5\n', ['a', 'b', 'c']],
     ['a comma beside semicolons of a text', 'a,b\nx;y;z,1\nx,2\n', ['a', 'b']],
+    ['a comma before blanks', 'a, b, c\n1, 2, 3\n', ['a', ' b', ' c']],
     ['a bar', 'a|b\n1|2\n', ['a', 'b']],
     ['a semicolon below a title with a comma', 'Muster GmbH, Ulm\na;b;c\n1;2;3\n4;5;6\n', ['a', 'b', 'c']],
     ['none in a column of names', 'name\nMüller, Jürgen\nWeiß, Zoë\n', ['name']],
