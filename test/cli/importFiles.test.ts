@@ -71,6 +71,8 @@ describe('roster import of a file as people have it', () => {
     expect(several.stderr).toContain(
       'it has several sheets: name one of them by --sheet: "Firmen" (Name, Enabled); "Abwesenheiten" (',
     )
+    expect(several.stderr).toContain('--sheet Abwesenheiten, row 1: Companies have no properties "Mitarbeiter",')
+    expect(several.stderr).not.toContain('--sheet Firmen')
     expect((await importOf('companies', sample('sheets.xlsx'), '--sheet', 'firmen')).stdout).toBe(
       '2 rows of Companies were created.\n',
     )
