@@ -6,7 +6,7 @@ import { firstSeed, rounds } from '../support/rounds.ts'
 
 // What a person may not see must not change what she sees, also while reporting lines change and her row comes and goes.
 const PERSONS = rounds(8, 100)
-const EACH = { seed: firstSeed, reads: 24, writes: 16 }
+const EACH = { seed: firstSeed, reads: rounds(16, 24), writes: rounds(10, 16) }
 const issuer = useIssuer()
 const found: PairsFindings[] = []
 

@@ -7,12 +7,14 @@ import { entities } from '../support/entities.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { Random } from '../support/random.ts'
 import { KINDS, randomKey } from '../support/rightsPairsRights.ts'
+import { rounds } from '../support/rounds.ts'
 import { type Answer, errorOf, type Json, makeKey, type TestKey } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
 // The document of a key is exact: what it has is answered, and what it lacks is refused. Each answer is checked against it, too.
 
-const KEYS = 24
+/** Others in each run. */
+const KEYS = rounds(10, 100)
 const server = useServer(async () => ({ databaseUrl: await createSampleDatabase(), environment: { RATE_LIMIT_CLIENTS: '40' } }))
 const bodyNamed = ({ requestBody }: Json, { schemas }: Json): Json =>
   schemas[requestBody.content['application/json'].schema.$ref.split('/').at(-1)]

@@ -47,18 +47,22 @@ const CHECKED = /^\{"rows":\d+(?:,"created":\d+,"updated":\d+,"unchanged":\d+)?\
 const MATCHED = /[?&]match=/i
 const RESULTS = ['created', 'updated', 'unchanged']
 
+const REFERENCE = /"\$ref":"(#[^"]+)"/g
+/** Validators by the text of their schema, since the documents of different keys have most schemas in common. */
+const compiled = new Map<string, ValidateFunction>()
+
 export class Conformance {
   /** Every observed combination of operation, status and code: `listCompanies 400 InvalidPage`. */
   readonly met = new Set<string>()
-  private readonly ajv = new Ajv({ strict: false, validateSchema: false, logger: false })
+  private compiler: Ajv | null = null
   private readonly validators = new Map<string, ValidateFunction>()
+  /** Texts of schemas that others refer to. */
+  private readonly texts = new Map<string, string>()
   private readonly templates: readonly { pattern: RegExp; path: string }[]
   private readonly inWords: PathsInWords
 
   constructor(readonly document: OpenApi) {
     this.inWords = new PathsInWords(document)
-    addFormats(this.ajv)
-    this.ajv.addSchema(document, 'api')
     this.templates = Object.keys(document.paths).map((path) => ({
       path,
       // Paths match in any case, and with a slash at the end.
@@ -266,13 +270,32 @@ export class Conformance {
   }
 
   private validatorAt(pointer: readonly string[]): ValidateFunction {
-    const key = pointer.join('\n')
-    let validate = this.validators.get(key)
-    if (!validate) {
+    return this.validators.getOrInsertComputed(pointer.join('\n'), () => {
       const parts = pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
-      this.validators.set(key, (validate = this.ajv.compile({ $ref: `api#/${parts.join('/')}` })))
+      return compiled.getOrInsertComputed(this.textOf(pointer), () => this.ajv.compile({ $ref: `api#/${parts.join('/')}` }))
+    })
+  }
+
+  /** Made when a schema has to be compiled, which is in no document before. */
+  private get ajv(): Ajv {
+    if (this.compiler) return this.compiler
+    this.compiler = new Ajv({ strict: false, validateSchema: false, logger: false })
+    addFormats(this.compiler)
+    return this.compiler.addSchema(this.document, 'api')
+  }
+
+  /** The text of a schema and of all schemas that it refers to. */
+  private textOf(pointer: readonly string[]): string {
+    const texts = new Map<string, string>()
+    const add = ($ref: string) => {
+      if (texts.has($ref)) return
+      const text = this.texts.getOrInsertComputed($ref, () => JSON.stringify(this.at(pointerOf($ref))))
+      texts.set($ref, text)
+      for (const [, inner = ''] of text.matchAll(REFERENCE)) add(inner)
     }
-    return validate
+    const text = JSON.stringify(this.at(pointer))
+    for (const [, inner = ''] of text.matchAll(REFERENCE)) add(inner)
+    return [text, ...[...texts].flat()].join('\n')
   }
 
   private at(pointer: readonly string[]): Json {
