@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { settings as declaredSettings } from '../../src/config/settings.ts'
+import type { LogFields } from '../../src/log.ts'
 import { isGroup } from '../../src/model/entity.ts'
 import { operators } from '../../src/model/operators.ts'
 import { pythonPrograms } from '../python/environment.ts'
@@ -21,6 +23,8 @@ import { outputsOf, scriptOf } from '../support/pageScript.ts'
 import { PlainIssuer } from '../support/plainIssuer.ts'
 import { asPlainRole, connect, createSampleDatabase } from '../support/postgres.ts'
 import { endPrograms, leaveOut, run, temporaryFolder } from '../support/process.ts'
+import { quietLog } from '../support/quietLog.ts'
+import { KEY, openServer, type TestServer } from '../support/server.ts'
 import { LISTENS } from '../support/serverProcesses.ts'
 
 // Every request that a page shows is sent, in order, to a server that has the sample and nothing else, one for each page;
@@ -36,11 +40,13 @@ const needsPython = ({ exchanges }: { exchanges: Exchange[] }) => exchanges.some
 const livePages = pages.filter(({ exchanges }) => exchanges.length > 0).filter((page) => pythonBin !== null || !needsPython(page))
 
 const folder = temporaryFolder()
-const KEY = 'roster_dev_0123456789abcdef0123456789abcdef0123456789abcdef'
 const PERSONS = 'docs/persons.md'
+/** They need a server's own process: of the README's first start, with another project, with a roles file, that delivers hooks. */
+const OF_PROCESSES = [README, 'docs/entities.md', PERSONS, 'docs/webhooks.md']
 /** The server of the page about persons trusts it. */
 const issuer = new PlainIssuer()
 const sites = new Map<string, Site>()
+const servers: TestServer[] = []
 /** All pages are asked at once: what a line says of a busy machine is not of the request. */
 const LATE = /\bno answer within \d+ ms\b|a slow statement/
 const siteOf = (path: string) => sites.get(path) as Site
@@ -122,9 +128,13 @@ async function serve({ path, text, exchanges }: Page): Promise<Site> {
     run(['sh', '-c', `cd '${project}'\n${scriptOf(some, { port, dataDir, pythonBin })}`], { ...settings, ...signIn.shell })
   const before = shellOf(exchanges.filter(isBeforeStart), '0')
   await before.ended
-  const server = run(['sh', '-c', `${bun} src/main.ts`], { ...settings, ...signIn.server, PORT: '0' })
-  // A port that was free a moment ago may be another program's by now.
-  const [, url = ''] = await server.waitFor(LISTENS)
+  const startProcess = async () => {
+    const server = run(['sh', '-c', `${bun} src/main.ts`], { ...settings, ...signIn.server, PORT: '0' })
+    // A port that was free a moment ago may be another program's by now.
+    const [, url = ''] = await server.waitFor(LISTENS)
+    return { url, log: () => server.output() }
+  }
+  const { url, log } = await (OF_PROCESSES.includes(path) ? startProcess() : startHere(settings))
   const shell = shellOf(
     exchanges.filter((exchange) => !isBeforeStart(exchange)),
     new URL(url).port,
@@ -132,7 +142,27 @@ async function serve({ path, text, exchanges }: Page): Promise<Site> {
   await shell.ended
   const [first, others] = [outputsOf(before.output(), { dataDir }), outputsOf(shell.output(), { dataDir })]
   const outputs = exchanges.map((exchange) => (isBeforeStart(exchange) ? first : others).shift() ?? '')
-  return { project, settings, outputs, log: server.output() }
+  return { project, settings, outputs, log: log() }
+}
+
+/** Starts a server in this process: two processes for each page would be most of what this file costs. */
+async function startHere(settings: Record<string, string>): Promise<{ url: string; log(): string }> {
+  const lines: string[] = []
+  const note = (message: string, fields?: LogFields) => void lines.push(`error or warning: ${message} ${JSON.stringify(fields)}`)
+  const { RATE_LIMITS, RATE_LIMITS_ANONYMOUS, RATE_LIMIT_CLIENTS } = declaredSettings
+  const server = await openServer({
+    databaseUrl: settings.DATABASE_URL as string,
+    log: quietLog({ warn: note, error: note }),
+    environment: {
+      ...settings,
+      // Pages show the limits of a server as it is without settings.
+      RATE_LIMITS: RATE_LIMITS.default,
+      RATE_LIMITS_ANONYMOUS: RATE_LIMITS_ANONYMOUS.default,
+      RATE_LIMIT_CLIENTS: RATE_LIMIT_CLIENTS.default,
+    },
+  })
+  servers.push(server)
+  return { url: server.url, log: () => lines.join('\n') }
 }
 
 beforeAll(async () => {
@@ -142,6 +172,7 @@ beforeAll(async () => {
     writeFileSync(join(ROOT, path), withMigration(withAnswers(text, siteOf(path).outputs), siteOf(path).project))
 })
 afterAll(endPrograms, 20_000)
+afterAll(() => Promise.all(servers.map((server) => server.stop())))
 afterAll(() => issuer.stop())
 
 for (const { path, exchanges } of livePages)
