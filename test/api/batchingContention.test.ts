@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { createRow, createRows } from '../support/rows.ts'
+import { createRow, createRows, emptyTables } from '../support/rows.ts'
 import type { Answer, Json } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
@@ -7,7 +7,7 @@ const times = <T>(count: number, make: (index: number) => T): T[] => Array.from(
 
 const server = useServer()
 beforeEach(async () => {
-  await server.sql`truncate company, employee, absence restart identity cascade`
+  await emptyTables(server.sql)
 })
 
 /** Holds the row while `during` runs. */

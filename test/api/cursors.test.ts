@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { expectAll } from '../support/cases.ts'
 import { pageLinksOf, pagesOf } from '../support/pageLinks.ts'
+import { emptyTables } from '../support/rows.ts'
 import type { Answer } from '../support/server.ts'
 import { startServer, useServer } from '../support/start.ts'
 
@@ -9,7 +10,7 @@ const LIST = '/Companies?sort=-Name&PageSize=5'
 
 const server = useServer()
 beforeEach(async () => {
-  await server.sql`truncate company, employee, absence restart identity cascade`
+  await emptyTables(server.sql)
   await server.sql`insert into company (name) select 'Company ' || chr(64 + n) from generate_series(1, ${ROWS}::int) as n`
 })
 

@@ -5,7 +5,7 @@ import { pageLinksOf } from '../support/pageLinks.ts'
 import { PlainIssuer } from '../support/plainIssuer.ts'
 import { keyWith } from '../support/rights.ts'
 import { ROLES_FILE } from '../support/rolesFile.ts'
-import { createRow } from '../support/rows.ts'
+import { createRow, emptyTables } from '../support/rows.ts'
 import { type Answer, type Json, makeKey, type TestServer } from '../support/server.ts'
 import { allowSeveralRights } from '../support/severalRights.ts'
 import { useServer } from '../support/start.ts'
@@ -34,7 +34,7 @@ const ABSENCES = [1, 2, 3, 4, 5, null].flatMap((EmployeeId) =>
 )
 
 async function fill(server: TestServer) {
-  await server.sql`truncate company, employee, absence restart identity cascade`
+  await emptyTables(server.sql)
   for (const employee of EMPLOYEES) await createRow(server, '/Employees', employee)
   for (const absence of ABSENCES) await createRow(server, '/Absences', absence)
 }

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { emptyTables } from '../support/rows.ts'
 import { type Json, makeKey, type TestKey } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
@@ -17,8 +18,8 @@ for (const [, policy = '', cell = ''] of table.matchAll(/^\| ([A-Z][\w ]*) \| (`
 const server = useServer({ keys: [...keys.values()].map(({ record }) => record) })
 
 beforeEach(async () => {
+  await emptyTables(server.sql)
   await server.sql.unsafe(`
-    truncate absence, employee, company restart identity cascade;
     insert into company (id, name) overriding system value values (5, 'Acme'), (6, 'Zenith');
     insert into employee
       (id, employee_number, first_name, last_name, work_email, company_id, company_key, department, status, employment_end)

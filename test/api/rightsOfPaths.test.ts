@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { outcomeOf } from '../support/cases.ts'
 import { untilInMemory } from '../support/inMemory.ts'
 import { keyWith } from '../support/rights.ts'
-import { createRows } from '../support/rows.ts'
+import { createRows, emptyTables } from '../support/rows.ts'
 import { type Answer, type Json, makeKey, type TestKey, type TestServer } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
@@ -38,7 +38,7 @@ const KEYS = {
 type KeyName = keyof typeof KEYS
 
 async function fill(server: TestServer): Promise<void> {
-  await server.sql`truncate company, employee, absence, idempotency_key restart identity cascade`
+  await emptyTables(server.sql)
   await createRows(server, '/Companies', [{ Name: 'Acme' }, { Name: 'Zenith' }])
   await createRows(server, '/Employees', [
     { FirstName: 'Ann', Department: 'Sales', CompanyId: 1 },

@@ -4,7 +4,7 @@ import { besideTransaction, withinLockTimeout } from '../support/besideTransacti
 import { outcomeOf } from '../support/cases.ts'
 import { connect } from '../support/postgres.ts'
 import { keyWith } from '../support/rights.ts'
-import { createRow, createRows } from '../support/rows.ts'
+import { createRow, createRows, emptyTables } from '../support/rows.ts'
 import type { Answer } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
@@ -20,7 +20,7 @@ beforeAll(() => {
 
 /** Employees 1 and 2 are of company 1, and 3 is of company 2. */
 beforeEach(async () => {
-  await server.sql`truncate company, employee, absence restart identity cascade`
+  await emptyTables(server.sql)
   await createRows(server, '/Companies', [{ Name: 'One' }, { Name: 'Two' }])
   await createRows(server, '/Employees', [{ CompanyId: 1, FirstName: 'a' }, { CompanyId: 1 }, { CompanyId: 2 }])
 })

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { faultsOf, outcomeOf } from '../support/cases.ts'
 import { keyWith } from '../support/rights.ts'
-import { createRow } from '../support/rows.ts'
+import { createRow, emptyTables } from '../support/rows.ts'
 import type { Answer, TestKey } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
@@ -42,7 +42,7 @@ const server = useServer({ keys: Object.values(KEYS).map(({ record }) => record)
 
 /** Rows of each test: employee 1 and 3 of company 1, 2 of company 2; absences 1 requested, 2 approved, 3 of nobody. */
 beforeEach(async () => {
-  await server.sql`truncate company, employee, absence restart identity cascade`
+  await emptyTables(server.sql)
   for (const Name of ['Own', 'Other']) await createRow(server, '/Companies', { Name })
   await createRow(server, '/Employees', { FirstName: 'Ann', CompanyId: 1, Status: 'Current', JobTitle: 'Secret' })
   await createRow(server, '/Employees', { FirstName: 'Bob', CompanyId: 2, Status: 'New' })

@@ -5,7 +5,7 @@ import { besideTransaction, rolledBack } from '../support/besideTransaction.ts'
 import { outcomeOf } from '../support/cases.ts'
 import { connect } from '../support/postgres.ts'
 import { keyWith } from '../support/rights.ts'
-import { createRow, createRows } from '../support/rows.ts'
+import { createRow, createRows, emptyTables } from '../support/rows.ts'
 import type { Answer, TestKey } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
@@ -42,7 +42,7 @@ beforeAll(() => {
   other = connect(server.databaseUrl)
 })
 beforeEach(async () => {
-  await server.sql`truncate company, employee, absence restart identity cascade`
+  await emptyTables(server.sql)
   await createRows(server, '/Companies', [{ Name: 'One', Enabled: true }, { Name: 'Two' }])
 })
 

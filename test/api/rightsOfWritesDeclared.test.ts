@@ -3,6 +3,7 @@ import { faultsOf, outcomeOf } from '../support/cases.ts'
 import { declaredCompanies } from '../support/declaredCompanies.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { keyWith } from '../support/rights.ts'
+import { emptyTables } from '../support/rows.ts'
 import type { TestKey } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
@@ -25,7 +26,7 @@ beforeAll(async () => {
   await server.sql`alter table company add constraint company_name_unique unique (name)`
 })
 beforeEach(async () => {
-  await server.sql`truncate company, employee, absence restart identity cascade`
+  await emptyTables(server.sql)
   await server.sql`insert into company (name, enabled) values ('Taken', false), ('Own', true)`
 })
 

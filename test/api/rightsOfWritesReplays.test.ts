@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { outcomeOf } from '../support/cases.ts'
 import { keyWith } from '../support/rights.ts'
-import { createRow, createRows } from '../support/rows.ts'
+import { createRow, createRows, emptyTables } from '../support/rows.ts'
 import type { Answer } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
@@ -22,7 +22,7 @@ function send(method: string, path: string, body?: unknown): Promise<Answer> {
 }
 
 beforeEach(async () => {
-  await server.sql`truncate company, employee, absence, idempotency_key restart identity cascade`
+  await emptyTables(server.sql)
   await createRows(server, '/Companies', [{ Name: 'One' }, { Name: 'Two' }])
 })
 

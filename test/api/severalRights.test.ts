@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { faultsOf, outcomeOf } from '../support/cases.ts'
 import { keyWith } from '../support/rights.ts'
-import { createRow } from '../support/rows.ts'
+import { createRow, emptyTables } from '../support/rows.ts'
 import type { Answer, TestKey } from '../support/server.ts'
 import { allowSeveralRights } from '../support/severalRights.ts'
 import { useServer } from '../support/start.ts'
@@ -36,7 +36,7 @@ const server = useServer({ keys: Object.values(KEYS).map(({ record }) => record)
 
 /** Employee 1 is the manager of 2 and 3, and 3 of 4. Absences 1 to 4 are of the employee with this id; 5 is of nobody. */
 beforeEach(async () => {
-  await server.sql`truncate company, employee, absence restart identity cascade`
+  await emptyTables(server.sql)
   for (const [KnownAs, ManagerId] of [
     ['Ann', null],
     ['Bob', 1],

@@ -4,7 +4,7 @@ import { besideTransaction } from '../support/besideTransaction.ts'
 import { outcomeOf } from '../support/cases.ts'
 import { connect } from '../support/postgres.ts'
 import { keyWith } from '../support/rights.ts'
-import { createRow, createRows } from '../support/rows.ts'
+import { createRow, createRows, emptyTables } from '../support/rows.ts'
 import type { Answer, TestKey } from '../support/server.ts'
 import { allowSeveralRights } from '../support/severalRights.ts'
 import { useServer } from '../support/start.ts'
@@ -34,7 +34,7 @@ beforeAll(() => {
 
 /** Employee 2 reports to 1, and 4 to 3. */
 beforeEach(async () => {
-  await server.sql`truncate company, employee, absence restart identity cascade`
+  await emptyTables(server.sql)
   await createRows(server, '/Employees', [{}, { ManagerId: 1 }, {}, { ManagerId: 3 }])
 })
 

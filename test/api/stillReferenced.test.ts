@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { outcomeOf } from '../support/cases.ts'
+import { emptyTables } from '../support/rows.ts'
 import { makeKey } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
@@ -18,7 +19,7 @@ const server = useServer({ keys: Object.values(KEYS).map(({ record }) => record)
 
 // Company 1 has the employees 1 to 4. Employee 1 manages 2 and 3, and has absences; 4 manages only themselves.
 beforeEach(async () => {
-  await server.sql`truncate company, employee, absence, idempotency_key restart identity cascade`
+  await emptyTables(server.sql)
   await server.post('/Companies', { Name: 'Acme' })
   const people = [{}, { ManagerId: 1 }, { ManagerId: 1 }, {}].map((person) => ({ ...person, CompanyId: 1 }))
   for (const person of people) await server.post('/Employees', person)

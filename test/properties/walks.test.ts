@@ -4,6 +4,7 @@ import { pageLinksOf } from '../support/pageLinks.ts'
 import { Random } from '../support/random.ts'
 import { insertRows, randomValues, tables } from '../support/randomRows.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
+import { emptyTables } from '../support/rows.ts'
 import type { Answer } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
@@ -90,7 +91,7 @@ async function arrange(random: Random, collection: Collection) {
   const { sql } = server
   await sql`delete from absence`
   if (collection === 'Employees') await sql`delete from employee`
-  if (collection === 'Companies') await sql`truncate company, employee, absence cascade`
+  if (collection === 'Companies') await emptyTables(sql)
   const ids = await insertRows(sql, random, collection, 20 + random.below(80))
   const staying = new Set(ids.filter(() => random.chance(60)))
   return { staying, passing: ids.filter((id) => !staying.has(id)) }

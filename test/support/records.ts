@@ -1,5 +1,6 @@
 import type { DecimalSample, Draft, Sample } from './arbitraries.ts'
 import { type Collection, displayName, type Field, type Row, utc, type Value, writable } from './model.ts'
+import { emptyTables } from './rows.ts'
 import type { TestServer } from './server.ts'
 
 /** Rows that others can refer to, with the text that they copy. */
@@ -7,7 +8,7 @@ export type Known = Record<'Companies' | 'Employees', Row[]>
 
 /** Empties the database, and adds companies and employees to refer to; ids begin at 1 again. */
 export async function reset(server: TestServer): Promise<Known> {
-  await server.sql`truncate company, employee, absence restart identity cascade`
+  await emptyTables(server.sql)
   const known: Known = { Companies: [], Employees: [] }
   for (const Name of ['Öberg', 'oberg', 'Zenith', null]) known.Companies.push(await create(server, 'Companies', { Name }, known))
   const people = [
