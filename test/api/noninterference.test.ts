@@ -18,7 +18,7 @@ async function expectEqual(options: Parameters<typeof provePairs>[0]): Promise<v
 test('equal databases answer a key of whole entities alike', async () => {
   const { differences, pairs } = await provePairs({ ...EACH, keys: 2, isWhole: true })
   expect(differences).toEqual([])
-  expect(pairs).toBeGreaterThan(150)
+  expect(pairs).toBeGreaterThan(100)
 })
 
 test('two databases that differ in what a key may not see answer it alike, with lists from memory', () =>
@@ -31,7 +31,7 @@ test('two databases that differ in what a person with several rights to one verb
   expectEqual({ ...EACH, from: 3_000, keys: rounds(4, 80), kind: 'person' }))
 
 test('a key with a view gets the answers of an entity that has only the properties of the view', () =>
-  expectEqual({ ...EACH, from: 2_000, keys: 2, reads: 100, writes: 0, shadowEvery: 1 }))
+  expectEqual({ ...EACH, from: 2_000, keys: 2, reads: rounds(40, 100), writes: 0, shadowEvery: 1 }))
 
 afterAll(() => {
   const statuses = found.flatMap(({ channels }) => Object.values(channels).flatMap((counts) => Object.entries(counts)))

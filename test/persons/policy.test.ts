@@ -8,7 +8,7 @@ import { ROLES_FILE } from '../support/rolesFile.ts'
 import type { Json } from '../support/server.ts'
 import { useProcess } from '../support/start.ts'
 
-// The roles of a company, with real tokens, of servers with two workers each. D106: rights are as fresh as any read.
+// The roles of a company, with real tokens, of servers in processes of their own. D106: rights are as fresh as any read.
 
 const issuer = useIssuer()
 const PEOPLE = ['Max', 'Mia', 'Ann', 'Bob', 'Hanna', 'Twin', 'Old', 'New', 'Nobody'] as const
@@ -56,16 +56,16 @@ const ASKED: readonly (readonly [name: Name, request: string, status: number, id
 const AT_ONCE = 12
 
 describe.each(SERVERS)('%s', (_, MEMORY_MB) => {
-  const settings = (roles: string) => ({
+  const settings = (roles: string, WORKERS: string) => ({
     ...issuer.settings,
     DATABASE_URL: databaseUrl,
     ROLES_FILE: rolesFile(roles),
     RATE_LIMITS_PERSONS: '3000/1s',
-    WORKERS: '2',
+    WORKERS,
     MEMORY_MB,
   })
-  const server = useProcess(() => settings(ROLES_FILE))
-  const deep = useProcess(() => settings(DEEP_ROLES))
+  const server = useProcess(() => settings(ROLES_FILE, '2'))
+  const deep = useProcess(() => settings(DEEP_ROLES, '1'))
 
   const asks =
     (of: typeof server) =>
