@@ -8,6 +8,8 @@ import { createRow } from '../support/rows.ts'
 import type { Answer, Json } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
+/** Rounds of requests that are sent at once, of which the requests of one must meet. */
+const ROUNDS_MAX = 20
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
 
 for (const prepare of ['true', 'false'])
@@ -90,23 +92,32 @@ for (const prepare of ['true', 'false'])
     ] as const)(
       'updates of %s with a reference behind other values, %j, are written as they were sent, as one statement but under keys. %j',
       async (collection, change, headers) => {
-        const rows = await Promise.all(times(8, () => createRow(server, `/${collection}`, {})))
-        const answers = await Promise.all(
-          rows.map(({ id }) => {
-            const own = 'Idempotency-Key' in headers ? { 'Idempotency-Key': `batch-${prepare}-${id}` } : headers
-            return server.send('PATCH', `/${collection}/${id}`, change, own)
-          }),
-        )
-        for (const { text, status } of answers) expect([status, recordOf(text)]).toEqual([200, expect.objectContaining(change)])
-        const table = collection === 'Absences' ? 'absence' : 'employee'
-        const [row] = await server.sql.unsafe(
-          `select count(distinct xmin::text)::int as statements from ${table} where id = any ($1)`,
-          [rows.map(({ id }) => id as number)],
-        )
-        if ('Idempotency-Key' in headers) expect(row?.statements).toBe(8)
-        else expect(row?.statements).toBeLessThan(8)
+        if ('Idempotency-Key' in headers) return expect(await statementsOf(collection, change, headers)).toBe(8)
+        // A busy machine may bring all requests of a round one by one.
+        let statements = 8
+        for (let round = 0; statements === 8 && round < ROUNDS_MAX; round++)
+          statements = await statementsOf(collection, change, headers)
+        expect(statements).toBeLessThan(8)
       },
     )
+
+    /** Updates eight new rows at once, and returns the number of statements that wrote them. */
+    async function statementsOf(collection: string, change: object, headers: Record<string, string>): Promise<number> {
+      const rows = await Promise.all(times(8, () => createRow(server, `/${collection}`, {})))
+      const answers = await Promise.all(
+        rows.map(({ id }) => {
+          const own = 'Idempotency-Key' in headers ? { 'Idempotency-Key': `batch-${prepare}-${id}` } : headers
+          return server.send('PATCH', `/${collection}/${id}`, change, own)
+        }),
+      )
+      for (const { text, status } of answers) expect([status, recordOf(text)]).toEqual([200, expect.objectContaining(change)])
+      const table = collection === 'Absences' ? 'absence' : 'employee'
+      const [row] = await server.sql.unsafe(
+        `select count(distinct xmin::text)::int as statements from ${table} where id = any ($1)`,
+        [rows.map(({ id }) => id as number)],
+      )
+      return row?.statements
+    }
 
     test('of which one is refused: it gets its error, and the others are written once', async () => {
       const [start, end] = ['2024-01-02T00:00:00Z', '2024-01-01T00:00:00Z']
