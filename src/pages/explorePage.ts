@@ -1,4 +1,4 @@
-// The page /explore and its files: script and style have hashes in their names.
+// The page /explore and its files: scripts and style have hashes in their names.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SignIn } from '../model/signIn.ts'
@@ -6,15 +6,22 @@ import type { Reply } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
 import { html, htmlDocument, rootOf } from './layout.ts'
 import { IMMUTABLE, packedScript } from './packedScript.ts'
-import vendored from './vendor/explore.json'
+import script from './vendor/explore.json'
+import reader from './vendor/exploreReader.json'
 
 const css = readFileSync(join(import.meta.dir, 'explore/explore.css'), 'utf8')
 const styles = new StoredBody(css, { 'Content-Type': 'text/css; charset=utf-8', 'Cache-Control': IMMUTABLE })
 
+const SCRIPT = `explore-${script.sha256.slice(0, 12)}.js`
+const STYLE = `explore-${Bun.hash(css).toString(36)}.css`
+/** Reads dropped files; the script imports it then. */
+const READER = `reader-${reader.sha256.slice(0, 12)}.js`
+
 /** Files of the page. Browsers cache them for ever. */
 export const exploreFiles: Readonly<Record<string, (request: Headers) => Promise<Reply> | Reply>> = {
-  [`explore-${vendored.sha256.slice(0, 12)}.js`]: packedScript('explore.js.gz'),
-  [`explore-${Bun.hash(css).toString(36)}.css`]: (request) => styles.reply(request),
+  [SCRIPT]: packedScript('explore.js.gz'),
+  [STYLE]: (request) => styles.reply(request),
+  [READER]: packedScript('exploreReader.js.gz'),
 }
 
 /** Returns the page. Its script reads the OpenAPI document, and then lists, with a key or as a person who signs in. */
@@ -32,13 +39,12 @@ export function explorePages(signIn: (() => Promise<SignIn>) | null) {
 }
 
 function explorePage(root: string, signIn: SignIn | null): StoredBody {
-  const [script = '', style = ''] = Object.keys(exploreFiles)
   // The answer of a sign-in is in the page's address: requests for the page's files must not repeat it.
   const head = html`<meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<link rel="stylesheet" href="${root}explore/${style}">
-<script defer src="${root}explore/${script}"></script>`
-  const body = html`<div id="explore" data-root="${root}" data-sign-in="${JSON.stringify(signIn)}"></div>
+<link rel="stylesheet" href="${root}explore/${STYLE}">
+<script defer src="${root}explore/${SCRIPT}"></script>`
+  const body = html`<div id="explore" data-root="${root}" data-reader="explore/${READER}" data-sign-in="${JSON.stringify(signIn)}"></div>
 <noscript><p>This page needs JavaScript. The <a href="${root}docs">docs</a> say how to ask for the same data.</p></noscript>`
   // With a page of five minutes ago, its script would ask addresses that the issuer no longer has.
   const headers = signIn === null ? {} : { 'Cache-Control': 'no-cache' }

@@ -87,8 +87,8 @@ function unescapedCell({ kind, path }: CellProperty, { cells, line }: CsvRecord,
 
 const NUMBERS = { integer: /^-?(?:0|[1-9]\d*)$/, decimal: /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/ }
 
-/** Writes a number into JSON with all its digits. TypeScript has no type for it yet. */
-const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
+/** Writes a number into JSON with all its digits, except in old browsers. TypeScript has no type for it yet. */
+const { rawJSON = Number } = JSON as unknown as { rawJSON?(text: string): object | number }
 
 /** Returns a cell as JSON; an empty one is false for booleans, else null. Wrong values stay texts, which the server refuses. */
 export function parsedCell({ kind: { name } }: CellProperty, cell: string | null) {

@@ -41,10 +41,11 @@ export function groupFaults(faults: readonly RowFault[]): FaultGroup[] {
 
 /** Returns a sentence such as `1998 lines, the first 2, 3 and 4: Started must be ... They are "01.09.2026", ...`. */
 export function faultText(group: FaultGroup): string {
-  return `${placesText(group.rows)}: ${group.message}${valuesText(group)}`
+  return `${faultPlaces(group.rows)}: ${group.message}${valuesText(group)}`
 }
 
-function placesText(rows: readonly string[]): string {
+/** Returns words for the rows of a fault: `line 2`, `lines 2 and 3`, `1998 lines, the first 2, 3 and 4`. */
+export function faultPlaces(rows: readonly string[]): string {
   const [first = ''] = rows
   if (rows.length === 1) return first
   const [unit = ''] = first.split(' ')
@@ -58,8 +59,7 @@ function valuesText({ message, kind, rows, values }: FaultGroup): string {
   // A message of the server may have the value.
   const isSaid = all.length === 1 && message.includes(all[0] as string)
   if (all.length === 0 || isSaid) return ''
-  const shown = all.slice(0, VALUES_SHOWN).map((value) => JSON.stringify(excerptOf(value)))
-  const listed = all.length > VALUES_SHOWN ? `${shown.join(', ')} and others` : shown.join(', ')
+  const listed = faultValues(all)
   const hint = kind === undefined ? [] : hintsFor(kind, all)
   if (hint.length === 0 && isTime(kind) && all.some((value) => SHORT_YEAR.test(value))) hint.push('a year needs four digits')
   const verb = rows.length === 1 ? 'It is' : all.length === 1 ? 'All are' : 'They are'
@@ -72,6 +72,12 @@ function hintsFor(kind: NotatedKind, all: readonly string[]): string[] {
   const languages = proposeLanguages(kind, written).map((proposal) => proposalText(proposal, written[0] ?? ''))
   const empty = placeholderHint(all)
   return empty === null ? languages : [...languages, empty]
+}
+
+/** Returns the first wrong values as a list: `"a", "b", "c" and others`. */
+export function faultValues(all: readonly string[]): string {
+  const shown = all.slice(0, VALUES_SHOWN).map((value) => JSON.stringify(excerptOf(value)))
+  return all.length > VALUES_SHOWN ? `${shown.join(', ')} and others` : shown.join(', ')
 }
 
 /** Matches `01.09.26`: its century would be a guess. */

@@ -182,7 +182,7 @@ function readClock(text: string): string | null {
 }
 
 /** Languages that a message proposes: one for each habit, then those with words of their own. */
-const PROPOSED = [...new Set(['de', 'fr', 'nl', 'en-US', 'en-GB', 'de-CH', 'sv', ...Object.keys(BOOLEANS)])]
+export const PROPOSED = [...new Set(['de', 'fr', 'nl', 'en-US', 'en-GB', 'de-CH', 'sv', ...Object.keys(BOOLEANS)])]
 /** English first, whose words all languages have. */
 const PROPOSED_BY_WORDS = Object.keys(BOOLEANS)
 /** Matches the beginning of a day in numbers, which the language must write with its own marks. */

@@ -9,7 +9,12 @@ export class ReferenceValues {
 
   /** `isWhole`: true if these are all rows of the table, so that the nearest value can be named. */
   constructor(rows: readonly { readonly value: string | null; readonly id: string }[], isWhole: boolean) {
-    for (const { value, id } of rows) if (value !== null) this.ids.getOrInsert(value, []).push(id)
+    for (const { value, id } of rows) {
+      if (value === null) continue
+      const ids = this.ids.get(value)
+      if (ids === undefined) this.ids.set(value, [id])
+      else ids.push(id)
+    }
     const all = [...this.ids.keys()]
     this.nearest = isWhole ? { all, byKey: new Map(all.map((value) => [nearKey(value), value])) } : null
   }

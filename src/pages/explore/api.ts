@@ -108,7 +108,7 @@ function wordsOf(status: number): string {
 }
 
 /** Parses JSON; keeps a number as text if a double would round it. */
-function parseExact(text: string) {
+export function parseExact(text: string) {
   const exact = (_: string, value: unknown, context?: { source?: string }) => {
     if (typeof value !== 'number' || context?.source === undefined) return value
     const digits = context.source.replace(/[-.]|e.*$/gi, '').replace(/^0+|0+$/g, '')

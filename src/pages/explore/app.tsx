@@ -4,6 +4,8 @@ import { useEffect, useLayoutEffect, useReducer } from 'preact/hooks'
 import { ROOT, sendAhead, useAnswer } from './api.ts'
 import { Button, Empty, Trouble, ZoneChoice } from './controls.tsx'
 import { CreateOnly } from './createOnly.tsx'
+import { ImportView } from './importView.tsx'
+import { forgetWorks } from './importWork.ts'
 import { Notices } from './notices.tsx'
 import { knownStore, NOTHING, type Resource, type Right, resourcesOf } from './resources.ts'
 import { ResourceView } from './resourceView.tsx'
@@ -56,7 +58,12 @@ function App() {
         ) : offered !== null ? (
           <KeyQuestion own={session} offered={offered} refusal={refusal} />
         ) : (
-          resource && <ResourceView key={`${resource.plural} ${view.tab} ${session.id}`} resource={resource} view={view} />
+          resource &&
+          (view.form === 'import' ? (
+            <ImportView key={`${resource.plural} ${session.id}`} resource={resource} view={view} />
+          ) : (
+            <ResourceView key={`${resource.plural} ${view.tab} ${session.id}`} resource={resource} view={view} />
+          ))
         )}
         {isLoaded && writable && <CreateOnly key={used.id} writable={writable} />}
         {isStart && <Start key={used.id} session={used} />}
@@ -190,7 +197,9 @@ function Tab({ words, resource, isCurrent }: TabProps) {
 
 /** Ends the session, and leaves what it showed: another one begins with the first resource that it reads. */
 function leave() {
-  const isPerson = sessionStore.value.session?.kind === 'person'
+  const { session } = sessionStore.value
+  const isPerson = session?.kind === 'person'
+  if (session !== null) forgetWorks(session.id)
   go(emptyView(''))
   if (isPerson) signOut()
   else endSession()

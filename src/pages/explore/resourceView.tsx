@@ -7,6 +7,7 @@ import { Filters, isRefused, isTyping } from './filters.tsx'
 import { LostDraft, NewButton, NewPanel, sayKept } from './form.tsx'
 import { formatCount } from './format.ts'
 import { questionOf } from './groups.ts'
+import { ImportButton } from './importDrop.tsx'
 import { Pager } from './pager.tsx'
 import { renewRights } from './renewRights.ts'
 import { knownStore, type Property } from './resources.ts'
@@ -66,6 +67,7 @@ export function ResourceView({ resource, view }: Shown) {
           </span>
         )}
         <NewButton resource={resource} view={view} />
+        <ImportButton resource={resource} view={view} />
         <CopyButton label="Copy link" text={() => location.href} look="link" />
         {resource.hasSummary && <Tabs view={view} isSummary={isSummary} />}
       </div>

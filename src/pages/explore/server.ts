@@ -11,3 +11,6 @@ export const SIGN_IN: SignIn | null = JSON.parse(facts?.signIn ?? 'null')
 
 /** Name of the service where people sign in: the host of the issuer. */
 export const ISSUER_NAME = SIGN_IN === null ? '' : new URL(SIGN_IN.issuer).host
+
+/** Address of the script that reads files. */
+export const READER = ROOT + (facts?.reader ?? '')

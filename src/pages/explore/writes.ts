@@ -41,10 +41,10 @@ function uuid(): string {
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-/** Sends a write. @throws Problem */
+/** Sends a write; without a key if it is only a question. @throws Problem */
 export async function write(method: 'POST' | 'PATCH' | 'DELETE', path: string, attempt: Attempt): Promise<Response> {
   const { body, key, tag } = attempt
-  const headers: Record<string, string> = { 'Idempotency-Key': `"${key}"` }
+  const headers: Record<string, string> = key === '' ? {} : { 'Idempotency-Key': `"${key}"` }
   if (body !== '') headers['Content-Type'] = 'application/json'
   if (tag !== '') headers['If-Match'] = tag
   return send(path, { method, headers, ...(body === '' ? {} : { body }) })

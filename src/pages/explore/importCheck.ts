@@ -1,0 +1,138 @@
+// Finds out what an import would do: rows that names stand for, rows that are there already, and what the server refuses.
+
+import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
+import type { RowFault } from '../../spreadsheets/faults.ts'
+import type { ReferenceValues } from '../../spreadsheets/referenceValues.ts'
+import { type Problem, readTotal, send } from './api.ts'
+import type { StoredRow } from './importMatch.ts'
+import type { Reader } from './importParts.ts'
+import { readStored, untilAnswered, type Watch, WHOLE_ROWS_MAX } from './importRequests.ts'
+import type { ImportRow, RowReading } from './importRows.ts'
+import { piecesOf } from './importSteps.ts'
+import type { ImportProperty } from './importTarget.ts'
+import { collectionsOf, findNamed, type Resource, type Row, valueIn } from './resources.ts'
+import type { Writable } from './writable.ts'
+import { attemptOf, faultsOf, problemOf, write } from './writes.ts'
+
+type References = ReadonlyMap<string, ReferenceValues>
+
+/** A file, and the collection with which it is compared. */
+export interface Question {
+  readonly reader: Reader
+  readonly resource: Resource
+  readonly writable: Writable
+  /** Records below the header. */
+  readonly records: readonly CsvRecord[]
+  /** Property by which rows are found; empty: all are new; null: it is proposed. */
+  readonly match: string | null
+  readingOf(references: References): RowReading
+}
+
+/** Faults of the server after which no more are asked for. */
+const FAULTS_MAX = 100
+
+/** Returns what the import would do. @throws Problem, AbortError */
+export async function checkImport(question: Question, watch: Watch) {
+  const { reader, resource, records } = question
+  const first = question.readingOf(new Map())
+  const references = await readReferences(question, first, watch)
+  const { rows, faults } = reader.readRows(records, question.readingOf(references))
+  const properties = [...first.choices.values()].map(({ property }) => property)
+  const candidates = reader.matchCandidates(rows, properties).filter(({ name }) => findNamed(resource.properties, name))
+  const stored = await storedRows(question, rows, candidates, watch)
+  const wanted = question.match === null ? reader.proposeMatch(rows, candidates, stored) : findNamed(candidates, question.match)
+  const matched = reader.matchRows(rows, wanted ?? null, stored)
+  const all = [...faults, ...matched.faults, ...unsettable(matched.created)]
+  if (all.length === 0) all.push(...(await askServer(question, matched.created, watch)))
+  return {
+    ...matched,
+    faults: reader.wordsOfFaults(all),
+    match: wanted?.name ?? '',
+    matches: candidates.map(({ name, label }) => ({ name, label })),
+  }
+}
+
+/** Reads the rows that names in the file stand for. */
+async function readReferences({ reader, records }: Question, reading: RowReading, watch: Watch): Promise<References> {
+  const references = new Map<string, ReferenceValues>()
+  for (const [index, { value, property, by }] of reading.choices) {
+    const [target] = by === null || property.references === null ? [] : collectionsOf(property.references)
+    if (target === undefined || by === null) continue
+    const texts = new Set(records.flatMap(({ cells }) => cells[index]?.trim() || []))
+    const total = await countRows(target, watch)
+    const isWhole = total <= WHOLE_ROWS_MAX
+    const rows = await readStored(target.plural, [by], isWhole ? null : { name: by, values: [...texts] }, watch)
+    const named = findNamed(target.properties, by)
+    const values = rows.map((row) => ({ id: String(row.id), value: named ? textIn(row, named) : null }))
+    references.set(value, new reader.ReferenceValues(values, isWhole))
+  }
+  return references
+}
+
+const textIn = (row: Row, property: { readonly path: readonly string[] }) => {
+  const value = valueIn(row, property)
+  return value === null || value === '' ? null : String(value)
+}
+
+const countRows = ({ plural }: Resource, watch: Watch) =>
+  untilAnswered(async () => readTotal(await send(`${plural}?fields=Id&PageSize=5`, { method: 'HEAD' })), watch)
+
+/** Returns the rows that are there, with the properties of the file: all of a collection, or those with values of the file. */
+async function storedRows(
+  { resource, match }: Question,
+  rows: readonly ImportRow[],
+  candidates: readonly ImportProperty[],
+  watch: Watch,
+): Promise<readonly StoredRow[]> {
+  const [candidate] = match === null || match === '' ? candidates : candidates.filter(({ name }) => name === match)
+  if (match === '' || candidate === undefined || (await countRows(resource, watch)) === 0) return []
+  const properties = (rows[0]?.values ?? []).flatMap(({ property }) => findNamed(resource.properties, property.name) ?? [])
+  const isWhole = (await countRows(resource, watch)) <= WHOLE_ROWS_MAX
+  const texts = new Set(rows.flatMap(({ values }) => values.find(({ property }) => property === candidate)?.text ?? []))
+  const only = isWhole ? null : { name: candidate.name, values: [...texts] }
+  const names = properties.map(({ name }) => name)
+  const stored = await readStored(resource.plural, names, only, watch)
+  return stored.map((row) => ({
+    id: String(row.id),
+    values: new Map(properties.map((property) => [property.name, valueIn(row, property)])),
+  }))
+}
+
+/** Faults of values that new rows may not have. */
+function unsettable(rows: readonly ImportRow[]): RowFault[] {
+  return rows.flatMap(({ at, values }) =>
+    values
+      .filter(({ property, text }) => property.writable && !property.mayCreate && text !== null)
+      .map(({ property }) => ({ at, message: `You may not set ${property.label} in a new row: leave the column out.` })),
+  )
+}
+
+/** Asks the server what is wrong with new rows; nothing is written. */
+async function askServer({ resource, writable }: Question, rows: readonly ImportRow[], watch: Watch): Promise<RowFault[]> {
+  const faults: RowFault[] = []
+  watch.show({ done: 0, total: rows.length })
+  let done = 0
+  for (const { body, places } of piecesOf(rows, writable)) {
+    const attempt = { ...attemptOf(body), key: '' }
+    try {
+      await untilAnswered(() => write('POST', `${resource.plural}?dryRun=1`, attempt), watch)
+    } catch (error) {
+      const problem = problemOf(error)
+      if (problem.status !== 400 && problem.status !== 403 && problem.status !== 409) throw problem
+      faults.push(...rowFaults(problem, places))
+    }
+    watch.show({ done: (done += places.length) })
+    if (faults.length >= FAULTS_MAX) break
+  }
+  return faults
+}
+
+/** Returns the faults of a refused request by the places of its rows in the file. */
+export function rowFaults(problem: Problem, places: readonly string[]): RowFault[] {
+  return faultsOf(problem).map(({ target, message }) => {
+    const [, index] = /^\[(\d+)\]/.exec(target) ?? []
+    const words = message.replace(/^\[\d+\]: /, '').replace(/^\[\d+\]/, 'The row')
+    const text = words.replace(/\[(\d+)\](?= has this value\.$)/, (own, at) => places[Number(at)] ?? own)
+    return { at: places[Number(index)] ?? `${places[0]} to ${places.at(-1)}`, message: text }
+  })
+}

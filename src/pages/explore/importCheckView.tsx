@@ -1,0 +1,168 @@
+// What an import would do: its faults, new and changed rows, and those that nearly match.
+import { useState } from 'preact/hooks'
+import { Button, CopyButton, Select } from './controls.tsx'
+import { formatCount, formatDate } from './format.ts'
+import type { ChangedRow, NearRow } from './importMatch.ts'
+import type { Check, ImportWork, Opened } from './importWork.ts'
+
+interface Props {
+  readonly work: ImportWork
+  readonly check: Check
+  readonly opened: Opened
+}
+
+/** Result of a check, and the button that begins the import. */
+export function CheckView({ work, check, opened }: Props) {
+  const [takesNear, setTakesNear] = useState(false)
+  const { created, changed, equal, near, faults, match, matches } = check
+  const count = created.length - (takesNear ? 0 : near.length)
+  const isNothing = count + changed.length === 0
+  const options = [
+    ...matches.map(({ name, label }) => ({ name, words: label })),
+    { name: '', words: 'nothing: all rows are new' },
+  ]
+  return (
+    <section aria-labelledby="import-result">
+      <h2 id="import-result">What it does</h2>
+      {matches.length > 0 && (
+        <p>
+          <label for="import-match">
+            Rows that are there already are found by{' '}
+            <Select
+              id="import-match"
+              label="Rows that are there already are found by"
+              value={match}
+              options={options}
+              take={(value) => work.chooseMatch(value)}
+            />
+          </label>
+        </p>
+      )}
+      {faults.length > 0 ? (
+        <FaultList
+          title={`${opened.name} has faults: correct them, and choose the file again. Nothing was written`}
+          lines={faults}
+        />
+      ) : (
+        <>
+          <p role="status">
+            {isNothing && near.length === 0
+              ? 'Nothing to do: all rows are there as in the file.'
+              : `${formatCount(count)} new, ${formatCount(changed.length)} changed, ${formatCount(equal)} as they are.`}
+          </p>
+          {near.length > 0 && <NearRows near={near} takes={takesNear} take={setTakesNear} />}
+          {changed.length > 0 && <Changes changed={changed} />}
+          {!isNothing && (
+            <div class="bar">
+              <Button
+                class="button primary"
+                label={wordsOfStart(count, changed.length)}
+                disabled={work.isBusy}
+                onClick={() => void work.start(takesNear)}
+              />
+              <span class="count">You can undo it afterwards.</span>
+            </div>
+          )}
+        </>
+      )}
+    </section>
+  )
+}
+
+function wordsOfStart(created: number, changed: number): string {
+  const parts = [
+    ...(created > 0 ? [`create ${formatCount(created)}`] : []),
+    ...(changed > 0 ? [`change ${formatCount(changed)}`] : []),
+  ]
+  return `Import: ${parts.join(', ')}`
+}
+
+const LINES_SHOWN = 100
+
+/** Sentences, the first hundred of them; all can be copied. */
+export function FaultList({ title, lines }: { readonly title: string; readonly lines: readonly string[] }) {
+  const more = lines.length - LINES_SHOWN
+  return (
+    <div class="question" role="alert">
+      <p>{title}:</p>
+      <ul class="faults">
+        {lines.slice(0, LINES_SHOWN).map((line) => (
+          <li key={line}>
+            <bdi>{line}</bdi>
+          </li>
+        ))}
+      </ul>
+      {more > 0 && <p>and {formatCount(more)} more, which the copy has.</p>}
+      <CopyButton label="Copy all" text={() => lines.join('\n')} />
+    </div>
+  )
+}
+
+interface NearProps {
+  readonly near: readonly NearRow[]
+  readonly takes: boolean
+  take(takes: boolean): void
+}
+
+const NEAR_SHOWN = 20
+
+function NearRows({ near, takes, take }: NearProps) {
+  return (
+    <div class="question">
+      <p>{formatCount(near.length)} new rows are nearly the same as rows that are there. They are left out, unless you say so:</p>
+      <ul class="faults">
+        {near.slice(0, NEAR_SHOWN).map(({ at, value, id, stored }) => (
+          <li key={at}>
+            {at}: “{value}” is nearly “{stored}” of row {id}
+          </li>
+        ))}
+      </ul>
+      {near.length > NEAR_SHOWN && <p>and {formatCount(near.length - NEAR_SHOWN)} more</p>}
+      <label>
+        <input type="checkbox" checked={takes} onChange={({ currentTarget }) => take(currentTarget.checked)} /> Create them, too
+      </label>
+    </div>
+  )
+}
+
+const CHANGES_SHOWN = 50
+
+function Changes({ changed }: { readonly changed: readonly ChangedRow[] }) {
+  const all = changed.flatMap(({ at, value, changes }) => changes.map((one) => ({ at, value, ...one })))
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled with the keyboard */}
+      <section class="scroll low" aria-label="Changes" tabIndex={0}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">In the file</th>
+              <th scope="col">Row</th>
+              <th scope="col">Property</th>
+              <th scope="col">Now</th>
+              <th scope="col">Becomes</th>
+            </tr>
+          </thead>
+          <tbody>
+            {all.slice(0, CHANGES_SHOWN).map(({ at, value, name, label, before, after }) => (
+              <tr key={`${at} ${name}`}>
+                <td>{at}</td>
+                <td>{value}</td>
+                <td>{label}</td>
+                <td>{shownJson(before)}</td>
+                <td>{shownJson(after)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {all.length > CHANGES_SHOWN && <p class="count">and {formatCount(all.length - CHANGES_SHOWN)} more changes</p>}
+    </>
+  )
+}
+
+function shownJson(json: string): string {
+  if (json === 'null' || json === '""') return 'nothing'
+  const text = json.startsWith('"') ? JSON.parse(json) : json
+  return /^\d{4}-\d\d-\d\dT/.test(text) ? formatDate('instant', text) : text
+}

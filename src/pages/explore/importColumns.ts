@@ -1,0 +1,61 @@
+// What the columns of a dropped file may become, and what each of them is proposed to be.
+import { findColumn, type NamedColumn, plainHeader } from '../../spreadsheets/columns.ts'
+import type { ImportProperty } from './importTarget.ts'
+
+/** Something that a column may become: a property, or the row that a reference names, found by a value of that row. */
+export interface Choice {
+  /** `EmployeeNumber`, `CompanyId`, or `CompanyId=Name`. */
+  readonly value: string
+  readonly label: string
+  /** Names by which a header means it. */
+  readonly names: readonly string[]
+  readonly property: ImportProperty
+  /** Property of the other row that has the value; null: the cell has the value itself. */
+  readonly by: string | null
+  /** Words for `by`; empty if it is null. */
+  readonly byWords: string
+}
+
+/** A column of the file. */
+export interface FileColumn {
+  readonly index: number
+  readonly header: string
+  /** Its first values. */
+  readonly examples: readonly string[]
+}
+
+/** Values of `Choice` by the index of the column; columns that are left out have none. */
+export type Chosen = ReadonlyMap<number, string>
+
+/** Proposes what each column becomes. `remembered`: what the reader has chosen for a header before; empty: left out. */
+export function proposeColumns(
+  columns: readonly FileColumn[],
+  choices: readonly Choice[],
+  remembered: ReadonlyMap<string, string>,
+): Chosen {
+  const named: readonly NamedColumn<Choice>[] = choices.map((choice) => ({ names: choice.names, of: choice }))
+  const chosen = new Map<number, string>()
+  const takenBy = new Map<string, number>()
+  for (const { index, header, examples } of columns) {
+    const before = remembered.get(plainHeader(header))
+    if (before === '') continue
+    const known = choices.find(({ value }) => value === before) ?? findColumn(header, named)
+    const choice = known && fitting(known, choices, examples)
+    if (choice === undefined) continue
+    const { name } = choice.property
+    const other = takenBy.get(name)
+    // An id says more than a name that was copied along it.
+    if (other !== undefined && (choice.by !== null || chosen.get(other) === name)) continue
+    if (other !== undefined) chosen.delete(other)
+    takenBy.set(name, index)
+    chosen.set(index, choice.value)
+  }
+  return chosen
+}
+
+/** Returns the choice, or the one by a name if a column that is called as the id has names. */
+function fitting(choice: Choice, choices: readonly Choice[], examples: readonly string[]): Choice | undefined {
+  const isReference = choice.property.references !== null
+  if (!isReference || choice.by !== null || examples.every((text) => /^\d+$/.test(text.trim()))) return choice
+  return choices.find(({ property, by }) => property.name === choice.property.name && by !== null) ?? choice
+}

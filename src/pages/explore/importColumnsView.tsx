@@ -1,0 +1,197 @@
+// What a dropped file was taken for, its columns with what each becomes, and its first rows.
+import { Select } from './controls.tsx'
+import { formatCount, formatValue } from './format.ts'
+import type { ImportRow, ImportValue } from './importRows.ts'
+import type { ImportWork, Opened } from './importWork.ts'
+import type { Property } from './resources.ts'
+
+/** Encodings that a reader may choose. */
+const ENCODINGS = ['utf-8', 'windows-1252', 'windows-1250', 'iso-8859-15', 'macintosh', 'utf-16le']
+/** Languages that a reader may choose; those of her browser come first. */
+const LANGUAGES = ['de', 'en-GB', 'en-US', 'fr', 'nl', 'es', 'it', 'pt', 'pl', 'cs', 'sv', 'da', 'fi', 'hu', 'tr', 'de-CH']
+const DAY = Date.UTC(2026, 8, 1)
+
+interface Props {
+  readonly work: ImportWork
+  readonly opened: Opened
+}
+
+/** Sheet, language and encoding that the file was taken for, to be changed. */
+export function Reading({ work, opened }: Props) {
+  const { name, file, sheet, header, language, found } = opened
+  const { records = [] } = file.sheets[sheet] ?? {}
+  const languages = [...new Set([language, ...navigator.languages, ...LANGUAGES])].filter(Boolean)
+  const options = [
+    { name: '', words: 'as programs write: 2026-09-01, 1234.5' },
+    ...languages.map((one) => ({ name: one, words: wordsOfLanguage(one) })),
+  ]
+  return (
+    <section aria-label="File">
+      <p>
+        <strong>
+          <bdi>{name}</bdi>
+        </strong>{' '}
+        <span class="count">{formatCount(records.length - header - 1)} rows</span>
+      </p>
+      <div class="bar">
+        {file.sheets.length > 1 && (
+          <label for="import-sheet">
+            Sheet{' '}
+            <Select
+              id="import-sheet"
+              label="Sheet"
+              value={String(sheet)}
+              options={file.sheets.map((one, index) => ({ name: String(index), words: one.name }))}
+              take={(value) => work.chooseSheet(Number(value))}
+            />
+          </label>
+        )}
+        <label for="import-language">
+          Days and numbers{' '}
+          <Select
+            id="import-language"
+            label="Days and numbers"
+            value={language}
+            options={options}
+            take={(value) => work.chooseLanguage(value)}
+          />
+        </label>
+        {file.encoding !== null && (
+          <label for="import-encoding">
+            Characters{' '}
+            <Select
+              id="import-encoding"
+              label="Characters"
+              value={file.encoding}
+              options={[...new Set([file.encoding, ...ENCODINGS])]}
+              take={(value) => void work.chooseEncoding(value)}
+            />
+          </label>
+        )}
+        <label>
+          Names of columns in {file.unit}{' '}
+          <input
+            type="number"
+            class="page"
+            min="1"
+            value={records[header]?.line ?? 1}
+            onChange={({ currentTarget }) => work.chooseHeader(Number(currentTarget.value))}
+          />
+        </label>
+      </div>
+      {found.doubt && (
+        <p class="trouble" role="alert">
+          {found.doubt.text} is taken for {found.doubt.value}. If {found.doubt.other.value} is meant, choose{' '}
+          {wordsOfLanguage(found.doubt.other.language)}.
+        </p>
+      )}
+    </section>
+  )
+}
+
+/** Returns a language with a day and a number in it: `German: 01.09.2026, 1.234,5`. */
+function wordsOfLanguage(language: string): string {
+  try {
+    const name = new Intl.DisplayNames('en', { type: 'language' }).of(language)
+    const day = new Intl.DateTimeFormat(language, { day: '2-digit', month: '2-digit', year: 'numeric', timeZone: 'UTC' }).format(
+      DAY,
+    )
+    return `${name}: ${day}, ${new Intl.NumberFormat(language).format(1234.5)}`
+  } catch {
+    // Browsers may not know the tag.
+    return language
+  }
+}
+
+/** The columns of the file, with what each becomes. */
+export function ColumnTable({ work, opened }: Props) {
+  const { columns, chosen } = opened
+  const options = [{ name: '', words: 'left out' }, ...work.choices.map(({ value, label }) => ({ name: value, words: label }))]
+  const taken = work.doubles()
+  return (
+    <section aria-labelledby="import-columns">
+      <h2 id="import-columns">Columns</h2>
+      {taken.length > 0 && (
+        <p class="trouble" role="alert">
+          Two columns become {taken.map(({ label }) => label).join(', ')}: leave one of them out.
+        </p>
+      )}
+      <div class="scroll low">
+        <table class="columns">
+          <thead>
+            <tr>
+              <th scope="col">In the file</th>
+              <th scope="col">Becomes</th>
+              <th scope="col">Values</th>
+            </tr>
+          </thead>
+          <tbody>
+            {columns.map((column) => (
+              <tr key={column.index}>
+                <th scope="row">
+                  <bdi>{column.header || `Column ${column.index + 1}`}</bdi>
+                </th>
+                <td>
+                  <Select
+                    label={`${column.header || `Column ${column.index + 1}`} becomes`}
+                    class={chosen.has(column.index) ? '' : 'none'}
+                    value={chosen.get(column.index) ?? ''}
+                    options={options}
+                    take={(value) => work.chooseColumn(column, value)}
+                  />
+                </td>
+                <td class="none">
+                  <bdi>{column.examples.join(', ')}</bdi>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  )
+}
+
+const PREVIEW_ROWS = 5
+
+/** The first rows of the file as they would become. */
+export function Preview({ work }: Pick<Props, 'work'>) {
+  const rows: readonly ImportRow[] = work.preview(PREVIEW_ROWS)
+  const [first] = rows
+  if (!first || first.values.length === 0) return null
+  return (
+    <section aria-labelledby="import-preview">
+      <h2 id="import-preview">The first rows as they become</h2>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled with the keyboard */}
+      <section class="scroll low" aria-label="The first rows" tabIndex={0}>
+        <table>
+          <thead>
+            <tr>
+              {first.values.map(({ property }) => (
+                <th key={property.name} scope="col">
+                  {property.label}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={row.at}>
+                {row.values.map((value) => (
+                  <td key={value.property.name}>{shown(value)}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </section>
+  )
+}
+
+function shown({ property, json, text, cell, isName }: ImportValue): string {
+  if (isName) return cell
+  if (text === null) return ''
+  const value = json.startsWith('"') ? text : JSON.parse(json)
+  return formatValue({ ...property, kind: property.kind.name } as unknown as Property, value)
+}

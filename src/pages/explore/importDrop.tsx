@@ -1,0 +1,83 @@
+// Takes a file that is dropped on the page, or chosen, where the reader may create rows.
+import { useEffect, useState } from 'preact/hooks'
+import { Button } from './controls.tsx'
+import { importWorkOf } from './importWork.ts'
+import type { Resource } from './resources.ts'
+import { change, type Shown, type View } from './view.ts'
+import { writableOf } from './writable.ts'
+
+/** Forms of files that are read. */
+const ACCEPTED = '.csv,.tsv,.txt,.xlsx,.xlsm'
+
+/** Returns whether the reader may import rows into a collection. */
+export function mayImport(resource: Resource): boolean {
+  return (writableOf(resource)?.creates.length ?? 0) > 0
+}
+
+function take(resource: Resource, view: View, file: File | undefined): void {
+  const writable = writableOf(resource)
+  if (!writable || !file) return
+  void importWorkOf(resource, writable).take(file)
+  change(view, { row: '', form: 'import' })
+}
+
+/** Button that leads to the import; and the page takes a file that is dropped anywhere on it. */
+export function ImportButton({ resource, view }: Shown) {
+  if (!mayImport(resource)) return null
+  return (
+    <>
+      <Button label="Import" onClick={() => change(view, { row: '', form: 'import' })} />
+      <DropArea resource={resource} view={view} />
+    </>
+  )
+}
+
+const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('Files') === true
+
+/** Covers the page while a file is held over it. */
+export function DropArea({ resource, view }: Shown) {
+  const [isOver, setOver] = useState(false)
+  useEffect(() => {
+    const onOver = (event: DragEvent) => {
+      if (!hasFiles(event)) return
+      // Without this, the browser would open the file in place of the page.
+      event.preventDefault()
+      setOver(true)
+    }
+    const onLeave = ({ relatedTarget }: DragEvent) => relatedTarget === null && setOver(false)
+    const onDrop = (event: DragEvent) => {
+      if (!hasFiles(event)) return
+      event.preventDefault()
+      setOver(false)
+      take(resource, view, event.dataTransfer?.files[0])
+    }
+    addEventListener('dragover', onOver)
+    addEventListener('dragleave', onLeave)
+    addEventListener('drop', onDrop)
+    return () => {
+      removeEventListener('dragover', onOver)
+      removeEventListener('dragleave', onLeave)
+      removeEventListener('drop', onDrop)
+    }
+  }, [resource, view])
+  return isOver ? <p class="drop">Drop the file to import it into {resource.plural}</p> : null
+}
+
+/** Field that chooses a file. */
+export function FileField({ resource, view }: Shown) {
+  return (
+    <p class="row">
+      <label for="import-file">An Excel file (.xlsx) or a CSV: drop it here, or choose it</label>{' '}
+      <input
+        id="import-file"
+        type="file"
+        accept={ACCEPTED}
+        onChange={({ currentTarget }) => {
+          take(resource, view, currentTarget.files?.[0])
+          // The same file can be chosen again after it was corrected.
+          currentTarget.value = ''
+        }}
+      />
+    </p>
+  )
+}

@@ -1,0 +1,160 @@
+// What an import has sent and changed, kept in the browser's IndexedDB: it goes on after the page was closed, and can be undone.
+
+/** An import of this browser. */
+export interface ImportEntry {
+  readonly id: string
+  /** Session that has begun it; another one does not find it. */
+  readonly sessionId: string
+  readonly plural: string
+  /** Name of the file. */
+  readonly file: string
+  readonly begunMs: number
+  readonly created: number
+  readonly changed: number
+  /** `open`: there is more to send. `undoing`: there is more to undo. */
+  readonly state: 'open' | 'done' | 'undoing' | 'undone'
+}
+
+/** Rows that are created by one request, all or none. */
+export interface CreateStep {
+  readonly kind: 'create'
+  readonly importId: string
+  readonly index: number
+  /** `Idempotency-Key` of the request. */
+  readonly key: string
+  readonly body: string
+  /** Positions of its rows in the file. */
+  readonly places: readonly string[]
+  /** Time at which it was sent first; null: not yet. */
+  readonly sentMs: number | null
+  /** JSON of the rows as they were created; null: not known. */
+  readonly made: string | null
+}
+
+/** A change of a value. JSON of both. */
+export interface Change {
+  readonly name: string
+  readonly label: string
+  readonly before: string
+  readonly after: string
+}
+
+/** Changes of one row. */
+export interface ChangeStep {
+  readonly kind: 'change'
+  readonly importId: string
+  readonly index: number
+  readonly at: string
+  readonly rowId: string
+  readonly changes: readonly Change[]
+  /** Changes that were made: those that nobody else had made meanwhile. */
+  readonly made: readonly Change[] | null
+}
+
+export type Step = CreateStep | ChangeStep
+
+/** Age from which imports are forgotten. */
+const KEPT_MS = 7 * 86_400_000
+const ENTRIES = 'imports'
+const STEPS = 'steps'
+
+let opened: Promise<IDBDatabase | null> | null = null
+/** Records that the browser could not store: they last until the page is left. */
+const unkept = { entries: new Map<string, ImportEntry>(), steps: new Map<string, Step>() }
+
+function open(): Promise<IDBDatabase | null> {
+  opened ??= new Promise((done) => {
+    try {
+      const request = indexedDB.open('roster', 1)
+      request.onupgradeneeded = () => {
+        request.result.createObjectStore(ENTRIES, { keyPath: 'id' })
+        request.result.createObjectStore(STEPS, { keyPath: ['importId', 'index'] })
+      }
+      request.onsuccess = () => done(request.result)
+      request.onerror = () => done(null)
+      request.onblocked = () => done(null)
+    } catch {
+      // Browsers that block storage throw.
+      done(null)
+    }
+  })
+  return opened
+}
+
+/** Runs one transaction to its end; null if the browser stores nothing. */
+async function transact<T>(
+  mode: IDBTransactionMode,
+  use: (entries: IDBObjectStore, steps: IDBObjectStore) => IDBRequest<T> | null,
+): Promise<T | null> {
+  const database = await open()
+  if (database === null) return null
+  return new Promise((done) => {
+    try {
+      const transaction = database.transaction([ENTRIES, STEPS], mode)
+      const request = use(transaction.objectStore(ENTRIES), transaction.objectStore(STEPS))
+      transaction.oncomplete = () => done(request?.result ?? null)
+      transaction.onerror = () => done(null)
+      transaction.onabort = () => done(null)
+    } catch {
+      done(null)
+    }
+  })
+}
+
+const stepKey = ({ importId, index }: Step) => `${importId} ${index}`
+const ofImport = (id: string) => IDBKeyRange.bound([id], [id, []])
+
+/** Keeps an import and steps of it. Returns false if they end with the page. */
+export async function keepImport(entry: ImportEntry, steps: readonly Step[] = []): Promise<boolean> {
+  const kept = await transact('readwrite', (entries, store) => {
+    for (const step of steps) store.put(step)
+    return entries.put(entry)
+  })
+  if (kept !== null) return true
+  unkept.entries.set(entry.id, entry)
+  for (const step of steps) unkept.steps.set(stepKey(step), step)
+  return false
+}
+
+/** Returns the imports of a session into a collection, the last first; forgets old ones. */
+export async function readImports(sessionId: string, plural: string): Promise<readonly ImportEntry[]> {
+  const all = [...((await transact<ImportEntry[]>('readonly', (entries) => entries.getAll())) ?? []), ...unkept.entries.values()]
+  for (const { id, begunMs } of all) if (begunMs < Date.now() - KEPT_MS) await forgetImport(id)
+  const own = all.filter((entry) => entry.sessionId === sessionId && entry.plural === plural)
+  return own.filter(({ begunMs }) => begunMs >= Date.now() - KEPT_MS).sort((one, other) => other.begunMs - one.begunMs)
+}
+
+/** Returns the steps of an import in their order. */
+export async function readSteps(id: string): Promise<readonly Step[]> {
+  const own = [...unkept.steps.values()].filter(({ importId }) => importId === id)
+  const kept = own.length > 0 ? null : await transact<Step[]>('readonly', (_, steps) => steps.getAll(ofImport(id)))
+  return (kept ?? own).toSorted((one, other) => one.index - other.index)
+}
+
+/** Forgets an import: it can neither go on nor be undone. */
+export async function forgetImport(id: string): Promise<void> {
+  unkept.entries.delete(id)
+  for (const [key, { importId }] of unkept.steps) if (importId === id) unkept.steps.delete(key)
+  await transact('readwrite', (entries, steps) => {
+    steps.delete(ofImport(id))
+    entries.delete(id)
+    return null
+  })
+}
+
+/** Forgets all imports of a session. */
+export async function forgetImports(sessionId: string): Promise<void> {
+  unkept.entries.clear()
+  unkept.steps.clear()
+  await transact('readwrite', (entries, steps) => {
+    const all: IDBRequest<ImportEntry[]> = entries.getAll()
+    // In one transaction, which the browser ends even if the page is left.
+    all.onsuccess = () => {
+      for (const { id } of all.result.filter((entry) => entry.sessionId === sessionId)) {
+        steps.delete(ofImport(id))
+        entries.delete(id)
+      }
+    }
+    return null
+  })
+}

@@ -1,0 +1,153 @@
+// Compares the rows of a dropped file with those that are there: which are new, which differ, and which nearly match.
+import type { RowFault } from '../../spreadsheets/faults.ts'
+import { nearKey } from '../../spreadsheets/nearValues.ts'
+import { UniqueColumns } from '../../spreadsheets/uniqueColumns.ts'
+import type { Change } from './importJournal.ts'
+import type { ImportRow, ImportValue } from './importRows.ts'
+import { comparable, type ImportProperty } from './importTarget.ts'
+
+/** A row that is there, with the values of the columns of the file. */
+export interface StoredRow {
+  readonly id: string
+  /** Values as JSON has them, by the names of properties. */
+  readonly values: ReadonlyMap<string, string | number | boolean | null>
+}
+
+/** A row of the file that is there, with other values. */
+export interface ChangedRow {
+  readonly at: string
+  readonly id: string
+  /** Value by which it was found. */
+  readonly value: string
+  readonly changes: readonly Change[]
+}
+
+/** A new row of the file, where a row that is there has nearly the same value. */
+export interface NearRow {
+  readonly at: string
+  readonly value: string
+  readonly id: string
+  readonly stored: string
+}
+
+interface Matched {
+  readonly created: readonly ImportRow[]
+  readonly changed: readonly ChangedRow[]
+  readonly equal: number
+  readonly near: readonly NearRow[]
+  readonly faults: readonly RowFault[]
+}
+
+/** Share of its values that a column of names must have in common with the rows that are there: two people may have one name. */
+const NAMES_SHARE = 0.5
+
+/** Returns the properties by which rows of the file can be found, the best first. */
+export function matchCandidates(rows: readonly ImportRow[], properties: readonly ImportProperty[]): readonly ImportProperty[] {
+  const unique = new UniqueColumns<ImportProperty>({ properties })
+  for (const { at, values } of rows) unique.add(at, new Map(values.map(({ property, text }) => [property, text])))
+  const id = rows[0]?.values.find(({ property }) => property.name === 'Id')?.property
+  const found = unique.find().toSorted((one, other) => Number(other.isIdentifier) - Number(one.isIdentifier))
+  return [...(id ? [id] : []), ...found.map(({ property }) => property)]
+}
+
+/** Returns the candidate whose values rows that are there have already; null: none, so that all rows are new. */
+export function proposeMatch(
+  rows: readonly ImportRow[],
+  candidates: readonly ImportProperty[],
+  stored: readonly StoredRow[],
+): ImportProperty | null {
+  for (const property of candidates) {
+    const keys = new Map<string, number>()
+    for (const { values } of stored) {
+      const key = keyOf(property, values.get(property.name))
+      if (key !== null) keys.set(key, (keys.get(key) ?? 0) + 1)
+    }
+    const texts = rows.flatMap((row) => textOf(row, property) ?? [])
+    const found = texts.filter((text) => keys.has(nearKey(text)))
+    // A value that several rows have tells nothing.
+    if (found.some((text) => (keys.get(nearKey(text)) ?? 0) > 1)) continue
+    const isIdentifier = texts.every((text) => /[\d@]/.test(text))
+    if (found.length > 0 && (isIdentifier || found.length >= texts.length * NAMES_SHARE)) return property
+  }
+  return null
+}
+
+const textOf = ({ values }: ImportRow, property: ImportProperty) =>
+  values.find((value) => value.property.name === property.name)?.text ?? null
+
+function keyOf({ kind }: ImportProperty, value: unknown): string | null {
+  const text = comparable(kind.name, value)
+  return text === null ? null : nearKey(text)
+}
+
+/** Divides the rows of the file into new, changed and equal ones. `matched`: null if all are new. */
+export function matchRows(rows: readonly ImportRow[], matched: ImportProperty | null, stored: readonly StoredRow[]): Matched {
+  if (matched === null) return { created: rows, changed: [], equal: 0, near: [], faults: [] }
+  const byText = Map.groupBy(stored, ({ values }) => comparable(matched.kind.name, values.get(matched.name)) ?? '')
+  const byKey = new Map(stored.map((row) => [keyOf(matched, row.values.get(matched.name)) ?? '', row]))
+  const places = new Map<string, string>()
+  const result = {
+    created: [] as ImportRow[],
+    changed: [] as ChangedRow[],
+    equal: 0,
+    near: [] as NearRow[],
+    faults: [] as RowFault[],
+  }
+  for (const row of rows) {
+    const { at } = row
+    const text = textOf(row, matched)
+    const fault = (message: string) => void result.faults.push({ at, message })
+    const before = places.get(text ?? '')
+    const [known, other] = text === null ? [] : (byText.get(text) ?? [])
+    if (text === null && matched.name === 'Id') result.created.push(row)
+    else if (text === null) fault(`${matched.label} is empty, so that the row cannot be found.`)
+    else if (before !== undefined) fault(`${matched.label} “${text}” is also in ${before}.`)
+    else if (other) fault(`${matched.label} “${text}” is in several rows that are there already.`)
+    else if (known) compare(row, known, text, result)
+    else if (matched.name === 'Id') fault(`There is no row with the id ${text}, or you may not see it.`)
+    else {
+      const near = byKey.get(nearKey(text))
+      if (near) result.near.push({ at, value: text, id: near.id, stored: String(near.values.get(matched.name)) })
+      result.created.push(row)
+    }
+    if (text !== null) places.set(text, at)
+  }
+  return result
+}
+
+function compare(
+  { at, values }: ImportRow,
+  known: StoredRow,
+  value: string,
+  result: { changed: ChangedRow[]; equal: number; faults: RowFault[] },
+): void {
+  const differing = values.filter((one) => one.property.writable && isOther(one, known))
+  const fixed = differing.filter(({ property }) => !property.mayChange)
+  for (const { property } of fixed)
+    result.faults.push({
+      at,
+      message: `${property.label} differs, and you may not change it. Leave the column out, or correct the file.`,
+    })
+  if (differing.length === 0) result.equal++
+  else if (fixed.length === 0)
+    result.changed.push({
+      at,
+      id: known.id,
+      value,
+      changes: differing.map(({ property, json }) => ({
+        name: property.name,
+        label: property.label,
+        before: jsonOf(property, known.values.get(property.name) ?? null),
+        after: json,
+      })),
+    })
+}
+
+const isOther = ({ property, text }: ImportValue, { values }: StoredRow) =>
+  comparable(property.kind.name, values.get(property.name)) !== text
+
+/** Writes a value as JSON; a number with many digits is a text so far. */
+function jsonOf({ kind }: ImportProperty, value: string | number | boolean | null): string {
+  const isNumber = kind.name === 'integer' || kind.name === 'decimal'
+  return isNumber && typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -1,0 +1,17 @@
+// Loads the second script, which reads files: most readers of the page never need it.
+import { READER } from './server.ts'
+
+export type Reader = typeof import('./importReader.ts')
+export type { FoundNotation } from '../../spreadsheets/foundNotation.ts'
+export type { OpenedFile } from '../../spreadsheets/openedFile.ts'
+
+let loaded: Promise<Reader> | null = null
+
+/** Returns the second script; it is asked for again if that has failed. */
+export function loadReader(): Promise<Reader> {
+  loaded ??= import(READER).catch((error) => {
+    loaded = null
+    throw error
+  })
+  return loaded as Promise<Reader>
+}

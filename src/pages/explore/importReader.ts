@@ -1,0 +1,34 @@
+// The second script of /explore, which is loaded when a file is dropped: it reads files, and has no state of the page.
+import { FileFault } from '../../spreadsheets/csvRecords.ts'
+import { faultPlaces, faultValues, groupFaults, type RowFault } from '../../spreadsheets/faults.ts'
+import { openFile, UnknownEncoding } from '../../spreadsheets/openedFile.ts'
+import { WorkbookFault } from '../../spreadsheets/workbook.ts'
+
+export { plainHeader } from '../../spreadsheets/columns.ts'
+export { findNotation } from '../../spreadsheets/foundNotation.ts'
+export { notationOf, PROPOSED } from '../../spreadsheets/notation.ts'
+export { ReferenceValues } from '../../spreadsheets/referenceValues.ts'
+export { proposeColumns } from './importColumns.ts'
+export { matchCandidates, matchRows, proposeMatch } from './importMatch.ts'
+export { readRows } from './importRows.ts'
+export { openFile }
+
+/** Returns what is wrong with a file that cannot be opened, and what to do. */
+export function wordsOf(error: unknown): string {
+  if (error instanceof WorkbookFault) return `${error.row === null ? '' : `Row ${error.row}: `}${error.message}.`
+  if (error instanceof FileFault) return `Line ${error.line}: ${error.message}.`
+  const isEncoding = error instanceof UnknownEncoding || error instanceof TypeError
+  return isEncoding ? 'its encoding is not known: choose it, or save the file as .xlsx or as “CSV UTF-8”.' : String(error)
+}
+
+/** Returns the faults of rows as sentences, equal ones once: `12 rows, the first 2, 3 and 4: Started is no day. They are "x".` */
+export function wordsOfFaults(faults: readonly RowFault[]): readonly string[] {
+  const sorted = faults.toSorted((one, other) => placeOf(one) - placeOf(other))
+  return groupFaults(sorted).map(({ message, rows, values }) => {
+    const own = [...values].filter((value) => value !== '' && !message.includes(value))
+    const listed = own.length === 0 ? '' : ` ${own.length === 1 ? 'It is' : 'They are'} ${faultValues(own)}.`
+    return `${faultPlaces(rows)}: ${message}${listed}`
+  })
+}
+
+const placeOf = ({ at }: RowFault) => Number(/\d+/.exec(at)?.[0])

@@ -1,0 +1,125 @@
+// Requests of an import: each is repeated while a limit or a failure passes, and the reader sees for how long.
+import { type Problem, parseExact, readJson, send } from './api.ts'
+import type { Row } from './resources.ts'
+import { type Filter, printPath } from './view.ts'
+import { isUncertain, problemOf } from './writes.ts'
+
+/** How far an import is. */
+export interface Progress {
+  readonly done: number
+  readonly total: number
+  /** Why it waits, and for how many seconds; null: it does not. */
+  readonly waits: { readonly message: string; readonly seconds: number } | null
+}
+
+/** The reader's way to see and stop what is under way. */
+export interface Watch {
+  readonly signal: AbortSignal
+  show(progress: Partial<Progress>): void
+}
+
+/** Attempts while the server fails; a limit that says when it ends does not count. */
+const TRIES_MAX = 20
+const PAUSE_SECONDS = 5
+/** Longest limit that is waited for; for a longer one the reader decides. */
+const WAIT_SECONDS_MAX = 3_600
+
+/** Runs a request until it is answered for good. @throws Problem for an error that waiting does not mend; AbortError */
+export async function untilAnswered<T>(run: () => Promise<T>, watch: Watch): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    watch.signal.throwIfAborted()
+    try {
+      return await run()
+    } catch (error) {
+      const problem = problemOf(error)
+      const seconds = problem.retryAfter ?? (isUncertain(problem) ? PAUSE_SECONDS : null)
+      if (seconds === null || seconds > WAIT_SECONDS_MAX || tries >= TRIES_MAX) throw problem
+      if (problem.status === 429) tries--
+      await wait(seconds, problem, watch)
+    }
+  }
+}
+
+/** Waits some seconds, which it counts down. @throws AbortError */
+async function wait(seconds: number, { message }: Problem, watch: Watch): Promise<void> {
+  for (let left = seconds; left > 0; left--) {
+    watch.show({ waits: { message, seconds: left } })
+    await new Promise((done) => setTimeout(done, 1_000))
+    watch.signal.throwIfAborted()
+  }
+  watch.show({ waits: null })
+}
+
+/** Rows of one page of a list. */
+const PAGE_ROWS = 50
+
+/** Reads the rows with these ids. Rows that the reader may not see, or that are gone, are left out. @throws Problem */
+export async function readByIds(plural: string, ids: readonly string[], watch: Watch): Promise<ReadonlyMap<string, Row>> {
+  const found = new Map<string, Row>()
+  for (let at = 0; at < ids.length; at += PAGE_ROWS) {
+    const filter = { name: 'Id', sign: '[]', values: ids.slice(at, at + PAGE_ROWS) }
+    const path = printPath(plural, [filter], { PageSize: String(PAGE_ROWS) })
+    const rows: readonly Row[] = await untilAnswered(async () => readJson(await send(path)), watch)
+    for (const row of rows) found.set(String(row.id), row)
+  }
+  return found
+}
+
+/** Maximum rows of a collection that is read whole; of a larger one only rows with values of the file are. */
+export const WHOLE_ROWS_MAX = 50_000
+const VALUES_AT_ONCE = 40
+
+/** Reads these properties of all rows, or of those that have one of the values. @throws Problem */
+export async function readStored(
+  plural: string,
+  fields: readonly string[],
+  only: { readonly name: string; readonly values: readonly string[] } | null,
+  watch: Watch,
+): Promise<readonly Row[]> {
+  const names = [...new Set(['Id', ...fields])].join()
+  if (only === null) return readAll(plural, names, watch)
+  const rows: Row[] = []
+  for (let at = 0; at < only.values.length; at += VALUES_AT_ONCE) {
+    const filter = { name: only.name, sign: '[]', values: only.values.slice(at, at + VALUES_AT_ONCE) }
+    for (const part of await readStream(plural, [filter], { fields: names }, watch)) rows.push(part)
+  }
+  return rows
+}
+
+async function readAll(plural: string, fields: string, watch: Watch): Promise<readonly Row[]> {
+  return readStream(plural, [], { fields, sort: 'Id' }, watch)
+}
+
+/** Reads a stream. A limit may end it; then it goes on behind the last row. @throws Problem */
+async function readStream(
+  plural: string,
+  filters: readonly Filter[],
+  parameters: Readonly<Record<string, string>>,
+  watch: Watch,
+): Promise<readonly Row[]> {
+  const rows: Row[] = []
+  for (;;) {
+    const last = rows.at(-1)?.id
+    const after = last === undefined ? [] : [{ name: 'Id', sign: '>', values: [String(last)] }]
+    const path = printPath(plural, [...filters, ...after], { sort: 'Id', ...parameters })
+    const headers = { Accept: 'application/x-ndjson' }
+    const read = async () => readLines(await (await send(path, { headers, signal: watch.signal })).text())
+    const { lines, end } = await untilAnswered(read, watch)
+    for (const line of lines) rows.push(line)
+    if (end === null) return rows
+    await wait(end.seconds, { message: end.message } as Problem, watch)
+  }
+}
+
+/** Returns the rows of a stream, and the error that ended it; null: it is whole. */
+function readLines(text: string) {
+  const lines: Row[] = []
+  for (const line of text.split('\n')) {
+    if (line === '') continue
+    const row = parseExact(line)
+    const error = row.Error as { Message?: string; RetryAfter?: number } | undefined
+    if (error !== undefined) return { lines, end: { message: error.Message ?? '', seconds: error.RetryAfter ?? PAUSE_SECONDS } }
+    lines.push(row)
+  }
+  return { lines, end: null }
+}

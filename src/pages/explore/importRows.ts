@@ -1,0 +1,152 @@
+// Turns the records of a dropped file into rows that can be sent, or says what is wrong with them.
+import { nearestOf } from '../../model/nearest.ts'
+import { type CellReading, cellConverter, parsedCell } from '../../spreadsheets/cells.ts'
+import { type CsvRecord, FileFault } from '../../spreadsheets/csvRecords.ts'
+import type { RowFault } from '../../spreadsheets/faults.ts'
+import type { NotatedKind, Notation } from '../../spreadsheets/notation.ts'
+import type { ReferenceValues } from '../../spreadsheets/referenceValues.ts'
+import type { Choice } from './importColumns.ts'
+import { type ImportProperty, textOfJson } from './importTarget.ts'
+
+/** A value of a row. */
+export interface ImportValue {
+  readonly property: ImportProperty
+  /** JSON of the value, with all digits. */
+  readonly json: string
+  /** Text that is the same for equal values; null: no value. */
+  readonly text: string | null
+  /** The cell as the file has it. */
+  readonly cell: string
+  /** True if the cell is a name that stands for the id of another row. */
+  readonly isName: boolean
+}
+
+/** A row of the file. */
+export interface ImportRow {
+  /** Its place in the file: `line 12`, `row 12`. */
+  readonly at: string
+  readonly values: readonly ImportValue[]
+}
+
+/** How the file is read. */
+export interface RowReading {
+  readonly unit: 'line' | 'row'
+  readonly notation: Notation | null
+  /** True if it is a download of this page for spreadsheets. */
+  readonly isExcel: boolean
+  /** Meanings of the columns, by their indexes. */
+  readonly choices: ReadonlyMap<number, Choice>
+  /** Rows that names stand for, by the values of choices; those that are not read yet have none. */
+  readonly references: ReadonlyMap<string, ReferenceValues>
+}
+
+interface ReadRows {
+  readonly rows: readonly ImportRow[]
+  readonly faults: readonly RowFault[]
+}
+
+/** Converts the records below the header. A row with a fault is left out of the rows. */
+export function readRows(records: readonly CsvRecord[], reading: RowReading): ReadRows {
+  const faults: RowFault[] = []
+  const convert = cellConverter(records[0]?.separator ?? null, cellReading(reading))
+  const rows = records.flatMap((record) => {
+    const at = `${reading.unit} ${record.line}`
+    const values: ImportValue[] = []
+    let isRight = true
+    for (const [index, choice] of reading.choices) {
+      const read = readCell(record, index, choice, reading, convert)
+      if ('json' in read) values.push(read)
+      else {
+        faults.push({ at, ...read })
+        isRight = false
+      }
+    }
+    // A row below a table may have nothing but a remark in a column that is left out.
+    const isEmpty = values.every(({ text }) => text === null || text === 'false')
+    return isRight && !isEmpty ? [{ at, values }] : []
+  })
+  return { rows, faults }
+}
+
+function cellReading({ notation, isExcel }: RowReading): CellReading {
+  return { notation, isExcel, onNote: () => undefined }
+}
+
+type CellFault = Omit<RowFault, 'at'>
+
+function readCell(
+  record: CsvRecord,
+  index: number,
+  { property, by, byWords, value: choice }: Choice,
+  { references, notation }: RowReading,
+  convert: ReturnType<typeof cellConverter>,
+): ImportValue | CellFault {
+  const cell = record.cells[index] ?? ''
+  const unread = record.faults?.get(index)
+  if (unread) return { message: `${property.label} ${unread.message}.`, value: unread.value }
+  if (by !== null) return readReference(property, byWords, cell.trim(), references.get(choice) ?? null)
+  try {
+    // Blanks around a value are mistakes of typing.
+    const text = convert(property, record, index)?.trim() || null
+    const json = JSON.stringify(parsedCell(property, text))
+    const message = faultOf(property, json, text ?? '', notation)
+    if (message !== null) return { message, value: cell }
+    return { property, json, text: textOfJson(property, json), cell, isName: false }
+  } catch (error) {
+    if (!(error instanceof FileFault)) throw error
+    return { message: `${property.label} can be read in two ways: choose the language of the file above.`, value: cell }
+  }
+}
+
+function readReference(
+  property: ImportProperty,
+  by: string,
+  cell: string,
+  values: ReferenceValues | null,
+): ImportValue | CellFault {
+  if (cell === '' || values === null) {
+    const message = cell === '' && property.isRequired ? `${property.label} is needed.` : null
+    return message === null ? { property, json: 'null', text: null, cell, isName: true } : { message }
+  }
+  const ids = values.idsOf(cell)
+  const [id, second] = ids
+  if (id !== undefined && second === undefined) return { property, json: id, text: id, cell, isName: true }
+  if (second !== undefined)
+    return {
+      message: `${property.label}: ${ids.length} have this ${by}. Give another value that only one has, or the id.`,
+      value: cell,
+    }
+  const nearest = values.nearestTo(cell)
+  const hint = nearest === null ? 'Correct it in the file, or create it first.' : `Is “${nearest}” meant?`
+  return { message: `${property.label}: none has the ${by} “${cell}”. ${hint}` }
+}
+
+const isText = (json: string) => json.startsWith('"')
+
+/** Says what is wrong with a value that the server would refuse, in words of people; null: nothing. */
+function faultOf(property: ImportProperty, json: string, text: string, notation: Notation | null): string | null {
+  const { kind, label, isRequired, isListed, values, lengthMax } = property
+  if (json === 'null' || json === '""') return isRequired ? `${label} is needed.` : null
+  if (kind.name === 'boolean') return isText(json) ? `${label} is neither yes nor no.` : null
+  if (kind.name === 'integer' || property.references !== null) return isText(json) ? `${label} is no whole number.` : null
+  if (kind.name === 'decimal') return isText(json) ? `${label} is no number.` : null
+  if (kind.name === 'date' || kind.name === 'instant') return isTime(kind.name, text) ? null : dayFault(label, text, notation)
+  if (isListed && !values.includes(text)) {
+    const nearest = nearestOf(text, values)
+    return `${label} must be one of ${values.join(', ')}.${nearest === null ? '' : ` Is ${nearest} meant?`}`
+  }
+  const length = [...text].length
+  return lengthMax !== null && length > lengthMax ? `${label} may have ${lengthMax} characters: shorten it.` : null
+}
+
+function isTime(kind: NotatedKind, text: string): boolean {
+  const pattern = kind === 'date' ? /^\d{4}-\d\d-\d\d$/ : /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/
+  return pattern.test(text) && !Number.isNaN(Date.parse(text))
+}
+
+function dayFault(label: string, text: string, notation: Notation | null): string {
+  if (/^\d{1,2}[./-] ?\d{1,2}[./-] ?\d\d$/.test(text)) return `${label}: write years with four digits.`
+  return notation === null
+    ? `${label} is no day such as 2026-09-01. If the file writes days in another way, choose its language above.`
+    : `${label} is no day in the language that is chosen above.`
+}

@@ -1,0 +1,69 @@
+// Makes the requests of an import of the rows that it creates and changes, and keeps them before the first is sent.
+import { widestVariant } from './importChoices.ts'
+import { type ImportEntry, keepImport, type Step } from './importJournal.ts'
+import type { ChangedRow } from './importMatch.ts'
+import type { ImportRow } from './importRows.ts'
+import { printBody } from './typed.ts'
+import type { Writable } from './writable.ts'
+import { attemptOf } from './writes.ts'
+
+/** Rows of one request: it counts as one of the limits. */
+const PIECE_ROWS = 100
+/** Characters of one request, which a server takes in any encoding of them. */
+const PIECE_LENGTH_MAX = 150_000
+
+interface Planned {
+  readonly sessionId: string
+  readonly plural: string
+  readonly file: string
+  readonly writable: Writable
+  readonly created: readonly ImportRow[]
+  readonly changed: readonly ChangedRow[]
+}
+
+/** Keeps the steps of an import. */
+export async function keepSteps({ sessionId, plural, file, writable, created, changed }: Planned): Promise<ImportEntry> {
+  const importId = attemptOf('').key
+  const entry: ImportEntry = { id: importId, sessionId, plural, file, begunMs: Date.now(), created: 0, changed: 0, state: 'open' }
+  const creates = piecesOf(created, writable).map(({ body, places }) => ({
+    kind: 'create' as const,
+    key: attemptOf('').key,
+    body,
+    places,
+    sentMs: null,
+    made: null,
+  }))
+  const changes = changed.map(({ at, id, changes: own }) => ({
+    kind: 'change' as const,
+    at,
+    rowId: id,
+    changes: own,
+    made: null,
+  }))
+  const steps: Step[] = [...creates, ...changes].map((step, index) => ({ ...step, importId, index }))
+  await keepImport(entry, steps)
+  return entry
+}
+
+/** Divides rows into the bodies of requests. */
+export function piecesOf(rows: readonly ImportRow[], writable: Writable): { body: string; places: string[] }[] {
+  const fields = widestVariant(writable)
+  const whole = fields?.isWhole ? fields.fields : []
+  const pieces: { bodies: string[]; places: string[]; length: number }[] = []
+  for (const { at, values } of rows) {
+    const own = values.filter(({ property }) => property.mayCreate && property.writable)
+    const missing = whole.filter(({ name }) => !own.some(({ property }) => property.name === name))
+    const all = [
+      ...own.map(({ property, json }) => ({ name: property.name, json })),
+      ...missing.map(({ name, kind }) => ({ name, json: kind === 'boolean' ? 'false' : 'null' })),
+    ]
+    const body = printBody(all)
+    const last = pieces.at(-1)
+    if (last && last.places.length < PIECE_ROWS && last.length + body.length < PIECE_LENGTH_MAX) {
+      last.bodies.push(body)
+      last.places.push(at)
+      last.length += body.length
+    } else pieces.push({ bodies: [body], places: [at], length: body.length })
+  }
+  return pieces.map(({ bodies, places }) => ({ body: `[${bodies.join()}]`, places }))
+}

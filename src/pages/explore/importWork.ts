@@ -1,0 +1,358 @@
+// The work of an import: the dropped file, what its columns become, what it would do, and how far it is.
+import { Problem } from './api.ts'
+import { formatCount } from './format.ts'
+import { checkImport, rowFaults } from './importCheck.ts'
+import { choicesFor, doubleChoices } from './importChoices.ts'
+import type { Choice, Chosen, FileColumn } from './importColumns.ts'
+import { forgetImport, forgetImports, type ImportEntry, readImports } from './importJournal.ts'
+import type { ChangedRow, NearRow } from './importMatch.ts'
+import { type FoundNotation, loadReader, type OpenedFile, type Reader } from './importParts.ts'
+import type { Progress, Watch } from './importRequests.ts'
+import type { ImportRow } from './importRows.ts'
+import { runImport, StepRefused, TooLate, type Undone, undoImport } from './importRun.ts'
+import { headerPlace, headersOf, isOwnDownload, notatedCells, rememberColumn, rememberedColumns } from './importSheet.ts'
+import { keepSteps } from './importSteps.ts'
+import type { ImportProperty } from './importTarget.ts'
+import type { Resource } from './resources.ts'
+import { sessionStore } from './session.ts'
+import { Store } from './store.ts'
+import type { Writable } from './writable.ts'
+import { announce, inWordsOf, problemOf } from './writes.ts'
+
+/** Maximum size of a file in bytes. */
+const FILE_BYTES_MAX = 32 * 1024 * 1024
+/** Maximum rows of a file. */
+const ROWS_MAX = 100_000
+
+/** Result of a check: the rows that an import would create and change. */
+export interface Check {
+  readonly created: readonly ImportRow[]
+  readonly changed: readonly ChangedRow[]
+  readonly equal: number
+  readonly near: readonly NearRow[]
+  /** Equal faults once. */
+  readonly faults: readonly string[]
+  /** Property by which rows are found; empty: all are new. */
+  readonly match: string
+  /** Properties by which they could be found. */
+  readonly matches: readonly { readonly name: string; readonly label: string }[]
+}
+
+/** A file that was opened, and how it is read. */
+export interface Opened {
+  readonly name: string
+  readonly bytes: Uint8Array
+  readonly file: OpenedFile
+  /** Index of the sheet. */
+  readonly sheet: number
+  /** Index of the record with the headers. */
+  readonly header: number
+  readonly columns: readonly FileColumn[]
+  readonly chosen: Chosen
+  /** Language of the values; empty: as the API writes them. */
+  readonly language: string
+  readonly found: FoundNotation
+}
+
+/** Work that is under way, or has stopped. */
+export type Doing =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'opening' | 'checking' | 'importing' | 'undoing'; readonly progress: Progress }
+  /** It has stopped. `faults`: of rows that the server refuses. */
+  | { readonly kind: 'stopped'; readonly problem: Problem; readonly faults: readonly string[] }
+
+export interface ImportState {
+  readonly opened: Opened | null
+  /** Why the file cannot be read; empty: it can, or there is none. */
+  readonly fault: string
+  /** Property by which rows are found, as the reader has chosen it; null: it is proposed. */
+  readonly match: string | null
+  readonly check: Check | null
+  readonly doing: Doing
+  /** Imports of this browser into the collection, the last first. */
+  readonly entries: readonly ImportEntry[]
+  /** Result of the last undo. */
+  readonly undone: Undone | null
+}
+
+const NOTHING: Doing = { kind: 'nothing' }
+const START: ImportState = { opened: null, fault: '', match: null, check: null, doing: NOTHING, entries: [], undone: null }
+
+/** Imports that were begun in this page, by session and collection. */
+const works = new Map<string, ImportWork>()
+
+/** Returns the import into a collection: the one that was begun, or a new one. */
+export function importWorkOf(resource: Resource, writable: Writable): ImportWork {
+  const id = `${sessionStore.value.session?.id} ${resource.plural}`
+  const work = works.get(id) ?? new ImportWork(resource, writable)
+  works.set(id, work)
+  return work
+}
+
+/** Forgets what a session has imported: it ends. */
+export function forgetWorks(sessionId: string): void {
+  for (const work of works.values()) work.stop()
+  works.clear()
+  void forgetImports(sessionId)
+}
+
+export class ImportWork {
+  readonly state = new Store<ImportState>(START)
+  readonly choices: readonly Choice[]
+  private reader: Reader | null = null
+  private abort = new AbortController()
+
+  constructor(
+    readonly resource: Resource,
+    readonly writable: Writable,
+  ) {
+    this.choices = choicesFor(resource, writable)
+    void this.readEntries()
+  }
+
+  private set(parts: Partial<ImportState>): void {
+    this.state.set({ ...this.state.value, ...parts })
+  }
+
+  private get sessionId(): string {
+    return sessionStore.value.session?.id ?? ''
+  }
+
+  private async readEntries(): Promise<void> {
+    this.set({ entries: await readImports(this.sessionId, this.resource.plural) })
+  }
+
+  /** True while something is under way that a new file would disturb. */
+  get isBusy(): boolean {
+    const { kind } = this.state.value.doing
+    return kind !== 'nothing' && kind !== 'stopped'
+  }
+
+  /** Takes a file, and reads it. */
+  async take(file: File): Promise<void> {
+    if (this.isBusy) return
+    this.set({
+      ...START,
+      entries: this.state.value.entries,
+      doing: { kind: 'opening', progress: { done: 0, total: 0, waits: null } },
+    })
+    if (file.size > FILE_BYTES_MAX) return this.set({ fault: `${file.name} has more than 32 MB: divide it.`, doing: NOTHING })
+    try {
+      this.reader ??= await loadReader()
+      await this.open(file.name, new Uint8Array(await file.arrayBuffer()), null)
+    } catch (error) {
+      this.set({ fault: `${file.name} cannot be read: ${this.reader?.wordsOf(error) ?? String(error)}`, doing: NOTHING })
+    }
+  }
+
+  private async open(name: string, bytes: Uint8Array, encoding: string | null): Promise<void> {
+    const file = await (this.reader as Reader).openFile(bytes, encoding)
+    if (file.sheets.length === 0) return this.set({ fault: `${name} has no rows.`, doing: NOTHING })
+    if (file.sheets.some(({ records }) => records.length > ROWS_MAX))
+      return this.set({ fault: `${name} has more than ${formatCount(ROWS_MAX)} rows: divide it.`, doing: NOTHING })
+    this.show({ name, bytes, file, sheet: 0 })
+  }
+
+  /** Shows a sheet, and proposes what its columns are. `header`: index of its row with the headers; undefined: it is found. */
+  private show(parts: Pick<Opened, 'name' | 'bytes' | 'file' | 'sheet'>, header?: number): void {
+    const reader = this.reader as Reader
+    const records = parts.file.sheets[parts.sheet]?.records ?? []
+    const place = header ?? headerPlace(records, this.choices)
+    const columns = headersOf(records, place)
+    const chosen = reader.proposeColumns(columns, this.choices, rememberedColumns(this.resource.plural))
+    const found = reader.findNotation(notatedCells(records.slice(place + 1), chosen, this.choices), navigator.languages)
+    const language = found.notation?.language ?? ''
+    this.set({
+      opened: { ...parts, header: place, columns, chosen, language, found },
+      fault: '',
+      match: null,
+      check: null,
+      doing: NOTHING,
+    })
+  }
+
+  chooseSheet(sheet: number): void {
+    const { opened } = this.state.value
+    if (opened) this.show({ ...opened, sheet })
+  }
+
+  /** Takes the record with this line as the one with the headers. */
+  chooseHeader(line: number): void {
+    const { opened } = this.state.value
+    const place = opened?.file.sheets[opened.sheet]?.records.findIndex((record) => record.line >= line) ?? -1
+    if (opened && place >= 0) this.show(opened, place)
+  }
+
+  async chooseEncoding(encoding: string): Promise<void> {
+    const { opened } = this.state.value
+    if (!opened) return
+    try {
+      await this.open(opened.name, opened.bytes, encoding)
+    } catch (error) {
+      this.set({ fault: `${opened.name} cannot be read so: ${this.reader?.wordsOf(error) ?? String(error)}` })
+    }
+  }
+
+  chooseLanguage(language: string): void {
+    const { opened } = this.state.value
+    if (opened) this.set({ opened: { ...opened, language, found: { ...opened.found, doubt: null } }, check: null })
+  }
+
+  /** Sets what a column becomes; empty: it is left out. */
+  chooseColumn({ index, header }: FileColumn, value: string): void {
+    const { opened } = this.state.value
+    if (!opened) return
+    if (header !== '') rememberColumn(this.resource.plural, (this.reader as Reader).plainHeader(header), value)
+    const chosen = new Map(opened.chosen)
+    if (value === '') chosen.delete(index)
+    else chosen.set(index, value)
+    const records = opened.file.sheets[opened.sheet]?.records ?? []
+    const cells = notatedCells(records.slice(opened.header + 1), chosen, this.choices)
+    const found = (this.reader as Reader).findNotation(cells, [opened.language, ...navigator.languages].filter(Boolean))
+    this.set({ opened: { ...opened, chosen, found, language: found.notation?.language ?? '' }, match: null, check: null })
+  }
+
+  /** Finds rows by this property from now on; empty: all rows are new. */
+  chooseMatch(match: string): void {
+    this.set({ match })
+    void this.check()
+  }
+
+  /** Properties that two columns would set. */
+  doubles(): readonly ImportProperty[] {
+    const { opened } = this.state.value
+    return opened ? doubleChoices(opened.chosen, this.choices) : []
+  }
+
+  /** The first rows as they would become. */
+  preview(rows: number): readonly ImportRow[] {
+    const { opened } = this.state.value
+    if (!opened || !this.reader) return []
+    const records = this.recordsOf(opened).slice(0, rows)
+    return this.reader.readRows(records, this.readingOf(opened, new Map())).rows
+  }
+
+  private recordsOf({ file, sheet, header }: Opened) {
+    return file.sheets[sheet]?.records.slice(header + 1) ?? []
+  }
+
+  private readingOf(opened: Opened, references: Parameters<Reader['readRows']>[1]['references']) {
+    const { file, chosen, language, columns } = opened
+    const choices = new Map(
+      [...chosen].flatMap(([index, value]) => {
+        const choice = this.choices.find((one) => one.value === value)
+        return choice ? [[index, choice] as const] : []
+      }),
+    )
+    return {
+      unit: file.unit,
+      notation: language === '' ? null : (this.reader as Reader).notationOf(language),
+      isExcel: isOwnDownload(file, columns, this.resource),
+      choices,
+      references,
+    }
+  }
+
+  /** Finds out what the import would do. */
+  async check(): Promise<void> {
+    const { opened, match } = this.state.value
+    const { reader } = this
+    if (!opened || !reader || this.isBusy) return
+    await this.run('checking', async (watch) => {
+      const check = await checkImport(
+        {
+          reader,
+          resource: this.resource,
+          writable: this.writable,
+          records: this.recordsOf(opened),
+          readingOf: (references) => this.readingOf(opened, references),
+          match,
+        },
+        watch,
+      )
+      this.set({ check, doing: NOTHING })
+    })
+  }
+
+  /** Begins what was checked. `takesNear`: creates rows that nearly match, too. */
+  async start(takesNear: boolean): Promise<void> {
+    const { opened, check } = this.state.value
+    if (!opened || !check || this.isBusy) return
+    const near = new Set(takesNear ? [] : check.near.map(({ at }) => at))
+    const created = check.created.filter(({ at }) => !near.has(at))
+    const entry = await keepSteps({
+      sessionId: this.sessionId,
+      plural: this.resource.plural,
+      file: opened.name,
+      writable: this.writable,
+      created,
+      changed: check.changed,
+    })
+    this.set({ opened: null, check: null })
+    await this.resume(entry)
+  }
+
+  /** Sends what is open of an import. */
+  async resume(entry: ImportEntry): Promise<void> {
+    await this.run('importing', async (watch) => {
+      const { created, changed } = await runImport(entry, this.resource, watch)
+      this.set({ doing: NOTHING })
+      announce(`${entry.file} was imported: ${created} created, ${changed} changed.`)
+    })
+    await this.readEntries()
+  }
+
+  async undo(entry: ImportEntry): Promise<void> {
+    await this.run('undoing', async (watch) => {
+      const undone = await undoImport(entry, this.resource, watch)
+      this.set({ undone, doing: NOTHING })
+      announce(`The import of ${entry.file} was undone: ${undone.deleted} deleted, ${undone.restored} changed back.`)
+    })
+    await this.readEntries()
+  }
+
+  async forget(entry: ImportEntry): Promise<void> {
+    await forgetImport(entry.id)
+    await this.readEntries()
+  }
+
+  /** Stops what is under way; an import can go on later. */
+  stop(): void {
+    this.abort.abort()
+  }
+
+  private async run(kind: 'checking' | 'importing' | 'undoing', work: (watch: Watch) => Promise<void>): Promise<void> {
+    if (this.isBusy) return
+    this.abort = new AbortController()
+    let progress: Progress = { done: 0, total: 0, waits: null }
+    const show = (parts: Partial<Progress>) => {
+      progress = { ...progress, ...parts }
+      this.set({ doing: { kind, progress } })
+    }
+    show({})
+    this.set({ undone: null })
+    const { signal } = this.abort
+    try {
+      await work({ signal, show })
+    } catch (error) {
+      if (signal.aborted) this.set({ doing: NOTHING })
+      else this.set({ doing: await stopped(error) })
+      // Rows may have been written before it stopped.
+      if (kind !== 'checking') announce('')
+    }
+  }
+}
+
+const TOO_LATE =
+  'The last rows of this import were sent more than a day ago, and it is not known whether they were created. Choose the file again: rows that are there are found.'
+
+/** Returns why something has stopped. */
+async function stopped(error: unknown): Promise<Doing> {
+  if (error instanceof TooLate) return { kind: 'stopped', problem: new Problem(TOO_LATE), faults: [] }
+  if (!(error instanceof StepRefused)) return { kind: 'stopped', problem: inWordsOf(problemOf(error)), faults: [] }
+  const { step, problem } = error
+  const places = step.kind === 'create' ? step.places : [step.at]
+  const { wordsOfFaults } = await loadReader()
+  const words = `The server does not take ${places[0]}${places.length > 1 ? ` to ${places.at(-1)}` : ''}. What was done before stays.`
+  return { kind: 'stopped', problem: new Problem(words), faults: wordsOfFaults(rowFaults(problem, places)) }
+}

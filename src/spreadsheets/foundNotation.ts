@@ -1,0 +1,75 @@
+// Finds the language in which a file writes days, numbers and booleans, by its cells. No Node.
+import { type NotatedKind, type Notation, notationOf, PROPOSED, readNotated } from './notation.ts'
+
+/** A cell whose form depends on the language. */
+export interface NotatedCell {
+  readonly kind: NotatedKind
+  readonly text: string
+}
+
+/** The language of a file. */
+export interface FoundNotation {
+  /** Null: values are written as the API does, `2026-09-01` and `1234.5`. */
+  readonly notation: Notation | null
+  /** Cells that the language does not read. */
+  readonly unread: number
+  /** A cell that another language reads differently, and reads all cells as well; null: there is none. */
+  readonly doubt: Doubt | null
+}
+
+interface Doubt {
+  readonly text: string
+  readonly value: string
+  readonly other: { readonly language: string; readonly value: string }
+}
+
+/** Forms of the API, by kind. */
+const PLAIN: Readonly<Record<NotatedKind, RegExp>> = {
+  boolean: /^(?:true|false)$/i,
+  integer: /^-?\d+$/,
+  decimal: /^-?\d+(?:\.\d+)?$/,
+  date: /^\d{4}-\d\d-\d\d$/,
+  instant: /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?$/,
+}
+
+/** Returns the language that reads most cells; of several the first of `preferred`, such as those of the reader's browser. */
+export function findNotation(cells: readonly NotatedCell[], preferred: readonly string[]): FoundNotation {
+  const unreadPlain = cells.filter(({ kind, text }) => !PLAIN[kind].test(text.trim())).length
+  const isPlain = unreadPlain === 0 && !cells.some(({ kind, text }) => kind === 'decimal' && isAmbiguous(text))
+  if (isPlain) return { notation: null, unread: 0, doubt: null }
+  const all = [...new Set([...preferred, ...PROPOSED])].flatMap((language) => notationOf(language) ?? [])
+  const notations = all.filter((notation) => isNatural(notation, cells))
+  const readings = notations.map((notation) => {
+    const values = cells.map(({ kind, text }) => readNotated(kind, text, notation))
+    return { notation, values, unread: values.filter((value) => value === null).length }
+  })
+  const least = Math.min(unreadPlain, ...readings.map(({ unread }) => unread))
+  if (unreadPlain === least) return { notation: null, unread: least, doubt: null }
+  const [best, ...others] = readings.filter(({ unread }) => unread === least)
+  if (best === undefined) return { notation: null, unread: unreadPlain, doubt: null }
+  return { notation: best.notation, unread: least, doubt: doubtOf(cells, best.values, others) }
+}
+
+/** False for a language that has the month first, and days with points or hyphens: it would write them with slashes. */
+function isNatural({ dayOrder }: Notation, cells: readonly NotatedCell[]): boolean {
+  return dayOrder !== 'MDY' || !cells.some(({ kind, text }) => /date|instant/.test(kind) && /^\d{1,2}[.-]/.test(text.trim()))
+}
+
+/** True for `1.234`, which is a thousand in some languages. */
+function isAmbiguous(text: string): boolean {
+  return /^-?\d{1,3}(?:\.\d{3})+$/.test(text.trim())
+}
+
+function doubtOf(
+  cells: readonly NotatedCell[],
+  values: readonly (string | null)[],
+  others: readonly { readonly notation: Notation; readonly values: readonly (string | null)[] }[],
+): Doubt | null {
+  for (const other of others) {
+    const at = values.findIndex((value, index) => value !== null && other.values[index] !== value)
+    const [value, otherValue] = [values[at] ?? null, other.values[at] ?? null]
+    if (value !== null && otherValue !== null)
+      return { text: cells[at]?.text ?? '', value, other: { language: other.notation.language, value: otherValue } }
+  }
+  return null
+}

@@ -1,0 +1,116 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { describeInBrowser, useBrowser } from '../support/browser.ts'
+import { openForms } from '../support/formPages.ts'
+import { chooseFile, columnChoice, dropFile, meanings, rowsOf, workbookOf } from '../support/importPage.ts'
+import { createRows } from '../support/rows.ts'
+import { makeKey } from '../support/server.ts'
+import { useServer } from '../support/start.ts'
+
+const whole = makeKey()
+
+describeInBrowser('the import of /explore', () => {
+  const server = useServer({ keys: [whole.record] })
+  const browser = useBrowser()
+  beforeAll(async () => {
+    await createRows(server, '/Companies', [{ Name: 'Orbital Freight' }, { Name: 'Lindqvist Foods' }])
+  })
+  const open = (hash: string, key = whole) => openForms(browser, server, key.text, hash)
+
+  test('a dropped CSV in German creates its rows after two clicks, with the company by its name', async () => {
+    const forms = await open('#/Employees')
+    await forms.button('Import').waitFor()
+    const lines = [
+      'EmployeeNumber;First name;Last name;Firma;Started',
+      'L0017;Jürgen;Müller;Orbital Freight;01.09.2026',
+      'L0018;Zoë;Weiß;Lindqvist Foods;15.10.2026',
+    ]
+    await dropFile(forms, { name: 'leute.csv', content: lines.join('\r\n') })
+    expect(await meanings(forms)).toEqual(['Employee number', 'First name', 'Last name', 'left out', 'Started'])
+    await columnChoice(forms, 'Firma').selectOption({ label: 'Company: by name' })
+    expect(await rowsOf(forms.page.getByRole('region', { name: 'The first rows' }))).toEqual([
+      ['Employee number', 'First name', 'Last name', 'Started', 'Company'],
+      ['L0017', 'Jürgen', 'Müller', '1 Sept 2026, 00:00', 'Orbital Freight'],
+      ['L0018', 'Zoë', 'Weiß', '15 Oct 2026, 00:00', 'Lindqvist Foods'],
+    ])
+    expect(await forms.violations()).toEqual([])
+    await forms.press('Check the file')
+    await forms.press('Import: create 2')
+    await forms.message('leute.csv was imported: 2 created, 0 changed.')
+    const { body } = await server.get('/Employees?EmployeeNumber[begins]=L00&sort=EmployeeNumber')
+    expect(body.map(({ displayName, company, started }: Record<string, unknown>) => [displayName, company, started])).toEqual([
+      ['Jürgen Müller', 'Orbital Freight', '2026-09-01T00:00:00Z'],
+      ['Zoë Weiß', 'Lindqvist Foods', '2026-10-15T00:00:00Z'],
+    ])
+    expect(await forms.violations()).toEqual([])
+    expect(forms.complaints).toEqual([])
+  })
+
+  test('faults of a file are told by its lines, equal ones once, and nothing is written', async () => {
+    const forms = await open('#/Employees?form=import')
+    const lines = ['FirstName;Company;Started', 'Ada;Orbital Freigt;2026-09-01', 'Bo;;33.13.2026', 'Cy;;31.12.26']
+    await chooseFile(forms, { name: 'faults.csv', content: lines.join('\n') })
+    expect(await meanings(forms)).toEqual(['First name', 'Company: by name', 'Started'])
+    await forms.press('Check the file')
+    const alert = forms.page.getByRole('alert').filter({ hasText: 'faults.csv has faults' })
+    await alert.waitFor()
+    expect(await alert.locator('li').allInnerTexts()).toEqual([
+      'line 2: Company: none has the name “Orbital Freigt”. Is “Orbital Freight” meant?',
+      'line 3: Started is no day such as 2026-09-01. If the file writes days in another way, choose its language above. It is "33.13.2026".',
+      'line 4: Started: write years with four digits. It is "31.12.26".',
+    ])
+    expect(await forms.violations()).toEqual([])
+    expect(await forms.page.getByRole('button', { name: /^Import: / }).count()).toBe(0)
+    expect(forms.complaints).toEqual([])
+  })
+
+  test('an .xlsx of 200 people goes in, is changed where a corrected one differs, and is taken back', async () => {
+    const forms = await open('#/Employees?form=import')
+    const header = ['Personalnr.', 'First name', 'Last name', 'Company', 'Started', 'Bemerkung']
+    const people = Array.from({ length: 200 }, (_, index) => [
+      `X${String(index).padStart(4, '0')}`,
+      `Vorname ${index}`,
+      index === 7 ? 'Weiß' : 'Müller',
+      index % 2 ? 'Orbital Freight' : 'Lindqvist Foods',
+      new Date(Date.UTC(2026, 8, 1 + (index % 28))),
+      index % 3 ? null : 'Teilzeit',
+    ])
+    const content = workbookOf({ Mitarbeiter: [['Liste'], header, ...people], Kosten: [['Monat'], [1]] })
+    await chooseFile(forms, { name: 'leute.xlsx', content })
+    expect(await meanings(forms)).toEqual(['left out', 'First name', 'Last name', 'Company: by name', 'Started', 'left out'])
+    await columnChoice(forms, 'Personalnr.').selectOption({ label: 'Employee number' })
+    await forms.press('Check the file')
+    await forms.press('Import: create 200')
+    await forms.message('leute.xlsx was imported: 200 created, 0 changed.')
+    const total = async () => (await server.get('/Employees?EmployeeNumber[begins]=X&PageSize=5')).headers.get('x-total-count')
+    expect(await total()).toBe('200')
+    const corrected = people.map((row, index) => (index === 7 ? [...row.slice(0, 2), 'Weiss', ...row.slice(3)] : row))
+    await chooseFile(forms, { name: 'leute.xlsx', content: workbookOf({ Mitarbeiter: [header, ...corrected] }) })
+    // What a header means is remembered.
+    expect((await meanings(forms))[0]).toBe('Employee number')
+    await forms.press('Check the file')
+    expect(await rowsOf(forms.page.getByRole('region', { name: 'Changes' }))).toEqual([
+      ['In the file', 'Row', 'Property', 'Now', 'Becomes'],
+      ['row 9', 'X0007', 'Last name', 'Weiß', 'Weiss'],
+    ])
+    expect(await forms.page.getByText('0 new, 1 changed, 199 as they are.').count()).toBe(1)
+    expect(await forms.violations()).toEqual([])
+    await forms.press('Import: change 1')
+    await forms.message('leute.xlsx was imported: 0 created, 1 changed.')
+    const [entry] = await server.get('/Employees?EmployeeNumber=X0007').then(({ body }) => body)
+    expect(entry.lastName).toBe('Weiss')
+    await server.patch(`/Employees/${entry.id}`, { Department: 'Changed by another' })
+    for (const [place, question, message] of [
+      [0, 'Delete 0, change 1 back', '0 deleted, 1 changed back'],
+      [1, 'Delete 200, change 0 back', '199 deleted, 0 changed back'],
+    ] as const) {
+      const item = forms.page.locator('li.item').nth(place)
+      await item.getByRole('button', { name: 'Undo leute.xlsx' }).click()
+      await item.getByRole('button', { name: question }).click()
+      await forms.message(message)
+    }
+    expect(await total()).toBe('1')
+    expect(await forms.page.getByText(`Employee ${entry.id}: somebody has changed Department since. It stays.`).count()).toBe(1)
+    expect(await forms.violations()).toEqual([])
+    expect(forms.complaints).toEqual([])
+  })
+})
