@@ -38,9 +38,12 @@ export async function checkImport(question: Question, watch: Watch) {
   const references = await readReferences(question, first, watch)
   const { rows, faults } = reader.readRows(records, question.readingOf(references))
   const properties = [...first.choices.values()].map(({ property }) => property)
-  const candidates = reader.matchCandidates(rows, properties).filter(({ name }) => findNamed(resource.properties, name))
-  const stored = await storedRows(question, rows, candidates, watch)
-  const wanted = question.match === null ? reader.proposeMatch(rows, candidates, stored) : findNamed(candidates, question.match)
+  const candidates = reader
+    .matchCandidates(rows, properties)
+    .filter(({ property }) => findNamed(resource.properties, property.name))
+  const usable = candidates.map(({ property }) => property)
+  const stored = await storedRows(question, rows, usable, watch)
+  const wanted = question.match === null ? reader.proposeMatch(rows, candidates, stored) : findNamed(usable, question.match)
   const matched = reader.matchRows(rows, wanted ?? null, stored)
   const all = [...faults, ...matched.faults, ...unsettable(matched.created)]
   if (all.length === 0) all.push(...(await askServer(question, matched.created, watch)))
@@ -48,7 +51,7 @@ export async function checkImport(question: Question, watch: Watch) {
     ...matched,
     faults: reader.wordsOfFaults(all),
     match: wanted?.name ?? '',
-    matches: candidates.map(({ name, label }) => ({ name, label })),
+    matches: usable.map(({ name, label }) => ({ name, label })),
   }
 }
 

@@ -35,7 +35,16 @@ function propertyOf(field: FormField, rights: Pick<ImportProperty, 'mayCreate' |
 }
 
 function idProperty({ name, path, label }: Property): ImportProperty {
-  const none = { values: [], isListed: false, lengthMax: null, isNullable: true, isRequired: false, isEnd: false, targets: [] }
+  const none = {
+    values: [],
+    isListed: false,
+    lengthMax: null,
+    isNullable: true,
+    isRequired: false,
+    isEnd: false,
+    isSigned: false,
+    targets: [],
+  }
   const rights = { writable: false, mayCreate: false, mayChange: false }
   return { ...none, ...rights, name, path, label, kind: { name: 'integer' }, references: null, reference: null, unique: null }
 }

@@ -1,5 +1,7 @@
 // What the columns of a dropped file may become, and what each of them is proposed to be.
 import { findColumn, type NamedColumn, plainHeader } from '../../spreadsheets/columns.ts'
+import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
+import { HEADER_ROWS_MAX, headerIndex, joinedHeader } from '../../spreadsheets/headerRow.ts'
 import type { ImportProperty } from './importTarget.ts'
 
 /** Something that a column may become: a property, or the row that a reference names, found by a value of that row. */
@@ -27,13 +29,35 @@ export interface FileColumn {
 /** Values of `Choice` by the index of the column; columns that are left out have none. */
 export type Chosen = ReadonlyMap<number, string>
 
+/** Names of the columns of a sheet. */
+export interface Header {
+  /** Index of its record; a header over two rows begins there. */
+  readonly index: number
+  /** Index of the first record below. */
+  readonly body: number
+  readonly names: CsvRecord['cells']
+}
+
+/** Returns the header of a sheet. `index`: of its record; null to find it. */
+export function headerOf(records: readonly CsvRecord[], choices: readonly Choice[], index: number | null): Header {
+  const named = namedColumns(choices)
+  const first = records.slice(0, HEADER_ROWS_MAX).map(({ cells }) => cells)
+  const place = index ?? headerIndex(first, (name) => findColumn(name, named) !== undefined)
+  const names = records[place]?.cells ?? []
+  const joined = joinedHeader(names, records[place + 1]?.cells ?? [])
+  return { index: place, body: place + (joined === null ? 1 : 2), names: joined ?? names }
+}
+
+const namedColumns = (choices: readonly Choice[]): readonly NamedColumn<Choice>[] =>
+  choices.map((choice) => ({ names: choice.names, of: choice }))
+
 /** Proposes what each column becomes. `remembered`: what the reader has chosen for a header before; empty: left out. */
 export function proposeColumns(
   columns: readonly FileColumn[],
   choices: readonly Choice[],
   remembered: ReadonlyMap<string, string>,
 ): Chosen {
-  const named: readonly NamedColumn<Choice>[] = choices.map((choice) => ({ names: choice.names, of: choice }))
+  const named = namedColumns(choices)
   const chosen = new Map<number, string>()
   const takenBy = new Map<string, number>()
   for (const { index, header, examples } of columns) {

@@ -31,7 +31,7 @@ export function Reading({ work, opened }: Props) {
         <strong>
           <bdi>{name}</bdi>
         </strong>{' '}
-        <span class="count">{formatCount(records.length - header - 1)} rows</span>
+        <span class="count">{formatCount(records.length - header.body)} rows</span>
       </p>
       <div class="bar">
         {file.sheets.length > 1 && (
@@ -74,7 +74,7 @@ export function Reading({ work, opened }: Props) {
             type="number"
             class="page"
             min="1"
-            value={records[header]?.line ?? 1}
+            value={records[header.index]?.line ?? 1}
             onChange={({ currentTarget }) => work.chooseHeader(Number(currentTarget.value))}
           />
         </label>

@@ -40,23 +40,35 @@ interface Matched {
 
 /** Share of its values that a column of names must have in common with the rows that are there: two people may have one name. */
 const NAMES_SHARE = 0.5
+/** Number of names below which all of them must be there: a few are soon there by chance. */
+const FEW_NAMES = 5
+
+/** A property by which rows of the file can be found. */
+interface Candidate {
+  readonly property: ImportProperty
+  /** False for names, which two people may have. */
+  readonly isIdentifier: boolean
+}
 
 /** Returns the properties by which rows of the file can be found, the best first. */
-export function matchCandidates(rows: readonly ImportRow[], properties: readonly ImportProperty[]): readonly ImportProperty[] {
+export function matchCandidates(rows: readonly ImportRow[], properties: readonly ImportProperty[]): readonly Candidate[] {
   const unique = new UniqueColumns<ImportProperty>({ properties })
   for (const { at, values } of rows) unique.add(at, new Map(values.map(({ property, text }) => [property, text])))
   const id = rows[0]?.values.find(({ property }) => property.name === 'Id')?.property
   const found = unique.find().toSorted((one, other) => Number(other.isIdentifier) - Number(one.isIdentifier))
-  return [...(id ? [id] : []), ...found.map(({ property }) => property)]
+  return [...(id ? [{ property: id, isIdentifier: true }] : []), ...found]
 }
 
 /** Returns the candidate whose values rows that are there have already; null: none, so that all rows are new. */
 export function proposeMatch(
   rows: readonly ImportRow[],
-  candidates: readonly ImportProperty[],
+  candidates: readonly Candidate[],
   stored: readonly StoredRow[],
 ): ImportProperty | null {
-  for (const property of candidates) {
+  const hasIdentifier = candidates.some(({ isIdentifier }) => isIdentifier)
+  for (const { property, isIdentifier } of candidates) {
+    // Where the file has numbers, and they are new, equal names are of other people.
+    if (!isIdentifier && hasIdentifier) return null
     const keys = new Map<string, number>()
     for (const { values } of stored) {
       const key = keyOf(property, values.get(property.name))
@@ -66,8 +78,8 @@ export function proposeMatch(
     const found = texts.filter((text) => keys.has(nearKey(text)))
     // A value that several rows have tells nothing.
     if (found.some((text) => (keys.get(nearKey(text)) ?? 0) > 1)) continue
-    const isIdentifier = texts.every((text) => /[\d@]/.test(text))
-    if (found.length > 0 && (isIdentifier || found.length >= texts.length * NAMES_SHARE)) return property
+    const foundMin = isIdentifier ? 1 : texts.length < FEW_NAMES ? texts.length : texts.length * NAMES_SHARE
+    if (found.length > 0 && found.length >= foundMin) return property
   }
   return null
 }

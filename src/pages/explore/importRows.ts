@@ -4,6 +4,7 @@ import { type CellReading, cellConverter, parsedCell } from '../../spreadsheets/
 import { type CsvRecord, FileFault } from '../../spreadsheets/csvRecords.ts'
 import type { RowFault } from '../../spreadsheets/faults.ts'
 import type { NotatedKind, Notation } from '../../spreadsheets/notation.ts'
+import { isPlaceholder } from '../../spreadsheets/placeholders.ts'
 import type { ReferenceValues } from '../../spreadsheets/referenceValues.ts'
 import type { Choice } from './importColumns.ts'
 import { type ImportProperty, textOfJson } from './importTarget.ts'
@@ -78,16 +79,20 @@ function readCell(
   record: CsvRecord,
   index: number,
   { property, by, byWords, value: choice }: Choice,
-  { references, notation }: RowReading,
+  { references, notation, isExcel }: RowReading,
   convert: ReturnType<typeof cellConverter>,
 ): ImportValue | CellFault {
-  const cell = record.cells[index] ?? ''
+  const given = record.cells[index] ?? ''
+  // Where only a number, a day or another row can stand, N/A is no value; in a text it is one.
+  const isEmpty = isPlaceholder(given) && (property.references !== null || !/text|oneOf/.test(property.kind.name))
+  const cell = isEmpty ? '' : given
   const unread = record.faults?.get(index)
   if (unread) return { message: `${property.label} ${unread.message}.`, value: unread.value }
   if (by !== null) return readReference(property, byWords, cell.trim(), references.get(choice) ?? null)
   try {
-    // Blanks around a value are mistakes of typing.
-    const text = convert(property, record, index)?.trim() || null
+    const read = isEmpty ? null : convert(property, record, index)
+    // Blanks around a value are mistakes of typing, but those of a download are in the rows.
+    const text = (isExcel ? read : read?.trim()) || null
     const json = JSON.stringify(parsedCell(property, text))
     const message = faultOf(property, json, text ?? '', notation)
     if (message !== null) return { message, value: cell }

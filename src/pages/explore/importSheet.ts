@@ -6,34 +6,13 @@ import type { Choice, Chosen, FileColumn } from './importColumns.ts'
 import { allProperties, type Resource } from './resources.ts'
 import { keepText, readText } from './storage.ts'
 
-/** Rows of which one may have the headers. */
-const HEADER_ROWS = 25
-/** Share of the columns that a row with headers has at least; titles above have fewer. */
-const HEADERS_SHARE = 0.6
 const EXAMPLES = 3
 /** Cells by which the language of a file is found. */
 const NOTATED_CELLS = 5_000
 
-const filled = (record: CsvRecord | undefined) => (record?.cells ?? []).filter((cell) => (cell ?? '').trim() !== '')
-
-/** Returns the index of the record with the headers: the one with most known names, else the first that is nearly the widest. */
-export function headerPlace(records: readonly CsvRecord[], choices: readonly Choice[]): number {
-  const first = records.slice(0, HEADER_ROWS)
-  const names = new Set(choices.flatMap((choice) => choice.names.map((name) => name.toLowerCase())))
-  const known = first.map((record) => filled(record).filter((cell) => names.has((cell ?? '').trim().toLowerCase())).length)
-  const most = Math.max(0, ...known)
-  if (most > 1) return known.indexOf(most)
-  const width = Math.max(0, ...first.map((record) => filled(record).length))
-  return Math.max(
-    0,
-    first.findIndex((record) => filled(record).length >= width * HEADERS_SHARE),
-  )
-}
-
 /** Returns the columns that have a header or values. */
-export function headersOf(records: readonly CsvRecord[], place: number): readonly FileColumn[] {
-  const rows = records.slice(place + 1)
-  const width = Math.max(...[records[place], ...rows.slice(0, 1_000)].map((record) => record?.cells.length ?? 0))
+export function headersOf(headers: CsvRecord['cells'], rows: readonly CsvRecord[]): readonly FileColumn[] {
+  const width = Math.max(headers.length, ...rows.slice(0, 1_000).map(({ cells }) => cells.length))
   return Array.from({ length: width }, (_, index) => {
     const examples: string[] = []
     for (const { cells } of rows) {
@@ -41,7 +20,7 @@ export function headersOf(records: readonly CsvRecord[], place: number): readonl
       if (cell && !examples.includes(cell)) examples.push(cell)
       if (examples.length === EXAMPLES) break
     }
-    const header = records[place]?.cells[index]?.trim() ?? ''
+    const header = (headers[index] ?? '').replace(/\s+/g, ' ').trim()
     return { index, header, examples }
   }).filter(({ header, examples }) => header !== '' || examples.length > 0)
 }

@@ -1,16 +1,17 @@
 // The work of an import: the dropped file, what its columns become, what it would do, and how far it is.
+import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import { Problem } from './api.ts'
 import { formatCount } from './format.ts'
 import { checkImport, rowFaults } from './importCheck.ts'
 import { choicesFor, doubleChoices } from './importChoices.ts'
-import type { Choice, Chosen, FileColumn } from './importColumns.ts'
+import type { Choice, Chosen, FileColumn, Header } from './importColumns.ts'
 import { forgetImport, forgetImports, type ImportEntry, readImports } from './importJournal.ts'
 import type { ChangedRow, NearRow } from './importMatch.ts'
 import { type FoundNotation, loadReader, type OpenedFile, type Reader } from './importParts.ts'
 import type { Progress, Watch } from './importRequests.ts'
 import type { ImportRow } from './importRows.ts'
 import { runImport, StepRefused, TooLate, type Undone, undoImport } from './importRun.ts'
-import { headerPlace, headersOf, isOwnDownload, notatedCells, rememberColumn, rememberedColumns } from './importSheet.ts'
+import { headersOf, isOwnDownload, notatedCells, rememberColumn, rememberedColumns } from './importSheet.ts'
 import { keepSteps } from './importSteps.ts'
 import type { ImportProperty } from './importTarget.ts'
 import type { Resource } from './resources.ts'
@@ -45,8 +46,7 @@ export interface Opened {
   readonly file: OpenedFile
   /** Index of the sheet. */
   readonly sheet: number
-  /** Index of the record with the headers. */
-  readonly header: number
+  readonly header: Header
   readonly columns: readonly FileColumn[]
   readonly chosen: Chosen
   /** Language of the values; empty: as the API writes them. */
@@ -153,22 +153,25 @@ export class ImportWork {
     this.show({ name, bytes, file, sheet: 0 })
   }
 
-  /** Shows a sheet, and proposes what its columns are. `header`: index of its row with the headers; undefined: it is found. */
-  private show(parts: Pick<Opened, 'name' | 'bytes' | 'file' | 'sheet'>, header?: number): void {
+  /** Shows a sheet, and proposes what its columns are. `headerIndex`: of its record; null to find it. */
+  private show(parts: Pick<Opened, 'name' | 'bytes' | 'file' | 'sheet'>, headerIndex: number | null = null): void {
     const reader = this.reader as Reader
     const records = parts.file.sheets[parts.sheet]?.records ?? []
-    const place = header ?? headerPlace(records, this.choices)
-    const columns = headersOf(records, place)
+    const header = reader.headerOf(records, this.choices, headerIndex)
+    const rows = records.slice(header.body)
+    const columns = headersOf(header.names, rows)
     const chosen = reader.proposeColumns(columns, this.choices, rememberedColumns(this.resource.plural))
-    const found = reader.findNotation(notatedCells(records.slice(place + 1), chosen, this.choices), navigator.languages)
+    const found = reader.findNotation(this.notated(rows, chosen), navigator.languages)
     const language = found.notation?.language ?? ''
-    this.set({
-      opened: { ...parts, header: place, columns, chosen, language, found },
-      fault: '',
-      match: null,
-      check: null,
-      doing: NOTHING,
-    })
+    const { name, bytes, file, sheet } = parts
+    const opened = { name, bytes, file, sheet, header, columns, chosen, language, found }
+    this.set({ opened, fault: '', match: null, check: null, doing: NOTHING })
+  }
+
+  /** Returns the cells whose form depends on the language. */
+  private notated(rows: readonly CsvRecord[], chosen: Chosen) {
+    const cells = notatedCells(rows, chosen, this.choices)
+    return cells.filter(({ text }) => this.reader?.isPlaceholder(text) !== true)
   }
 
   chooseSheet(sheet: number): void {
@@ -206,8 +209,7 @@ export class ImportWork {
     const chosen = new Map(opened.chosen)
     if (value === '') chosen.delete(index)
     else chosen.set(index, value)
-    const records = opened.file.sheets[opened.sheet]?.records ?? []
-    const cells = notatedCells(records.slice(opened.header + 1), chosen, this.choices)
+    const cells = this.notated(this.recordsOf(opened), chosen)
     const found = (this.reader as Reader).findNotation(cells, [opened.language, ...navigator.languages].filter(Boolean))
     this.set({ opened: { ...opened, chosen, found, language: found.notation?.language ?? '' }, match: null, check: null })
   }
@@ -233,7 +235,7 @@ export class ImportWork {
   }
 
   private recordsOf({ file, sheet, header }: Opened) {
-    return file.sheets[sheet]?.records.slice(header + 1) ?? []
+    return file.sheets[sheet]?.records.slice(header.body) ?? []
   }
 
   private readingOf(opened: Opened, references: Parameters<Reader['readRows']>[1]['references']) {
