@@ -19,7 +19,13 @@ export function rowSchema(view: View): TObject {
   const schema = objectOf([...view.members, ...paths], (property) => answeredValue(property, view), chosen)
   const own = paths[0] ? ` but those of other rows, such as \`${keyOf(paths[0])}\`` : ''
   const description = `A row with all of these properties${own}; in an answer to a request with \`fields\`, with those that it has chosen.`
-  return { description, ...schema, examples: [exampleRow(view)] }
+  return { description, ...schema, ...orderOf(view), examples: [exampleRow(view)] }
+}
+
+/** Pairs of which the first is not before the second: forms take it as the end of what the second begins, lists as a span. */
+function orderOf({ rules }: Entity) {
+  const order = rules.map(({ later, earlier, during }) => [later.name, earlier.name, ...(during === null ? [] : [during])])
+  return order.length > 0 ? { 'x-not-before': order } : {}
 }
 
 /** Schema of a row in the response to a write. D34 */
@@ -126,11 +132,9 @@ function isNeeded(property: Property, { settable, presets }: CreateRight): boole
 /** Schema of a request body: properties that the key may set, spelled as in responses. Spec 4.1; D7, D8, D65 */
 function writeSchema(entity: Entity, settable: ReadonlySet<Property>, required: readonly Property[]): Schema {
   const rules = entity.rules.map(({ later, earlier }) => ` \`${keyOf(later)}\` is not before \`${keyOf(earlier)}\`.`)
-  const order = entity.rules.map(({ later, earlier }) => [later.name, earlier.name])
   const schema = {
     ...objectOf(project(entity, settable).members, writtenValue, optionalObject),
-    // Of each pair, the first is not before the second: forms take the first as the end of what the second begins.
-    ...(order.length > 0 ? { 'x-not-before': order } : {}),
+    ...orderOf(entity),
   }
   if (required.length > 0) {
     const description = 'What is left out gets its default; required properties have none.'

@@ -17,5 +17,5 @@ export default defineEntity(
       hours: decimal(8),
     }),
   },
-  { notBefore: [['end', 'start']] },
+  { notBefore: [['end', 'start', 'away']] },
 )

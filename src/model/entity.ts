@@ -79,6 +79,8 @@ export interface Rule {
   readonly constraint: string
   readonly later: Property
   readonly earlier: Property
+  /** Word for a row between the two, such as `away`; null: it has none. */
+  readonly during: string | null
 }
 
 export interface Entity {
@@ -146,8 +148,8 @@ export function keyOf(member: Property | Group): string {
 interface Options {
   /** Path segment; default: the plural of the name. */
   plural?: string
-  /** Pairs of date-times that must not be in the wrong order: `[later, earlier]`. */
-  notBefore?: [string, string][]
+  /** Pairs of date-times that must not be in the wrong order: `[later, earlier]`, and a word for a row between them: `away`. */
+  notBefore?: [later: string, earlier: string, during?: string][]
 }
 
 /** Declares an entity; its routes, SQL, filters, sorts, body checks and JSON all follow from this. */
@@ -171,13 +173,16 @@ export function defineEntity(name: string, fields: Fields, options: Options = {}
     members,
     properties,
     id: propertyNamed('id'),
-    rules: (options.notBefore ?? []).map(([later, earlier]) => toRule(table, propertyNamed(later), propertyNamed(earlier))),
+    rules: (options.notBefore ?? []).map(([later, earlier, during = null]) => ({
+      ...toRule(table, propertyNamed(later), propertyNamed(earlier)),
+      during,
+    })),
     required: properties.filter(({ required }) => required),
   })
 }
 
 /** Makes a rule. @throws Error if the two properties cannot be compared */
-function toRule(table: string, later: Property, earlier: Property): Rule {
+function toRule(table: string, later: Property, earlier: Property): Omit<Rule, 'during'> {
   if (later.kind.name !== earlier.kind.name || !['instant', 'date'].includes(later.kind.name))
     throw new Error(`${later.name} and ${earlier.name} of ${table} must both be dates, or both date-times`)
   const constraint = `${table}_${later.column}_not_before_${earlier.column}`

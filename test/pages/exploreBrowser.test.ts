@@ -169,12 +169,12 @@ describeInBrowser('/explore in Chromium', () => {
       await until(async () => hasAsked('/Absences'))
       await route.continue()
     })
-    await page.goto(`${server.url}/explore#/Absences?Status=Approved&sort=-Start`)
+    await page.goto(`${server.url}/explore#/Absences?Status=Approved&sort=Start`)
     await page.getByText('20 of 60').waitFor()
     const paths = requests.map((url) => url.slice(server.url.length)).filter((path) => !path.startsWith('/explore'))
     expect(paths.sort()).toEqual([
       '/Absences',
-      '/Absences?Status=Approved&sort=-Start&PageSize=50&page=1',
+      '/Absences?Status=Approved&sort=Start&PageSize=50&page=1',
       '/Rights',
       '/openapi.json',
     ])
@@ -182,16 +182,16 @@ describeInBrowser('/explore in Chromium', () => {
 
   test.each([
     ['#/Absences?Status=Approved&sort=-Start', 'Status is Approved', '20 of 60', '58'],
-    ['#/Absences?Status=!=Approved&Period.Days=>=10', 'Status is not Approved|Period days at least 10', '14 of 60', '41'],
+    ['#/Absences?Status=!=Approved&Period.Days=>=10', 'Status is not Approved|Period days at least 10', '14 of 60', '60'],
     [
       '#/Absences?Start=>=2026-02-01T00:00:00Z&Start=<2026-02-03T00:00:00Z',
       'Start on or after 1 Feb 2026|Start before 3 Feb 2026',
       '2 of 60',
-      '32',
+      '33',
     ],
-    ['#/Absences?Employee[contains]=byr&PageSize=20&page=2', 'Employee contains byr', '30 of 60', '41'],
-    ['#/Absences?Status[]=Declined&Status[]=Approved', 'Status any of Declined, Approved', '20 of 60', '1'],
-    ['#/Absences?Reason=&Type=!=', 'Reason has no value|Type has a value', '60 of 60', '1'],
+    ['#/Absences?Employee[contains]=byr&PageSize=20&page=2', 'Employee contains byr', '30 of 60', '19'],
+    ['#/Absences?Status[]=Declined&Status[]=Approved', 'Status any of Declined, Approved', '20 of 60', '58'],
+    ['#/Absences?Reason=&Type=!=', 'Reason has no value|Type has a value', '60 of 60', '60'],
     [
       '#/Companies?Enabled=false&Name==<script>alert(1)</script>',
       'Enabled is no|Name is <script>alert(1)</script>',
@@ -271,12 +271,104 @@ describeInBrowser('/explore in Chromium', () => {
       ['Status', ['Shift'], 'sort=-Period.Days,Status', '60'],
       ['Period days', ['Shift'], 'sort=Status', '1'],
       ['Status', [], 'sort=-Status', '60'],
-      ['Status', [], '', '1'],
+      // Without another order the latest begin.
+      ['Status', [], '', '60'],
     ] as const
     for (const [name, modifiers, sort, firstId] of steps) {
       await header(name).click({ modifiers: [...modifiers] })
       await firstRow(page, firstId)
       expect(await hashOf(page)).toBe(`#/Absences${sort === '' ? '' : `?${sort}`}`)
+    }
+  })
+
+  test('/explore has rows without a value last in both directions, on every page, and counts them', async () => {
+    const reason = { Reason: 'unsorted' }
+    const starts = [1, null, 3, null, 5, null, 7, null].map((day) => day && `2026-04-0${day}T09:00:00Z`)
+    const rows = await createRows(
+      server,
+      '/Absences',
+      starts.map((Start) => ({ ...reason, Start })),
+    )
+    const idOf = (place: number) => String(rows[place].id)
+    try {
+      const { page } = await open('#/Absences?Reason=unsorted&sort=-Start&PageSize=5', '8 of 68')
+      const shown = async (text: string) => {
+        await page.getByText(text, { exact: true }).waitFor()
+        return (await rowsOf(page)).map(([id]) => id)
+      }
+      expect(await shown('1 – 5 of 8')).toEqual([6, 4, 2, 0, 7].map(idOf))
+      await page.getByRole('link', { name: 'Next ›' }).click()
+      expect(await shown('6 – 8 of 8')).toEqual([5, 3, 1].map(idOf))
+      await page.getByRole('link', { name: '‹ Previous' }).click()
+      expect(await shown('1 – 5 of 8')).toEqual([6, 4, 2, 0, 7].map(idOf))
+      await page
+        .locator('th')
+        .getByRole('button', { name: 'End' })
+        .click({ modifiers: ['Shift'] })
+      await page.locator(`tbody tr:nth-child(5) bdi:text-is("${idOf(1)}")`).waitFor()
+      expect(await shown('1 – 5 of 8')).toEqual([6, 4, 2, 0, 1].map(idOf))
+      await page.goto(`${server.url}/explore#/Absences?Reason=unsorted&sort=Start&PageSize=5`)
+      expect(await shown('1 – 5 of 8')).toEqual([0, 2, 4, 6, 1].map(idOf))
+      await page.goto(`${server.url}/explore#/Absences?Reason=unsorted`)
+      expect((await shown('1 – 8 of 8')).slice(0, 4)).toEqual([6, 4, 2, 0].map(idOf))
+      await page.locator('th[aria-sort=descending]', { hasText: 'Start' }).waitFor()
+    } finally {
+      for (const { id } of rows) await server.remove(`/Absences/${id}`)
+    }
+  })
+
+  test('/explore finds who is away between two days by keyboard, in one chip, whose address has two plain conditions', async () => {
+    const reason = { Reason: 'span' }
+    const at = (month: number, day: number) => new Date(Date.UTC(2026, month - 1, day, 9)).toISOString()
+    const spans = [
+      { Start: at(11, 20), End: at(12, 1) },
+      { Start: at(12, 31), End: at(12, 31) },
+      { Start: at(10, 1), End: '2027-02-01T09:00:00Z' },
+      { Start: at(11, 20), End: at(11, 30) },
+      { Start: '2027-01-01T00:00:00Z', End: '2027-01-02T00:00:00Z' },
+      { Start: at(12, 5) },
+      { End: at(12, 5) },
+      {},
+    ]
+    const rows = await createRows(
+      server,
+      '/Absences',
+      spans.map((span) => ({ ...reason, ...span })),
+    )
+    try {
+      const { page, complaints } = await open('#/Absences?Reason=span', '8 of 68')
+      await button(page, 'Away between …').press('Enter')
+      const form = page.getByRole('form', { name: 'Away between' })
+      await page.evaluate(axe.source)
+      expect(((await page.evaluate('axe.run()')) as axe.AxeResults).violations).toEqual([])
+      await form.getByLabel('First day').fill('2026-12-31')
+      await form.getByLabel('Last day').fill('2026-12-01')
+      await page.keyboard.press('Enter')
+      await page.getByText('3 of 68').waitFor()
+      const hash = '#/Absences?Reason=span&Start=<2027-01-01T00:00:00Z&End=>=2026-12-01T00:00:00Z'
+      expect(await hashOf(page)).toBe(hash)
+      const ids = new Set((await rowsOf(page)).map(([id]) => id))
+      expect(ids).toEqual(new Set(rows.slice(0, 3).map(({ id }: Json) => String(id))))
+      await page.reload()
+      const chip = page.locator('.chip', { hasText: 'Away' })
+      expect(await chip.textContent()).toMatch(/^Away between 1\s*–\s*31 Dec 2026×$/)
+      expect(await page.locator('.chip').count()).toBe(2)
+      expect(await page.locator('.gap').allInnerTexts()).toEqual(['1 without End', '1 without Start'])
+
+      await chip.getByRole('button').first().click()
+      await form.getByLabel('Last day').fill('2026-12-01')
+      await page.keyboard.press('Enter')
+      await button(page, 'Remove Away on 1 Dec 2026').waitFor()
+      await page.getByText('2 of 68').waitFor()
+      await page.getByRole('link', { name: '1 without Start' }).click()
+      await page.getByText('Start has no value').waitFor()
+      await page.getByText('1 of 68').waitFor()
+      await page.goto(`${server.url}/explore${hash}`)
+      await chip.getByRole('button').last().click()
+      await page.getByText('8 of 68').waitFor()
+      expect([await hashOf(page), complaints]).toEqual(['#/Absences?Reason=span', []])
+    } finally {
+      for (const { id } of rows) await server.remove(`/Absences/${id}`)
     }
   })
 
@@ -301,7 +393,7 @@ describeInBrowser('/explore in Chromium', () => {
     const texts = [...titles, ...(await page.locator('body').allTextContents())]
     expect(texts.filter((text) => /Period\.|[a-z]Id\b/.test(text ?? ''))).toEqual([])
     await page.goto(`${server.url}/explore#/Absences?view=summary&show=sum(Period.Days)&by=EmployeeId`)
-    await page.getByRole('img', { name: /^sum of Period days by Employee id/ }).waitFor()
+    await page.getByRole('group', { name: /^sum of Period days by Employee id/ }).waitFor()
     expect(await page.locator('th').allInnerTexts()).toEqual(['Employee id', 'Count', 'Sum of Period days'])
     expect(await named('label[for=by] option')).toEqual(labels)
     expect(await page.locator('label[for=show] option').allInnerTexts()).toContain('average of Period hours')
@@ -357,7 +449,7 @@ describeInBrowser('/explore in Chromium', () => {
 
   test('/explore exports the view as JSON, curl and CSV', async () => {
     const permissions = ['clipboard-read', 'clipboard-write']
-    const { page } = await open('#/Companies?Enabled=true&sort=-Name&row=1', 'Company 1', KEY, { permissions })
+    const { page } = await open('#/Companies?Enabled=true&sort=Name&row=1', 'Company 1', KEY, { permissions })
     const clipboard = () => page.evaluate('navigator.clipboard.readText()') as Promise<string>
     await button(page, 'Copy JSON').click()
     await button(page, 'Copied').waitFor()
@@ -370,7 +462,7 @@ describeInBrowser('/explore in Chromium', () => {
     )
     await page.locator('summary', { hasText: 'Download CSV' }).click()
     const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'For programs').click()])
-    const csv = await server.get('/Companies?Enabled=true&sort=-Name', { accept: 'text/csv' })
+    const csv = await server.get('/Companies?Enabled=true&sort=Name', { accept: 'text/csv' })
     expect([download.suggestedFilename(), await Bun.file(await download.path()).text()]).toEqual(['Companies.csv', csv.text])
   })
 
@@ -424,7 +516,7 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByLabel('by', { exact: true }).selectOption('month of Start')
     await page.getByLabel('and', { exact: true }).selectOption('Employee')
     await page
-      .getByRole('img', { name: 'sum of Period days by month of Start and Employee, as in the table below; 2 bars' })
+      .getByRole('group', { name: 'sum of Period days by month of Start and Employee, as in the table below; 2 bars' })
       .waitFor()
     await page.getByText('4 groups').waitFor()
     expect(await hashOf(page)).toBe('#/Absences?Status=Approved&view=summary&show=sum(Period.Days)&by=month(Start)&and=Employee')
@@ -435,8 +527,8 @@ describeInBrowser('/explore in Chromium', () => {
       ...[employee, String(count), sum.period.days.toFixed(2)],
     ])
     expect(await rowsOf(page)).toEqual(expected)
-    const titles = await page.locator('svg title').allTextContents()
-    expect(titles[0]).toBe(`Jan 2026\nGrace Murray: ${expected[1][3]}\nAda Byron: ${expected[0][3]}`)
+    const names = await page.locator('svg a').evaluateAll((all) => all.map((one) => one.getAttribute('aria-label')))
+    expect(names[0]).toBe(`Jan 2026, Grace Murray: ${expected[1][3]}, Ada Byron: ${expected[0][3]}`)
     await page.locator('th').getByRole('button', { name: 'Sum of Period days' }).click()
     await page.locator('th[aria-sort=ascending]').waitFor()
     expect(await hashOf(page)).toEndWith('&groups=sum(Period.Days)')
@@ -473,7 +565,7 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByLabel('Show').selectOption('sum of Period days')
     await page.getByLabel('by', { exact: true }).selectOption('Employee: Department')
     await page.locator('tbody tr', { hasText: 'Compilers' }).waitFor()
-    await page.getByRole('link', { name: 'Compilers' }).click()
+    await page.locator('tbody').getByRole('link', { name: 'Compilers' }).click()
     await page.getByText('30 of 60').waitFor()
   })
 
@@ -501,7 +593,7 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByLabel('and', { exact: true }).selectOption({ label: 'nothing else' })
     await page.getByLabel('Show').selectOption('sum(Period.Days)')
     await page.getByLabel('by', { exact: true }).selectOption({ label: 'Employee: Department' })
-    await page.getByRole('link', { name: 'Compilers' }).waitFor()
+    await page.locator('tbody').getByRole('link', { name: 'Compilers' }).waitFor()
     expect([await page.locator('.bad, [role=alert]').count(), await page.locator('svg').count()]).toEqual([0, 1])
     // A browser writes refused requests to its console.
     expect(complaints.filter((complaint) => !complaint.includes('400'))).toEqual([])
@@ -509,10 +601,10 @@ describeInBrowser('/explore in Chromium', () => {
 
   test('/explore follows paths through two references in a link, and groups by whole dates', async () => {
     const { page } = await open('#/Absences?view=summary&show=sum(Period.Days)&by=EmployeeId.CompanyId.Name', null)
-    await page.getByRole('img', { name: /^sum of Period days by Employee: Company: Name/ }).waitFor()
+    await page.getByRole('group', { name: /^sum of Period days by Employee: Company: Name/ }).waitFor()
     expect(await page.getByLabel('by', { exact: true }).locator('option:checked').textContent()).toBe('Employee: Company: Name')
     expect(await rowsOf(page)).toEqual([['Acme', '60', '442.50']])
-    await page.getByRole('link', { name: 'Acme' }).click()
+    await page.locator('tbody').getByRole('link', { name: 'Acme' }).click()
     await page.getByText('60 of 60').waitFor()
     expect(await hashOf(page)).toBe('#/Absences?EmployeeId.CompanyId.Name=Acme')
     await button(page, 'Employee: Company: Name is Acme').click()
@@ -523,13 +615,51 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByText('60 of 60').waitFor()
     // A copied name behind two references leads to its rows by the reference beside it.
     await page.goto(`${server.url}/explore#/Absences?view=summary&by=EmployeeId.ManagerId.Company&and=Status`)
-    await page.getByRole('img', { name: /^count by Employee: Manager: Company and Status/ }).waitFor()
+    await page.getByRole('group', { name: /^count by Employee: Manager: Company and Status/ }).waitFor()
     await page.locator('tbody tr', { hasText: 'Approved' }).getByRole('link', { name: 'Acme' }).click()
     await page.getByText('10 of 60').waitFor()
     expect(await hashOf(page)).toBe('#/Absences?EmployeeId.ManagerId.CompanyId=1&Status=Approved')
     await page.goto(`${server.url}/explore#/Absences?view=summary&by=Start&Period.Days=<1`)
     await page.getByText('4 groups').waitFor()
     await page.locator('tbody tr:first-child td:first-child', { hasText: '1 Jan 2026, 09:00' }).waitFor()
+  })
+
+  test('A bar of /explore says its values on hover and on focus, and leads to its rows, a part of it to those of its series', async () => {
+    const { page } = await open('#/Absences?view=summary&by=month(Start)&and=Status', null)
+    const bars = page.locator('svg a')
+    const tip = page.locator('.tip')
+    await bars.first().locator('[data-series="1"]').hover()
+    expect(await tip.textContent()).toBe('Jan 2026Requested 20Approved 11')
+    expect(await tip.locator('.on').textContent()).toBe('Approved 11')
+    await bars.first().locator('[data-series="1"]').click()
+    await page.getByText('11 of 60').waitFor()
+    expect(await hashOf(page)).toBe('#/Absences?Start=>=2026-01-01T00:00:00Z&Start=<2026-02-01T00:00:00Z&Status=Approved')
+    await page.goBack()
+    await bars.first().focus()
+    await page.keyboard.press('ArrowRight')
+    await tip.getByText('Feb 2026').waitFor()
+    await page.keyboard.press('Escape')
+    await tip.waitFor({ state: 'detached' })
+    await page.keyboard.press('End')
+    expect(await tip.textContent()).toBe('Mar 2026Requested 1')
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('Enter')
+    await page.getByText('28 of 60').waitFor()
+    expect(await hashOf(page)).toBe('#/Absences?Start=>=2026-02-01T00:00:00Z&Start=<2026-03-01T00:00:00Z')
+  })
+
+  test('The bar of all others is drawn to scale, and leads to their rows, or says why it cannot', async () => {
+    const { page } = await open('#/Absences?Id=<36&view=summary&by=Period.Days', null)
+    const others = page.getByRole('link', { name: 'others, 5', exact: true })
+    await others.waitFor()
+    const widthOf = (place: string) =>
+      page.locator(`svg a:${place} [data-series]`).evaluate((one) => Number(one.getAttribute('width')))
+    expect((await widthOf('last-child')) / (await widthOf('first-child'))).toBeCloseTo(5, 0)
+    await others.press('Enter')
+    await page.getByText('5 of 60').waitFor()
+    expect((await rowsOf(page)).map(([id]) => Number(id)).sort((one, other) => one - other)).toEqual([31, 32, 33, 34, 35])
+    await page.goto(`${server.url}/explore#/Companies?view=summary&by=Name`)
+    await page.getByRole('img', { name: /^others, \d+, too many values for a filter: see the table below$/ }).waitFor()
   })
 
   test('/explore drops the second property of a summary if it becomes the first', async () => {
@@ -552,7 +682,10 @@ describeInBrowser('/explore in Chromium', () => {
       [`Twin Doe ${twins[0].id}`, '1'],
       [`Twin Doe ${twins[1].id}`, '2'],
     ])
-    await page.getByRole('link', { name: `Twin Doe ${twins[1].id}` }).click()
+    await page
+      .locator('tbody')
+      .getByRole('link', { name: `Twin Doe ${twins[1].id}` })
+      .click()
     await page.getByText('2 of 63').waitFor()
     expect(await hashOf(page)).toBe(`#/Absences?Reason=twins&EmployeeId=${twins[1].id}`)
     for (const { id } of absences) await server.remove(`/Absences/${id}`)
@@ -561,7 +694,7 @@ describeInBrowser('/explore in Chromium', () => {
 
   test('/explore draws names as horizontal bars, the 30 largest and the others, averages grouped, and many dates as a line', async () => {
     const { page } = await open('#/Companies?view=summary&by=Name', null)
-    await page.getByRole('img', { name: /^count by Name, .*; 31 bars$/ }).waitFor()
+    await page.getByRole('group', { name: /^count by Name, .*; 31 bars$/ }).waitFor()
     expect(await page.locator('svg text').allTextContents()).toContain('others')
     // An empty operand matches both no value and the empty text, so a link of either group would show too many rows.
     const linksOf = (group: string) => page.locator('tbody tr', { has: page.locator(`bdi:text-is("${group}")`) }).locator('a')
@@ -571,7 +704,7 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByText('This page is past the last one.').waitFor()
     // The same number has the format of its property: employees are an integer, their days a decimal.
     await page.goto(`${server.url}/explore#/Absences?view=summary&by=Period.Days&and=EmployeeId`)
-    await page.getByRole('img', { name: /^count by Period days and Employee id/ }).waitFor()
+    await page.getByRole('group', { name: /^count by Period days and Employee id/ }).waitFor()
     expect((await page.locator('.legend bdi').allTextContents()).sort()).toEqual(['1', '2'])
     expect(await page.locator('svg text').allTextContents()).toContain('2.00')
     await page.goto(`${server.url}/explore#/Absences?view=summary&by=day(Start)&and=Status`)
@@ -585,7 +718,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(await page.getByLabel('as', { exact: true }).locator('option').allTextContents()).toEqual(['grouped bars', 'a line'])
     // Averages do not add up, so they are not stacked, even if the address still has that style.
     await page.goto(`${server.url}/explore#/Absences?view=summary&show=average(Period.Days)&by=Status&as=stacked`)
-    await page.getByRole('img', { name: /^average of Period days by Status/ }).waitFor()
+    await page.getByRole('group', { name: /^average of Period days by Status/ }).waitFor()
     expect(await page.getByLabel('as', { exact: true }).inputValue()).toBe('grouped')
   })
 
@@ -594,7 +727,7 @@ describeInBrowser('/explore in Chromium', () => {
       insert into absence (reason, start) values
         ('far', 'infinity'), ('far', '294276-12-31'), ('far', '2026-01-05'), ('far', '2026-03-05'), ('far', null)`
     const { page } = await open('#/Absences?Reason=far&view=summary&by=month(Start)', null)
-    await page.getByRole('img', { name: /^count by month of Start, .*; 6 bars$/ }).waitFor()
+    await page.getByRole('group', { name: /^count by month of Start, .*; 6 bars$/ }).waitFor()
     const months = await page.locator('tbody tr td:first-child').allTextContents()
     expect(months.map((month) => month.trim())).toEqual([
       'Jan 2026',
@@ -608,7 +741,7 @@ describeInBrowser('/explore in Chromium', () => {
 
   test('Labels of a chart are cut between characters, and end in it', async () => {
     const { page } = await open('#/Companies?Name[begins]=face&view=summary&by=Name', null, KEY, { viewport: NARROW })
-    await page.getByRole('img', { name: /; 3 bars$/ }).waitFor()
+    await page.getByRole('group', { name: /; 3 bars$/ }).waitFor()
     const labels = page.locator('svg text[text-anchor=end]')
     const texts = await labels.allTextContents()
     expect(texts.map((text) => text.replaceAll(FAMILY, 'F')).sort()).toEqual([
@@ -627,7 +760,7 @@ describeInBrowser('/explore in Chromium', () => {
     const { id } = await createRow(server, '/Employees', { LastName: `unseen${'\u200b'.repeat(150)}` })
     try {
       const { page } = await open('#/Employees?LastName[begins]=unseen&view=summary&by=LastName', null)
-      await page.getByRole('img', { name: /; 1 bars$/ }).waitFor()
+      await page.getByRole('group', { name: /; 1 bars$/ }).waitFor()
       const [label = ''] = await page.locator('svg text[text-anchor=end]').allTextContents()
       expect([label.replaceAll('\u200b', ''), label.length]).toEqual(['unseen…', 101])
     } finally {

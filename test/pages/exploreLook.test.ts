@@ -46,7 +46,7 @@ describeInBrowser('The look of /explore in Chromium', () => {
   const hashOf = async (page: Page) => decodeURIComponent(new URL(page.url()).hash)
 
   test('A state has the colour of its meaning in the table, the open row and the chart, whatever its case', async () => {
-    const { page } = await open('#/Absences?row=2', 'aside .pill')
+    const { page } = await open('#/Absences?row=2&sort=Id', 'aside .pill')
     await page.locator('tbody tr').first().waitFor()
     const looks = await page
       .locator('tbody tr:nth-child(-n+6) td:nth-child(2)')
@@ -99,12 +99,12 @@ describeInBrowser('The look of /explore in Chromium', () => {
     const OWN = 'my time zone (Europe/Amsterdam)'
 
     test('Date-times are in UTC, until the reader chooses the zone of the computer; titles say which one', async () => {
-      const { page } = await open('#/Absences', 'tbody tr', AMSTERDAM)
+      const { page } = await open('#/Absences?sort=Id', 'tbody tr', AMSTERDAM)
       const title = page.locator('th', { hasText: 'Start' })
       expect([await title.textContent(), (await row(page)).includes('1 Jan 2026, 23:00')]).toEqual(['Start UTC', true])
       await choose(page, OWN)
       expect([await title.textContent(), (await row(page)).includes('2 Jan 2026, 00:00')]).toEqual(['Start Amsterdam', true])
-      await page.goto(`${server.url}/explore#/Absences?row=1`)
+      await page.goto(`${server.url}/explore#/Absences?row=1&sort=Id`)
       await page.locator('aside dd', { hasText: '2 Jan 2026, 00:00' }).waitFor()
       await page.locator('aside dt', { hasText: 'Start Amsterdam' }).waitFor()
       await page.reload()

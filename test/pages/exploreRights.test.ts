@@ -58,7 +58,7 @@ describeInBrowser('/explore with a key of few rights', () => {
     await page.locator('tbody tr').nth(1).waitFor()
     expect(await page.locator('nav a').allInnerTexts()).toEqual(['Absences', 'Employees'])
     await page.getByText('Only Status is Approved, Type any of Holiday, Remote').waitFor()
-    expect(await page.locator('th').allInnerTexts()).toEqual(['Id', 'Employee', 'Start UTC', 'End UTC'])
+    expect(await page.locator('th').allInnerTexts()).toEqual(['Id', 'Employee', 'Start UTC ↓', 'End UTC'])
     expect(await page.locator('tbody tr').allInnerTexts()).toHaveLength(2)
     // The employee of the other absence may not be read.
     await page.locator('tbody a', { hasText: 'Ada' }).waitFor()

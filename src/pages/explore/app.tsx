@@ -221,7 +221,9 @@ function askAhead(): void {
   if (session === null || offered !== null || signInStore.value === 'returning') return
   sendAhead(DOCUMENT_PATH)
   sendAhead(RIGHTS_PATH)
-  const { resource, tab } = viewStore.value
+  const { resource, tab, sort } = viewStore.value
+  // A descending list may have to be read in two parts.
+  if (sort[0]?.startsWith('-')) return
   if (/^\w+$/.test(resource) && tab === 'table' && !hasKeptColumns(resource)) sendAhead(pagePath(resource, viewStore.value))
 }
 

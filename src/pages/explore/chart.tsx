@@ -1,5 +1,6 @@
 // Charts of groups as SVG: bars that stand or lie, grouped or stacked, and lines.
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { BarLink, type Pointed, type Pointing, Tip } from './chartTip.tsx'
 import { formatCount, formatShort } from './format.ts'
 import { formatMeasured, isAdditive } from './groups.ts'
 import type { Chart } from './pivot.ts'
@@ -25,13 +26,19 @@ export function ChartView(whole: Props) {
   const title = `${measure.words} by ${by.words}${and ? ` and ${and.words}` : ''}, as in the table below`
   const frame = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(800)
+  const [pointed, setPointed] = useState<Pointed | null>(null)
+  const [stop, setStop] = useState(0)
+  const point = (next: Pointed | null) => {
+    setPointed(next)
+    if (next) setStop(next.bar)
+  }
   useEffect(() => {
     const observer = new ResizeObserver(([entry]) => setWidth(Math.max(280, Math.floor(entry?.contentRect.width ?? 800))))
     observer.observe(frame.current as Element)
     return () => observer.disconnect()
   }, [])
   const colours = hues.map((hue) => `var(--${hue})`)
-  const drawn = { ...props, colours, width }
+  const drawn = { ...props, colours, width, pointed, stop, point }
   const height = isLying ? lyingHeight(props) : HEIGHT
   return (
     <>
@@ -46,16 +53,26 @@ export function ChartView(whole: Props) {
             ))}
           </div>
         )}
-        <div ref={frame}>
+        <div ref={frame} class="plot">
+          {/* biome-ignore lint/a11y/useSemanticElements: an SVG is no fieldset */}
           <svg
             width={width}
             height={height}
             viewBox={`0 0 ${width} ${height}`}
-            role="img"
+            role="group"
             aria-label={`${title}; ${bars.length} bars`}
           >
             {isLying ? <Lying {...drawn} /> : <Standing {...drawn} />}
           </svg>
+          {pointed && pointed.bar < bars.length && (
+            <Tip
+              chart={props}
+              pointed={pointed}
+              colours={colours}
+              width={width}
+              {...(isLying ? besideLying : aboveStanding)(drawn, pointed.bar)}
+            />
+          )}
         </div>
       </div>
       {count < total && (and || by.unit || !isAdditive(measure)) && (
@@ -67,12 +84,11 @@ export function ChartView(whole: Props) {
   )
 }
 
-type Drawn = Props & { readonly colours: readonly string[]; readonly width: number }
+type Drawn = Props & Pointing & { readonly colours: readonly string[]; readonly width: number }
 
 /** Lowest and highest value of an axis, and its grid lines: 1, 2 or 5 times a power of ten apart. */
-function axisOf({ values, style, otherBar }: Pick<Props, 'values' | 'style' | 'otherBar'>) {
-  // The bar of the others is left out: it may be far larger than all, and make them too small to see.
-  const ends = values.flatMap((row, bar) => (bar === otherBar ? [] : spansOf(row, style === 'stacked').flat()))
+function axisOf({ values, style }: Pick<Props, 'values' | 'style'>) {
+  const ends = values.flatMap((row) => spansOf(row, style === 'stacked').flat())
   const [low, high] = ends.reduce(([least, most], end) => [Math.min(least, end), Math.max(most, end)], [0, 0])
   const rough = (high - low || 1) / 4
   const power = 10 ** Math.floor(Math.log10(rough))
@@ -132,7 +148,8 @@ function layoutOf(props: Drawn): Layout {
 }
 
 function Standing(props: Drawn) {
-  const { bars, series, values, style, colours, width, endsWithNone } = props
+  const { bars, series, values, style, colours, width, endsWithNone, pointed, stop, point } = props
+  const pointing = { pointed, stop, point }
   const layout = layoutOf(props)
   const { left, band, step, lines, y, middle } = layout
   // The bar without a date comes last, and has a label.
@@ -158,7 +175,8 @@ function Standing(props: Drawn) {
           />
         ))}
       {bars.map((bar, place) => (
-        <g key={bar}>
+        <BarLink key={bar} chart={props} place={place} {...pointing}>
+          <rect class="hover" x={left + band * place} width={band} y={TOP} height={HEIGHT - BOTTOM - TOP} />
           {style !== 'line' && standingRects(props, layout, place)}
           {isNamed(place) && (
             <text
@@ -169,10 +187,15 @@ function Standing(props: Drawn) {
               {bar}
             </text>
           )}
-          <rect class="hover" x={left + band * place} width={band} y={TOP} height={HEIGHT - BOTTOM - TOP}>
-            <title>{titleOf(props, place)}</title>
-          </rect>
-        </g>
+          {style === 'line' &&
+            pointing.pointed?.bar === place &&
+            (values[place] ?? []).map(
+              (value, one) =>
+                value !== null && (
+                  <circle key={series[one]} data-series={one} cx={middle(place)} cy={y(value)} r={4} fill={colours[one]} />
+                ),
+            )}
+        </BarLink>
       ))}
     </>
   )
@@ -185,6 +208,7 @@ function standingRects({ series, values, colours }: Drawn, { isGrouped, whole, t
       start !== end && (
         <rect
           key={series[one]}
+          data-series={one}
           fill={colours[one]}
           x={middle(place) - whole / 2 + (isGrouped ? one * thick : 0)}
           width={Math.max(1, thick - (isGrouped ? 1 : 0))}
@@ -196,26 +220,36 @@ function standingRects({ series, values, colours }: Drawn, { isGrouped, whole, t
   )
 }
 
-/** Text with the name and the values of a bar. */
-function titleOf({ question: { measure }, bars, series, values }: Props, bar: number): string {
-  const isOne = series.length === 1
-  const parts = (values[bar] ?? []).flatMap((value, place) =>
-    value === null || (value === 0 && !isOne) ? [] : `${isOne ? '' : `${series[place]}: `}${formatMeasured(measure, value)}`,
-  )
-  return [bars[bar], ...(parts.length > 0 ? parts : ['–'])].join('\n')
+/** Position of the tip above a standing bar. */
+function aboveStanding(props: Drawn, bar: number) {
+  const { y, middle, isGrouped } = layoutOf(props)
+  const ends = spansOf(props.values[bar] ?? [], !isGrouped && props.style !== 'line').flat()
+  return { x: middle(bar), y: y(Math.max(0, ...ends)) - 8, isBelow: false }
 }
 
 const thicknessOf = ({ style, series }: Pick<Props, 'style' | 'series'>) =>
   style === 'grouped' ? Math.max(24, 10 * series.length + 8) : 26
+/** Left end of horizontal bars, width of a bar with the space around it, and the position of a value, in pixels. */
+function lyingLayoutOf(props: Drawn) {
+  const { from, to } = axisOf(props)
+  const left = Math.min(220, Math.round(props.width * 0.32))
+  const x = (value: number) => left + ((value - from) / (to - from)) * (props.width - left - 96)
+  return { left, band: thicknessOf(props), x }
+}
+
+/** Position of the tip below a horizontal bar. */
+function besideLying(props: Drawn, bar: number) {
+  const { band, x } = lyingLayoutOf(props)
+  const ends = spansOf(props.values[bar] ?? [], props.style !== 'grouped').flat()
+  return { x: x(Math.max(0, ...ends)), y: (bar + 1) * band, isBelow: true }
+}
+
 const lyingHeight = (props: Props) => props.bars.length * thicknessOf(props) + 12
 
 function Lying(props: Drawn) {
-  const { question, bars, series, values, style, colours, width, otherBar, barHues } = props
-  const { from, to } = axisOf(props)
-  const left = Math.min(220, Math.round(width * 0.32))
-  const band = thicknessOf(props)
+  const { question, bars, series, values, style, colours, width, otherBar, barHues, pointed, stop, point } = props
+  const { left, band, x } = lyingLayoutOf(props)
   const isStacked = style !== 'grouped'
-  const x = (value: number) => left + Math.max(0, Math.min(1, (value - from) / (to - from))) * (width - left - 96)
   const thick = isStacked ? band - 8 : (band - 8) / series.length
   return (
     <>
@@ -225,13 +259,15 @@ function Lying(props: Drawn) {
         const end = Math.max(0, ...spans.flat())
         const total = row.reduce<number>((sum, value) => sum + (value ?? 0), 0)
         return (
-          <g key={bar}>
+          <BarLink key={bar} chart={props} place={place} pointed={pointed} stop={stop} point={point}>
+            <rect class="hover" x={0} width={width} y={place * band} height={band} />
             <text x={left - 10} y={place * band + band / 2 + 4} text-anchor="end">
               {shorten(bar, left - 10)}
             </text>
             {spans.map(([start, until], one) => (
               <rect
                 key={series[one]}
+                data-series={one}
                 fill={place === otherBar ? 'var(--others)' : barHues ? `var(--${barHues[place]})` : colours[one]}
                 x={Math.min(x(start), x(until))}
                 width={Math.max(0, Math.abs(x(until) - x(start)) - (isStacked ? 1 : 0))}
@@ -245,10 +281,7 @@ function Lying(props: Drawn) {
                 {formatMeasured(question.measure, total)}
               </text>
             )}
-            <rect class="hover" x={0} width={width} y={place * band} height={band}>
-              <title>{titleOf(props, place)}</title>
-            </rect>
-          </g>
+          </BarLink>
         )
       })}
     </>

@@ -3,26 +3,37 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Problem, readJson, useAnswer } from './api.ts'
 import { Button, Field, Hint, Scrim, Select } from './controls.tsx'
 import { formatOperand, fromZone, toZone } from './format.ts'
-import { zoneLabel } from './readerZone.ts'
+import { zoneLabel, zoneStore } from './readerZone.ts'
 import { allProperties, findProperty, type Property, type Resource, type Row, valueIn } from './resources.ts'
+import { SpanForm, SpanGaps } from './spanFilter.tsx'
+import { type FoundSpan, filtersOfDays, spanIn } from './spans.ts'
 import { change, type Filter, printPath, type Shown } from './view.ts'
-import { type Choice, choiceOf, choicesOf, inWords, isMay } from './words.ts'
+import { type Choice, choiceOf, choicesOf, inWords, isMay, spanInWords } from './words.ts'
 
 /** Returns whether the error of a request is about this filter. */
 export const isRefused = ({ name, sign }: Filter, problem: Problem | null) =>
   problem?.status === 400 && [name, name + sign].some((one) => one.toLowerCase() === problem.target.toLowerCase())
 
+/** Value of `edited` while the form for the span is open. */
+const SPAN = 'span'
+
 /** The filters of a view; the key / opens the form for another one. */
 export function Filters({ resource, view, problem }: Shown & { readonly problem: Problem | null }) {
-  const [edited, edit] = useState<number | null>(null)
+  const [edited, edit] = useState<number | typeof SPAN | null>(null)
   const adds = useRef<HTMLButtonElement>(null)
   const { filters } = view
+  const { span } = resource
+  const found = spanIn(span, filters, zoneStore.value)
+  // A condition that the API refuses stands by itself, with the API's message.
+  const spanned = found?.places.some((place) => isRefused(filters[place] as Filter, problem)) ? null : found
   const close = () => {
     edit(null)
     adds.current?.focus()
   }
-  const replace = (place: number, ...by: Filter[]) => {
-    change(view, { filters: filters.toSpliced(place, 1, ...by) })
+  const replace = (places: readonly number[], ...by: Filter[]) => {
+    const [first = filters.length] = places
+    const kept = filters.map((filter, place) => (place === first ? by : places.includes(place) ? [] : [filter]))
+    change(view, { filters: [...kept.flat(), ...(first === filters.length ? by : [])] })
     close()
   }
   useEffect(() => {
@@ -38,7 +49,10 @@ export function Filters({ resource, view, problem }: Shown & { readonly problem:
   return (
     <>
       {filters.map((filter, place) => {
-        const [name, operator, value] = inWords(resource, filter)
+        const isSpan = spanned?.places.includes(place)
+        if (isSpan && place !== Math.min(...(spanned?.places ?? []))) return null
+        const [name, operator, value] = span && spanned && isSpan ? spanInWords(span, spanned) : inWords(resource, filter)
+        const places = isSpan ? (spanned as FoundSpan).places : [place]
         const words = [name, operator, value].filter(Boolean).join(' ')
         return (
           <span key={place} class="field">
@@ -46,29 +60,37 @@ export function Filters({ resource, view, problem }: Shown & { readonly problem:
               {isMay(filter) ? (
                 <span>{words}</span>
               ) : (
-                <button type="button" onClick={() => edit(place)}>
+                <button type="button" onClick={() => edit(isSpan ? SPAN : place)}>
                   {name} <i>{operator}</i> <bdi title={value}>{value}</bdi>
                 </button>
               )}
-              <Button class="" label="×" aria-label={`Remove ${words}`} onClick={() => replace(place)} />
+              <Button class="" label="×" aria-label={`Remove ${words}`} onClick={() => replace(places)} />
             </span>
+            {isSpan && span && <SpanGaps resource={resource} view={view} span={span} found={spanned as FoundSpan} />}
             {place === lastRefused && <Hint text={problem?.message} />}
           </span>
         )
       })}
       <span class="anchor">
         <Button class="button add" label="+ Filter" ref={adds} aria-keyshortcuts="/" onClick={() => edit(filters.length)} />
-        {edited !== null && (
-          <>
-            <Scrim close={close} />
-            <FilterForm
-              key={edited}
-              resource={resource}
-              close={close}
-              filter={filters[edited] ?? null}
-              apply={(filter) => replace(edited, filter)}
-            />
-          </>
+        {span && !spanned && <Button class="button add" label={`${span.words} between …`} onClick={() => edit(SPAN)} />}
+        {edited !== null && <Scrim close={close} />}
+        {edited === SPAN && span && (
+          <SpanForm
+            span={span}
+            days={spanned?.days ?? null}
+            close={close}
+            apply={(days) => replace(spanned?.places ?? [], ...filtersOfDays(span, days, zoneStore.value))}
+          />
+        )}
+        {typeof edited === 'number' && (
+          <FilterForm
+            key={edited}
+            resource={resource}
+            close={close}
+            filter={filters[edited] ?? null}
+            apply={(filter) => replace([edited], filter)}
+          />
         )}
       </span>
     </>

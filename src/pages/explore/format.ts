@@ -49,6 +49,11 @@ export function formatDate(kind: Kind, text: string, zone = zoneStore.value): st
   return instantsOf(zone)[date.getUTCSeconds() === 0 ? 'short' : 'medium'].format(date)
 }
 
+/** Formats the first and the last of some days, without repeating what they share: `1 – 31 Dec 2026`. */
+export function formatDays(from: string, to: string): string {
+  return dates.formatRange(new Date(from), new Date(to))
+}
+
 function instantsOf(timeZone: string) {
   const formatterOf = (timeStyle: 'short' | 'medium') =>
     new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle, timeZone })

@@ -162,6 +162,41 @@ export function filtersOf(group: Row, dimensions: readonly Dimension[]): Filter[
   })
 }
 
+/**
+ * Returns filters of the rows of a group, or null: a filter for the empty text also matches no value, so neither group has one if
+ * both can exist. `hasEmptyText`: true if one of the groups has it, or not all groups are known.
+ */
+export function linkedFilters(
+  group: Row,
+  dimensions: readonly Dimension[],
+  hasEmptyText: (property: Property) => boolean,
+): Filter[] | null {
+  const isFound = dimensions.every(({ property }) => {
+    if (referenceOf(group, property) !== null) return true
+    const value = valueIn(group, property)
+    return value !== '' && (value !== null || property.kind !== 'text' || !hasEmptyText(property))
+  })
+  return isFound ? filtersOf(group, dimensions) : null
+}
+
+/** Adds filters to those of a view, each once. */
+export function addFilters(filters: readonly Filter[], more: readonly Filter[]): Filter[] {
+  const known = new Set(filters.map((filter) => JSON.stringify(filter)))
+  return [...filters, ...more.filter((filter) => !known.has(JSON.stringify(filter)))]
+}
+
+/** Returns filters of the rows that are in none of these groups; null: the API has no filters for that. */
+export function otherFilters(
+  groups: readonly Row[],
+  dimension: Dimension,
+  hasEmptyText: (property: Property) => boolean,
+): Filter[] | null {
+  // A period is two conditions, of which a row need not match one.
+  if (dimension.unit !== null) return null
+  const found = groups.map((group) => linkedFilters(group, [dimension], hasEmptyText)?.[0] ?? null)
+  return found.every((filter) => filter !== null) ? found.map((filter) => ({ ...filter, sign: '!=' })) : null
+}
+
 /** Returns the first instant of the next year, quarter, month, week or day. */
 export function nextUnit(start: Date, unit: Unit): Date {
   const next = new Date(start)

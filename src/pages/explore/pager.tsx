@@ -2,6 +2,7 @@
 import type { Page } from './api.ts'
 import { Select } from './controls.tsx'
 import { formatCount } from './format.ts'
+import { pageSizeOf } from './listPages.ts'
 import { change, changed, go, printView, type Shown, type View } from './view.ts'
 
 /** A page with the view that it was requested for; the reader may have moved on. */
@@ -12,7 +13,7 @@ type Props = Pick<Shown, 'view'> & { readonly page: ViewPage; readonly isSummary
 /** Links to other pages: next and previous by the API's links, any page by its number. */
 export function Pager({ page, view, isSummary }: Props) {
   const { rows, total, links, view: shown } = page
-  const size = isSummary ? 100 : Math.min(50, Math.max(5, Number(shown.size)))
+  const size = isSummary ? 100 : pageSizeOf(shown)
   const number = Number(isSummary ? shown.groupPage : shown.page)
   const pages = Math.max(1, Math.ceil(total / size))
   const at = (to: { page: string; cursor: string }) => changed(view, isSummary ? { groupPage: to.page } : { ...to, row: '' })

@@ -2,18 +2,22 @@
 import { readPage, send } from './api.ts'
 import { formatUnit } from './format.ts'
 import {
+  addFilters,
   type Dimension,
   isAdditive,
+  linkedFilters,
   measured,
   NO_VALUE,
   nextUnit,
+  otherFilters,
   placeOf,
   type Question,
   referenceOf,
   type Unit,
 } from './groups.ts'
 import { hasPills, huesOf } from './pills.tsx'
-import { type Row, valueIn } from './resources.ts'
+import { findProperty, type Property, type Row, valueIn } from './resources.ts'
+import { emptyView, type Filter, printView, type Shown } from './view.ts'
 
 /** Values by bar and series. */
 export interface Chart {
@@ -28,12 +32,24 @@ export interface Chart {
   readonly barHues: readonly string[] | null
   /** Values by bar, then by series; null for no value. */
   readonly values: readonly (readonly (number | null)[])[]
+  /** Addresses of the rows of a bar, and of each series in it; null if no filters find exactly these rows. */
+  readonly links: readonly BarLinks[]
   /** Index of the bar that has the others; -1 if there is none. */
   readonly otherBar: number
   /** True if the last bar has the rows without a date. */
   readonly endsWithNone: boolean
 }
 
+interface BarLinks {
+  readonly bar: string | null
+  readonly series: readonly (string | null)[]
+}
+
+/** Maximum filters of a list, and of those that follow paths. */
+const FILTERS_MAX = 32
+const PATHS_MAX = 8
+/** Maximum characters of an address that leads to rows; a request target may have 3 KiB, and parameters follow. */
+const LINK_LENGTH_MAX = 2_500
 const GROUPS_MAX = 5_000
 const NAMES_MAX = 30
 const SERIES_MAX = 8
@@ -42,7 +58,7 @@ const GAPS_MAX = 400
 const OTHERS = 'others'
 
 /** Reads all pages, up to `GROUPS_MAX` groups. `pathOf`: path of a page; `allPath`: path of a summary of all rows. */
-export function readChart(question: Question, pathOf: (page: number) => string, allPath: string) {
+export function readChart(question: Question, shown: Shown, pathOf: (page: number) => string, allPath: string) {
   const { measure } = question
   return async (response: Response): Promise<Chart> => {
     let { rows: groups, links, total } = await readPage(response)
@@ -52,7 +68,9 @@ export function readChart(question: Question, pathOf: (page: number) => string, 
       groups = [...groups, ...next.rows]
     }
     const [all] = links.next && isAdditive(measure) ? (await readPage(await send(allPath))).rows : []
-    return { question, count: groups.length, total, ...pivot(groups, all ? Number(measured(all, measure)) : null, question) }
+    const { keys, ...drawn } = pivot(groups, all ? Number(measured(all, measure)) : null, question)
+    const ways = linksOf(groups, groups.length < total, keys, question, shown)
+    return { question, count: groups.length, total, links: ways, ...drawn }
   }
 }
 
@@ -63,12 +81,9 @@ export function readChart(question: Question, pathOf: (page: number) => string, 
 function pivot(groups: readonly Row[], all: number | null, { measure, by, and }: Question) {
   const sums = isAdditive(measure)
   const labels = new Map<string, string>()
-  // Keys differ although values may be shown alike: null and the text "no value", an id 2 and a decimal 2.00.
-  const keyOf = (group: Row, dimension: Question['by']) => {
-    const label = placeOf(group, dimension)
-    const id = referenceOf(group, dimension.property)?.id ?? ''
-    const key = dimension.unit ? label : `${dimension.name} ${JSON.stringify(valueIn(group, dimension.property))} ${id}`
-    labels.set(key, label)
+  const keyOf = (group: Row, dimension: Dimension) => {
+    const key = keyIn(group, dimension)
+    labels.set(key, placeOf(group, dimension))
     return key
   }
   const cells = groups.map((group) => {
@@ -99,7 +114,58 @@ function pivot(groups: readonly Row[], all: number | null, { measure, by, and }:
   const labelled = (keys: readonly string[]) => keys.map((key) => labels.get(key) ?? key)
   const hues = and ? coloursOf(and, series, labels, otherSeries) : ['s0']
   const barHues = and || by.unit || !hasPills(by.property) ? null : coloursOf(by, bars, labels, otherBar)
-  return { bars: labelled(bars), series: labelled(series), hues, barHues, values, otherBar, endsWithNone }
+  const keys = { bars, series: and ? series : [], otherBar, otherSeries }
+  return { keys, bars: labelled(bars), series: labelled(series), hues, barHues, values, otherBar, endsWithNone }
+}
+
+/** Returns what tells groups apart: values may be shown alike, as null and the text "no value", or an id 2 and a decimal 2.00. */
+function keyIn(group: Row, dimension: Dimension): string {
+  if (dimension.unit) return placeOf(group, dimension)
+  const id = referenceOf(group, dimension.property)?.id ?? ''
+  return `${dimension.name} ${JSON.stringify(valueIn(group, dimension.property))} ${id}`
+}
+
+/** Keys of bars and series, and the indexes of those that stand for others. */
+interface Keys {
+  readonly bars: readonly string[]
+  readonly series: readonly string[]
+  readonly otherBar: number
+  readonly otherSeries: number
+}
+
+/** Returns the addresses of the rows of each bar, and of its parts. `isPart`: there are groups that the chart does not have. */
+function linksOf(
+  groups: readonly Row[],
+  isPart: boolean,
+  keys: Keys,
+  { by, and }: Question,
+  { resource, view }: Shown,
+): BarLinks[] {
+  const addressOf = (...parts: readonly (readonly Filter[] | null)[]) => {
+    if (parts.includes(null)) return null
+    const filters = addFilters(
+      view.filters,
+      parts.flatMap((part) => part ?? []),
+    )
+    const paths = filters.filter(({ name, sign }) => sign === '[under]' || findProperty(resource, name)?.through)
+    const address = printView({ ...emptyView(resource.plural), filters })
+    return filters.length <= FILTERS_MAX && paths.length <= PATHS_MAX && address.length <= LINK_LENGTH_MAX ? address : null
+  }
+  const filtersBy = (dimension: Dimension, all: readonly string[], other: number) => {
+    const found = new Map(groups.map((group) => [keyIn(group, dimension), group]))
+    const hasEmptyText = (property: Property) => isPart || groups.some((group) => valueIn(group, property) === '')
+    const known = all.filter((_, place) => place !== other).map((key) => found.get(key) as Row)
+    return all.map((key, place) => {
+      if (place === other) return otherFilters(known, dimension, hasEmptyText)
+      const group = found.get(key)
+      return group ? linkedFilters(group, [dimension], hasEmptyText) : null
+    })
+  }
+  const ofSeries = and ? filtersBy(and, keys.series, keys.otherSeries) : []
+  return filtersBy(by, keys.bars, keys.otherBar).map((ofBar) => ({
+    bar: addressOf(ofBar),
+    series: ofSeries.map((own) => addressOf(ofBar, own)),
+  }))
 }
 
 /** Returns a colour for each key; others, and no value, have greys. Namesakes differ, and a state has the colour of its text. */

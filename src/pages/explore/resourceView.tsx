@@ -8,6 +8,7 @@ import { LostDraft, NewButton, NewPanel, sayKept } from './form.tsx'
 import { formatCount } from './format.ts'
 import { questionOf } from './groups.ts'
 import { ImportButton } from './importDrop.tsx'
+import { inOrder, listRequest } from './listPages.ts'
 import { Pager } from './pager.tsx'
 import { renewRights } from './renewRights.ts'
 import { knownStore, type Property } from './resources.ts'
@@ -26,9 +27,9 @@ export function ResourceView({ resource, view }: Shown) {
   const [columns, setColumns] = useState(() => keptColumns(resource))
   const isSummary = view.tab === 'summary' && resource.hasSummary
   const { filters } = view
-  const { path, allPath, excelPath } = pathsOf({ resource, view }, isSummary, columns)
+  const { path, allPath, excelPath, request } = requestsOf({ resource, view: inOrder(resource, view) }, isSummary, columns)
   const written = String(writesStore.value)
-  const asked = useAnswer(path, async (response) => ({ ...(await readPage(response)), view }), written)
+  const asked = useAnswer(request.path, async (response) => ({ ...(await request.read(response)), view }), written)
   const asks = asked.problem === null && asked.answer !== null
   const { answer: matching } = useAnswer(
     isSummary && asks ? printPath(resource.plural, filters) : null,
@@ -113,8 +114,8 @@ function NewRow({ resource, view }: Shown) {
   return <NewPanel writable={writable} created={created} close={() => change(view, { form: '' })} />
 }
 
-/** Targets of the requests: the page shown, all rows or groups of the view, and a file of them for Excel. */
-function pathsOf({ resource, view }: Shown, isSummary: boolean, columns: readonly Property[]) {
+/** The request for the page shown, its path as the API itself orders it, and the paths of all rows or groups, also for Excel. */
+function requestsOf({ resource, view }: Shown, isSummary: boolean, columns: readonly Property[]) {
   const sort = view.sort.join(',') || undefined
   const listPath = (parts?: Parameters) => printPath(resource.plural, view.filters, { sort, ...parts })
   const names = columns.map(({ name }) => name)
@@ -123,10 +124,12 @@ function pathsOf({ resource, view }: Shown, isSummary: boolean, columns: readonl
   const fields = isWhole && related.length === 0 ? undefined : names.join()
   // Links and the open row need all of the row's own properties, and programs get them, too.
   const shown = related.length === 0 ? undefined : [...resource.properties, ...related].map(({ name }) => name).join()
+  const path = isSummary
+    ? groupsPath(resource, view, { PageSize: '100', page: view.groupPage })
+    : pagePath(resource.plural, view, shown)
   return {
-    path: isSummary
-      ? groupsPath(resource, view, { PageSize: '100', page: view.groupPage })
-      : pagePath(resource.plural, view, shown),
+    path,
+    request: isSummary ? { path, read: readPage } : listRequest({ resource, view }, shown),
     allPath: isSummary ? groupsPath(resource, view) : listPath({ fields: shown }),
     excelPath: (locale?: string) => {
       const form = { bom: '1', excel: '1', locale }

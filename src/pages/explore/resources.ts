@@ -25,6 +25,16 @@ export interface Property {
   readonly hasParts: boolean
   /** True if it leads to a row of its own kind, as to a manager, so that there is a chain of them. */
   readonly hasChain: boolean
+  /** True if rows may have no value. */
+  readonly isNullable: boolean
+}
+
+/** The time that a row takes, such as that of an absence. */
+export interface Span {
+  readonly start: Property
+  readonly end: Property
+  /** Words for a row in this time: `Away`, or `Start–End`. */
+  readonly words: string
 }
 
 /** True for amounts; numbers such as ids are names. */
@@ -42,6 +52,8 @@ export interface Resource {
   readonly properties: readonly Property[]
   /** Properties of the rows to which references lead. */
   readonly related: readonly Property[]
+  /** The first pair of dates of which one does not lie before the other; null: there is none that the reader sees. */
+  readonly span: Span | null
   readonly hasSummary: boolean
   /** True if rows have their changes. */
   readonly hasChanges: boolean
@@ -122,6 +134,7 @@ export function resourcesOf(document: Schema, rights: readonly Right[]): Resourc
       rowsOf: rowSchema['x-rows-of'] ?? entity,
       properties,
       related: relatedOf(rowSchema, properties, parameters, schemaOf),
+      span: spanOf(rowSchema, properties),
       hasSummary: document.paths[`${path}/Summary`]?.get !== undefined,
       hasChanges: document.paths[`${path}/{id}/Changes`]?.get !== undefined,
       hasMay: parameters.has('may'),
@@ -129,6 +142,13 @@ export function resourcesOf(document: Schema, rights: readonly Right[]): Resourc
       conditions: reads.some(({ filters }) => filters.length === 0) ? [] : reads.map(({ filters }) => filters.map(conditionOf)),
     }
   })
+}
+
+function spanOf(schema: Schema, properties: readonly Property[]): Span | null {
+  const [later = '', earlier = '', during] = schema['x-not-before']?.[0] ?? []
+  const end = findNamed(properties, later)
+  const start = findNamed(properties, earlier)
+  return start && end ? { start, end, words: during ? upperFirst(during) : `${start.label}–${end.label}` } : null
 }
 
 /**
@@ -214,6 +234,7 @@ function propertyOf(
     through: null,
     hasParts: parameters.has(`${name}[contains]`),
     hasChain: parameters.has(`${name}[under]`),
+    isNullable: [part.type].flat().includes('null'),
   }
 }
 

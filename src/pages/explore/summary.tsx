@@ -4,13 +4,14 @@ import { ChartView, STYLES, type Style } from './chart.tsx'
 import { Hint, type Named, Select, Trouble } from './controls.tsx'
 import { formatCount } from './format.ts'
 import {
+  addFilters,
   type Dimension,
   dimensionsOf,
-  filtersOf,
   findDimension,
   formatMeasured,
   isAdditive,
   isOfOneProperty,
+  linkedFilters,
   measured,
   measuresOf,
   PARTS,
@@ -24,7 +25,7 @@ import {
 import type { ViewPage } from './pager.tsx'
 import { hasPills, Pill } from './pills.tsx'
 import { readChart } from './pivot.ts'
-import { allProperties, type Resource, type Row, upperFirst, valueIn } from './resources.ts'
+import { allProperties, type Property, type Resource, type Row, upperFirst, valueIn } from './resources.ts'
 import { Header } from './table.tsx'
 import { change, emptyView, type Parameters, printView, type Shown, type View } from './view.ts'
 
@@ -56,7 +57,11 @@ export function Summary({ resource, view, asked, page }: Shown & Shows) {
   const sort = by.unit ? undefined : isAdditive(measure) ? `-${measure.name}` : '-count'
   const pathOf = (page: number) => summaryPath(resource, view, question, { sort, PageSize: '1000', page: String(page) })
   const allPath = summaryPath(resource, view, { measure })
-  const { answer: chart, problem, retry } = useAnswer(unknown.length > 0 ? null : pathOf(1), readChart(question, pathOf, allPath))
+  const {
+    answer: chart,
+    problem,
+    retry,
+  } = useAnswer(unknown.length > 0 ? null : pathOf(1), readChart(question, { resource, view }, pathOf, allPath))
   const fitting = by.unit && chart && chart.bars.length > BARS_MAX ? 'line' : isAdditive(measure) ? 'stacked' : 'grouped'
   const style = stylesOf(question).find((one) => one === view.as) ?? fitting
   return (
@@ -133,6 +138,8 @@ function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage
   const sort = view.groupSort.split(',').filter(Boolean)
   const setSort = (next: string[]) => change(view, { groupSort: next.join(',') })
   const { name, words, property } = measure
+  const hasEmptyText = (property: Property) =>
+    page.rows.length < page.total || page.rows.some((row) => valueIn(row, property) === '')
   const columns = [
     ...dimensions.map(({ name, words, property }) => ({
       name,
@@ -157,15 +164,8 @@ function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage
         <tbody>
           {page.rows.map((group, place) => {
             const value = measured(group, measure)
-            const filters = [...page.view.filters, ...filtersOf(group, dimensions)]
-            const href = printView({ ...emptyView(resource.plural), filters })
-            // A filter for the empty text also matches no value, so neither group has a link if both exist.
-            const isFound = dimensions.every(({ property }) => {
-              if (referenceOf(group, property) !== null) return true
-              const value = valueIn(group, property)
-              const hasEmpty = page.rows.length < page.total || page.rows.some((row) => valueIn(row, property) === '')
-              return value !== '' && (value !== null || property.kind !== 'text' || !hasEmpty)
-            })
+            const filters = linkedFilters(group, dimensions, hasEmptyText)
+            const href = filters && printView({ ...emptyView(resource.plural), filters: addFilters(page.view.filters, filters) })
             return (
               <tr key={place}>
                 {dimensions.map((one, column) => {
@@ -175,8 +175,8 @@ function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage
                       {isNamesake(group, page.rows, one) && <small> {referenceOf(group, one.property)?.id}</small>}
                     </>
                   )
-                  const link = { href, title: 'Rows of this group' }
-                  return <td key={one.name}>{column === 0 && isFound ? <a {...link}>{words}</a> : words}</td>
+                  const link = href === null ? null : { href, title: 'Rows of this group' }
+                  return <td key={one.name}>{column === 0 && link ? <a {...link}>{words}</a> : words}</td>
                 })}
                 <td class="n">{formatCount(group.count as number)}</td>
                 {property && <td class="n">{value === null ? '–' : formatMeasured(measure, value)}</td>}

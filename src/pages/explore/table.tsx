@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import { formatValue } from './format.ts'
 import { type Found, referredBy, useReadable } from './links.ts'
+import { inOrder } from './listPages.ts'
 import { hasPills, Pill } from './pills.tsx'
 import { zoneLabel } from './readerZone.ts'
 import { isQuantity, type Property, type Resource, type Row, valueIn } from './resources.ts'
@@ -56,6 +57,7 @@ type TableProps = Shown & { readonly columns: readonly Property[]; readonly rows
 export function Table({ resource, columns, rows, view }: TableProps) {
   const [focused, focus] = useState(0)
   const isReadable = useReadable(resource, rows)
+  const { sort } = inOrder(resource, view)
   const open = (row: Row) => go(changed(view, { row: String(row.id) }), view.row === '')
   const onKey = (event: KeyboardEvent & { currentTarget: HTMLElement }, row: Row) => {
     if (event.target !== event.currentTarget) return
@@ -77,7 +79,7 @@ export function Table({ resource, columns, rows, view }: TableProps) {
               note={property.kind === 'instant' ? zoneLabel() : ''}
               isNumber={isQuantity(property)}
               unsortable={property.through === null ? '' : OF_ANOTHER_ROW}
-              sort={view.sort}
+              sort={sort}
               setSort={(sort) => change(view, { sort })}
             />
           ))}

@@ -1,6 +1,7 @@
 // Operators of filters in words, by the kind of the property.
-import { formatOperand } from './format.ts'
-import { findProperty, type Kind, knownStore, type Property, type Resource } from './resources.ts'
+import { formatDate, formatDays, formatOperand } from './format.ts'
+import { findProperty, type Kind, knownStore, type Property, type Resource, type Span } from './resources.ts'
+import type { FoundSpan } from './spans.ts'
 import type { Filter } from './view.ts'
 
 /** An operator in words. `operand`: false if the words are the whole condition, such as "has no value". */
@@ -60,6 +61,12 @@ export function inWords(resource: Resource, filter: Filter): readonly [name: str
   const { words, operand } = choiceOf(property, filter)
   const values = filter.values.map((value) => (value === '' ? 'no value' : formatOperand(property, value)))
   return [property?.label ?? filter.name, words, operand ? values.join(', ') : '']
+}
+
+/** Returns the filter by a span in words: `Away`, `between`, `1 – 31 Dec 2026`. */
+export function spanInWords({ words, start: { kind } }: Span, { days, hours }: FoundSpan): readonly [string, string, string] {
+  if (hours) return [words, 'between', `${formatDate(kind, hours.from)} and ${formatDate(kind, hours.to)}`]
+  return [words, days.from === days.to ? 'on' : 'between', formatDays(days.from, days.to)]
 }
 
 /** Returns `may=update(Status)` in words. To decide is to set what a right names the values for. */

@@ -1,0 +1,119 @@
+// What a bar of a chart says on hover and on focus, and the way from it to its rows.
+import type { ComponentChildren } from 'preact'
+import { formatMeasured } from './groups.ts'
+import type { Chart } from './pivot.ts'
+
+/** The bar that the pointer or the focus is on, and the series under the pointer; -1: none. */
+export interface Pointed {
+  readonly bar: number
+  readonly series: number
+}
+
+/** State of a chart's bars. `stop`: index of the one bar that Tab reaches. */
+export interface Pointing {
+  readonly pointed: Pointed | null
+  readonly stop: number
+  point(pointed: Pointed | null): void
+}
+
+type LinkProps = Pointing & { readonly chart: Chart; readonly place: number; readonly children: ComponentChildren }
+
+/** A bar as a link to its rows; arrows lead from bar to bar. Parts of it have the index of their series as `data-series`. */
+export function BarLink({ chart, place, pointed, stop, point, children }: LinkProps) {
+  const { bars, links } = chart
+  const series = pointed?.bar === place ? pointed.series : -1
+  const { bar, series: parts } = links[place] ?? { bar: null, series: [] }
+  const href = series < 0 ? bar : (parts[series] ?? bar)
+  const onKeyDown = (event: KeyboardEvent & { currentTarget: Element }) => {
+    const { key, currentTarget } = event
+    if (key === 'Escape' && pointed) {
+      event.stopPropagation()
+      return point(null)
+    }
+    const next = {
+      ArrowLeft: place - 1,
+      ArrowUp: place - 1,
+      ArrowRight: place + 1,
+      ArrowDown: place + 1,
+      Home: 0,
+      End: bars.length - 1,
+    }
+    const to = next[key as keyof typeof next]
+    if (to === undefined) return
+    event.preventDefault()
+    currentTarget.closest('svg')?.querySelectorAll('a')[to]?.focus()
+  }
+  const label = { 'aria-label': linesOf(chart, place).join(', ') }
+  // Without rows to lead to it is only a text.
+  const named = href === null ? ({ ...label, role: 'img' } as const) : { ...label, href }
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it is a link, or a picture that Tab reaches for its value
+    <a
+      {...named}
+      // Lower case: names of attributes in SVG differ by case.
+      tabindex={place === Math.min(stop, bars.length - 1) ? 0 : -1}
+      // A press of the pointer gives the focus, too, and is about the series below it.
+      onFocus={() => point(pointed?.bar === place ? pointed : { bar: place, series: -1 })}
+      onBlur={() => point(null)}
+      onMouseOver={({ target }) => point({ bar: place, series: Number((target as SVGElement).dataset.series ?? -1) })}
+      onMouseLeave={() => point(null)}
+      onKeyDown={onKeyDown}
+    >
+      {children}
+    </a>
+  )
+}
+
+/** Returns the name of a bar, its values, and why it leads nowhere. */
+function linesOf(chart: Chart, place: number): string[] {
+  const { bars, series, otherBar, links, values } = chart
+  const isOne = series.length === 1
+  const parts = valuesOf(chart, place).map(({ text, one }) => (isOne ? text : `${series[one]}: ${text}`))
+  const isUnlinked = place === otherBar && links[place]?.bar === null && values[place] !== undefined
+  return [bars[place] as string, ...(parts.length > 0 ? parts : ['–']), ...(isUnlinked ? [NO_FILTER] : [])]
+}
+
+const NO_FILTER = 'too many values for a filter: see the table below'
+
+/** Returns the values of a bar that are shown, with their series. */
+function valuesOf({ question: { measure }, series, values }: Chart, place: number) {
+  return (values[place] ?? []).flatMap((value, one) =>
+    value === null || (value === 0 && series.length > 1) ? [] : [{ one, text: formatMeasured(measure, value) }],
+  )
+}
+
+/** Half of the greatest width of a tip, in pixels. */
+const HALF = 110
+
+type TipProps = {
+  readonly chart: Chart
+  readonly pointed: Pointed
+  readonly colours: readonly string[]
+  readonly width: number
+  /** Position of its middle, in pixels from the left edge of the chart, and of its edge next to the bar. */
+  readonly x: number
+  readonly y: number
+  /** True if it hangs below `y`; else it stands above. */
+  readonly isBelow: boolean
+}
+
+/** The values of a bar, for eyes: screen readers get them as the name of the link. */
+export function Tip({ chart, pointed: { bar, series }, colours, width, x, y, isBelow }: TipProps) {
+  const { bars, series: names } = chart
+  const left = Math.max(HALF, Math.min(width - HALF, x))
+  const [name, ...lines] = linesOf(chart, bar)
+  const shown = valuesOf(chart, bar)
+  return (
+    <div class={`tip${isBelow ? ' below' : ''}`} style={{ left: `${left}px`, top: `${y}px` }} aria-hidden="true">
+      <b>{bars[bar] ?? name}</b>
+      {names.length === 1 || shown.length === 0
+        ? lines.map((line) => <span key={line}>{line}</span>)
+        : shown.map(({ one, text }) => (
+            <span key={one} class={one === series ? 'on' : ''}>
+              <i style={{ background: colours[one] }} />
+              <bdi>{names[one]}</bdi> {text}
+            </span>
+          ))}
+    </div>
+  )
+}

@@ -1,0 +1,91 @@
+// The filter by a span: its form with days to choose at once, and the rows that nothing says the end of.
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { readTotal, useAnswer } from './api.ts'
+import { Button, Field } from './controls.tsx'
+import { formatCount } from './format.ts'
+import { ownZone, zoneStore } from './readerZone.ts'
+import type { Property, Span } from './resources.ts'
+import { type Days, type FoundSpan, firstDayOfWeek, presetsOf } from './spans.ts'
+import { changed, type Filter, printPath, printView, type Shown } from './view.ts'
+import { localOf } from './zone.ts'
+
+/** Years that four digits have, and that have a next one. */
+const YEARS = { min: '1000-01-01', max: '9998-12-31' }
+
+interface FormProps {
+  readonly span: Span
+  /** Days of the filter that is changed; null: it is a new one. */
+  readonly days: Days | null
+  apply(days: Days): void
+  close(): void
+}
+
+/** Asks for two days, or one of the likely pairs. */
+export function SpanForm({ span, days, apply, close }: FormProps) {
+  const [from, setFrom] = useState(days?.from ?? '')
+  const [to, setTo] = useState(days?.to ?? '')
+  const form = useRef<HTMLFormElement>(null)
+  useEffect(() => form.current?.querySelector<HTMLElement>(days ? 'input' : 'button')?.focus(), [])
+  return (
+    <form
+      class="popover"
+      ref={form}
+      aria-label={`${span.words} between`}
+      onSubmit={(event) => {
+        event.preventDefault()
+        // Whoever names them in the other order means the same days.
+        apply(from <= to ? { from, to } : { from: to, to: from })
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return
+        event.stopPropagation()
+        close()
+      }}
+    >
+      {presetsOf(today(span), firstDayOfWeek(navigator.language)).map(([words, preset]) => (
+        <Button key={words} label={words} onClick={() => apply(preset)} />
+      ))}
+      <span class="field">
+        <Field type="date" label="First day" required {...YEARS} value={from} take={setFrom} />
+        <span>and</span>
+        <Field type="date" label="Last day" required {...YEARS} value={to} take={setTo} />
+      </span>
+      <Button type="submit" class="button primary" label="Apply" />
+      <Button label="Cancel" onClick={close} />
+    </form>
+  )
+}
+
+/** Returns the reader's present day: for date-times in the chosen zone, for dates in that of the computer. */
+function today({ start }: Span): string {
+  const now = new Date().toISOString()
+  return (localOf(now, start.kind === 'date' ? ownZone : zoneStore.value) ?? now).slice(0, 10)
+}
+
+type GapsProps = Shown & { readonly span: Span; readonly found: FoundSpan }
+
+/** Links to rows that the filter cannot find: without a start or an end, nobody knows whether they touch the days. */
+export function SpanGaps({ span, found: { places }, ...shown }: GapsProps) {
+  const [start, end] = places
+  return (
+    <>
+      <Gap {...shown} property={span.end} place={end} title="They begin by then, and have no end." />
+      <Gap {...shown} property={span.start} place={start} title="They end then or later, and have no start." />
+    </>
+  )
+}
+
+type GapProps = Shown & { readonly property: Property; readonly place: number; readonly title: string }
+
+/** A link to the rows that match all filters but one, whose property has no value. Nothing if there are none. */
+function Gap({ resource, view, property, place, title }: GapProps) {
+  const none: Filter = { name: property.name, sign: '=', values: [''] }
+  const filters = view.filters.with(place, none)
+  const { answer } = useAnswer(property.isNullable ? printPath(resource.plural, filters) : null, readTotal, '', 'HEAD')
+  if (!answer) return null
+  return (
+    <a class="gap" title={title} href={printView(changed(view, { filters, row: '' }))}>
+      {formatCount(answer)} without {property.label}
+    </a>
+  )
+}

@@ -1,0 +1,102 @@
+// "Away between two days": the conditions that find rows by the time that they take, and the days that two conditions name.
+import type { Condition, Span } from './resources.ts'
+import { instantOf, localOf } from './zone.ts'
+
+/** The first and the last day that a reader asks for: `2026-12-01`. */
+export interface Days {
+  readonly from: string
+  readonly to: string
+}
+
+/** Two filters of a view that together ask for rows by their span. */
+export interface FoundSpan {
+  /** Their indexes among the filters: of the start, then of the end. */
+  readonly places: readonly [start: number, end: number]
+  /** Days for the form; if the conditions are of hours, the days that have these. */
+  readonly days: Days
+  /** Values of the conditions, if they are not of whole days. */
+  readonly hours: Days | null
+}
+
+/** Returns the day that is so many days later. */
+export function addDays(day: string, days: number): string {
+  const date = new Date(`${day}T00:00:00Z`)
+  date.setUTCDate(date.getUTCDate() + days)
+  return date.toISOString().slice(0, 10)
+}
+
+/** Returns the first instant of a day in a zone. */
+const firstInstant = (day: string, zone: string) => instantOf(`${day}T00:00`, zone) ?? ''
+
+/**
+ * Returns the conditions of rows that touch these days: they begin before the last one is over, and end on the first one or
+ * later. An end at midnight counts, because files of days have their last day so. Rows without a start or an end match neither.
+ */
+export function filtersOfDays({ start, end }: Span, { from, to }: Days, zone: string): Condition[] {
+  if (start.kind === 'date')
+    return [
+      { name: start.name, sign: '<=', values: [to] },
+      { name: end.name, sign: '>=', values: [from] },
+    ]
+  return [
+    { name: start.name, sign: '<', values: [firstInstant(addDays(to, 1), zone)] },
+    { name: end.name, sign: '>=', values: [firstInstant(from, zone)] },
+  ]
+}
+
+/** Finds the two conditions of a span among the filters of an address, whoever wrote them. Null: it has none. */
+export function spanIn(span: Span | null, filters: readonly Condition[], zone: string): FoundSpan | null {
+  if (span === null) return null
+  const placeOf = (name: string, signs: readonly string[]) =>
+    filters.findIndex((filter) => filter.name.toLowerCase() === name.toLowerCase() && signs.includes(filter.sign))
+  const places = [placeOf(span.start.name, ['<', '<=']), placeOf(span.end.name, ['>', '>='])] as const
+  const [to, from] = places.map((place) => limitOf(span, filters[place], zone))
+  if (!to || !from || from.day > to.day) return null
+  const isWhole = to.isWhole && from.isWhole
+  return { places, days: { from: from.day, to: to.day }, hours: isWhole ? null : { from: from.value, to: to.value } }
+}
+
+/** A limit of a span. */
+interface Limit {
+  readonly day: string
+  /** True if the day is the first or the last one as a whole. */
+  readonly isWhole: boolean
+  readonly value: string
+}
+
+/** Returns the day that a condition names; null: its value is no date, or there is no condition. */
+function limitOf({ start: { kind } }: Span, filter: Condition | undefined, zone: string): Limit | null {
+  const { sign = '', values: [value = ''] = [] } = filter ?? {}
+  const local = kind === 'date' ? instantOf(`${value}T00:00`, 'UTC') && value : localOf(value, zone)?.slice(0, 10)
+  if (!local) return null
+  const isFirst = kind === 'date' || Date.parse(firstInstant(local, zone)) === Date.parse(value)
+  // `<` leaves out the day that it names, `>` as well; midnight is a day's first instant.
+  const isLeftOut = kind === 'date' ? sign === '<' || sign === '>' : isFirst && sign === '<'
+  const day = isLeftOut ? addDays(local, sign === '<' ? -1 : 1) : local
+  return { day, isWhole: kind === 'date' || (isFirst && (sign === '<' || sign === '>=')), value }
+}
+
+/** Returns the days to choose at once, from the one that is today. `firstDay` of the week: 1 is Monday, 7 Sunday. */
+export function presetsOf(day: string, firstDay: number): readonly (readonly [words: string, days: Days])[] {
+  const weekday = new Date(`${day}T00:00:00Z`).getUTCDay()
+  const week = addDays(day, -((weekday - firstDay + 7) % 7))
+  const month = `${day.slice(0, 8)}01`
+  const monthAfter = (first: string) => `${addDays(first, 31).slice(0, 8)}01`
+  const monthFrom = (first: string) => ({ from: first, to: addDays(monthAfter(first), -1) })
+  return [
+    ['Today', { from: day, to: day }],
+    ['This week', { from: week, to: addDays(week, 6) }],
+    ['This month', monthFrom(month)],
+    ['Next month', monthFrom(monthAfter(month))],
+  ]
+}
+
+/** Returns the day with which weeks begin where the reader lives, if the browser knows it; else Monday. */
+export function firstDayOfWeek(language: string): number {
+  // TypeScript does not know it yet, and Firefox has had it since 2025.
+  const locale = new Intl.Locale(language) as Intl.Locale & {
+    getWeekInfo?(): { firstDay: number }
+    weekInfo?: { firstDay: number }
+  }
+  return (locale.getWeekInfo?.() ?? locale.weekInfo)?.firstDay ?? 1
+}
