@@ -187,9 +187,10 @@ function upsert(
  */
 function isStillNew({ entity, matched }: UpsertShape, { matched: values, known }: Fresh): Sql {
   const type = typeName(matched.kind.columnType.replace(/\(.*?\)/, ''))
-  const valuesNow = sql`current_setting(''roster.matched'')::${type}[]`
-  const rows = sql`select id from ${name(entity.table)} where ${name(matched.column)} = any (${valuesNow}) and id <> all ($1) limit 1`
-  const query = sql`select array_agg(id) from (${rows}) as found`
+  // A join: PostgreSQL would compare each row of the table with each element of an array that it does not know when it plans.
+  const valuesNow = sql`unnest(current_setting(''roster.matched'')::${type}[]) as sent(value)`
+  const rows = sql`${valuesNow} join ${name(entity.table)} as t on t.${name(matched.column)} = sent.value`
+  const query = sql`select array_agg(t.id) from ${rows} where t.id <> all ($1)`
   const isSet = sql`set_config('roster.matched', ${values}, true) is not null`
   return sql`(select found_now('${query}', ${known}::bigint[]) is null from "Serialized" where ${isSet})`
 }
@@ -227,10 +228,10 @@ function inserted(shape: UpsertShape, creates: Creates): Sql {
 /** Ids are assigned in the order of the new rows, so the first id is that of the first row. */
 function createdOutcomes(shape: UpsertShape, { operands, index, guard }: Creates): Sql {
   const at = columnOf(operands)(index.param)
+  const indexes = sql`array(select ${at} from "New" as b order by b."N")`
   return sql`
-    select ${shownNames(shape, hasReadable(guard))}, n."At", 'created'::text
-    from (select *, row_number() over (order by "C1") as "Rank" from "Inserted") as i
-    join (select ${at} as "At", row_number() over (order by b."N") as "Rank" from "New" as b) as n on n."Rank" = i."Rank"`
+    select ${shownNames(shape, hasReadable(guard))}, (${indexes})[row_number() over (order by "C1")], 'created'::text
+    from "Inserted"`
 }
 
 /** Condition that every row may be written. */

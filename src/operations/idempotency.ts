@@ -11,6 +11,7 @@ import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { yieldEvery } from '../os/time.ts'
 import { parseBody, wholeBody } from '../parse/assignments.ts'
+import type { JsonObject } from '../parse/body.ts'
 import type { WrittenRows } from '../parse/filteredWrite.ts'
 import { parseIdempotencyKey } from '../parse/headers.ts'
 import type { MatchedRow } from '../parse/upsert.ts'
@@ -108,7 +109,7 @@ export class Idempotency {
     hash.update(JSON.stringify([request.method, this.entity.plural, 'match', matched.column, rows.length]))
     const yieldIfDue = yieldEvery()
     for (const { value, body } of rows) {
-      const { given } = parseBody(this.entity, wholeBody(this.entity), body ?? {})
+      const given = givenIn(this.entity, body ?? {})
       const values = this.entity.properties.flatMap((one) => (given.has(one) ? [one.column, given.get(one)] : []))
       hash.update(JSON.stringify([value, ...values]))
       const yielded = yieldIfDue()
@@ -194,6 +195,16 @@ export class Idempotency {
     const byId = new Map(current.map((row) => [row[0], row]))
     // What follows the columns of the stored row, such as the outcome of an upsert, is kept.
     return rows.map((row) => [...(byId.get(row[0] ?? null) ?? []), ...row.slice(-2)])
+  }
+}
+
+/** Returns the values that a body has; none if it has too many faults, which its parsing will name. */
+function givenIn(entity: Entity, body: JsonObject): Assignments {
+  try {
+    return parseBody(entity, wholeBody(entity), body).given
+  } catch (error) {
+    if (error instanceof ApiError) return new Map()
+    throw error
   }
 }
 
