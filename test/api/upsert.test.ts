@@ -16,6 +16,12 @@ const KEYS = {
   blind: keyWith('create Employees', 'update Employees'),
   /** Reads no titles, and may set them. */
   secretary: keyWith('read Employees?fields=Id,EmployeeNumber,JobTitle', 'create Employees', 'update Employees'),
+  /** Reads no bosses; the statement decides which rows these are. */
+  modest: keyWith(
+    'read Employees?JobTitle=!=Boss&fields=Id,EmployeeNumber,JobTitle',
+    'create Employees?fields=EmployeeNumber,JobTitle',
+    'update Employees?fields=EmployeeNumber,JobTitle',
+  ),
   twenty: makeKey({ name: 'twenty', limits: '20/1h' }),
 } satisfies Record<string, TestKey>
 
@@ -288,6 +294,25 @@ describe('D116: rights to rows that are found by a property', () => {
     expect((await as('secretary', rows, '&dryRun=1')).body.updated).toBe(1)
     expect(resultsOf((await as('secretary', rows)).body)).toEqual(['updated 3'])
     expect(resultsOf((await as('secretary', [{ EmployeeNumber: 'E1', JobTitle: 'Clerk' }])).body)).toEqual(['unchanged 1'])
+  })
+
+  test('rows that the key may not read afterwards are answered by their ids alone', async () => {
+    const rows = [
+      { EmployeeNumber: 'E1', JobTitle: 'Boss' },
+      { EmployeeNumber: 'E7', JobTitle: 'Boss' },
+      { EmployeeNumber: 'E2', JobTitle: 'Planner' },
+      { EmployeeNumber: 'E3' },
+    ]
+    const key = { ...KEYS.modest.headers, 'Idempotency-Key': 'modest' }
+    for (let times = 0; times < 2; times++) {
+      const { body } = await send('/Employees?match=EmployeeNumber', rows, key)
+      expect(body).toEqual([
+        { result: 'updated', row: { id: 1 } },
+        { result: 'created', row: { id: 4 } },
+        { result: 'updated', row: { id: 2, employeeNumber: 'E2', jobTitle: 'Planner' } },
+        { result: 'unchanged', row: { id: 3, employeeNumber: 'E3', jobTitle: null } },
+      ])
+    }
   })
 
   test('rows are charged as those of any body', async () => {
