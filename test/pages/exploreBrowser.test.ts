@@ -337,6 +337,7 @@ describeInBrowser('/explore in Chromium', () => {
     )
     try {
       const { page, complaints } = await open('#/Absences?Reason=span', '8 of 68')
+      const complained = complaints.length
       await button(page, 'Away between …').press('Enter')
       const form = page.getByRole('form', { name: 'Away between' })
       await page.evaluate(axe.source)
@@ -366,7 +367,7 @@ describeInBrowser('/explore in Chromium', () => {
       await page.goto(`${server.url}/explore${hash}`)
       await chip.getByRole('button').last().click()
       await page.getByText('8 of 68').waitFor()
-      expect([await hashOf(page), complaints]).toEqual(['#/Absences?Reason=span', []])
+      expect([await hashOf(page), complaints.slice(complained)]).toEqual(['#/Absences?Reason=span', []])
     } finally {
       for (const { id } of rows) await server.remove(`/Absences/${id}`)
     }
@@ -466,6 +467,20 @@ describeInBrowser('/explore in Chromium', () => {
     expect([download.suggestedFilename(), await Bun.file(await download.path()).text()]).toEqual(['Companies.csv', csv.text])
   })
 
+  test('/explore writes an e-mail address as a link to write to, in tables and open rows', async () => {
+    const { id } = await createRow(server, '/Employees', { LastName: 'Write', WorkEmail: "o'neil+a?b@example.com" })
+    try {
+      const { page } = await open(`#/Employees?LastName=Write&row=${id}`, `Employee ${id}`)
+      const links = page.locator('a[href^="mailto:"]')
+      await links.nth(1).waitFor()
+      expect(await links.evaluateAll((all) => all.map((one) => [one.getAttribute('href'), one.textContent]))).toEqual(
+        Array(2).fill(["mailto:o'neil%2Ba%3Fb@example.com", "o'neil+a?b@example.com"]),
+      )
+    } finally {
+      await server.remove(`/Employees/${id}`)
+    }
+  })
+
   test('/explore stores columns and their order in the browser', async () => {
     const { page } = await open('#/Companies', 'Acme')
     await page.locator('summary', { hasText: 'Columns' }).click()
@@ -543,6 +558,8 @@ describeInBrowser('/explore in Chromium', () => {
   test('/explore offers properties of other rows as filters, columns and groups, and keeps them in the link', async () => {
     const { page } = await open('#/Absences', '60')
     await button(page, '+ Filter').click()
+    const groups = page.getByLabel('Property').locator('optgroup')
+    expect(await groups.evaluateAll((all) => all.map((one) => one.getAttribute('label')))).toEqual(['Employee'])
     await page.getByLabel('Property').selectOption('Employee: Department')
     await page.getByLabel('Operator').selectOption('is')
     await page.getByLabel('Value').fill('Compilers')
@@ -658,6 +675,10 @@ describeInBrowser('/explore in Chromium', () => {
     await others.press('Enter')
     await page.getByText('5 of 60').waitFor()
     expect((await rowsOf(page)).map(([id]) => Number(id)).sort((one, other) => one - other)).toEqual([31, 32, 33, 34, 35])
+    await page.locator('.chip', { hasText: /^Period days is none of .*, 5, .*×$/ }).waitFor()
+    expect(await page.locator('.chip').count()).toBe(2)
+    await page.getByRole('button', { name: /^Remove Period days is none of/ }).click()
+    await page.getByText('35 of 60').waitFor()
     await page.goto(`${server.url}/explore#/Companies?view=summary&by=Name`)
     await page.getByRole('img', { name: /^others, \d+, too many values for a filter: see the table below$/ }).waitFor()
   })

@@ -52,6 +52,8 @@ export function Menu({ label, children }: { readonly label: string; readonly chi
 export interface Named {
   readonly name: string
   readonly words: string
+  /** Heading above it in a menu. */
+  readonly group?: string
 }
 
 interface SelectProps {
@@ -63,15 +65,23 @@ interface SelectProps {
   take(value: string): void
 }
 
-/** A menu whose label only screen readers see. */
+/** A menu whose label only screen readers see. Options with a heading come after the others. */
 export function Select({ label, value, options, take, ...rest }: SelectProps) {
-  const named = options.map((one) => (typeof one === 'string' ? { name: one, words: one } : one))
+  const named = options.map((one): Named => (typeof one === 'string' ? { name: one, words: one } : one))
+  const { '': plain = [], ...groups } = Object.groupBy(named, ({ group = '' }) => group)
+  const optionsOf = (some: readonly Named[]) =>
+    some.map(({ name, words }) => (
+      <option key={name} value={name}>
+        {words}
+      </option>
+    ))
   return (
     <select {...rest} aria-label={label} value={value} onChange={({ currentTarget }) => take(currentTarget.value)}>
-      {named.map(({ name, words }) => (
-        <option key={name} value={name}>
-          {words}
-        </option>
+      {optionsOf(plain)}
+      {Object.entries(groups).map(([group, some = []]) => (
+        <optgroup key={group} label={group}>
+          {optionsOf(some)}
+        </optgroup>
       ))}
     </select>
   )

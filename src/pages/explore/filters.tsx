@@ -1,25 +1,23 @@
 // The filters of a view: chips, and the form that adds or changes one.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Problem, readJson, useAnswer } from './api.ts'
+import { chipsOf, type Edited, SPAN } from './chips.ts'
 import { Button, Field, Hint, Scrim, Select } from './controls.tsx'
 import { formatOperand, fromZone, toZone } from './format.ts'
 import { zoneLabel, zoneStore } from './readerZone.ts'
-import { allProperties, findProperty, type Property, type Resource, type Row, valueIn } from './resources.ts'
+import { allProperties, findProperty, headingOf, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { SpanForm, SpanGaps } from './spanFilter.tsx'
-import { type FoundSpan, filtersOfDays, spanIn } from './spans.ts'
+import { filtersOfDays, spanIn } from './spans.ts'
 import { change, type Filter, printPath, type Shown } from './view.ts'
-import { type Choice, choiceOf, choicesOf, inWords, isMay, spanInWords } from './words.ts'
+import { type Choice, choiceOf, choicesOf } from './words.ts'
 
 /** Returns whether the error of a request is about this filter. */
 export const isRefused = ({ name, sign }: Filter, problem: Problem | null) =>
   problem?.status === 400 && [name, name + sign].some((one) => one.toLowerCase() === problem.target.toLowerCase())
 
-/** Value of `edited` while the form for the span is open. */
-const SPAN = 'span'
-
 /** The filters of a view; the key / opens the form for another one. */
 export function Filters({ resource, view, problem }: Shown & { readonly problem: Problem | null }) {
-  const [edited, edit] = useState<number | typeof SPAN | null>(null)
+  const [edited, edit] = useState<Edited | null>(null)
   const adds = useRef<HTMLButtonElement>(null)
   const { filters } = view
   const { span } = resource
@@ -48,26 +46,26 @@ export function Filters({ resource, view, problem }: Shown & { readonly problem:
   const lastRefused = filters.findLastIndex((filter) => isRefused(filter, problem))
   return (
     <>
-      {filters.map((filter, place) => {
-        const isSpan = spanned?.places.includes(place)
-        if (isSpan && place !== Math.min(...(spanned?.places ?? []))) return null
-        const [name, operator, value] = span && spanned && isSpan ? spanInWords(span, spanned) : inWords(resource, filter)
-        const places = isSpan ? (spanned as FoundSpan).places : [place]
-        const words = [name, operator, value].filter(Boolean).join(' ')
+      {chipsOf(resource, filters, spanned).map(({ places, words, edited: form }) => {
+        const [name, operator, value] = words
+        const text = words.filter(Boolean).join(' ')
+        const isBad = places.some((place) => isRefused(filters[place] as Filter, problem))
         return (
-          <span key={place} class="field">
-            <span class={`chip${isRefused(filter, problem) ? ' bad' : ''}`}>
-              {isMay(filter) ? (
-                <span>{words}</span>
+          <span key={places[0]} class="field">
+            <span class={`chip${isBad ? ' bad' : ''}`}>
+              {form === null ? (
+                <span title={value}>
+                  {name} {operator && <i>{operator}</i>} {value && <bdi>{value}</bdi>}
+                </span>
               ) : (
-                <button type="button" onClick={() => edit(isSpan ? SPAN : place)}>
+                <button type="button" onClick={() => edit(form)}>
                   {name} <i>{operator}</i> <bdi title={value}>{value}</bdi>
                 </button>
               )}
-              <Button class="" label="×" aria-label={`Remove ${words}`} onClick={() => replace(places)} />
+              <Button class="" label="×" aria-label={`Remove ${text}`} onClick={() => replace(places)} />
             </span>
-            {isSpan && span && <SpanGaps resource={resource} view={view} span={span} found={spanned as FoundSpan} />}
-            {place === lastRefused && <Hint text={problem?.message} />}
+            {form === SPAN && span && spanned && <SpanGaps resource={resource} view={view} span={span} found={spanned} />}
+            {places.includes(lastRefused) && <Hint text={problem?.message} />}
           </span>
         )
       })}
@@ -150,7 +148,7 @@ function FilterForm({ resource, filter, apply, close }: FormProps) {
       <Select
         label="Property"
         value={property.name}
-        options={offered.map(({ name, label }) => ({ name, words: label }))}
+        options={offered.map((one) => ({ name: one.name, words: one.label, ...headingOf(one) }))}
         take={take}
       />
       <Select

@@ -1,5 +1,6 @@
 // Summaries as the page asks for them: dimensions, measures, paths of requests, and filters for the rows of a group.
 import { formatCount, formatDecimal, formatUnit, formatValue } from './format.ts'
+import { zoneStore } from './readerZone.ts'
 import {
   allProperties,
   distantProperties,
@@ -12,6 +13,7 @@ import {
   valueIn,
 } from './resources.ts'
 import { type Filter, type Parameters, printPath, type View } from './view.ts'
+import { instantOf, localOf } from './zone.ts'
 
 const UNITS = ['year', 'quarter', 'month', 'week', 'day'] as const
 export type Unit = (typeof UNITS)[number]
@@ -22,6 +24,8 @@ export interface Dimension {
   readonly words: string
   readonly unit: Unit | null
   readonly property: Property
+  /** Zone in which its periods begin and end. */
+  readonly zone: string
 }
 
 /** A value to compute for each group. */
@@ -38,13 +42,29 @@ const CALCULATIONS = ['sum', 'average', 'minimum', 'maximum'] as const
 const MEMBERS: readonly string[] = ['count', ...CALCULATIONS]
 
 const isKey = ({ path }: Property) => !MEMBERS.includes(path[0] as string)
-const wholeOf = (property: Property): Dimension => ({ name: property.name, words: property.label, unit: null, property })
+const UTC = 'UTC'
+const wholeOf = (property: Property): Dimension => ({
+  name: property.name,
+  words: property.label,
+  unit: null,
+  property,
+  zone: UTC,
+})
 
-/** Returns the dimensions that these properties make: periods of dates, and values of others. */
-export function dimensionsOf(properties: readonly Property[]): Dimension[] {
+/** Returns the zone of periods: that of the reader, if the server takes it. */
+export const periodZone = ({ hasZone }: Resource) => (hasZone ? zoneStore.value : UTC)
+
+/** Returns the dimensions that these properties make: periods of dates, and values of others. `zone`: that of date-times. */
+export function dimensionsOf(properties: readonly Property[], zone = UTC): Dimension[] {
   return properties.filter(isKey).flatMap((property): Dimension[] => {
     if (property.kind !== 'date' && property.kind !== 'instant') return [wholeOf(property)]
-    return UNITS.map((unit) => ({ name: `${unit}(${property.name})`, words: `${unit} of ${property.label}`, unit, property }))
+    return UNITS.map((unit) => ({
+      name: `${unit}(${property.name})`,
+      words: `${unit} of ${property.label}`,
+      unit,
+      property,
+      zone: property.kind === 'instant' ? zone : UTC,
+    }))
   })
 }
 
@@ -73,13 +93,14 @@ export interface Question {
   readonly unknown: Readonly<Partial<Record<Part, string>>>
 }
 
-export function questionOf(resource: Resource, view: View): Question {
+/** Returns what a view asks for. `zone`: that of periods of date-times. */
+export function questionOf(resource: Resource, view: View, zone = periodZone(resource)): Question {
   const properties = allProperties(resource)
-  const dimensions = dimensionsOf(properties)
+  const dimensions = dimensionsOf(properties, zone)
   const first = dimensions.find(({ unit }) => unit === 'month') ?? dimensions.find(({ property }) => property.name !== 'Id')
   const measure = findNamed(measuresOf(properties), view.show) ?? findNamed(measuresOf(distantProperties(resource)), view.show)
-  const by = findDimension(resource, view.by)
-  const and = findDimension(resource, view.and)
+  const by = findDimension(resource, view.by, zone)
+  const and = findDimension(resource, view.and, zone)
   const shown = { measure: measure ?? COUNT, by: by ?? first ?? (dimensions[0] as Dimension), and: and ?? null }
   const isTwice = shown.and !== null && isOfOneProperty(shown.and, shown.by)
   const unknown = Object.entries({ show: measure, by, and: isTwice ? undefined : and }).flatMap(([part, found]) =>
@@ -89,11 +110,11 @@ export function questionOf(resource: Resource, view: View): Question {
 }
 
 /** Finds a dimension by its name in the address, also what is not offered: whole dates, and paths through two references. */
-export function findDimension(resource: Resource, name: string): Dimension | undefined {
-  const offered = findNamed(dimensionsOf(allProperties(resource)), name)
+export function findDimension(resource: Resource, name: string, zone = UTC): Dimension | undefined {
+  const offered = findNamed(dimensionsOf(allProperties(resource), zone), name)
   if (offered !== undefined || name === '') return offered
   const property = findProperty(resource, name)
-  return property && isKey(property) ? wholeOf(property) : findNamed(dimensionsOf(distantProperties(resource)), name)
+  return property && isKey(property) ? wholeOf(property) : findNamed(dimensionsOf(distantProperties(resource), zone), name)
 }
 
 /** Returns whether both group by one property, which the API refuses. */
@@ -110,7 +131,8 @@ export function summaryPath(resource: Resource, view: View, question: Partial<Qu
   const { measure, by, and, unknown = {} } = question
   const groupBy = [unknown.by ?? by?.name, unknown.and ?? and?.name].filter(Boolean).join(',') || undefined
   const [, word, name] = /^(\w+)\((.*)\)$/.exec(unknown.show ?? measure?.name ?? '') ?? []
-  return printPath(`${resource.plural}/Summary`, view.filters, { groupBy, ...(word && { [word]: name }), ...parts })
+  const zone = [by, and].find((one) => one && one.zone !== UTC)?.zone
+  return printPath(`${resource.plural}/Summary`, view.filters, { groupBy, zone, ...(word && { [word]: name }), ...parts })
 }
 
 /** Returns the value of a measure in a group. */
@@ -128,12 +150,19 @@ export function formatMeasured({ calculation, property }: Measure, value: string
 export const NO_VALUE = 'no value'
 
 /** Returns words for a group's value in a dimension. */
-export function placeOf(group: Row, { property, unit }: Dimension): string {
+export function placeOf(group: Row, { property, unit, zone }: Dimension): string {
   const value = valueIn(group, property)
   if (value === null) return NO_VALUE
   if (value === '') return 'empty text'
   // As periods are, so that a chart has one time.
-  return unit ? formatUnit(unit, String(value)) : formatValue(property, value, 'UTC')
+  return unit ? formatUnit(unit, wallClock(String(value), zone)) : formatValue(property, value, 'UTC')
+}
+
+/** Returns the wall-clock time at which a period begins, as if it were one of UTC. */
+export function wallClock(start: string, zone: string): string {
+  const local = zone === UTC ? null : localOf(start, zone)
+  // Where clocks skip midnight, a day begins later.
+  return local === null ? start : `${local.slice(0, 10)}T00:00:00Z`
 }
 
 /** Returns the reference of a group whose dimension is a copied name: rows of one name are not one group. Null: there is none. */
@@ -145,18 +174,21 @@ export function referenceOf(group: Row, { copiedThrough }: Property): { readonly
 
 /** Returns filters that match exactly the rows of a group. */
 export function filtersOf(group: Row, dimensions: readonly Dimension[]): Filter[] {
-  return dimensions.flatMap(({ property, unit }) => {
+  return dimensions.flatMap(({ property, unit, zone }) => {
     const { name, kind } = property
     const reference = referenceOf(group, property)
     if (reference !== null) return [{ name: reference.name, sign: '=', values: [reference.id] }]
     const value = valueIn(group, property)
     if (value === null || unit === null) return [{ name, sign: '=', values: [String(value ?? '')] }]
-    const start = new Date(String(value))
+    const start = new Date(wallClock(String(value), zone))
     // A date beyond those that a browser knows, or infinity, has no end to ask for.
     if (Number.isNaN(start.getTime())) return [{ name, sign: '=', values: [String(value)] }]
-    const print = (date: Date) => (kind === 'date' ? date.toISOString().slice(0, 10) : `${date.toISOString().slice(0, 19)}Z`)
+    const print = (date: Date) => {
+      const text = date.toISOString()
+      return kind === 'date' ? text.slice(0, 10) : (instantOf(text.slice(0, 19), zone) ?? `${text.slice(0, 19)}Z`)
+    }
     const end = nextUnit(start, unit)
-    const from = { name, sign: '>=', values: [print(start)] }
+    const from = { name, sign: '>=', values: [zone === UTC ? print(start) : String(value)] }
     // The API accepts no year after 9999.
     return end.getUTCFullYear() > 9999 ? [from] : [from, { name, sign: '<', values: [print(end)] }]
   })

@@ -1,6 +1,6 @@
 // The history of a row: when it was changed, by whom, and from which values to which, as far as the server keeps that.
 import { readJson, send, useAnswer } from './api.ts'
-import { formatDate, formatValue } from './format.ts'
+import { formatCount, formatDate, formatValue } from './format.ts'
 import { zoneLabel } from './readerZone.ts'
 import { findNamed, type Property, type Resource, roleOf } from './resources.ts'
 import { sessionStore } from './session.ts'
@@ -20,33 +20,45 @@ type Values = Readonly<Record<string, string | number | boolean | null>>
 
 const CHANGES_PAGE = 500
 const CHANGES_SHOWN = 100
+/** Maximum pages to read: a history begins with the oldest change. */
+const PAGES_MAX = 20
 const ACTIONS: Readonly<Record<string, string>> = { create: 'Created', update: 'Changed', delete: 'Deleted' }
 
-/** Reads all pages of a history, which begin with the oldest change. Returns the newest changes, the last one first. */
+interface History {
+  /** The newest changes that were read, the last one first. */
+  readonly changes: readonly Change[]
+  /** True if newer ones follow, which were not read. */
+  readonly isCut: boolean
+}
+
+/** Reads the pages of a history, up to `PAGES_MAX`. */
 function readChanges(path: string) {
-  return async (response: Response): Promise<readonly Change[]> => {
+  return async (response: Response): Promise<History> => {
     let { changes, next, more } = await readJson(response)
-    while (more) {
+    for (let pages = 1; more && pages < PAGES_MAX; pages++) {
       const page = await readJson(await send(`${path}?PageSize=${CHANGES_PAGE}&after=${next}`))
       changes = [...changes, ...page.changes].slice(-CHANGES_SHOWN)
       next = page.next
       more = page.more
     }
-    return changes.slice(-CHANGES_SHOWN).toReversed()
+    return { changes: changes.slice(-CHANGES_SHOWN).toReversed(), isCut: more }
   }
 }
 
 /** The changes of the row, if the server keeps changes. */
 export function Changes({ path, resource: { properties } }: { readonly path: string; readonly resource: Resource }) {
   const { answer } = useAnswer(`${path}?PageSize=${CHANGES_PAGE}`, readChanges(path), String(writesStore.value))
-  if (!answer?.length) return null
+  if (!answer?.changes.length) return null
   return (
     <>
       <h3>
         Changes <small>{zoneLabel()}</small>
       </h3>
+      {answer.isCut && (
+        <p class="count">This row has more than {formatCount(PAGES_MAX * CHANGES_PAGE)} changes; newer ones are left out.</p>
+      )}
       <ol>
-        {answer.map((change) => (
+        {answer.changes.map((change) => (
           <li key={change.token}>
             {formatDate('instant', change.at)}: {ACTIONS[change.action] ?? change.action}{' '}
             <span class="count">{authorOf(change.key)}</span>

@@ -14,6 +14,7 @@ import {
   type Question,
   referenceOf,
   type Unit,
+  wallClock,
 } from './groups.ts'
 import { hasPills, huesOf } from './pills.tsx'
 import { findProperty, type Property, type Row, valueIn } from './resources.ts'
@@ -195,7 +196,8 @@ function first(names: string[], max: number, hasOthers: boolean): [string[], num
 
 /** Returns the dates from the first to the last, including those without a group; the group without a date comes last. */
 function datesOf(groups: readonly Row[], by: Question['by'], unit: Unit): string[] {
-  const starts = [...new Set(groups.map((group) => valueIn(group, by.property) as string | null))]
+  const values = groups.map((group) => valueIn(group, by.property) as string | null)
+  const starts = [...new Set(values.map((start) => start && wallClock(start, by.zone)))]
   const isKnown = (start: string | null): start is string => start !== null && !Number.isNaN(Date.parse(start))
   const unknown = starts.filter((start) => start !== null && !isKnown(start)) as string[]
   const dates = starts.filter(isKnown).sort((one, other) => Date.parse(one) - Date.parse(other))

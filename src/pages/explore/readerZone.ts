@@ -17,5 +17,5 @@ export function chooseZone(zone: string): void {
   zoneStore.set(zone)
 }
 
-/** Returns the short name of the chosen zone, for titles of columns: `UTC`, `Amsterdam`. */
-export const zoneLabel = () => zoneStore.value.replace(/^.*\//, '').replaceAll('_', ' ')
+/** Returns the short name of a zone, by default the chosen one, for titles of columns: `UTC`, `Amsterdam`. */
+export const zoneLabel = (zone = zoneStore.value) => zone.replace(/^.*\//, '').replaceAll('_', ' ')

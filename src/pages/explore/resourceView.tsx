@@ -6,7 +6,7 @@ import { draftIdOf } from './drafts.ts'
 import { Filters, isRefused, isTyping } from './filters.tsx'
 import { LostDraft, NewButton, NewPanel, sayKept } from './form.tsx'
 import { formatCount } from './format.ts'
-import { questionOf } from './groups.ts'
+import { periodZone, questionOf } from './groups.ts'
 import { ImportButton } from './importDrop.tsx'
 import { inOrder, listRequest } from './listPages.ts'
 import { Pager } from './pager.tsx'
@@ -29,7 +29,11 @@ export function ResourceView({ resource, view }: Shown) {
   const { filters } = view
   const { path, allPath, excelPath, request } = requestsOf({ resource, view: inOrder(resource, view) }, isSummary, columns)
   const written = String(writesStore.value)
-  const asked = useAnswer(request.path, async (response) => ({ ...(await request.read(response)), view }), written)
+  const asked = useAnswer(
+    request.path,
+    async (response) => ({ ...(await request.read(response)), view, zone: periodZone(resource) }),
+    written,
+  )
   const asks = asked.problem === null && asked.answer !== null
   const { answer: matching } = useAnswer(
     isSummary && asks ? printPath(resource.plural, filters) : null,

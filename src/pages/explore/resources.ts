@@ -55,6 +55,8 @@ export interface Resource {
   /** The first pair of dates of which one does not lie before the other; null: there is none that the reader sees. */
   readonly span: Span | null
   readonly hasSummary: boolean
+  /** True if its summary takes the zone of periods; else they are those of UTC. */
+  readonly hasZone: boolean
   /** True if rows have their changes. */
   readonly hasChanges: boolean
   /** True if its list takes `may`: only rows of which the reader may do this. */
@@ -123,7 +125,9 @@ export function resourcesOf(document: Schema, rights: readonly Right[]): Resourc
     const schema = row?.responses[200]?.content['application/json'].schema
     const reference: string | undefined = (schema?.anyOf?.[0] ?? schema)?.$ref
     if (!list || !reference || !/^\/[^/{]+$/.test(path)) return []
-    const parameters = new Set<string>(list.parameters.map((parameter: Schema) => followed(parameter).name))
+    const summary = document.paths[`${path}/Summary`]?.get
+    const namesOf = ({ parameters }: Schema): string[] => parameters.map((parameter: Schema) => followed(parameter).name)
+    const parameters = new Set(namesOf(list))
     const rowSchema = followed({ $ref: reference })
     const entity = reference.split('/').at(-1) as string
     const properties = propertiesOf(rowSchema, [], parameters)
@@ -135,7 +139,8 @@ export function resourcesOf(document: Schema, rights: readonly Right[]): Resourc
       properties,
       related: relatedOf(rowSchema, properties, parameters, schemaOf),
       span: spanOf(rowSchema, properties),
-      hasSummary: document.paths[`${path}/Summary`]?.get !== undefined,
+      hasSummary: summary !== undefined,
+      hasZone: summary !== undefined && namesOf(summary).includes('zone'),
       hasChanges: document.paths[`${path}/{id}/Changes`]?.get !== undefined,
       hasMay: parameters.has('may'),
       // A row may be read if one of the rights admits it.
@@ -263,6 +268,9 @@ export function wordsOf(...names: readonly string[]): string {
 
 /** Returns whom a reference names: `Manager` for `Manager id`. */
 export const roleOf = (label: string) => label.replace(/ id$/, '')
+
+/** Returns the heading of a property of another row in menus: `Employee` for `Employee: Department`. */
+export const headingOf = ({ through, label }: Property) => (through === null ? {} : { group: label.replace(/:.*/s, '') })
 
 /** Finds an item by its name, ignoring case, as the API does. */
 export function findNamed<Of extends { readonly name: string }>(all: readonly Of[], name: string): Of | undefined {

@@ -25,7 +25,8 @@ import {
 import type { ViewPage } from './pager.tsx'
 import { hasPills, Pill } from './pills.tsx'
 import { readChart } from './pivot.ts'
-import { allProperties, type Property, type Resource, type Row, upperFirst, valueIn } from './resources.ts'
+import { zoneLabel } from './readerZone.ts'
+import { allProperties, headingOf, type Property, type Resource, type Row, upperFirst, valueIn } from './resources.ts'
 import { Header } from './table.tsx'
 import { change, emptyView, type Parameters, printView, type Shown, type View } from './view.ts'
 
@@ -86,9 +87,11 @@ const stylesOf = ({ measure, by }: Question) =>
 function Choices({ resource, view, question, style }: ChoicesProps) {
   const { measure, by, and, unknown } = question
   const properties = allProperties(resource)
+  const headed = <Of extends Named & { readonly property: Property | null }>(one: Of) =>
+    one.property ? { ...one, ...headingOf(one.property) } : one
   const dimensions = dimensionsOf(properties)
   const looks = stylesOf(question).map((one) => ({ name: one, words: one === 'line' ? 'a line' : `${one} bars` }))
-  const others = [NOTHING_ELSE, ...dimensions.filter((one) => !isOfOneProperty(one, by))]
+  const others = dimensions.filter((one) => !isOfOneProperty(one, by))
   const partsOf = (name: Part, chosen: string): Partial<View> => {
     const next = name === 'by' ? findDimension(resource, chosen) : undefined
     // A summary has no property twice.
@@ -108,9 +111,9 @@ function Choices({ resource, view, question, style }: ChoicesProps) {
   }
   return (
     <div class="bar choices">
-      {choice('Show', 'show', measure, measuresOf(properties))}
-      {choice('by', 'by', by, dimensions)}
-      {choice('and', 'and', and ?? NOTHING_ELSE, others)}
+      {choice('Show', 'show', measure, measuresOf(properties).map(headed))}
+      {choice('by', 'by', by, dimensions.map(headed))}
+      {choice('and', 'and', and ?? NOTHING_ELSE, [NOTHING_ELSE, ...others.map(headed)])}
       <label for="as">
         as <Select id="as" label="as" value={style} options={looks} take={(as) => change(view, { as })} />
       </label>
@@ -133,7 +136,7 @@ function Place({ group, dimension }: { readonly group: Row; readonly dimension: 
 }
 
 function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage }) {
-  const { measure, by, and } = questionOf(resource, page.view)
+  const { measure, by, and } = questionOf(resource, page.view, page.zone)
   const dimensions = [by, and].filter((one): one is Dimension => one !== null)
   const sort = view.groupSort.split(',').filter(Boolean)
   const setSort = (next: string[]) => change(view, { groupSort: next.join(',') })
@@ -141,10 +144,10 @@ function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage
   const hasEmptyText = (property: Property) =>
     page.rows.length < page.total || page.rows.some((row) => valueIn(row, property) === '')
   const columns = [
-    ...dimensions.map(({ name, words, property }) => ({
+    ...dimensions.map(({ name, words, property, zone }) => ({
       name,
       label: upperFirst(words),
-      note: property.kind === 'instant' ? 'UTC' : '',
+      note: property.kind === 'instant' ? zoneLabel(zone) : '',
     })),
     { name: 'count', label: 'Count', isNumber: true },
     ...(property

@@ -109,6 +109,10 @@ export function Table({ resource, columns, rows, view }: TableProps) {
   )
 }
 
+/** Properties with addresses, and what one looks like. */
+const MAIL_NAME = /mail$/i
+const MAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
+
 interface CellProps {
   readonly resource: Resource
   readonly property: Property
@@ -127,6 +131,8 @@ export function Cell({ resource, property, row, view, isReadable }: CellProps) {
   const isPill = hasPills(property) && text !== ''
   const shown = isPill ? <Pill property={property} value={text} /> : <bdi title={text}>{text}</bdi>
   if (property.name === 'Id' && view) return <a href={printView(changed(view, { row: text }))}>{shown}</a>
+  if (MAIL_NAME.test(property.name) && MAIL.test(text))
+    return <a href={`mailto:${encodeURIComponent(text).replace('%40', '@')}`}>{shown}</a>
   const found = referredBy(resource, property, row)
   return found !== null && isReadable?.(found) ? <a href={found.href}>{shown}</a> : shown
 }

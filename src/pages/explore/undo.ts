@@ -24,17 +24,17 @@ export interface Decided {
 export async function announceDecided(decided: Decided): Promise<void> {
   const { resource, property, value, now } = decided
   // Whoever decides one row after the other sees to which of them the message belongs.
-  const whose = whoseOf(resource, now.row)
-  const text = `${whose === '' ? '' : `${whose}: `}${property.label} is “${value}” now.`
+  const text = `${whoseOf(resource, now.row)}${property.label} is “${value}” now.`
   if (!(await isReversible(decided))) return announce(text)
   announce('')
   say(text, { undo: () => void undo(decided) })
 }
 
-/** Returns the name of a row, or the first name that it shows of another row, such as its employee; empty: it has neither. */
+/** Returns `Ada Byron: `, the name of a row, or the first that it shows of another row; empty: it has neither. */
 function whoseOf(resource: Resource, row: Row): string {
   const copied = resource.properties.find(({ copiedThrough, through }) => copiedThrough !== null && through === null)
-  return nameIn(resource, row) || String((copied && valueIn(row, copied)) ?? '')
+  const name = nameIn(resource, row) || String((copied && valueIn(row, copied)) ?? '')
+  return name === '' ? '' : `${name}: `
 }
 
 const valueBefore = ({ row, property }: Decided) => valueIn(row, property) as string | null
@@ -61,7 +61,7 @@ async function undo(decided: Decided): Promise<void> {
   const attempt = attemptOf(printBody([{ name: property.name, json: JSON.stringify(before) }]), now.tag)
   try {
     await writeRow('PATCH', `${resource.plural}/${encodeURIComponent(String(row.id))}`, attempt)
-    announce(`${property.label} is “${before ?? 'no value'}” again.`)
+    announce(`${whoseOf(resource, now.row)}${property.label} is “${before ?? 'no value'}” again.`)
   } catch (error) {
     announce(wordsOfFault(problemOf(error)))
   }

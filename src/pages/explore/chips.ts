@@ -1,0 +1,42 @@
+// Chips of filters: one for each, one for the two conditions of a span, and one for many values that a property does not have.
+import { formatOperand } from './format.ts'
+import { findProperty, type Resource } from './resources.ts'
+import type { FoundSpan } from './spans.ts'
+import type { Filter } from './view.ts'
+import { inWords, isMay, spanInWords } from './words.ts'
+
+/** Form that changes the filters of a chip. */
+export type Edited = number | typeof SPAN
+/** Names the form of a span; a number is the index of a filter. */
+export const SPAN = 'span'
+
+export interface Chip {
+  /** Indexes of its filters. */
+  readonly places: readonly number[]
+  readonly words: readonly [name: string, operator: string, value: string]
+  /** Null: it can only be removed. */
+  readonly edited: Edited | null
+}
+
+/** Maximum values to leave out with a chip each; more share one, as those that lead to the others of a chart. */
+const LEFT_OUT_MAX = 3
+
+/** Returns the chips of a view's filters. */
+export function chipsOf(resource: Resource, filters: readonly Filter[], found: FoundSpan | null): Chip[] {
+  const placesLike = ({ name, sign }: Filter) =>
+    filters.flatMap((other, place) => (sign === '!=' && other.sign === sign && other.name === name ? [place] : []))
+  return filters.flatMap((filter, place): Chip[] => {
+    if (found?.places.includes(place)) {
+      const isFirst = place === Math.min(...found.places)
+      return isFirst && resource.span ? [{ places: found.places, words: spanInWords(resource.span, found), edited: SPAN }] : []
+    }
+    const places = placesLike(filter)
+    if (places.length <= LEFT_OUT_MAX)
+      return [{ places: [place], words: inWords(resource, filter), edited: isMay(filter) ? null : place }]
+    if (place !== places[0]) return []
+    const property = findProperty(resource, filter.name)
+    const values = places.map((one) => filters[one]?.values[0] ?? '')
+    const shown = values.map((value) => (value === '' ? 'no value' : formatOperand(property, value))).join(', ')
+    return [{ places, words: [property?.label ?? filter.name, 'is none of', shown], edited: null }]
+  })
+}
