@@ -2,7 +2,7 @@ import type { Answer, Connection } from './connection.ts'
 import { unexpected } from './error.ts'
 import { queryString, type RosterCall, type RosterMay, type RosterPicked, type RosterSorted } from './query.ts'
 
-/** Periods to group dates and date-times by, in UTC; weeks begin on Monday. */
+/** Periods to group dates and date-times by; weeks begin on Monday. */
 export type RosterPeriod = 'year' | 'quarter' | 'month' | 'week' | 'day'
 
 /** A property to group by, or a period of a date or date-time. */
@@ -31,6 +31,8 @@ export interface RosterSummaryQuery<Filter, Key, Sum extends string, Average, Mi
   readonly may?: May | undefined
   /** Up to three keys; without one, all rows are one group. */
   readonly groupBy?: readonly Key[] | undefined
+  /** The time zone of periods of date-times, such as `Europe/Amsterdam`; default: UTC. */
+  readonly zone?: string | undefined
   readonly sum?: readonly Sum[] | undefined
   readonly average?: readonly Average[] | undefined
   readonly minimum?: readonly Minimum[] | undefined

@@ -1,7 +1,6 @@
 // Figures of a summary's groups in columns: counts, exact sums, least and greatest values.
 import { type Code, codeOfHalves, HIGH_NONE, LOW_NONE, NO_CODE } from './codes.ts'
-import { roundedSize } from './groupKeys.ts'
-import type { Reservations } from './kernel.ts'
+import { type Reservations, roundedSize } from './kernel.ts'
 import { type Printer, printUnits } from './printers.ts'
 import type { SelectedRows } from './selectedRows.ts'
 

@@ -1,7 +1,9 @@
 // Keys of a summary's groups: numbers for codes in a range, for periods of time, and for other codes as they come.
 import { GROUPS_MAX, type Period } from '../model/summary.ts'
+import type { Zone } from '../model/zone.ts'
 import { type Code, dateOf, daysOf } from './codes.ts'
-import type { Reservations } from './kernel.ts'
+import { type Reservations, roundedSize } from './kernel.ts'
+import type { LocalTimes } from './localTimes.ts'
 import type { SelectedRows } from './selectedRows.ts'
 
 /** Thrown for more groups than a summary may have. */
@@ -50,6 +52,12 @@ export class IntegerKey implements GroupKeyEncoder {
   }
 }
 
+/** The zone of periods, and the times that its clocks show. */
+export interface ZonedTimes {
+  readonly zone: Zone
+  readonly times: LocalTimes
+}
+
 /** Periods of dates or instants. */
 export class PeriodNumbers implements GroupKeyEncoder {
   readonly size: number
@@ -59,16 +67,18 @@ export class PeriodNumbers implements GroupKeyEncoder {
   /** The address of the number of each day; 0: not yet. */
   private table = 0
 
-  /** `unit`: number of codes in a day. */
+  /** `unit`: number of codes in a day. `zoned`: null for periods of UTC, or of dates. */
   constructor(
     private readonly memory: Reservations,
     private readonly column: number,
     private readonly period: Period,
     private readonly unit: number,
     [least, greatest]: readonly [least: number, greatest: number],
+    private readonly zoned: ZonedTimes | null,
   ) {
-    this.leastDay = Math.floor(least / unit)
-    const greatestDay = Math.floor(greatest / unit)
+    const dayOf = (code: number) => zoned?.zone.dayAt(code) ?? Math.floor(code / unit)
+    this.leastDay = dayOf(least)
+    const greatestDay = dayOf(greatest)
     this.days = greatestDay - this.leastDay + 1
     this.first = ordinalOf(period, this.leastDay)
     this.size = ordinalOf(period, greatestDay) - this.first + 2
@@ -79,10 +89,11 @@ export class PeriodNumbers implements GroupKeyEncoder {
     const { unit, leastDay, days } = this
     if (this.table === 0) this.makeTable()
     const { wasm } = rows.kernel
-    const period = rows.isWide(this.column) ? wasm.period64 : wasm.period32
+    const times = this.zoned?.times.take(rows)
+    const period = times !== undefined || rows.isWide(this.column) ? wasm.period64 : wasm.period32
     // Codes are integers: between the last of a day and the first of the next one is half of one.
     const middle = leastDay * unit + (unit - 1) / 2
-    period(rows.addressOf(this.column), rows.count, into, factor, middle, 1 / unit, this.table, days)
+    period(times ?? rows.addressOf(this.column), rows.count, into, factor, middle, 1 / unit, this.table, days)
   }
 
   private makeTable() {
@@ -97,14 +108,9 @@ export class PeriodNumbers implements GroupKeyEncoder {
 
   codeOf(number: number): number {
     if (number === 0) return Number.NaN
-    return this.unit * Math.max(firstDayOf(this.period, this.first + number - 1), FIRST_DAY)
+    const day = Math.max(firstDayOf(this.period, this.first + number - 1), FIRST_DAY)
+    return this.zoned?.zone.startOf(day) ?? this.unit * day
   }
-}
-
-/** Rounds a size up by less than a quarter, so that memory which one summary has freed fits another one. */
-export function roundedSize(bytes: number): number {
-  const step = 2 ** Math.max(6, Math.floor(Math.log2(bytes)) - 2)
-  return Math.ceil(bytes / step) * step
 }
 
 /** First day of PostgreSQL's calendar. It is within a year, whose first periods begin on this day. */

@@ -9,6 +9,7 @@ import { Extremes, type FigureValues, GroupRecords, NameCodes, Sums, TextExtreme
 import type { GroupedKey, GroupingParts } from './grouping.ts'
 import { type GroupKeyEncoder, HashedKey, IntegerKey, PeriodNumbers } from './groupKeys.ts'
 import type { Reservations } from './kernel.ts'
+import { LocalTimes } from './localTimes.ts'
 import { RelatedColumns } from './relatedColumns.ts'
 import type { CopyOfColumn } from './tables.ts'
 
@@ -35,7 +36,7 @@ export function groupingParts(
   const records = new GroupRecords(memory, summed.length, named.length)
 
   const keyOf = (key: GroupKey): GroupedKey | Reason => {
-    const { property, period } = key
+    const { property } = key
     const column = columns.of(property)
     if (typeof column === 'string') return column
     if (column.readRanks === undefined) return 'texts'
@@ -44,8 +45,7 @@ export function groupingParts(
     const name = textCodesEnd === null ? -1 : named.indexOf(key)
     if (name >= 0) return { numbers: null, names: new NameCodes(records, number, name, printer), readRanks, printer }
     // Texts that come later are not in a row that is to be taken.
-    const numbers =
-      textCodesEnd === null ? numbersOf(memory, column, property, period) : new IntegerKey(number, EMPTY_TEXT, textCodesEnd - 1)
+    const numbers = textCodesEnd === null ? numbersOf(memory, column, key) : new IntegerKey(number, EMPTY_TEXT, textCodesEnd - 1)
     return numbers === null ? 'values' : { numbers, names: null, readRanks, printer }
   }
   const figureOf = ({ name, property }: Figure): FigureValues | Reason => {
@@ -106,13 +106,15 @@ function isExact({ least, greatest, isInfinite }: GroupedColumn, rows: number): 
 function numbersOf(
   memory: Reservations,
   { number, least, greatest, isInfinite }: GroupedColumn,
-  { kind }: Property,
-  period: GroupKey['period'],
+  { property: { kind }, period, zone }: GroupKey,
 ): GroupKeyEncoder | null {
   if (period !== null && (isInfinite || least <= greatest)) {
     const unit = kind.name === 'instant' ? DAY : 1
     const isBounded = !isInfinite && greatest - least <= PERIODS_DAYS * unit
-    return isBounded ? new PeriodNumbers(memory, number, period, unit, [least, greatest]) : null
+    if (!isBounded) return null
+    const times = zone && LocalTimes.of(memory, number, zone, least, greatest)
+    const zoned = zone && times && { zone, times }
+    return zone && !zoned ? null : new PeriodNumbers(memory, number, period, unit, [least, greatest], zoned)
   }
   const isRange = !isInfinite && greatest - least < CODES_MAX && Number.isSafeInteger(least) && Number.isSafeInteger(greatest)
   return isRange ? new IntegerKey(number, least, greatest) : new HashedKey(number)

@@ -99,6 +99,70 @@
       (local.set $column (i32.add (local.get $column) (i32.const 8)))
       (br_if $next (i32.ne (local.get $column) (local.get $end)))))
 
+  ;; The wall-clock time of an instant in a zone. A table has for each span of time, which has at most one change of the offset, the
+  ;; instant of that change, the offset before it and the offset from it on. The span is found as a day is by $periodOf.
+  (func $localOf
+    (param $code f64) (param $middle f64) (param $inverse f64) (param $table i32) (param $spans i32) (result i64)
+    (local $span i32) (local $entry i32)
+    (local.set $span
+      (i32.wrap_i64
+        (i64.reinterpret_f64
+          (f64.add
+            (f64.mul (f64.sub (local.get $code) (local.get $middle)) (local.get $inverse))
+            (f64.const 0x1.8p+52)))))
+    ;; Slots without a bit may have other instants.
+    (if (result i64) (i32.lt_u (local.get $span) (local.get $spans))
+      (then
+        (local.set $entry (i32.add (local.get $table) (i32.mul (local.get $span) (i32.const 24))))
+        (i64.trunc_f64_s
+          (f64.add
+            (local.get $code)
+            (select
+              (f64.load offset=8 (local.get $entry))
+              (f64.load offset=16 (local.get $entry))
+              (f64.lt (local.get $code) (f64.load (local.get $entry)))))))
+      (else (i64.const 0x8000000000000000))))
+
+  ;; Writes the wall-clock times of slots as codes of 64 bits.
+  (func (export "local32")
+    (param $column i32) (param $slots i32) (param $to i32)
+    (param $middle f64) (param $inverse f64) (param $table i32) (param $spans i32)
+    (local $end i32) (local $code i32) (local $own i64)
+    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $slots) (i32.const 2))))
+    (loop $next
+      (local.set $code (i32.load (local.get $column)))
+      (local.set $own (i64.const 0x8000000000000000))
+      (if (i32.ne (local.get $code) (i32.const 0x80000000))
+        (then
+          (local.set $own
+            (call $localOf
+              (f64.convert_i32_s (local.get $code))
+              (local.get $middle) (local.get $inverse) (local.get $table) (local.get $spans)))))
+      (i64.store (local.get $to) (local.get $own))
+      (local.set $to (i32.add (local.get $to) (i32.const 8)))
+      (local.set $column (i32.add (local.get $column) (i32.const 4)))
+      (br_if $next (i32.ne (local.get $column) (local.get $end)))))
+
+  ;; The same of codes of 64 bits.
+  (func (export "local64")
+    (param $column i32) (param $slots i32) (param $to i32)
+    (param $middle f64) (param $inverse f64) (param $table i32) (param $spans i32)
+    (local $end i32) (local $code i64) (local $own i64)
+    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $slots) (i32.const 3))))
+    (loop $next
+      (local.set $code (i64.load (local.get $column)))
+      (local.set $own (i64.const 0x8000000000000000))
+      (if (i64.ne (local.get $code) (i64.const 0x8000000000000000))
+        (then
+          (local.set $own
+            (call $localOf
+              (f64.convert_i64_s (local.get $code))
+              (local.get $middle) (local.get $inverse) (local.get $table) (local.get $spans)))))
+      (i64.store (local.get $to) (local.get $own))
+      (local.set $to (i32.add (local.get $to) (i32.const 8)))
+      (local.set $column (i32.add (local.get $column) (i32.const 8)))
+      (br_if $next (i32.ne (local.get $column) (local.get $end)))))
+
   ;; The code of a slot as 64 bits.
   (func $narrowCode (param $column i32) (param $slot i32) (result i64)
     (local $code i32)

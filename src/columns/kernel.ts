@@ -36,6 +36,10 @@ interface GroupCalls {
   period32(column: number, slots: number, numbers: number, factor: number, middle: number, inverse: number, table: number, days: number): void
   // biome-ignore format: as in groups.wat
   period64(column: number, slots: number, numbers: number, factor: number, middle: number, inverse: number, table: number, days: number): void
+  // biome-ignore format: as in groups.wat
+  local32(column: number, slots: number, to: number, middle: number, inverse: number, table: number, spans: number): void
+  // biome-ignore format: as in groups.wat
+  local64(column: number, slots: number, to: number, middle: number, inverse: number, table: number, spans: number): void
   count(bits: number, bytes: number, numbers: number, records: number, length: number): void
   // biome-ignore format: as in groups.wat
   add32(bits: number, bytes: number, numbers: number, column: number, records: number, length: number, one: number, value: number, sum: number): void
@@ -187,4 +191,10 @@ export class Reservations {
     for (const [address, bytes] of this.pieces) this.kernel.free(address, bytes)
     this.pieces.clear()
   }
+}
+
+/** Rounds a size up by less than a quarter, so that memory which one summary has freed fits another one. */
+export function roundedSize(bytes: number): number {
+  const step = 2 ** Math.max(6, Math.floor(Math.log2(bytes)) - 2)
+  return Math.ceil(bytes / step) * step
 }

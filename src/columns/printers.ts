@@ -102,7 +102,8 @@ function printDate(days: number, time = ''): string {
   return `${shown}-${pairs[month]}-${pairs[day]}${time}${year > 0 ? '' : ' BC'}`
 }
 
-function printInstant(seconds: number): string {
+/** Prints an instant as PostgreSQL does. */
+export function printInstant(seconds: number): string {
   const days = Math.floor(seconds / DAY)
   const inDay = seconds - days * DAY
   const hour = (inDay / HOUR) | 0

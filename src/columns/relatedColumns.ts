@@ -1,8 +1,7 @@
 // Columns of other rows beside those of a table whose rows are grouped: their codes are looked up run by run, by references.
 import type { ColumnStore } from './columnStore.ts'
-import { roundedSize } from './groupKeys.ts'
 import type { IdRange } from './idSet.ts'
-import type { Reservations } from './kernel.ts'
+import { type Reservations, roundedSize } from './kernel.ts'
 import { RUN_SLOTS } from './selectedRows.ts'
 
 /** The codes of a property by the ids of rows less the base, as of the moment at which they were copied. The last is no value. */

@@ -70,7 +70,7 @@ const PAGED = [
   ...CONDITIONAL,
 ] as const
 /** Errors of summaries. D76 */
-const SUMMARIZED = [...PAGED, 'InvalidGroupBy', 'InvalidAggregate', 'TooManyGroups'] as const
+const SUMMARIZED = [...PAGED, 'InvalidGroupBy', 'InvalidZone', 'InvalidAggregate', 'TooManyGroups'] as const
 /** Errors of reading one row. */
 const READ = [...WITHOUT_PARAMETERS, ...CONDITIONAL, 'InvalidFields', 'NotFound'] as const
 const WITH_BODY = [

@@ -4,9 +4,10 @@ import { type Property, project } from '../model/entity.ts'
 import { AGGREGATES } from '../model/names.ts'
 import { type Aggregate, groupName, PERIODS } from '../model/summary.ts'
 import type { View } from '../model/view.ts'
+import { ZONE_NAME_MAX } from '../model/zone.ts'
 import { SUMMARY_PAGES } from '../parse/parameters.ts'
 import { KEYS_MAX, MEASURES_MAX, takesAggregate, takesKey, takesPeriods } from '../parse/summary.ts'
-import { boundedInQuery, bracketRefs, filterRefs, listInQuery, mayName, pathParameters } from './parameters.ts'
+import { boundedInQuery, bracketRefs, filterRefs, inQuery, listInQuery, mayName, pathParameters } from './parameters.ts'
 import { listedPaths } from './related.ts'
 import { answeredValue, objectOf, rowSchema } from './rows.ts'
 import { objectSchema, oneOf, optionalObject, orNull, type Part, parameterRefs, type Schema, someOf } from './schema.ts'
@@ -18,9 +19,10 @@ export function summaryParameters(entity: View): Part[] {
     ...filterRefs(entity),
     listInQuery(
       'groupBy',
-      'The properties by which rows are grouped, dates by their period in UTC too, to which a row belongs whole. Without it: one group.',
+      'The properties by which rows are grouped, dates by their period too, to which a row belongs whole. Without it: one group.',
       someOf(oneOf([...properties, ...listedPaths(entity)].filter(takesKey).flatMap(keyNames)), KEYS_MAX),
     ),
+    ...(properties.some(({ kind }) => kind.name === 'instant') ? [ZONE] : []),
     ...aggregatesOf(entity).map(([aggregate, taken]) => {
       const names = oneOf(taken.map(({ name }) => name))
       return listInQuery(aggregate, MEANINGS[aggregate], someOf(names, MEASURES_MAX))
@@ -36,6 +38,13 @@ export function summaryParameters(entity: View): Part[] {
     ...parameterRefs(...Object.keys(pathParameters(entity)), mayName(entity)),
   ]
 }
+
+const ZONE = inQuery(
+  'zone',
+  'The time zone of periods of date-times, by its IANA name: `groupBy=month(Start)&zone=Europe/Amsterdam`. Without it: UTC. Without such periods it is 400 `InvalidZone`.',
+  Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_+/-]*$', maxLength: ZONE_NAME_MAX }),
+  'Europe/Amsterdam',
+)
 
 /** Returns the aggregates that properties of the entity support, with these properties. */
 function aggregatesOf(view: View): [Aggregate, Property[]][] {

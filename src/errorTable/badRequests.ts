@@ -120,10 +120,21 @@ export const badRequests = ofStatus(400, {
   },
   InvalidGroupBy: {
     title: 'groupBy names no property, or a period of none',
-    explanation: 'groupBy is up to 3 properties, each once, dates by year() to day() in UTC: groupBy=Type,month(Start).',
+    explanation: 'groupBy is up to 3 properties, each once, dates by year() to day(): groupBy=Type,month(Start).',
     remedy: 'Take the name that the message suggests, or leave groupBy out for one group of all rows.',
     request: 'GET /Absences/Summary?groupBy=Type,moth(Start)',
     answer: about('groupBy', 'There is no "moth" of a date: year, quarter, month, week or day. Did you mean month?'),
+  },
+  InvalidZone: {
+    title: 'zone is no time zone, or these groups have no use for one',
+    explanation:
+      'zone is the IANA name of a time zone, given once, for periods of date-times: groupBy=month(Start)&zone=Europe/Amsterdam.',
+    remedy: 'Take the name that the message suggests, or leave zone out for periods in UTC.',
+    request: 'GET /Absences/Summary?groupBy=month(Start)&zone=Amsterdam',
+    answer: about(
+      'zone',
+      'zone is the IANA name of a time zone, such as Europe/Amsterdam, not "Amsterdam". Did you mean Europe/Amsterdam?',
+    ),
   },
   InvalidAggregate: {
     title: 'A property cannot be aggregated so',

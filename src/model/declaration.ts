@@ -1,7 +1,7 @@
 // Checks an entity's declaration on its own: names, index sizes, copies, computed properties. registry.ts compares entities.
 import type { Field, Fields } from './fields.ts'
 import { INDEXED_LENGTH_MAX, READ_ONLY_LENGTH_MAX } from './kinds.ts'
-import { AGGREGATES, RESERVED_PARAMETERS, snakeCase } from './names.ts'
+import { AGGREGATES, GROUPING_PARAMETERS, RESERVED_PARAMETERS, snakeCase } from './names.ts'
 
 const ENTITY = /^[A-Z][A-Za-z0-9]*$/
 const PROPERTY = /^[a-z][A-Za-z0-9]*$/
@@ -36,7 +36,7 @@ export function checkDeclaration(name: string, plural: string, fields: Fields): 
   )
   for (const [key, field] of Object.entries(fields)) {
     // An object may be called `sum`: parameters of its parts have a dot in their names.
-    const reserved = [...RESERVED_PARAMETERS, ...('group' in field ? [] : ['groupBy', ...AGGREGATES])]
+    const reserved = [...RESERVED_PARAMETERS, ...('group' in field ? [] : [...GROUPING_PARAMETERS, ...AGGREGATES])]
     if (reserved.some((parameter) => parameter.toLowerCase() === key.toLowerCase()))
       fail(`cannot have a property called ${key}: lists or summaries have a parameter of that name`)
   }

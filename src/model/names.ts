@@ -3,6 +3,9 @@
 /** Parameters of lists that are not filters. */
 export const RESERVED_PARAMETERS = ['sort', 'PageSize', 'page', 'cursor', 'fields', 'bom', 'excel', 'locale', 'may'] as const
 
+/** Parameters of summaries that say how rows are grouped. D76, D119 */
+export const GROUPING_PARAMETERS = ['groupBy', 'zone'] as const
+
 /** Parameters of summaries that name aggregates. D76 */
 export const AGGREGATES = ['sum', 'average', 'minimum', 'maximum'] as const
 

@@ -2,8 +2,9 @@
 import type { Property } from './entity.ts'
 import type { AGGREGATES } from './names.ts'
 import type { CsvForm, ListQuery } from './query.ts'
+import type { Zone } from './zone.ts'
 
-/** Periods by which dates and date-times are grouped, in UTC; weeks begin on Monday. ISO 8601 */
+/** Periods by which dates and date-times are grouped; weeks begin on Monday. ISO 8601 */
 export const PERIODS = ['year', 'quarter', 'month', 'week', 'day'] as const
 export type Period = (typeof PERIODS)[number]
 
@@ -17,6 +18,8 @@ export interface GroupKey {
   readonly property: Property
   /** Null: rows with the same value form a group. */
   readonly period: Period | null
+  /** The zone of the periods of a date-time; null: UTC, or the key has no such periods. D119 */
+  readonly zone: Zone | null
   /**
    * If the property is the copied name of another row, the reference along which it is copied; that is a key, too, since several
    * rows may have the same name. Null: it is no such name, or the request may not read the reference. D92
@@ -63,6 +66,11 @@ export function figuresOf(measures: readonly Measure[]): Figure[] {
 /** Returns the index of a figure; -1 if it is missing. */
 export function figureIndex(figures: readonly Figure[], name: Figure['name'], property: Property): number {
   return figures.findIndex((figure) => figure.name === name && figure.property === property)
+}
+
+/** Returns the zone of the periods of a summary; null: UTC. */
+export function zoneOf({ keys }: SummaryQuery): Zone | null {
+  return keys.find(({ zone }) => zone !== null)?.zone ?? null
 }
 
 /** Name of a group key in requests: `month(Start)`, `Type`. */

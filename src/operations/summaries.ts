@@ -3,6 +3,7 @@ import type { ColumnTable } from '../columns/columnTable.ts'
 import type { Grouping } from '../columns/grouping.ts'
 import { TooManyGroups } from '../columns/groupKeys.ts'
 import { KernelFull } from '../columns/kernel.ts'
+import { withZonedStarts } from '../columns/zonedStarts.ts'
 import { compileSummary } from '../compile/summary.ts'
 import { ApiError } from '../errors.ts'
 import { DEADLINE_CHECK_MS, QUERY_MS_MAX } from '../execute/limits.ts'
@@ -176,8 +177,8 @@ async function readGroups(
   const total = Number(found[0]?.[0] ?? 0)
   if (total > GROUPS_MAX) throw tooManyGroups()
   // After the last group the statement returns a row without a count.
-  const rows = found.filter((row) => row[1 + query.keys.length] !== null).map((row) => row.slice(1))
-  return { total, rows }
+  const groups = found.filter((row) => row[1 + query.keys.length] !== null).map((row) => row.slice(1))
+  return { total, rows: withZonedStarts(query, groups) }
 }
 
 /** Groups of a stream that are sorted at once. Each time all groups are scanned. */

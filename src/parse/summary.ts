@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts'
 import type { Access } from '../model/access.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
-import { AGGREGATES, haveOf, RESERVED_PARAMETERS } from '../model/names.ts'
+import { AGGREGATES, GROUPING_PARAMETERS, haveOf, RESERVED_PARAMETERS } from '../model/names.ts'
 import { suggest } from '../model/nearest.ts'
 import type { Filter } from '../model/query.ts'
 import {
@@ -18,6 +18,7 @@ import {
   type SummaryQuery,
 } from '../model/summary.ts'
 import type { View } from '../model/view.ts'
+import type { Zone } from '../model/zone.ts'
 import { addFilter, parseFilter, withFiltersOf } from './filter.ts'
 import type { ListForm } from './headers.ts'
 import { parseMay } from './may.ts'
@@ -33,20 +34,28 @@ import {
   readCommonParameter,
   rejectUnusedParameters,
   SUMMARY_PAGES,
+  singleValue,
 } from './parameters.ts'
 import { faultOfPath, findRelated, meantPath, referenceOfCopy } from './paths.ts'
 import { directionHint, readDirected } from './sortHints.ts'
+import { isZoned, parseZone, rejectUnusedZone } from './zone.ts'
 
 export const KEYS_MAX = 3
 /** Maximum properties of each aggregate. */
 export const MEASURES_MAX = 8
 
 /** Parameters of a summary that are not filters. */
-const SUMMARY_PARAMETERS = ['groupBy', ...AGGREGATES, 'sort', 'PageSize', 'page', 'bom', 'excel', 'locale', 'may'] as const
+const SUMMARY_PARAMETERS = [
+  ...[...GROUPING_PARAMETERS, ...AGGREGATES],
+  ...['sort', 'PageSize', 'page', 'bom', 'excel', 'locale', 'may'],
+] as const
 
 const findPurpose = findByName(SUMMARY_PARAMETERS.map((name) => [name, name] as const))
 /** Names that other APIs use for the parameters of summaries. */
-const OTHER_NAMES = Object.entries({ avg: 'average', mean: 'average', min: 'minimum', max: 'maximum', total: 'sum' })
+const OTHER_NAMES = Object.entries({
+  ...{ avg: 'average', mean: 'average', min: 'minimum', max: 'maximum', total: 'sum' },
+  ...{ tz: 'zone', timezone: 'zone', time_zone: 'zone' },
+})
 const HINTS = new Map(OTHER_NAMES.map(([word, name]) => [word, ` Did you mean ${name}?`]))
 HINTS.set('count', ' Its groups always have a count.')
 /** Members of every group's JSON, so no key may have these names. */
@@ -56,6 +65,7 @@ const EXPRESSION = /^(\w+)\((.*)\)$/
 interface Parameters extends CommonParameters {
   readonly keys: GroupKey[]
   readonly measures: Measure[]
+  zone: Zone | null
   /** Values of all `sort` parameters. */
   readonly sorts: string[]
 }
@@ -80,7 +90,7 @@ export function parseSummary(view: View, query: string, form: ListForm, access: 
 }
 
 function readParameters(view: View, query: string): Parameters {
-  const read: Parameters = { filters: [], keys: [], measures: [], sorts: [], queryWithoutPaging: '' }
+  const read: Parameters = { filters: [], keys: [], measures: [], sorts: [], zone: null, queryWithoutPaging: '' }
   for (const parameter of parseQueryString(query)) {
     const { name, value } = parameter
     const purpose = findPurpose(name)
@@ -89,9 +99,23 @@ function readParameters(view: View, query: string): Parameters {
     else if (purpose === undefined) addFilter(read.filters, filterOf(view, parameter))
     else if (purpose === 'groupBy') for (const text of value.split(',')) addKey(read.keys, view, text)
     else if (purpose === 'sort') read.sorts.push(value)
+    else if (purpose === 'zone') read.zone = singleValue('InvalidZone', purpose, read.zone ?? undefined, parseZone(value))
     else for (const text of value.split(',')) addMeasure(read.measures, view, purpose, text)
   }
-  return { ...read, keys: withReferences(view, read.keys) }
+  if (read.zone !== null) rejectUnusedZone(read.keys, periodsOf(view))
+  return { ...read, keys: withReferences(view, withZone(read.keys, read.zone)) }
+}
+
+/** Gives the periods of date-times their zone. */
+function withZone(keys: readonly GroupKey[], zone: Zone | null): readonly GroupKey[] {
+  if (zone === null || zone.isUtc) return keys
+  return keys.map((key) => (isZoned(key) ? { ...key, zone } : key))
+}
+
+/** Names the keys of the view's own date-times by month. */
+function periodsOf(view: View): string[] {
+  const keys = view.properties.map((property) => ({ property, period: 'month' as const }))
+  return keys.filter(isZoned).map(groupName)
 }
 
 /**
@@ -102,7 +126,7 @@ function withReferences(view: View, keys: readonly GroupKey[]): GroupKey[] {
     const names = key.period === null ? referenceOfCopy(view, key.property) : null
     const own = { ...key, names }
     const isGiven = names === null || keys.some(({ property }) => property === names)
-    return isGiven || !takesKey(names) ? [own] : [own, { property: names, period: null, names: null }]
+    return isGiven || !takesKey(names) ? [own] : [own, { property: names, period: null, zone: null, names: null }]
   })
 }
 
@@ -127,11 +151,12 @@ function addKey(keys: GroupKey[], view: View, text: string) {
 
 function parseKey(view: View, text: string): GroupKey {
   const [, word, name] = EXPRESSION.exec(text) ?? []
-  if (word === undefined || name === undefined) return { property: propertyOf(view, text, 'groupBy'), period: null, names: null }
+  if (word === undefined || name === undefined)
+    return { property: propertyOf(view, text, 'groupBy'), period: null, zone: null, names: null }
   const period = PERIODS.find((one) => one === word.toLowerCase())
   if (!period) throw invalidKey(`There is no "${excerpt(word)}" of a date: ${listed(PERIODS, 'or')}.${suggest(word, PERIODS)}`)
   const property = propertyOf(view, name, 'groupBy')
-  if (takesPeriods(property)) return { property, period, names: null }
+  if (takesPeriods(property)) return { property, period, zone: null, names: null }
   const accepted = `${period}() takes a date or a date-time${listOrNone(view, view.properties.filter(takesPeriods))}.`
   throw invalidKey(`${property.name} is ${property.kind.allowed}: ${accepted}`)
 }

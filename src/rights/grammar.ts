@@ -4,7 +4,7 @@ import { type Right, VERBS, type Verb } from '../model/access.ts'
 import { isGroup, type Property, type RelatedPath } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { baseOf, type Collection, isNamedView } from '../model/namedView.ts'
-import { AGGREGATES, RESERVED_PARAMETERS } from '../model/names.ts'
+import { AGGREGATES, GROUPING_PARAMETERS, RESERVED_PARAMETERS } from '../model/names.ts'
 import { suggest } from '../model/nearest.ts'
 import type { Filter } from '../model/query.ts'
 import { type View, viewOf, wholeView } from '../model/view.ts'
@@ -33,7 +33,7 @@ const RIGHT = /^(\S+)\s+\/?([^\s?&]+)(?:\?(.*))?$/s
 const BECOMES = /\s+becomes(?:\s+|$)/
 
 /** Parameters of lists and summaries that have no meaning in a right. */
-const WITHOUT_MEANING = [...RESERVED_PARAMETERS.filter((name) => name !== 'fields'), 'groupBy', ...AGGREGATES]
+const WITHOUT_MEANING = [...RESERVED_PARAMETERS.filter((name) => name !== 'fields'), ...GROUPING_PARAMETERS, ...AGGREGATES]
 
 /** Reads a filter of a right. The roles file has variables in place of operands. */
 export type ReadFilter = typeof parseFilter

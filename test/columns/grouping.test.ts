@@ -8,7 +8,7 @@ import { Kernel, KernelFull, Reservations } from '../../src/columns/kernel.ts'
 import { RowCodes } from '../../src/columns/rowCodes.ts'
 import { boolean, date, decimal, defineEntity, identity, instant, integer, type Property, text } from '../../src/model/entity.ts'
 import type { Row } from '../../src/model/sql.ts'
-import { GROUPS_MAX, type Period, type SummaryQuery } from '../../src/model/summary.ts'
+import { GROUPS_MAX, type GroupKey, type Period, type SummaryQuery } from '../../src/model/summary.ts'
 import { wholeView } from '../../src/model/view.ts'
 import { parseSummary } from '../../src/parse/summary.ts'
 import { Random } from '../support/random.ts'
@@ -149,8 +149,24 @@ function timeOf(printed: string): number {
   return date.setUTCFullYear(printed.endsWith('BC') ? 1 - Number(year) : Number(year), Number(month) - 1, Number(day))
 }
 
-/** The first day of the period of a date or an instant, as PostgreSQL prints it. */
-function truncated({ kind }: Property, printed: string | null, period: Period | null): string | null {
+/** The first day of the period of a date or an instant, as PostgreSQL prints it; in a zone the instant at which that begins. */
+function truncated({ property, period, zone }: GroupKey, printed: string | null): string | null {
+  // Before 1800 no zone makes a difference.
+  if (zone === null || printed === null || printed < '1800') return truncatedInUtc(property, printed, period)
+  const date = Temporal.Instant.fromEpochMilliseconds(timeOf(printed)).toZonedDateTimeISO(zone.name).toPlainDate()
+  const firsts: Readonly<Record<string, () => Temporal.PlainDate>> = {
+    day: () => date,
+    week: () => date.subtract({ days: date.dayOfWeek - 1 }),
+    month: () => date.with({ day: 1 }),
+    quarter: () => date.with({ day: 1, month: date.month - ((date.month - 1) % 3) }),
+    year: () => date.with({ day: 1, month: 1 }),
+  }
+  const first = firsts[period as string]?.() as Temporal.PlainDate
+  const start = first.toZonedDateTime(zone.name).toInstant().toString()
+  return `${start.slice(0, 10)} ${start.slice(11, 19)}+00`
+}
+
+function truncatedInUtc({ kind }: Property, printed: string | null, period: Period | null): string | null {
   if (printed === null || period === null) return printed
   const time = new Date(timeOf(printed))
   const [year, month, day] = [time.getUTCFullYear(), time.getUTCMonth(), time.getUTCDate()]
@@ -174,9 +190,7 @@ function expected(rows: readonly Row[], { keys, figures, sorts }: SummaryQuery):
   const groups = new Map<string, { key: (string | null)[]; rows: Row[] }>()
   if (keys.length === 0) groups.set('[]', { key: [], rows: [] })
   for (const row of rows) {
-    const key = keys.map(({ property, period }) =>
-      truncated(property, row[properties.indexOf(property)] as string | null, period),
-    )
+    const key = keys.map((one) => truncated(one, row[properties.indexOf(one.property)] as string | null))
     groups.getOrInsertComputed(JSON.stringify(key), () => ({ key, rows: [] })).rows.push(row)
   }
   const found = [...groups.values()].map(({ key, rows: own }) => {
@@ -263,6 +277,7 @@ function randomRow(id: number, random: Random, farPercent: number): Row {
   return [String(id), ...values]
 }
 
+const ZONES = ['Asia/Kolkata', 'Australia/Lord_Howe', 'Europe/London', 'Asia/Kathmandu', 'Africa/Cairo', 'UTC']
 const PERIODIC = ['Day', 'At']
 const PERIODS = ['year', 'quarter', 'month', 'week', 'day']
 
@@ -287,7 +302,8 @@ function randomQuery(random: Random): SummaryQuery {
   const sortable = [...keys, 'Count', ...[...summed].map((name) => `Sum(${name})`)]
   const sorts = random.times(2, () => `${random.pick(['', '-'])}${random.pick(sortable)}`)
   const texts = parameters.flatMap(([name, values]) => (values.length === 0 ? [] : [`${name}=${values.join(',')}`]))
-  return query([...texts, ...(sorts.length === 0 ? [] : [`sort=${[...new Set(sorts)].join(',')}`])].join('&'))
+  const zone = random.chance(60) && keys.some((key) => key.endsWith('(At)')) ? [`zone=${random.pick(ZONES)}`] : []
+  return query([...texts, ...zone, ...(sorts.length === 0 ? [] : [`sort=${[...new Set(sorts)].join(',')}`])].join('&'))
 }
 
 describe(`groups of rows in columns, SEED=${SEED}`, () => {

@@ -113,6 +113,7 @@ const changes: Partial<Record<ErrorCode, (operation: Operation) => Change>> = {
   InvalidFields: () => ({ query: '?fields=Nmae' }),
   InvalidMay: () => ({ query: '?may=upd' }),
   InvalidGroupBy: () => ({ query: '?groupBy=Nmae' }),
+  InvalidZone: () => ({ query: '?zone=Nowhere' }),
   InvalidAggregate: () => ({ query: '?sum=Nmae' }),
   InvalidForm: ({ success }) => ({ query: success === 'changes' ? '?rows=all' : '?bom=yes' }),
   InvalidToken: () => ({ query: '?after=altered' }),

@@ -39,7 +39,7 @@ describe('D65: a declaration is refused', () => {
   })
 
   test('with a property named as a parameter of lists or summaries', () => {
-    for (const name of ['page', 'sort', 'pageSize', 'Fields', 'minimum', 'groupBy'])
+    for (const name of ['page', 'sort', 'pageSize', 'Fields', 'minimum', 'groupBy', 'zone'])
       expect(declare({ [name]: text() })).toThrow('lists or summaries have a parameter of that name')
   })
 

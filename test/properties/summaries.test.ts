@@ -27,6 +27,11 @@ const DECIMALS = ['0', '0.00000001', '0.1', '0.33333333', '1234567.12345678', '9
 /** Decimals that memory cannot sum or group exactly, so the database answers. */
 const ODD_DECIMALS = ['9999999999.99999999', '45035996.1', 'NaN']
 const ODD_INSTANTS = ['infinity', '-infinity', '0044-03-15 00:00:00+00 BC', '294276-12-31 23:59:59+00']
+/** Zones with changes at midnight, by half an hour, by a day, and none. */
+const ZONES = [
+  ...['Europe/Amsterdam', 'Asia/Kolkata', 'Australia/Lord_Howe', 'Asia/Kathmandu', 'America/St_Johns', 'America/Sao_Paulo'],
+  ...['Pacific/Apia', 'Africa/Casablanca', 'America/New_York', 'Etc/GMT-14', 'Etc/GMT+12', 'America/Boa_Vista', 'UTC'],
+]
 const TEXTS = ['Holiday', 'holiday', 'Sickness', 'Überstunden', 'Z', 'ä', '', ' ', '=1+1', 'a"b,c', '<b>', '😀']
 
 let random: Random
@@ -116,8 +121,10 @@ const PATH_FILTERS = [
 /** Draws a summary; with `paths` also of properties behind references. */
 function target(paths: readonly Property[]): string {
   const properties = [...absence.properties, ...paths]
+  let isZoned = false
   const keys = some(properties, 3).map((property) => {
     const period = takesPeriods(property) && random.chance(80) ? random.pick(PERIODS) : null
+    isZoned ||= period !== null && property.kind.name === 'instant'
     return groupName({ property, period })
   })
   const sums: string[] = []
@@ -132,6 +139,7 @@ function target(paths: readonly Property[]): string {
     ...some(FILTERS, 2),
     ...(paths.length > 0 ? some(PATH_FILTERS, 2) : []),
     ...(keys.length === 0 ? [] : [`groupBy=${keys.join(',')}`]),
+    ...(isZoned && random.chance(70) ? [`zone=${encodeURIComponent(random.pick(ZONES))}`] : []),
     ...aggregates,
     ...(sorts.length === 0 ? [] : [`sort=${sorts.join(',')}`]),
     ...(random.chance(70) ? [`PageSize=${random.pick([5, 50, 1_000])}`] : []),

@@ -32,11 +32,18 @@ beforeAll(async () => {
   await server.post('/Absences', { ...approved, Start: '2026-03-05T09:00:00Z', Period: { Days: 6 } })
 })
 
-/** Runs the programs of the page before and with pandas, and then `ending`; returns their output. */
-async function outputOf(ending: string, change = (program: string) => program): Promise<string> {
+/** Returns the program of the page that has this text. */
+function programWith(text: string): string {
   const programs = exchangesOf(readPage('docs/recipes/python.md')).filter(({ program }) => program === 'python')
-  const [first, recipe] = [programs[0], programs.find(({ command }) => command.includes('import pandas'))]
-  const program = change(`${first?.command}\n${recipe?.command}\n${ending}`)
+  return programs.find(({ command }) => command.includes(text))?.command as string
+}
+
+/** Runs the programs of the page before and with pandas, and then `ending`; returns their output. */
+function outputOf(ending: string, change = (program: string) => program): Promise<string> {
+  return runPython(change(`${programWith('import os')}\n${programWith('import pandas')}\n${ending}`))
+}
+
+async function runPython(program: string): Promise<string> {
   const connect = join(import.meta.dir, '../python/connect')
   const ran = run([`${bin}/python`, '-c', program], {
     ROSTER_URL: SHOWN_URL,
@@ -96,4 +103,23 @@ print('CSV', sorted(set(frame['employeeId.department'])), frame['sum.period.days
     (program) => program.replace(/days = pandas[\s\S]*?(?=import io)/, '').replace('application/x-ndjson', 'text/csv'),
   )
   expect(output).toContain("CSV ['', 'NA', 'None', 'Sales', 'null'] 23.0 float64")
+})
+
+test('the recipe for days by month splits an absence where its month ends in Amsterdam, and counts both of its ends', async () => {
+  if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
+  for (const [Start, End, Type] of [
+    ['2026-01-28T08:00:00Z', '2026-02-03T16:00:00Z', 'Week'],
+    // February in Amsterdam.
+    ['2026-01-31T23:30:00Z', '2026-02-01T00:30:00Z', 'Night'],
+    ['2026-03-28T23:30:00Z', '2026-03-29T21:30:00Z', 'Short'],
+    ['2025-12-30T09:00:00Z', '2026-01-01T09:00:00Z', 'Year'],
+  ])
+    await server.post('/Absences', { ...approved, Start, End, Type })
+  const ending = "print('SPLIT', split.groupby(['type', split['day'].dt.strftime('%Y-%m')]).size().to_dict())"
+  const output = await runPython(
+    [programWith('import os'), 'import pandas', programWith('def every'), programWith('.explode('), ending].join('\n'),
+  )
+  expect(output).toContain(
+    "SPLIT {('Night', '2026-02'): 1, ('Short', '2026-03'): 1, ('Week', '2026-01'): 4, ('Week', '2026-02'): 3, ('Year', '2025-12'): 2, ('Year', '2026-01'): 1}",
+  )
 })

@@ -339,10 +339,10 @@ function piecesOf(target: string): [string, string][] | null {
 }
 
 /**
- * Codes of faults in keys of a summary. Numbers of more than 50 digits, and exponents of three, may be accepted and are not
+ * Codes of faults in keys of a summary, and in their zone, of which the document has only the form. Numbers of more than 50 digits, and exponents of three, may be accepted and are not
  * described.
  */
-const OF_KEYS = /"(?:InvalidSort|InvalidGroupBy|InvalidAggregate|TooManyGroups)"|A stream has every row/
+const OF_KEYS = /"(?:InvalidSort|InvalidGroupBy|InvalidZone|InvalidAggregate|TooManyGroups)"|A stream has every row/
 const LONG_NUMBER = /\d{51}|e[+-]?\d{3}/i
 
 const ONCE = new Set(['page', 'pagesize', 'bom', 'excel', 'locale', 'may'])

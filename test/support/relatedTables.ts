@@ -4,6 +4,7 @@ import { ColumnTable } from '../../src/columns/columnTable.ts'
 import type { Reason } from '../../src/columns/conditions.ts'
 import type { Grouping } from '../../src/columns/grouping.ts'
 import { Slices } from '../../src/columns/slices.ts'
+import { withZonedStarts } from '../../src/columns/zonedStarts.ts'
 import { compileList } from '../../src/compile/list.ts'
 import { compileSummary } from '../../src/compile/summary.ts'
 import type { Database } from '../../src/execute/database.ts'
@@ -30,6 +31,7 @@ import { type Filter, type ListQuery, unionFilter } from '../../src/model/query.
 import { arrayText, type Row } from '../../src/model/sql.ts'
 import { type Figure, type GroupKey, PERIODS, type SummaryQuery } from '../../src/model/summary.ts'
 import { viewOf, wholeView } from '../../src/model/view.ts'
+import { Zone } from '../../src/model/zone.ts'
 import { rowWriter } from '../../src/respond/json.ts'
 import { codedWriter } from '../../src/respond/page.ts'
 import { copyBytes } from './codeUnitOrder.ts'
@@ -301,12 +303,13 @@ export class RelatedTables {
     const viewOfTarget = (target: Entity) => views.getOrInsertComputed(target, () => this.view(target, 1))
     const properties = [...entity.properties, ...Array.from({ length: 4 }, () => this.path(entity, viewOfTarget))]
     const keys = new Map<string, GroupKey>()
+    const zone = random.chance(50) ? Zone.named(random.pick(['Asia/Kolkata', 'America/New_York'])) : null
     for (const property of random.times(2, () => random.pick(properties))) {
       const period = property.kind.name === 'instant' && random.chance(70) ? random.pick(PERIODS) : null
       const reference = nameOf(entity, property)
       const names = reference && relatedLike(property, reference)
-      keys.set(property.name, { property, period, names })
-      if (names) keys.set(names.name, { property: names, period: null, names: null })
+      keys.set(property.name, { property, period, zone: period && zone, names })
+      if (names) keys.set(names.name, { property: names, period: null, zone: null, names: null })
     }
     const chosen = [...keys.values()].map((key) => ({ ...key, names: key.names && (keys.get(key.names.name)?.property ?? null) }))
     const figures: Figure[] = []
@@ -374,7 +377,8 @@ export class RelatedTables {
       const rows = pageOf(grouping, range)
       const total = Number(wanted[0]?.[0])
       if (grouping.total !== total) return `${grouping.total} groups, not ${total}`
-      const own = wanted.filter((row) => row[1 + query.keys.length] !== null).map((row) => row.slice(1))
+      const groups = wanted.filter((row) => row[1 + query.keys.length] !== null).map((row) => row.slice(1))
+      const own = withZonedStarts(query, groups)
       return JSON.stringify(rows) === JSON.stringify(own) ? null : `${JSON.stringify(rows)}, not ${JSON.stringify(own)}`
     } finally {
       grouping.close()

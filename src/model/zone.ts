@@ -1,0 +1,179 @@
+// Time zones: which day their clocks show at an instant, and when a day begins. Instants are seconds from 2000 in UTC, days those
+// from 2000-01-01. The offsets are those of Bun; PostgreSQL is sent them, so that its own time zones make no difference. D119
+
+const DAY = 86_400
+/** Seconds from 1970 to 2000. */
+const EPOCH = 946_684_800
+/** The calendar repeats every 400 years, and from 2100 on so do the rules of each zone. */
+const CYCLE_DAYS = 146_097
+const CYCLE = CYCLE_DAYS * DAY
+const CYCLE_FIRST_DAY = 36_525
+/** 2100-01-01. */
+const CYCLE_START = CYCLE_FIRST_DAY * DAY
+/** 2500-01-01: instants from then on are moved back by whole cycles. */
+const CYCLE_END = CYCLE_START + CYCLE
+/**
+ * Instant before which days are those of UTC: zones began later. So no period begins before the year 1, which clients could not
+ * write.
+ */
+const ZONES_FROM = '1800-01-01T00:00:00Z'
+/** 10000-01-01: from then on days are those of UTC again. */
+const LAST_DAY = 2_921_940
+const ZONES_END = LAST_DAY * DAY
+/** Maximum length of a name; the longest one has 32 letters. */
+export const ZONE_NAME_MAX = 64
+
+/** Offsets of a zone in seconds, each from an instant on. */
+export interface Offsets {
+  /** The first is `-Infinity`. */
+  readonly from: readonly number[]
+  readonly offsets: readonly number[]
+}
+
+/** Zones by their names in lower case. IANA has some 600 names, each of up to 20 KB of offsets. */
+const zones = new Map<string, Zone>()
+
+/** A time zone of IANA. Where clocks go back over midnight, a day goes on until they show the next one: no day begins twice. */
+export class Zone {
+  /** Offsets up to 2100, or all. */
+  private readonly known: { readonly from: number[]; readonly offsets: number[] }
+  private isWhole = false
+
+  private constructor(readonly name: string) {
+    const first = Temporal.Instant.from(ZONES_FROM).toZonedDateTimeISO(name)
+    this.known = { from: [Number.NEGATIVE_INFINITY], offsets: [0] }
+    this.addChange(first.epochMilliseconds / 1_000 - EPOCH, first.offsetNanoseconds / 1e9)
+    this.addChanges(first, CYCLE_START)
+  }
+
+  /** Returns the zone of a name in any case, such as `Europe/Amsterdam`; null: there is none. */
+  static named(text: string): Zone | null {
+    const lower = text.toLowerCase()
+    const known = zones.get(lower)
+    if (known !== undefined) return known
+    const name = text.length <= ZONE_NAME_MAX ? canonicalName(text) : null
+    if (name === null) return null
+    const zone = new Zone(name)
+    zones.set(lower, zone)
+    return zone
+  }
+
+  /** True if its days are those of UTC. */
+  get isUtc(): boolean {
+    return this.known.offsets.every((offset) => offset === 0)
+  }
+
+  /** Returns all offsets up to `CYCLE_END`. */
+  get all(): Offsets {
+    if (!this.isWhole) {
+      this.isWhole = true
+      this.addChanges(Temporal.Instant.from('2099-12-31T23:59:59Z').toZonedDateTimeISO(this.name), CYCLE_END)
+    }
+    return this.known
+  }
+
+  /** Returns the offsets from `least` to `greatest`, both finite. */
+  offsetsBetween(least: number, greatest: number): Offsets {
+    const found = { from: [Number.NEGATIVE_INFINITY], offsets: [this.offsetAt(least)] }
+    const last = Math.min(greatest, ZONES_END - 1)
+    for (let cycle = cycleOf(least); cycle <= cycleOf(last); cycle++) {
+      const { from, offsets } = greatest < CYCLE_START ? this.known : this.all
+      for (let at = cycle === 0 ? 1 : firstAfter(from, CYCLE_START - 1); at < from.length; at++) {
+        const own = (from[at] as number) + cycle * CYCLE
+        if (own <= least || own > last) continue
+        add(found, own, offsets[at] as number)
+      }
+    }
+    if (least < ZONES_END && last < greatest) add(found, ZONES_END, 0)
+    return found
+  }
+
+  /** Returns the day that clocks show at an instant. */
+  dayAt(instant: number): number {
+    return Math.floor((instant + this.offsetAt(instant)) / DAY)
+  }
+
+  /** Returns the first instant of a day; of one that clocks skip, that of the next day. */
+  startOf(day: number): number {
+    if (day > LAST_DAY) return day * DAY
+    const cycle = day < CYCLE_FIRST_DAY + CYCLE_DAYS ? 0 : Math.floor((day - CYCLE_FIRST_DAY) / CYCLE_DAYS)
+    const own = day - cycle * CYCLE_DAYS
+    const { from, offsets } = own < CYCLE_FIRST_DAY - 1 ? this.known : this.all
+    let [low, high] = [0, from.length - 1]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const lastDay = Math.floor(((from[middle + 1] as number) - 1 + (offsets[middle] as number)) / DAY)
+      if (lastDay < own) low = middle + 1
+      else high = middle
+    }
+    const start = Math.max(from[low] as number, own * DAY - (offsets[low] as number)) + cycle * CYCLE
+    return Math.min(start, ZONES_END)
+  }
+
+  private offsetAt(instant: number): number {
+    if (instant >= ZONES_END) return 0
+    const { from, offsets } = instant < CYCLE_START ? this.known : this.all
+    return offsets[firstAfter(from, instant - cycleOf(instant) * CYCLE) - 1] as number
+  }
+
+  /** Adds the changes of the offset after a moment and before `end`. */
+  private addChanges(after: Temporal.ZonedDateTime, end: number) {
+    for (let next = after.getTimeZoneTransition('next'); next !== null; next = next.getTimeZoneTransition('next')) {
+      const from = next.epochMilliseconds / 1_000 - EPOCH
+      if (from >= end) break
+      this.addChange(from, next.offsetNanoseconds / 1e9)
+    }
+  }
+
+  private addChange(at: number, offset: number) {
+    const { from, offsets } = this.known
+    while ((from.at(-1) as number) >= at) dropLast(from, offsets)
+    const lastDay = Math.floor((at - 1 + (offsets.at(-1) as number)) / DAY)
+    // Clocks that show an earlier day again show it only once here: the new offset begins when it leads to the later day, too.
+    add(this.known, Math.max(at, lastDay * DAY - offset), offset)
+  }
+}
+
+/** Prints an instant up to the year 9999. */
+export function instantText(instant: number): string {
+  return new Date((EPOCH + instant) * 1_000).toISOString()
+}
+
+/** Returns the names of zones, each once. */
+export function zoneNames(): string[] {
+  return Intl.supportedValuesOf('timeZone')
+}
+
+function add({ from, offsets }: { readonly from: number[]; readonly offsets: number[] }, at: number, offset: number) {
+  from.push(at)
+  offsets.push(offset)
+}
+
+function dropLast(...lists: unknown[][]) {
+  for (const list of lists) list.pop()
+}
+
+function canonicalName(text: string): string | null {
+  // `+01:00` is no zone: it has no rules.
+  if (!/^[a-z]/i.test(text)) return null
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone
+  } catch {
+    return null
+  }
+}
+
+function cycleOf(instant: number): number {
+  return instant < CYCLE_END ? 0 : Math.floor((instant - CYCLE_START) / CYCLE)
+}
+
+/** Returns the first index whose instant is after another one; the length if none is. */
+function firstAfter(from: readonly number[], instant: number): number {
+  let [low, high] = [0, from.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((from[middle] as number) <= instant) low = middle + 1
+    else high = middle
+  }
+  return low
+}
