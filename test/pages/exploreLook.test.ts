@@ -132,11 +132,18 @@ describeInBrowser('The look of /explore in Chromium', () => {
       await page.getByRole('button', { name: 'Start before 2 Jul 2026, 22:00', exact: true }).waitFor()
     })
 
-    test('Periods of a summary stay in UTC, and say so', async () => {
+    test('Periods of a summary are those of the chosen zone, say so, and lead to their rows', async () => {
       const { page } = await open('#/Absences?view=summary&by=day(Start)', 'tbody tr', AMSTERDAM)
+      expect([await page.locator('th').first().textContent(), (await row(page))[0]]).toEqual(['Day of Start UTC', '1 Jan 2026'])
       await choose(page, OWN)
-      expect(await page.locator('th').first().textContent()).toBe('Day of Start UTC')
-      expect((await row(page))[0]).toBe('1 Jan 2026')
+      await page.locator('tbody tr:first-child td', { hasText: '2 Jan 2026' }).waitFor()
+      expect(await page.locator('th').first().textContent()).toBe('Day of Start Amsterdam')
+      await page.goto(`${server.url}/explore#/Absences?view=summary&by=month(Start)`)
+      await page.locator('tbody tr:first-child td', { hasText: 'Jan 2026' }).waitFor()
+      expect(await page.locator('svg a').count()).toBe(7)
+      await page.locator('tbody a').first().click()
+      await page.getByText('30 of 60').waitFor()
+      expect(await hashOf(page)).toBe('#/Absences?Start=>=2025-12-31T23:00:00Z&Start=<2026-01-31T23:00:00Z')
     })
 
     test('A computer in UTC is offered no other zone', async () => {
