@@ -1,5 +1,5 @@
 import { changesPage, type RosterChangesPage, type RosterPast, type RosterPastQuery } from './changes.ts'
-import type { ApiRequest, Connection } from './connection.ts'
+import type { Answer, ApiRequest, Connection } from './connection.ts'
 import { unexpected } from './error.ts'
 import {
   bodyText,
@@ -16,6 +16,7 @@ import {
   type RosterRows,
   type RosterSet,
   type RosterStream,
+  type RosterWhere,
 } from './query.ts'
 import { rowsOf } from './stream.ts'
 import {
@@ -100,10 +101,33 @@ export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends
   /** Sets the given properties. */
   update(id: number, values: Write, call?: RosterChange): Promise<Row>
   delete(id: number, call?: RosterChange): Promise<void>
+  /**
+   * Sets the given properties in all rows that match, up to 1,000, all or none. Every 100 rows count as one request. With
+   * `dryRun` the rows are only counted.
+   */
+  updateWhere(filter: Filter, values: Write, call?: RosterWhere<RosterMay<RosterSet<Write>>>): Promise<RosterUpdated<Row>>
+  /** Deletes all rows that match, likewise. */
+  deleteWhere(filter: Filter, call?: RosterWhere<RosterMay<RosterSet<Write>>>): Promise<RosterDeleted>
   /** Returns a page of the history of one row, which may be deleted. */
   history(id: number, query?: RosterPastQuery): Promise<RosterChangesPage<RosterPast, string | null>>
   /** For `ifMatch`: returns the version of a row that a call has returned. @throws TypeError for any other object */
   versionOf(row: Partial<Record<keyof Row, unknown>>): string
+}
+
+/** Result of an update of all rows that match. */
+export interface RosterUpdated<Row> {
+  /** Number of rows that were changed; with `dryRun` that would be. */
+  readonly count: number
+  /** The rows as they are now, ordered by id; none with `dryRun`. */
+  readonly rows: Row[]
+}
+
+/** Result of a deletion of all rows that match. */
+export interface RosterDeleted {
+  /** Number of rows that were deleted; with `dryRun` that would be. */
+  readonly count: number
+  /** Their ids; none with `dryRun`. */
+  readonly ids: number[]
 }
 
 const PAGE_SIZE_MAX = 50
@@ -164,6 +188,17 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
     async delete(id, call) {
       await row('DELETE', pathOf(id), call)
     },
+    async updateWhere(filter, values, call = {}) {
+      const answer = await sendWhere(connection, 'PATCH', path, filter, call, bodyText(values))
+      if (call.dryRun === true) return { count: countOf(answer), rows: [] }
+      if (!Array.isArray(answer.body)) throw unexpected(answer, 'was answered without rows')
+      return { count: answer.body.length, rows: answer.body }
+    },
+    async deleteWhere(filter, call = {}) {
+      const answer = await sendWhere(connection, 'DELETE', path, filter, call)
+      const { ids = [] } = answer.body as { readonly ids?: number[] }
+      return { count: countOf(answer), ids }
+    },
     history: async (id, query = {}) => changesPage(connection, `${pathOf(id)}/Changes`, query),
     versionOf(read) {
       const version = versions.get(read as object)
@@ -213,6 +248,28 @@ async function sendRows<Answered>(
   if (dryRun === true) return []
   if (!Array.isArray(answer.body)) throw unexpected(answer, 'was answered without rows')
   return answer.body
+}
+
+/** Sends a write of all rows that match, once however often it is repeated. @throws TypeError without a filter */
+async function sendWhere<Filter>(
+  connection: Connection,
+  method: 'PATCH' | 'DELETE',
+  path: string,
+  filter: Filter,
+  { may, dryRun, signal }: RosterWhere<RosterMay<string>>,
+  body?: string,
+): Promise<Answer> {
+  const filters = queryString({ filter })
+  if (filters === '') throw new TypeError('a filter has to say which rows; { id: { "!=": null } } means all')
+  const others = queryString({ may }, dryRun === true ? { dryRun: 1 } : {})
+  return connection.send({ method, path: path + filters + others.replace('?', '&'), body, isOnce: true, signal })
+}
+
+/** Returns the number of rows of a deletion, or of a dry run. */
+function countOf(answer: Answer): number {
+  const { rows } = (answer.body ?? {}) as { readonly rows?: unknown }
+  if (typeof rows !== 'number') throw unexpected(answer, 'was answered without the number of rows')
+  return rows
 }
 
 function rowPath(path: string, id: number): string {

@@ -27,6 +27,8 @@ export interface ApiRequest {
   readonly body?: string | undefined
   /** Version that the row must have. */
   readonly ifMatch?: string | undefined
+  /** True: sending it twice could differ from sending it once, as a write of all rows that match. */
+  readonly isOnce?: boolean
   /** Time that the server may take in addition to the timeout. */
   readonly waitMs?: number
   readonly signal: AbortSignal | undefined
@@ -123,11 +125,11 @@ export function connect(options: RosterOptions): Connection {
 const NDJSON = 'application/x-ndjson'
 
 /**
- * True if sending the request twice could differ from sending it once: by a second row, or by a version that the first attempt
- * has changed.
+ * True if sending the request twice could differ from sending it once: by a second row, by a version that the first attempt has
+ * changed, or by other rows that match.
  */
-function isOnce({ method, ifMatch }: ApiRequest): boolean {
-  return method === 'POST' || ifMatch !== undefined
+function isOnce({ method, ifMatch, isOnce: isOwn = false }: ApiRequest): boolean {
+  return isOwn || method === 'POST' || ifMatch !== undefined
 }
 
 /**

@@ -95,6 +95,14 @@ export interface RosterResult<Row> {
   readonly row: Row
 }
 
+/** Options of writes of all rows that match a filter. */
+export interface RosterWhere<May> extends RosterCall {
+  /** Only rows of which the key or person may do this. Without it, one row that may not be written refuses all. */
+  readonly may?: May | undefined
+  /** True: the rows are checked and counted, and none is written. */
+  readonly dryRun?: boolean | undefined
+}
+
 /** Options of updates and deletions. */
 export interface RosterChange extends RosterCall {
   /** Result of `versionOf` for the row; if the row has changed since, the call fails with PreconditionFailed. */

@@ -57,7 +57,11 @@ export class FilteredRefusals {
 
   /** Returns the error of a constraint that refuses the write each time, of which no row is known. */
   ofViolation(verb: 'update' | 'delete', violation: ConstraintViolation): ApiError {
-    if (verb === 'update' || !violation.isForeignKey) return conflict(violation)
+    if (!violation.isForeignKey) return conflict(violation)
+    if (verb === 'update') {
+      const message = `Rows that match get other names, and one of them becomes what others refer to: send two requests.`
+      return new ApiError('Conflict', message, { cause: violation })
+    }
     return new ApiError('StillReferenced', `No ${this.entity.name} was deleted: rows of another table refer to one that matches.`)
   }
 

@@ -25,6 +25,9 @@ import { type RowWrites, runStatement, type Writer } from './rowWrites.ts'
 /** Number of rows that count as one request, as of a bulk create. */
 const ROWS_OF_REQUEST = 100
 
+/** Maximum times that constraints refuse a write: mostly another write came between, and the next time it is explained. */
+const VIOLATIONS_MAX = 3
+
 /** A write by filters: how it is compiled, and why a row may refuse it. */
 interface Plan {
   readonly call: ResourceRequest
@@ -131,6 +134,7 @@ export class FilteredWrites {
     using slot = new Slot(this.parts, call)
     const filters = await this.sized(rows.filters)
     let writer: Writer | null = null
+    let violations = 0
     // Rows that are paid for: those of one request, until more are found.
     let rowsMax = ROWS_OF_REQUEST
     for (;;) {
@@ -152,7 +156,9 @@ export class FilteredWrites {
       }
       const refusal = state ? state.refusedId !== null && (await plan.explain(state, null)) : null
       if (refusal) throw refusal
-      if (performance.now() >= untilMs) throw sent.violation ? this.refusals.ofViolation(verb, sent.violation) : busyWithWrites()
+      if (sent.violation) violations++
+      if (violations === VIOLATIONS_MAX || performance.now() >= untilMs)
+        throw sent.violation ? this.refusals.ofViolation(verb, sent.violation) : busyWithWrites()
       await Bun.sleep(WAIT_PAUSE_MS * (WAIT_PAUSE_FACTOR_MAX - Math.random()))
     }
   }

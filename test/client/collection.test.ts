@@ -49,6 +49,23 @@ describe('calls for rows', () => {
     for (const one of [made?.row, own]) await companies.delete(one?.id as number)
   })
 
+  test('updateWhere and deleteWhere write all rows that match, once, and count them in a dry run', async () => {
+    const { companies } = roster
+    const made = await companies.createMany([{ name: 'Where 1' }, { name: 'Where 2' }, { name: 'Where 3', enabled: true }])
+    const ids = made.map(({ id }) => id)
+    const filter = { id: { any: ids }, enabled: false }
+    expect(await companies.updateWhere(filter, { enabled: true }, { dryRun: true })).toEqual({ count: 2, rows: [] })
+    const { count, rows } = await companies.updateWhere(filter, { enabled: true }, { may: { update: 'enabled' } })
+    expect([count, rows]).toEqual([2, made.slice(0, 2).map((row) => ({ ...row, enabled: true }))])
+    const [{ n } = { n: 0 }] = await server.sql`select count(*)::int as n from idempotency_key where answer is not null`
+    expect(n).toBeGreaterThan(0)
+    expect(await companies.deleteWhere({ id: { any: ids } }, { dryRun: true })).toEqual({ count: 3, ids: [] })
+    expect(await companies.deleteWhere({ id: { any: ids } }, { may: 'delete' })).toEqual({ count: 3, ids })
+    expect(await companies.deleteWhere({ id: { any: ids } })).toEqual({ count: 0, ids: [] })
+    await expect(companies.updateWhere({}, { enabled: true })).rejects.toThrow('a filter has to say which rows')
+    await expect(companies.deleteWhere({})).rejects.toThrow('a filter has to say which rows')
+  })
+
   test('a row is created, read, updated, replaced and deleted', async () => {
     const made = await roster.absences.create({
       employeeId: 2,

@@ -48,11 +48,18 @@ export async function right(signal: AbortSignal | undefined, name: string | null
   await roster.absences.update(1, { period: null })
   const version: string = roster.companies.versionOf(made)
   await roster.companies.update(made.id, { enabled: false }, { ifMatch: version, signal })
+  const { count: changed, rows: changedRows } = await roster.absences.updateWhere(
+    { status: 'Requested', 'employeeId.department': 'Sales' },
+    { status: 'Approved', period: { days: 1 } },
+    { may: { update: 'status' }, dryRun: false, signal },
+  )
+  const { count: gone, ids } = await roster.absences.deleteWhere({ id: { any: [1, 2] } }, { may: 'delete' })
+  const numbers: number[] = [changed, gone, ...ids, ...changedRows.map(({ id }) => id)]
   const nothing: undefined = (await roster.companies.delete(made.id)) as undefined
   const [own] = await roster.rights({ signal })
   const collection: 'Absences' | 'Companies' | 'Employees' | undefined = own?.collection
   await roster.companies.list({ filter: { enabled: true, name: { '!=': name } } })
-  return [count, status, days, enabled, moonId, result, nothing, collection]
+  return [count, status, days, enabled, moonId, result, nothing, collection, numbers]
 }
 
 export async function whatMayBeWritten(signal: AbortSignal): Promise<unknown[]> {
