@@ -29,11 +29,6 @@ export function parseMatch(entity: Entity, view: View | null, name: string): Pro
   throw new ApiError('InvalidMatch', faultOfMatch(entity, view, name, found?.name ?? null), { target: 'match' })
 }
 
-/** Names of the properties that `match` takes. */
-export function matchableNames(entity: Entity, { properties }: View): string[] {
-  return properties.filter((property) => isMatchable(entity, property)).map(({ name }) => name)
-}
-
 /** True if values of the property can tell rows apart. A part of an object cannot: the object may be null. */
 function isMatchable({ id }: Entity, property: Property): boolean {
   if (property === id) return true
@@ -97,13 +92,13 @@ function namesOf(matched: Property, body: JsonObject): string[] {
 }
 
 /** A row that is created. */
-export interface CreatedRow {
+interface CreatedRow {
   readonly index: number
   readonly values: Assignments
 }
 
 /** A stored row that is changed, if its values differ. */
-export interface UpdatedRow {
+interface UpdatedRow {
   readonly index: number
   readonly id: string
   /** Value of the matched property. */
