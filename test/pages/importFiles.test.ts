@@ -9,9 +9,10 @@ import { useServer } from '../support/start.ts'
 
 const whole = makeKey()
 const other = makeKey()
+const slow = makeKey({ limits: '12/10s' })
 const reader = makeKey({ rights: 'Employees:read' })
 const limited = makeKey({ rights: '', addresses: 'read Employees\ncreate Employees?fields=EmployeeNumber,FirstName' })
-const keys = [whole, other, reader, limited].map(({ record }) => record)
+const keys = [whole, other, slow, reader, limited].map(({ record }) => record)
 
 describeInBrowser('the import of /explore', () => {
   const server = useServer({ keys })
@@ -201,5 +202,39 @@ describeInBrowser('the import of /explore', () => {
     await forms.button('Import: create 1').waitFor()
     expect(await forms.page.evaluate('document.documentElement.scrollWidth')).toBe(360)
     expect(await forms.violations()).toEqual([])
+  })
+
+  test('an import waits at the limits of its key, and then goes on by itself', async () => {
+    const forms = await open('#/Employees?form=import', slow)
+    const refused: number[] = []
+    forms.page.on('response', (response) => response.status() === 429 && refused.push(429))
+    const lines = Array.from({ length: 450 }, (_, index) => `L${1000 + index},Slow ${index}`)
+    await chooseFile(forms, { name: 'slow.csv', content: ['EmployeeNumber,FirstName', ...lines].join('\n') })
+    await forms.press('Check the file')
+    await forms.press('Import: create 450')
+    await forms.message('slow.csv was imported: 450 created, 0 changed.')
+    expect(refused.length).toBeGreaterThan(0)
+    const { headers } = await server.get('/Employees?EmployeeNumber[begins]=L1&PageSize=5')
+    expect(headers.get('x-total-count')).toBe('450')
+  })
+
+  test('managers of the same file are named in a second import, which changes the rows of the first', async () => {
+    const forms = await open('#/Employees?form=import')
+    const file = { name: 'team.csv', content: 'EmployeeNumber,FirstName,Manager number\nM-901,Ada,\nM-902,Grace,M-901' }
+    await chooseFile(forms, file)
+    await columnChoice(forms, 'Manager number').selectOption({ label: 'Manager: by employee number' })
+    await forms.press('Check the file')
+    await forms.page.getByText(/^line 3: Manager: none has the employee number “M-901”\. .*If it is a row of this file/).waitFor()
+    await columnChoice(forms, 'Manager number').selectOption({ label: 'left out' })
+    await forms.press('Check the file')
+    await forms.press('Import: create 2')
+    await forms.message('team.csv was imported: 2 created')
+    await chooseFile(forms, file)
+    await columnChoice(forms, 'Manager number').selectOption({ label: 'Manager: by employee number' })
+    await forms.press('Check the file')
+    await forms.press('Import: change 1')
+    await forms.message('team.csv was imported: 0 created, 1 changed.')
+    const { body } = await server.get('/Employees?EmployeeNumber=M-902')
+    expect(body[0].manager).toBe('Ada')
   })
 })

@@ -23,14 +23,18 @@ export function choicesFor(resource: Resource, writable: Writable): readonly Cho
   const changed = writable.updateFields.filter((field) => writable.updates.some((right) => maySet(right, field)))
   const fields = [...created, ...changed.filter(({ name }) => findNamed(created, name) === undefined)]
   const choices = fields.flatMap((field) => {
-    const rights = { mayCreate: created.includes(field), mayChange: findNamed(changed, field.name) !== undefined }
+    const rights = {
+      mayCreate: created.includes(field),
+      mayChange: findNamed(changed, field.name) !== undefined,
+      isToItself: field.references === resource.rowsOf,
+    }
     return choicesOf(resource, propertyOf(field, rights))
   })
   const id = findNamed(resource.properties, 'Id')
   return id === undefined ? choices : [...choices, choiceOf(idProperty(id), 'Id (finds the row)', ['Id'])]
 }
 
-function propertyOf(field: FormField, rights: Pick<ImportProperty, 'mayCreate' | 'mayChange'>): ImportProperty {
+function propertyOf(field: FormField, rights: Pick<ImportProperty, 'mayCreate' | 'mayChange' | 'isToItself'>): ImportProperty {
   return { ...field, ...rights, kind: { name: field.kind }, writable: true, reference: field.references, unique: null }
 }
 
@@ -45,7 +49,7 @@ function idProperty({ name, path, label }: Property): ImportProperty {
     isSigned: false,
     targets: [],
   }
-  const rights = { writable: false, mayCreate: false, mayChange: false }
+  const rights = { writable: false, mayCreate: false, mayChange: false, isToItself: false }
   return { ...none, ...rights, name, path, label, kind: { name: 'integer' }, references: null, reference: null, unique: null }
 }
 

@@ -1,6 +1,7 @@
 // Requests of an import: each is repeated while a limit or a failure passes, and the reader sees for how long.
-import { type Problem, parseExact, readJson, send } from './api.ts'
+import { Problem, parseExact, readJson, send } from './api.ts'
 import type { Row } from './resources.ts'
+import { sessionStore } from './session.ts'
 import { type Filter, printPath } from './view.ts'
 import { isUncertain, problemOf } from './writes.ts'
 
@@ -14,6 +15,8 @@ export interface Progress {
 
 /** The reader's way to see and stop what is under way. */
 export interface Watch {
+  /** Session that has begun it: nobody else goes on with it. */
+  readonly sessionId: string
   readonly signal: AbortSignal
   show(progress: Partial<Progress>): void
 }
@@ -28,6 +31,7 @@ const WAIT_SECONDS_MAX = 3_600
 export async function untilAnswered<T>(run: () => Promise<T>, watch: Watch): Promise<T> {
   for (let tries = 1; ; tries++) {
     watch.signal.throwIfAborted()
+    if (sessionStore.value.session?.id !== watch.sessionId) throw new Problem('You have signed out, or use another key now.', 401)
     try {
       return await run()
     } catch (error) {

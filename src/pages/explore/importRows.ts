@@ -103,6 +103,10 @@ function readCell(
   }
 }
 
+const OTHER_ROW = 'Correct it in the file, or create it first.'
+const OWN_ROW =
+  'If it is a row of this file, import the file without this column first, and then again with it: rows that are there are found.'
+
 function readReference(
   property: ImportProperty,
   by: string,
@@ -122,8 +126,8 @@ function readReference(
       value: cell,
     }
   const nearest = values.nearestTo(cell)
-  const hint = nearest === null ? 'Correct it in the file, or create it first.' : `Is “${nearest}” meant?`
-  return { message: `${property.label}: none has the ${by} “${cell}”. ${hint}` }
+  const hints = [...(nearest === null ? [] : [`Is “${nearest}” meant?`]), ...(property.isToItself ? [OWN_ROW] : [])]
+  return { message: `${property.label}: none has the ${by} “${cell}”. ${hints.join(' ') || OTHER_ROW}` }
 }
 
 const isText = (json: string) => json.startsWith('"')

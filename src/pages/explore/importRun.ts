@@ -141,10 +141,17 @@ export interface Undone {
 /** Takes an import back, the last step first. It can be run again. @throws Problem, AbortError */
 export async function undoImport(entry: ImportEntry, resource: Resource, watch: Watch): Promise<Undone> {
   await keepImport({ ...entry, state: 'undoing' })
-  const steps = await readSteps(entry.id)
   const left: string[] = []
-  const changes = steps.flatMap((step) => (step.kind === 'change' && step.made?.length ? step : []))
-  const created = steps.flatMap((step) => (step.kind === 'create' ? rowsOf(step, left) : []))
+  const steps: Step[] = []
+  for (const step of await readSteps(entry.id)) steps.push(await settled(entry, resource, step, left, watch))
+  // The first change without a result may have been made all the same.
+  const doubtful = steps.find((step) => step.kind === 'change' && step.made === null)
+  const changes = steps.flatMap((step) => {
+    if (step.kind !== 'change') return []
+    const made = step === doubtful ? step.changes : (step.made ?? [])
+    return made.length > 0 ? [{ ...step, made }] : []
+  })
+  const created = steps.flatMap((step) => (step.kind === 'create' ? rowsOf(step) : []))
   let done = 0
   watch.show({ done, total: changes.length + created.length })
   let restored = 0
@@ -164,11 +171,24 @@ interface CreatedRow {
 }
 
 /** Returns the rows that a step created. */
-function rowsOf({ made, sentMs, places, index }: CreateStep, left: string[]): readonly CreatedRow[] {
-  if (made !== null) return parseExact(made).map((row: Row) => ({ row, piece: index }))
-  if (sentMs !== null)
-    left.push(`${places[0]} to ${places.at(-1)}: these rows may have been created. Continue the import first, and then undo it.`)
-  return []
+function rowsOf({ made, index }: CreateStep): readonly CreatedRow[] {
+  return made === null ? [] : parseExact(made).map((row: Row) => ({ row, piece: index }))
+}
+
+/** Sends a step again that was sent and has no answer: the server repeats what it has created. */
+async function settled(entry: ImportEntry, resource: Resource, step: Step, left: string[], watch: Watch): Promise<Step> {
+  if (step.kind === 'change' || step.made !== null || step.sentMs === null) return step
+  try {
+    const made = await create(entry, resource.plural, step, watch)
+    await keepImport({ ...entry, state: 'undoing' }, [made])
+    return made
+  } catch (error) {
+    // What was refused has created nothing.
+    if (error instanceof StepRefused) return step
+    if (!(error instanceof TooLate)) throw error
+    left.push(`${step.places[0]} to ${step.places.at(-1)}: these rows may have been created. Look for them in the list.`)
+    return step
+  }
 }
 
 async function restore(resource: Resource, { rowId, made, at }: ChangeStep, watch: Watch, left: string[]): Promise<number> {

@@ -10,6 +10,8 @@ export interface ImportProperty extends Omit<FormField, 'kind'> {
   readonly reference: string | null
   /** The document does not say which values are unique. */
   readonly unique: null
+  /** True if it refers to rows of its own kind, as to a manager: these may be in the same file. */
+  readonly isToItself: boolean
   /** False if it can only be set in new rows. */
   readonly mayChange: boolean
   /** False if it can only be changed in rows that are there. */

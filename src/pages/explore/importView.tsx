@@ -52,7 +52,7 @@ export function ImportView({ resource, view }: Shown) {
               <Button
                 class="button primary"
                 label="Check the file"
-                disabled={work.isBusy || opened.chosen.size === 0}
+                disabled={work.isBusy || opened.chosen.size === 0 || work.doubles().length > 0}
                 onClick={() => void work.check()}
               />
               <span class="count">Nothing is written yet.</span>

@@ -272,7 +272,8 @@ export class ImportWork {
         },
         watch,
       )
-      this.set({ check, doing: NOTHING })
+      // What the columns become may have been changed meanwhile.
+      this.set(this.state.value.opened === opened ? { check, doing: NOTHING } : { doing: NOTHING })
     })
   }
 
@@ -282,26 +283,26 @@ export class ImportWork {
     if (!opened || !check || this.isBusy) return
     const near = new Set(takesNear ? [] : check.near.map(({ at }) => at))
     const created = check.created.filter(({ at }) => !near.has(at))
-    const entry = await keepSteps({
-      sessionId: this.sessionId,
-      plural: this.resource.plural,
-      file: opened.name,
-      writable: this.writable,
-      created,
-      changed: check.changed,
-    })
+    const { name } = opened
     this.set({ opened: null, check: null })
-    await this.resume(entry)
+    await this.run('importing', async (watch) => {
+      const { sessionId, writable } = this
+      const planned = { sessionId, plural: this.resource.plural, file: name, writable, created, changed: check.changed }
+      await this.send(await keepSteps(planned), watch)
+    })
+    await this.readEntries()
   }
 
   /** Sends what is open of an import. */
   async resume(entry: ImportEntry): Promise<void> {
-    await this.run('importing', async (watch) => {
-      const { created, changed } = await runImport(entry, this.resource, watch)
-      this.set({ doing: NOTHING })
-      announce(`${entry.file} was imported: ${created} created, ${changed} changed.`)
-    })
+    await this.run('importing', (watch) => this.send(entry, watch))
     await this.readEntries()
+  }
+
+  private async send(entry: ImportEntry, watch: Watch): Promise<void> {
+    const { created, changed } = await runImport(entry, this.resource, watch)
+    this.set({ doing: NOTHING })
+    announce(`${entry.file} was imported: ${created} created, ${changed} changed.`)
   }
 
   async undo(entry: ImportEntry): Promise<void> {
@@ -335,7 +336,7 @@ export class ImportWork {
     this.set({ undone: null })
     const { signal } = this.abort
     try {
-      await work({ signal, show })
+      await work({ signal, show, sessionId: this.sessionId })
     } catch (error) {
       if (signal.aborted) this.set({ doing: NOTHING })
       else this.set({ doing: await stopped(error) })
