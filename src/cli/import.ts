@@ -181,7 +181,7 @@ function mapping(texts: readonly string[]) {
 function matchedBy(entity: Entity, name: string): Property {
   const member = findMember(entity, name)
   const isUsable = (property: Property) =>
-    property === entity.id || (property.writable && ['text', 'oneOf', 'integer'].includes(property.kind.name))
+    property === entity.id || (property.writable && ['text', 'oneOf', 'uuid', 'integer'].includes(property.kind.name))
   if (member && !isGroup(member) && isUsable(member)) return member
   const hint = suggestOrList(name, entity.properties.filter(isUsable))
   throw new CommandError(`--match names no property by which rows of ${entity.plural} can be found: "${name}".${hint}`)

@@ -200,6 +200,7 @@ function memberText(member: Member, mode: Mode, indent: string): string {
 
 const TYPES: Readonly<Record<Exclude<KindName, 'oneOf'>, string>> = {
   text: 'string',
+  uuid: 'string',
   boolean: 'boolean',
   integer: 'number',
   date: 'string',
@@ -215,7 +216,9 @@ function typeText({ name, values = [] }: Kind, mode: Mode): string {
 
 function filterText({ path, kind, reference }: Property): string {
   const test = kind.ordered ? 'RosterOrdered' : 'RosterEqual'
-  const ofValues = kind.name === 'text' ? 'RosterText' : `${test}<${typeText(kind, 'write')}>`
+  // Properties with an order always take null.
+  const none = kind.nullable && !kind.ordered ? ' | null' : ''
+  const ofValues = kind.name === 'text' ? 'RosterText' : `${test}<${typeText(kind, 'write')}${none}>`
   return `    ${quoted(path.join('.'))}?: ${reference?.isToItself ? 'RosterChained' : ofValues}\n`
 }
 

@@ -1,5 +1,6 @@
 // Order of texts by a column's collation: PostgreSQL compares texts that it is sent, and reads no row.
 import type { Entity, Property } from '../model/entity.ts'
+import { isText } from '../model/kinds.ts'
 import { arrayText, name, param, type Row, type Statement, sql, toStatement } from '../model/sql.ts'
 
 /** Runs statements that change nothing; a `Database` is one. */
@@ -22,13 +23,16 @@ export class Collation {
 
   constructor(
     { table }: Entity,
-    { column }: Property,
+    { column, kind }: Property,
     private readonly reader: Reader,
   ) {
     const texts = param(null)
     const thresholds = param(null)
-    // A parameter has no collation of its own, so beside the column it gets the column's. The column is never read.
-    const collated = sql`coalesce("V", (select ${name(column)} from ${name(table)} where false))`
+    // A parameter has no collation of its own, so beside the column it gets the column's. The column is never read. UUIDs have the
+    // order of their digits.
+    const collated = isText(kind.name)
+      ? sql`coalesce("V", (select ${name(column)} from ${name(table)} where false))`
+      : sql`("V" collate "C")`
     const place = sql`"N" - 1 || ',' || width_bucket(${collated}, ${thresholds}::text[])`
     const given = sql`unnest(${texts}::text[]) with ordinality as given("V", "N")`
     // One row for all numbers costs the event loop a tenth of a row for each.

@@ -1,6 +1,6 @@
 // Filters as conditions on codes or ranks; a reason wherever these cannot decide: then the database answers.
 import type { Entity } from '../model/entity.ts'
-import { isText as isTextName, type Kind } from '../model/kinds.ts'
+import { isKeptAsText, type Kind } from '../model/kinds.ts'
 import type { Sides } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
 import { type Code, compareCodes, operandOf } from './codes.ts'
@@ -134,7 +134,6 @@ function conditionOf(table: Coded, filter: Filter, texts: KnownTexts): ColumnCon
   const { sides } = operator
   const column = table.entity.properties.indexOf(property)
   if (table.uncoded[column] > 0) return 'values'
-  const isText = isTextName(kind.name)
   const size = table.rowCodes.dictionaries[column]?.size ?? Number.POSITIVE_INFINITY
   // No value is another operand than the text "null".
   const key = `${column} ${operator.sign}${value ?? '\0'}`
@@ -149,12 +148,12 @@ function conditionOf(table: Coded, filter: Filter, texts: KnownTexts): ColumnCon
   if (!sides) return 'values'
   if (value === null) return noValue(column, kind, sides, key)
   const operand = kind.printFilter(value)
-  if (isText && sides.less !== sides.greater) {
+  if (isKeptAsText(kind.name) && sides.less !== sides.greater) {
     const bound = texts.boundOf(column, operand)
     if (bound === null) return 'texts'
     return { ...rangeOf(column, sides, neighborsOf(bound)), by: 'ranks', key, codesEnd: size }
   }
-  if (!isText) {
+  if (!isKeptAsText(kind.name)) {
     const around = operandOf(kind.name, table.rowCodes.scaleOf(column), operand)
     return { ...rangeOf(column, sides, around), key, codesEnd: Number.POSITIVE_INFINITY }
   }

@@ -1,6 +1,6 @@
 // Sort keys of a page: the order of rows by them, the sorting of a few rows, and positions of cursors.
 
-import { isText } from '../model/kinds.ts'
+import { isKeptAsText } from '../model/kinds.ts'
 import { order, type Seek, type Sort } from '../model/query.ts'
 import type { ColumnOrder, Target } from './columnOrder.ts'
 import { ID } from './columnStore.ts'
@@ -25,7 +25,7 @@ export function pageKeysOf(
   for (const { property, descending } of order(entity, sorts)) {
     const column = entity.properties.indexOf(property)
     if (uncoded[column] > 0) return 'values'
-    const by = isText(property.kind.name) ? 'ranks' : 'codes'
+    const by = isKeptAsText(property.kind.name) ? 'ranks' : 'codes'
     const own = orderOf(column, by)
     if (own === null) return 'texts'
     keys.push({ column, by, isDescending: descending, order: own })

@@ -6,7 +6,7 @@ import { type Code, DAY, dateOf, daysOf, HOUR, MINUTE } from './codes.ts'
 import type { Dictionary } from './dictionary.ts'
 
 /** Numbers of kinds: a switch over them is faster than a call of one of several functions. */
-const FORMS = { text: 0, oneOf: 0, integer: 1, instant: 2, decimal: 3, boolean: 4, date: 4 } as const satisfies Record<
+const FORMS = { text: 0, oneOf: 0, uuid: 0, integer: 1, instant: 2, decimal: 3, boolean: 4, date: 4 } as const satisfies Record<
   KindName,
   number
 >

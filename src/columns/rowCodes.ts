@@ -1,6 +1,6 @@
 // Coding of rows: turns a row, or its line of COPY, into one code for each property.
 import type { Entity } from '../model/entity.ts'
-import { isText, type KindName, type PlainName } from '../model/kinds.ts'
+import { isKeptAsText, type KindName, type PlainName } from '../model/kinds.ts'
 import type { Row } from '../model/sql.ts'
 import { type Code, halvesOfNumber, halvesTo, numbers } from './codes.ts'
 import { BACKSLASH, dateAt, decimalAt, decoder, instantAt, integerAt, isNull, TAB, writeUnescaped } from './copyText.ts'
@@ -41,7 +41,7 @@ export class RowCodes {
     this.readers = this.kinds.map((kind) => READERS[kind as PlainName])
     this.lows = new Int32Array(this.kinds.length)
     this.highs = new Int32Array(this.kinds.length)
-    this.dictionaries = this.kinds.map((kind) => (isText(kind) ? new Dictionary() : null))
+    this.dictionaries = this.kinds.map((kind) => (isKeptAsText(kind) ? new Dictionary() : null))
     this.printers = properties.map(({ kind }, column) => new Printer(kind, this.dictionaries[column] ?? null))
     this.scales = this.printers.map(({ scale }) => scale)
   }

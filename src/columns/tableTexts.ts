@@ -1,7 +1,7 @@
 // What a table knows of its texts: their order, the places of operands among them, and which texts a folded filter matches.
 import type { Entity, Projection, Property } from '../model/entity.ts'
 import type { Caller } from '../model/key.ts'
-import { isText } from '../model/kinds.ts'
+import { isKeptAsText } from '../model/kinds.ts'
 import { type Filter, type FiltersAndSorts, type Seek, withoutUnions } from '../model/query.ts'
 import type { Reader } from './collation.ts'
 import type { KnownTexts, TextBound } from './conditions.ts'
@@ -84,11 +84,11 @@ export class TableTexts implements KnownTexts {
     const waits: Promise<unknown>[] = []
     const searches: Promise<void>[] = []
     const run = (steps: Generator<void, void>) => this.parts.slices.run(caller, steps)
-    for (const property of compared) if (isText(property.kind.name)) this.prepareOrder(this.columnOf(property), null, waits)
+    for (const property of compared) if (isKeptAsText(property.kind.name)) this.prepareOrder(this.columnOf(property), null, waits)
     for (const [index, { property }] of sorts.entries()) {
       // A cursor may be at a text that no row has any more.
       const text = seek?.position[index] ?? null
-      if (isText(property.kind.name)) this.prepareOrder(this.columnOf(property), text, waits)
+      if (isKeptAsText(property.kind.name)) this.prepareOrder(this.columnOf(property), text, waits)
     }
     for (const filter of withoutUnions(filters)) {
       const column = this.columnOf(filter.property)
@@ -139,5 +139,5 @@ function ignore() {}
 /** Returns whether a filter depends on which texts are less than its operand. */
 function isOrdered({ property, operator, value }: Filter): boolean {
   const { sides } = operator
-  return isText(property.kind.name) && value !== null && sides !== null && sides.less !== sides.greater
+  return isKeptAsText(property.kind.name) && value !== null && sides !== null && sides.less !== sides.greater
 }

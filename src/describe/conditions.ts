@@ -1,6 +1,6 @@
 // Filters in the OpenAPI document. Patterns accept exactly what the parser does, since tools generate requests from them.
 import { type TArray, Type } from '@sinclair/typebox'
-import type { Kind, PlainName } from '../model/kinds.ts'
+import type { Kind, KindName } from '../model/kinds.ts'
 import { pascalCase } from '../model/names.ts'
 import { type Operator, prefixes } from '../model/operators.ts'
 import { anyOf, DATE_PATTERN, DAY_PATTERN, LEAP_DAY_PATTERN, TIME_PATTERN } from '../model/plainInstant.ts'
@@ -27,7 +27,8 @@ export const INSTANT_PATTERN = anyOf(
 )
 
 /** Patterns of operands by kind of property. An operand of texts may be any text; its pattern includes the operators. */
-const operandPatterns: Readonly<Record<PlainName, string>> = {
+const operandPatterns: Readonly<Record<Exclude<KindName, 'text' | 'oneOf'>, string>> = {
+  uuid: '[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}',
   integer: '-?[0-9]+',
   boolean: anyOf('[Tt][Rr][Uu][Ee]', '[Ff][Aa][Ll][Ss][Ee]'),
   // The parser accepts up to 200 digits, with those of the exponent.
@@ -54,7 +55,7 @@ export function conditionPattern(kind: Kind): string {
   return `^(?:${anyOf(...signs)}?${operandPattern(kind)}|${anyOf(...alone)}?)$`
 }
 
-function operandPattern(kind: Kind): string {
+export function operandPattern(kind: Kind): string {
   if (kind.name === 'text') return '[^\\u0000]+'
   if (kind.name !== 'oneOf') return operandPatterns[kind.name]
   return anyOf(...(kind.values ?? []).map((value) => value.replace(/[^\p{L}\p{N} _,&/-]/gu, '\\$&')))

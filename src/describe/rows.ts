@@ -7,7 +7,7 @@ import type { Kind } from '../model/kinds.ts'
 import { withArticle } from '../model/names.ts'
 import { DATE_PATTERN } from '../model/plainInstant.ts'
 import type { View } from '../model/view.ts'
-import { INSTANT_PATTERN } from './conditions.ts'
+import { INSTANT_PATTERN, operandPattern } from './conditions.ts'
 import { exampleRow } from './exampleRow.ts'
 import { listedPaths } from './related.ts'
 import { objectSchema, optionalObject, orNull, type Schema } from './schema.ts'
@@ -52,7 +52,7 @@ export function objectOf(
   return shapeOf(Object.fromEntries(members.map((own) => [keyOf(own), isGroup(own) ? partOf(own) : schemaOf(own)])))
 }
 
-const FORMATS: Readonly<Record<string, string>> = { instant: 'date-time', date: 'date', integer: 'int64' }
+const FORMATS: Readonly<Record<string, string>> = { instant: 'date-time', date: 'date', integer: 'int64', uuid: 'uuid' }
 
 export function answeredValue(property: Property, entity: Entity): Schema {
   if (property.related) return relatedValue(property)
@@ -160,6 +160,7 @@ function writtenValue({ kind, examples, reference }: Property): Schema {
   if (kind.name === 'date') return { ...schema, format: 'date', pattern: `^${DATE_PATTERN}$` }
   if (kind.name === 'integer') return { ...schema, format: 'int64', ...example }
   if (kind.name === 'text') return { ...schema, pattern: '^[^\\u0000]*$', ...example }
+  if (kind.name === 'uuid') return { ...schema, format: 'uuid', pattern: `^${operandPattern(kind)}$` }
   if (kind.name === 'decimal') return { maximum: DECIMAL_MAX, ...schema, description: kind.allowed }
   return { ...schema, ...example }
 }

@@ -6,7 +6,21 @@ import { pascalCase, pluralOf, snakeCase } from './names.ts'
 import type { Operator } from './operators.ts'
 
 // Re-exported, so that a declaration imports from this file only.
-export { boolean, computed, copied, date, decimal, group, identity, instant, integer, oneOf, reference, text } from './fields.ts'
+export {
+  boolean,
+  computed,
+  copied,
+  date,
+  decimal,
+  group,
+  identity,
+  instant,
+  integer,
+  oneOf,
+  reference,
+  text,
+  uuid,
+} from './fields.ts'
 
 /** A primitive value of an entity. */
 export interface Property {

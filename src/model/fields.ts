@@ -14,6 +14,7 @@ import {
   oneOfKind,
   READ_ONLY_LENGTH_MAX,
   textKind,
+  uuidKind,
 } from './kinds.ts'
 
 /** Declaration of one property. */
@@ -103,6 +104,9 @@ export const decimal = (scale: number, { min, max, ...options }: Partial<NumberR
   if (range.min > range.max) throw new Error(`decimal(${scale}) has no numbers from ${range.min} to ${range.max}`)
   return writable(decimalKind(scale, range), options)
 }
+
+/** A UUID of any version. */
+export const uuid = (options: Options = {}): Field => writable(uuidKind, options)
 
 /** The id of a row of `entity`. */
 export const reference = (entity: string, options: Omit<Options, 'indexed'> = {}): Field => ({

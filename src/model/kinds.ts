@@ -15,14 +15,25 @@ export class JsonNumber {
   constructor(readonly source: string) {}
 }
 
-export type KindName = 'text' | 'oneOf' | 'boolean' | 'integer' | 'date' | 'instant' | 'decimal'
+export type KindName = 'text' | 'oneOf' | 'uuid' | 'boolean' | 'integer' | 'date' | 'instant' | 'decimal'
 
-/** Kinds that this process can order without PostgreSQL's collation. */
-export type PlainName = Exclude<KindName, 'text' | 'oneOf'>
+/** Kinds of which copies in memory keep each different value as a text, whose order PostgreSQL knows. */
+type KeptAsText = 'text' | 'oneOf' | 'uuid'
+
+/** Kinds that this process can order without PostgreSQL. */
+export type PlainName = Exclude<KindName, KeptAsText>
 
 /** True for free texts and for texts of a list. */
 export function isText(name: KindName): name is 'text' | 'oneOf' {
   return name === 'text' || name === 'oneOf'
+}
+
+export function isKeptAsText(name: KindName): name is KeptAsText {
+  return isText(name) || name === 'uuid'
+}
+
+export function isPlain(name: KindName): name is PlainName {
+  return !isKeptAsText(name)
 }
 
 export interface Kind {
@@ -269,4 +280,35 @@ export function oneOfKind(values: readonly string[]): Kind {
     // Only PostgreSQL knows the order, as of any text.
     readText: (text) => text,
   }
+}
+
+const UUID_FORM = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+const UUID = new RegExp(`^${UUID_FORM}$`)
+const UUID_ALLOWED = 'a UUID like 0192e4a8-5c7e-7d3a-9b1f-2f6c8d4e0a17'
+
+/**
+ * Kind of a UUID of any version, written with small letters. RFC 9562, 4. It is not compared by order: only UUIDs of some versions
+ * have one that means anything.
+ */
+export const uuidKind: Kind = {
+  ...COMMON,
+  name: 'uuid',
+  allowed: UUID_ALLOWED,
+  columnType: 'uuid',
+  schema: { type: 'string', pattern: `^${UUID_FORM}$` },
+  ordered: false,
+  parseJson: parseJsonText,
+  parseFilter(text) {
+    const lower = text.toLowerCase()
+    if (UUID.test(lower)) return lower
+    throw new Mismatch(`must be ${UUID_ALLOWED}${uuidHint(lower)}`)
+  },
+  readText: (text) => text,
+}
+
+/** Hint for the other forms that programs write: in braces, as a URN, or without hyphens. */
+function uuidHint(lower: string): string {
+  const [, digits = ''] = /^(?:\{|urn:uuid:)?([0-9a-f-]{32,36})\}?$/.exec(lower) ?? []
+  const parts = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/.exec(digits.replaceAll('-', ''))
+  return parts === null ? '' : `; write ${parts.slice(1).join('-')}`
 }

@@ -82,6 +82,7 @@ function ownProperty(me: Entity, name: string): Property {
 const TAKES: Readonly<Partial<Record<KindName, readonly KindName[]>>> = {
   text: ['oneOf'],
   oneOf: ['text'],
+  uuid: ['text'],
   decimal: ['integer'],
 }
 

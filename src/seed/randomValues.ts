@@ -23,6 +23,12 @@ export class RandomValues {
     return sql`((hashint8extended(made.n, ${integer(BigInt.asUintN(62, salt))}) & 4611686018427387903) % ${integer(end)})`
   }
 
+  /** Returns a UUID of version 4, another one in each row. */
+  uuid(): Sql {
+    const digest = sql`md5(${param(`${this.seed} ${this.property} `)}::text || made.n)`
+    return sql`overlay(overlay(${digest} placing '4' from 13) placing '8' from 17)::uuid`
+  }
+
   /** Picks one of these texts; none may contain a line break. */
   pick(texts: readonly string[]): Sql {
     return sql`(string_to_array(${param(texts.join('\n'))}, chr(10)))[1 + ${this.below(texts.length)}]`

@@ -62,6 +62,7 @@ export function compileValue(source: ReferencedColumn, property: Property): Sql 
 const makers: Readonly<Record<KindName, (property: Property, random: RandomValues, source: ReferencedColumn) => Sql>> = {
   text: (property, _, source) => textOf(source.entity, property, (one) => randomOf(source, one)),
   oneOf: ({ kind }, random) => random.pick(kind.values ?? []),
+  uuid: (_, random) => random.uuid(),
   boolean: (_, random) => sql`${random.below(5)} < 4`,
   integer: integerOf,
   decimal: (property, random, source) => lengthOf(source, property) ?? decimalOf(property, random),

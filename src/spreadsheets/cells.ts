@@ -1,5 +1,5 @@
 // Converts cells of a file to the values that the API takes. No Node: browsers may read files with it, too.
-import { isText, type KindName } from '../model/kinds.ts'
+import { isPlain, isText, type KindName } from '../model/kinds.ts'
 import { instantOfSpreadsheet, unescapeFormulas } from '../model/spreadsheet.ts'
 import { type CsvRecord, FileFault } from './csvRecords.ts'
 import { type NotatedKind, type Notation, readNotated } from './notation.ts'
@@ -50,7 +50,7 @@ export function cellConverter(separator: string | null, { isExcel, notation, onN
 }
 
 function notatedKind({ kind: { name } }: CellProperty): NotatedKind | null {
-  return isText(name) ? null : (name as NotatedKind)
+  return isPlain(name) ? name : null
 }
 
 function isNumber(kind: NotatedKind): boolean {

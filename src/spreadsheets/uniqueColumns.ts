@@ -31,7 +31,7 @@ export class UniqueColumns<Of extends UniqueProperty> {
 
   constructor({ properties }: { readonly properties: readonly Of[] }) {
     const usable = properties.filter(
-      ({ writable, reference, kind }) => writable && reference === null && (kind.name === 'text' || kind.name === 'integer'),
+      ({ writable, reference, kind }) => writable && reference === null && ['text', 'uuid', 'integer'].includes(kind.name),
     )
     this.columns = new Map(usable.map((property) => [property, { property, rows: new Map(), isIdentifier: true }]))
   }

@@ -122,6 +122,10 @@ describe('the generated file', () => {
     expect(source).toContain("  use?: RosterOrdered<'Office' | 'Storage'>")
     expect(source).toContain('  from: string\n')
     expect(source).toContain('  floor: number\n')
+    expect(source).toContain('  deposit: number | null\n')
+    expect(source).toContain('  token: string | null\n')
+    expect(source).toContain('  token?: RosterEqual<string | null>\n')
+    expect(source).toContain('  device?: RosterEqual<string>\n')
   })
 
   test('D94: the generated client has no types for two references if an entity would have more than 5,000 paths', () => {

@@ -1,4 +1,4 @@
-import { date, decimal, defineEntity, identity, instant, integer, oneOf, reference, text } from '../../src/model/entity.ts'
+import { date, decimal, defineEntity, identity, instant, integer, oneOf, reference, text, uuid } from '../../src/model/entity.ts'
 
 /** An entity with kinds and rules that those of the specification do not have. */
 export const lease = defineEntity('Lease', {
@@ -13,4 +13,7 @@ export const lease = defineEntity('Lease', {
   employeeId: reference('Employee', { required: true }),
   signed: instant({ required: true }),
   rent: decimal(2, { required: true }),
+  deposit: decimal(2, { min: -1_000 }),
+  token: uuid(),
+  device: uuid({ required: true }),
 })

@@ -26,6 +26,7 @@ const SECONDS = { min: new Date('0001-01-01T00:00:00Z'), max: new Date('9999-12-
 const values: Readonly<Record<KindName, fc.Arbitrary<Value>>> = {
   text,
   oneOf: text,
+  uuid: fc.uuid(),
   date: fc.date(SECONDS).map((date) => date.toISOString().slice(0, 10)),
   integer: fc.maxSafeInteger(),
   boolean: fc.boolean(),

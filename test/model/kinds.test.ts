@@ -13,11 +13,13 @@ import {
   Mismatch,
   oneOfKind,
   textKind,
+  uuidKind,
 } from '../../src/model/kinds.ts'
 import { useDatabase } from '../support/database.ts'
 
 const decimal = decimalKind(8)
 const balance = decimalKind(2, { min: -999.99, max: 999.99 })
+const UUID = '0192e4a8-5c7e-7d3a-9b1f-2f6c8d4e0a17'
 const stateKind = oneOfKind(['Asked', 'Given (late)'])
 const number = (source: string) => new JsonNumber(source)
 
@@ -84,6 +86,28 @@ const CASES: [what: string, kind: Kind, taken: Taken, refused: unknown[], filter
     ],
     same('2024-02-29', '0001-01-01'),
     ['2024', 'today', 'infinity', '2024-01-31Z', '2024-13-01', '2024-01-00', '１９９９-01-01'],
+  ],
+  [
+    'a UUID of any version (D121)',
+    uuidKind,
+    [
+      ...same(UUID, '00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff'),
+      ['0192E4A8-5C7E-7D3A-9B1F-2F6C8D4E0A17', UUID],
+    ],
+    [
+      ...[
+        `{${UUID}}`,
+        `urn:uuid:${UUID}`,
+        UUID.replaceAll('-', ''),
+        ` ${UUID}`,
+        `${UUID}\n`,
+        UUID.replace('0', 'g'),
+        UUID.slice(1),
+      ],
+      ...['', null, number('1'), true, {}, UUID.replace('0', '０'), UUID.replace('-', '')],
+    ],
+    [['0192E4A8-5c7e-7d3a-9b1f-2f6c8d4e0a17', UUID]],
+    [`{${UUID}}`, UUID.replaceAll('-', ''), '0', 'x'.repeat(2_000), `${UUID}0`],
   ],
   [
     'an integer of a range (D65)',
@@ -169,6 +193,8 @@ test('a refused value gets a hint to the one that was probably meant', () => {
   expect(() => text.parseJson('abcdef')).toThrow('must be a text of at most 5 characters')
   expect(() => dateKind.parseFilter('2024-01-31T09:00:00Z')).toThrow('for 2024-01-31T09:00:00Z write 2024-01-31')
   expect(() => dateKind.parseFilter('2024-02-31 09:00')).toThrow(/2024-01-31$/)
+  for (const other of [`{${UUID}}`, `URN:UUID:${UUID}`, UUID.replaceAll('-', '').toUpperCase()])
+    expect(() => uuidKind.parseJson(other)).toThrow(`; write ${UUID}`)
   expect(() => stateKind.parseJson('given late')).toThrow('for given late write Given (late)')
   expect(() => oneOfKind(['A', 'b']).parseJson('')).toThrow(/^must be one of A, b$/)
   expect(() => stateKind.parseJson('Nothing of the kind')).toThrow(/^must be one of Asked, Given \(late\)$/)
@@ -216,6 +242,7 @@ test('the schemas accept exactly the values that the kinds write', () => {
     [balance, '999.99', 1000],
     [dateKind, '2024-01-31', '2024-01-31T09:00:00Z'],
     [stateKind, 'Asked', 1],
+    [uuidKind, UUID, UUID.toUpperCase()],
     [integerKind({ min: -2, max: 5 }), '-2', 6],
   ] as const) {
     const takes = new Ajv().compile(kind.schema)

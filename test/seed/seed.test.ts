@@ -14,6 +14,7 @@ import {
   oneOf,
   reference,
   text,
+  uuid,
 } from '../../src/model/entity.ts'
 import { nextMigration } from '../../src/postgres/schemaDiff.ts'
 import { seed, sharesOf, withRows } from '../../src/seed/seed.ts'
@@ -42,6 +43,11 @@ const booking = defineEntity(
     opens: instant(),
     closes: instant(),
     price: decimal(2, { required: true }),
+    balance: decimal(2, { min: -5, max: -1.25 }),
+    debt: decimal(8, { min: -1e9, required: true }),
+    days: decimal(0, { min: 70 }),
+    token: uuid({ required: true, unique: true }),
+    device: uuid(),
     people: integer({ min: 1, max: 3, required: true }),
     far: integer(),
     note: text({ indexed: false, lengthMax: 5 }),
@@ -157,9 +163,12 @@ describe('generated rows of a project’s entities', () => {
       select count(distinct room_id)::int as rooms, count(distinct badge_id)::int as badges, count(distinct state)::int as states,
         min(people)::int as least, max(people)::int as most, count(distinct day)::int as days,
         count(*) filter (where until > "from")::int as later, count(*) filter (where closes >= opens)::int as closing,
-        max(length(note))::int as note, count(distinct period_hint)::int as hints
+        max(length(note))::int as note, count(distinct period_hint)::int as hints, min(balance)::text as lowest,
+        max(balance)::text as highest, min(debt)::int as debt, max(days)::int as long, count(distinct token)::int as tokens,
+        count(distinct device)::int = count(device)::int and count(*) > count(device) as devices
       from booking`
     expect(found).toMatchObject({ rooms: 99, badges: 36, states: 2, least: 1, most: 3, days: 2_500, note: 5, hints: 2 })
+    expect(found).toMatchObject({ lowest: '-5.00', highest: '-1.50', debt: -30, long: 70, tokens: 2_500, devices: true })
     expect([found?.later > 2_000, found?.closing > 2_000]).toEqual([true, true])
   })
 

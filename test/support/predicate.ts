@@ -40,6 +40,7 @@ function yearOf(text: string): number {
 const compares: Readonly<Record<KindName, Compare | null>> = {
   text: null,
   oneOf: null,
+  uuid: compareCodes,
   boolean: compareCodes,
   integer: compareIntegers,
   date: compareDays,

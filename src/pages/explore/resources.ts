@@ -2,7 +2,7 @@
 import { Store } from './store.ts'
 
 /** Kinds of values; they decide how filters and cells look. */
-export type Kind = 'text' | 'oneOf' | 'boolean' | 'integer' | 'decimal' | 'date' | 'instant'
+export type Kind = 'text' | 'oneOf' | 'uuid' | 'boolean' | 'integer' | 'decimal' | 'date' | 'instant'
 
 /** A property, or a part of an object, such as Period.Days. */
 export interface Property {
@@ -250,6 +250,7 @@ export function kindOf({ type, format, enum: values }: Schema): Kind {
   if (name === 'number') return 'decimal'
   if (format === 'date') return 'date'
   if (format === 'date-time') return 'instant'
+  if (format === 'uuid') return 'uuid'
   return values ? 'oneOf' : 'text'
 }
 

@@ -35,6 +35,7 @@ export function choicesOf({ kind, hasParts, hasChain }: Pick<Property, 'kind' | 
   const byKind: Record<Kind, readonly Choice[]> = {
     text: hasParts ? [choice('[contains]', 'contains'), choice('[begins]', 'begins with'), ...ofTexts] : ofTexts,
     oneOf: ofTexts,
+    uuid: [is, ...others],
     integer: ofIntegers,
     decimal: ofNumbers,
     date: ofTimes,
