@@ -1,6 +1,6 @@
 // Sends the rows of a file to a collection, piece by piece, and reports how many were imported.
 import type { Entity, Property } from '../model/entity.ts'
-import { isPlain } from '../model/kinds.ts'
+import { isNotated } from '../model/kinds.ts'
 import { divided } from '../spreadsheets/divided.ts'
 import { faultText, groupFaults, type RowFault } from '../spreadsheets/faults.ts'
 import type { ImportJournal } from './importJournal.ts'
@@ -95,7 +95,7 @@ export function faultOfCell({ at, cells }: FileRow, property: Property | undefin
   const value = property && cells.get(property)
   if (property === undefined || value === undefined) return { at, message }
   const { name } = property.kind
-  return { at, message, value, kind: isPlain(name) ? name : undefined }
+  return { at, message, value, kind: isNotated(name) ? name : undefined }
 }
 
 /** Returns a sentence with the number of imported rows. `unknown`: rows of the next piece, if they may have been created. */

@@ -106,7 +106,12 @@ function entityText(entity: Collection, names: Names): string {
   const { members, properties, plural } = entity
   const name = names.get(entity)
   const objectOf = (mode: Mode) => objectText(members, mode, (member) => commentOf(member, entity))
-  const sorts = properties.map(({ path }) => `  | '${path.join('.')}'\n`).join('')
+  const named = ({ path }: Property) => `  | '${path.join('.')}'\n`
+  const sorts = properties
+    .filter(({ kind }) => kind.isCompared)
+    .map(named)
+    .join('')
+  const fields = properties.map(named).join('')
   const groups = members.filter(isGroup).map(({ key }) => `  | '${key}'\n`)
   return `/** A row of ${plural} as the server answers it. */
 export interface ${name} ${objectOf('read')}
@@ -120,7 +125,7 @@ ${sorts}>
 
 /** Properties of ${plural} to select with \`fields\`. */
 export type ${name}Field =
-${sorts}${groups.join('')}  | keyof ${name}Paths
+${fields}${groups.join('')}  | keyof ${name}Paths
 
 /** Properties behind the references of ${plural}. */
 export interface ${name}Paths extends RosterPaths<${name}Target> {}
@@ -195,12 +200,13 @@ function objectText<Of extends Member>(members: readonly Of[], mode: Mode, comme
 function memberText(member: Member, mode: Mode, indent: string): string {
   const key = quoted(keyOf(member)) + (mode === 'read' ? '' : '?')
   if (isGroup(member)) return `${key}: ${objectText(member.properties, mode, partComment, indent)} | null`
-  return `${key}: ${typeText(member.kind, mode)}${member.kind.nullable ? ' | null' : ''}`
+  return `${key}: ${typeText(member.kind, mode)}${member.kind.nullable && member.kind.name !== 'json' ? ' | null' : ''}`
 }
 
 const TYPES: Readonly<Record<Exclude<KindName, 'oneOf'>, string>> = {
   text: 'string',
   uuid: 'string',
+  json: 'unknown',
   boolean: 'boolean',
   integer: 'number',
   date: 'string',
@@ -218,6 +224,7 @@ function filterText({ path, kind, reference }: Property): string {
   const test = kind.ordered ? 'RosterOrdered' : 'RosterEqual'
   // Properties with an order always take null.
   const none = kind.nullable && !kind.ordered ? ' | null' : ''
+  if (!kind.isCompared) return `    ${quoted(path.join('.'))}?: RosterPresence\n`
   const ofValues = kind.name === 'text' ? 'RosterText' : `${test}<${typeText(kind, 'write')}${none}>`
   return `    ${quoted(path.join('.'))}?: ${reference?.isToItself ? 'RosterChained' : ofValues}\n`
 }

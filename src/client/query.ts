@@ -5,6 +5,9 @@ export type RosterEqual<Value> =
   | Value
   | { readonly '='?: Value; readonly '!='?: Value | readonly Value[]; readonly any?: readonly Value[] }
 
+/** Operand for a property that is not compared: null for rows without a value, `{ '!=': null }` for the others. */
+export type RosterPresence = null | { readonly '='?: null; readonly '!='?: null }
+
 /** Operand for a property with an order: a value, operators, all of which must hold, or null for no value. */
 export type RosterOrdered<Value> = Value | null | RosterOperators<Value>
 

@@ -21,6 +21,7 @@ export const numbers: Readonly<Record<PlainName, CodeOf>> = {
   date: momentCode,
   instant: momentCode,
   decimal: decimalCode,
+  json: () => 1,
 }
 
 /** Maximum units of a decimal: 18 digits, so that the codes beside any code are integers of 64 bits, too. */

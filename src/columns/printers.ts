@@ -6,10 +6,17 @@ import { type Code, DAY, dateOf, daysOf, HOUR, MINUTE } from './codes.ts'
 import type { Dictionary } from './dictionary.ts'
 
 /** Numbers of kinds: a switch over them is faster than a call of one of several functions. */
-const FORMS = { text: 0, oneOf: 0, uuid: 0, integer: 1, instant: 2, decimal: 3, boolean: 4, date: 4 } as const satisfies Record<
-  KindName,
-  number
->
+const FORMS = {
+  text: 0,
+  oneOf: 0,
+  uuid: 0,
+  integer: 1,
+  instant: 2,
+  decimal: 3,
+  boolean: 4,
+  date: 4,
+  json: 4,
+} as const satisfies Record<KindName, number>
 
 /** Prints the codes of a property: the inverse of `numbers`, or, for texts, of their dictionary. */
 export class Printer {
@@ -82,6 +89,8 @@ const plains: Readonly<Record<PlainName, Plain>> = {
   integer: String,
   date: (code) => printDate(code as number),
   instant: (code) => printInstant(code as number),
+  // What the JSON is, only the database knows: lists that show it are read from there.
+  json: () => 'true',
   decimal: (code, scale) => (code === Number.POSITIVE_INFINITY ? 'NaN' : printUnits(String(code), scale)),
 }
 

@@ -14,9 +14,10 @@ const LETTER_T = 116
 /** Returns the code of a field of COPY; NaN: the field is unusual, or there is no value. */
 type ReadField = (bytes: Uint8Array, from: number, to: number, scale: number) => number
 
+const booleanAt: ReadField = (bytes, from) => (bytes[from] === LETTER_T ? 1 : bytes[from] === LETTER_F ? 0 : Number.NaN)
+
 const READERS: Readonly<Record<PlainName, ReadField>> = {
-  ...{ integer: integerAt, instant: instantAt, decimal: decimalAt, date: dateAt },
-  boolean: (bytes, from) => (bytes[from] === LETTER_T ? 1 : bytes[from] === LETTER_F ? 0 : Number.NaN),
+  ...{ integer: integerAt, instant: instantAt, decimal: decimalAt, date: dateAt, boolean: booleanAt, json: booleanAt },
 }
 
 /** Values of a row that have no code, as PostgreSQL prints them, by column; they are coded as no value. */

@@ -27,7 +27,7 @@ export const INSTANT_PATTERN = anyOf(
 )
 
 /** Patterns of operands by kind of property. An operand of texts may be any text; its pattern includes the operators. */
-const operandPatterns: Readonly<Record<Exclude<KindName, 'text' | 'oneOf'>, string>> = {
+const operandPatterns: Readonly<Record<Exclude<KindName, 'text' | 'oneOf' | 'json'>, string>> = {
   uuid: '[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}',
   integer: '-?[0-9]+',
   boolean: anyOf('[Tt][Rr][Uu][Ee]', '[Ff][Aa][Ll][Ss][Ee]'),
@@ -50,6 +50,7 @@ export const prefixesFor = (kind: Kind) => prefixes.filter((operator) => operato
 export function conditionPattern(kind: Kind): string {
   if (kind.name === 'text') return TEXT_CONDITION
   const serving = prefixesFor(kind)
+  if (!kind.isCompared) return `^${anyOf(...serving.map(({ sign }) => sign))}?$`
   const alone = serving.filter(({ compileEmpty }) => compileEmpty !== null).map(({ sign }) => sign)
   const signs = serving.map(({ sign }) => sign)
   return `^(?:${anyOf(...signs)}?${operandPattern(kind)}|${anyOf(...alone)}?)$`
@@ -57,6 +58,7 @@ export function conditionPattern(kind: Kind): string {
 
 export function operandPattern(kind: Kind): string {
   if (kind.name === 'text') return '[^\\u0000]+'
+  if (kind.name === 'json') return ''
   if (kind.name !== 'oneOf') return operandPatterns[kind.name]
   return anyOf(...(kind.values ?? []).map((value) => value.replace(/[^\p{L}\p{N} _,&/-]/gu, '\\$&')))
 }
@@ -83,7 +85,7 @@ export function conditionSchemas(kinds: readonly Kind[]): Record<string, Schema>
   const schemas: Record<string, Schema> = {}
   for (const kind of kinds.filter(({ values }) => !values)) {
     schemas[schemaNameOf(kind, 'Condition')] = conditionSchema(kind)
-    schemas[schemaNameOf(kind, 'Value')] = valueSchema(kind)
+    if (kind.isCompared) schemas[schemaNameOf(kind, 'Value')] = valueSchema(kind)
   }
   const part = Type.String({ description: 'A part of a text, whatever its case and accents.', pattern: PART_PATTERN })
   return { ...schemas, ...(kinds.some(({ name }) => name === 'text') && { TextPart: part }) }
@@ -95,6 +97,10 @@ function valueSchema(kind: Kind): Schema {
 
 function conditionSchema(kind: Kind): Schema {
   const meanings = prefixesFor(kind).map(({ sign, meaning }) => `\`${sign}\` ${meaning}`)
+  if (!kind.isCompared) {
+    const description = 'An operator alone: `=` finds rows without a value, `!=` the others.'
+    return Type.String({ description, pattern: conditionPattern(kind) })
+  }
   const description = `An operator and a value without a space between; without an operator it is \`=\`. ${meanings.join('; ')}. An empty value is none: \`=\` finds rows without one, \`!=\` the others.`
   return Type.String({ description, pattern: conditionPattern(kind) })
 }

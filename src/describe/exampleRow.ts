@@ -21,7 +21,8 @@ const TEXTS: readonly (readonly [RegExp, string])[] = [
   [/(level|grade)$/i, 'Senior'],
 ]
 
-const VALUES: Readonly<Record<Exclude<KindName, 'text' | 'oneOf'>, string | number | boolean>> = {
+const VALUES: Readonly<Record<Exclude<KindName, 'text' | 'oneOf'>, unknown>> = {
+  json: { theme: 'dark' },
   uuid: '0192e4a8-5c7e-7d3a-9b1f-2f6c8d4e0a17',
   integer: 1,
   boolean: true,

@@ -122,6 +122,7 @@ const filtersByKind: Readonly<Record<Kind['name'], (name: string) => ExampleQuer
     { query: `${name}[contains]=a`, meaning: `${name} contains a, whatever case and accents; with [begins] it begins with a` },
     { query: `${name}=!=`, meaning: `${name} has a value; \`${name}=\` finds the others` },
   ],
+  json: (name) => [{ query: `${name}=!=`, meaning: `${name} has a value; \`${name}=\` finds the others` }],
   uuid: (name) => [{ query: `${name}=`, meaning: `${name} has no value; \`${name}=!=\` finds the others` }],
   boolean: (name) => [{ query: `${name}=true`, meaning: `${name} is true` }],
   decimal: (name) => [{ query: `${name}=>2.5`, meaning: `${name} is more than 2.5` }],

@@ -234,6 +234,8 @@ function filtersMaxOf({ related }: Property): number {
 }
 
 function filterExamples(entity: Entity, property: Property): Record<string, Part> {
+  if (!property.kind.isCompared)
+    return { none: { summary: 'No value', value: [''] }, any: { summary: 'Any value', value: ['!='] } }
   const value = property.examples[0] ?? exampleOf(entity, property)
   const equal = { summary: 'Equal', value: [`${value}`] }
   if (!property.kind.ordered) return { equal, different: { summary: 'Different', value: [`!=${value}`] } }
@@ -243,5 +245,5 @@ function filterExamples(entity: Entity, property: Property): Record<string, Part
 
 /** Schema of one part of `sort`. D27 */
 export function sortSchema({ properties }: Entity): Schema {
-  return oneOf(properties.flatMap(({ name }) => [name, `+${name}`, `-${name}`]))
+  return oneOf(properties.filter(({ kind }) => kind.isCompared).flatMap(({ name }) => [name, `+${name}`, `-${name}`]))
 }

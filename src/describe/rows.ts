@@ -161,6 +161,7 @@ function writtenValue({ kind, examples, reference }: Property): Schema {
   if (kind.name === 'integer') return { ...schema, format: 'int64', ...example }
   if (kind.name === 'text') return { ...schema, pattern: '^[^\\u0000]*$', ...example }
   if (kind.name === 'uuid') return { ...schema, format: 'uuid', pattern: `^${operandPattern(kind)}$` }
+  if (kind.name === 'json') return { ...schema, description: `${kind.allowed}.` }
   if (kind.name === 'decimal') return { maximum: DECIMAL_MAX, ...schema, description: kind.allowed }
   return { ...schema, ...example }
 }

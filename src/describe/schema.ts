@@ -39,8 +39,12 @@ export function oneOf<const Word extends string>(words: readonly Word[], options
   return Type.Unsafe({ ...options, type: 'string', enum: words })
 }
 
-/** Adds null to the types of a schema. TypeBox's union has an alternative for it, for which generators of clients make a type. */
+/**
+ * Adds null to the types of a schema; one without a type takes null already. TypeBox's union has an alternative for it, for which
+ * generators of clients make a type.
+ */
 export function orNull<Own extends TSchema>(schema: Own): TUnsafe<Static<Own> | null> {
+  if (schema.type === undefined) return Type.Unsafe({ ...schema })
   return Type.Unsafe({ ...schema, type: [...new Set([schema.type, 'null'].flat())] })
 }
 

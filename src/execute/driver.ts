@@ -14,7 +14,8 @@ export interface DriverQuery extends PromiseLike<Row[]> {
 
 /** Values go in and out as text: our writers and parsers know the types, and no date or decimal becomes a float. */
 const AS_TEXT = { serialize: (text: string) => text, parse: (text: string) => text }
-const NUMBERS = { boolean: 16, date: 1082, instant: 1184, integer: 20, numeric: 1700 }
+// Without its own entry, the driver would write the text of JSON as JSON once more.
+const NUMBERS = { boolean: 16, date: 1082, instant: 1184, integer: 20, numeric: 1700, json: 3802 }
 /** The option `types` of a client whose values are texts. It is cast, since the driver's types know only its own parsers. */
 export const TEXT_TYPES = Object.fromEntries(
   Object.entries(NUMBERS).map(([name, to]) => [name, { to, from: [to], ...AS_TEXT }]),

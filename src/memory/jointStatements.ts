@@ -1,10 +1,9 @@
 // SQL of questions about several tables at once: which rows have changed, as of one snapshot. For one table: `statements.ts`.
 import { commaList } from '../compile/batch.ts'
-import { columns } from '../compile/parts.ts'
 import type { Entity } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
 import { arrayText, integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
-import { definitionOf, KEPT_FROM, SNAPSHOT, type Snapshot, stateOf } from './statements.ts'
+import { copiedColumns, definitionOf, KEPT_FROM, SNAPSHOT, type Snapshot, stateOf } from './statements.ts'
 
 /** A table and the snapshot of its copy. */
 export interface AskedTable {
@@ -105,7 +104,7 @@ export function compileJointRows(asked: readonly AskedTable[], read: number): St
   const tables = asked.slice(0, read).map(({ entity }, index) => {
     const number = integer(index + 1)
     // Looks up row by row, as the question for one table does.
-    const found = sql`select ${columns(entity)} from ${name(entity.table)} as own where "Found"."N" = ${number} and own.id = "Changed".id offset 0`
+    const found = sql`select ${copiedColumns(entity)} from ${name(entity.table)} as own where "Found"."N" = ${number} and own.id = "Changed".id offset 0`
     return { from: sql`left join lateral (${found}) as now_${number} on true`, columns: sql`now_${number}.*` }
   })
   return toStatement(

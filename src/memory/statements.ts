@@ -1,6 +1,5 @@
 // SQL of copies: loads a table, and asks PostgreSQL which rows have changed since a snapshot.
 import { commaList } from '../compile/batch.ts'
-import { columns } from '../compile/parts.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, name, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
 
@@ -10,11 +9,20 @@ import { integer, name, param, type Sql, type Statement, sql, toStatement, word 
  */
 export const CHANGES_MAX = 5_000
 
+/** Columns of a copy, in the order of the entity's properties. Of JSON a copy only has whether there is a value. */
+export function copiedColumns({ properties }: Entity): Sql {
+  return commaList(
+    properties.map(({ column, kind }) =>
+      kind.isCompared ? name(column) : sql`nullif(${name(column)} is not null, false) as ${name(column)}`,
+    ),
+  )
+}
+
 /** Compiles a COPY of the first `size` rows after an id; null: from the start. PostgreSQL documentation, COPY */
 export function compileRowsAfter(entity: Entity, id: string | null, size: number): Statement {
   const after = id === null ? sql`` : sql`where id > ${integer(BigInt(id))}`
   return toStatement(
-    sql`copy (select ${columns(entity)} from ${name(entity.table)} ${after} order by id limit ${integer(size)}) to stdout`,
+    sql`copy (select ${copiedColumns(entity)} from ${name(entity.table)} ${after} order by id limit ${integer(size)}) to stdout`,
   )
 }
 
@@ -118,7 +126,7 @@ export function compileChangedRows(entity: Entity, relation: string, snapshot: S
 "Found" as materialized (select (select count(*) > ${limit} or coalesce(bool_or(ids is null), false) from "Lines") or (select count(*) > ${limit} from "Changed") as "IsWhole") \
 select ${SNAPSHOT}, ${stateOfEntity(entity, sql`${own}::oid`)}, ${KEPT_FROM}, "IsWhole"::int::text, "Changed".id::text, now_is.* \
 from "Found" left join "Changed" on not "IsWhole" \
-left join lateral (select ${columns(entity)} from ${name(entity.table)} as own where own.id = "Changed".id offset 0) as now_is on true`,
+left join lateral (select ${copiedColumns(entity)} from ${name(entity.table)} as own where own.id = "Changed".id offset 0) as now_is on true`,
     [own, next, running],
   )
 }

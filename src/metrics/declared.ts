@@ -45,7 +45,7 @@ const greatestGauge = metricsOf('gauge', 'greatest')
 const eachHistogram = metricsOf('histogram', 'each')
 
 /** Why memory could not answer a list or a summary. */
-const REASONS = ['noCopy', 'behind', 'apart', 'index', 'texts', 'values', 'related'] as const
+const REASONS = ['noCopy', 'behind', 'apart', 'index', 'texts', 'values', 'related', 'json'] as const
 const POOLS = ['rows', 'lists', 'longWrites', 'memory'] as const
 /** Bounds from half a millisecond, the time of a page from memory, to beyond the deadline of queries. */
 const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -127,7 +127,7 @@ export const metrics = {
   ),
   databaseLists: counter(
     'roster_database_lists_total',
-    'Lists that were read from the database, by why memory could not answer. `noCopy`: a table is not in memory. `behind`: its copy was not current. `apart`: copies of several tables were not of one snapshot. `index`: an index was missing. `texts`: the order of texts was not known. `values`: a value has no code. `related`: the ids of the rows to which a path leads are too far apart.',
+    'Lists that were read from the database, by why memory could not answer. `noCopy`: a table is not in memory. `behind`: its copy was not current. `apart`: copies of several tables were not of one snapshot. `index`: an index was missing. `texts`: the order of texts was not known. `values`: a value has no code. `related`: the ids of the rows to which a path leads are too far apart. `json`: it shows JSON, which copies do not have.',
     { reason: REASONS },
   ),
   summaries: counter('roster_summaries_total', 'Summaries by where their answer came from, as lists.', {

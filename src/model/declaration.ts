@@ -123,6 +123,8 @@ function checkComputed(property: string, field: Field, named: readonly NamedFiel
   for (const key of computedFrom) {
     const { kind } = find(named, key)?.field ?? fail(`cannot compute ${property} from ${key}: it has no such property`)
     if (isComputedFrom(key, property, named)) fail(`cannot compute ${property} from itself, by way of ${key}`)
+    if (computedBy === undefined && !kind.isCompared)
+      fail(`cannot compute ${property} from ${key}, which is JSON; give an expression with "by"`)
     if (computedBy === undefined && (kind.name === 'date' || kind.name === 'instant'))
       fail(`cannot compute ${property} from ${key}: how dates are printed is a setting; give an expression with "by"`)
   }

@@ -16,6 +16,7 @@ export {
   identity,
   instant,
   integer,
+  json,
   oneOf,
   reference,
   text,

@@ -1,6 +1,7 @@
 // Constructors of fields, by which entities are declared: text(), reference(), computed() and others.
 import { dateKind, instantKind } from './dateKinds.ts'
 import { plainDecimal } from './decimal.ts'
+import { JSON_BYTES_END, JSON_BYTES_MAX, jsonKind } from './jsonKind.ts'
 import {
   booleanKind,
   DECIMAL_END,
@@ -51,6 +52,8 @@ type Indexing = Pick<Options, 'indexed'>
 type Writable = Pick<Options, 'indexed' | 'required'>
 
 const SCALE_MAX = 20
+/** Room for generated data. */
+const JSON_BYTES_MIN = 100
 
 /** Makes a field. The kind of a required one has no null, and an empty text counts as no value. */
 function writable(kind: Kind, options: Writable): Field {
@@ -107,6 +110,18 @@ export const decimal = (scale: number, { min, max, ...options }: Partial<NumberR
 
 /** A UUID of any version. */
 export const uuid = (options: Options = {}): Field => writable(uuidKind, options)
+
+/** JSON of at most `bytesMax` (16,384) bytes. It has no index. @throws Error for an invalid maximum */
+export const json = ({
+  bytesMax = JSON_BYTES_MAX,
+  ...options
+}: { bytesMax?: number } & Pick<Options, 'required'> = {}): Field => {
+  if (!Number.isSafeInteger(bytesMax) || bytesMax < JSON_BYTES_MIN || bytesMax > JSON_BYTES_END)
+    throw new Error(
+      `json cannot have a bytesMax of ${bytesMax}: it must be an integer from ${JSON_BYTES_MIN} to ${JSON_BYTES_END}`,
+    )
+  return { ...writable(jsonKind(bytesMax), options), indexed: false }
+}
 
 /** The id of a row of `entity`. */
 export const reference = (entity: string, options: Omit<Options, 'indexed'> = {}): Field => ({

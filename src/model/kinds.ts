@@ -15,13 +15,17 @@ export class JsonNumber {
   constructor(readonly source: string) {}
 }
 
-export type KindName = 'text' | 'oneOf' | 'uuid' | 'boolean' | 'integer' | 'date' | 'instant' | 'decimal'
+export type KindName = 'text' | 'oneOf' | 'uuid' | 'boolean' | 'integer' | 'date' | 'instant' | 'decimal' | 'json'
 
 /** Kinds of which copies in memory keep each different value as a text, whose order PostgreSQL knows. */
 type KeptAsText = 'text' | 'oneOf' | 'uuid'
 
-/** Kinds that this process can order without PostgreSQL. */
+/**
+ * Kinds of which copies in memory have a number for each value, in their order. Of JSON they only know whether there is a value.
+ */
 export type PlainName = Exclude<KindName, KeptAsText>
+/** Kinds whose values languages write differently. */
+type NotatedName = Exclude<PlainName, 'json'>
 
 /** True for free texts and for texts of a list. */
 export function isText(name: KindName): name is 'text' | 'oneOf' {
@@ -32,8 +36,8 @@ export function isKeptAsText(name: KindName): name is KeptAsText {
   return isText(name) || name === 'uuid'
 }
 
-export function isPlain(name: KindName): name is PlainName {
-  return !isKeptAsText(name)
+export function isNotated(name: KindName): name is NotatedName {
+  return !isKeptAsText(name) && name !== 'json'
 }
 
 export interface Kind {
@@ -55,6 +59,8 @@ export interface Kind {
   readonly default: string | null
   /** True if the kind allows `<`, `<=`, `>` and `>=`. */
   readonly ordered: boolean
+  /** False if filters only ask whether there is a value, and nothing is sorted or grouped by it. */
+  readonly isCompared: boolean
   /** True if '' means "no value" in a filter. */
   readonly emptyIsNoValue: boolean
   /** Converts a JSON value, except null, to text for PostgreSQL. @throws Mismatch */
@@ -72,6 +78,7 @@ export const COMMON = {
   nullable: true,
   default: null,
   ordered: true,
+  isCompared: true,
   emptyIsNoValue: false,
   printFilter: (operand: string) => operand,
 } as const
@@ -287,8 +294,8 @@ const UUID = new RegExp(`^${UUID_FORM}$`)
 const UUID_ALLOWED = 'a UUID like 0192e4a8-5c7e-7d3a-9b1f-2f6c8d4e0a17'
 
 /**
- * Kind of a UUID of any version, written with small letters. RFC 9562, 4. It is not compared by order: only UUIDs of some versions
- * have one that means anything.
+ * Kind of a UUID of any version, written with small letters. RFC 9562, 4. It is not compared by order, which means something in
+ * a few versions only.
  */
 export const uuidKind: Kind = {
   ...COMMON,

@@ -36,6 +36,7 @@ export interface Operator {
 }
 
 const everyKind = () => true
+const comparedKinds = ({ kind }: Served) => kind.isCompared
 const orderedKinds = ({ kind }: Served) => kind.ordered
 const freeTexts = ({ kind }: Served) => kind.name === 'text'
 /** Folds the operand once, not for each row. */
@@ -78,7 +79,7 @@ export const operators: readonly Operator[] = [
     ...DEFAULTS,
     sign: '[]',
     meaning: 'equals any of the values of all parameters of this name',
-    serves: everyKind,
+    serves: comparedKinds,
     compile: (column, values) => sql`${column} = any (${values})`,
     isAny: true,
     compileEmpty: isNone,

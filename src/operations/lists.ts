@@ -31,6 +31,8 @@ export async function pageList(view: View, parts: ResourceParts, call: ResourceR
   // cache has no faults.
   const cachedTables = memory.responses.tablesOf(plainTarget)
   const parsed = cachedTables === null ? parse() : null
+  // Copies do not have it. So no such list is in the cache, and the query was parsed.
+  if (parsed !== null && showsJson(view, parsed)) return pageFromDatabase(view, parts, call, parsed, 'json')
   const target = withReach(plainTarget, parsed)
   const tables = cachedTables ?? tablesOfList(view, parsed as ListQuery)
   const copies = neededCopies(memory, tables, call.moment ?? null)
@@ -68,6 +70,10 @@ export async function pageList(view: View, parts: ResourceParts, call: ResourceR
   const reply = respondPage(view, query, found, call.url, cursors)
   memory.responses.set(target, tables, version, reply)
   return reply
+}
+
+function showsJson({ properties }: View, { choice }: ListQuery): boolean {
+  return (choice?.properties ?? properties).some(({ kind }) => kind.name === 'json')
 }
 
 function tablesOfList(view: View, { filters, choice }: ListQuery): readonly Entity[] {

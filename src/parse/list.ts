@@ -116,7 +116,10 @@ function findProperty(view: View, name: string, before: readonly Sort[]): Proper
   if (name === '') throw invalidSort('A sort definition is + or - and the name of a property; one of them is empty.')
   const member = findMember(view, name)
   if (!member) throw invalidSort(`${view.plural} cannot be sorted by ${faultOfSort(view, name, before)}`)
-  if (!isGroup(member)) return member
+  if (!isGroup(member)) {
+    if (!member.kind.isCompared) throw invalidSort(`${member.name} is ${member.kind.allowed}: lists cannot be sorted by it.`)
+    return member
+  }
   const parts = member.properties.map((part) => part.name).join(', ')
   throw invalidSort(`${member.name} is an object: sort by one of ${parts}.`)
 }

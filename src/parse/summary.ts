@@ -142,6 +142,7 @@ function filterOf(view: View, parameter: Parameter): Filter {
 function addKey(keys: GroupKey[], view: View, text: string) {
   const key = parseKey(view, text)
   const { property } = key
+  if (!property.kind.isCompared) throw invalidKey(`${property.name} is ${property.kind.allowed}: rows cannot be grouped by it.`)
   if (!takesKey(property))
     throw invalidKey(`${property.name} cannot be a key: "${property.path[0]}" of a group is something else.`)
   const same = keys.find((other) => other.property === property)
@@ -173,8 +174,8 @@ function addMeasure(measures: Measure[], view: View, aggregate: Aggregate, text:
 }
 
 /** Returns whether rows can be grouped by the property. */
-export function takesKey({ path }: Property): boolean {
-  return !MEMBERS.includes(path[0] as string)
+export function takesKey({ path, kind }: Property): boolean {
+  return kind.isCompared && !MEMBERS.includes(path[0] as string)
 }
 
 /** Returns whether rows can be grouped by periods of the property. */

@@ -70,7 +70,7 @@ export function csvWriter(cells: readonly CsvColumn[], form: CsvForm): StreamWri
 export function cellWriter(kind: PrintableKind, form: CsvForm): (text: string) => string {
   const { isForExcel, hasDecimalComma } = form
   const separator = separatorOf(form)
-  if (isText(kind.name)) return (text) => quoted(isForExcel ? escapeFormulas(text) : text, separator)
+  if (isText(kind.name) || kind.name === 'json') return (text) => quoted(isForExcel ? escapeFormulas(text) : text, separator)
   if (isForExcel && kind.name === 'instant') return spreadsheetInstant
   const { readText } = kind
   if (readText !== null) return (text) => String(readText(text))

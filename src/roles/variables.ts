@@ -30,7 +30,7 @@ export function filterReader(scope: Scope): ReadFilter {
   return (view, parameter, others = []) => {
     const condition = parseCondition(view, parameter, others)
     const name = variableIn(parameter, condition)
-    if (name === null) return filterOf(condition)
+    if (name === null || !condition.property.kind.isCompared) return filterOf(condition)
     const variable = readVariable(name, scope)
     checkFit(condition, view.whole, variable, scope)
     return new OpenFilter(condition, variable)
@@ -70,7 +70,10 @@ export function readVariable(name: string, { me, claimsRefusal, ownRefusal }: Sc
 
 function ownProperty(me: Entity, name: string): Property {
   const member = findMember(me, name)
-  if (member && !isGroup(member)) return member
+  if (member && !isGroup(member)) {
+    if (member.kind.isCompared) return member
+    throw new Refused(`{${OWN}${member.name}} is ${member.kind.allowed}, with which nothing is compared.`)
+  }
   if (member)
     throw new Refused(
       `{${OWN}${member.name}} is an object: name one of its parts, as ${member.properties.map((part) => `{${OWN}${part.name}}`).join(', ')}.`,

@@ -62,6 +62,8 @@ export function compileValue(source: ReferencedColumn, property: Property): Sql 
 const makers: Readonly<Record<KindName, (property: Property, random: RandomValues, source: ReferencedColumn) => Sql>> = {
   text: (property, _, source) => textOf(source.entity, property, (one) => randomOf(source, one)),
   oneOf: ({ kind }, random) => random.pick(kind.values ?? []),
+  json: (_, random) =>
+    sql`jsonb_build_object('number', ${random.below(100)}, 'tags', jsonb_build_array(${random.pick(['a', 'b'])}))`,
   uuid: (_, random) => random.uuid(),
   boolean: (_, random) => sql`${random.below(5)} < 4`,
   integer: integerOf,

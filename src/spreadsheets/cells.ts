@@ -1,5 +1,5 @@
 // Converts cells of a file to the values that the API takes. No Node: browsers may read files with it, too.
-import { isPlain, isText, type KindName } from '../model/kinds.ts'
+import { isNotated, isText, type KindName } from '../model/kinds.ts'
 import { instantOfSpreadsheet, unescapeFormulas } from '../model/spreadsheet.ts'
 import { type CsvRecord, FileFault } from './csvRecords.ts'
 import { type NotatedKind, type Notation, readNotated } from './notation.ts'
@@ -33,6 +33,8 @@ export function cellConverter(separator: string | null, { isExcel, notation, onN
     const cell = isPlain ? (record.cells[index] ?? null) : unescapedCell(property, record, index, isExcel)
     if (cell === null) return null
     const kind = notatedKind(property)
+    if (property.kind.name === 'json' && cell !== '' && !isJson(cell))
+      throw new FileFault(record.line, `${property.path.join('.')} must be JSON, in which texts have quotes`)
     if (kind === null) return cell
     // Some programs write a boolean of a sheet as a number.
     if (isPlain && kind === 'boolean' && /^[01]$/.test(cell)) return String(cell === '1')
@@ -50,7 +52,7 @@ export function cellConverter(separator: string | null, { isExcel, notation, onN
 }
 
 function notatedKind({ kind: { name } }: CellProperty): NotatedKind | null {
-  return isPlain(name) ? name : null
+  return isNotated(name) ? name : null
 }
 
 function isNumber(kind: NotatedKind): boolean {
@@ -76,7 +78,7 @@ function ambiguous({ path }: CellProperty, { line }: CsvRecord): FileFault {
 function unescapedCell({ kind, path }: CellProperty, { cells, line }: CsvRecord, index: number, isExcel: boolean | null) {
   const cell = cells[index] ?? null
   if (cell === null || isExcel === false) return cell
-  const plain = isText(kind.name) ? unescapeFormulas(cell) : kind.name === 'instant' ? (instantOfSpreadsheet(cell) ?? cell) : cell
+  const plain = isText(kind.name) || kind.name === 'json' ? unescapeFormulas(cell) : kind.name === 'instant' ? (instantOfSpreadsheet(cell) ?? cell) : cell
   if (isExcel || plain === cell) return plain
   const name = path.join('.')
   throw new FileFault(
@@ -90,9 +92,23 @@ const NUMBERS = { integer: /^-?(?:0|[1-9]\d*)$/, decimal: /^-?(?:0|[1-9]\d*)(?:\
 /** Writes a number into JSON with all its digits, except in old browsers. TypeScript has no type for it yet. */
 const { rawJSON = Number } = JSON as unknown as { rawJSON?(text: string): object | number }
 
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function withNumbersAsWritten(_key: string, value: unknown, context?: { source: string }): unknown {
+  return typeof value === 'number' && context ? rawJSON(context.source) : value
+}
+
 /** Returns a cell as JSON; an empty one is false for booleans, else null. Wrong values stay texts, which the server refuses. */
 export function parsedCell({ kind: { name } }: CellProperty, cell: string | null) {
   if (cell === null || (cell === '' && name !== 'text')) return name === 'boolean' ? false : null
+  if (name === 'json') return JSON.parse(cell, withNumbersAsWritten)
   const lower = cell.toLowerCase()
   if (name === 'boolean' && (lower === 'true' || lower === 'false')) return lower === 'true'
   return (name === 'integer' || name === 'decimal') && NUMBERS[name].test(cell) ? rawJSON(cell) : cell

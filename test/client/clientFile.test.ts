@@ -126,6 +126,9 @@ describe('the generated file', () => {
     expect(source).toContain('  token: string | null\n')
     expect(source).toContain('  token?: RosterEqual<string | null>\n')
     expect(source).toContain('  device?: RosterEqual<string>\n')
+    for (const member of ['settings: unknown', 'terms: unknown', 'terms?: unknown', 'settings?: RosterPresence'])
+      expect(source).toContain(`  ${member}\n`)
+    expect(source.split("  | 'settings'\n")).toHaveLength(2)
   })
 
   test('D94: the generated client has no types for two references if an entity would have more than 5,000 paths', () => {

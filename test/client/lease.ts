@@ -1,4 +1,16 @@
-import { date, decimal, defineEntity, identity, instant, integer, oneOf, reference, text, uuid } from '../../src/model/entity.ts'
+import {
+  date,
+  decimal,
+  defineEntity,
+  identity,
+  instant,
+  integer,
+  json,
+  oneOf,
+  reference,
+  text,
+  uuid,
+} from '../../src/model/entity.ts'
 
 /** An entity with kinds and rules that those of the specification do not have. */
 export const lease = defineEntity('Lease', {
@@ -16,4 +28,6 @@ export const lease = defineEntity('Lease', {
   deposit: decimal(2, { min: -1_000 }),
   token: uuid(),
   device: uuid({ required: true }),
+  settings: json(),
+  terms: json({ required: true }),
 })

@@ -27,6 +27,7 @@ const values: Readonly<Record<KindName, fc.Arbitrary<Value>>> = {
   text,
   oneOf: text,
   uuid: fc.uuid(),
+  json: text,
   date: fc.date(SECONDS).map((date) => date.toISOString().slice(0, 10)),
   integer: fc.maxSafeInteger(),
   boolean: fc.boolean(),

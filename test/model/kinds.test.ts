@@ -3,6 +3,7 @@ import Ajv from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { dateKind, instantKind } from '../../src/model/dateKinds.ts'
 import { compareDecimals } from '../../src/model/decimal.ts'
+import { jsonKind } from '../../src/model/jsonKind.ts'
 import {
   booleanKind,
   decimalKind,
@@ -19,6 +20,8 @@ import { useDatabase } from '../support/database.ts'
 
 const decimal = decimalKind(8)
 const balance = decimalKind(2, { min: -999.99, max: 999.99 })
+/** So many arrays within each other. */
+const nested = (depth: number): unknown => (depth === 0 ? undefined : depth === 1 ? [] : [nested(depth - 1)])
 const UUID = '0192e4a8-5c7e-7d3a-9b1f-2f6c8d4e0a17'
 const stateKind = oneOfKind(['Asked', 'Given (late)'])
 const number = (source: string) => new JsonNumber(source)
@@ -108,6 +111,28 @@ const CASES: [what: string, kind: Kind, taken: Taken, refused: unknown[], filter
     ],
     [['0192E4A8-5c7e-7d3a-9b1f-2f6c8d4e0a17', UUID]],
     [`{${UUID}}`, UUID.replaceAll('-', ''), '0', 'x'.repeat(2_000), `${UUID}0`],
+  ],
+  [
+    'JSON in one form, with its numbers in all their digits (D122)',
+    jsonKind(100),
+    [
+      [[number('1'), true, null, 'a'], '[1,true,null,"a"]'],
+      [{ b: number('1.50'), a: {} }, '{"a":{},"b":1.50}'],
+      [number('123456789012345678901234567890.12345'), '123456789012345678901234567890.12345'],
+      ...numbers(['1e2', '100'], ['-0.00', '0'], ['1E-3', '0.001']),
+      ['', '""'],
+      ['"', '"\\""'],
+      [false, 'false'],
+      ['é'.repeat(49), `"${'é'.repeat(49)}"`],
+      [JSON.parse('{"__proto__":{"toJSON":[]}}'), '{"__proto__":{"toJSON":[]}}'],
+      [nested(32), `${'['.repeat(32)}${']'.repeat(32)}`],
+    ],
+    [
+      ...['é'.repeat(50), 'a\0', { 'a\0': true }, '\ud83d', { '\ud83d': true }, nested(33)],
+      ...['1e999', '1e-999', `0.${'1'.repeat(300)}`, '1e100'].map(number),
+    ],
+    [],
+    ['1', 'null', '{}', ' '],
   ],
   [
     'an integer of a range (D65)',

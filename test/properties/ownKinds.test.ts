@@ -4,16 +4,16 @@ import { join } from 'node:path'
 import { newTables } from '../../src/postgres/schemaDiff.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { Conformance } from '../support/conformance.ts'
-import { isInMemory, untilInMemory } from '../support/inMemory.ts'
+import { untilInMemory } from '../support/inMemory.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/process.ts'
-import type { Answer, Json } from '../support/server.ts'
+import { type Answer, type Json, makeKey } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
-// An entity of the kinds that companies, employees and absences lack: decimals below 0, UUIDs.
+// An entity of the kinds that companies, employees and absences lack: decimals below 0, UUIDs and JSON.
 
 const MODEL = join(import.meta.dir, '../../src/model/entity.ts')
-const ACCOUNT = `import { computed, decimal, defineEntity, group, identity, reference, text, uuid } from '${MODEL}'
+const ACCOUNT = `import { computed, decimal, defineEntity, group, identity, json, reference, text, uuid } from '${MODEL}'
 
 export default defineEntity('Account', {
   id: identity(),
@@ -23,6 +23,8 @@ export default defineEntity('Account', {
   carried: group({ days: decimal(1, { min: -10 }) }),
   token: uuid({ unique: true }),
   origin: group({ system: text(), key: uuid() }),
+  settings: json(),
+  terms: group({ text: text(), raw: json({ bytesMax: 200 }) }),
   parentId: reference('Account'),
   sign: computed(['name', 'token']),
 })
@@ -37,14 +39,14 @@ const server = useServer(async () => {
   const sql = connect(databaseUrl)
   await sql.unsafe(migration)
   await sql.end()
-  return { databaseUrl, entitiesDir: folder, hasForeignRows: true }
+  return { databaseUrl, entitiesDir: folder, hasForeignRows: true, environment: { CHANGES_VALUES: 'on' } }
 })
 /** The same database without memory. */
 const plain = useServer(() => ({
   databaseUrl: server.databaseUrl,
   entitiesDir: folder,
   hasForeignRows: true,
-  environment: { MEMORY_MB: '0' },
+  environment: { MEMORY_MB: '0', CHANGES_VALUES: 'on' },
 }))
 
 let document: Conformance
@@ -70,10 +72,26 @@ const TOKENS = [
 const KEY = 'c56a4180-65aa-42ec-a945-5fd21dec0538'
 
 const ROWS = [
-  { name: 'a', balance: -3.5, debt: -9_999_999_999, carried: { days: -0.5 }, token: TOKENS[6] },
-  { name: 'b', balance: 0, debt: -0.000_000_01, token: TOKENS[1], origin: { system: 'hr', key: KEY } },
+  {
+    name: 'a',
+    settings: { theme: 'dark', sizes: [1, 2.5, null] },
+    balance: -3.5,
+    debt: -9_999_999_999,
+    carried: { days: -0.5 },
+    token: TOKENS[6],
+  },
+  { name: 'b', settings: 'a "text", =1', balance: 0, debt: -0.000_000_01, token: TOKENS[1], origin: { system: 'hr', key: KEY } },
   { name: 'c', balance: 999.99, token: TOKENS[5].toUpperCase() },
-  { name: 'd', balance: -999.99, debt: 12, carried: { days: 10 }, token: TOKENS[0], parentId: 2 },
+  {
+    name: 'd',
+    settings: false,
+    terms: { raw: [] },
+    balance: -999.99,
+    debt: 12,
+    carried: { days: 10 },
+    token: TOKENS[0],
+    parentId: 2,
+  },
   { name: 'e', origin: { key: TOKENS[0] } },
   { name: 'f', balance: -3.49, debt: -12.345, token: TOKENS[2], parentId: 1 },
   { name: 'g', balance: -3.5, carried: { days: -10 }, token: TOKENS[4], origin: { key: KEY } },
@@ -83,7 +101,8 @@ const ROWS = [
 beforeAll(async () => {
   document = new Conformance((await server.get('/openapi.json')).body)
   for (const row of ROWS) expect((await post(row)).status).toBe(201)
-  for (const sort of ['Balance', 'Token', 'Origin.Key']) await untilInMemory(server, 'account', `/Accounts?sort=${sort}`)
+  for (const sort of ['Balance', 'Token', 'Origin.Key'])
+    await untilInMemory(server, 'account', `/Accounts?fields=Id&sort=${sort}`)
 })
 
 /** Sends a request to the server with memory and to the one without, and expects the same bytes. */
@@ -92,7 +111,8 @@ async function get(path: string, headers: Record<string, string> = {}): Promise<
   expect({ path, status: fromMemory.status, text: fromMemory.text }).toEqual({ path, status: 200, text: fromDatabase.text })
   return fromMemory.body ?? fromMemory.text
 }
-const namesBy = async (query: string) => (await get(`/Accounts?${query}`)).map(({ name }: Json) => name).join('')
+/** Memory answers lists that show no JSON. */
+const namesBy = async (query: string) => (await get(`/Accounts?fields=Name&${query}`)).map(({ name }: Json) => name).join('')
 
 describe('D121: decimals below 0, and UUIDs', () => {
   test('the generated migration checks the range, and PostgreSQL the digits', () => {
@@ -169,7 +189,7 @@ describe('D121: decimals below 0, and UUIDs', () => {
     async (sort) => {
       const whole = await namesBy(`sort=${sort}&PageSize=50`)
       let walked = ''
-      for (let path: string | undefined = `/Accounts?sort=${sort}&PageSize=5`; path; ) {
+      for (let path: string | undefined = `/Accounts?fields=Name&sort=${sort}&PageSize=5`; path; ) {
         const [fromMemory, fromDatabase]: [Answer, Answer] = [await send('GET', path), await plain.get(path)]
         expect(fromMemory.text).toBe(fromDatabase.text)
         walked += fromMemory.body.map(({ name }: Json) => name).join('')
@@ -250,10 +270,165 @@ describe('D121: decimals below 0, and UUIDs', () => {
   test('a new UUID has its place in the order of a list from memory at once', async () => {
     const { body } = await post({ name: 'x', token: '0192E4A8-5C7E-7D3A-9B1F-2F6C8D4E0A1A' })
     expect(await namesBy('sort=Token')).toBe('dbfxhgcae')
-    expect(await isInMemory(server, 'account', '/Accounts?sort=Token&PageSize=7')).toBe(true)
+    await untilInMemory(server, 'account', '/Accounts?fields=Id&sort=Token')
     expect((await send('PATCH', `/Accounts/${body.id}`, { token: 'FFFFFFFF-ffff-ffff-ffff-fffffffffffe' })).status).toBe(200)
     expect(await namesBy('sort=Token')).toBe('dbfhgcxae')
     expect((await server.remove(`/Accounts/${body.id}`)).status).toBe(204)
     expect(await namesBy('sort=Token')).toBe('dbfhgcae')
+  })
+})
+
+describe('D122: JSON', () => {
+  test('its column is jsonb, without an index', () => {
+    expect(migration).toContain('settings jsonb,')
+    expect(migration).not.toContain('settings_sorted')
+  })
+
+  test('a value is answered as it was sent, in one form and with all digits of its numbers', async () => {
+    const raw =
+      '{"z": [1e2, 12345678901234567890123.50, -0], "a": {"b": null, "a": "\\u00e9\\/\\n"}, "a2": "", "z2": [], "a": {"c": true}}'
+    const created = await send('POST', '/Accounts', `{"name": "raw", "settings": ${raw}}`)
+    const { id } = created.body
+    expect(created.text).toContain('"settings":{"a": {"c": true}, "z": [100, 12345678901234567890123.50, 0], "a2": "", "z2": []}')
+    expect((await send('GET', `/Accounts/${id}`)).text).toBe(created.text)
+    expect((await get(`/Accounts?Id=${id}&fields=Settings`))[0].settings.a).toEqual({ c: true })
+    expect(await get(`/Accounts?Id=${id}&fields=Settings`, { accept: 'application/x-ndjson' })).toBe(
+      '{"settings":{"a": {"c": true}, "z": [100, 12345678901234567890123.50, 0], "a2": "", "z2": []}}\n',
+    )
+    // It is replaced whole, and null is no value.
+    expect((await send('PATCH', `/Accounts/${id}`, { settings: { b: 1 } })).body.settings).toEqual({ b: 1 })
+    expect((await send('PATCH', `/Accounts/${id}`, { settings: [null] })).body.settings).toEqual([null])
+    expect((await send('PATCH', `/Accounts/${id}`, { settings: null, terms: { raw: 'x' } })).body).toMatchObject({
+      settings: null,
+      terms: { text: null, raw: 'x' },
+    })
+    expect((await server.remove(`/Accounts/${id}`)).status).toBe(204)
+  })
+
+  test('a change is one version and one event, with what was before and is now', async () => {
+    const created = await post({ name: 'changing', settings: { b: 1, a: 2 } })
+    const { id } = created.body
+    const changed = await send(
+      'PATCH',
+      `/Accounts/${id}`,
+      { settings: { a: 3 } },
+      { 'if-match': created.headers.get('etag') ?? '' },
+    )
+    expect(changed.status).toBe(200)
+    const stale = await send('PATCH', `/Accounts/${id}`, { settings: 1 }, { 'if-match': created.headers.get('etag') ?? '' })
+    expect(stale.status).toBe(412)
+    const { body } = await send('GET', `/Accounts/${id}/Changes`)
+    expect(body.changes.map(({ before, after }: Json) => [before?.Settings, after?.Settings])).toEqual([
+      [null, { a: 2, b: 1 }],
+      [{ a: 2, b: 1 }, { a: 3 }],
+    ])
+    expect((await server.remove(`/Accounts/${id}`)).status).toBe(204)
+  })
+
+  test('a repeated Idempotency-Key answers the stored JSON', async () => {
+    const once = () => send('POST', '/Accounts', { name: 'once', settings: { a: [1] } }, { 'idempotency-key': '"json-once"' })
+    const [first, second] = [await once(), await once()]
+    expect([first.status, second.status, second.text]).toEqual([201, 201, first.text])
+    expect((await server.remove(`/Accounts/${first.body.id}`)).status).toBe(204)
+  })
+
+  test.each([
+    ['{"settings": "\\u0000"}', 'Settings', 'must not contain the character NUL'],
+    ['{"settings": {"\\ud800": 1}}', 'Settings', 'half of a surrogate pair'],
+    ['{"settings": [1e400]}', 'Settings', 'a number of more than 200 digits'],
+    [`{"settings": ${'['.repeat(40)}${']'.repeat(40)}}`, 'Settings', 'more than 32 objects and arrays'],
+  ])('%s is refused', async (json, target, message) => {
+    const { status, body } = await send('POST', '/Accounts', json)
+    expect([status, body.Error.Code, body.Error.Target]).toEqual([400, 'InvalidValue', target])
+    expect(body.Error.Message).toContain(message)
+  })
+
+  test('a value longer than its property takes is refused', async () => {
+    const faultOf = async (body: object) => (await post(body)).body.Error
+    const [long, longer] = ['x'.repeat(199), 'x'.repeat(16_383)]
+    expect(await faultOf({ settings: longer })).toMatchObject({
+      Code: 'InvalidValue',
+      Target: 'Settings',
+      Message: 'Settings must be JSON of at most 16384 bytes.',
+    })
+    expect(await faultOf({ terms: { raw: long } })).toMatchObject({ Code: 'InvalidValue', Target: 'Terms.Raw' })
+    const { status, body } = await post({ settings: longer.slice(1), terms: { raw: long.slice(1) } })
+    expect([status, body.settings.length, body.terms.raw.length]).toEqual([201, 16_382, 198])
+    expect((await server.remove(`/Accounts/${body.id}`)).status).toBe(204)
+  })
+
+  test.each([
+    ['Settings=', 'cefgh'],
+    ['Settings=!=', 'abd'],
+    ['Terms.Raw=!=', 'd'],
+    ['Settings=!=&Balance=<0', 'ad'],
+    ['ParentId.Settings=!=', 'df'],
+    ['ParentId.Settings=', 'abcegh'],
+  ])('%s finds %s, from memory if the list does not show JSON', async (query, names) => {
+    expect(await namesBy(query)).toBe(names)
+    expect(await namesBy(`${query}&fields=Settings`)).toBe(names)
+    await untilInMemory(server, 'account', `/Accounts?${query}&fields=Id`)
+    expect(await get(`/Accounts/Summary?${query}&sum=Balance`)).toMatchObject([{ count: names.length }])
+  })
+
+  test('a list from memory knows at once that a row has got JSON', async () => {
+    const { body } = await post({ name: 'y' })
+    expect(await namesBy('Settings=!=')).toBe('abd')
+    await send('PATCH', `/Accounts/${body.id}`, { settings: {} })
+    expect(await namesBy('Settings=!=')).toBe('abdy')
+    await send('PATCH', `/Accounts/${body.id}`, { settings: null })
+    expect(await namesBy('Settings=!=')).toBe('abd')
+    expect((await server.remove(`/Accounts/${body.id}`)).status).toBe(204)
+  })
+
+  test.each([
+    ['Settings=1', 'InvalidFilter', 'is not compared'],
+    ['Settings=!={}', 'InvalidFilter', 'is not compared'],
+    ['Settings[]=', 'InvalidFilter', 'it can be compared with = and !=, not with []'],
+    ['Settings=>1', 'InvalidFilter', 'not with >'],
+    ['Settings[contains]=a', 'InvalidFilter', 'not with [contains]'],
+    ['sort=Settings', 'InvalidSort', 'lists cannot be sorted by it'],
+    ['sort=-Terms.Raw', 'InvalidSort', 'lists cannot be sorted by it'],
+  ])('a list by %s is refused', async (query, code, message) => {
+    const { status, body } = await send('GET', `/Accounts?${query}`)
+    expect([status, body.Error.Code]).toEqual([400, code])
+    expect(body.Error.Message).toContain(message)
+  })
+
+  test.each([
+    ['groupBy=Settings', 'InvalidGroupBy'],
+    ['groupBy=ParentId.Settings', 'InvalidGroupBy'],
+    ['minimum=Settings', 'InvalidAggregate'],
+    ['sum=Terms.Raw', 'InvalidAggregate'],
+  ])('a summary with %s is refused', async (query, code) => {
+    const { status, body } = await send('GET', `/Accounts/Summary?${query}`)
+    expect([status, body.Error.Code]).toEqual([400, code])
+  })
+
+  test('paths show it, and a CSV has it as text in quotes', async () => {
+    expect(await get('/Accounts?fields=Id,ParentId.Settings&Id=6')).toEqual([
+      { id: 6, 'parentId.settings': { theme: 'dark', sizes: [1, 2.5, null] } },
+    ])
+    const csv = (query: string) => get(`/Accounts?fields=Settings&${query}`, { accept: 'text/csv' })
+    expect(await csv('Id=1')).toBe('settings\r\n"{""sizes"": [1, 2.5, null], ""theme"": ""dark""}"\r\n')
+    expect(await csv('Id=4&locale=de')).toBe('settings\r\nfalse\r\n')
+  })
+
+  test('the document says that it can be anything, and is not sorted or compared', async () => {
+    const { schemas, parameters } = (await server.get('/openapi.json')).body.components
+    expect(schemas.Account.properties.settings.type).toBeUndefined()
+    expect(schemas.AccountWrite.properties.settings).toEqual({ description: 'JSON of at most 16384 bytes.' })
+    expect(schemas.JsonCondition.pattern).toBe('^(?:=|!=)?$')
+    expect(JSON.stringify({ schemas, parameters })).not.toContain('-Settings')
+  })
+
+  test('a key without a right to it neither sees nor sets it', async () => {
+    const key = makeKey({ rights: '', addresses: 'read Accounts?fields=Id,Name\nupdate Accounts?fields=Name' })
+    await server.replaceKeys([key.record])
+    const ask = (method: string, path: string, body?: unknown) => server.send(method, `/Accounts${path}`, body, key.headers)
+    expect((await ask('GET', '/1')).body).toEqual({ id: 1, name: 'a' })
+    expect((await ask('GET', '?Settings=!=')).body.Error.Code).toBe('UnknownParameter')
+    expect((await ask('PATCH', '/1', { settings: 1 })).body.Error.Code).toBe('UnknownProperty')
+    await untilInMemory(server, 'account', '/Accounts?fields=Id,Balance')
   })
 })

@@ -11,6 +11,7 @@ import {
   identity,
   instant,
   integer,
+  json,
   oneOf,
   reference,
   text,
@@ -48,6 +49,8 @@ const booking = defineEntity(
     days: decimal(0, { min: 70 }),
     token: uuid({ required: true, unique: true }),
     device: uuid(),
+    settings: json({ required: true, bytesMax: 100 }),
+    extra: json(),
     people: integer({ min: 1, max: 3, required: true }),
     far: integer(),
     note: text({ indexed: false, lengthMax: 5 }),
@@ -165,10 +168,20 @@ describe('generated rows of a project’s entities', () => {
         count(*) filter (where until > "from")::int as later, count(*) filter (where closes >= opens)::int as closing,
         max(length(note))::int as note, count(distinct period_hint)::int as hints, min(balance)::text as lowest,
         max(balance)::text as highest, min(debt)::int as debt, max(days)::int as long, count(distinct token)::int as tokens,
-        count(distinct device)::int = count(device)::int and count(*) > count(device) as devices
+        count(distinct device)::int = count(device)::int and count(*) > count(device) as devices,
+        count(distinct settings)::int as settings, count(*) > count(extra) as "hasNone"
       from booking`
     expect(found).toMatchObject({ rooms: 99, badges: 36, states: 2, least: 1, most: 3, days: 2_500, note: 5, hints: 2 })
-    expect(found).toMatchObject({ lowest: '-5.00', highest: '-1.50', debt: -30, long: 70, tokens: 2_500, devices: true })
+    expect(found).toMatchObject({
+      lowest: '-5.00',
+      highest: '-1.50',
+      debt: -30,
+      long: 70,
+      tokens: 2_500,
+      devices: true,
+      settings: 200,
+      hasNone: true,
+    })
     expect([found?.later > 2_000, found?.closing > 2_000]).toEqual([true, true])
   })
 

@@ -41,6 +41,7 @@ const compares: Readonly<Record<KindName, Compare | null>> = {
   text: null,
   oneOf: null,
   uuid: compareCodes,
+  json: null,
   boolean: compareCodes,
   integer: compareIntegers,
   date: compareDays,

@@ -1,5 +1,7 @@
 import { date, defineEntity, identity, integer, oneOf, text } from '../../model/entity.ts'
 
+// Other kinds of properties, such as decimal, uuid, json and reference: node_modules/roster/docs/entities.md
+
 /** A row of `booking`, `/Bookings`, and all that can be asked of it. */
 export default defineEntity(
   'Booking',

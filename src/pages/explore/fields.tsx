@@ -94,7 +94,7 @@ function TextField(props: ControlProps) {
     onInput: ({ currentTarget: { value } }: { currentTarget: { value: string } }) => take(value),
   }
   // A field of one line would lose the line breaks that a text has.
-  if (kind === 'text' && (lengthMax === null || lengthMax > LINE_LENGTH || /[\r\n]/.test(text)))
+  if (kind === 'json' || (kind === 'text' && (lengthMax === null || lengthMax > LINE_LENGTH || /[\r\n]/.test(text))))
     return <textarea rows={3} {...shared} />
   const list = values.length > 0 ? `${controlId(field)}-values` : undefined
   // Keyboards of phones for numbers have no minus sign.

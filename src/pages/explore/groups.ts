@@ -41,7 +41,7 @@ const CALCULATIONS = ['sum', 'average', 'minimum', 'maximum'] as const
 /** Other members of a group; no property or object with these names can be a key. */
 const MEMBERS: readonly string[] = ['count', ...CALCULATIONS]
 
-const isKey = ({ path }: Property) => !MEMBERS.includes(path[0] as string)
+const isKey = ({ path, kind }: Property) => kind !== 'json' && !MEMBERS.includes(path[0] as string)
 const UTC = 'UTC'
 const wholeOf = (property: Property): Dimension => ({
   name: property.name,

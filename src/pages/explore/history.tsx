@@ -2,7 +2,7 @@
 import { readJson, send, useAnswer } from './api.ts'
 import { formatCount, formatDate, formatValue } from './format.ts'
 import { zoneLabel } from './readerZone.ts'
-import { findNamed, type Property, type Resource, roleOf } from './resources.ts'
+import { findNamed, type Property, plainValue, type Resource, roleOf } from './resources.ts'
 import { sessionStore } from './session.ts'
 import { writesStore } from './writes.ts'
 
@@ -112,5 +112,6 @@ function Values({ change, properties }: { readonly change: Change; readonly prop
 
 function valueText(property: Property | undefined, value: Values[string] | undefined): string {
   if (value === null || value === undefined || value === '') return 'no value'
-  return property ? formatValue(property, value) : String(value)
+  const plain = plainValue(value) as string
+  return property ? formatValue(property, plain) : plain
 }

@@ -2,7 +2,7 @@
 import { Store } from './store.ts'
 
 /** Kinds of values; they decide how filters and cells look. */
-export type Kind = 'text' | 'oneOf' | 'uuid' | 'boolean' | 'integer' | 'decimal' | 'date' | 'instant'
+export type Kind = 'text' | 'oneOf' | 'uuid' | 'boolean' | 'integer' | 'decimal' | 'date' | 'instant' | 'json'
 
 /** A property, or a part of an object, such as Period.Days. */
 export interface Property {
@@ -246,6 +246,7 @@ function propertyOf(
 /** Returns the kind of a value, by its schema. */
 export function kindOf({ type, format, enum: values }: Schema): Kind {
   const name = [type].flat().find((one: string) => one !== 'null')
+  if (name === undefined) return 'json'
   if (name === 'boolean' || name === 'integer') return name
   if (name === 'number') return 'decimal'
   if (format === 'date') return 'date'
@@ -284,9 +285,14 @@ export interface Row {
 }
 type Value = string | number | boolean | null | Row
 
-/** Returns the value of a property in a row; null if it, or the object that contains it, has none. */
+/** Returns the value of a property in a row, JSON as text; null if it, or the object that contains it, has none. */
 export function valueIn(row: Row, { path }: { path: readonly string[] }): string | number | boolean | null {
   let value: Value | undefined = row
   for (const name of path) value = (value as Row | null | undefined)?.[name]
-  return (value as string | number | boolean | null | undefined) ?? null
+  return plainValue(value as Value | undefined)
+}
+
+/** Writes a value that is JSON of several values as text. */
+export function plainValue(value: Value | undefined): string | number | boolean | null {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : (value ?? null)
 }

@@ -49,6 +49,7 @@ export function Header({ name, label, isNumber = false, unsortable = '', note = 
   )
 }
 
+const OF_JSON = 'Lists cannot be sorted by values of several parts.'
 const OF_ANOTHER_ROW = 'Lists cannot be sorted by properties of other rows.'
 
 type TableProps = Shown & { readonly columns: readonly Property[]; readonly rows: readonly Row[] }
@@ -78,7 +79,7 @@ export function Table({ resource, columns, rows, view }: TableProps) {
               {...property}
               note={property.kind === 'instant' ? zoneLabel() : ''}
               isNumber={isQuantity(property)}
-              unsortable={property.through === null ? '' : OF_ANOTHER_ROW}
+              unsortable={property.kind === 'json' ? OF_JSON : property.through === null ? '' : OF_ANOTHER_ROW}
               sort={sort}
               setSort={(sort) => change(view, { sort })}
             />

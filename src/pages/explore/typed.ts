@@ -57,10 +57,20 @@ export function typedOf(field: FormField, text: string): Typed {
   if (field.references !== null || kind === 'integer') return typedInteger(field, text)
   if (kind === 'decimal') return typedDecimal(text)
   if (kind === 'instant' && !/^\d{4,}-\d\d-\d\dT/.test(text)) return { fault: `${label}: choose a day, too.` }
+  if (kind === 'json') return isJson(text) ? { json: text } : { fault: `${label} must be JSON, such as {"a": 1}.` }
   const length = [...text].length
   if (lengthMax !== null && length > lengthMax)
     return { fault: `${label} has ${length} characters, and may have ${lengthMax}: shorten it.` }
   return { json: JSON.stringify(text) }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function typedInteger({ label, references }: FormField, text: string): Typed {

@@ -36,6 +36,7 @@ export function choicesOf({ kind, hasParts, hasChain }: Pick<Property, 'kind' | 
     text: hasParts ? [choice('[contains]', 'contains'), choice('[begins]', 'begins with'), ...ofTexts] : ofTexts,
     oneOf: ofTexts,
     uuid: [is, ...others],
+    json: others.filter(({ operand }) => !operand),
     integer: ofIntegers,
     decimal: ofNumbers,
     date: ofTimes,

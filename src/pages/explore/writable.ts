@@ -96,7 +96,8 @@ function writablesOf(document: Schema, rights: readonly Right[]): Writable[] {
       updates: of('update'),
       deletes: of('delete'),
       createFields: fieldsOf(document, bodySchema(document, post)),
-      updateFields: fieldsOf(document, bodySchema(document, patch)),
+      // The page does not know all digits of the numbers in stored JSON.
+      updateFields: fieldsOf(document, bodySchema(document, patch)).filter(({ kind }) => kind !== 'json'),
     }
   })
 }
@@ -142,7 +143,7 @@ function fieldsOf(document: Schema, schema: Schema, above: readonly string[] = [
       isListed,
       lengthMax: part.maxLength ?? null,
       isSigned: part.minimum < 0,
-      isNullable: [part.type].flat().includes('null'),
+      isNullable: kindOf(part) === 'json' || [part.type].flat().includes('null'),
       isRequired: (schema.required ?? []).includes(key),
       isEnd: ends.includes(path.map(upperFirst).join('.')),
       references: part['x-references'] ?? null,
