@@ -78,7 +78,12 @@ function ambiguous({ path }: CellProperty, { line }: CsvRecord): FileFault {
 function unescapedCell({ kind, path }: CellProperty, { cells, line }: CsvRecord, index: number, isExcel: boolean | null) {
   const cell = cells[index] ?? null
   if (cell === null || isExcel === false) return cell
-  const plain = isText(kind.name) || kind.name === 'json' ? unescapeFormulas(cell) : kind.name === 'instant' ? (instantOfSpreadsheet(cell) ?? cell) : cell
+  const plain =
+    isText(kind.name) || kind.name === 'json'
+      ? unescapeFormulas(cell)
+      : kind.name === 'instant'
+        ? (instantOfSpreadsheet(cell) ?? cell)
+        : cell
   if (isExcel || plain === cell) return plain
   const name = path.join('.')
   throw new FileFault(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { recordReader } from '../../src/cli/recordJson.ts'
-import { boolean, decimal, defineEntity, identity, integer, text } from '../../src/model/entity.ts'
+import { boolean, decimal, defineEntity, identity, integer, json, text, uuid } from '../../src/model/entity.ts'
 import { csvRecords, type FileFault } from '../../src/spreadsheets/csvRecords.ts'
 import { Random } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
@@ -50,6 +50,9 @@ describe('cells of a CSV', () => {
     id: identity(),
     desks: integer(),
     area: decimal(2),
+    balance: decimal(2, { min: -100 }),
+    token: uuid(),
+    settings: json(),
     open: boolean(),
     city: text({ required: true }),
   })
@@ -73,11 +76,28 @@ describe('cells of a CSV', () => {
     ['Desks;Area\n12;1234.25', '{"desks":12,"area":1234.25}'],
     // An empty cell clears: the server names the property that may not be null.
     ['Area,Desks,Open,City\n1,,,', '{"area":1,"desks":null,"open":false,"city":null}'],
+    [
+      'Balance;Token\n-3,5;c56a4180-65aa-42ec-a945-5fd21dec0538',
+      '{"balance":-3.5,"token":"c56a4180-65aa-42ec-a945-5fd21dec0538"}',
+    ],
+    // JSON is a value of its own, with its numbers as they are written.
+    [
+      'Settings,City\n"{""a"": [12345678901234567890.50, null], ""__proto__"": 1}",x',
+      '{"settings":{"a":[12345678901234567890.50,null],"__proto__":1},"city":"x"}',
+    ],
+    ['Settings;City\n-1.5e3;x', '{"settings":-1.5e3,"city":"x"}'],
+    ['Settings,City\n"""text""",x', '{"settings":"text","city":"x"}'],
+    ['Settings,City\n,x', '{"settings":null,"city":"x"}'],
     // The server refuses the text.
     ['Desks;Area\n1.000;1', '{"desks":"1.000","area":1}'],
     ['Desks,Area\n1e3,1', '{"desks":"1e3","area":1}'],
   ])('the CSV %j becomes the row %s', async (text, expected) => {
     expect((await rowOf(text)).json).toBe(expected)
+  })
+
+  test('a cell that is no JSON is a fault of its property', async () => {
+    const { faults } = await rowOf('Settings,City\ntext,x')
+    expect(faults).toEqual([{ message: 'settings must be JSON, in which texts have quotes.', value: 'text' }])
   })
 
   test.each([

@@ -371,6 +371,20 @@ describe('D122: JSON', () => {
     expect(await get(`/Accounts/Summary?${query}&sum=Balance`)).toMatchObject([{ count: names.length }])
   })
 
+  test('several rows are created with it, and written by filters', async () => {
+    const made = await post([
+      { name: 'm', settings: { 'a,"b"': '{\\}' } },
+      { name: 'm', settings: 'null', balance: -1 },
+      { name: 'm', token: KEY },
+    ])
+    expect(made.body.map(({ settings }: Json) => settings)).toEqual([{ 'a,"b"': '{\\}' }, 'null', null])
+    const written = await send('PATCH', '/Accounts?Name=m&Settings=!=', { settings: [{ b: null }], balance: -2.5 })
+    expect(written.status).toBe(200)
+    expect(await namesBy('Name=m&Balance=-2.5&Settings=!=')).toBe('mm')
+    expect((await send('DELETE', '/Accounts?Name=m')).status).toBe(200)
+    expect(await namesBy('Settings=!=')).toBe('abd')
+  })
+
   test('a list from memory knows at once that a row has got JSON', async () => {
     const { body } = await post({ name: 'y' })
     expect(await namesBy('Settings=!=')).toBe('abd')
