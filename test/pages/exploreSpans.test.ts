@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { describeApi } from '../../src/describe/openApi.ts'
 import { date, defineEntity, identity, instant } from '../../src/model/entity.ts'
 import { resourcesOf, type Span } from '../../src/pages/explore/resources.ts'
-import { filtersOfDays, firstDayOfWeek, presetsOf, spanIn } from '../../src/pages/explore/spans.ts'
+import { type Days, filtersOfDays, firstDayOfWeek, presetsOf, spanIn } from '../../src/pages/explore/spans.ts'
 import { wholeAccess } from '../support/rights.ts'
 
 const absence = defineEntity(
@@ -27,14 +27,14 @@ function conditionOf(text: string) {
   return { name, sign, values: [value] }
 }
 
-test.each([
+test.each<[string, Span, string, string, string]>([
   ['of instants in UTC', ofInstants, 'UTC', 'Start < 2027-01-01T00:00:00Z', 'End >= 2026-12-01T00:00:00Z'],
   ['east of Greenwich', ofInstants, 'Europe/Berlin', 'Start < 2026-12-31T23:00:00Z', 'End >= 2026-11-30T23:00:00Z'],
   ['of dates, whatever the zone', ofDates, 'Europe/Berlin', 'FirstDay <= 2026-12-31', 'LastDay >= 2026-12-01'],
-])('The conditions of a span %s are of its whole days, and lead back to them', (_, span, zone, ...expected) => {
+])('The conditions of a span %s are of its whole days, and lead back to them', (_, span, zone, start, end) => {
   const days = { from: '2026-12-01', to: '2026-12-31' }
   const filters = filtersOfDays(span, days, zone)
-  expect(filters.map(({ name, sign, values }) => [name, sign, ...values].join(' '))).toEqual(expected)
+  expect(filters.map(({ name, sign, values }) => [name, sign, ...values].join(' '))).toEqual([start, end])
   expect(spanIn(span, filters.toReversed(), zone)).toEqual({ days, places: [1, 0], hours: null })
 })
 
@@ -46,7 +46,7 @@ test('A span begins with the first instant of its day where clocks skip midnight
   expect(spanIn(ofInstants, filters, zone)?.days).toEqual(days)
 })
 
-test.each<[string, Span, string[], object | null]>([
+test.each<[string, Span, string[], Days | null]>([
   [
     'whole days',
     ofInstants,

@@ -173,7 +173,7 @@ export function referenceOf(group: Row, { copiedThrough }: Property): { readonly
 }
 
 /** Returns filters that match exactly the rows of a group. */
-export function filtersOf(group: Row, dimensions: readonly Dimension[]): Filter[] {
+function filtersOf(group: Row, dimensions: readonly Dimension[]): Filter[] {
   return dimensions.flatMap(({ property, unit, zone }) => {
     const { name, kind } = property
     const reference = referenceOf(group, property)

@@ -19,7 +19,7 @@ export interface FoundSpan {
 }
 
 /** Returns the day that is so many days later. */
-export function addDays(day: string, days: number): string {
+function addDays(day: string, days: number): string {
   const date = new Date(`${day}T00:00:00Z`)
   date.setUTCDate(date.getUTCDate() + days)
   return date.toISOString().slice(0, 10)
