@@ -39,7 +39,7 @@ const SANE = /^[\w.-]{8,}$/
 const refusals: readonly (readonly [expected: string, ...Request])[] = [
   ['401 Unauthorized Api', 'GET /Companies', undefined, { authorization: 'ApiKey wrong' }],
   ['404 NotFound Api', 'GET /Nowhere'],
-  ['405 MethodNotAllowed Api', 'DELETE /Companies'],
+  ['405 MethodNotAllowed Api', 'PUT /Companies'],
   ['400 UnknownParameter Nmae', 'GET /Companies?Nmae=x'],
   ['400 InvalidQueryString Api', 'GET /Companies?Name=%ZZ'],
   ['400 InvalidFilter Start', 'GET /Absences?Start=x'],

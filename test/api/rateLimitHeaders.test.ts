@@ -116,7 +116,7 @@ const counted: Case[] = [
   ['a Host header that is none', 400, raw('GET /Companies', { Host: 'a b' })],
   ['an unknown path', 404, send('GET', '/Nowhere')],
   ['an unknown id', 404, send('GET', '/Companies/999999')],
-  ['a method that a collection lacks', 405, send('DELETE', '/Companies')],
+  ['a method that a collection lacks', 405, send('PUT', '/Companies')],
   ['a reference to nothing', 409, send('POST', '/Absences', { EmployeeId: 999_999 })],
   ['what others refer to', 409, send('DELETE', () => `/Companies/${referenced}`)],
   ['a body that is too large', 413, raw('POST /Companies', { ...type, 'Content-Length': '9000000' })],

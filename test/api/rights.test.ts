@@ -127,7 +127,7 @@ for (const plural of ENTITIES)
         [`/${plural}`, item].map((path) => [`OPTIONS ${path}`, undefined, headers]),
       )
       await expectAll(server, '405 MethodNotAllowed Api', [
-        [`DELETE /${plural}`, undefined, headers],
+        [`PUT /${plural}`, {}, headers],
         [`POST ${item}`, {}, headers],
       ])
     })
