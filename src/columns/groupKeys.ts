@@ -1,9 +1,7 @@
 // Keys of a summary's groups: numbers for codes in a range, for periods of time, and for other codes as they come.
 import { GROUPS_MAX, type Period } from '../model/summary.ts'
-import type { Zone } from '../model/zone.ts'
 import { type Code, dateOf, daysOf } from './codes.ts'
 import { type Reservations, roundedSize } from './kernel.ts'
-import type { LocalTimes } from './localTimes.ts'
 import type { SelectedRows } from './selectedRows.ts'
 
 /** Thrown for more groups than a summary may have. */
@@ -52,12 +50,6 @@ export class IntegerKey implements GroupKeyEncoder {
   }
 }
 
-/** The zone of periods, and the times that its clocks show. */
-export interface ZonedTimes {
-  readonly zone: Zone
-  readonly times: LocalTimes
-}
-
 /** Periods of dates or instants. */
 export class PeriodNumbers implements GroupKeyEncoder {
   readonly size: number
@@ -67,18 +59,16 @@ export class PeriodNumbers implements GroupKeyEncoder {
   /** The address of the number of each day; 0: not yet. */
   private table = 0
 
-  /** `unit`: number of codes in a day. `zoned`: null for periods of UTC, or of dates. */
+  /** `unit`: number of codes in a day. */
   constructor(
     private readonly memory: Reservations,
     private readonly column: number,
     private readonly period: Period,
     private readonly unit: number,
     [least, greatest]: readonly [least: number, greatest: number],
-    private readonly zoned: ZonedTimes | null,
   ) {
-    const dayOf = (code: number) => zoned?.zone.dayAt(code) ?? Math.floor(code / unit)
-    this.leastDay = dayOf(least)
-    const greatestDay = dayOf(greatest)
+    this.leastDay = Math.floor(least / unit)
+    const greatestDay = Math.floor(greatest / unit)
     this.days = greatestDay - this.leastDay + 1
     this.first = ordinalOf(period, this.leastDay)
     this.size = ordinalOf(period, greatestDay) - this.first + 2
@@ -89,11 +79,10 @@ export class PeriodNumbers implements GroupKeyEncoder {
     const { unit, leastDay, days } = this
     if (this.table === 0) this.makeTable()
     const { wasm } = rows.kernel
-    const times = this.zoned?.times.take(rows)
-    const period = times !== undefined || rows.isWide(this.column) ? wasm.period64 : wasm.period32
+    const period = rows.isWide(this.column) ? wasm.period64 : wasm.period32
     // Codes are integers: between the last of a day and the first of the next one is half of one.
     const middle = leastDay * unit + (unit - 1) / 2
-    period(times ?? rows.addressOf(this.column), rows.count, into, factor, middle, 1 / unit, this.table, days)
+    period(rows.addressOf(this.column), rows.count, into, factor, middle, 1 / unit, this.table, days)
   }
 
   private makeTable() {
@@ -108,8 +97,7 @@ export class PeriodNumbers implements GroupKeyEncoder {
 
   codeOf(number: number): number {
     if (number === 0) return Number.NaN
-    const day = Math.max(firstDayOf(this.period, this.first + number - 1), FIRST_DAY)
-    return this.zoned?.zone.startOf(day) ?? this.unit * day
+    return this.unit * Math.max(firstDayOf(this.period, this.first + number - 1), FIRST_DAY)
   }
 }
 
@@ -119,15 +107,16 @@ const MONTHS_OF = { year: 12, quarter: 3, month: 1 } as const
 /** 2000-01-03 was a Monday. */
 const MONDAY = 2
 
-/** The number of the period in which a day lies, counted in days since 2000. */
-function ordinalOf(period: Period, day: number): number {
+/** Returns the number of the period in which a day lies, counted in days since 2000. */
+export function ordinalOf(period: Period, day: number): number {
   if (period === 'day') return day
   if (period === 'week') return Math.floor((day - MONDAY) / 7)
   const { year, month } = dateOf(day)
   return Math.floor((12 * year + month - 1) / MONTHS_OF[period])
 }
 
-function firstDayOf(period: Period, ordinal: number): number {
+/** Returns the first day of the period of a number. */
+export function firstDayOf(period: Period, ordinal: number): number {
   if (period === 'day') return ordinal
   if (period === 'week') return 7 * ordinal + MONDAY
   const months = ordinal * MONTHS_OF[period]

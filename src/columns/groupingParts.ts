@@ -9,9 +9,9 @@ import { Extremes, type FigureValues, GroupRecords, NameCodes, Sums, TextExtreme
 import type { GroupedKey, GroupingParts } from './grouping.ts'
 import { type GroupKeyEncoder, HashedKey, IntegerKey, PeriodNumbers } from './groupKeys.ts'
 import type { Reservations } from './kernel.ts'
-import { LocalTimes } from './localTimes.ts'
 import { RelatedColumns } from './relatedColumns.ts'
 import type { CopyOfColumn } from './tables.ts'
+import { ZonedPeriods } from './zonedPeriods.ts'
 
 /** Days of the years 1 to 9999; a range with infinite dates is longer. */
 const PERIODS_DAYS = 366 * 10_000
@@ -112,9 +112,8 @@ function numbersOf(
     const unit = kind.name === 'instant' ? DAY : 1
     const isBounded = !isInfinite && greatest - least <= PERIODS_DAYS * unit
     if (!isBounded) return null
-    const times = zone && LocalTimes.of(memory, number, zone, least, greatest)
-    const zoned = zone && times && { zone, times }
-    return zone && !zoned ? null : new PeriodNumbers(memory, number, period, unit, [least, greatest], zoned)
+    if (zone !== null) return new ZonedPeriods(memory, number, period, zone, least, greatest)
+    return new PeriodNumbers(memory, number, period, unit, [least, greatest])
   }
   const isRange = !isInfinite && greatest - least < CODES_MAX && Number.isSafeInteger(least) && Number.isSafeInteger(greatest)
   return isRange ? new IntegerKey(number, least, greatest) : new HashedKey(number)

@@ -99,67 +99,58 @@
       (local.set $column (i32.add (local.get $column) (i32.const 8)))
       (br_if $next (i32.ne (local.get $column) (local.get $end)))))
 
-  ;; The wall-clock time of an instant in a zone. A table has for each span of time, which has at most one change of the offset, the
-  ;; instant of that change, the offset before it and the offset from it on. The span is found as a day is by $periodOf.
-  (func $localOf
-    (param $code f64) (param $middle f64) (param $inverse f64) (param $table i32) (param $spans i32) (result i64)
-    (local $span i32) (local $entry i32)
-    (local.set $span
-      (i32.wrap_i64
-        (i64.reinterpret_f64
-          (f64.add
-            (f64.mul (f64.sub (local.get $code) (local.get $middle)) (local.get $inverse))
-            (f64.const 0x1.8p+52)))))
-    ;; Slots without a bit may have other instants.
-    (if (result i64) (i32.lt_u (local.get $span) (local.get $spans))
-      (then
-        (local.set $entry (i32.add (local.get $table) (i32.mul (local.get $span) (i32.const 24))))
-        (i64.trunc_f64_s
-          (f64.add
-            (local.get $code)
-            (select
-              (f64.load offset=8 (local.get $entry))
-              (f64.load offset=16 (local.get $entry))
-              (f64.lt (local.get $code) (f64.load (local.get $entry)))))))
-      (else (i64.const 0x8000000000000000))))
+  ;; The number of a period in a zone. A table has for each span of 2^$shift seconds the number of the period before it, and how many
+  ;; seconds after its begin the next period begins; one that does not begin within the span is after its end. No span has two.
+  (func $zonedOf (param $span i32) (param $within i32) (param $table i32) (result i32)
+    (local $entry i32)
+    (local.set $entry (i32.add (local.get $table) (i32.shl (local.get $span) (i32.const 3))))
+    (i32.load
+      (i32.add
+        (local.get $entry)
+        (i32.shl (i32.ge_u (local.get $within) (i32.load offset=4 (local.get $entry))) (i32.const 3)))))
 
-  ;; Writes the wall-clock times of slots as codes of 64 bits.
-  (func (export "local32")
-    (param $column i32) (param $slots i32) (param $to i32)
-    (param $middle f64) (param $inverse f64) (param $table i32) (param $spans i32)
-    (local $end i32) (local $code i32) (local $own i64)
+  ;; Takes a key of periods in a zone into the numbers of slots: by the code, less the least one. If that is not less than the number
+  ;; of seconds, unsigned, the number is 0: so it is for no value.
+  (func (export "zoned32")
+    (param $column i32) (param $slots i32) (param $numbers i32) (param $factor i32)
+    (param $least i32) (param $seconds i32) (param $shift i32) (param $table i32)
+    (local $end i32) (local $own i32) (local $mask i32)
     (local.set $end (i32.add (local.get $column) (i32.shl (local.get $slots) (i32.const 2))))
+    (local.set $mask (i32.sub (i32.shl (i32.const 1) (local.get $shift)) (i32.const 1)))
     (loop $next
-      (local.set $code (i32.load (local.get $column)))
-      (local.set $own (i64.const 0x8000000000000000))
-      (if (i32.ne (local.get $code) (i32.const 0x80000000))
+      (local.set $own (i32.sub (i32.load (local.get $column)) (local.get $least)))
+      (if (i32.lt_u (local.get $own) (local.get $seconds))
         (then
           (local.set $own
-            (call $localOf
-              (f64.convert_i32_s (local.get $code))
-              (local.get $middle) (local.get $inverse) (local.get $table) (local.get $spans)))))
-      (i64.store (local.get $to) (local.get $own))
-      (local.set $to (i32.add (local.get $to) (i32.const 8)))
+            (call $zonedOf
+              (i32.shr_u (local.get $own) (local.get $shift))
+              (i32.and (local.get $own) (local.get $mask))
+              (local.get $table))))
+        (else (local.set $own (i32.const 0))))
+      (call $setNumber (local.get $numbers) (local.get $factor) (local.get $own))
+      (local.set $numbers (i32.add (local.get $numbers) (i32.const 4)))
       (local.set $column (i32.add (local.get $column) (i32.const 4)))
       (br_if $next (i32.ne (local.get $column) (local.get $end)))))
 
   ;; The same of codes of 64 bits.
-  (func (export "local64")
-    (param $column i32) (param $slots i32) (param $to i32)
-    (param $middle f64) (param $inverse f64) (param $table i32) (param $spans i32)
-    (local $end i32) (local $code i64) (local $own i64)
+  (func (export "zoned64")
+    (param $column i32) (param $slots i32) (param $numbers i32) (param $factor i32)
+    (param $least i64) (param $seconds i64) (param $shift i32) (param $table i32)
+    (local $end i32) (local $code i64) (local $own i32) (local $mask i32)
     (local.set $end (i32.add (local.get $column) (i32.shl (local.get $slots) (i32.const 3))))
+    (local.set $mask (i32.sub (i32.shl (i32.const 1) (local.get $shift)) (i32.const 1)))
     (loop $next
-      (local.set $code (i64.load (local.get $column)))
-      (local.set $own (i64.const 0x8000000000000000))
-      (if (i64.ne (local.get $code) (i64.const 0x8000000000000000))
+      (local.set $code (i64.sub (i64.load (local.get $column)) (local.get $least)))
+      (local.set $own (i32.const 0))
+      (if (i64.lt_u (local.get $code) (local.get $seconds))
         (then
           (local.set $own
-            (call $localOf
-              (f64.convert_i64_s (local.get $code))
-              (local.get $middle) (local.get $inverse) (local.get $table) (local.get $spans)))))
-      (i64.store (local.get $to) (local.get $own))
-      (local.set $to (i32.add (local.get $to) (i32.const 8)))
+            (call $zonedOf
+              (i32.wrap_i64 (i64.shr_u (local.get $code) (i64.extend_i32_u (local.get $shift))))
+              (i32.and (i32.wrap_i64 (local.get $code)) (local.get $mask))
+              (local.get $table)))))
+      (call $setNumber (local.get $numbers) (local.get $factor) (local.get $own))
+      (local.set $numbers (i32.add (local.get $numbers) (i32.const 4)))
       (local.set $column (i32.add (local.get $column) (i32.const 8)))
       (br_if $next (i32.ne (local.get $column) (local.get $end)))))
 

@@ -37,9 +37,9 @@ interface GroupCalls {
   // biome-ignore format: as in groups.wat
   period64(column: number, slots: number, numbers: number, factor: number, middle: number, inverse: number, table: number, days: number): void
   // biome-ignore format: as in groups.wat
-  local32(column: number, slots: number, to: number, middle: number, inverse: number, table: number, spans: number): void
+  zoned32(column: number, slots: number, numbers: number, factor: number, least: number, seconds: number, shift: number, table: number): void
   // biome-ignore format: as in groups.wat
-  local64(column: number, slots: number, to: number, middle: number, inverse: number, table: number, spans: number): void
+  zoned64(column: number, slots: number, numbers: number, factor: number, least: bigint, seconds: bigint, shift: number, table: number): void
   count(bits: number, bytes: number, numbers: number, records: number, length: number): void
   // biome-ignore format: as in groups.wat
   add32(bits: number, bytes: number, numbers: number, column: number, records: number, length: number, one: number, value: number, sum: number): void

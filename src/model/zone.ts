@@ -153,6 +153,17 @@ function dropLast(...lists: unknown[][]) {
   for (const list of lists) list.pop()
 }
 
+/** Returns a function that finds the first instant of each of ascending days, by offsets that have all of these instants. */
+export function ascendingStarts({ from, offsets }: Offsets): (day: number) => number {
+  let at = 0
+  const lastDay = () => Math.floor(((from[at + 1] as number) - 1 + (offsets[at] as number)) / DAY)
+  let last = from.length > 1 ? lastDay() : Number.POSITIVE_INFINITY
+  return (day) => {
+    while (last < day) last = ++at < from.length - 1 ? lastDay() : Number.POSITIVE_INFINITY
+    return Math.max(from[at] as number, day * DAY - (offsets[at] as number))
+  }
+}
+
 function canonicalName(text: string): string | null {
   // `+01:00` is no zone: it has no rules.
   if (!/^[a-z]/i.test(text)) return null
