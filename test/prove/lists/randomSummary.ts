@@ -7,6 +7,9 @@ import { columnBehind, jsonPath, ownFields, printed, referenceOf, relatedFields 
 const PERIODS = ['year', 'quarter', 'month', 'week', 'day'] as const
 type Period = (typeof PERIODS)[number]
 
+/** Zones of which PostgreSQL has the same rules for the instants of random rows. */
+const ZONES = ['Europe/Amsterdam', 'America/New_York', 'Asia/Kolkata', 'Australia/Lord_Howe'] as const
+
 interface Key {
   readonly field: Field
   readonly period: Period | null
@@ -25,6 +28,8 @@ export interface Summary {
   readonly collection: Collection
   readonly filters: readonly Filter[]
   readonly keys: readonly Key[]
+  /** Null: UTC. */
+  readonly zone: string | null
   readonly measures: readonly Measure[]
   readonly sorts: readonly { readonly name: string; readonly isDescending: boolean }[]
   readonly page: number
@@ -59,7 +64,8 @@ export function randomSummary(random: Random): Summary {
   )
   const [page, pageSize] = [random.chance(70) ? 1 : 1 + random.below(9), random.pick([5, 20, 100, 1_000])]
   const filters = randomFilters(random, collection, related.length > 0)
-  const summary = { collection, filters, keys, measures, sorts, page, pageSize }
+  const zone = keys.some(({ period }) => period !== null) && random.chance(50) ? random.pick(ZONES) : null
+  const summary = { collection, filters, keys, zone, measures, sorts, page, pageSize }
   return { ...summary, path: `/${collection}/Summary?${parametersOf(summary).join('&')}` }
 }
 
@@ -75,9 +81,10 @@ function sumName({ aggregate, field }: Measure): string[] {
   return aggregate === 'sum' ? [`sum(${field.name})`] : []
 }
 
-function parametersOf({ filters, keys, measures, sorts, page, pageSize }: Omit<Summary, 'path'>): string[] {
+function parametersOf({ filters, keys, zone, measures, sorts, page, pageSize }: Omit<Summary, 'path'>): string[] {
   const parts = filterParameters(filters)
   if (keys.length > 0) parts.push(`groupBy=${keys.map(nameOf)}`)
+  if (zone !== null) parts.push(`zone=${zone}`)
   parts.push(...measures.map(({ aggregate, field }) => `${aggregate}=${field.name}`))
   if (sorts.length > 0) parts.push(`sort=${sorts.map(({ name, isDescending }) => (isDescending ? '-' : '') + name)}`)
   return [...parts, ...pageParameters(page, pageSize)]
@@ -99,7 +106,10 @@ export function truthOfSummary(summary: Summary): Truth {
   const values: string[] = []
   const keyValues = keys.map(({ field, period }) => {
     const value = columnBehind(collection, field.name)
-    return period === null ? value : `date_trunc('${period}', ${value}, 'UTC')`
+    if (period === null) return value
+    // Before 1800 days are those of UTC.
+    const zone = `case when ${value} >= '1800-01-01' then '${summary.zone ?? 'UTC'}' else 'UTC' end`
+    return `date_trunc('${period}', ${value}, ${zone})`
   })
   const figures = measures.map(({ aggregate, field }) => FIGURES[aggregate](columnBehind(collection, field.name)))
   const columns = [
