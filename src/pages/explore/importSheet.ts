@@ -1,4 +1,5 @@
 // The sheet of a dropped file: where its headers are, what its columns have, and what the reader has chosen for them before.
+import { isNotated } from '../../model/kinds.ts'
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import type { NotatedCell } from '../../spreadsheets/foundNotation.ts'
 import type { OpenedFile } from '../../spreadsheets/openedFile.ts'
@@ -30,7 +31,7 @@ export function notatedCells(records: readonly CsvRecord[], chosen: Chosen, choi
   const columns = [...chosen].flatMap(([index, value]) => {
     const choice = choices.find((one) => one.value === value)
     const kind = choice?.by === null && choice.property.references === null ? choice.property.kind.name : 'text'
-    return kind === 'text' || kind === 'oneOf' ? [] : [{ index, kind }]
+    return isNotated(kind) ? [{ index, kind }] : []
   })
   const cells: NotatedCell[] = []
   for (const { cells: texts, plain } of records) {
