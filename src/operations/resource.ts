@@ -42,7 +42,7 @@ export class Resource extends ReadOnlyResource {
     this.writes = new RowWrites(entity, entities, this.reads, this.idempotency, parts)
     this.bulkCreates = new BulkCreates(entity, this.idempotency, this.writes, parts)
     this.filteredWrites = new FilteredWrites(entity, this.idempotency, this.writes, parts)
-    const upsertWrites = new UpsertWrites(entity, entities, this.reads, this.idempotency, parts)
+    const upsertWrites = new UpsertWrites(entity, this.writes, this.idempotency, parts)
     this.upserts = new Upserts(entity, this.idempotency, this.writes, upsertWrites, parts)
   }
 

@@ -12,7 +12,7 @@ import { ConstraintViolation } from '../execute/outcomes.ts'
 import type { CreateRight, Guard } from '../model/access.ts'
 import { type BatchableStatement, CLAIM_CONSTRAINT, type IdempotencyClaim, type WritePlan } from '../model/batch.ts'
 import { copiedProperties, type ReferringColumn, referringColumns, selfCopiesOf, writableSourcesOf } from '../model/copies.ts'
-import type { Entity } from '../model/entity.ts'
+import type { Entity, Property } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import type { View } from '../model/view.ts'
@@ -202,8 +202,12 @@ export class RowWrites {
 
   /** True if the values may change rows that copy from this one. */
   isRename(values: Assignments): boolean {
-    for (const { column } of values.keys()) if (this.copiedColumns.has(column)) return true
-    return false
+    return this.renaming([...values.keys()]).length > 0
+  }
+
+  /** Returns those of the properties that other rows copy. */
+  renaming(properties: readonly Property[]): readonly Property[] {
+    return properties.filter(({ column }) => this.copiedColumns.has(column))
   }
 
   /** Updates a row and all its copies: as any other write up to `COPIES_MAX` rows, else as a long write. */

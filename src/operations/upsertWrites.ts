@@ -5,20 +5,16 @@ import { compileMatchedRows } from '../compile/matchedRows.ts'
 import { compileUpsert, compileUpsertCheck } from '../compile/upsert.ts'
 import type { UpsertShape } from '../compile/upsertChanges.ts'
 import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
-import type { Database } from '../execute/database.ts'
-import { LONG_WRITE_MS_MAX } from '../execute/limits.ts'
-import { ConstraintViolation } from '../execute/outcomes.ts'
-import { type BatchableStatement, CLAIM_CONSTRAINT, type IdempotencyClaim } from '../model/batch.ts'
-import { copiedProperties, type ReferringColumn, referringColumns, writableSourcesOf } from '../model/copies.ts'
+import type { BatchableStatement, IdempotencyClaim } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { arrayText, type Row } from '../model/sql.ts'
 import type { MatchedRow, UpsertRows } from '../parse/upsert.ts'
 import { arraysOf } from './bulkCreates.ts'
 import type { FaultOf } from './guardRefusals.ts'
 import { conflict, type Idempotency, type Written } from './idempotency.ts'
-import { Refusals, type RefusedUpdate } from './refusals.ts'
-import { accessFor, type ResourceParts, type ResourceRequest, requireRight, viewFor } from './resourceRequest.ts'
-import type { RowReads } from './rowReads.ts'
+import type { RefusedUpdate } from './refusals.ts'
+import { accessFor, type ResourceParts, type ResourceRequest, viewFor } from './resourceRequest.ts'
+import { type RowWrites, runStatement } from './rowWrites.ts'
 
 /** Maximum stored rows with the values of one body. More make the statement slow, and say that the values tell no rows apart. */
 const STORED_MAX = 10_000
@@ -50,24 +46,12 @@ interface Checked {
 }
 
 export class UpsertWrites {
-  private readonly refusals: Refusals
-  /** The referring columns of tables that also copy values of the row. */
-  private readonly copying: readonly ReferringColumn[]
-  private readonly copiedColumns: ReadonlySet<string>
-
   constructor(
     private readonly entity: Entity,
-    entities: readonly Entity[],
-    reads: RowReads,
+    private readonly writes: RowWrites,
     private readonly idempotency: Idempotency,
     private readonly parts: ResourceParts,
-  ) {
-    const referring = referringColumns(entity, entities)
-    this.copying = referring.filter(({ isCopying }) => isCopying)
-    const copied = copiedProperties(entity, entities)
-    this.copiedColumns = new Set(copied.flatMap((property) => writableSourcesOf(entity, property)))
-    this.refusals = new Refusals(entity, referring, reads, parts.database)
-  }
+  ) {}
 
   /** Finds the stored rows that the key may read. @throws ApiError with a fault for each value that several of them have */
   async divide(call: ResourceRequest, matched: Property, rows: readonly MatchedRow[], faultOf: FaultOf): Promise<Division> {
@@ -97,7 +81,8 @@ export class UpsertWrites {
   /** Writes the rows once; null if it was refused and the cause is gone. @throws ApiError with the cause */
   async attempt(call: ResourceRequest, upsert: Upsert, isLong: boolean, again: () => Promise<Division>): Promise<Written | null> {
     const statement = await this.compile(call, upsert, isLong)
-    const { rows, violation } = await run(statement, isLong ? this.longWriter(call) : this.parts.database)
+    const writer = isLong ? this.writes.longWriter(call) : this.parts.database
+    const { rows, violation } = await runStatement(statement, writer)
     if (rows.length > 0) return { rows, isReplayed: false }
     const isSame = isSameDivision(upsert.division, await again())
     const refusal = isSame ? await this.explain(call, upsert) : null
@@ -111,7 +96,7 @@ export class UpsertWrites {
 
   /** True if the upsert may change copies of names, so that it may take long. */
   mayRename({ rows: { changed } }: Upsert): boolean {
-    return this.copying.length > 0 && changed.some(({ column }) => this.copiedColumns.has(column))
+    return this.writes.copying.length > 0 && this.writes.renaming(changed).length > 0
   }
 
   /** Checks an upsert without writing; returns how many stored rows differ, and how many are equal. @throws ApiError */
@@ -122,10 +107,10 @@ export class UpsertWrites {
   }
 
   private shapeOf(call: ResourceRequest, { matched, rows }: Upsert, isLong: boolean): UpsertShape {
-    const { entity, copiedColumns } = this
+    const { entity, writes } = this
     const { creates, right, updates, changed } = rows
     const visible = new Set(viewFor(call).properties)
-    const renaming = changed.filter(({ column }) => copiedColumns.has(column))
+    const renaming = writes.renaming(changed)
     const ofUpdate = updates.length === 0 ? null : accessFor(call, 'update').guardOf(changed)
     return {
       entity,
@@ -136,7 +121,7 @@ export class UpsertWrites {
       isUniform: updates.every(({ values }) => values.size === changed.length),
       hidden: changed.filter((property) => !visible.has(property)),
       renaming,
-      copying: isLong || renaming.length === 0 ? null : this.copying,
+      copying: isLong || renaming.length === 0 ? null : writes.copying,
       ofCreate: right && checkedGuard(entity, right.guard, valuesOf(creates)),
       ofUpdate: checkedGuard(entity, ofUpdate, valuesOf(updates)),
     }
@@ -171,7 +156,7 @@ export class UpsertWrites {
 
   /** Returns an error that names each row that may not be written, up to a maximum; null if there is none. */
   private async explain(call: ResourceRequest, upsert: Upsert): Promise<ApiError | null> {
-    const { refusals } = this
+    const { refusals } = this.writes
     const { rows, faultOf } = upsert
     const { creates, right, updates, changed } = rows
     const faults: Fault[] = []
@@ -196,24 +181,6 @@ export class UpsertWrites {
       faults.push(...(details ?? [{ code, target: 'Body', message }]).map((fault) => faultOf(index, fault)))
     }
     return faults.length === 0 ? null : faultsError(faults.slice(0, FAULTS_MAX))
-  }
-
-  private longWriter(call: ResourceRequest): Pick<Database, 'write'> {
-    const { longWrites, database } = this.parts
-    if (longWrites === null) return database
-    call.server?.timeout(call.request, LONG_WRITE_MS_MAX / 1_000)
-    return { write: (statement) => longWrites.write(statement, () => this.requireSameRights(call)) }
-  }
-
-  /** Checks that the key still has the rights by which the write was planned. @throws ApiError */
-  private async requireSameRights({ request, rights }: ResourceRequest): Promise<void> {
-    const { keysInUse } = this.parts
-    // Requests of APP_FILE carry no key.
-    if (!keysInUse || !request.headers.has('authorization')) return
-    const present = await keysInUse.rightsOf(request)
-    requireRight(present, this.entity, 'update')
-    if (present.signedText === rights?.signedText) return
-    throw new ApiError('Forbidden', 'Your rights were changed while the write waited; nothing was written.')
   }
 }
 
@@ -240,17 +207,4 @@ function sharedValue({ name }: Entity, matched: Property, stored: readonly Row[]
 
 function isSameDivision(one: Division, other: Division): boolean {
   return one.ids.join() === other.ids.join() && one.known.toSorted().join() === other.known.toSorted().join()
-}
-
-/** Runs a statement that writes. No rows: it was refused, by a constraint if there is a violation. @throws ApiError 503 */
-async function run(
-  statement: BatchableStatement,
-  writer: Pick<Database, 'write'>,
-): Promise<{ readonly rows: readonly Row[]; readonly violation: ConstraintViolation | null }> {
-  try {
-    return { rows: await writer.write(statement), violation: null }
-  } catch (error) {
-    if (!(error instanceof ConstraintViolation)) throw error
-    return { rows: [], violation: error.constraint === CLAIM_CONSTRAINT ? null : error }
-  }
 }
