@@ -46,10 +46,11 @@ async function faultsOf(key: TestKey, whole: Json): Promise<string[]> {
   }
   for (const entity of entities) {
     const list = `/${entity.plural}`
-    const parameters = whole.paths[list].get.parameters.filter(({ examples }: Json) => examples)
+    const followed = ({ $ref, ...own }: Json) => ($ref ? whole.components.parameters[$ref.split('/').at(-1)] : own)
+    const parameters = whole.paths[list].get.parameters.map(followed).filter(({ examples }: Json) => examples)
     for (const [path, method] of [
       ...[list, `${list}/Summary`, `${list}/{id}`, `${list}/{id}/Changes`].map((path) => [path, 'get'] as const),
-      ...[list].map((path) => [path, 'post'] as const),
+      ...(['post', 'patch', 'delete'] as const).map((method) => [list, method] as const),
       ...(['put', 'patch', 'delete'] as const).map((method) => [`${list}/{id}`, method] as const),
     ]) {
       const isThere = document.paths[path]?.[method] !== undefined
