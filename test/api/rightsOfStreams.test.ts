@@ -56,8 +56,18 @@ describe.each(['0', '64'])('with MEMORY_MB=%s', (MEMORY_MB) => {
     await own.sql`insert into absence (status) select 'Approved' || repeat('x', 90) from generate_series(1, 60000)`
   })
 
-  /** Returns the lines of a stream whose key gets other rights when it has begun. */
+  /**
+   * Returns the lines of a stream whose key gets other rights when it has begun; again where a busy machine has no time for its
+   * statement.
+   */
   async function linesOf(path: string, key: TestKey, addresses: string): Promise<string[]> {
+    for (;;) {
+      const lines = await linesOnce(path, key, addresses)
+      if (!lines.at(-1)?.includes('"TooCostly"')) return lines
+    }
+  }
+
+  async function linesOnce(path: string, key: TestKey, addresses: string): Promise<string[]> {
     await own.replaceKeys([key.record])
     // Bun's `fetch` reads on by itself; this client reads nothing until the rights have changed.
     const answer = await new Promise<IncomingMessage>((resolve) => {
