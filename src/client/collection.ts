@@ -256,13 +256,16 @@ async function sendWhere<Filter>(
   method: 'PATCH' | 'DELETE',
   path: string,
   filter: Filter,
-  { may, dryRun, signal }: RosterWhere<RosterMay<string>>,
+  call: RosterWhere<RosterMay<string>>,
   body?: string,
 ): Promise<Answer> {
+  const { may, dryRun, signal } = call
+  const ifMatch = 'ifMatch' in call ? (call.ifMatch ?? []).join(', ') : undefined
+  if ('ifMatch' in call) requireVersion(ifMatch)
   const filters = queryString({ filter })
   if (filters === '') throw new TypeError('a filter has to say which rows; { id: { "!=": null } } means all')
   const others = queryString({ may }, dryRun === true ? { dryRun: 1 } : {})
-  return connection.send({ method, path: path + filters + others.replace('?', '&'), body, isOnce: true, signal })
+  return connection.send({ method, path: path + filters + others.replace('?', '&'), body, ifMatch, isOnce: true, signal })
 }
 
 /** Returns the number of rows of a deletion, or of a dry run. */

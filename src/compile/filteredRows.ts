@@ -9,6 +9,7 @@ import { bindFilters, type Condition, conditionsOf, type GuardParts, reachCondit
 import { type ClaimParams, claimParams, IS_FIRST, isFirst } from './idempotency.ts'
 import { matching, rowsOf } from './matching.ts'
 import { shapeOf, valuesOf, writtenNames } from './parts.ts'
+import { hasVersion } from './update.ts'
 
 /** Maximum rows of one write by filters. It bounds its time, and what its answer holds in memory. */
 export const FILTERED_ROWS_MAX = 1_000
@@ -19,6 +20,8 @@ export interface FilteredWrite {
   readonly filters: readonly Filter[]
   /** Maximum rows to write: if more match, nothing is written. */
   readonly rowsMax: number
+  /** Versions of which each row must have one, as an array literal of PostgreSQL; null: any. */
+  readonly versions: string | null
   /** True: everything is checked, no row is locked, and nothing is written. */
   readonly isDry: boolean
   readonly claim: IdempotencyClaim | null
@@ -66,37 +69,47 @@ export function filteredResult(rows: readonly Row[]): { readonly state: Filtered
 export interface FilteredParams {
   readonly conditions: readonly Condition[]
   readonly rowsMax: Param
+  /** Null: rows may have any version. */
+  readonly versions: Param | null
   readonly claim: ClaimParams | null
   /** Id of the API key; null in a dry run. */
   readonly key: Param | null
 }
 
-export function filteredParams({ filters, claim, isDry }: FilteredWrite): FilteredParams {
-  const key = isDry ? null : param(null)
-  return { conditions: bindFilters(filters), rowsMax: param(null), claim: claim && claimParams(), key }
+export function filteredParams({ filters, versions, claim, isDry }: FilteredWrite): FilteredParams {
+  return {
+    conditions: bindFilters(filters),
+    rowsMax: param(null),
+    versions: versions === null ? null : param(null),
+    claim: claim && claimParams(),
+    key: isDry ? null : param(null),
+  }
 }
 
-/** Returns the parameters in the order of their values: `own`, filters, maximum, claim, guard, and the API key. */
+/** Returns the parameters in the order of their values: `own`, filters, maximum, versions, claim, guard, and the API key. */
 export function orderedParams(own: readonly Param[], parts: FilteredParams, guard: GuardParts): Param[] {
-  const operands = parts.conditions.flatMap((condition) => condition.operands)
-  return [...own, ...operands, parts.rowsMax, ...(parts.claim ?? []), ...guard.params, ...(parts.key ? [parts.key] : [])]
+  const { conditions, rowsMax, versions, claim, key } = parts
+  const operands = conditions.flatMap((condition) => condition.operands)
+  const before = [...own, ...operands, rowsMax, ...(versions ? [versions] : [])]
+  return [...before, ...(claim ?? []), ...guard.params, ...(key ? [key] : [])]
 }
 
 /** Returns a write by filters with its values. */
 export function filteredStatement(
   text: string,
   own: readonly (string | null)[],
-  { filters, rowsMax, claim, keyId, isDry }: FilteredWrite,
+  { filters, rowsMax, versions, claim, keyId, isDry }: FilteredWrite,
   ofGuard: readonly string[],
 ): BatchableStatement {
   const ofClaim = claim === null ? [] : [claim.key, claim.request]
-  const values = [...own, ...valuesOf(filters), String(rowsMax), ...ofClaim, ...ofGuard]
+  const ofVersions = versions === null ? [] : [versions]
+  const values = [...own, ...valuesOf(filters), String(rowsMax), ...ofVersions, ...ofClaim, ...ofGuard]
   return isDry ? { text, values, batch: null } : { text, values: [...values, keyId], batch: null, claim, keyId }
 }
 
 /** Key of a cache of such statements. */
-export function filteredShape(entity: Entity, { filters, claim, isDry }: FilteredWrite): string {
-  return `${entity.table}${isDry ? ' dry' : ''}${claim ? ' claim' : ''}${shapeOf(filters)}`
+export function filteredShape(entity: Entity, { filters, versions, claim, isDry }: FilteredWrite): string {
+  return `${entity.table}${isDry ? ' dry' : ''}${versions === null ? '' : ' if'}${claim ? ' claim' : ''}${shapeOf(filters)}`
 }
 
 /** Parts of a write by filters that depend on whether it updates or deletes. */
@@ -130,7 +143,7 @@ export interface FilteredParts {
  * - "State" says what was found, and whether the rows are written.
  */
 export function filteredWrite(parts: FilteredParts): Sql {
-  const { entity, params, before, refused, isDry } = parts
+  const { entity, params, before, isDry } = parts
   const { claim } = params
   const written = parts.effect(sql`(select "D" from "State")`)
   const names = isDry ? sql`"C1"` : writtenNames(entity)
@@ -139,7 +152,7 @@ export function filteredWrite(parts: FilteredParts): Sql {
     sql`"Found" as materialized (${foundRows(parts)})`,
     ...before,
     sql`"Locked" as materialized (${lockedRows(parts)})`,
-    sql`"Refused" as materialized (${refused})`,
+    sql`"Refused" as materialized (${refusedRows(parts)})`,
     sql`"State" as materialized (${stateOf(parts)})`,
     sql`"Effect" (${names}) as (${written})`,
     ...(claim === null ? [] : [storedAnswer(parts, claim)]),
@@ -178,8 +191,14 @@ function lockedRows(parts: FilteredParts): Sql {
   // A `case` keeps PostgreSQL from turning subqueries into joins, whose other side it would not read again after a wait.
   const again = matched.length === 0 ? [] : [sql`case when ${join(matched, sql` and `)} then true else false end`]
   const conditions = [sql`t.id = any (array(select id from "Found"))`, onlyIf(mayLock(parts), first), ...again]
-  const rows = sql`select t.* from ${name(entity.table)} as t where ${join(conditions, sql` and `)}`
+  const version = params.versions === null ? sql`` : sql`, t.xmin as "V"`
+  const rows = sql`select t.*${version} from ${name(entity.table)} as t where ${join(conditions, sql` and `)}`
   return isDry ? rows : sql`${rows} order by t.id ${lock}`
+}
+
+function refusedRows({ params: { versions }, refused }: FilteredParts): Sql {
+  if (versions === null) return refused
+  return sql`${refused} union select l.id from "Locked" as l where not ${hasVersion(sql`l."V"`, sql`${versions}`)}`
 }
 
 function stateOf({ params, hasFewCopies }: FilteredParts): Sql {

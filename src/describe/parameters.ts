@@ -88,6 +88,11 @@ export const sharedParameters: Readonly<Record<string, Part>> = {
     'The ETag that the row had when it was read, or several: 412 `PreconditionFailed` where it has none of them any more, and nothing is written. `*`: any.',
     Type.String({ pattern: TAGS_PATTERN }),
   ),
+  RowsIfMatch: inHeader(
+    'If-Match',
+    'ETags that rows had when they were read: 412 `PreconditionFailed` where a row that matches has none of them any more, and nothing is written. `*`: any.',
+    Type.String({ pattern: TAGS_PATTERN }),
+  ),
   PageIfNoneMatch: inHeader(
     'If-None-Match',
     'The ETag of an earlier answer: 304 without a body where it has not changed. Any other text has no effect.',
@@ -162,7 +167,7 @@ function componentsOf(view: View, parts: readonly Part[]): Readonly<Record<strin
 
 /** Returns the parameters of a write of all rows that match filters. D113 */
 export function filteredWriteParameters(view: View): Part[] {
-  const names = [...Object.keys(pathParameters(view)), mayName(view), 'DryRun', 'IdempotencyKey']
+  const names = [...Object.keys(pathParameters(view)), mayName(view), 'DryRun', 'RowsIfMatch', 'IdempotencyKey']
   return [...filterRefs(view), ...bracketRefs(view), ...parameterRefs(...names)]
 }
 

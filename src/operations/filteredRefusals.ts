@@ -9,10 +9,13 @@ import type { Assignments } from '../model/query.ts'
 import type { Seen } from './guardRefusals.ts'
 import { conflict } from './idempotency.ts'
 import type { Refusals } from './refusals.ts'
+import type { ExpectedVersion } from './rowReads.ts'
 
 interface RefusedRow {
   readonly state: FilteredState
   readonly guard: Guard | null
+  /** Version that each row must have; null: any. */
+  readonly expected: ExpectedVersion | null
   readonly seen: Seen
   readonly keyId: string
 }
@@ -37,9 +40,9 @@ export class FilteredRefusals {
 
   /** Returns why the first refused row cannot be updated; null if the cause is gone. */
   async ofUpdate(refused: RefusedUpdate, violation: ConstraintViolation | null): Promise<ApiError | null> {
-    const { state, values, guard, reach, seen } = refused
+    const { state, values, guard, expected, reach, seen } = refused
     const plan = planOf(refused, values)
-    const cause = await this.refusals.explainRefusal({ verb: 'update', plan, expected: null, reach, seen }, violation)
+    const cause = await this.refusals.explainRefusal({ verb: 'update', plan, expected, reach, seen }, violation)
     if (cause !== null) {
       const names = [...values.keys()].map(({ name }) => name)
       return this.named(cause, state, guard && `update(${names.join()})`)
@@ -49,9 +52,9 @@ export class FilteredRefusals {
 
   /** Returns why the first refused row cannot be deleted; null if the cause is gone. */
   async ofDeletion(refused: RefusedDeletion, violation: ConstraintViolation | null): Promise<ApiError | null> {
-    const { state, guard, rights, seen } = refused
+    const { state, guard, expected, rights, seen } = refused
     const plan = planOf(refused, NOTHING)
-    const cause = await this.refusals.explainRefusal({ verb: 'delete', plan, expected: null, rights, seen }, violation)
+    const cause = await this.refusals.explainRefusal({ verb: 'delete', plan, expected, rights, seen }, violation)
     return cause && this.named(cause, state, guard && 'delete')
   }
 
@@ -91,6 +94,6 @@ export class FilteredRefusals {
   }
 }
 
-function planOf({ state, guard, keyId }: RefusedRow, values: Assignments): WritePlan {
-  return { id: state.refusedId ?? '', values, versions: null, claim: null, keyId, guard }
+function planOf({ state, guard, expected, keyId }: RefusedRow, values: Assignments): WritePlan {
+  return { id: state.refusedId ?? '', values, versions: expected?.versions ?? null, claim: null, keyId, guard }
 }

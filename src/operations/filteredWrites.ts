@@ -13,13 +13,14 @@ import type { Row } from '../model/sql.ts'
 import type { View } from '../model/view.ts'
 import { yieldEvery } from '../os/time.ts'
 import { parseFilteredWrite, type WrittenRows } from '../parse/filteredWrite.ts'
-import { formOf, parseConditions } from '../parse/headers.ts'
+import { formOf } from '../parse/headers.ts'
 import { writeWritten } from '../respond/json.ts'
 import { NDJSON_TYPE, type Reply, respondJson, type StreamSlot } from '../respond/reply.ts'
 import { withFewIds } from './fewIds.ts'
 import { FilteredRefusals } from './filteredRefusals.ts'
 import { type Idempotency, type Written, withReplayed } from './idempotency.ts'
 import { accessFor, type ResourceParts, type ResourceRequest, requireRight, viewFor } from './resourceRequest.ts'
+import type { ExpectedVersion } from './rowReads.ts'
 import { type RowWrites, runStatement, type Writer } from './rowWrites.ts'
 
 /** Number of rows that count as one request, as of a bulk create. */
@@ -33,6 +34,7 @@ interface Plan {
   readonly call: ResourceRequest
   readonly verb: 'update' | 'delete'
   readonly rows: WrittenRows
+  readonly expected: ExpectedVersion | null
   readonly claim: IdempotencyClaim | null
   /** Compiles the statement. `isBounded`: it may change few copies only. */
   compile(write: FilteredWrite, isBounded: boolean): BatchableStatement
@@ -60,9 +62,10 @@ export class FilteredWrites {
 
   /** Updates all rows that match: answers with them, or of a dry run with their number. @throws ApiError */
   async update(call: ResourceRequest, rows: WrittenRows, values: Assignments): Promise<Reply> {
-    const claim = this.claim(call, rows, values)
+    const plan = this.updatePlan(call, rows, values)
+    const { claim } = plan
     using _inProgress = this.idempotency.begin(claim)
-    const done = await this.run(this.updatePlan(call, rows, values, claim))
+    const done = await this.run(plan)
     if (rows.isDry) return respondCount(done)
     const written = done ?? (await this.idempotency.findStoredRows(claim)) ?? []
     return this.updated(call, { rows: this.writes.withCopiesAmong(written), isReplayed: done === null })
@@ -70,23 +73,27 @@ export class FilteredWrites {
 
   /** Deletes all rows that match: answers with their ids, or of a dry run with their number. @throws ApiError */
   async remove(call: ResourceRequest, rows: WrittenRows): Promise<Reply> {
-    const claim = this.claim(call, rows, null)
+    const plan = this.removalPlan(call, rows)
+    const { claim } = plan
     using _inProgress = this.idempotency.begin(claim)
-    const done = await this.run(this.removalPlan(call, rows, claim))
+    const done = await this.run(plan)
     if (rows.isDry) return respondCount(done)
     const ids = done?.map(([id]) => id as string) ?? (await this.idempotency.findStoredIds(claim)) ?? []
     const reply = respondJson(200, `{"rows":${ids.length},"ids":[${ids.join()}]}`)
     return withReplayed({ rows: [], isReplayed: done === null }, reply)
   }
 
-  /** Returns the claim of a write; null without an Idempotency-Key, and for a dry run. @throws ApiError */
-  private claim(call: ResourceRequest, rows: WrittenRows, values: Assignments | null): IdempotencyClaim | null {
-    requireNoVersion(call.request.headers)
-    const claim = this.idempotency.claimFiltered(call, rows, values)
-    return rows.isDry ? null : claim
+  /** Returns the versions that rows must have, and the claim: null without an Idempotency-Key, and for a dry run. @throws ApiError */
+  private preconditions(call: ResourceRequest, rows: WrittenRows, values: Assignments | null) {
+    const expected = this.writes.reads.expectedVersion(call.request.headers)
+    requireNoOther(expected)
+    const claim = this.idempotency.claimFiltered(call, rows, values, expected?.versions ?? null)
+    return { expected, claim: rows.isDry ? null : claim }
   }
 
-  private updatePlan(call: ResourceRequest, rows: WrittenRows, values: Assignments, claim: IdempotencyClaim | null): Plan {
+  private updatePlan(call: ResourceRequest, rows: WrittenRows, values: Assignments): Plan {
+    const preconditions = this.preconditions(call, rows, values)
+    const { expected } = preconditions
     const { entity, writes } = this
     const access = accessFor(call, 'update')
     const guard = access.guardOf(values.keys())
@@ -94,21 +101,26 @@ export class FilteredWrites {
     const isRename = writes.isRename(values)
     const copyingOf = (isBounded: boolean) => (isRename && isBounded ? writes.copying : null)
     return {
-      ...{ call, verb: 'update', rows, claim },
+      ...{ call, verb: 'update', rows, ...preconditions },
       compile: (write, isBounded) => compileUpdateFiltered(entity, { ...write, guard }, values, copyingOf(isBounded)),
       explain: (state, violation) =>
-        this.refusals.ofUpdate({ state, guard, reach, values, seen: access.body, keyId: call.key }, violation),
+        this.refusals.ofUpdate({ state, guard, expected, reach, values, seen: access.body, keyId: call.key }, violation),
     }
   }
 
-  private removalPlan(call: ResourceRequest, rows: WrittenRows, claim: IdempotencyClaim | null): Plan {
+  private removalPlan(call: ResourceRequest, rows: WrittenRows): Plan {
+    const preconditions = this.preconditions(call, rows, null)
+    const { expected } = preconditions
     const { entity, writes } = this
     const { guard } = accessFor(call, 'delete')
     return {
-      ...{ call, verb: 'delete', rows, claim },
+      ...{ call, verb: 'delete', rows, ...preconditions },
       compile: (write) => compileRemoveFiltered(entity, { ...write, guard }, writes.referring),
       explain: (state, violation) =>
-        this.refusals.ofDeletion({ state, guard, rights: call.rights, seen: viewFor(call), keyId: call.key }, violation),
+        this.refusals.ofDeletion(
+          { state, guard, expected, rights: call.rights, seen: viewFor(call), keyId: call.key },
+          violation,
+        ),
     }
   }
 
@@ -129,7 +141,8 @@ export class FilteredWrites {
 
   /** Sends the statement until it has written all rows that match, or is refused. */
   private async run(plan: Plan): Promise<Done> {
-    const { call, claim, verb, rows } = plan
+    const { call, expected, claim, verb, rows } = plan
+    const versions = expected?.versions ?? null
     const untilMs = performance.now() + QUERY_MS_MAX
     using slot = new Slot(this.parts, call)
     const filters = await this.sized(rows.filters)
@@ -138,7 +151,7 @@ export class FilteredWrites {
     // Rows that are paid for: those of one request, until more are found.
     let rowsMax = ROWS_OF_REQUEST
     for (;;) {
-      const write = { filters, rowsMax, isDry: rows.isDry, claim, keyId: call.key, guard: null }
+      const write = { filters, rowsMax, versions, isDry: rows.isDry, claim, keyId: call.key, guard: null }
       const sent = await this.send(plan, write, writer)
       const { state } = sent
       if (state?.isFirst === false) return this.replayed(claim)
@@ -253,13 +266,11 @@ export function requireValues(values: Assignments): void {
   throw faultsError([{ code: 'InvalidValue', target: 'Body', message }])
 }
 
-/** Refuses conditions on a version, of which each row has its own. @throws ApiError InvalidHeader, PreconditionFailed */
-function requireNoVersion(headers: Headers): void {
-  const conditions = parseConditions(headers)
-  if (conditions === null) return
-  const target = conditions.ifMatch === null ? 'If-None-Match' : 'If-Match'
-  const message = `Each row has a version of its own, so ${target} cannot be for several: filter by the values that they must have, or write them one by one.`
-  throw new ApiError('PreconditionFailed', message, { target })
+/** Refuses `If-None-Match`: rows that match exist, and what they must not be is for filters to say. @throws ApiError PreconditionFailed */
+function requireNoOther(expected: ExpectedVersion | null): void {
+  if (expected === null || expected.conditions.ifNoneMatch === null) return
+  const message = 'If-None-Match cannot be for several rows: leave it out, or write them one by one.'
+  throw new ApiError('PreconditionFailed', message, { target: 'If-None-Match' })
 }
 
 function respondCount(done: Done): Reply {

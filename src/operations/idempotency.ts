@@ -61,20 +61,22 @@ export class Idempotency {
   }
 
   /**
-   * Returns the claim of a write of all rows that match filters, whatever their order. `values`: null for a deletion.
+   * Returns the claim of a write of all rows that match filters, whatever their order. `values`: null for a deletion. `versions`:
+   * those that rows must have; null: any.
    * @throws ApiError 400
    */
   claimFiltered(
     { request, keyName }: KeyedRequest,
     { asked, may }: Pick<WrittenRows, 'asked' | 'may'>,
     values: Assignments | null,
+    versions: string | null,
   ): IdempotencyClaim | null {
     const key = parseIdempotencyKey(request)
     if (key === null) return null
     const filters = asked.map(({ property, operator, value }) => JSON.stringify([property.name, operator.sign, value])).sort()
     const write = may && [may.write.verb, ...may.write.properties.map(({ column }) => column).sort()]
     const set = values && [...values].map(([{ column }, value]) => [column, value]).sort()
-    const parts = [request.method, this.entity.plural, 'filters', filters, write, set]
+    const parts = [request.method, this.entity.plural, 'filters', filters, write, set, ...(versions === null ? [] : [versions])]
     return { key: digest([keyName, key]), request: digest([JSON.stringify(parts)]) }
   }
 

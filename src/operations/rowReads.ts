@@ -100,7 +100,7 @@ export class RowReads {
       const version = opaque.slice(this.shape.length)
       return !isWeak && opaque.startsWith(this.shape) && VERSION.test(version) ? [version] : []
     })
-    return `{${versions.join()}}`
+    return `{${[...new Set(versions)].sort().join()}}`
   }
 
   private failed(target: 'If-Match' | 'If-None-Match', tags: EntityTags, id: string, opaque: string): ApiError {

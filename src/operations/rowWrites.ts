@@ -42,7 +42,7 @@ export class RowWrites {
   constructor(
     private readonly entity: Entity,
     entities: readonly Entity[],
-    private readonly reads: RowReads,
+    readonly reads: RowReads,
     private readonly idempotency: Idempotency,
     private readonly parts: ResourceParts,
   ) {

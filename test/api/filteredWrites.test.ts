@@ -162,12 +162,8 @@ describe('a write by filters', () => {
   })
 
   test.each([
-    [
-      { 'if-match': '"4711"' },
-      '412 PreconditionFailed If-Match: Each row has a version of its own, so If-Match cannot be for several',
-    ],
-    [{ 'if-match': '*' }, '412 PreconditionFailed If-Match: Each row'],
-    [{ 'if-none-match': '*' }, '412 PreconditionFailed If-None-Match: Each row'],
+    [{ 'if-none-match': '*' }, '412 PreconditionFailed If-None-Match: If-None-Match cannot be for several rows'],
+    [{ 'if-match': '*', 'if-none-match': '"4711"' }, '412 PreconditionFailed If-None-Match: If-None-Match cannot'],
     [{ 'if-match': '4711' }, '400 InvalidHeader If-Match: If-Match is * or'],
     [{ 'idempotency-key': '' }, '400 InvalidHeader Idempotency-Key: Idempotency-Key must'],
   ])('with the header %j is %s', async (headers, message) => {
@@ -236,6 +232,66 @@ describe('a write by filters', () => {
     }
     expect((await all('Status=Many&Id=>1', 'DELETE')).body.rows).toBe(1_000)
     expect((await server.sql`select from absence`).count).toBe(1)
+  })
+})
+
+describe('D113: a write by filters with If-Match', () => {
+  const tagOf = async (id: number) => (await server.get(`/Employees/${id}`)).headers.get('etag') as string
+  /** Gives rows 1, 2 and 4 one version, and row 3 another one. */
+  const tags = async () => {
+    await server.sql`update employee set last_name = 'Lee'`
+    await server.sql`update employee set first_name = 'Sid' where id = 3`
+    return { shared: await tagOf(1), own: await tagOf(3) }
+  }
+
+  test.each([
+    ['the version of all', 'Id[]=2&Id[]=4', (one: string) => one, 2],
+    ['one of several versions', 'Id=!=', (one: string, own: string) => `"0", ${own}, ${one}`, 4],
+    ['any version', 'Id=!=', () => '*', 4],
+    ['another version, and no row that matches', 'Department=None', () => '"4711"', 0],
+  ])('of %s writes the rows that match', async (_, query, headerOf, count) => {
+    const { shared, own } = await tags()
+    const headers = { 'if-match': headerOf(shared, own) }
+    expect((await patch(`${query}&dryRun=1`, { JobTitle: 'x' }, headers)).body).toEqual({ rows: count })
+    expect((await remove(query, headers)).body.rows).toBe(count)
+    expect(await titles()).toHaveLength(4 - count)
+  })
+
+  test.each([
+    ['another version', 'Id=>=3', (one: string) => one, 'Employee 3 now', ''],
+    ['a weak tag', 'Id=4', (one: string) => `W/${one}`, 'Employee 4 now', ''],
+    ['a tag of anything else', 'Id=!=', () => '"4711", "2ans-x"', 'Employee 1 now', ' 4 of 4 rows that match are refused.'],
+    ['a version that only some rows have', 'Id=!=', (_: string, own: string) => own, 'Employee 1 now', ' 3 of 4 rows'],
+  ])('of %s writes nothing, and names the first row and its version', async (_, query, headerOf, start, end) => {
+    const { shared, own } = await tags()
+    const headers = { 'if-match': headerOf(shared, own) }
+    for (const answer of [
+      await patch(query, { JobTitle: 'x' }, headers),
+      await patch(`${query}&dryRun=1`, { JobTitle: 'x' }, headers),
+      await remove(query, headers),
+    ]) {
+      expect(messageOf(answer)).toStartWith(`412 PreconditionFailed If-Match: ${start} has the version `)
+      expect(answer.body.Error.Message).toContain(end)
+      expect([shared, own]).toContain(answer.headers.get('etag') as string)
+    }
+    expect(await titles()).toEqual([null, null, null, null])
+  })
+
+  test('is once under an Idempotency-Key, also after the versions have changed, and a mismatch with other versions', async () => {
+    const { shared, own } = await tags()
+    const once = (match: string) => ({ 'idempotency-key': 'once', 'if-match': match })
+    const send = (match: string) => patch('Id=!=', { JobTitle: 'x' }, once(match))
+    expect((await send(`${shared},${own}`)).headers.has('idempotency-replayed')).toBe(false)
+    expect((await send(`${own}, ${shared}`)).headers.get('idempotency-replayed')).toBe('true')
+    for (const match of [shared, '*']) expect(outcomeOf(await send(match))).toBe('422 IdempotencyMismatch Idempotency-Key')
+    expect(outcomeOf(await patch('Id=!=', { JobTitle: 'x' }, { 'if-match': shared }))).toBe('412 PreconditionFailed If-Match')
+  })
+
+  test('says no version of a row that the key may not read, and a version gives no right', async () => {
+    const { own } = await tags()
+    const headers = { ...keys.seller.headers, 'if-match': own }
+    expect(outcomeOf(await server.send('PATCH', '/Employees?Id=3', { JobTitle: 'x' }, headers))).toBe('403 Forbidden Department')
+    expect((await server.send('DELETE', '/Employees?Id[]=2&Id[]=4', undefined, headers)).body).toEqual({ rows: 0, ids: [] })
   })
 })
 

@@ -60,7 +60,11 @@ describe('calls for rows', () => {
     const [{ n } = { n: 0 }] = await server.sql`select count(*)::int as n from idempotency_key where answer is not null`
     expect(n).toBeGreaterThan(0)
     expect(await companies.deleteWhere({ id: { any: ids } }, { dryRun: true })).toEqual({ count: 3, ids: [] })
-    expect(await companies.deleteWhere({ id: { any: ids } }, { may: 'delete' })).toEqual({ count: 3, ids })
+    const read = await Promise.all(ids.map(async (id) => companies.versionOf(await companies.get(id))))
+    const late = companies.deleteWhere({ id: { any: ids } }, { ifMatch: read.slice(1, 2) })
+    await expect(late).rejects.toMatchObject({ code: 'PreconditionFailed' })
+    await expect(companies.deleteWhere({ id: { any: ids } }, { ifMatch: [] })).rejects.toThrow('ifMatch is "", not a version')
+    expect(await companies.deleteWhere({ id: { any: ids } }, { may: 'delete', ifMatch: read })).toEqual({ count: 3, ids })
     expect(await companies.deleteWhere({ id: { any: ids } })).toEqual({ count: 0, ids: [] })
     await expect(companies.updateWhere({}, { enabled: true })).rejects.toThrow('a filter has to say which rows')
     await expect(companies.deleteWhere({})).rejects.toThrow('a filter has to say which rows')

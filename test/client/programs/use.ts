@@ -53,7 +53,7 @@ export async function right(signal: AbortSignal | undefined, name: string | null
     { status: 'Approved', period: { days: 1 } },
     { may: { update: 'status' }, dryRun: false, signal },
   )
-  const { count: gone, ids } = await roster.absences.deleteWhere({ id: { any: [1, 2] } }, { may: 'delete' })
+  const { count: gone, ids } = await roster.absences.deleteWhere({ id: { any: [1, 2] } }, { may: 'delete', ifMatch: [version] })
   const numbers: number[] = [changed, gone, ...ids, ...changedRows.map(({ id }) => id)]
   const nothing: undefined = (await roster.companies.delete(made.id)) as undefined
   const [own] = await roster.rights({ signal })
