@@ -100,7 +100,7 @@ export async function* readRowsWith(
   const name = encodeURIComponent(`${property.name}[]`)
   const bytesOf = (value: string) => encodeURIComponent(value).length + name.length + 2
   for await (const asked of divided(values, VALUES_MAX, VALUES_BYTES_MAX, bytesOf)) {
-    const query = asked.map((value) => `${name}=${encodeURIComponent(value)}`).join('&')
+    const query = queryOfAny(property, asked)
     const rows: ValueTexts[] = []
     for (;;) {
       const end = await readStream(collection, entity, read, `${collection.address}?${fields}${query}`, rows)
@@ -111,6 +111,11 @@ export async function* readRowsWith(
     }
     yield { asked, rows }
   }
+}
+
+/** Returns the filters of rows that have one of the values. */
+export function queryOfAny({ name }: Property, values: readonly string[]): string {
+  return values.map((value) => `${encodeURIComponent(`${name}[]`)}=${encodeURIComponent(value)}`).join('&')
 }
 
 /** Adds the rows of a stream. Returns when to go on if a limit has ended it; null: it is whole. @throws CommandError */

@@ -3,14 +3,22 @@ import type { Entity, Property } from '../model/entity.ts'
 import { type ImportJournal, type ImportRecord, isRepeatable, readJournal } from './importJournal.ts'
 import { type Difference, strongTag } from './matchRows.ts'
 import { counted, progress } from './output.ts'
-import { askUntilAnswered, errorOf, messageOf } from './request.ts'
+import { type Answer, askUntilAnswered, errorOf, messageOf } from './request.ts'
 import { CommandError } from './run.ts'
-import { ask, bodyOf, type Collection, readRowsWith, rowTexts, storedTexts, type ValueTexts } from './storedRows.ts'
+import { ask, bodyOf, type Collection, queryOfAny, readRowsWith, rowTexts, storedTexts, type ValueTexts } from './storedRows.ts'
 
 /** Maximum attempts for a row that others write at the same time. */
 const TRIES_MAX = 5
-/** Number of rows that are read and then deleted: few, so that others have little time to change one in between. */
+/** Number of rows that are read, and then deleted by one request. */
 const READ_ROWS = 100
+/** Maximum versions in `If-Match`. */
+const VERSIONS_MAX = 20
+/** A version that no row has: the refusal of a request with it names the version of a row. */
+const NO_VERSION = '"none"'
+/** Statuses by which one row refuses a deletion of several, or by which it takes too long. */
+const REFUSALS_OF_ROWS = [403, 409, 503]
+/** Statuses by which a deletion of several rows is refused for other reasons: older servers do not know it. */
+const REFUSALS = [400, 404, 405, 412]
 const JSON_ACCEPTED = { Accept: 'application/json' }
 
 /** Result of an undo. */
@@ -120,6 +128,18 @@ function shown(text: string | null | undefined): string {
   return text == null ? 'nothing' : JSON.stringify(text)
 }
 
+/** Rows to delete, and what has become of them. */
+interface Deletion {
+  readonly collection: Collection
+  readonly entity: Entity
+  readonly created: ImportRecord['created']
+  readonly undone: Undone
+  /** Messages by the ids of rows that others refer to. */
+  readonly referred: Map<string, string>
+  /** Versions that rows had, the latest last: rows of one request share one, until someone writes them. */
+  readonly versions: string[]
+}
+
 /** Deletes the rows that are as the import created them, the last first, since they may refer to earlier ones. */
 async function deleteCreated(
   collection: Collection,
@@ -128,12 +148,15 @@ async function deleteCreated(
   undone: Undone,
   onDone: (rows: number) => void,
 ): Promise<void> {
+  const versions: string[] = []
   let ids = [...created.keys()].reverse()
   for (;;) {
     const referred = new Map<string, string>()
+    const deletion = { collection, entity, created, undone, referred, versions }
     for (let at = 0; at < ids.length; at += READ_ROWS) {
       const part = ids.slice(at, at + READ_ROWS)
-      await deletePart(collection, entity, part, created, undone, referred)
+      const rows = versions.length === 0 ? part : await idsAsCreated(deletion, part)
+      await deleteRows(deletion, rows, versions.slice(-VERSIONS_MAX))
       onDone(part.length - part.filter((id) => referred.has(id)).length)
     }
     // Rows of the import may refer to each other: what is left is tried again while that helps.
@@ -145,26 +168,63 @@ async function deleteCreated(
   }
 }
 
-async function deletePart(
-  collection: Collection,
-  entity: Entity,
-  ids: readonly string[],
-  created: ImportRecord['created'],
-  undone: Undone,
-  referred: Map<string, string>,
-): Promise<void> {
+/** Returns those of the rows that are as they were created; counts the others. */
+async function idsAsCreated({ collection, entity, created, undone }: Deletion, ids: readonly string[]): Promise<string[]> {
   const stored = new Map<string, ValueTexts>()
   for await (const { rows } of readRowsWith(collection, entity, entity.id, ids))
     for (const row of rows) stored.set(row.get(entity.id) as string, row)
-  /** Version of the last row that was read: those of one piece have the same, unless someone has written them since. */
-  const version = { tag: null as string | null }
-  for (const id of ids) {
+  return ids.filter((id) => {
     const row = stored.get(id)
     const changed = row && changedIn(entity, row, created.get(id))
     if (row === undefined) undone.before++
     else if (changed) undone.left.push(changedText(id, changed))
-    else await deleteRow(collection, entity, id, { created: created.get(id), version, undone, referred })
+    return row !== undefined && !changed
+  })
+}
+
+/**
+ * Deletes rows by one request, which is refused unless each has one of `versions`. Their values were compared when all of these
+ * were known: so a row that has one of them is as it was compared. If a row refuses the request, each half is tried.
+ */
+async function deleteRows(
+  deletion: Deletion,
+  ids: readonly string[],
+  versions: readonly string[],
+  tries: number = 1,
+): Promise<void> {
+  if (ids.length <= 1) return deleteEach(deletion, ids)
+  const { status, headers } = await deleteTogether(deletion, ids, versions)
+  if (status < 400) return
+  if (status === 412 && headers.has('etag') && tries < TRIES_MAX) {
+    const version = strongTag(headers)
+    deletion.versions.push(version)
+    const rows = await idsAsCreated(deletion, ids)
+    return deleteRows(deletion, rows, [...versions, version].slice(-VERSIONS_MAX), tries + 1)
   }
+  if (!REFUSALS_OF_ROWS.includes(status)) return deleteEach(deletion, ids)
+  const half = Math.ceil(ids.length / 2)
+  await deleteRows(deletion, ids.slice(0, half), versions, tries)
+  await deleteRows(deletion, ids.slice(half), versions, tries)
+}
+
+async function deleteTogether(
+  { collection, entity, undone }: Deletion,
+  ids: readonly string[],
+  versions: readonly string[],
+): Promise<Answer> {
+  const own = {
+    ...JSON_ACCEPTED,
+    'If-Match': versions.length === 0 ? NO_VERSION : versions.join(', '),
+    // A request whose response was lost is sent again.
+    'Idempotency-Key': crypto.randomUUID(),
+  }
+  const address = `${collection.address}?${queryOfAny(entity.id, ids)}`
+  const answer = await ask(collection, 'DELETE', address, own, { taken: [...REFUSALS, ...REFUSALS_OF_ROWS] })
+  if (answer.status >= 400) return answer
+  const { rows } = JSON.parse(answer.text) as { readonly rows: number }
+  undone.deleted += rows
+  undone.before += ids.length - rows
+  return answer
 }
 
 /** Returns a value that a row does not have as it was created; null: none. Values that the server makes do not count. */
@@ -178,34 +238,22 @@ function changedText(id: string, { property, now }: { property: Property; now: s
   return `Row ${id}: ${property.name} was changed since: it is ${shown(now)}.`
 }
 
-interface Deletion {
-  readonly created: unknown
-  readonly version: { tag: string | null }
-  readonly undone: Undone
-  readonly referred: Map<string, string>
+async function deleteEach(deletion: Deletion, ids: readonly string[]): Promise<void> {
+  for (const id of ids) await deleteRow(deletion, id)
 }
 
-async function deleteRow(
-  collection: Collection,
-  entity: Entity,
-  id: string,
-  { created, version, undone, referred }: Deletion,
-): Promise<void> {
+async function deleteRow({ collection, entity, created, undone, referred }: Deletion, id: string): Promise<void> {
   const address = `${collection.address}/${id}`
   for (let tries = 1; ; tries++) {
-    if (version.tag === null) {
-      const { status, text, headers } = await ask(collection, 'GET', address, JSON_ACCEPTED, { taken: [404] })
-      if (status === 404) return void undone.before++
-      const changed = changedIn(entity, storedTexts(entity.properties, text), created)
-      if (changed) return void undone.left.push(changedText(id, changed))
-      version.tag = strongTag(headers)
-    }
-    const own = { ...JSON_ACCEPTED, 'If-Match': version.tag }
+    const read = await ask(collection, 'GET', address, JSON_ACCEPTED, { taken: [404] })
+    if (read.status === 404) return void undone.before++
+    const changed = changedIn(entity, storedTexts(entity.properties, read.text), created.get(id))
+    if (changed) return void undone.left.push(changedText(id, changed))
+    const own = { ...JSON_ACCEPTED, 'If-Match': strongTag(read.headers) }
     const { status, text } = await ask(collection, 'DELETE', address, own, { taken: [404, 409, 412] })
     if (status === 404) return void undone.before++
     if (status === 409) return void referred.set(id, messageOf(text, status))
     if (status < 400) return void undone.deleted++
-    version.tag = null
     if (tries === TRIES_MAX) return void undone.left.push(`Row ${id}: ${messageOf(text, status)}`)
   }
 }

@@ -6,9 +6,10 @@ import { KEY, makeKey } from '../support/server.ts'
 import { startServer, useServer } from '../support/start.ts'
 import { filesIn, rosterHere } from './roster.ts'
 
-const few = makeKey({ name: 'few', limits: '20/1s' })
+const few = makeKey({ name: 'few', limits: '3/1s' })
+const many = makeKey({ name: 'many', limits: '10000/1h' })
 const folder = temporaryFolder()
-const server = useServer({ keys: [few.record], environment: { RATE_LIMIT_CLIENTS: '9' } })
+const server = useServer({ keys: [few.record, many.record], environment: { RATE_LIMIT_CLIENTS: '9' } })
 /** The user's data folder, a new one for each test. */
 let dataHome = ''
 beforeEach(async () => {
@@ -105,6 +106,37 @@ describe('roster import --undo', () => {
     await importOf('employees', path)
     await server.patch('/Companies/1', { name: 'Renamed' })
     expect((await undo(path)).stdout).toBe('2 rows of Employees were deleted, 0 changed back.\n')
+  })
+
+  test('of 500 rows takes fewer than 20 requests, and leaves what others have changed or refer to', async () => {
+    const path = fileOf(`employeeNumber,lastName\n${Array.from({ length: 500 }, (_, n) => `N${n},Name`).join('\n')}\n`)
+    const leftNow = async () => Number((await server.get('/Companies/1', many.headers)).headers.get('x-ratelimit-remaining'))
+    const undoCounted = async () => {
+      const before = await leftNow()
+      const undone = await roster(['import', '--undo', path], { key: many.text, url: null })
+      return { ...undone, requests: before - (await leftNow()) - 1 }
+    }
+    await roster(['import', 'employees', path], { key: many.text })
+    const whole = await undoCounted()
+    expect(whole).toMatchObject({ code: 0, stdout: '500 rows of Employees were deleted, 0 changed back.\n' })
+    expect(whole.requests).toBeLessThan(20)
+    await roster(['import', 'employees', path], { key: many.text })
+    const id = async (number: string) =>
+      Number((await server.sql`select id from employee where employee_number = ${number}`)[0]?.id)
+    const [changed, rewritten, referred] = [await id('N7'), await id('N200'), await id('N450')]
+    await server.patch(`/Employees/${changed}`, { lastName: 'Theirs' })
+    // Another version, and the same values.
+    await server.patch(`/Employees/${rewritten}`, { lastName: 'Name' })
+    await server.post('/Absences', { employeeId: referred })
+    const { stdout, requests } = await undoCounted()
+    expect(stdout.split('\n')).toEqual([
+      `Row ${changed}: LastName was changed since: it is "Theirs".`,
+      expect.stringMatching(new RegExp(`^Row ${referred}: .*Absences`)),
+      '498 rows of Employees were deleted, 0 changed back; 2 left as they are.',
+      '',
+    ])
+    expect((await server.sql`select id::int from employee order by id`).map((row) => row.id)).toEqual([changed, referred])
+    expect(requests).toBeLessThan(50)
   })
 
   test('deletes rows that refer to each other', async () => {
