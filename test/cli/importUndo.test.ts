@@ -139,6 +139,28 @@ describe('roster import --undo', () => {
     expect(requests).toBeLessThan(50)
   })
 
+  test('leaves a row that somebody changes between its comparison and its deletion', async () => {
+    const path = fileOf('employeeNumber,lastName\nE1,A\nE2,B\nE3,C\n')
+    let deletions = 0
+    const proxy = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      async fetch(request) {
+        const { pathname, search } = new URL(request.url)
+        const { method, headers } = request
+        // The first one only learns the version.
+        if (method === 'DELETE' && ++deletions === 2) await server.patch('/Employees/2', { lastName: 'Theirs' })
+        const body = method === 'GET' ? null : await request.bytes()
+        return fetch(server.url + pathname + search, { method, headers, body, decompress: false })
+      },
+    })
+    await roster(['import', 'employees', path], { url: proxy.url.origin })
+    const { stdout } = await undo(path)
+    await proxy.stop(true)
+    expect(stdout).toStartWith('Row 2: LastName was changed since: it is "Theirs".\n2 rows of Employees were deleted')
+    expect(await server.sql`select id::int, last_name from employee`).toMatchObject([{ id: 2, last_name: 'Theirs' }])
+  })
+
   test('deletes rows that refer to each other', async () => {
     const path = fileOf('employeeNumber\nE1\nE2\nE3\n')
     await importOf('employees', path)
