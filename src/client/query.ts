@@ -104,7 +104,7 @@ export interface RosterWhere<May> extends RosterCall {
   readonly may?: May | undefined
   /** True: the rows are checked and counted, and none is written. */
   readonly dryRun?: boolean | undefined
-  /** Results of `versionOf`: if a row that matches has none of them, nothing is written, and the call fails with PreconditionFailed. */
+  /** Results of `versionOf`: if a row that matches has none of them, the call fails with PreconditionFailed. */
   readonly ifMatch?: readonly string[]
 }
 

@@ -83,7 +83,7 @@ export class FilteredWrites {
     return withReplayed({ rows: [], isReplayed: done === null }, reply)
   }
 
-  /** Returns the versions that rows must have, and the claim: null without an Idempotency-Key, and for a dry run. @throws ApiError */
+  /** Returns the versions that rows must have, and the claim; null without an Idempotency-Key, or if dry. @throws ApiError */
   private preconditions(call: ResourceRequest, rows: WrittenRows, values: Assignments | null) {
     const expected = this.writes.reads.expectedVersion(call.request.headers)
     requireNoOther(expected)
@@ -266,7 +266,7 @@ export function requireValues(values: Assignments): void {
   throw faultsError([{ code: 'InvalidValue', target: 'Body', message }])
 }
 
-/** Refuses `If-None-Match`: rows that match exist, and what they must not be is for filters to say. @throws ApiError PreconditionFailed */
+/** Refuses `If-None-Match`: filters say what the rows must not be. @throws ApiError PreconditionFailed */
 function requireNoOther(expected: ExpectedVersion | null): void {
   if (expected === null || expected.conditions.ifNoneMatch === null) return
   const message = 'If-None-Match cannot be for several rows: leave it out, or write them one by one.'
