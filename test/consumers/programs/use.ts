@@ -52,7 +52,7 @@ export const wrong = [
   // @ts-expect-error a path that is not there
   () => client.GET('/Absence'),
   // @ts-expect-error a method that the path does not have
-  () => client.DELETE('/Companies'),
+  () => client.PUT('/Companies'),
   // @ts-expect-error a row without its id
   () => client.GET('/Companies/{id}', { params: {} }),
   // @ts-expect-error what is read-only
