@@ -5,10 +5,7 @@ import type { View } from '../model/view.ts'
 import { batchInput, columnOf, type Operand } from './batch.ts'
 import { bindFilters, conditionsOf, storedValue } from './guard.ts'
 
-/**
- * Selects the first `countMax` rows with one of the values: the number of the value, from 1, the id of the row, and `t` if the
- * view shows the row, else `f`.
- */
+/** Selects the first `countMax` rows of the view with one of the values: the number of the value, from 1, and the id of the row. */
 export function compileMatchedRows(
   { whole: { table }, filters }: View,
   { column, kind }: Property,
@@ -19,8 +16,7 @@ export function compileMatchedRows(
   const [{ param: value }] = operands as [Operand]
   const { from } = batchInput(operands, [param(arrayText(values))])
   const shown = conditionsOf(bindFilters(filters), storedValue(sql`t.`))
-  const isShown = shown.length === 0 ? sql`'t'` : sql`case when ${join(shown, sql` and `)} then 't' else 'f' end`
-  const rows = sql`${from} join ${name(table)} as t on t.${name(column)} = ${value}`
-  const found = sql`select b."N"::text, t.id::text, ${isShown} from ${rows} order by b."N", t.id limit ${integer(countMax)}`
+  const rows = sql`${from} join ${name(table)} as t on ${join([sql`t.${name(column)} = ${value}`, ...shown], sql` and `)}`
+  const found = sql`select b."N"::text, t.id::text from ${rows} order by b."N", t.id limit ${integer(countMax)}`
   return toStatement(replaceParams(found, columnOf(operands)))
 }

@@ -18,9 +18,19 @@ import {
 import { batchInput, columnOf, commaList, type Operand, setAuditKey } from './batch.ts'
 import { insertParts, lookUps } from './create.ts'
 import { serialized, writableOf } from './createRows.ts'
-import { type GuardParts, guardParts, guardShape, guardValues, readableColumn } from './guard.ts'
+import {
+  bindFilters,
+  type Condition,
+  conditionsOf,
+  type GuardParts,
+  guardParts,
+  guardShape,
+  guardValues,
+  readableColumn,
+  storedValue,
+} from './guard.ts'
 import { type ClaimParams, claimParams, IS_FIRST, underClaimInOrder } from './idempotency.ts'
-import { columns, operandsOf, paramsOf, shapeCache, uniqueConditions, writeStatement } from './parts.ts'
+import { columns, operandsOf, paramsOf, shapeCache, shapeOf, uniqueConditions, valuesOf, writeStatement } from './parts.ts'
 import { allFound } from './references.ts'
 import { COPIES_MAX } from './update.ts'
 import {
@@ -54,7 +64,7 @@ export interface UpsertValues {
   readonly updated: readonly string[]
   /** All values of the matched property, of new and of stored rows. */
   readonly matched: string
-  /** Ids of all rows that had one of these values when the body was divided. */
+  /** Ids of the rows of the view that had one of these values when the body was divided. */
   readonly known: string
 }
 
@@ -76,19 +86,23 @@ export function compileUpsert(
     const creates = new Creates(shape)
     const updates = new Updates(shape)
     const claimed = claim ? claimParams() : null
-    const fresh = { matched: param(null), known: param(null) }
+    const fresh = { matched: param(null), known: param(null), shown: bindFilters(shape.shown) }
     const key = param(null)
     const effect = upsert(shape, creates, updates, fresh, key, claimed)
     const params = [
-      ...(hasCreates ? [...paramsOf(creates.operands), fresh.matched, fresh.known] : []),
-      ...(hasUpdates ? paramsOf(updates.operands) : []),
+      ...(hasCreates ? [...paramsOf(creates.operands), fresh.matched, fresh.known, ...paramsOfConditions(fresh.shown)] : []),
+      ...(hasUpdates ? [...paramsOf(updates.operands), ...paramsOfConditions(updates.shown)] : []),
       ...(claimed ?? []),
       ...(hasCreates ? creates.guard.params : []),
       ...(hasUpdates ? updates.guard.params : []),
     ]
     return toStatement(effect, [...params, key]).text
   })
-  const own = [...(hasCreates ? [...values.created, values.matched, values.known] : []), ...(hasUpdates ? values.updated : [])]
+  const ofView = valuesOf(shape.shown)
+  const own = [
+    ...(hasCreates ? [...values.created, values.matched, values.known, ...ofView] : []),
+    ...(hasUpdates ? [...values.updated, ...ofView] : []),
+  ]
   const ofGuards = [
     ...(hasCreates ? guardValues(ofCreate, writableOf(entity)) : []),
     ...(hasUpdates ? guardValues(ofUpdate, changed) : []),
@@ -100,7 +114,9 @@ export function compileUpsert(
  * Compiles a check of the stored rows of an upsert, which locks and writes nothing. Returns for each its index, whether it may be
  * updated, and whether its values differ; both are `t` or `f`.
  */
-export function compileUpsertCheck(shape: UpsertShape, values: readonly string[]): Statement {
+export function compileUpsertCheck(whole: UpsertShape, values: readonly string[]): Statement {
+  // It returns no rows that the key may read or not.
+  const shape = { ...whole, ofUpdate: whole.ofUpdate && { ...whole.ofUpdate, readable: [] } }
   const text = textOfShape(`check ${nameOf(shape, null)}`, () => {
     const updates = new Updates(shape)
     const parts = [
@@ -111,9 +127,9 @@ export function compileUpsertCheck(shape: UpsertShape, values: readonly string[]
     ]
     const index = columnOf(updates.operands)(updates.index.param)
     const check = sql`with ${commaList(parts)} select ${index}::text, "Ok", "Differs" from "Changes" as b order by ${index}`
-    return toStatement(check, [...paramsOf(updates.operands), ...updates.guard.params]).text
+    return toStatement(check, [...paramsOf(updates.operands), ...paramsOfConditions(updates.shown), ...updates.guard.params]).text
   })
-  return { text, values: [...values, ...guardValues(shape.ofUpdate, shape.changed)] }
+  return { text, values: [...values, ...valuesOf(shape.shown), ...guardValues(shape.ofUpdate, shape.changed)] }
 }
 
 function nameOf(shape: UpsertShape, claim: IdempotencyClaim | null): string {
@@ -121,7 +137,8 @@ function nameOf(shape: UpsertShape, claim: IdempotencyClaim | null): string {
   const columnsOf = (properties: readonly Property[]) => properties.map(({ column }) => column).join()
   const creates = hasCreates ? ` create${guardShape(ofCreate)}` : ''
   const updates = ` update ${columnsOf(changed)} ${isUniform} ${columnsOf(hidden)} ${columnsOf(renaming)} ${copying?.length}`
-  return `${claim ? 'claim ' : ''}${entity.table} ${matched.column}${creates}${hasUpdates ? updates + guardShape(ofUpdate) : ''}`
+  const view = shapeOf(shape.shown)
+  return `${claim ? 'claim ' : ''}${entity.table} ${matched.column}${view}${creates}${hasUpdates ? updates + guardShape(ofUpdate) : ''}`
 }
 
 /** Operands of the new rows, and the guard of the right by which they are created. */
@@ -144,6 +161,12 @@ class Creates {
 interface Fresh {
   readonly matched: Param
   readonly known: Param
+  /** Conditions of the view. */
+  readonly shown: readonly Condition[]
+}
+
+function paramsOfConditions(conditions: readonly Condition[]): Param[] {
+  return conditions.flatMap(({ operands }) => operands)
 }
 
 function upsert(
@@ -181,18 +204,27 @@ function upsert(
 }
 
 /**
- * Condition that no further row has got one of the values since the body was divided. Upserts and bulk creates of a table that
- * take this lock run one after the other, and the function sees what the earlier ones have committed, which the snapshot of the
- * statement does not. So two requests with the same new value create one row, also if the property is not unique.
+ * Condition that no further row of the view has got one of the values since the body was divided. Upserts and bulk creates of a
+ * table that take this lock run one after the other, and the function sees what the earlier ones have committed, which the snapshot
+ * of the statement does not. So two requests with the same new value create one row, also if the property is not unique.
+ * - Up to the snapshot, rows of the view are compared with those that the division knows.
+ * - Since the snapshot, no row at all may have got or lost a value. Rows outside of the view may be many, so they are only counted,
+ *   with a sum of their ids.
  */
-function isStillNew({ entity, matched }: UpsertShape, { matched: values, known }: Fresh): Sql {
+function isStillNew({ entity, matched }: UpsertShape, { matched: values, known, shown }: Fresh): Sql {
   const type = typeName(matched.kind.columnType.replace(/\(.*?\)/, ''))
   // A join: PostgreSQL would compare each row of the table with each element of an array that it does not know when it plans.
-  const valuesNow = sql`unnest(current_setting(''roster.matched'')::${type}[]) as sent(value)`
-  const rows = sql`${valuesNow} join ${name(entity.table)} as t on t.${name(matched.column)} = sent.value`
-  const query = sql`select array_agg(t.id) from ${rows} where t.id <> all ($1)`
-  const isSet = sql`set_config('roster.matched', ${values}, true) is not null`
-  return sql`(select found_now('${query}', ${known}::bigint[]) is null from "Serialized" where ${isSet})`
+  const rowsOf = (sent: Sql) =>
+    sql`unnest(${sent}::${type}[]) as sent(value) join ${name(entity.table)} as t on t.${name(matched.column)} = sent.value`
+  const summary = sql`array[count(*), coalesce(bit_xor(hashint8extended(t.id, 0)), 0)]`
+  const now = sql`select ${summary} from ${rowsOf(sql`current_setting(''roster.matched'')`)} where $1 is not null`
+  const then = sql`(select ${summary} from ${rowsOf(sql`${values}::text`)})`
+  const isKnown = sql`exists (select from unnest(${known}::bigint[]) as known(id) where known.id = t.id)`
+  const isOther = join([sql`not ${isKnown}`, ...conditionsOf(shown, storedValue(sql`t.`))], sql` and `)
+  const others = sql`select from ${rowsOf(sql`${values}::text`)} where ${isOther}`
+  const isSet = sql`set_config('roster.matched', ${values}::text, true) is not null`
+  const isSame = sql`found_now('${now}', '{}') = ${then} and not exists (${others})`
+  return sql`(select ${isSame} from "Serialized" where ${isSet})`
 }
 
 /** The rows to create as "New", each with whether it may be created as "Ok". */

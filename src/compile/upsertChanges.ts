@@ -2,10 +2,14 @@
 import type { Guard } from '../model/access.ts'
 import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
+import type { Filter } from '../model/query.ts'
 import { integer, join, name, param, replaceParams, type Sql, sql } from '../model/sql.ts'
 import { batchInput, columnOf, commaList, type Operand } from './batch.ts'
 import {
   admittedConditions,
+  bindFilters,
+  type Condition,
+  conditionsOf,
   type GuardParts,
   guardParts,
   readableColumn,
@@ -21,6 +25,8 @@ export interface UpsertShape {
   readonly entity: Entity
   /** Property by whose value rows are found. */
   readonly matched: Property
+  /** Filters of the view: rows outside of it are not there. */
+  readonly shown: readonly Filter[]
   readonly hasCreates: boolean
   readonly hasUpdates: boolean
   /** Properties that some of the stored rows get, without `matched`, in the entity's order. */
@@ -47,13 +53,16 @@ export class Updates {
   readonly own: readonly Operand[]
   readonly operands: readonly Operand[]
   readonly guard: GuardParts
+  /** Conditions of the view, which a row must match when it is locked, too. */
+  readonly shown: readonly Condition[]
 
-  constructor({ entity, matched, changed, ofUpdate }: UpsertShape) {
+  constructor({ entity, matched, shown, changed, ofUpdate }: UpsertShape) {
     this.id = { param: param(null), type: entity.id.kind.columnType }
     this.matched = { param: param(null), type: matched.kind.columnType }
     this.own = operandsOf(changed)
     this.operands = [this.id, this.matched, this.index, this.mask, ...this.own]
     this.guard = guardParts(ofUpdate, changed)
+    this.shown = bindFilters(shown)
   }
 }
 
@@ -111,6 +120,7 @@ export function changesOf(shape: UpsertShape, updates: Updates): Sql {
   const conditions = [
     sql`before.id is not null`,
     sql`before.${name(matched.column)} = ${updates.matched.param}`,
+    ...conditionsOf(updates.shown, before),
     ...admittedConditions(guard, before, written),
     ...referenced.map((row) => sql`(${row.id} is null or ${row.alias}.id is not null)`),
     ...rulesOf(shape, written),

@@ -25,7 +25,7 @@ const IDS_MAX = 5
 export interface Division {
   /** By index, the id of the stored row; null: the row is new. */
   readonly ids: readonly (string | null)[]
-  /** Ids of all rows that have one of the values, those too that the key may not read. */
+  /** Ids of all rows that have one of the values, of those that the key may read. */
   readonly known: readonly string[]
 }
 
@@ -64,12 +64,8 @@ export class UpsertWrites {
       const message = `match must tell rows apart: the values of this body are those of more than 10,000 ${this.entity.plural}.`
       throw new ApiError('InvalidMatch', message, { target: 'match' })
     }
-    const shown = Map.groupBy(
-      found.filter((row) => row[2] === 't'),
-      ([number]) => Number(number),
-    )
     const faults: Fault[] = []
-    for (const [number, stored] of shown) {
+    for (const [number, stored] of Map.groupBy(found, ([number]) => Number(number))) {
       const { index } = valued[number - 1] as MatchedRow
       ids[index] = stored[0]?.[1] as string
       if (stored.length > 1) faults.push(faultOf(index, sharedValue(this.entity, matched, stored)))
@@ -109,12 +105,14 @@ export class UpsertWrites {
   private shapeOf(call: ResourceRequest, { matched, rows }: Upsert, isLong: boolean): UpsertShape {
     const { entity, writes } = this
     const { creates, right, updates, changed } = rows
-    const visible = new Set(viewFor(call).properties)
+    const { properties, filters: shown } = viewFor(call)
+    const visible = new Set(properties)
     const renaming = writes.renaming(changed)
     const ofUpdate = updates.length === 0 ? null : accessFor(call, 'update').guardOf(changed)
     return {
       entity,
       matched,
+      shown,
       hasCreates: creates.length > 0,
       hasUpdates: updates.length > 0,
       changed,

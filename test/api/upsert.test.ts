@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
+import { besideTransaction } from '../support/besideTransaction.ts'
 import { faultsOf, outcomeOf } from '../support/cases.ts'
 import { keyWith } from '../support/rights.ts'
 import { createRow } from '../support/rows.ts'
@@ -313,6 +314,30 @@ describe('D116: rights to rows that are found by a property', () => {
         { result: 'unchanged', row: { id: 3, employeeNumber: 'E3', jobTitle: null } },
       ])
     }
+  })
+
+  test('hidden rows with a value are not counted, however many they are', async () => {
+    await server.sql`
+      insert into employee (employee_number, first_name, company_id, company_key)
+      select 'E7', 'Dee', c.id, c.name_key from company c, generate_series(1, 10001) where c.id = 2`
+    expect((await as('modest', [{ EmployeeNumber: 'E7' }])).body.Error.Code).toBe('InvalidMatch')
+    const rows = [{ EmployeeNumber: 'E7', JobTitle: 'x' }]
+    expect((await as('partner', rows, '&dryRun=1')).body).toMatchObject({ rows: 1, created: 1 })
+    expect((await as('partner', rows)).body[0].result).toBe('created')
+  })
+
+  test('a row that is hidden while the request waits for it is not there any more', async () => {
+    const { body } = await besideTransaction(
+      { holder: server.sql, watcher: second.sql, commits: true },
+      (sql) => sql`update employee set job_title = 'Boss' where id = 1`,
+      () => as('modest', [{ EmployeeNumber: 'E1', JobTitle: 'Boss' }]),
+    )
+    expect(body).toEqual([{ result: 'created', row: { id: 4 } }])
+  })
+
+  test('a stored row of a key whose filters the statement compares is checked by a dry run', async () => {
+    const rows = [{ EmployeeNumber: 'E2', JobTitle: 'x' }]
+    expect((await as('modest', rows, '&dryRun=1')).body).toMatchObject({ updated: 1 })
   })
 
   test('rows are charged as those of any body', async () => {
