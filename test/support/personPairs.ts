@@ -313,7 +313,7 @@ class PersonTrial {
     const { random } = this
     const { key } = this.person
     const reads = new ReadsDraw(random, this.rows, this.seen, this.secrets)
-    const writes = new WritesDraw(random, key, this.secrets)
+    const writes = new WritesDraw(random, key, this.secrets, this.rows, reads)
     const oracle = new WriteOracle((this.sides[0] as Side).server.sql, key, entities)
     const isOrdered = !mayRename(key, entities)
     for (let left = this.options.writes; left > 0; left--) {

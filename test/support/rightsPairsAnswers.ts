@@ -173,10 +173,17 @@ export function showRequest({ method, target, headers, body }: PairRequest): str
   return `${method} ${target}${more.join('')}${body === null ? '' : ` -d '${body}'`}`
 }
 
-/** True for a dry run that is not done once, so that the create itself can follow. */
+/** True for a dry run that is not done once, so that the write itself can follow. */
 export function isDryRun({ target, headers }: PairRequest): boolean {
-  return target.endsWith('?dryRun=1') && !('idempotency-key' in headers)
+  return DRY_RUN.test(target) && !('idempotency-key' in headers)
 }
+
+/** Returns the target of the write itself. */
+export function withoutDryRun(target: string): string {
+  return target.replace(DRY_RUN, '')
+}
+
+const DRY_RUN = /[?&]dryRun=1$/
 
 /** True if the request names something that the server has answered before. */
 export function hasSymbols({ target, headers }: PairRequest): boolean {

@@ -28,7 +28,17 @@ async function readRows(sql: postgres.Sql, entity: Entity, where = ''): Promise<
 /** What a write found: its row, null if it is about none that is there, and the rows to which paths of its rights led then. */
 export interface Before {
   readonly row: Row | null
+  /** All rows of the entity, if the request may write several of them. */
+  readonly rows: ReadonlyMap<number, Row>
   readonly find: FindRow
+}
+
+/** What a request writes: `several` rows, which it finds, or one. */
+interface Aim {
+  readonly entity: Entity
+  /** Null: a new row. */
+  readonly id: number | null
+  readonly several: boolean
 }
 
 /** Checks writes of a key by its rights. */
@@ -43,7 +53,11 @@ export class WriteOracle {
   async before(request: PairRequest): Promise<Before> {
     const aim = this.aimOf(request)
     const row = aim === null || aim.id === null ? null : await readRow(this.sql, aim.entity, aim.id)
-    return { row, find: await this.findNow() }
+    return { row, rows: aim?.several ? await this.rowsOf(aim.entity) : new Map(), find: await this.findNow() }
+  }
+
+  private async rowsOf(entity: Entity): Promise<Map<number, Row>> {
+    return new Map((await readRows(this.sql, entity)).map((row) => [Number(row[0]), row]))
   }
 
   /** Returns what finds the rows of now to which paths of the key's rights lead. */
@@ -51,8 +65,7 @@ export class WriteOracle {
     const rows = new Map<Entity, Map<number, Row>>()
     const isOfOthers = ({ property, sign }: Condition) => property.related !== null || sign === '[under]'
     if (this.key.rights.some(({ filters, becomes }) => [...filters, ...(becomes ?? [])].some(isOfOthers)))
-      for (const entity of this.entities)
-        rows.set(entity, new Map((await readRows(this.sql, entity)).map((row) => [Number(row[0]), row])))
+      for (const entity of this.entities) rows.set(entity, await this.rowsOf(entity))
     return (entity, id) => rows.get(entity)?.get(id) ?? null
   }
 
@@ -63,9 +76,11 @@ export class WriteOracle {
     return [...(await this.faultsOfEffect(request, answer, before)), ...(await this.faultsOfShown(request, answer, find))]
   }
 
-  private async faultsOfEffect(request: PairRequest, answer: PairAnswer, { row: before, find }: Before): Promise<string[]> {
+  private async faultsOfEffect(request: PairRequest, answer: PairAnswer, found: Before): Promise<string[]> {
     const aim = this.aimOf(request)
     if (aim === null) return []
+    if (aim.several) return this.faultsOfRows(aim.entity, answer, found)
+    const { row: before, find } = found
     const verb = VERBS[request.method] as Verb
     const rights = this.key.rights.filter((one) => one.entity === aim.entity && one.verbs.includes(verb))
     const isDone = answer.status < 300
@@ -74,13 +89,13 @@ export class WriteOracle {
     const isReplay = answer.headers.has('idempotency-replayed')
     if (verb === 'create')
       return isDone && !isReplay
-        ? leastOf(await Promise.all(rights.map((right) => this.faultsOfCreate(right, answer, find))))
+        ? leastOf(await Promise.all(rights.map((right) => this.faultsOfCreate(right, idsIn(answer, /\{"id":(\d+)/g), find))))
         : []
     const after = await readRow(this.sql, aim.entity, aim.id as number)
     if (!isDone || isReplay)
       return String(before) === String(after) ? [] : [`the row has changed, although the answer is ${answer.status}`]
     const isUnchanged = setsNothing(request, aim.entity)
-    return leastOf(rights.map((right) => this.faultsOfChange(right, { row: before, find }, after, isUnchanged)))
+    return leastOf(rights.map((right) => this.faultsOfChange(right, before, after, find, isUnchanged)))
   }
 
   /** Returns what is wrong with the rows that the answer to a write shows: the key must be able to read them. */
@@ -102,7 +117,40 @@ export class WriteOracle {
     return this.faultsOfShown(request, answer, await this.findNow())
   }
 
-  private faultsOfChange(right: RandomRight, { row: before, find }: Before, after: Row | null, isUnchanged: boolean): string[] {
+  /** Returns what is wrong with a write of rows that it has found: the key must read each as it was, and be allowed to write it. */
+  private async faultsOfRows(entity: Entity, answer: PairAnswer, { rows: before, find }: Before): Promise<string[]> {
+    const after = await this.rowsOf(entity)
+    const isWritten = (id: number) => {
+      const [one, other] = [before.get(id), after.get(id)]
+      if (one === undefined || other === undefined) return one !== other
+      return entity.properties.some((property, index) => property.writable && one[index] !== other[index])
+    }
+    const written = [...new Set([...before.keys(), ...after.keys()])].filter(isWritten)
+    if (answer.status >= 300 || answer.headers.has('idempotency-replayed'))
+      return written.length === 0 ? [] : [`rows ${written} have changed, although the answer is ${answer.status}`]
+    const rightsTo = (verb: Verb) =>
+      this.key.rights.filter((one) => one.entity === entity && one.verbs.includes(verb) && !one.view)
+    const created = idsIn(answer, /"created","row":\{"id":(\d+)/g)
+    const faults = written.flatMap((id): string[] => {
+      const [one, other] = [before.get(id) ?? null, after.get(id) ?? null]
+      if (one === null) return created.includes(id) ? [] : [`row ${id} was created, and the answer does not say so`]
+      const isRead = rightsTo('read').some(({ filters }) => rowMatches(entity, one, filters, find))
+      if (!isRead) return [`row ${id} was written, which the key does not read`]
+      const rights = rightsTo(other === null ? 'delete' : 'update')
+      if (rights.length === 0) return [`row ${id} was written without a right`]
+      return leastOf(rights.map((right) => this.faultsOfChange(right, one, other, find, false)))
+    })
+    const ofCreates = await Promise.all(rightsTo('create').map((right) => this.faultsOfCreate(right, created, find)))
+    return [...faults, ...(created.length === 0 ? [] : leastOf(ofCreates))]
+  }
+
+  private faultsOfChange(
+    right: RandomRight,
+    before: Row | null,
+    after: Row | null,
+    find: FindRow,
+    isUnchanged: boolean,
+  ): string[] {
     const { entity, filters, fields } = right
     if (before === null) return ['a row that was not there was written']
     const faults: string[] = []
@@ -118,11 +166,11 @@ export class WriteOracle {
     return faults
   }
 
-  private async faultsOfCreate(right: RandomRight, answer: PairAnswer, find: FindRow): Promise<string[]> {
+  private async faultsOfCreate(right: RandomRight, ids: readonly number[], find: FindRow): Promise<string[]> {
     const { entity, filters, fields } = right
     const faults: string[] = []
-    for (const [, id] of answer.body.matchAll(/\{"id":(\d+)/g)) {
-      const row = await readRow(this.sql, entity, Number(id))
+    for (const id of ids) {
+      const row = await readRow(this.sql, entity, id)
       if (row === null) return [`the new row ${id} is not there`]
       if (!rowMatches(entity, row, filters, find)) faults.push('the new row is not within the right')
       for (const [index, property] of entity.properties.entries()) {
@@ -152,13 +200,20 @@ export class WriteOracle {
     return isRead ? [] : [`${property.name} names a row that the key may not read`]
   }
 
-  /** Returns the row that the request is about; id null: a new one. Null: not a write of rows. */
-  private aimOf({ method, target }: PairRequest): { readonly entity: Entity; readonly id: number | null } | null {
+  /** Returns what the request writes; null: it is no write of rows. */
+  private aimOf({ method, target }: PairRequest): Aim | null {
     if (!(method in VERBS) || target.includes('dryRun')) return null
-    const [, plural = '', id] = target.split(/[/?]/)
+    const [path = '', query = ''] = target.split('?')
+    const [, plural = '', id] = path.split('/')
     const entity = this.entities.find((one) => one.plural.toLowerCase() === plural.toLowerCase())
-    return entity ? { entity, id: id === undefined ? null : Number(id) } : null
+    const several = method === 'POST' ? query.startsWith('match=') : id === undefined
+    return entity ? { entity, id: id === undefined ? null : Number(id), several } : null
   }
+}
+
+/** Returns the ids that an answer has behind a text. */
+function idsIn({ body }: PairAnswer, pattern: RegExp): number[] {
+  return [...body.matchAll(pattern)].map(([, id]) => Number(id))
 }
 
 /** Returns what is wrong by the right by which the least is: one of several must admit a write whole. */

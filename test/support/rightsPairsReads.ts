@@ -280,6 +280,12 @@ export class ReadsDraw {
     return this.request('any entity', random.chance(10) ? 'HEAD' : 'GET', target, {})
   }
 
+  /** Draws filters of what the key reads of an entity; none if it reads nothing of it. */
+  filtersOf(entity: Entity): string[] {
+    const one = this.shown(entity)
+    return one ? [...this.filter(one), ...(this.random.chance(30) ? this.filter(one) : [])] : []
+  }
+
   private filters(one: Seen): string[] {
     return Array.from({ length: this.random.pick([0, 1, 1, 1, 2, 2, 3]) }, () => this.filter(one)).flat()
   }

@@ -4,8 +4,9 @@ import { type Entity, isGroup, type Property } from '../../src/model/entity.ts'
 import type { Random } from './random.ts'
 import type { PairRequest } from './rightsPairsAnswers.ts'
 import { endOf } from './rightsPairsPaths.ts'
-import { type Condition, type RandomKey, type RandomRight, typed } from './rightsPairsRights.ts'
-import { idMaxOf, randomCell, targetOf } from './rightsPairsRows.ts'
+import type { ReadsDraw } from './rightsPairsReads.ts'
+import { type Condition, parametersOf, type RandomKey, type RandomRight, typed } from './rightsPairsRights.ts'
+import { idMaxOf, type Rows, randomCell, targetOf } from './rightsPairsRows.ts'
 import type { Secrets } from './rightsPairsSecrets.ts'
 import { VIEWS } from './rightsPairsViews.ts'
 
@@ -28,6 +29,8 @@ export class WritesDraw {
     private readonly random: Random,
     private readonly key: RandomKey,
     private readonly secrets: Secrets,
+    private readonly rows: Rows,
+    private readonly reads: ReadsDraw,
   ) {
     this.entities = secrets.entities
   }
@@ -39,8 +42,7 @@ export class WritesDraw {
     const rights = key.rights.filter(({ verbs }) => !verbs.includes('read'))
     if (rights.length === 0 || random.chance(10)) return this.any()
     const right = random.pick(rights)
-    const [verb] = right.verbs
-    const request = verb === 'create' ? this.create(right) : verb === 'update' ? this.update(right) : this.remove(right)
+    const request = random.chance(30) ? this.ofSeveralRows(right) : this.ofOneRow(right)
     return random.chance(25) ? this.once(request) : request
   }
 
@@ -75,6 +77,90 @@ export class WritesDraw {
     return [...ids].map((id) =>
       this.request('update, at once', 'PATCH', `/${right.entity.plural}/${id}`, {}, this.body(right, chosen, 0)),
     )
+  }
+
+  private ofOneRow(right: RandomRight): PairRequest {
+    const [verb] = right.verbs
+    return verb === 'create' ? this.create(right) : verb === 'update' ? this.update(right) : this.remove(right)
+  }
+
+  /** Draws a write of the rows that match filters, or that have the values of one property. */
+  private ofSeveralRows(right: RandomRight): PairRequest {
+    if (right.verbs[0] === 'create') return this.upsert(right) ?? this.create(right)
+    return this.byFilters(right)
+  }
+
+  private byFilters(right: RandomRight): PairRequest {
+    const { random } = this
+    const { entity, verbs } = right
+    const isUpdate = verbs[0] === 'update'
+    const chosen = isUpdate ? this.someOf(this.settable(right), 1 + random.below(2)) : []
+    const parameters = this.filters(right)
+    if (random.chance(45)) {
+      const names = isUpdate && random.chance(85) ? `(${chosen.map(({ name }) => name)})` : ''
+      parameters.push(`may=${isUpdate ? 'update' : 'delete'}${names}`)
+    }
+    const isDry = random.chance(25)
+    if (isDry) parameters.push('dryRun=1')
+    const headers: Headers = random.chance(4) ? { [random.pick(['if-match', 'if-none-match'])]: '*' } : {}
+    if (random.chance(10)) headers.accept = 'application/x-ndjson'
+    const channel = `${isUpdate ? 'update' : 'delete'} by filters${isDry ? ', dry run' : ''}`
+    const body = isUpdate ? this.body(right, chosen, 3) : null
+    return this.request(channel, isUpdate ? 'PATCH' : 'DELETE', `/${entity.plural}?${parameters.join('&')}`, headers, body)
+  }
+
+  /** Draws filters, mostly of rows within the reach of a right. */
+  private filters(right: RandomRight): string[] {
+    const { random } = this
+    const kind = random.below(100)
+    const readable = new Set(this.secrets.readable(right.entity))
+    const reached = this.secrets.reached(right).filter((id) => readable.has(id))
+    const drawn = () => (reached.length > 0 && random.chance(90) ? random.pick(reached) : this.idFor(right))
+    if (kind < 40) return random.times(3, () => `Id[]=${drawn()}`).concat(`Id[]=${drawn()}`)
+    if (kind < 55 && right.filters.length > 0) return right.filters.flatMap(parametersOf)
+    const own = this.reads.filtersOf(right.entity)
+    if (random.chance(50)) own.push(`Id=${random.pick(['<', '>='])}${drawn()}`)
+    return own.length > 0 || random.chance(20) ? own : [`Id=${drawn()}`]
+  }
+
+  /** Draws rows, some of which are stored; null if the key reads no property by which they are found. */
+  private upsert(right: RandomRight): PairRequest | null {
+    const { random } = this
+    const { entity } = right
+    const rights = this.key.rights.filter((one) => one.entity === entity && !one.view)
+    const reads = rights.filter(({ verbs }) => verbs.includes('read'))
+    const updates = rights.filter(({ verbs }) => verbs.includes('update'))
+    const isRead = (property: Property) => reads.some(({ fields }) => fields === null || fields.includes(property))
+    const fit = entity.properties.filter((one) => one === entity.id || (one.writable && one.path.length === 1 && one.indexed))
+    const known = fit.filter((property) => property === entity.id || isRead(property))
+    if (reads.length === 0 && random.chance(90)) return null
+    const tellsApart = known.filter(({ kind }) => kind.name === 'text')
+    const match = random.pick(random.chance(5) ? fit : tellsApart.length > 0 && random.chance(75) ? tellsApart : known)
+    const matchedOf = (id: number) =>
+      match === entity.id ? String(id) : (this.rows.get(entity)?.get(id)?.get(match) ?? null) || null
+    const readable = this.secrets.readable(entity)
+    const isOfOne = (id: number) =>
+      matchedOf(id) !== null && readable.every((one) => one === id || matchedOf(one) !== matchedOf(id))
+    const sent = new Set<string | null>()
+    const row = () => {
+      const by = updates.length > 0 && random.chance(65) ? random.pick(updates) : null
+      const reached = by === null ? [] : this.secrets.reached(by).filter((id) => readable.includes(id) && isOfOne(id))
+      const id = reached.length > 0 && random.chance(90) ? random.pick(reached) : this.secrets.anyId(random, entity)
+      // The value of a row that the key does not read is as one that no row has.
+      const isNew = match !== entity.id && (by === null ? random.chance(60) : reached.length === 0)
+      const drawn = isNew && match.kind.name === 'text' ? `new ${this.onces}` : matchedOf(id)
+      const value = sent.has(drawn) && random.chance(90) ? randomCell(random, match, 60) : drawn
+      sent.add(value)
+      const settable = this.settable(by ?? right).filter((one) => one !== match && one.path[0] !== match.path[0])
+      const chosen = settable.filter((one) => (by === null && one.required) || random.chance(by === null ? 35 : 12))
+      const rest = this.body(by ?? right, chosen, 4).slice(1)
+      return `{${JSON.stringify(this.spelt(match.name))}:${jsonOf(match, value)}${rest === '}' ? '' : ','}${rest}`
+    }
+    const rows = [row(), ...random.times(2, row)]
+    const isDry = random.chance(30)
+    const target = `/${entity.plural}?match=${this.spelt(match.name)}${isDry ? '&dryRun=1' : ''}`
+    const channel = isDry ? 'create or change, dry run' : 'create or change'
+    return this.request(channel, 'POST', target, {}, rows.length === 1 && random.chance(60) ? (rows[0] as string) : `[${rows}]`)
   }
 
   private create(right: RandomRight): PairRequest {
