@@ -24,6 +24,8 @@ export class WritesDraw {
   /** Writes with an `Idempotency-Key`, to be sent again. */
   readonly replays: PairRequest[] = []
   private onces = 0
+  /** Number of new values. */
+  private fresh = 0
 
   constructor(
     private readonly random: Random,
@@ -134,8 +136,14 @@ export class WritesDraw {
     const fit = entity.properties.filter((one) => one === entity.id || (one.writable && one.path.length === 1 && one.indexed))
     const known = fit.filter((property) => property === entity.id || isRead(property))
     if (reads.length === 0 && random.chance(90)) return null
-    const tellsApart = known.filter(({ kind }) => kind.name === 'text')
-    const match = random.pick(random.chance(5) ? fit : tellsApart.length > 0 && random.chance(75) ? tellsApart : known)
+    const isSet = (property: Property) => right.fields === null || right.fields.includes(property)
+    const tellsApart = known.filter((property) => property.kind.name === 'text' && isSet(property))
+    // New rows have no ids to be found by.
+    if (updates.length === 0 && tellsApart.length === 0 && random.chance(90)) return null
+    const isNewOnly = updates.length === 0 && random.chance(90)
+    const match = random.pick(
+      random.chance(5) ? fit : tellsApart.length > 0 && (isNewOnly || random.chance(75)) ? tellsApart : known,
+    )
     const matchedOf = (id: number) =>
       match === entity.id ? String(id) : (this.rows.get(entity)?.get(id)?.get(match) ?? null) || null
     const readable = this.secrets.readable(entity)
@@ -147,8 +155,8 @@ export class WritesDraw {
       const reached = by === null ? [] : this.secrets.reached(by).filter((id) => readable.includes(id) && isOfOne(id))
       const id = reached.length > 0 && random.chance(90) ? random.pick(reached) : this.secrets.anyId(random, entity)
       // The value of a row that the key does not read is as one that no row has.
-      const isNew = match !== entity.id && (by === null ? random.chance(60) : reached.length === 0)
-      const drawn = isNew && match.kind.name === 'text' ? `new ${this.onces}` : matchedOf(id)
+      const isNew = match.kind.name === 'text' && (by === null ? random.chance(75) : reached.length === 0)
+      const drawn = isNew ? `new ${++this.fresh}` : matchedOf(id)
       const value = sent.has(drawn) && random.chance(90) ? randomCell(random, match, 60) : drawn
       sent.add(value)
       const settable = this.settable(by ?? right).filter((one) => one !== match && one.path[0] !== match.path[0])
