@@ -1,5 +1,5 @@
 // What a dropped file was taken for, its columns with what each becomes, and its first rows.
-import { Select } from './controls.tsx'
+import { Button, Select } from './controls.tsx'
 import { formatCount, formatValue } from './format.ts'
 import type { ImportRow, ImportValue } from './importRows.ts'
 import type { ImportWork, Opened } from './importWork.ts'
@@ -31,7 +31,8 @@ export function Reading({ work, opened }: Props) {
         <strong>
           <bdi>{name}</bdi>
         </strong>{' '}
-        <span class="count">{formatCount(records.length - header.body)} rows</span>
+        <span class="count">{formatCount(records.length - header.body)} rows</span>{' '}
+        <Button label="Close the file" disabled={work.isBusy} onClick={() => work.close()} />
       </p>
       <div class="bar">
         {file.sheets.length > 1 && (

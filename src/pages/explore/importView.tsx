@@ -55,14 +55,16 @@ export function ImportView({ resource, view }: Shown) {
                 disabled={work.isBusy || opened.chosen.size === 0 || work.doubles().length > 0}
                 onClick={() => void work.check()}
               />
-              <span class="count">Nothing is written yet.</span>
+              <span class="count">
+                {opened.chosen.size === 0 && 'Choose above what each column becomes. '}Nothing is written yet.
+              </span>
             </div>
           )}
           {check && <CheckView work={work} check={check} opened={opened} />}
         </>
       )}
       {undone && undone.left.length > 0 && <FaultList title="These were left as they are" lines={undone.left} />}
-      {!opened && entries.length > 0 && <Entries work={work} entries={entries} />}
+      {entries.length > 0 && <Entries work={work} entries={entries} />}
     </>
   )
 }
@@ -112,7 +114,7 @@ function Entries({ work, entries }: EntriesProps) {
   return (
     <section class="part" aria-labelledby="import-entries">
       <h2 id="import-entries">Your imports in this browser</h2>
-      <p class="count">They are kept here for seven days, or until you sign out.</p>
+      <p class="count">They are kept here for seven days, or until you sign out or forget the key.</p>
       <ul class="items">
         {entries.map((entry) => (
           <Entry key={entry.id} work={work} entry={entry} />
@@ -132,6 +134,7 @@ const STATES: Readonly<Record<ImportEntry['state'], string>> = {
 function Entry({ work, entry }: { readonly work: ImportWork; readonly entry: ImportEntry }) {
   const [isAsked, ask] = useState(false)
   const { file, begunMs, created, changed, state } = entry
+  const isGone = state === 'undone' || work.isBusy
   const mayUndo = state !== 'undone' && created + changed > 0 && (created === 0 || work.writable.deletes.length > 0)
   const of = ` ${file}`
   return (
@@ -143,13 +146,9 @@ function Entry({ work, entry }: { readonly work: ImportWork; readonly entry: Imp
           {STATES[state]}: {formatCount(created)} created, {formatCount(changed)} changed
         </span>
       </span>
-      {isAsked ? (
+      {isAsked && !isGone ? (
         <span class="decisions">
-          <Button
-            class="button danger"
-            label={`Delete ${formatCount(created)}, change ${formatCount(changed)} back`}
-            onClick={() => void work.undo(entry)}
-          />
+          <Button class="button danger" label={wordsOfUndo(created, changed)} onClick={() => void work.undo(entry)} />
           <Button label="Keep them" onClick={() => ask(false)} />
         </span>
       ) : (
@@ -164,9 +163,21 @@ function Entry({ work, entry }: { readonly work: ImportWork; readonly entry: Imp
             />
           )}
           {mayUndo && <Button label="Undo" aria-label={`Undo${of}`} disabled={work.isBusy} onClick={() => ask(true)} />}
-          <Button label="Forget" aria-label={`Forget${of}`} disabled={work.isBusy} onClick={() => void work.forget(entry)} />
+          <Button
+            label="Remove from this list"
+            aria-label={`Remove from this list${of}`}
+            disabled={work.isBusy}
+            onClick={() => void work.forget(entry)}
+          />
         </span>
       )}
     </li>
   )
+}
+
+/** Says what an undo does: `Delete 300, change 4 back`. */
+function wordsOfUndo(created: number, changed: number): string {
+  const deleted = created > 0 ? `Delete ${formatCount(created)}` : ''
+  if (changed === 0) return deleted
+  return deleted === '' ? `Change ${formatCount(changed)} back` : `${deleted}, change ${formatCount(changed)} back`
 }

@@ -128,6 +128,11 @@ export class ImportWork {
     return kind !== 'nothing' && kind !== 'stopped'
   }
 
+  /** Closes the file; nothing was written. */
+  close(): void {
+    if (!this.isBusy) this.set({ opened: null, fault: '', match: null, check: null, doing: NOTHING })
+  }
+
   /** Takes a file, and reads it. */
   async take(file: File): Promise<void> {
     if (this.isBusy) return
@@ -295,6 +300,7 @@ export class ImportWork {
 
   /** Sends what is open of an import. */
   async resume(entry: ImportEntry): Promise<void> {
+    this.set({ check: null })
     await this.run('importing', (watch) => this.send(entry, watch))
     await this.readEntries()
   }
@@ -306,6 +312,8 @@ export class ImportWork {
   }
 
   async undo(entry: ImportEntry): Promise<void> {
+    // What an open file would do depends on the rows that are there.
+    this.set({ check: null })
     await this.run('undoing', async (watch) => {
       const undone = await undoImport(entry, this.resource, watch)
       this.set({ undone, doing: NOTHING })
