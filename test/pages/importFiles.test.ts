@@ -172,6 +172,19 @@ describeInBrowser('the import of /explore', () => {
     expect(await forms.page.getByText('closed.csv').count()).toBe(0)
   })
 
+  test('a total below the table is left out, unless the reader takes it', async () => {
+    const forms = await open('#/Employees?form=import')
+    const lines = ['EmployeeNumber,FirstName,Hours', 'F-1,Ada,40', 'F-2,Bo,38', 'Summe,,78']
+    await chooseFile(forms, { name: 'total.csv', content: lines.join('\n') })
+    await forms.page.getByText('Line 4, “Summe”, seems to be a total or a note: it is left out.').waitFor()
+    await forms.press('Check the file')
+    await forms.button('Import: create 2').waitFor()
+    expect(await forms.violations()).toEqual([])
+    await forms.page.getByLabel('Take it, too').check()
+    await forms.press('Check the file')
+    await forms.button('Import: create 3').waitFor()
+  })
+
   test('an open file can be closed, and does not hide imports that can be undone', async () => {
     const forms = await open('#/Employees?form=import')
     const file = { name: 'twice.csv', content: 'EmployeeNumber,FirstName\nT-1,Ada' }

@@ -1,6 +1,7 @@
 // What the columns of a dropped file may become, and what each of them is proposed to be.
 import { findColumn, type NamedColumn, plainHeader } from '../../spreadsheets/columns.ts'
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
+import { FOOTER_ROWS_MAX, FooterFinder } from '../../spreadsheets/footer.ts'
 import { HEADER_ROWS_MAX, headerIndex, joinedHeader } from '../../spreadsheets/headerRow.ts'
 import type { ImportProperty } from './importTarget.ts'
 
@@ -46,6 +47,14 @@ export function headerOf(records: readonly CsvRecord[], choices: readonly Choice
   const names = records[place]?.cells ?? []
   const joined = joinedHeader(names, records[place + 1]?.cells ?? [])
   return { index: place, body: place + (joined === null ? 1 : 2), names: joined ?? names }
+}
+
+/** Returns how many of the last records below the header seem to be totals or notes. */
+export function footerOf(records: readonly CsvRecord[]): number {
+  const finder = new FooterFinder()
+  // The rows before a total may be all that the table has.
+  for (const record of records.slice(0, -1)) finder.add(record)
+  return finder.count(records.slice(-FOOTER_ROWS_MAX))
 }
 
 const namedColumns = (choices: readonly Choice[]): readonly NamedColumn<Choice>[] =>

@@ -1,9 +1,11 @@
 // What a dropped file was taken for, its columns with what each becomes, and its first rows.
+import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import { Button, Select } from './controls.tsx'
 import { formatCount, formatValue } from './format.ts'
 import type { ImportRow, ImportValue } from './importRows.ts'
+import { tableOf } from './importSheet.ts'
 import type { ImportWork, Opened } from './importWork.ts'
-import type { Property } from './resources.ts'
+import { type Property, upperFirst } from './resources.ts'
 
 /** Encodings that a reader may choose. */
 const ENCODINGS = ['utf-8', 'windows-1252', 'windows-1250', 'iso-8859-15', 'macintosh', 'utf-16le']
@@ -18,7 +20,7 @@ interface Props {
 
 /** Sheet, language and encoding that the file was taken for, to be changed. */
 export function Reading({ work, opened }: Props) {
-  const { name, file, sheet, header, language, found } = opened
+  const { name, file, sheet, header, footer, language, found } = opened
   const { records = [] } = file.sheets[sheet] ?? {}
   const languages = [...new Set([language, ...navigator.languages, ...LANGUAGES])].filter(Boolean)
   const options = [
@@ -31,7 +33,7 @@ export function Reading({ work, opened }: Props) {
         <strong>
           <bdi>{name}</bdi>
         </strong>{' '}
-        <span class="count">{formatCount(records.length - header.body)} rows</span>{' '}
+        <span class="count">{formatCount(tableOf(records, header, footer).length)} rows</span>{' '}
         <Button label="Close the file" disabled={work.isBusy} onClick={() => work.close()} />
       </p>
       <div class="bar">
@@ -80,6 +82,20 @@ export function Reading({ work, opened }: Props) {
           />
         </label>
       </div>
+      {footer.count > 0 && (
+        <p>
+          {wordsOfFooter(file.unit, records.slice(-footer.count))}{' '}
+          <label>
+            <input
+              type="checkbox"
+              checked={footer.isTaken}
+              disabled={work.isBusy}
+              onChange={({ currentTarget }) => work.takeFooter(currentTarget.checked)}
+            />{' '}
+            Take {footer.count === 1 ? 'it' : 'them'}, too
+          </label>
+        </p>
+      )}
       {found.doubt && (
         <p class="trouble" role="alert">
           {found.doubt.text} is taken for {found.doubt.value}. If {found.doubt.other.value} is meant, choose{' '}
@@ -88,6 +104,15 @@ export function Reading({ work, opened }: Props) {
       )}
     </section>
   )
+}
+
+/** Says that totals or notes are below the table: `Row 304, “Summe”, seems to be a total or a note: it is left out.` */
+function wordsOfFooter(unit: string, records: readonly CsvRecord[]): string {
+  const [first] = records
+  const last = records.at(-1)
+  const text = first?.cells.find((cell) => cell?.trim())?.trim() ?? ''
+  if (first === last) return `${upperFirst(unit)} ${first?.line}, “${text}”, seems to be a total or a note: it is left out.`
+  return `${upperFirst(unit)}s ${first?.line} to ${last?.line}, from “${text}” on, seem to be totals or notes: they are left out.`
 }
 
 /** Returns a language with a day and a number in it: `German: 01.09.2026, 1.234,5`. */

@@ -9,7 +9,7 @@ export { findNotation } from '../../spreadsheets/foundNotation.ts'
 export { notationOf, PROPOSED } from '../../spreadsheets/notation.ts'
 export { isPlaceholder } from '../../spreadsheets/placeholders.ts'
 export { ReferenceValues } from '../../spreadsheets/referenceValues.ts'
-export { headerOf, proposeColumns } from './importColumns.ts'
+export { footerOf, headerOf, proposeColumns } from './importColumns.ts'
 export { matchCandidates, matchRows, proposeMatch } from './importMatch.ts'
 export { readRows } from './importRows.ts'
 export { openFile }

@@ -3,13 +3,25 @@ import { isNotated } from '../../model/kinds.ts'
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import type { NotatedCell } from '../../spreadsheets/foundNotation.ts'
 import type { OpenedFile } from '../../spreadsheets/openedFile.ts'
-import type { Choice, Chosen, FileColumn } from './importColumns.ts'
+import type { Choice, Chosen, FileColumn, Header } from './importColumns.ts'
 import { allProperties, type Resource } from './resources.ts'
 import { keepText, readText } from './storage.ts'
 
 const EXAMPLES = 3
 /** Cells by which the language of a file is found. */
 const NOTATED_CELLS = 5_000
+
+/** Totals and notes below a table. */
+export interface Footer {
+  readonly count: number
+  /** True if they are taken for rows. */
+  readonly isTaken: boolean
+}
+
+/** Returns the records of the table: those below the header and above the footer. */
+export function tableOf(records: readonly CsvRecord[], { body }: Pick<Header, 'body'>, { count, isTaken }: Footer) {
+  return records.slice(body, records.length - (isTaken ? 0 : count))
+}
 
 /** Returns the columns that have a header or values. */
 export function headersOf(headers: CsvRecord['cells'], rows: readonly CsvRecord[]): readonly FileColumn[] {

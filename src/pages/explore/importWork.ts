@@ -11,7 +11,7 @@ import { type FoundNotation, loadReader, type OpenedFile, type Reader } from './
 import type { Progress, Watch } from './importRequests.ts'
 import type { ImportRow } from './importRows.ts'
 import { runImport, StepRefused, TooLate, type Undone, undoImport } from './importRun.ts'
-import { headersOf, isOwnDownload, notatedCells, rememberColumn, rememberedColumns } from './importSheet.ts'
+import { type Footer, headersOf, isOwnDownload, notatedCells, rememberColumn, rememberedColumns, tableOf } from './importSheet.ts'
 import { keepSteps } from './importSteps.ts'
 import type { ImportProperty } from './importTarget.ts'
 import type { Resource } from './resources.ts'
@@ -47,6 +47,8 @@ export interface Opened {
   /** Index of the sheet. */
   readonly sheet: number
   readonly header: Header
+  /** Last records, which seem to be totals or notes; they are left out unless the reader takes them. */
+  readonly footer: Footer
   readonly columns: readonly FileColumn[]
   readonly chosen: Chosen
   /** Language of the values; empty: as the API writes them. */
@@ -163,13 +165,15 @@ export class ImportWork {
     const reader = this.reader as Reader
     const records = parts.file.sheets[parts.sheet]?.records ?? []
     const header = reader.headerOf(records, this.choices, headerIndex)
-    const rows = records.slice(header.body)
+    const below = reader.footerOf(records.slice(header.body))
+    const footer = { count: below, isTaken: false }
+    const rows = tableOf(records, header, footer)
     const columns = headersOf(header.names, rows)
     const chosen = reader.proposeColumns(columns, this.choices, rememberedColumns(this.resource.plural))
     const found = reader.findNotation(this.notated(rows, chosen), navigator.languages)
     const language = found.notation?.language ?? ''
     const { name, bytes, file, sheet } = parts
-    const opened = { name, bytes, file, sheet, header, columns, chosen, language, found }
+    const opened = { name, bytes, file, sheet, header, footer, columns, chosen, language, found }
     this.set({ opened, fault: '', match: null, check: null, doing: NOTHING })
   }
 
@@ -189,6 +193,12 @@ export class ImportWork {
     const { opened } = this.state.value
     const place = opened?.file.sheets[opened.sheet]?.records.findIndex((record) => record.line >= line) ?? -1
     if (opened && place >= 0) this.show(opened, place)
+  }
+
+  /** Takes the last records for rows, or leaves them out. */
+  takeFooter(isTaken: boolean): void {
+    const { opened } = this.state.value
+    if (opened) this.set({ opened: { ...opened, footer: { ...opened.footer, isTaken } }, match: null, check: null })
   }
 
   async chooseEncoding(encoding: string): Promise<void> {
@@ -239,8 +249,8 @@ export class ImportWork {
     return this.reader.readRows(records, this.readingOf(opened, new Map())).rows
   }
 
-  private recordsOf({ file, sheet, header }: Opened) {
-    return file.sheets[sheet]?.records.slice(header.body) ?? []
+  private recordsOf({ file, sheet, header, footer }: Opened) {
+    return tableOf(file.sheets[sheet]?.records ?? [], header, footer)
   }
 
   private readingOf(opened: Opened, references: Parameters<Reader['readRows']>[1]['references']) {
