@@ -185,6 +185,16 @@ describeInBrowser('the import of /explore', () => {
     await forms.button('Import: create 3').waitFor()
   })
 
+  test('a number that two rows of the file have is told, since rows are not found by it', async () => {
+    const forms = await open('#/Employees?form=import')
+    const lines = ['EmployeeNumber,FirstName', 'R-1,Ada', 'R-2,Bo', 'R-2,Cy']
+    await chooseFile(forms, { name: 'repeated.csv', content: lines.join('\n') })
+    await forms.press('Check the file')
+    await forms.page.getByText('Lines 3 and 4 have the same Employee number, “R-2”.').waitFor()
+    expect(await forms.page.getByRole('heading', { name: 'What it does' }).count()).toBe(1)
+    expect(await forms.violations()).toEqual([])
+  })
+
   test('an open file can be closed, and does not hide imports that can be undone', async () => {
     const forms = await open('#/Employees?form=import')
     const file = { name: 'twice.csv', content: 'EmployeeNumber,FirstName\nT-1,Ada' }

@@ -50,6 +50,7 @@ export async function checkImport(question: Question, watch: Watch) {
   return {
     ...matched,
     faults: reader.wordsOfFaults(all),
+    repeated: reader.repeatedValues(rows, properties),
     match: wanted?.name ?? '',
     matches: usable.map(({ name, label }) => ({ name, label })),
   }

@@ -1,9 +1,10 @@
 // What an import would do: its faults, new and changed rows, and those that nearly match.
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button, CopyButton, Select } from './controls.tsx'
 import { formatCount, formatDate } from './format.ts'
 import type { ChangedRow, NearRow } from './importMatch.ts'
 import type { Check, ImportWork, Opened } from './importWork.ts'
+import { upperFirst } from './resources.ts'
 
 interface Props {
   readonly work: ImportWork
@@ -14,16 +15,24 @@ interface Props {
 /** Result of a check, and the button that begins the import. */
 export function CheckView({ work, check, opened }: Props) {
   const [takesNear, setTakesNear] = useState(false)
-  const { created, changed, equal, near, faults, match, matches } = check
+  const { created, changed, equal, near, faults, repeated, match, matches } = check
   const count = created.length - (takesNear ? 0 : near.length)
   const isNothing = count + changed.length === 0
   const options = [
     ...matches.map(({ name, label }) => ({ name, words: label })),
     { name: '', words: 'nothing: all rows are new' },
   ]
+  const section = useRef<HTMLElement>(null)
+  // It is below the columns of the file, where nobody would see it.
+  useEffect(() => section.current?.scrollIntoView({ block: 'nearest' }), [check])
   return (
-    <section aria-labelledby="import-result">
+    <section aria-labelledby="import-result" ref={section}>
       <h2 id="import-result">What it does</h2>
+      {repeated.map((line) => (
+        <p key={line} class="trouble" role="alert">
+          <bdi>{upperFirst(line)}</bdi>
+        </p>
+      ))}
       {matches.length > 0 && (
         <p>
           <label for="import-match">

@@ -1,5 +1,5 @@
 // Compares the rows of a dropped file with those that are there: which are new, which differ, and which nearly match.
-import type { RowFault } from '../../spreadsheets/faults.ts'
+import { faultPlaces, type RowFault } from '../../spreadsheets/faults.ts'
 import { nearKey } from '../../spreadsheets/nearValues.ts'
 import { UniqueColumns } from '../../spreadsheets/uniqueColumns.ts'
 import type { Change } from './importJournal.ts'
@@ -57,6 +57,28 @@ export function matchCandidates(rows: readonly ImportRow[], properties: readonly
   const id = rows[0]?.values.find(({ property }) => property.name === 'Id')?.property
   const found = unique.find().toSorted((one, other) => Number(other.isIdentifier) - Number(one.isIdentifier))
   return [...(id ? [{ property: id, isIdentifier: true }] : []), ...found]
+}
+
+/** Names of properties whose values are of one row each, in all companies. */
+const OWN_VALUES = /number|mail|code/i
+/** Share of values above which it is no mistake that several rows have the same. */
+const REPEATED_SHARE = 0.05
+
+/** Says which numbers and addresses several rows of the file have, so that rows cannot be found by them. */
+export function repeatedValues(rows: readonly ImportRow[], properties: readonly ImportProperty[]): readonly string[] {
+  const own = properties.filter(({ name, writable, reference }) => writable && reference === null && OWN_VALUES.test(name))
+  return own.flatMap((property) => {
+    const named = rows.flatMap((row) => {
+      const text = textOf(row, property)
+      return text === null ? [] : [{ text, at: row.at }]
+    })
+    const byText = Map.groupBy(named, ({ text }) => text)
+    const [first, ...others] = [...byText].filter(([, same]) => same.length > 1)
+    if (first === undefined || others.length > byText.size * REPEATED_SHARE) return []
+    const places = faultPlaces(first[1].map(({ at }) => at))
+    const more = others.length === 0 ? '' : ', and others are in several, too'
+    return `${places} have the same ${property.label}, “${first[0]}”${more}. Rows that are there already cannot be found by it: correct the file first.`
+  })
 }
 
 /** Returns the candidate whose values rows that are there have already; null: none, so that all rows are new. */

@@ -33,6 +33,8 @@ export interface Check {
   readonly near: readonly NearRow[]
   /** Equal faults once. */
   readonly faults: readonly string[]
+  /** Sentences about numbers that several rows of the file have. */
+  readonly repeated: readonly string[]
   /** Property by which rows are found; empty: all are new. */
   readonly match: string
   /** Properties by which they could be found. */
