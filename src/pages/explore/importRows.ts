@@ -157,5 +157,5 @@ function dayFault(label: string, text: string, notation: Notation | null): strin
   if (/^\d{1,2}[./-] ?\d{1,2}[./-] ?\d\d$/.test(text)) return `${label}: write years with four digits.`
   return notation === null
     ? `${label} is no day such as 2026-09-01. If the file writes days in another way, choose its language above.`
-    : `${label} is no day in the language that is chosen above.`
+    : `${label} is no day of the calendar, or not written in the language that is chosen above.`
 }
