@@ -142,7 +142,7 @@ export function ColumnTable({ work, opened }: Props) {
           Two columns become {taken.map(({ label }) => label).join(', ')}: leave one of them out.
         </p>
       )}
-      <div class="scroll low">
+      <div class="scroll">
         <table class="columns">
           <thead>
             <tr>
