@@ -216,6 +216,22 @@ describeInBrowser('the import of /explore', () => {
     expect(await forms.violations()).toEqual([])
   })
 
+  test('absences find their people by numbers, and the last day of each counts', async () => {
+    await createRows(server, '/Employees', [{ EmployeeNumber: '00421', FirstName: 'Ada' }])
+    const forms = await open('#/Absences?form=import')
+    const lines = ['Personalnummer;Start;End', '00421;01.12.2026;03.12.2026', '00421;01.12.2026 09:00;04.12.2026 12:00']
+    await chooseFile(forms, { name: 'abwesend.csv', content: lines.join('\n') })
+    await columnChoice(forms, 'Personalnummer').selectOption({ label: 'Employee: by employee number' })
+    await forms.press('Check the file')
+    await forms.press('Import: create 2')
+    await forms.message('abwesend.csv was imported: 2 created')
+    const { body } = await server.get('/Absences?sort=End')
+    expect(body.map(({ employee, start, end }: Record<string, unknown>) => [employee, start, end])).toEqual([
+      ['Ada', '2026-12-01T00:00:00Z', '2026-12-03T23:59:00Z'],
+      ['Ada', '2026-12-01T09:00:00Z', '2026-12-04T12:00:00Z'],
+    ])
+  })
+
   test('only who may create rows is offered an import, of the properties that the right lets set', async () => {
     const reading = await open('#/Employees', reader)
     await reading.button('Copy as curl').waitFor()
