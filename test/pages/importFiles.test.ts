@@ -216,6 +216,26 @@ describeInBrowser('the import of /explore', () => {
     expect(await forms.violations()).toEqual([])
   })
 
+  test('people to whom absences refer stay, until these are gone and the rest is undone', async () => {
+    const forms = await open('#/Employees?form=import')
+    await chooseFile(forms, { name: 'away.csv', content: 'EmployeeNumber,FirstName\nW-1,Ada\nW-2,Bo' })
+    await forms.press('Check the file')
+    await forms.press('Import: create 2')
+    await forms.message('away.csv was imported: 2 created')
+    const [person] = await server.get('/Employees?EmployeeNumber=W-1').then(({ body }) => body)
+    const [absence] = await createRows(server, '/Absences', [{ EmployeeId: person.id }])
+    await forms.button('Undo away.csv').click()
+    await forms.press('Delete 2')
+    await forms.message('1 deleted, 0 changed back')
+    const line = `Employee ${person.id} was not deleted: other rows refer to it: 1 of Absences (EmployeeId=${person.id}).`
+    await forms.page.getByText(line, { exact: true }).waitFor()
+    await server.remove(`/Absences/${absence?.id}`)
+    await forms.button('Undo away.csv').click()
+    await forms.press('Undo the rest')
+    await forms.message('1 deleted, 0 changed back')
+    await forms.page.getByText('undone: 2 created, 0 changed').waitFor()
+  })
+
   test('absences find their people by numbers, and the last day of each counts', async () => {
     await createRows(server, '/Employees', [{ EmployeeNumber: '00421', FirstName: 'Ada' }])
     const forms = await open('#/Absences?form=import')

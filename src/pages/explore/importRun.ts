@@ -159,8 +159,11 @@ export async function undoImport(entry: ImportEntry, resource: Resource, watch: 
     restored += await restore(resource, step, watch, left)
     watch.show({ done: ++done })
   }
-  const deleted = await deleteRows(resource, created.toReversed(), watch, left, (rows) => watch.show({ done: (done += rows) }))
-  await keepImport({ ...entry, state: 'undone' })
+  const { deleted, referred } = await deleteRows(resource, created.toReversed(), watch, left, (rows) =>
+    watch.show({ done: (done += rows) }),
+  )
+  // Once what refers to them is gone, they can be deleted, too.
+  await keepImport({ ...entry, state: referred > 0 ? 'undoing' : 'undone' })
   return { deleted, restored, left }
 }
 
@@ -218,7 +221,7 @@ async function deleteRows(
   watch: Watch,
   left: string[],
   onDone: (rows: number) => void,
-): Promise<number> {
+): Promise<{ readonly deleted: number; readonly referred: number }> {
   let deleted = 0
   let open = rows
   for (;;) {
@@ -240,7 +243,7 @@ async function deleteRows(
     }
     if (referred.length === 0 || referred.length === open.length) {
       for (const { message } of referred) left.push(message)
-      return deleted
+      return { deleted, referred: referred.length }
     }
     open = referred.map(({ created }) => created)
   }
@@ -272,7 +275,7 @@ async function deleteRow(resource: Resource, row: Row, now: Row | undefined, tag
     } catch (error) {
       const { status, message } = problemOf(error)
       if (status === 404) return { kind: 'gone' }
-      if (status === 409) return { kind: 'referred', message: `${resource.entity} ${id}: ${message}` }
+      if (status === 409) return { kind: 'referred', message }
       if (status !== 412 || tries === TRIES_MAX)
         return { kind: 'left', message: `${resource.entity} ${id}: ${refusedWords(error)}` }
       version = ''

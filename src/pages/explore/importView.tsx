@@ -148,7 +148,14 @@ function Entry({ work, entry }: { readonly work: ImportWork; readonly entry: Imp
       </span>
       {isAsked && !isGone ? (
         <span class="decisions">
-          <Button class="button danger" label={wordsOfUndo(created, changed)} onClick={() => void work.undo(entry)} />
+          <Button
+            class="button danger"
+            label={state === 'undoing' ? 'Undo the rest' : wordsOfUndo(created, changed)}
+            onClick={() => {
+              ask(false)
+              void work.undo(entry)
+            }}
+          />
           <Button label="Keep them" onClick={() => ask(false)} />
         </span>
       ) : (
