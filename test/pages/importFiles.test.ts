@@ -236,7 +236,7 @@ describeInBrowser('the import of /explore', () => {
     await forms.page.getByText('undone: 2 created, 0 changed').waitFor()
   })
 
-  test('absences find their people by numbers, and the last day of each counts', async () => {
+  test('absences find their people by numbers, the last day of each counts, and a file that has some again creates the others', async () => {
     await createRows(server, '/Employees', [{ EmployeeNumber: '00421', FirstName: 'Ada' }])
     const forms = await open('#/Absences?form=import')
     const lines = ['Personalnummer;Start;End', '00421;01.12.2026;03.12.2026', '00421;01.12.2026 09:00;04.12.2026 12:00']
@@ -250,6 +250,21 @@ describeInBrowser('the import of /explore', () => {
       ['Ada', '2026-12-01T00:00:00Z', '2026-12-03T23:59:00Z'],
       ['Ada', '2026-12-01T09:00:00Z', '2026-12-04T12:00:00Z'],
     ])
+
+    // Absences have no number of their own: a longer file has those that are there, too.
+    const longer = [...lines, '00421;07.12.2026;07.12.2026'].join('\n')
+    await chooseFile(forms, { name: 'abwesend.csv', content: longer })
+    await forms.press('Check the file')
+    await forms.page.getByText('2 rows are there already, with the same values').waitFor()
+    await forms.press('Import: create 1')
+    await forms.message('abwesend.csv was imported: 1 created')
+    await chooseFile(forms, { name: 'abwesend.csv', content: longer })
+    await forms.press('Check the file')
+    await forms.page.getByText('0 new, 0 changed, 3 as they are.').waitFor()
+    expect(await forms.page.getByRole('button', { name: /^Import: / }).count()).toBe(0)
+    await forms.page.getByLabel('Create them again').check()
+    await forms.button('Import: create 3').waitFor()
+    expect(await forms.violations()).toEqual([])
   })
 
   test('only who may create rows is offered an import, of the properties that the right lets set', async () => {

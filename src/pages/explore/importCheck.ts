@@ -4,7 +4,7 @@ import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import type { RowFault } from '../../spreadsheets/faults.ts'
 import type { ReferenceValues } from '../../spreadsheets/referenceValues.ts'
 import { type Problem, readTotal, send } from './api.ts'
-import type { StoredRow } from './importMatch.ts'
+import type { StoredRow, TwinRow } from './importMatch.ts'
 import type { Reader } from './importParts.ts'
 import { readStored, untilAnswered, type Watch, WHOLE_ROWS_MAX } from './importRequests.ts'
 import type { ImportRow, RowReading } from './importRows.ts'
@@ -42,13 +42,16 @@ export async function checkImport(question: Question, watch: Watch) {
     .matchCandidates(rows, properties)
     .filter(({ property }) => findNamed(resource.properties, property.name))
   const usable = candidates.map(({ property }) => property)
-  const stored = await storedRows(question, rows, usable, watch)
+  const [candidate] = question.match === null ? usable : usable.filter(({ name }) => name === question.match)
+  const stored = candidate === undefined ? [] : await storedRows(question, rows, candidate, watch)
   const wanted = question.match === null ? reader.proposeMatch(rows, candidates, stored) : findNamed(usable, question.match)
   const matched = reader.matchRows(rows, wanted ?? null, stored)
   const all = [...faults, ...matched.faults, ...unsettable(matched.created)]
   if (all.length === 0) all.push(...(await askServer(question, matched.created, watch)))
+  const isRecognized = wanted !== undefined && wanted !== null
   return {
     ...matched,
+    twins: isRecognized || all.length > 0 ? [] : await findTwins(question, matched.created, watch),
     faults: reader.wordsOfFaults(all),
     repeated: reader.repeatedValues(rows, properties),
     match: wanted?.name ?? '',
@@ -81,25 +84,37 @@ const textIn = (row: Row, property: { readonly path: readonly string[] }) => {
 const countRows = ({ plural }: Resource, watch: Watch) =>
   untilAnswered(async () => readTotal(await send(`${plural}?fields=Id&PageSize=5`, { method: 'HEAD' })), watch)
 
-/** Returns the rows that are there, with the properties of the file: all of a collection, or those with values of the file. */
+/**
+ * Returns the rows that are there, with the properties of the file: all of a collection, or those with values of the file.
+ * `candidate`: the property that has these values.
+ */
 async function storedRows(
-  { resource, match }: Question,
+  { resource }: Question,
   rows: readonly ImportRow[],
-  candidates: readonly ImportProperty[],
+  candidate: ImportProperty,
   watch: Watch,
 ): Promise<readonly StoredRow[]> {
-  const [candidate] = match === null || match === '' ? candidates : candidates.filter(({ name }) => name === match)
-  if (match === '' || candidate === undefined || (await countRows(resource, watch)) === 0) return []
+  const total = await countRows(resource, watch)
+  if (total === 0) return []
   const properties = (rows[0]?.values ?? []).flatMap(({ property }) => findNamed(resource.properties, property.name) ?? [])
-  const isWhole = (await countRows(resource, watch)) <= WHOLE_ROWS_MAX
   const texts = new Set(rows.flatMap(({ values }) => values.find(({ property }) => property === candidate)?.text ?? []))
-  const only = isWhole ? null : { name: candidate.name, values: [...texts] }
+  const only = total <= WHOLE_ROWS_MAX ? null : { name: candidate.name, values: [...texts] }
   const names = properties.map(({ name }) => name)
   const stored = await readStored(resource.plural, names, only, watch)
   return stored.map((row) => ({
     id: String(row.id),
     values: new Map(properties.map((property) => [property.name, valueIn(row, property)])),
   }))
+}
+
+/** Returns the new rows that are there already with the same values, such as absences, which have no number of their own. */
+async function findTwins(question: Question, rows: readonly ImportRow[], watch: Watch): Promise<readonly TwinRow[]> {
+  const properties = (rows[0]?.values ?? []).map(({ property }) => property)
+  // Without a property that divides the rows, a large collection would be read whole.
+  const candidate =
+    properties.find(({ reference }) => reference !== null) ?? properties.find(({ kind }) => kind.name !== 'boolean')
+  if (candidate === undefined) return []
+  return question.reader.twinsOf(rows, await storedRows(question, rows, candidate, watch))
 }
 
 /** Faults of values that new rows may not have. */

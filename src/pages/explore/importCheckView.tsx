@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button, CopyButton, Select } from './controls.tsx'
 import { formatCount, formatDate } from './format.ts'
-import type { ChangedRow, NearRow } from './importMatch.ts'
+import type { ChangedRow, NearRow, TwinRow } from './importMatch.ts'
 import type { Check, ImportWork, Opened } from './importWork.ts'
 import { upperFirst } from './resources.ts'
 
@@ -14,9 +14,10 @@ interface Props {
 
 /** Result of a check, and the button that begins the import. */
 export function CheckView({ work, check, opened }: Props) {
-  const [takesNear, setTakesNear] = useState(false)
-  const { created, changed, equal, near, faults, repeated, match, matches } = check
-  const count = created.length - (takesNear ? 0 : near.length)
+  const [takesAll, setTakesAll] = useState(false)
+  const { created, changed, equal, near, twins, faults, repeated, match, matches } = check
+  const count = created.length - (takesAll ? 0 : near.length + twins.length)
+  const same = equal + (takesAll ? 0 : twins.length)
   const isNothing = count + changed.length === 0
   const options = [
     ...matches.map(({ name, label }) => ({ name, words: label })),
@@ -55,11 +56,12 @@ export function CheckView({ work, check, opened }: Props) {
       ) : (
         <>
           <p role="status">
-            {isNothing && near.length === 0
+            {isNothing && near.length === 0 && twins.length === 0
               ? 'Nothing to do: all rows are there as in the file.'
-              : `${formatCount(count)} new, ${formatCount(changed.length)} changed, ${formatCount(equal)} as they are.`}
+              : `${formatCount(count)} new, ${formatCount(changed.length)} changed, ${formatCount(same)} as they are.`}
           </p>
-          {near.length > 0 && <NearRows near={near} takes={takesNear} take={setTakesNear} />}
+          {near.length > 0 && <NearRows near={near} takes={takesAll} take={setTakesAll} />}
+          {twins.length > 0 && <Twins twins={twins} takes={takesAll} take={setTakesAll} />}
           {changed.length > 0 && <Changes changed={changed} />}
           {!isNothing && (
             <div class="bar">
@@ -67,7 +69,7 @@ export function CheckView({ work, check, opened }: Props) {
                 class="button primary"
                 label={wordsOfStart(count, changed.length)}
                 disabled={work.isBusy}
-                onClick={() => void work.start(takesNear)}
+                onClick={() => void work.start(takesAll)}
               />
               <span class="count">You can undo it afterwards.</span>
             </div>
@@ -129,6 +131,35 @@ function NearRows({ near, takes, take }: NearProps) {
       {near.length > NEAR_SHOWN && <p>and {formatCount(near.length - NEAR_SHOWN)} more</p>}
       <label>
         <input type="checkbox" checked={takes} onChange={({ currentTarget }) => take(currentTarget.checked)} /> Create them, too
+      </label>
+    </div>
+  )
+}
+
+interface TwinProps {
+  readonly twins: readonly TwinRow[]
+  readonly takes: boolean
+  take(takes: boolean): void
+}
+
+function Twins({ twins, takes, take }: TwinProps) {
+  const words =
+    twins.length === 1
+      ? '1 row is there already, with the same values. It is'
+      : `${formatCount(twins.length)} rows are there already, with the same values. They are`
+  return (
+    <div class="question">
+      <p>{words} left out, unless you say so:</p>
+      <ul class="faults">
+        {twins.slice(0, NEAR_SHOWN).map(({ at, id }) => (
+          <li key={at}>
+            {at} is as row {id}
+          </li>
+        ))}
+      </ul>
+      {twins.length > NEAR_SHOWN && <p>and {formatCount(twins.length - NEAR_SHOWN)} more</p>}
+      <label>
+        <input type="checkbox" checked={takes} onChange={({ currentTarget }) => take(currentTarget.checked)} /> Create them again
       </label>
     </div>
   )

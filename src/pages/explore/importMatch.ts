@@ -30,6 +30,12 @@ export interface NearRow {
   readonly stored: string
 }
 
+/** A row of the file all of whose values a row that is there has. */
+export interface TwinRow {
+  readonly at: string
+  readonly id: string
+}
+
 interface Matched {
   readonly created: readonly ImportRow[]
   readonly changed: readonly ChangedRow[]
@@ -147,6 +153,18 @@ export function matchRows(rows: readonly ImportRow[], matched: ImportProperty | 
     if (text !== null) places.set(text, at)
   }
   return result
+}
+
+/** Returns the rows of the file that are there with the same values: each row that is there stands for one of them. */
+export function twinsOf(rows: readonly ImportRow[], stored: readonly StoredRow[]): readonly TwinRow[] {
+  const [{ values: first } = { values: [] }] = rows
+  const properties = first.map(({ property }) => property)
+  const textsOf = ({ values }: StoredRow) => properties.map(({ kind, name }) => comparable(kind.name, values.get(name)))
+  const free = Map.groupBy(stored, (row) => JSON.stringify(textsOf(row)))
+  return rows.flatMap((row) => {
+    const twin = free.get(JSON.stringify(properties.map((property) => textOf(row, property))))?.pop()
+    return twin === undefined ? [] : [{ at: row.at, id: twin.id }]
+  })
 }
 
 function compare(

@@ -6,7 +6,7 @@ import { checkImport, rowFaults } from './importCheck.ts'
 import { choicesFor, doubleChoices } from './importChoices.ts'
 import type { Choice, Chosen, FileColumn, Header } from './importColumns.ts'
 import { forgetImport, forgetImports, type ImportEntry, readImports } from './importJournal.ts'
-import type { ChangedRow, NearRow } from './importMatch.ts'
+import type { ChangedRow, NearRow, TwinRow } from './importMatch.ts'
 import { type FoundNotation, loadReader, type OpenedFile, type Reader } from './importParts.ts'
 import type { Progress, Watch } from './importRequests.ts'
 import type { ImportRow } from './importRows.ts'
@@ -31,6 +31,8 @@ export interface Check {
   readonly changed: readonly ChangedRow[]
   readonly equal: number
   readonly near: readonly NearRow[]
+  /** New rows that are there already with the same values; there are some only if rows are found by nothing. */
+  readonly twins: readonly TwinRow[]
   /** Equal faults once. */
   readonly faults: readonly string[]
   /** Sentences about numbers that several rows of the file have. */
@@ -294,12 +296,12 @@ export class ImportWork {
     })
   }
 
-  /** Begins what was checked. `takesNear`: creates rows that nearly match, too. */
-  async start(takesNear: boolean): Promise<void> {
+  /** Begins what was checked. `takesAll`: creates rows that nearly match, or are there already, too. */
+  async start(takesAll: boolean): Promise<void> {
     const { opened, check } = this.state.value
     if (!opened || !check || this.isBusy) return
-    const near = new Set(takesNear ? [] : check.near.map(({ at }) => at))
-    const created = check.created.filter(({ at }) => !near.has(at))
+    const leftOut = new Set(takesAll ? [] : [...check.near, ...check.twins].map(({ at }) => at))
+    const created = check.created.filter(({ at }) => !leftOut.has(at))
     const { name } = opened
     this.set({ opened: null, check: null })
     await this.run('importing', async (watch) => {
