@@ -26,13 +26,13 @@ describeInBrowser('the import of /explore', () => {
     const forms = await open('#/Employees')
     await forms.button('Import').waitFor()
     const lines = [
-      'EmployeeNumber;First name;Last name;Firma;Started',
+      'EmployeeNumber;First name;Last name;Arbeitgeber;Started',
       'L0017;Jürgen;Müller;Orbital Freight;01.09.2026',
       'L0018;Zoë;Weiß;Lindqvist Foods;15.10.2026',
     ]
     await dropFile(forms, { name: 'leute.csv', content: lines.join('\r\n') })
     expect(await meanings(forms)).toEqual(['Employee number', 'First name', 'Last name', 'left out', 'Started'])
-    await columnChoice(forms, 'Firma').selectOption({ label: 'Company: by name' })
+    await columnChoice(forms, 'Arbeitgeber').selectOption({ label: 'Company: by name' })
     expect(await rowsOf(forms.page.getByRole('region', { name: 'The first rows' }))).toEqual([
       ['Employee number', 'First name', 'Last name', 'Started', 'Company'],
       ['L0017', 'Jürgen', 'Müller', '1 Sept 2026, 00:00', 'Orbital Freight'],
@@ -71,7 +71,7 @@ describeInBrowser('the import of /explore', () => {
 
   test('an .xlsx of 200 people goes in, is changed where a corrected one differs, and is taken back', async () => {
     const forms = await open('#/Employees?form=import')
-    const header = ['Personalnr.', 'First name', 'Last name', 'Company', 'Started', 'Bemerkung']
+    const header = ['Kennung', 'First name', 'Last name', 'Company', 'Started', 'Bemerkung']
     const people = Array.from({ length: 200 }, (_, index) => [
       `X${String(index).padStart(4, '0')}`,
       `Vorname ${index}`,
@@ -83,7 +83,7 @@ describeInBrowser('the import of /explore', () => {
     const content = workbookOf({ Mitarbeiter: [['Liste'], header, ...people], Kosten: [['Monat'], [1]] })
     await chooseFile(forms, { name: 'leute.xlsx', content })
     expect(await meanings(forms)).toEqual(['left out', 'First name', 'Last name', 'Company: by name', 'Started', 'left out'])
-    await columnChoice(forms, 'Personalnr.').selectOption({ label: 'Employee number' })
+    await columnChoice(forms, 'Kennung').selectOption({ label: 'Employee number' })
     await forms.press('Check the file')
     await forms.press('Import: create 200')
     await forms.message('leute.xlsx was imported: 200 created, 0 changed.')
@@ -241,7 +241,6 @@ describeInBrowser('the import of /explore', () => {
     const forms = await open('#/Absences?form=import')
     const lines = ['Personalnummer;Start;End', '00421;01.12.2026;03.12.2026', '00421;01.12.2026 09:00;04.12.2026 12:00']
     await chooseFile(forms, { name: 'abwesend.csv', content: lines.join('\n') })
-    await columnChoice(forms, 'Personalnummer').selectOption({ label: 'Employee: by employee number' })
     await forms.press('Check the file')
     await forms.press('Import: create 2')
     await forms.message('abwesend.csv was imported: 2 created')

@@ -3,6 +3,7 @@ import { findColumn, type NamedColumn, plainHeader } from '../../spreadsheets/co
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import { FOOTER_ROWS_MAX, FooterFinder } from '../../spreadsheets/footer.ts'
 import { HEADER_ROWS_MAX, headerIndex, joinedHeader } from '../../spreadsheets/headerRow.ts'
+import { meaningsOf } from '../../spreadsheets/headerWords.ts'
 import type { ImportProperty } from './importTarget.ts'
 
 /** Something that a column may become: a property, or the row that a reference names, found by a value of that row. */
@@ -43,7 +44,7 @@ export interface Header {
 export function headerOf(records: readonly CsvRecord[], choices: readonly Choice[], index: number | null): Header {
   const named = namedColumns(choices)
   const first = records.slice(0, HEADER_ROWS_MAX).map(({ cells }) => cells)
-  const place = index ?? headerIndex(first, (name) => findColumn(name, named) !== undefined)
+  const place = index ?? headerIndex(first, (name) => findMeant(name, named) !== undefined)
   const names = records[place]?.cells ?? []
   const joined = joinedHeader(names, records[place + 1]?.cells ?? [])
   return { index: place, body: place + (joined === null ? 1 : 2), names: joined ?? names }
@@ -60,6 +61,23 @@ export function footerOf(records: readonly CsvRecord[]): number {
 const namedColumns = (choices: readonly Choice[]): readonly NamedColumn<Choice>[] =>
   choices.map((choice) => ({ names: choice.names, of: choice }))
 
+/** Returns what a header names, or what it means in another language; undefined: neither. */
+function findMeant(header: string, named: readonly NamedColumn<Choice>[]): Choice | undefined {
+  const own = findColumn(header, named)
+  if (own !== undefined) return own
+  for (const name of meaningsOf(header)) {
+    const found = findColumn(name, named) ?? onlyBy(name, named)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Returns the row of another collection that this property finds, such as the employee of an absence; undefined if several do. */
+function onlyBy(name: string, named: readonly NamedColumn<Choice>[]): Choice | undefined {
+  const found = named.filter(({ of }) => of.by === name)
+  return found.length === 1 ? found[0]?.of : undefined
+}
+
 /** Proposes what each column becomes. `remembered`: what the reader has chosen for a header before; empty: left out. */
 export function proposeColumns(
   columns: readonly FileColumn[],
@@ -72,7 +90,7 @@ export function proposeColumns(
   for (const { index, header, examples } of columns) {
     const before = remembered.get(plainHeader(header))
     if (before === '') continue
-    const known = choices.find(({ value }) => value === before) ?? findColumn(header, named)
+    const known = choices.find(({ value }) => value === before) ?? findMeant(header, named)
     const choice = known && fitting(known, choices, examples)
     if (choice === undefined) continue
     const { name } = choice.property

@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'bun:test'
+import { type Choice, proposeColumns } from '../../src/pages/explore/importColumns.ts'
+import { meaningsOf } from '../../src/spreadsheets/headerWords.ts'
+
+/** Choices of a collection, by their values. */
+const choices = (...values: string[]): Choice[] =>
+  values.map((value) => {
+    const [name = '', by = null] = value.split('=')
+    const property = { name, references: by === null ? null : 'Employee' } as Choice['property']
+    return { value, label: value, names: [by === null ? name : value], property, by, byWords: by ?? '' }
+  })
+
+const EMPLOYEES = choices('EmployeeNumber', 'FirstName', 'LastName', 'Company', 'Department', 'WorkEmail', 'Started')
+const ABSENCES = choices('EmployeeId=EmployeeNumber', 'EmployeeId=DisplayName', 'Start', 'End', 'Period.Days', 'Type')
+const COMPANIES = choices('Name', 'Enabled')
+
+describe('the columns of a file in another language are proposed to be', () => {
+  test.each([
+    [
+      'German people',
+      EMPLOYEES,
+      'Personal-Nr.;VORNAME;Nachname;Firma;Abteilung;E-Mail;Eintritt',
+      'EmployeeNumber;FirstName;LastName;Company;Department;WorkEmail;Started',
+    ],
+    [
+      'French people',
+      EMPLOYEES,
+      'Matricule;Prénom;Nom;Société;Service;Courriel;Date d’entrée',
+      'EmployeeNumber;FirstName;LastName;Company;Department;WorkEmail;Started',
+    ],
+    ['Polish people', EMPLOYEES, 'Numer pracownika;Imię;Nazwisko;Dział', 'EmployeeNumber;FirstName;LastName;Department'],
+    ['Italian people', EMPLOYEES, 'Nome;Cognome;Qualcosa', 'FirstName;LastName;'],
+    ['German absences', ABSENCES, 'Personalnummer;Art;Von;Bis;Tage', 'EmployeeId=EmployeeNumber;Type;Start;End;Period.Days'],
+    ['Italian companies', COMPANIES, 'Nome', 'Name'],
+  ])('what they mean of %s', (_, own, headers, expected) => {
+    const columns = headers.split(';').map((header, index) => ({ index, header, examples: ['x'] }))
+    const chosen = proposeColumns(columns, own, new Map())
+    expect(columns.map(({ index }) => chosen.get(index) ?? '').join(';')).toBe(expected)
+  })
+
+  test('what the reader has chosen before, or nothing', () => {
+    const columns = [{ index: 0, header: 'Vorname', examples: ['x'] }]
+    expect([...proposeColumns(columns, EMPLOYEES, new Map([['vorname', 'LastName']]))]).toEqual([[0, 'LastName']])
+    expect([...proposeColumns(columns, EMPLOYEES, new Map([['vorname', '']]))]).toEqual([])
+  })
+
+  test('what the header names, although it is a word of another language for something else', () => {
+    const columns = [{ index: 0, header: 'Service', examples: ['x'] }]
+    expect([...proposeColumns(columns, choices('Department', 'Service'), new Map())]).toEqual([[0, 'Service']])
+    expect(meaningsOf('Qualcosa')).toEqual([])
+  })
+})
