@@ -205,11 +205,11 @@ function upsert(
 
 /**
  * Condition that no further row of the view has got one of the values since the body was divided. Upserts and bulk creates of a
- * table that take this lock run one after the other, and the function sees what the earlier ones have committed, which the snapshot
- * of the statement does not. So two requests with the same new value create one row, also if the property is not unique.
+ * table that take this lock run one after the other, and the function sees what the earlier ones have committed, which the
+ * snapshot of the statement does not. So two requests with the same new value create one row, also if the property is not unique.
  * - Up to the snapshot, rows of the view are compared with those that the division knows.
- * - Since the snapshot, no row at all may have got or lost a value. Rows outside of the view may be many, so they are only counted,
- *   with a sum of their ids.
+ * - Since the snapshot, no row at all may have got or lost a value. Rows outside of the view may be many, so they are only
+ *   counted, with a sum of their ids.
  */
 function isStillNew({ entity, matched }: UpsertShape, { matched: values, known, shown }: Fresh): Sql {
   const type = typeName(matched.kind.columnType.replace(/\(.*?\)/, ''))

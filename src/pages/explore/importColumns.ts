@@ -72,7 +72,7 @@ function findMeant(header: string, named: readonly NamedColumn<Choice>[]): Choic
   return undefined
 }
 
-/** Returns the row of another collection that this property finds, such as the employee of an absence; undefined if several do. */
+/** Returns the row of another collection that this property finds, such as an absence's employee; undefined if several do. */
 function onlyBy(name: string, named: readonly NamedColumn<Choice>[]): Choice | undefined {
   const found = named.filter(({ of }) => of.by === name)
   return found.length === 1 ? found[0]?.of : undefined
