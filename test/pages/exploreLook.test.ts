@@ -220,7 +220,7 @@ describeInBrowser('The look of /explore in Chromium', () => {
   })
 
   test('On a phone an open row is the page, and Back leads to the list and its row', async () => {
-    const { page } = await open('#/Absences?row=2', 'aside dd', PHONE)
+    const { page } = await open('#/Absences?sort=Id&row=2', 'aside dd', PHONE)
     expect(await page.locator('table').isVisible()).toBe(false)
     await page.getByRole('button', { name: '‹ Back' }).tap()
     await page.locator('tbody tr').first().waitFor()
