@@ -7,15 +7,16 @@ import type { Assignments } from '../model/query.ts'
 import { arrayText } from '../model/sql.ts'
 import { yieldEvery } from '../os/time.ts'
 import type { UnparsedRows } from '../parse/body.ts'
-import { formOf, parseIdempotencyKey } from '../parse/headers.ts'
+import { parseIdempotencyKey } from '../parse/headers.ts'
 import { faultOfRow, findRows, parseRows } from '../parse/rows.ts'
 import { writeWritten } from '../respond/json.ts'
-import { NDJSON_TYPE, type Reply, respondJson } from '../respond/reply.ts'
+import { type Reply, respondJson } from '../respond/reply.ts'
 import { asSeen, type FaultOf, type Seen } from './guardRefusals.ts'
-import { type Idempotency, type Written, withReplayed } from './idempotency.ts'
+import type { Idempotency, Written } from './idempotency.ts'
 import { requireList } from './lists.ts'
 import { accessFor, type ResourceParts, type ResourceRequest } from './resourceRequest.ts'
 import type { RowWrites } from './rowWrites.ts'
+import { respondWrittenRows } from './writtenRows.ts'
 
 /**
  * Number of rows, and of bytes, that count as one request. Bytes count too, because a body is read whole even if its first row is
@@ -68,16 +69,7 @@ export class BulkCreates {
   /** Makes the answer: an array or NDJSON, with only the ids of rows that the key may not read. */
   private async created(written: Written, { request, access }: ResourceRequest): Promise<Reply> {
     const views = await this.writes.viewsOf(written, access?.read ?? null)
-    const yieldIfDue = yieldEvery()
-    const isLines = formOf(request.headers.get('accept')) === 'ndjson'
-    let text = ''
-    for (const [index, row] of written.rows.entries()) {
-      text += `${text === '' || isLines ? '' : ','}${writeWritten(views[index] ?? null, row)}${isLines ? '\n' : ''}`
-      const yielded = yieldIfDue()
-      if (yielded !== null) await yielded
-    }
-    const reply = isLines ? respondJson(201, text, { 'Content-Type': NDJSON_TYPE }) : respondJson(201, `[${text}]`)
-    return withReplayed(written, reply)
+    return respondWrittenRows(201, request, written, (row, index) => writeWritten(views[index] ?? null, row))
   }
 }
 

@@ -11,17 +11,16 @@ import type { Entity } from '../model/entity.ts'
 import type { Assignments, Filter } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import type { View } from '../model/view.ts'
-import { yieldEvery } from '../os/time.ts'
 import { parseFilteredWrite, type WrittenRows } from '../parse/filteredWrite.ts'
-import { formOf } from '../parse/headers.ts'
 import { writeWritten } from '../respond/json.ts'
-import { NDJSON_TYPE, type Reply, respondJson, type StreamSlot } from '../respond/reply.ts'
+import { type Reply, respondJson, type StreamSlot } from '../respond/reply.ts'
 import { withFewIds } from './fewIds.ts'
 import { FilteredRefusals } from './filteredRefusals.ts'
 import { type Idempotency, type Written, withReplayed } from './idempotency.ts'
 import { accessFor, type ResourceParts, type ResourceRequest, requireRight, viewFor } from './resourceRequest.ts'
 import type { ExpectedVersion } from './rowReads.ts'
 import { type RowWrites, runStatement, type Writer } from './rowWrites.ts'
+import { respondWrittenRows } from './writtenRows.ts'
 
 /** Number of rows that count as one request, as of a bulk create. */
 const ROWS_OF_REQUEST = 100
@@ -101,7 +100,10 @@ export class FilteredWrites {
     const isRename = writes.isRename(values)
     const copyingOf = (isBounded: boolean) => (isRename && isBounded ? writes.copying : null)
     return {
-      ...{ call, verb: 'update', rows, ...preconditions },
+      call,
+      verb: 'update',
+      rows,
+      ...preconditions,
       compile: (write, isBounded) => compileUpdateFiltered(entity, { ...write, guard }, values, copyingOf(isBounded)),
       explain: (state, violation) =>
         this.refusals.ofUpdate({ state, guard, expected, reach, values, seen: access.body, keyId: call.key }, violation),
@@ -114,7 +116,10 @@ export class FilteredWrites {
     const { entity, writes } = this
     const { guard } = accessFor(call, 'delete')
     return {
-      ...{ call, verb: 'delete', rows, ...preconditions },
+      call,
+      verb: 'delete',
+      rows,
+      ...preconditions,
       compile: (write) => compileRemoveFiltered(entity, { ...write, guard }, writes.referring),
       explain: (state, violation) =>
         this.refusals.ofDeletion(
@@ -127,16 +132,7 @@ export class FilteredWrites {
   /** Makes the answer: an array or NDJSON, with only the ids of rows that the key may not read. */
   private async updated({ request, access }: ResourceRequest, written: Written): Promise<Reply> {
     const views = written.rows.length === 0 ? [] : await this.writes.viewsOf(written, access?.read ?? null)
-    const yieldIfDue = yieldEvery()
-    const isLines = formOf(request.headers.get('accept')) === 'ndjson'
-    let text = ''
-    for (const [index, row] of written.rows.entries()) {
-      text += `${text === '' || isLines ? '' : ','}${writeWritten(views[index] ?? null, row)}${isLines ? '\n' : ''}`
-      const yielded = yieldIfDue()
-      if (yielded !== null) await yielded
-    }
-    const reply = isLines ? respondJson(200, text, { 'Content-Type': NDJSON_TYPE }) : respondJson(200, `[${text}]`)
-    return withReplayed(written, reply)
+    return respondWrittenRows(200, request, written, (row, index) => writeWritten(views[index] ?? null, row))
   }
 
   /** Sends the statement until it has written all rows that match, or is refused. */

@@ -4,11 +4,11 @@ import type { Entity, Property } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
 import { yieldEvery } from '../os/time.ts'
 import { type JsonObject, parseOrThrow, UnparsedRows } from '../parse/body.ts'
-import { formOf, parseIdempotencyKey } from '../parse/headers.ts'
+import { parseIdempotencyKey } from '../parse/headers.ts'
 import { faultOfRow } from '../parse/rows.ts'
 import { findMatched, type MatchedRow, parseMatch, parseUpsert } from '../parse/upsert.ts'
 import { writeWritten } from '../respond/json.ts'
-import { NDJSON_TYPE, type Reply, respondJson } from '../respond/reply.ts'
+import { type Reply, respondJson } from '../respond/reply.ts'
 import { chargedRows } from './bulkCreates.ts'
 import type { FaultOf } from './guardRefusals.ts'
 import { type Idempotency, type Written, withReplayed } from './idempotency.ts'
@@ -16,6 +16,7 @@ import { requireList } from './lists.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import type { RowWrites } from './rowWrites.ts'
 import type { Upsert, UpsertWrites } from './upsertWrites.ts'
+import { respondWrittenRows } from './writtenRows.ts'
 
 /** Maximum attempts: each loses to another request that has written one of the rows meanwhile. */
 const ATTEMPTS_MAX = 10
@@ -107,19 +108,10 @@ export class Upserts {
   private async answer(call: ResourceRequest, { isSingle }: Read, written: Written): Promise<Reply> {
     const rows = this.writes.withCopiesAmong(written.rows)
     const views = await this.writes.viewsOf({ ...written, rows }, call.access?.read ?? null)
-    const yieldIfDue = yieldEvery()
-    const isLines = !isSingle && formOf(call.request.headers.get('accept')) === 'ndjson'
-    let text = ''
-    for (const [index, row] of rows.entries()) {
-      const result = `{"result":"${outcomeOf(row)}","row":${writeWritten(views[index] ?? null, row)}}`
-      text += `${text === '' || isLines ? '' : ','}${result}${isLines ? '\n' : ''}`
-      const yielded = yieldIfDue()
-      if (yielded !== null) await yielded
-    }
-    const reply = isLines
-      ? respondJson(200, text, { 'Content-Type': NDJSON_TYPE })
-      : respondJson(200, isSingle ? text : `[${text}]`)
-    return withReplayed(written, reply)
+    const textOf = (row: Row, index: number) => `{"result":"${outcomeOf(row)}","row":${writeWritten(views[index] ?? null, row)}}`
+    const [only] = rows
+    if (isSingle && only) return withReplayed(written, respondJson(200, textOf(only, 0)))
+    return respondWrittenRows(200, call.request, { ...written, rows }, textOf)
   }
 }
 
