@@ -149,7 +149,7 @@ async function start(url: string, settings: Readonly<Record<string, string>>): P
   return server
 }
 
-/** Returns the settings of a server behind a pooler, and the address of its database past it. */
+/** Returns the settings of a server that uses a pooler, with the direct address of its database. */
 function pooledSettings(url: string, pooler: string | undefined): Record<string, string> {
   if (pooler === undefined) return {}
   const pooled = Object.assign(new URL(pooler), { pathname: new URL(url).pathname }).href

@@ -109,7 +109,8 @@ function operationsOn(access: Access): Operation[] {
   const one = isNamedView(collection) ? `a row of the ${wordsOf(name)}` : withArticle(wordsOf(name))
   const many = isNamedView(collection) ? `the ${wordsOf(name)}` : wordsOf(plural)
   const { names: bodies } = bodiesOf(access)
-  const [list, row] = [`/${plural}`, `/${plural}/{id}`]
+  const list = `/${plural}`
+  const row = `${list}/{id}`
   const on = (
     method: Operation['method'],
     path: string,

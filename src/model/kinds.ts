@@ -223,7 +223,8 @@ export const DECIMAL_END = 10 ** DECIMAL_DIGITS
  */
 export function decimalKind(scale: number, range?: NumberRange): Kind {
   const { min, max } = range ?? { min: 0, max: DECIMAL_END }
-  const [least, greatest] = [min, max].map((end) => plainDecimal(String(end)) as string) as [string, string]
+  const least = plainDecimal(String(min)) as string
+  const greatest = plainDecimal(String(max)) as string
   const allowed = `a number ${rangeInWords({ min, max })} with up to ${DECIMAL_DIGITS} digits before and ${scale} after the point`
   return {
     ...COMMON,

@@ -99,7 +99,8 @@ export class Zone {
     const cycle = day < CYCLE_FIRST_DAY + CYCLE_DAYS ? 0 : Math.floor((day - CYCLE_FIRST_DAY) / CYCLE_DAYS)
     const own = day - cycle * CYCLE_DAYS
     const { from, offsets } = own < CYCLE_FIRST_DAY - 1 ? this.known : this.all
-    let [low, high] = [0, from.length - 1]
+    let low = 0
+    let high = from.length - 1
     while (low < high) {
       const middle = (low + high) >>> 1
       const lastDay = Math.floor(((from[middle + 1] as number) - 1 + (offsets[middle] as number)) / DAY)
@@ -180,7 +181,8 @@ function cycleOf(instant: number): number {
 
 /** Returns the first index whose instant is after another one; the length if none is. */
 function firstAfter(from: readonly number[], instant: number): number {
-  let [low, high] = [0, from.length]
+  let low = 0
+  let high = from.length
   while (low < high) {
     const middle = (low + high) >>> 1
     if ((from[middle] as number) <= instant) low = middle + 1

@@ -211,7 +211,7 @@ export class WriteOracle {
   }
 }
 
-/** Returns the ids that an answer has behind a text. */
+/** Returns the ids that follow a text in an answer. */
 function idsIn({ body }: PairAnswer, pattern: RegExp): number[] {
   return [...body.matchAll(pattern)].map(([, id]) => Number(id))
 }

@@ -94,7 +94,7 @@ async function readAll(plural: string, fields: string, watch: Watch): Promise<re
   return readStream(plural, [], { fields, sort: 'Id' }, watch)
 }
 
-/** Reads a stream. A limit may end it; then it goes on behind the last row. @throws Problem */
+/** Reads a stream. A limit may end it; then the next one begins after the last row. @throws Problem */
 async function readStream(
   plural: string,
   filters: readonly Filter[],
