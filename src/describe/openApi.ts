@@ -165,7 +165,7 @@ function operationSchema(operation: Operation, errors: ErrorAnswers, accesses: r
     tags: [tagOf(operation)],
     ...(isOpen && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
-    ...(operation.body === null ? {} : { requestBody: requestBody(operation.body, operation.method) }),
+    ...(operation.body === null ? {} : { requestBody: requestBody(operation.body, operation) }),
     responses,
   }
 }
@@ -186,10 +186,12 @@ function parametersOf({ entity, success, method }: Operation, isConditional: boo
 }
 
 /** Request body of one row. Arrays of rows have no schema: with "a row or an array", generated clients send both wrongly. D59 */
-function requestBody(schema: string, method: Operation['method']): Part {
+function requestBody(name: string, { method, success }: Operation): Part {
   const rows = method === 'POST' ? ' An array of 1 to 1,000 of them, of up to 2 MiB, is taken too.' : ''
   const description = `One JSON object in UTF-8, not compressed, of up to 1 MiB; \`application/<any>+json\` is taken too.${rows}`
-  return { required: true, description, content: { 'application/json': { schema: schemaRef(schema) } } }
+  // A PATCH of several rows that sets nothing is refused.
+  const schema = success === 'updatedRows' ? { ...schemaRef(name), minProperties: 1 } : schemaRef(name)
+  return { required: true, description, content: { 'application/json': { schema } } }
 }
 
 function schemasOf(accesses: readonly Access[]): Record<string, Schema> {

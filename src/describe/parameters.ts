@@ -70,7 +70,6 @@ export const sharedParameters: Readonly<Record<string, Part>> = {
     Type.String({ pattern: '^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$' }),
     'de',
   ),
-  DryRun: inQuery('dryRun', 'Whether all is only checked: `1` answers with the number of rows, and writes nothing.', SWITCH),
   RequestId: inHeader(
     'X-Request-Id',
     'An id of yours for the request, up to 128 of `A-Z a-z 0-9 _ . : / + = ~ -`. The answer and the log repeat it; any other text is replaced by a new id.',
@@ -165,9 +164,12 @@ function componentsOf(view: View, parts: readonly Part[]): Readonly<Record<strin
   return Object.fromEntries(parts.map((part) => [keyOf(part), part]))
 }
 
-/** Returns the parameters of a write of all rows that match filters. D113 */
+/**
+ * Returns the parameters of a write of all rows that match filters. `dryRun` is said in words alone, as of a POST: its answer has
+ * another form, and generated clients decode one form. D113
+ */
 export function filteredWriteParameters(view: View): Part[] {
-  const names = [...Object.keys(pathParameters(view)), mayName(view), 'DryRun', 'RowsIfMatch', 'IdempotencyKey']
+  const names = [...Object.keys(pathParameters(view)), mayName(view), 'RowsIfMatch', 'IdempotencyKey']
   return [...filterRefs(view), ...bracketRefs(view), ...parameterRefs(...names)]
 }
 

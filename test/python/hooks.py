@@ -12,6 +12,8 @@ FILTERS_MAX = 32
 RELATED_FILTERS_MAX = 8
 # Of the target's 3 KiB, percent-encoded, with names and signs.
 QUERY_LENGTH_MAX = 2_500
+# A text property of each resource that every key here may set.
+TEXTS = {"/Absences": "reason", "/Companies": "name", "/Employees": "firstName"}
 PAGING = {"sort", "PageSize", "page", "cursor"}
 
 
@@ -25,12 +27,16 @@ def before_call(context, case, kwargs):
         meet_conditions(case.headers or {})
     if meta is not None and isinstance(case.query, dict) and is_valid_query(meta):
         limit_query(case.query)
+        if is_filtered_write(case):
+            require_filter(case.query)
     if meta is None or meta.generation.mode != GenerationMode.POSITIVE:
         return
     for row in case.body if isinstance(case.body, list) else [case.body]:
         if isinstance(row, dict):
             order_dates(row, case.operation.method.upper())
             row.update(rounded(row))
+    if is_filtered_write(case) and isinstance(case.body, dict):
+        require_value(case.body, case.operation.path)
 
 
 def is_valid_query(meta):
@@ -69,6 +75,22 @@ def limit_query(query):
     names = [name for name in query if name not in PAGING]
     while names and (count(query, names) > FILTERS_MAX or encoded_length(query) > QUERY_LENGTH_MAX):
         query.pop(names.pop())
+
+
+def is_filtered_write(case):
+    return case.operation.method.upper() in ("PATCH", "DELETE") and "{" not in case.operation.path
+
+
+def require_filter(query):
+    """A write of several rows needs a filter of any property, and `may` is none. No row has this id."""
+    if not set(query) - {"may"}:
+        query["Id"] = "0"
+
+
+def require_value(body, path):
+    """A change of several rows that sets nothing is refused; a part of a row without properties sets nothing."""
+    if not any(value != {} for value in body.values()):
+        body[TEXTS[path]] = "a text"
 
 
 def count(query, names):
