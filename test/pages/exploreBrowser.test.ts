@@ -651,6 +651,8 @@ describeInBrowser('/explore in Chromium', () => {
     await bars.first().locator('[data-series="1"]').click()
     await page.getByText('11 of 60').waitFor()
     expect(await hashOf(page)).toBe('#/Absences?Start=>=2026-01-01T00:00:00Z&Start=<2026-02-01T00:00:00Z&Status=Approved')
+    // A pointer that still lies on the bar would show its values again.
+    await page.mouse.move(0, 0)
     await page.goBack()
     await bars.first().focus()
     await page.keyboard.press('ArrowRight')
