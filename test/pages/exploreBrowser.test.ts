@@ -27,7 +27,7 @@ describeInBrowser('/explore in Chromium', () => {
   // The server has another name than the one by which the page is opened, as behind a proxy; the page must still load
   // everything from where it came.
   const server = useServer({ environment: { PUBLIC_URL: 'https://api.example.com/people' } })
-  const browser = useBrowser()
+  const browser = useBrowser(() => [shared])
   beforeAll(async () => {
     const names = [
       'Acme',

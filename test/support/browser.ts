@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, test } from 'bun:test'
-import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'bun:test'
+import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { leaveOut } from './process.ts'
 
 /** An open page, with its requests and complaints since it was opened. */
@@ -12,6 +12,8 @@ export interface OpenPage {
 }
 
 export interface TestBrowser {
+  /** Returns the windows that are open. */
+  windows(): readonly BrowserContext[]
   /** Opens `url` in a new window, without the storage of others, and waits until it has loaded. */
   open(url: string, options?: BrowserContextOptions): Promise<OpenPage>
   close(): Promise<void>
@@ -26,11 +28,27 @@ export function describeInBrowser(name: string, tests: () => void): void {
   else test(name, () => leaveOut('CI_REQUIRES_BROWSER', 'there is no chromium: apt-get install chromium-headless-shell'))
 }
 
-/** Starts a Chromium for all tests of a `describeInBrowser`. */
-export function useBrowser(): TestBrowser {
+/**
+ * Starts a Chromium for all tests of a `describeInBrowser`. The windows that a test has opened are closed after it, because pages
+ * that stay open compute on. Those of `keep` stay, and those that were opened before all tests.
+ */
+export function useBrowser(keep: () => readonly (OpenPage | null)[] = () => []): TestBrowser {
   const browser = {} as TestBrowser
+  let before: readonly BrowserContext[] = []
   beforeAll(async () => {
     Object.assign(browser, await startBrowser())
+  })
+  beforeEach(() => {
+    before = browser.windows()
+  })
+  afterEach(async () => {
+    const kept = new Set([...before, ...keep().map((opened) => opened?.page.context())])
+    await Promise.all(
+      browser
+        .windows()
+        .filter((window) => !kept.has(window))
+        .map((window) => window.close()),
+    )
   })
   afterAll(() => browser.close?.())
   return browser
@@ -45,6 +63,7 @@ export async function startBrowser(): Promise<TestBrowser> {
     args: ['--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'],
   })
   return {
+    windows: () => browser.contexts(),
     async open(url, options = {}) {
       const context = await browser.newContext(options)
       // A busy machine can exceed Playwright's 30 s; a test's own limit is shorter than this one.
