@@ -37,8 +37,8 @@ export function unionFilter({ id }: Entity, alternatives: readonly (readonly Fil
 }
 
 /**
- * Returns filters of the rows that match all filters of at least one alternative: none, if an alternative has none and so is
- * every row; those of the alternative, if all are the same.
+ * Unites alternatives: returns filters of the rows that match all filters of at least one of them. If one alternative has no
+ * filters, it is every row, and so there are none; if all are the same, their filters are returned.
  */
 export function united(entity: Entity, alternatives: readonly (readonly Filter[])[]): readonly Filter[] {
   if (alternatives.some((filters) => filters.length === 0)) return []
@@ -111,11 +111,11 @@ export interface FiltersAndSorts {
 /** A kind of write that `may` asks about. D109 */
 export interface AskedWrite {
   readonly verb: 'update' | 'delete'
-  /** Properties that it sets: one right must let the asker set all of them. None: any. */
+  /** Properties that it sets: one right must let the caller set all of them. None: any properties. */
   readonly properties: readonly Property[]
 }
 
-/** The rows that the asker may write so: those that one of several rights admits. */
+/** The rows that the caller may write in this way: those that one of several rights admits. */
 export interface Reach {
   readonly write: AskedWrite
   readonly filters: readonly Filter[]
@@ -127,7 +127,7 @@ export interface Reach {
 
 /** A request for a list, checked and typed. */
 export interface ListQuery extends FiltersAndSorts {
-  /** Rows of which the asker may write; their filters are among those of the query. Null: of all. */
+  /** The rows that `may` leaves; `filters` include its filters. Null: the request has no `may`. */
   readonly may: Reach | null
   /** Rows of a page, 5 to 50; for a summary 5 to 1,000 groups. */
   readonly pageSize: number

@@ -1,4 +1,5 @@
-// Reach: the rows that the asker may update or delete, as they are before the write. The list parameter `may` filters by it. D109
+// Reach: the rows that the caller may update or delete, as they are before the write. The list parameter `may` filters by it.
+// D109
 import type { Access, RowReach } from './access.ts'
 import { type AskedWrite, type Filter, noRow, ownProperty, type Reach, united, unitedText } from './query.ts'
 import type { View } from './view.ts'
@@ -6,7 +7,7 @@ import type { View } from './view.ts'
 /** Text of a reach without a right: no row. */
 const NO_RIGHT = '-'
 
-/** Returns the rows that may be written. `access`: null if the asker may write nothing. */
+/** Returns the rows that may be written. `access`: null if the caller may write nothing. */
 export function reachOfWrite(view: View, access: Access | null, write: AskedWrite): Reach {
   const reaches = reachesOf(access, write)
   if (reaches.length === 0) return { write, filters: [noRow(view.whole)], text: NO_RIGHT, signedText: NO_RIGHT }

@@ -24,8 +24,8 @@ export interface WrittenRows {
 }
 
 /**
- * Parses the query string of a write of all rows that match. `access`: what the asker may write. @throws ApiError, also without a
- * filter: a name that was left out, or lost on the way, would otherwise mean every row
+ * Parses the query string of a write of all rows that match. `access`: what the caller may write. @throws ApiError, also without
+ * a filter: a name that was left out, or lost on the way, would otherwise mean every row
  */
 export function parseFilteredWrite(view: View, access: Access, verb: 'update' | 'delete', query: string): WrittenRows {
   const asked: Filter[] = []

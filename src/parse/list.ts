@@ -34,8 +34,8 @@ interface Parameters extends CommonParameters {
 }
 
 /**
- * Parses the query string of a list, without `?`. `cursors`: null if every cursor is invalid. `access`: what the asker may write;
- * null: nothing. Spec 4.2 @throws ApiError
+ * Parses the query string of a list, without `?`. `cursors`: null if every cursor is invalid. `access`: what the caller may
+ * write; null: nothing. Spec 4.2 @throws ApiError
  */
 export function parseList(view: View, query: string, cursors: Cursors | null = null, access: Access | null = null): ListQuery {
   const read = readParameters(view, query)

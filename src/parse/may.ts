@@ -1,4 +1,4 @@
-// The parameter `may` of lists: only rows of which the asker may write. D109
+// The parameter `may` of lists: only rows that the caller may write. D109
 import { ApiError } from '../errors.ts'
 import type { Access } from '../model/access.ts'
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
@@ -28,8 +28,8 @@ const HINTS = new Map([
 ])
 
 /**
- * Parses `update`, `update(Status,Reason)` or `delete`, in any case. `access`: what the asker may write; null: nothing. Null: the
- * request has no such parameter. @throws ApiError InvalidMay
+ * Parses `update`, `update(Status,Reason)` or `delete`, in any case. `access`: what the caller may write; null: nothing. Null:
+ * the request has no such parameter. @throws ApiError InvalidMay
  */
 export function parseMay(view: View, access: Access | null, text: string | undefined): Reach | null {
   if (text === undefined) return null
@@ -38,7 +38,7 @@ export function parseMay(view: View, access: Access | null, text: string | undef
   if (verb === undefined) throw invalid(faultOfWord(text, word))
   if (names === undefined) return reachOfWrite(view, access, { verb, properties: [] })
   if (verb === 'delete') throw invalid('delete takes no names of properties: a deletion removes whole rows.')
-  // What the asker may set exists for her, whether she may read it or not.
+  // Properties that the caller may set exist for it, whether it may read them or not.
   const named = access?.update?.body ?? view
   const properties = new Set(names.split(',').flatMap((name) => writableNamed(view, named, name)))
   return reachOfWrite(view, access, { verb, properties: [...properties] })

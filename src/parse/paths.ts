@@ -98,7 +98,7 @@ export function meantPath(view: View, name: string, references = REFERENCES_MAX)
   if (name.length > READ_LENGTH_MAX || references === 0) return null
   const text = plain(name)
   const spelled = pathSpelled(view, text, references) ?? misspelledPath(view, name, references)
-  // What is the view's own is no path.
+  // A name of the view itself is no path.
   if (spelled !== null) return findMember(view, spelled) === undefined ? { name: spelled, namesReference: true } : null
   const behind = view.properties.map((reference) => pathThrough(view, reference, text, 0)).find((path) => path !== null)
   return behind ? { name: behind, namesReference: false } : null

@@ -71,7 +71,7 @@ interface Parameters extends CommonParameters {
 }
 
 /**
- * Parses the query string of a summary, without `?`. `access`: what the asker may write; null: nothing. D76 @throws ApiError for
+ * Parses the query string of a summary, without `?`. `access`: what the caller may write; null: nothing. D76 @throws ApiError for
  * the first fault
  */
 export function parseSummary(view: View, query: string, form: ListForm, access: Access | null = null): SummaryQuery {

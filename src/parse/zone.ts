@@ -6,7 +6,7 @@ import type { GroupKey } from '../model/summary.ts'
 import { Zone, zoneNames } from '../model/zone.ts'
 import { listed } from './names.ts'
 
-/** The remedy if a zone is not meant. */
+/** Beginning of messages about a text that is no zone. */
 const FORM = 'zone is the IANA name of a time zone, such as Europe/Amsterdam'
 const OFFSET = /^(?:UTC|GMT)?[ +-]?\d/i
 
