@@ -9,7 +9,7 @@ import { type Collection, countRows, readAllRows, readRowsWith, type ValueTexts,
 const SAMPLE_MAX = 1_000
 /** Share of its values that a column of names must have in common with a table: two people may have one name. */
 const NAMES_SHARE = 0.5
-/** Maximum values of a column of names of which the table must have all, because a few are soon there by chance. */
+/** If a column of names has up to this number of values, the table must have all of them: it may have a few by chance. */
 const FEW_NAMES = 5
 
 /** Returns whether the row of the table with this id, found by the value of a row of the file, is one of this import. */
@@ -40,7 +40,7 @@ export async function findDoubles(
   const isSmall = total <= WHOLE_ROWS_MAX
   const properties = columns.map(({ property }) => property)
   const all = isSmall ? await readAllRows(collection, entity, properties) : []
-  // Numbers first: where the file has them, and they are new, equal names are of other people.
+  // Numbers come first: if the file has numbers, and all of them are new, equal names belong to other people.
   const sorted = [...columns].sort((one, other) => Number(other.isIdentifier) - Number(one.isIdentifier))
   for (const column of sorted) {
     if (!column.isIdentifier && sorted[0]?.isIdentifier) return null
@@ -77,7 +77,7 @@ function doublesOf(
     const [row, other] = byKey.get(nearKey(value)) ?? []
     const id = row?.get(entity.id)
     if (row === undefined || id == null || isOwn(id, property, value)) continue
-    // Several rows have it: the property is none that tells rows apart.
+    // Several rows have the value, so the property does not tell rows apart.
     if (other) return null
     found++
     first ??= { at, value, id, stored: row.get(property) ?? '' }

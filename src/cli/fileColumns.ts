@@ -38,12 +38,12 @@ export interface ColumnChoice {
   onNote(text: string): void
 }
 
-/** Fault of a header, to which what the rest of the file tells can be added. */
+/** Fault of a header. The caller may add faults that it finds in the rest of the file. */
 export class HeaderFault extends FileFault {
   constructor(
     line: number,
     message: string,
-    /** Options for its unknown columns, to be completed. */
+    /** Options for its unknown columns, which the user has to complete. */
     readonly options: string,
   ) {
     super(line, message)
@@ -129,7 +129,7 @@ function addUnnamed({ mapping }: ColumnChoice, { cells }: CsvRecord, unnamed: re
   if (free.length > 0) faults.sentences.push(`${unnamedText(free)}.`)
 }
 
-/** Returns what columns with values and without names need. */
+/** Returns the fault of columns that have values and no names, with the options that leave them out. */
 export function unnamedText(indexes: readonly number[]): string {
   const numbers = indexes.map((index) => index + 1)
   const options = numbers.map((number) => `--column ${number}=`).join(' ')

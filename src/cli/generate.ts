@@ -45,7 +45,10 @@ const TABLES_MAX = 3
 export const OWN_FROM = 1_001
 const NAME = /^\w{1,60}$/
 
-/** Writes a migration of what the tables lack after all migrations. It does not change the database. @throws CommandError */
+/**
+ * Writes a migration that adds what the tables still lack after all migrations. It does not change the database. @throws
+ * CommandError
+ */
 async function writeMigration(config: Config, name?: string): Promise<void> {
   if (config.entitiesDir !== null && config.migrationsDir === null)
     throw new CommandError('set MIGRATIONS_DIR to a folder for the migrations of ENTITIES_DIR')

@@ -91,7 +91,7 @@ function cellsOf({ id, url, events, rights, lastStatus, lastAttempt, waiting, ..
   return [id, shownUrl(url), briefly(events), stateOf(rest), answer, count, inOneLine(rights ?? '')]
 }
 
-/** Writes rights, which are one a line, in one line. */
+/** Joins rights that are stored one per line into a single line. */
 function inOneLine(rights: string): string {
   return rights.replaceAll('\n', '; ')
 }

@@ -103,7 +103,6 @@ export class ImportJournal implements Disposable {
     this.bytes = statSync(this.path).size
   }
 
-  /** Path of the record. */
   get path(): string {
     return join(this.folder, this.id + ENDING)
   }
@@ -131,7 +130,7 @@ export class ImportJournal implements Disposable {
 
   /** Records the response with the rows of a piece. */
   addCreated(key: string, text: string): void {
-    // As the server wrote it: numbers keep all digits. No text of JSON has a line feed in it.
+    // The rows stay as the server wrote them, so that numbers keep all digits. A line feed in JSON is always outside of strings.
     this.addLine(`{"created":${JSON.stringify(key)},"rows":${text.replaceAll('\n', '')}}`)
   }
 
@@ -296,7 +295,7 @@ function* entriesOf(text: string): Generator<Entry> {
   }
 }
 
-/** Returns whether a server still repeats what this piece was answered. */
+/** Returns whether a server still repeats its response to this piece. */
 export function isRepeatable({ sentMs }: Pick<Pending, 'sentMs'>): boolean {
   return Date.now() - sentMs < REPEATABLE_MS
 }

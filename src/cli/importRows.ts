@@ -70,8 +70,8 @@ export async function importRows(entity: Entity, path: string, plan: ImportPlan,
 }
 
 /**
- * Returns the name of the file in Idempotency-Keys; null: there is none. After an import was undone, it is another one: the
- * server would repeat that the rows were created. An import that goes on keeps its own.
+ * Returns the name of the file in Idempotency-Keys; null: there is none. After an undo the file gets another name, since the
+ * server would repeat its response to the earlier import. An import that continues keeps its name.
  */
 function keyNameOf(
   plan: ImportPlan,
@@ -111,7 +111,7 @@ function ownRows(entity: Entity, { journals }: ImportPlace, recent: readonly Imp
   return (id, property, value) => records.some(({ created }) => created.has(id)) || values(property).has(value)
 }
 
-/** Opens the record of an import; null: it has no place, which does not keep it from being imported. @throws ImportRuns */
+/** Opens the record of an import. Null: there is no place for a record; the import goes on without. @throws ImportRuns */
 function openJournal(
   { journals, url }: ImportPlace,
   file: Pick<ImportSummary, 'plural' | 'path' | 'keyName'>,
@@ -180,7 +180,9 @@ async function createRows(file: RowsFile, plan: ImportPlan, target: Target, faul
   await print(`${of} ${count === 1 ? 'was' : 'were'} created${earlier}.\n`)
 }
 
-/** Yields rows until one has a fault of its cells, as a pipe may have, which is not read twice. @throws CommandError */
+/**
+ * Yields rows up to the first with a faulty cell. A file was checked before; a pipe cannot be read twice. @throws CommandError
+ */
 async function* withoutFaults(file: RowsFile, rows: AsyncIterable<FileRow>, plan: ImportPlan): AsyncGenerator<FileRow> {
   for await (const row of rows) {
     if (row.faults.length > 0 && !plan.isDry)

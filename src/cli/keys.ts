@@ -85,7 +85,7 @@ export function keysCommand(readSettings: () => Config): Command {
   return keys
 }
 
-/** Parses and checks the rights of `--rights`, `--right` or `--role`; null: none is given. All end the command. */
+/** Parses and checks the rights of `--rights`, `--right` or `--role`; null: none is given. An error ends the command. */
 async function readRights(config: Config, given: RightsOptions, command: Command): Promise<StoredRights | null> {
   const { rights, right, role } = given
   const forms = [rights, right, role].filter((form) => form !== undefined)
@@ -177,7 +177,7 @@ function newKey() {
   return { key, id: idOf(key), hash: hashKey(key).toString('hex') }
 }
 
-/** Terms of a key for `--json`: its rights as `keys list` prints them, those by row and property one a line. */
+/** Terms of a key for `--json`: its rights as `keys list` prints them, those by row and property one per line. */
 function dataOf({ rights, addresses, role, limits, ends }: KeyTerms) {
   return { rights: addresses ?? rights, role, limits, ends }
 }

@@ -52,7 +52,7 @@ function readRoles(config: Config, entities: readonly Entity[]): Roles | null | 
   }
 }
 
-/** Returns why keys have no rights. Those of a key that has ended hold for nothing, whether they fit or not. */
+/** Returns why keys have no rights. Keys that have ended are left out, because their rights no longer count. */
 function faultsOf(listed: readonly ListedKey[], entities: readonly Entity[], roles: Roles | null | Refused) {
   const inForce = listed.filter(({ state }) => state === 'active' || state === 'expiring')
   if (!(roles instanceof Refused))
@@ -61,7 +61,7 @@ function faultsOf(listed: readonly ListedKey[], entities: readonly Entity[], rol
   return new Map(findMisfits(inForce, entities, null).map(({ key }) => [key, UNUSABLE] as const))
 }
 
-/** Rights by row and property, one a line; null: the key has rights to whole entities. */
+/** Rights by row and property, one per line; null: the key has rights to whole entities. */
 function linesOf({ addresses, role }: ListedKey, roles: Roles | null | Refused): string[] | null {
   if (role === null) return addresses?.split('\n') ?? null
   const text = roles instanceof Refused ? '' : roles?.rightsOfKey(role)?.signedText

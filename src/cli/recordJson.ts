@@ -60,7 +60,7 @@ export function recordReader(
   }
 }
 
-/** Returns the value of a cell as JSON, and adds its fault; null then. */
+/** Returns the value of a cell as JSON. If the cell is faulty, adds the fault and returns null. */
 function cellValue(
   { property, lookup, index }: FileColumn,
   record: CsvRecord,
@@ -82,7 +82,7 @@ function cellValue(
   }
 }
 
-/** Adds what is wrong with the form of a row. `isFree`: whether nothing says what a column is. */
+/** Adds the faults of a row's form. `isFree`: returns whether a column has neither a name nor a mapping. */
 function addFormFaults(record: CsvRecord, columns: number, isFree: (index: number) => boolean, faults: CellFaults): void {
   const { cells, plain } = record
   const nameless = cells.flatMap((cell, index) => ((cell ?? '').trim() !== '' && isFree(index) ? [index] : []))

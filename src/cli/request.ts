@@ -19,7 +19,7 @@ export interface Detail {
   readonly Code: string
   readonly Target: string
   readonly Message: string
-  /** Seconds to wait, of errors that a later attempt may not have. */
+  /** Seconds to wait before a retry; only errors that may pass have it. */
   readonly RetryAfter?: number
 }
 

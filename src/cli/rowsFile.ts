@@ -42,7 +42,7 @@ export interface FileReading extends Omit<RecordReading, 'onNote'>, TablePlace {
   readonly sheet: string | null
 }
 
-/** Maximum rows that are read for what a wrong header leaves to say. */
+/** Maximum rows that are read after a wrong header, to report further faults together with it. */
 const SURVEYED_ROWS_MAX = 200_000
 const NO_CELLS: ReadonlyMap<Property, string> = new Map()
 
@@ -105,7 +105,7 @@ export class RowsFile {
     onNote(`${this.name} is not UTF-8; it is read as ${this.encoding}${example}. ${this.doubt ?? 'Another one: --encoding'}`)
   }
 
-  /** Returns the first word with a letter that another encoding would read as another one, and the first that is doubtful. */
+  /** Returns the first word that differs in another encoding, and the first doubtful word. */
   private async examples(): Promise<{ readonly example: string; readonly doubtful: DoubtfulWord | null }> {
     let line = 0
     let example = ''

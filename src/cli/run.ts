@@ -1,4 +1,4 @@
-// Runs the command line; a wrong word is reported in one line on stderr.
+// Runs the command line; a wrong argument is reported in one line on stderr.
 import { type Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '../config/config.ts'
 import { errorOf, Refused } from '../errors.ts'
@@ -13,7 +13,7 @@ const DONE = 0
 const FAILED = 1
 const WRONG_USAGE = 2
 
-/** Runs the command that the words name. Returns the exit code; errors are printed on stderr. */
+/** Runs the command with its arguments, `words`. Returns the exit code; errors are printed on stderr. */
 export async function runCommandLine(program: Command, words: readonly string[]): Promise<number> {
   throwInsteadOfExit(program)
   try {
@@ -77,7 +77,7 @@ export function addCommand(parent: Command, name: string, description: string, e
     .addHelpText('after', `\nExample:\n  npm run --silent roster -- ${parent.name()} ${name} ${example}`.trimEnd())
 }
 
-/** Returns a parser of an option that may be given several times. */
+/** Parser of an option that may be given several times: adds the value to the earlier ones. */
 export function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value]
 }

@@ -22,7 +22,7 @@ import { CommandError } from './run.ts'
 
 type Target = ReturnType<typeof readRequest>
 
-/** A place where requests are tried. */
+/** Parts of a server that a tried request needs. */
 export interface Site {
   readonly config: Config
   readonly entities: readonly Entity[]
@@ -31,7 +31,7 @@ export interface Site {
   readonly url: string
 }
 
-/** An answer: its status, its total if it is a list, and its JSON; null: that of a HEAD has none. */
+/** An answer: its status, its total if it is a list, and its JSON, which is null for a HEAD. */
 interface Answer {
   readonly status: number
   readonly total: number | null
@@ -40,7 +40,7 @@ interface Answer {
   readonly error: ApiError | null
 }
 
-/** An answer, and the rights to read that decide it: several if roles have some each. */
+/** An answer, and the rights to read that decide it: several if several roles give one. */
 export interface Tried {
   readonly answer: Answer
   readonly rights: readonly Right[]
@@ -118,7 +118,7 @@ async function answerTo(router: Router, { method, path, query }: Target, rights:
   }
 }
 
-/** The result as a line of JSON, with the body as the client gets it. `facts`: what stands in front. */
+/** The result as a line of JSON, with the body as the client gets it. `facts`: members before these. */
 export function dataOf({ answer, rights }: Tried, facts: object): string {
   const { status, total, body } = answer
   const data = { ...facts, properties: propertiesOf(rights), status, total }
@@ -136,7 +136,7 @@ export async function linesOf({ answer, rights }: Tried): Promise<string[]> {
   return lines
 }
 
-/** Returns the rows of a list, one a line. */
+/** Returns the rows of a list, one per line. */
 async function rowsOf(body: string): Promise<readonly string[]> {
   return body === '[]' ? [] : findRows(new UnparsedRows(body, 'array'))
 }

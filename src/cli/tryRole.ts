@@ -62,7 +62,7 @@ function countsAsVerified({ email_verified = true }: Claims): boolean {
   return email_verified === true
 }
 
-/** Returns the claim whose value `--as` is: that by which `me` finds a row. @throws Error if it is not plain which one */
+/** Returns the claim whose value `--as` is: that by which `me` finds a row. @throws Error if several claims are possible */
 function ownClaimOf(own: readonly string[]): string {
   const [name] = own.includes('email') ? ['email'] : own
   if (name === undefined) throw new Error('The roles file finds no row of a person: give her claims by --claim, without --as.')

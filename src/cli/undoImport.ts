@@ -32,7 +32,7 @@ export interface Undone {
   readonly left: string[]
 }
 
-/** Undoes an import. It can be run again: what was undone is found to be so. @throws CommandError */
+/** Undoes an import. It can be run again: rows that are undone already are counted, and stay as they are. @throws CommandError */
 export async function undoImport(collection: Collection, entity: Entity, journal: ImportJournal): Promise<Undone> {
   const undone: Undone = { deleted: 0, restored: 0, before: 0, left: [] }
   await settlePending(collection, readJournal(journal.folder, journal.id), journal, undone)
@@ -50,7 +50,7 @@ export async function undoImport(collection: Collection, entity: Entity, journal
   return undone
 }
 
-/** Sends pieces again whose response was lost: the server repeats what it answered, so that their ids are known. */
+/** Sends pieces whose response was lost once more: the server repeats its response, which has the ids of the rows. */
 async function settlePending(
   collection: Collection,
   { pending }: ImportRecord,
@@ -82,7 +82,7 @@ async function settlePending(
 function differencesOf(entity: Entity, values: ImportRecord['changes'][number]['values']): Difference[] {
   return values.flatMap(([name, before, after]) => {
     const property = entity.properties.find((one) => one.name === name)
-    // Written back: what was before comes after.
+    // Swapped: an undo writes the value from before the import.
     return property ? [{ property, before: after, after: before }] : []
   })
 }

@@ -166,7 +166,7 @@ function referencesText({ properties }: Entity, names: Names): string {
   )
 }
 
-/** Returns the number of paths from an entity through so many references, or fewer. */
+/** Returns the number of paths from an entity through up to `references` references. */
 function pathsOf({ properties }: Entity, references: number): number {
   const targets = properties.flatMap(({ reference }) => reference?.target ?? [])
   const behind = (target: Entity) => target.properties.length + (references > 1 ? pathsOf(target, references - 1) : 0)

@@ -92,8 +92,9 @@ export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends
    */
   createMany(rows: readonly Write[], call?: RosterCreateMany): Promise<Row[]>
   /**
-   * Updates the rows that have the value of one that exists, by what they have, and creates the others: all or none, up to 1,000.
-   * Returns what became of each, in their order. With `dryRun` the rows are only checked, and none are returned.
+   * Updates the stored rows that have the same value of `match` as a given row, and creates the other given rows: all or none, up
+   * to 1,000. An update sets the properties that the given row has. Returns a result for each row, in their order. With `dryRun`
+   * the rows are only checked, and none are returned.
    */
   createOrUpdate(rows: readonly Write[], call: RosterCreateOrUpdate<Write>): Promise<RosterResult<Row>[]>
   /** Sets all properties; properties that are left out become null, or false if they are true or false. */
@@ -106,7 +107,7 @@ export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends
    * `dryRun` the rows are only counted.
    */
   updateWhere(filter: Filter, values: Write, call?: RosterWhere<RosterMay<RosterSet<Write>>>): Promise<RosterUpdated<Row>>
-  /** Deletes all rows that match, likewise. */
+  /** Deletes all rows that match, up to 1,000, all or none. Charges and `dryRun` are as for `updateWhere`. */
   deleteWhere(filter: Filter, call?: RosterWhere<RosterMay<RosterSet<Write>>>): Promise<RosterDeleted>
   /** Returns a page of the history of one row, which may be deleted. */
   history(id: number, query?: RosterPastQuery): Promise<RosterChangesPage<RosterPast, string | null>>
@@ -208,7 +209,9 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
   }
 }
 
-/** True for a row without properties of other rows: the tag of a row with some changes with these, so no write can expect it. */
+/**
+ * True for a row without properties of other rows. The tag of a row that shows some changes with them, so no write can expect it.
+ */
 function isOwnRow(body: unknown): body is object {
   return typeof body === 'object' && body !== null && !Object.keys(body).some((name) => name.includes('.'))
 }
@@ -280,7 +283,7 @@ function rowPath(path: string, id: number): string {
   return `${path}/${encodeURIComponent(id)}`
 }
 
-/** An undefined version is an error: the write would overwrite any changes of others. */
+/** Refuses an undefined version, because the write would overwrite changes of others. */
 function requireVersion(ifMatch: string | undefined): void {
   if (!/^[\x20-\x7e]+$/.test(ifMatch ?? ''))
     throw new TypeError(`ifMatch is ${JSON.stringify(ifMatch)}, not a version: leave it out for any`)

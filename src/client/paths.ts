@@ -12,7 +12,7 @@ export interface RosterTarget {
   readonly copied: object
   /** Entities by the names of the references that lead to them. */
   readonly references: object
-  /** Number of references through which its own paths lead: one if there were too many paths for the compiler. */
+  /** Maximum number of references in its own paths: 1 if paths with two would be too many for the compiler. */
   readonly reach: 1 | 2
 }
 
@@ -63,7 +63,7 @@ export type RosterFilters<Target extends RosterTarget> = Target['filter'] & {
 type RosterPathFilter<End> = End extends { target: { filter: infer Filter }; name: infer Name }
   ? RosterOrNone<Filter[Name & keyof Filter]>
   : never
-/** Only filters of booleans lack null, of which each row has one; behind a reference there may be no row. */
+/** Adds null to filters of booleans: a row always has a value of its own boolean, but a reference may lead to no row. */
 type RosterOrNone<Test> = [null] extends [Test] ? Exclude<Test, undefined> : RosterEqual<boolean | null>
 
 /** Properties of an entity, and of those behind its references, by their use in summaries. */

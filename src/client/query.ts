@@ -51,7 +51,7 @@ export type RosterSorted<Name extends string> = Name | `-${Name}`
 export type RosterPicked<Row, Name> = {
   [Key in keyof Row & RosterMember<Row, Name>]: Key extends Name ? Row[Key] : RosterParts<Row[Key], RosterPart<Key, Name>>
 }
-/** The member of a row that a name selects. In a row of any names a dot is always one before a part. */
+/** The member of a row that a name selects. If a row may have any names, a dot always separates an object from its part. */
 type RosterMember<Row, Name> = string extends keyof Row
   ? RosterOuter<Name>
   : (Name & keyof Row) | RosterOuter<Exclude<Name, keyof Row>>
@@ -88,7 +88,7 @@ export interface RosterCreateMany extends RosterCall {
 
 /** Options of creating or updating several rows. */
 export interface RosterCreateOrUpdate<Write> extends RosterCreateMany {
-  /** Property by whose value rows that exist are found; each row needs one. */
+  /** Property by whose value stored rows are found; each given row needs a value. */
   readonly match: keyof Write & string
 }
 
