@@ -14,9 +14,9 @@ const TEXTS_MIN = 256
 const SLICES_MAX = 256
 /** Minimum bytes of the buffer of marks. */
 const MARKS_BYTES_MIN = 4_096
-/** Rows that a pass looks up in a set of ids in the time in which those of one id are found by the index. */
+/** Cost of finding the rows of one id by the index, in rows that a pass looks up in a set of ids. */
 const SCANNED_SLICE = 1_280
-/** Number of codes that a scan reads in the time in which one bit is flipped. */
+/** Cost of flipping one bit, in codes that a scan reads. */
 const SCANNED_ROWS = 8
 
 /** Rows of a condition as a part of an index. */
@@ -105,7 +105,7 @@ export class BitmapWriter {
     else this.writeSlices(index, ids.each(), to)
   }
 
-  /** Returns whether the rows of so many ids are found by the index of a reference in less time than by a pass. */
+  /** Returns whether the index of a reference finds the rows of `ids` ids in less time than a pass. */
   areFew(ids: number): boolean {
     return ids * SCANNED_SLICE <= this.store.slots
   }
@@ -147,8 +147,8 @@ export class BitmapWriter {
   }
 
   /**
-   * A place for the marks of texts, or the bits of ids, until the next call. It is doubled: each size is given back once, and
-   * dictionaries grow by a few texts at a time. @throws KernelFull
+   * A place for the marks of texts, or the bits of ids, until the next call. Its size doubles, because dictionaries grow by a few
+   * texts at a time, and a freed piece serves only its own size. @throws KernelFull
    */
   private placeOfMarks(wanted: number): number {
     if (wanted <= this.marksBytes) return this.marks
@@ -165,7 +165,7 @@ export class BitmapWriter {
   indexFor({ column, by, least, greatest, among }: ColumnCondition): SortedIndex | null {
     const texts = this.textCodesEnd(column)
     if (texts === null || by === 'ranks') return this.indexes.want(column, by)
-    // A text that no row has, and texts that many rows have, are found as well without.
+    // A text that no row has, and texts that many rows have, are found as fast without an index.
     const isWorth = texts > TEXTS_MIN && (among !== null || least === greatest)
     return isWorth ? this.indexes.want(column, 'codes') : null
   }

@@ -4,7 +4,7 @@ import { type ColumnStore, ID } from './columnStore.ts'
 import { type IdRange, IdSet } from './idSet.ts'
 import type { SortedIndex } from './sortedIndex.ts'
 
-/** Slots that a pass over all rows takes in the time in which the index finds the rows below one row. */
+/** Cost of finding the rows below one row by the index, in slots that a pass takes. */
 const PASSED_SLOTS = 32
 /** Rows that are found by the index whatever the table's size. */
 const FEW_ROWS = 256

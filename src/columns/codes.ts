@@ -185,7 +185,7 @@ function momentCode(text: string): Code | null {
   return hour === undefined ? days : days * DAY + Number(hour) * HOUR + Number(minute) * MINUTE + Number(second)
 }
 
-/** Returns the date that is so many days after 2000-01-01: the inverse of `daysOf`. */
+/** Returns the date that is `days` days after 2000-01-01: the inverse of `daysOf`. */
 export function dateOf(days: number): { year: number; month: number; day: number } {
   // Eras of 400 years that begin in March: each has as many days. Howard Hinnant, chrono-Compatible Low-Level Date Algorithms.
   const from = days + 730_425

@@ -57,7 +57,7 @@ export class ColumnOrder {
     return this.search(slot, target, this.ranks === null ? null : this.ranks.ranks, this.isWide)
   }
 
-  /** Index of the first of `count` slots at an address that is not before the target; `count`: all are before it. */
+  /** Returns which of the `count` slots at an address is the first that is not before the target; `count`: none is. */
   firstNotBefore(address: number, count: number, target: Target): number {
     const { words, isWide } = this
     const ranks = this.ranks === null ? null : this.ranks.ranks
@@ -72,7 +72,7 @@ export class ColumnOrder {
     return from
   }
 
-  /** As `isBefore`, with what is the same for all rows of a search given by its caller. */
+  /** As `isBefore`; the caller passes the values that are the same for all rows of a search. */
   private search(slot: number, target: Target, ranks: Uint32Array | null, isWide: boolean): boolean {
     const { words, base } = this
     let low: number

@@ -4,7 +4,7 @@ import { type Kernel, KernelFull } from './kernel.ts'
 
 /** The id is each entity's first property. */
 export const ID = 0
-/** Functions of the kernel look at multiples of so many slots. */
+/** The kernel's functions take numbers of slots that are multiples of this. */
 const SLOTS_STEP = 128
 /** Bytes of each slot that a column reserves. It begins by using 4 of them. */
 const WIDE = 8

@@ -294,7 +294,7 @@ export class ColumnTable {
 }
 
 /**
- * Number of slots of a table that is loaded with about so many rows: fewer than wanted if codes would leave no room for indexes.
+ * Number of slots of a table that is loaded with about `rows` rows: fewer than wanted if codes would leave no room for indexes.
  */
 function slotsFor(rows: number, columns: number): number {
   const most = KERNEL_BYTES_MAX / (2 * CODE_BYTES_MAX * columns)

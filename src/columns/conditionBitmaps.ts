@@ -19,7 +19,7 @@ const TESTED_MAX = 1_024
 
 type Test = (slot: number) => boolean
 
-/** A condition on a column without its codes, which may be those of all texts. */
+/** A condition on a column without its list of codes, which may be as long as the dictionary. */
 type KeptCondition = Omit<ColumnCondition, 'among' | 'referred'>
 
 interface KeptLeaf {

@@ -28,7 +28,7 @@ export function writeUnescaped(bytes: Uint8Array, from: number, to: number, into
   return length
 }
 
-// What follows gives NaN where a field is not as usual; codes.ts knows more.
+// The fast paths below return NaN for an unusual field, which codes.ts then parses.
 
 /**
  * Maximum digits of a number that is read as a float. With 16 digits, safe integers are exact, and no other number is read as

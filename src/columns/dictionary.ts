@@ -136,7 +136,7 @@ export class Dictionary {
     throw new TextsCollide()
   }
 
-  /** Distributes all codes over so many slots. False: a search would pass too many of them. */
+  /** Distributes all codes over `length` slots. False: a search would pass too many of them. */
   private spread(length: number): boolean {
     const { ends, octets, hashes } = this
     this.slots = new Int32Array(length)

@@ -80,7 +80,7 @@ export class PeriodNumbers implements GroupKeyEncoder {
     if (this.table === 0) this.makeTable()
     const { wasm } = rows.kernel
     const period = rows.isWide(this.column) ? wasm.period64 : wasm.period32
-    // Codes are integers: between the last of a day and the first of the next one is half of one.
+    // The middle of the least day: each code is less than half a day from the middle of its own day, so rounding finds that day.
     const middle = leastDay * unit + (unit - 1) / 2
     period(rows.addressOf(this.column), rows.count, into, factor, middle, 1 / unit, this.table, days)
   }
@@ -101,7 +101,7 @@ export class PeriodNumbers implements GroupKeyEncoder {
   }
 }
 
-/** First day of PostgreSQL's calendar. It is within a year, whose first periods begin on this day. */
+/** First day of PostgreSQL's calendar. Periods that it cuts, such as its year, begin on this day. */
 const FIRST_DAY = daysOf(-4713, 11, 24)
 const MONTHS_OF = { year: 12, quarter: 3, month: 1 } as const
 /** 2000-01-03 was a Monday. */

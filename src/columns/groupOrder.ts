@@ -46,7 +46,7 @@ export function* groupsInOrder(
   return found
 }
 
-// Used within one step: memory that was never touched costs more than what is written there.
+// Shared by all calls, each of which uses it within one step: the page faults of new memory would cost more than writing to it.
 const scratch = new Float64Array(GROUPS_MAX)
 const buckets = new Int16Array(GROUPS_MAX)
 

@@ -1,4 +1,5 @@
-// Groups of a summary: forms them from the rows that matched when it began, a run of slots a step. Rows may change between steps.
+// Groups of a summary: forms them from the rows that matched when it began, one run of slots per step. Rows may change between
+// steps.
 import type { Row } from '../model/sql.ts'
 import { GROUPS_MAX, type GroupSort } from '../model/summary.ts'
 import type { Code } from './codes.ts'

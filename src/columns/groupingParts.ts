@@ -44,7 +44,7 @@ export function groupingParts(
     // All rows that have one reference have one name.
     const name = textCodesEnd === null ? -1 : named.indexOf(key)
     if (name >= 0) return { numbers: null, names: new NameCodes(records, number, name, printer), readRanks, printer }
-    // Texts that come later are not in a row that is to be taken.
+    // Later texts do not count: no row that is still to be taken has one.
     const numbers = textCodesEnd === null ? numbersOf(memory, column, key) : new IntegerKey(number, EMPTY_TEXT, textCodesEnd - 1)
     return numbers === null ? 'values' : { numbers, names: null, readRanks, printer }
   }
@@ -97,7 +97,7 @@ class GroupedColumns {
   }
 }
 
-/** Returns whether the sums of so many rows fit into 64 bits. */
+/** Returns whether the sums of this many rows fit into 64 bits. */
 function isExact({ least, greatest, isInfinite }: GroupedColumn, rows: number): boolean {
   return !isInfinite && Math.max(greatest, -least, 0) * rows < SUM_MAX
 }

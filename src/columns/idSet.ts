@@ -8,7 +8,7 @@ const WORD = 32
 /** Maximum bits of a set beside those of the table's slots: ids that lie further apart would take too much memory. */
 const BITS_SPARE = 2 ** 20
 const BITS_OF_SLOT = 64
-/** Least id of a set: then no value, the least integer of 32 bits, minus the least id is greater than any size. */
+/** Least id that a set may have. "No value", the least integer of 32 bits, is then never taken for an id of a set. */
 const ID_LEAST = -(2 ** 30)
 const BITS_MAX = 2 ** 30
 

@@ -17,7 +17,7 @@ const ENTERED_MAX = 2_000
 /** Estimated bytes of a row in an index whose leaves are three quarters full. */
 const ROW_BYTES = 5.4
 
-/** Thrown where an index is missing without which rows cannot be found; it is being built, unless it found no memory. */
+/** Thrown if rows cannot be found because an index is missing. The index is being built, unless there is no memory for it. */
 export class IndexMissing extends Error {}
 
 /** Order of an index: by codes, or, if texts have to be in the order of their collation, by ranks. */
@@ -37,7 +37,7 @@ interface Entry {
   isVoid: boolean
 }
 
-/** Returns whether so many bytes may be used; other tables and parts are dropped for them if possible. */
+/** Returns whether this many bytes may be used; other tables and parts are dropped for them if possible. */
 export interface Room {
   has(bytes: number): boolean
 }

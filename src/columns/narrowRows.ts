@@ -134,7 +134,7 @@ export class NarrowRows {
     return count
   }
 
-  /** Removes slots that come again; returns how many are left. */
+  /** Removes repeated slots; returns how many are left. */
   private distinct(address: number, count: number): number {
     const { store } = this
     const { words } = store.kernel

@@ -26,7 +26,7 @@ export interface Range {
   readonly end: number
 }
 
-/** Numbers of matches before the checkpoints of an index; each is counted once a page. */
+/** Numbers of matches before the checkpoints of an index; each is counted once per page. */
 class Matches {
   private readonly before = new Map<number, number>()
 
@@ -265,7 +265,7 @@ export class PageSearch {
       if (own.length === 0) throw new Error(`no match ${number} of ${rows.count} among those of one value`)
       for (const one of own) found.push(one)
     }
-    // The rows of each value were counted by them.
+    // The rows of each value were counted by checkpoints.
     this.way = 'checkpoints'
     return found
   }
@@ -300,7 +300,7 @@ export class PageSearch {
     const wanted = Math.max(group.count, Math.min(end + 1, GATHERED_MAX))
     const { found, isWhole } = this.walk(index, rows.bits, place, !isDescending, 0, wanted)
     const slots = found.length < group.count ? this.withGroup(rows, group, (own) => Array.from(this.gather(own))) : found
-    // Of the last value not all rows may have been taken, so its rows wait for the next step. All rows of the group are there.
+    // Rows of the last value may be missing, so that value is left to the next step. The group itself is complete.
     let whole = slots.length
     if (!isWhole || slots.length === wanted) {
       while (whole > group.count && order.isSameKey(slots[whole - 1], slots[slots.length - 1])) whole--

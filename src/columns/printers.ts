@@ -89,12 +89,12 @@ const plains: Readonly<Record<PlainName, Plain>> = {
   integer: String,
   date: (code) => printDate(code as number),
   instant: (code) => printInstant(code as number),
-  // What the JSON is, only the database knows: lists that show it are read from there.
+  // A copy only knows whether there is JSON: lists that show it are read from the database.
   json: () => 'true',
   decimal: (code, scale) => (code === Number.POSITIVE_INFINITY ? 'NaN' : printUnits(String(code), scale)),
 }
 
-/** Prints a decimal of so many units of its last digit after the point. */
+/** Prints a decimal. `units`: its number of units of the last digit after the point. */
 export function printUnits(units: string, scale: number): string {
   if (scale === 0) return units
   const sign = units.startsWith('-') ? '-' : ''

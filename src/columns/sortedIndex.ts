@@ -99,7 +99,7 @@ export class SortedIndex {
       this.leaves.splice(number, 1)
       this.order.store.kernel.free(leaf.address, LEAF_BYTES)
     }
-    // Last, since it may look for places, and an empty leaf would send it anywhere.
+    // Noted last: it may search for places, and an empty leaf would mislead the search.
     this.checkpoints.note(slot, target, -1)
   }
 

@@ -100,7 +100,7 @@ export class TableConditions implements RowConditions {
     const visible = this.of(chain.filters, tables)
     if (typeof visible === 'string') return visible
     const id = Number(property.kind.printFilter(value as string))
-    // If no row has or had it as its reference, it needs no place among the ids.
+    // An id to which no row refers needs no bit in the sets of ids.
     const isReferred = id >= store.leastOf(column) && id <= store.greatestOf(column)
     const range = idRangeOf(store, isReferred ? id : null)
     if (range === null) return 'related'
@@ -114,7 +114,8 @@ export class TableConditions implements RowConditions {
     if (coded.uncoded[column] > 0) return 'values'
     const other = tables(view.table)
     if (other === undefined) return 'related'
-    // Rows without a reference match if they match all of the filters; then the others are those whose row does not.
+    // If all filters match "no value", rows without a reference match, too. The condition is then a complement: it leaves out the
+    // rows whose referred row fails a filter.
     const isComplement = filters.every(matchesNone)
     const rows = isComplement
       ? other.conditions.rowsOf(view.filters, filters, tables)
@@ -182,7 +183,7 @@ class ConditionRows implements ReferredRows {
         this.range,
       )
     }
-    // Bitmaps of its own: the table may be the one that asks.
+    // Uses its own bitmaps, because the asking table may be this one.
     const places = [store.reserveBitmap(), store.reserveBitmap(), store.reserveBitmap()] as const
     try {
       const met = bitmaps.rowsOf(this.met, places[0], places[1])

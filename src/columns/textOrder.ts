@@ -137,8 +137,8 @@ export class TextOrder {
       this.respace(from, to)
       return false
     }
-    // Twice as dense as the mean at most, so that the gaps are not soon full again.
-    // There is no space before a text that has no rank yet, so it is taken in, too.
+    // Ranks get at most twice as dense as on average, so that the gaps are not soon full again. A text without a rank counts as
+    // 0, which leaves no space before it, so the range grows until it includes that text.
     const spaceMin = Math.max(1, this.rankEnd / (this.count + 1) / 2)
     let first = from
     let end = to
@@ -158,7 +158,7 @@ export class TextOrder {
     for (let place = from; place < to; place++) byCode[codes[place]] = low + Math.floor(space * (place - from + 1))
   }
 
-  /** Returns the distance of ranks if the texts at these places had ranks at equal distances. */
+  /** Returns the distance between ranks if those of the texts at these places were spaced evenly. */
   private spaceOf(from: number, to: number): number {
     const high = to === this.count ? this.rankEnd : this.byCode[this.codes[to]]
     return (high - this.lowOf(from)) / (to - from + 1)

@@ -32,7 +32,7 @@ export interface TextRanksParts {
   readonly limits?: Partial<typeof LIMITS>
 }
 
-/** Maximum texts of one statement. ICU takes some 2 ms to guess the places of so many. */
+/** Maximum texts of one statement. ICU takes some 2 ms to guess the places of this many. */
 const BATCH_TEXTS_MAX = 128
 
 const LIMITS = {
@@ -81,7 +81,7 @@ interface Search {
 }
 
 /**
- * Ranks of a column's texts, valid while PostgreSQL and the column's definition stay the same. They take 8 to 12 bytes a text,
+ * Ranks of a column's texts, valid while PostgreSQL and the column's definition stay the same. They take 8 to 12 bytes per text,
  * twice that while the order is read, and 256 KiB for operands.
  */
 export class TextRanks {
