@@ -47,20 +47,20 @@ export function errorOf(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown))
 }
 
-/** A change that what is stored does not allow; the message is for an operator. */
+/** Thrown if stored data do not allow a change; the message is for an operator. */
 export class Refused extends Error {}
 
-/** A body of nothing but faults must not make an answer many times its size; the search for more ends here. */
+/** Maximum faults that an answer lists. The search ends there, so that no answer is many times as long as the body. */
 export const FAULTS_MAX = 100
 
-/** The error for a body's faults, at least one: a single one speaks for itself, several stand under `ValidationFailed`. */
+/** The error for a body's faults, at least one: a single one has its own code, several are the details of `ValidationFailed`. */
 export function faultsError(faults: readonly Fault[]): ApiError {
   const [first] = faults
   if (first === undefined) throw new Error('an error for no fault')
   if (faults.length === 1) return new ApiError(first.code, first.message, { target: first.target, details: faults })
-  // What is stored is looked at only for a body that is right in itself, so these stand together or not at all.
+  // Stored rows are only read if the body has no other faults. So either all faults are about stored rows, or none is.
   const isStored = first.code === 'ReferenceNotFound' || first.code === 'AlreadyExists'
-  // What the key has no right to is a refusal only if nothing else is wrong with the body.
+  // The answer is 403 only if the body has no other faults.
   const isRefused = faults.every(({ code }) => code === 'Forbidden')
   const code = isStored || isRefused ? first.code : 'ValidationFailed'
   const count = `${faults.length >= FAULTS_MAX ? 'at least ' : ''}${faults.length}`

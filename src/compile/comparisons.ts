@@ -94,7 +94,7 @@ function comparisons({ pairs }: GuardParts, stored: ValueOf, written: ValueOf): 
     .map((condition) => sql`(${condition}) is true`)
 }
 
-/** Condition that all hold: true or false, and never null. */
+/** Joins conditions to one that is true or false, and never null. */
 function allTrue(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? sql`true` : sql`((${join(conditions, sql` and `)}) is true)`
 }

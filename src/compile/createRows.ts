@@ -63,8 +63,8 @@ function insertAll(
   const { insert, values, returning, referenced, valueConditions } = insertParts(entity, changed, operands, guard)
   const value = columnOf(operands)
   const { from } = batchInput(operands, arrays)
-  // Otherwise two whose rows share unique values, in different orders, would deadlock, and again when one of them is
-  // repeated. D65
+  // Without the lock, two bulk creates whose rows share unique values in different orders would deadlock, and again when one of
+  // them is repeated. D65
   const isSerialized = hasUnique(changed)
   const hasLock = isSerialized ? sql`(select "Is" from "Serialized")` : sql`true`
   // A request that only repeats a finished one waits for no lock.

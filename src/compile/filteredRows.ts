@@ -107,7 +107,7 @@ export function filteredStatement(
   return isDry ? { text, values, batch: null } : { text, values: [...values, keyId], batch: null, claim, keyId }
 }
 
-/** Key of a cache of such statements. */
+/** Key of a write by filters in the cache of statements. */
 export function filteredShape(entity: Entity, { filters, versions, claim, isDry }: FilteredWrite): string {
   return `${entity.table}${isDry ? ' dry' : ''}${versions === null ? '' : ' if'}${claim ? ' claim' : ''}${shapeOf(filters)}`
 }
@@ -180,7 +180,7 @@ function mayLock({ params: { rowsMax } }: FilteredParts): Sql {
   return sql`(select count(*) between 1 and ${rowsMax}::bigint and bool_and("Is") from "Found")`
 }
 
-/** Condition within a `case`, so that nothing else is locked or compared unless it holds. */
+/** Joins conditions by a `case`, so that the others lock and compare nothing unless the first one holds. */
 export function onlyIf(condition: Sql, others: readonly Sql[]): Sql {
   return others.length === 0 ? condition : sql`case when ${condition} then ${join(others, sql` and `)} else false end`
 }
@@ -220,7 +220,7 @@ function storedAnswer({ answer }: FilteredParts, [key, request]: ClaimParams): S
   )`
 }
 
-/** Condition that all hold: true or false, and never null. */
+/** Joins conditions to one that is true or false, and never null. */
 export function allOf(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? sql`true` : sql`(${join(conditions, sql` and `)}) is true`
 }

@@ -22,7 +22,7 @@ interface Checked {
   readonly decided: readonly Filter[]
   /** Rest of the guard for the statement, if the new values match them. Null: nothing. */
   readonly ifMatched: Guard | null
-  /** Guard for the statement, if they do not, or the write does not set all of them. Null: nothing. */
+  /** Guard for the statement if the new values do not match them, or the write does not set all of them. Null: nothing. */
   readonly otherwise: Guard | null
 }
 
@@ -35,8 +35,8 @@ export function checkedGuard(entity: Entity, guard: Guard | null, rows: readonly
 }
 
 /**
- * Returns the guard without the pairs that a write of one row surely fails, as those of a right by which it would become
- * something else: mostly one is left. If it fails all, the statement checks them, and refuses the write.
+ * Returns the guard without the pairs that a write of one row surely fails, such as those of a right that admits other new
+ * values. Mostly one pair is left. If the write fails all of them, the statement checks them, and refuses the write.
  */
 function withoutFailing(entity: Entity, guard: Guard, rows: readonly Assignments[]): Guard {
   const [values] = rows
@@ -53,10 +53,10 @@ function withoutFailing(entity: Entity, guard: Guard, rows: readonly Assignments
   return made
 }
 
-/** Maximum parts of a guard that are kept. */
+/** Maximum guards with some pairs of one guard that are kept. */
 const PARTS_MAX = 64
 
-/** Parts of a guard, by the places of their pairs: always the same objects. */
+/** Guards with some pairs of another guard, by the indexes of these pairs: the same object for the same pairs. */
 const partsOf = memoize((_: Guard) => new LruCache<Guard>(2 * PARTS_MAX, () => 1))
 
 /** Returns a test of whether the answer to a write may show a row that it has written, to a key with this view. */
@@ -93,7 +93,7 @@ function isDecided({ properties }: Entity, filter: Filter): boolean {
   return isEquality(filter) && properties.includes(filter.property)
 }
 
-/** Returns whether the values have a value for the filter, which matches. */
+/** Returns whether one of the values is for the filter's property, and matches. */
 function isMatched(filter: Filter, values: Assignments): boolean {
   const value = values.get(filter.property)
   if (value === undefined) return false
@@ -225,7 +225,9 @@ export function withoutEstimate(conditions: readonly Sql[]): Sql[] {
   return conditions.length === 0 ? [] : [sql`case when ${join(conditions, sql` and `)} then true else false end`]
 }
 
-/** Selects whether the key may read the written row, in the column after its transaction. Empty if `readable` is. */
+/**
+ * Selects whether the key may read the written row, in the column after the row's transaction; nothing if `readable` is empty.
+ */
 export function readableColumn(entity: Entity, { readable }: GuardParts, prefix: Sql): Sql {
   if (readable.length === 0) return sql``
   const conditions = conditionsOf(readable, returnedValue(entity, prefix))

@@ -94,7 +94,7 @@ function compileRelated(filter: Filter, path: RelatedPath, reference: Sql, opera
   const isOfNone = matchesNone(filter)
   const compared = isOfNone ? complementOf(filter) : filter
   const ids = idsBehind(compared ?? filter, compared === null, path, operands)
-  // The reference is not taken for a column of these rows, since they show nothing but "I".
+  // The name of the reference cannot mean a column of these rows, whose only column is "I".
   const found = sql`exists (select from (${ids}) as "R" where "R"."I" = ${reference})`
   return isOfNone ? sql`not ${found}` : found
 }
@@ -109,7 +109,7 @@ export function referredIds(filter: Filter, operands: readonly Param[]): Sql {
 function idsBehind(filter: Filter, isNegated: boolean, { view, property }: RelatedPath, operands: readonly Param[]): Sql {
   const rows = matching(view.whole, [{ ...filter, property }, ...view.filters], operands)
   const [condition, ...others] = rows.conditions as [Sql, ...Sql[]]
-  // A list of values with "no value" among them is null for other values.
+  // If a list of values has "no value" among them, the condition is null for other values, so `not` would be null, too.
   const matched = isNegated ? sql`(${condition}) is not true` : condition
   return sql`select ${rows.table}.id as "I" from ${rowsOf({ ...rows, conditions: [matched, ...others] })}`
 }
@@ -130,7 +130,7 @@ function chainedIds({ property, chain }: Filter, [operand, ...others]: readonly 
 }
 
 /**
- * Folds a text once a row, which costs a hundred times what a comparison does. `offset 0` keeps the planner from copying the
+ * Folds a text once per row, which costs a hundred times what a comparison does. `offset 0` keeps the planner from copying the
  * expression into each condition; it is evaluated only for rows that match the other conditions.
  */
 function foldedOnce(column: Sql, text: Sql): Sql {

@@ -20,7 +20,7 @@ import { type GuardParts, guardParts, referredRows } from './guard.ts'
 /**
  * Selects the causes for which a write of one row was refused: columns whose reference names no row, constraints of taken unique
  * values and of broken rules, and `id` if the row does not exist. `id` null: a new row. A row that the `guard` does not let the
- * write refer to is none. Returns null if no cause is possible.
+ * write refer to counts as missing. Returns null if no cause is possible.
  */
 export function compileRefusals(entity: Entity, id: string | null, changes: Assignments, guard: Guard | null): Statement | null {
   const own = id === null ? null : param(id)

@@ -52,7 +52,10 @@ function batchOf(asked: readonly RowsAsked[], query: Sql, operands: readonly Par
   return compileBatchQuery(query, typed)
 }
 
-/** Texts are compared in the collation of the column, which an operand of a batch has not; to equality it makes no difference. */
+/**
+ * Returns whether a batch decides the filter correctly: its operands lack the collation of the column, which only equality can do
+ * without.
+ */
 function isBatchable(filter: Filter): boolean {
   const { property, operator, anyOf } = filter
   return anyOf === undefined && !isOfOtherRows(filter) && (operator === equality || !isText(property.kind.name))

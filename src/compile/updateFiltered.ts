@@ -46,7 +46,7 @@ export function compileUpdateFiltered(
   copying: readonly ReferringColumn[] | null,
 ): BatchableStatement {
   const checked = checkedGuard(entity, write.guard, [values])
-  // A dry run returns no rows that the key may read or not.
+  // A dry run returns no rows, so it does not ask which of them the key may read.
   const guard = checked !== null && write.isDry ? { ...checked, readable: [] } : checked
   const changed = changedProperties(entity, values)
   const names = changed.map(({ column }) => ` ${column}`).join('')

@@ -115,7 +115,7 @@ export function compileUpsert(
  * updated, and whether its values differ; both are `t` or `f`.
  */
 export function compileUpsertCheck(whole: UpsertShape, values: readonly string[]): Statement {
-  // It returns no rows that the key may read or not.
+  // It returns no rows, so it does not ask which of them the key may read.
   const shape = { ...whole, ofUpdate: whole.ofUpdate && { ...whole.ofUpdate, readable: [] } }
   const text = textOfShape(`check ${nameOf(shape, null)}`, () => {
     const updates = new Updates(shape)

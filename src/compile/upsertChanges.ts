@@ -25,7 +25,7 @@ export interface UpsertShape {
   readonly entity: Entity
   /** Property by whose value rows are found. */
   readonly matched: Property
-  /** Filters of the view: rows outside of it are not there. */
+  /** Filters of the view. A row outside of it is treated as if it did not exist. */
   readonly shown: readonly Filter[]
   readonly hasCreates: boolean
   readonly hasUpdates: boolean
@@ -71,7 +71,10 @@ export const IS_BEGUN = sql`(select "Is" from "Begun")`
 /** Condition of every write: all rows may be written. */
 export const IS_RIGHT = sql`(select "Is" from "All")`
 
-/** Rows that the stored rows are to refer to, locked before these, and both in the order of their ids, as a rename does. */
+/**
+ * Locks the rows to which the stored rows are to refer. They are locked before the stored rows, and both in the order of ids, as
+ * by a rename.
+ */
 export function lockedReferences({ changed }: UpsertShape, { own, operands, guard }: Updates, lock = sql`for key share`): Sql[] {
   const arrays = batchInput(operands, paramsOf(operands)).arrays
   return referencedRows(changed, own, guard).map((row) => {
@@ -146,7 +149,7 @@ function whenGiven(isGiven: Sql | null, given: Sql, otherwise: Sql): Sql {
   return isGiven === null ? given : sql`case when ${isGiven} then ${given} else ${otherwise} end`
 }
 
-/** Rules between values of which the body has one. The parser has already compared values that are both in it. */
+/** Rules between two values, of which the body has only one. The parser has compared values that are both in the body. */
 function rulesOf({ entity: { rules }, changed }: UpsertShape, written: ValueOf): Sql[] {
   const concerned = rules.filter(({ later, earlier }) => changed.includes(later) || changed.includes(earlier))
   return concerned.map(({ later, earlier }) => sql`(${written(later)} >= ${written(earlier)}) is not false`)
@@ -190,7 +193,7 @@ export function hasReadable(...guards: readonly GuardParts[]): boolean {
   return guards.some(({ readable }) => readable.length > 0)
 }
 
-/** Condition that all hold: true or false, and never null. */
+/** Joins conditions to one that is true or false, and never null. */
 export function isTrue(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? sql`true` : sql`(${join(conditions, sql` and `)}) is true`
 }

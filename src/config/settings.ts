@@ -45,7 +45,7 @@ const FILE = text('a file', '^(?![\\s\\S]*-----BEGIN)')
 const PORT = integer(0, 65535)
 const HOST = text('an address or a name', '^[0-9A-Za-z.:_-]{1,100}$')
 
-/** Checks the address of an issuer. @throws RangeError for one whose keys anybody on the way could replace */
+/** Checks the address of an issuer. @throws RangeError for one in clear text, since anybody on the way could replace its keys */
 function checkIssuer(text: string): void {
   const { protocol, hostname } = URL.parse(text) ?? {}
   if (hostname === undefined) throw new RangeError('it cannot be read')

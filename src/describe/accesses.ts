@@ -23,7 +23,8 @@ export function hiddenNames(accesses: readonly Access[]): string[] {
 }
 
 /**
- * True if the change feed has events of the entity for the key. A row may enter and leave a view with filters unseen. D80, D105
+ * True if the change feed has events of the entity for the key. A view with filters has none: rows could enter and leave it
+ * without an event. D80, D105
  */
 export function hasEvents({ read }: Pick<Access, 'read'>): boolean {
   return read !== null && read.filters.length === 0 && read.collection === read.whole

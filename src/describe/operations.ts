@@ -87,7 +87,7 @@ const WITH_BODY = [
 
 /** Errors of several rows in one request. D59 */
 const OF_ROWS = ['InvalidRows', 'InvalidDryRun'] as const
-/** Errors of rows that are found by a property. D115 */
+/** Errors of writes whose rows are found by a property. D115 */
 const OF_MATCH = ['InvalidMatch', 'AlreadyExists', 'ReferenceNotFound'] as const
 
 /** Errors of writes of all rows that match filters. D113 */
@@ -134,7 +134,7 @@ function operationsOn(access: Access): Operation[] {
   const created = writtenCodes([...(create?.settable ?? []), ...preset])
   const changed = writtenCodes([...(update?.settable ?? [])])
   const updated = [...changed, 'NotFound'] as const
-  // Rows are only found, by filters or a property, for who may read them.
+  // Only a key that may read rows finds them, by filters or by a property.
   const canFilter = read !== null
   const createText = CREATE + (canFilter ? MATCH : '')
   const createdCodes = [...created, ...OF_ROWS, ...(canFilter ? OF_MATCH : [])]
@@ -267,7 +267,7 @@ function page(
   }
 }
 
-/** Returns the operations of a key with these accesses. `documentNeedsKey`: so does the document itself. */
+/** Returns the operations of a key with these accesses. `documentNeedsKey`: true if the document itself needs a key. */
 export function operationsOf(accesses: readonly Access[], documentNeedsKey: boolean): Operation[] {
   const changes = accesses.some(hasEvents) ? [changesOperation] : []
   const pages = pageOperations.map((page) => (page.success === 'document' ? { ...page, isOpen: !documentNeedsKey } : page))

@@ -165,8 +165,8 @@ function componentsOf(view: View, parts: readonly Part[]): Readonly<Record<strin
 }
 
 /**
- * Returns the parameters of a write of all rows that match filters. `dryRun` is said in words alone, as of a POST: its answer has
- * another form, and generated clients decode one form. D113
+ * Returns the parameters of a write of all rows that match filters. `dryRun` is only described in words, as for a POST: its
+ * answer has another form, and generated clients decode one form. D113
  */
 export function filteredWriteParameters(view: View): Part[] {
   const names = [...Object.keys(pathParameters(view)), mayName(view), 'RowsIfMatch', 'IdempotencyKey']

@@ -22,7 +22,10 @@ export function rowSchema(view: View): TObject {
   return { description, ...schema, ...orderOf(view), examples: [exampleRow(view)] }
 }
 
-/** Pairs of which the first is not before the second: forms take it as the end of what the second begins, lists as a span. */
+/**
+ * Pairs of properties, the first of which is never before the second: forms show the two as an end and a beginning, lists as a
+ * span.
+ */
 function orderOf({ rules }: Entity) {
   const order = rules.map(({ later, earlier, during }) => [later.name, earlier.name, ...(during === null ? [] : [during])])
   return order.length > 0 ? { 'x-not-before': order } : {}

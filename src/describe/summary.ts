@@ -81,7 +81,7 @@ function aggregatedSchema(entity: View, aggregate: Aggregate, taken: readonly Pr
   return objectOf(project(entity, new Set(taken)).members, (property) => orNull(schemaOf(property)), optionalObject, false)
 }
 
-/** Returns the schema of a value of a group, which is made of rows: nothing in it is read-only. */
+/** Returns the schema without `readOnly`, which means nothing for a group: none of its values can be written. */
 function withoutReadOnly({ readOnly: _, ...schema }: Schema): Schema {
   return Type.Unsafe(schema)
 }

@@ -10,7 +10,7 @@ import { entitiesOf } from './events.ts'
 /** Events and rights of a hook, as they are stored. */
 export interface Subscription {
   readonly events: readonly string[]
-  /** Rights to read, one a line; null: the hook shows all. */
+  /** Rights to read, one per line; null: the hook shows all. */
   readonly rights: string | null
 }
 

@@ -132,7 +132,7 @@ export function keyChecks(admission: Admission): KeysInUse {
   }
 }
 
-/** Error: the limits never allow a body that counts as `more` requests and one. */
+/** Returns the error of a body that counts as `more` + 1 requests, which the limits never allow. */
 function bodyNeverAllowed(more: number, limit: number, period: string): ApiError {
   const message = `The body counts as ${more + 1} requests, and you may send ${limit} per ${period}: send fewer rows, up to 100 or 200 KiB for each request.`
   return new ApiError('InvalidRows', message, { target: 'Body' })

@@ -55,8 +55,8 @@ export class Documents {
 }
 
 /**
- * Names what rights are about: verbs, properties and operators, without the values of filters, which are in no document. Each
- * person has values of her own, and to make a document for each would block the process for a time that others wait.
+ * Names what rights are about: verbs, properties and operators, without the values of filters, which are in no document. Values
+ * differ by person, and making a document for each person would block the process.
  */
 function topicsOf({ fault, rights }: GrantedRights): string {
   const namesOf = (filters: readonly Filter[] | null) => filters?.map(({ property, operator }) => [property.name, operator.sign])
