@@ -49,8 +49,8 @@ function elementOf(value: string): string {
 function askedTables(asked: readonly AskedTable[]) {
   const params = valuesOf(asked).map(param) as [Param, Param, Param, Param, Param]
   const [relations, nexts, runnings, tables, columnNames] = params
-  // PostgreSQL counts the elements of arrays that are given, finds a plan for so many cheaper than the generic one, and so plans
-  // each question anew, which takes longer than the question itself. It does not look into a subquery.
+  // PostgreSQL counts the elements of given arrays, and finds a plan for that number cheaper than the generic one. So it would
+  // plan each question anew, which takes longer than the question itself. It does not look into a subquery.
   const arrays = commaList([
     sql`(select ${relations}::oid[])`,
     sql`(select ${nexts}::xid8[])`,

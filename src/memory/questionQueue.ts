@@ -14,7 +14,7 @@ interface Group {
   versions: string | null
   /** Time until which there are no joint questions, because one has failed. */
   pausedUntilMs: number
-  /** Time of the last list that waits for no question: the answer to one that was sent before is stale for it. */
+  /** Time of the last list that did not wait for a question. The answer to a question that was sent earlier is stale for it. */
   givenUpMs: number
 }
 
@@ -26,7 +26,7 @@ interface Demand {
   readonly answer: PromiseWithResolvers<void>
 }
 
-/** Demands with one question. The copies are those of the largest. */
+/** Demands that one question answers. Its copies are those of the largest demand, which has all copies of the others. */
 interface Round {
   readonly copies: readonly TableCopy[]
   readonly demands: Demand[]
@@ -123,13 +123,13 @@ export class QuestionQueue {
     for (const { copies, demands } of rounds)
       if (copies.length === 1) this.askAlone(copies[0] as TableCopy, demands)
       else this.askTogether(copies, demands)
-    // A question that joint ones wait for may take long.
+    // A joint demand may have to wait long for a running question, so the queue is looked at again.
     if (this.demands.some(({ copies }) => copies.length > 1)) this.timer ??= setTimeout(this.lookAgain, HELD_MS_MAX)
   }
 
   /**
-   * Lets a demand wait for the next turn. If it is for several tables, all are held for it, unless one has a question under way
-   * for long.
+   * Lets a demand wait for the next turn. If it is for several tables, all are held for it, unless the question about one of them
+   * has been running for long.
    */
   private postpone(demand: Demand, held: Set<TableCopy>, nowMs: number) {
     const { copies, sinceMs } = demand

@@ -299,7 +299,7 @@ export class TableCopies {
     return this.use.bytes + bytes <= this.bytesMax
   }
 
-  /** Returns whether an optional part of a copy may have so many bytes. Unused parts, and then idle tables, give way for it. */
+  /** Returns whether an optional part of a copy may take this many bytes. Unused parts, and then idle tables, give way for it. */
   private hasRoom(bytes: number): boolean {
     const wanted = bytes + SPARE_SHARE * this.bytesMax
     const nowMs = performance.now()
@@ -311,7 +311,7 @@ export class TableCopies {
     return this.fits(wanted)
   }
 
-  /** Frees parts of all copies that no list has used for `unusedMs`, until so many bytes are free. */
+  /** Frees parts of all copies that no list has used for `unusedMs`, until this many bytes are free. */
   private giveWay(bytes: number, unusedMs: number) {
     for (const part of PARTS)
       for (const { copy } of this.leastRecent()) {

@@ -10,7 +10,7 @@ export const VERBS: readonly Verb[] = ['read', 'create', 'update', 'delete']
 
 /** Access of a key to one entity, or to a named view, which is only read. Null: it may do nothing of that kind. */
 export interface Access {
-  /** The entity, of a named view that whose rows it shows. */
+  /** The entity; for a named view, the entity whose rows it shows. */
   readonly whole: Entity
   readonly read: View | null
   readonly create: CreateAccess | null
@@ -98,7 +98,7 @@ export interface RowConditions {
 export interface GrantedRights {
   /** Returns the access to an entity or a named view. */
   accessTo(collection: Collection): Access
-  /** Text of the rights, one a line, as `keys list` prints them. */
+  /** Text of the rights, one per line, as `keys list` prints them. */
   readonly text: string
   /** The text with the names of `{today}` and `{now}` in place of their values: it stays the same while the rights do. */
   readonly signedText: string

@@ -4,8 +4,8 @@ import type { Assignments } from './query.ts'
 import type { Statement } from './sql.ts'
 
 /**
- * Form of a statement that executes several runs of it at once. Each value is an array with one element a run, except those that
- * all runs share.
+ * Form of a statement that executes several runs of it at once. Each value is an array with one element per run, except those
+ * that all runs share.
  */
 export interface Batch {
   readonly text: string

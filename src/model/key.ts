@@ -4,7 +4,7 @@
 export interface StoredRights {
   /** Rights to whole entities, as text of `formatRights`; '' if the key has another form. */
   readonly rights: string
-  /** Rights as addresses of lists, in canonical form, one a line; null: the key has another form. */
+  /** Rights as addresses of lists, in canonical form, one per line; null: the key has another form. */
   readonly addresses: string | null
   /** Name of the block of the roles file whose rights the key has; null: the key has another form. */
   readonly role: string | null

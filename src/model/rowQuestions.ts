@@ -3,7 +3,7 @@ import type { Entity } from './entity.ts'
 import type { Filter } from './query.ts'
 import type { Row } from './sql.ts'
 
-/** Asks for rows as fresh as any read. An answer is at hand at once where memory has it. */
+/** Answers questions about rows that are as fresh as those of any read. It returns no promise if memory has the answer. */
 export interface RowQuestions {
   /** Returns the values of the only row that matches, in the order of the entity's properties; null: none matches, or several. */
   only(entity: Entity, filters: readonly Filter[]): Row | null | Promise<Row | null>

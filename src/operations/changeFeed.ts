@@ -155,12 +155,15 @@ export class ChangeFeed {
   }
 }
 
-/** True if the changes of a view may be told. A row may match filters at one time only; named views have no events. */
+/**
+ * Returns whether the feed has events of a view. It has none of named views, nor of views with filters: a row may match these at
+ * one time only.
+ */
 function isFed({ filters, whole, collection }: View): boolean {
   return filters.length === 0 && collection === whole
 }
 
-/** @throws ApiError Forbidden if changes of the entity may not be told */
+/** @throws ApiError Forbidden if the feed has no events of the view */
 function requireFed(view: View): View {
   if (isFed(view)) return view
   const message = `You may not read changes of ${view.plural}, because your right to read them has filters.`
@@ -197,7 +200,7 @@ export async function* followTexts(first: ChangesPage, parts: FollowParts): Asyn
       heartbeatAtMs = performance.now() + heartbeatMs
     }
     if (!more) {
-      // By the clock, since one for each page without events would tell when a hidden property has changed.
+      // Heartbeats follow the clock: one for each page without events would tell when a hidden property has changed.
       if (isCatchingUp || performance.now() >= heartbeatAtMs) {
         yield `{"next":"${parts.showToken(writeToken(end))}"}\n`
         heartbeatAtMs = performance.now() + heartbeatMs

@@ -88,10 +88,11 @@ export class Changes {
       const compile = (start: FeedPosition | null) => events.compile(start, pageSize + 1, last)
       const page = await this.read(views, compile, place, { ...query, pageSize })
       lines.push(...page.lines)
-      // With `more` the end is the last event, which is that of an earlier stretch if this one was read for `more` alone.
+      // If more events follow, the page ends at its last event. An earlier stretch may have read that one: then this stretch was
+      // only read to learn whether more follow.
       if (page.more) return { lines, more: true, end: readToken(lines.at(-1)?.token ?? '') as ChangesToken }
       if (last === null) return { ...page, lines }
-      // A page that is not full goes on, because it would tell how many events are hidden.
+      // A page that is not full goes on, because ending it here would tell how many events are hidden.
       place = { run: page.end.run, ...last }
       if (performance.now() > untilMs) return { lines, more: true, end: place }
     }

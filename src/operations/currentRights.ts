@@ -25,7 +25,7 @@ interface CurrentRightsParts {
   readonly listReads: Pick<ListReads, 'read'>
 }
 
-/** Rights that were decided from copies, which hold while these have the same version, at the same time as roles have it. */
+/** Rights that were decided from copies. They hold while the copies have this version, and requests this time. */
 interface KeptRights {
   readonly version: Version
   readonly time: RequestTime
@@ -104,7 +104,7 @@ export class CurrentRights {
       const isSame = present.text === granted.text && present.signedText === granted.signedText
       return present === granted || isSame
     }
-    // The request begins anew, and then waits for what is not at hand.
+    // The request begins anew, and then waits for answers that memory does not have.
     present.catch(() => undefined)
     return false
   }

@@ -12,7 +12,7 @@ interface Waiting {
   readonly answer: PromiseWithResolvers<boolean>
 }
 
-/** Asks for rows by a statement each, and by one statement whether lists have rows, if these questions come together. */
+/** Reads each row by its own statement. Questions whether lists have rows, if they come together, share one statement. */
 export class DatabaseQuestions implements RowQuestions {
   private waiting: Waiting[] = []
 

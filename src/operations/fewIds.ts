@@ -5,7 +5,7 @@ import { wasEnded } from '../execute/listReads.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Filter } from '../model/query.ts'
 
-/** Returns a query whose unions are known to compare few ids, if they do. The rows are the same, however many there are. */
+/** Marks the unions of a query that compare few ids. The query finds the same rows as before. */
 export async function withFewIds<Query extends { readonly filters: readonly Filter[] }>(
   query: Query,
   entity: Entity,

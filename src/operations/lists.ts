@@ -31,7 +31,7 @@ export async function pageList(view: View, parts: ResourceParts, call: ResourceR
   // cache has no faults.
   const cachedTables = memory.responses.tablesOf(plainTarget)
   const parsed = cachedTables === null ? parse() : null
-  // Copies do not have it. So no such list is in the cache, and the query was parsed.
+  // Copies have no JSON, so no list that shows it is in the cache, and its query was parsed.
   if (parsed !== null && showsJson(view, parsed)) return pageFromDatabase(view, parts, call, parsed, 'json')
   const target = withReach(plainTarget, parsed)
   const tables = cachedTables ?? tablesOfList(view, parsed as ListQuery)
@@ -112,7 +112,7 @@ async function pageFromDatabase(
   const rows = await parts.listReads
     .read(statement, call, listCostOf(view.whole, query))
     .catch(withAdvice(() => suggestCheaperQuery(query)))
-  // Behind the total, a row of a batch has the number of its run.
+  // After the total, a row of a batch has the number of its run.
   const shown = view.whole.properties.length + (query.choice?.related.length ?? 0)
   const total = Number(rows[0]?.[shown] ?? 0)
   return respondPage(view, query, { rows, total }, call.url, parts.cursors)

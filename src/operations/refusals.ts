@@ -38,9 +38,7 @@ export interface RefusedUpdate extends Refused {
   readonly verb: 'update'
   readonly plan: WritePlan
   readonly expected: ExpectedVersion | null
-  /**
-   * Guard of all rights to update: a row within its reach is there, also if the rights by which it is written do not reach it.
-   */
+  /** Guard of all rights to update. A row within its reach is not 404, even if the rights that the write uses do not reach it. */
   readonly reach: Guard | null
 }
 

@@ -56,8 +56,8 @@ export interface KeysInUse {
   /** Charges one request and returns the current rights of the key. @throws ApiError RateLimitExceeded */
   charge(request: Request): Promise<GrantedRights>
   /**
-   * Charges `count` more requests for a request that is as much work. `neverAllowed`: error if the limits never allow so many, of
-   * `limit` requests per `period`; default: that of a body. @throws ApiError
+   * Charges `count` more requests for a request that costs as much work as several. `neverAllowed`: error if the limits never
+   * allow so many, of `limit` requests per `period`; default: that of a body. @throws ApiError
    */
   chargeMore(charged: Charged, count: number, neverAllowed?: (limit: number, period: string) => ApiError): Promise<void>
 }

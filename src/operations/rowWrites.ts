@@ -220,7 +220,7 @@ export class RowWrites {
     return this.write(compileUpdate(this.entity, plan), refused, this.longWriter(call))
   }
 
-  /** Returns what runs a statement as a long write of a request, and keeps its connection open meanwhile. */
+  /** Returns a writer that runs statements as long writes of a request, and keeps the client's connection open meanwhile. */
   longWriter(call: ResourceRequest): Writer {
     const { database, longWrites } = this.parts
     if (longWrites === null) return database

@@ -132,7 +132,7 @@ async function withGroups<Result>(
     const prepare = (table: ColumnTable) => table.prepareGroups(query, call, copies.tables)
     const wait = (attempt: number) => copies.waitFor(prepare, attempt)
     for (let attempt = 1, waiting = wait(attempt); waiting; waiting = wait(++attempt)) await waiting
-    // In the turn of the event loop in which there was nothing to wait for.
+    // There was nothing to wait for in this turn of the event loop, so all copies are of this version.
     const { version } = copies
     if (version === null) return copies.reason
     copies.requireRights()

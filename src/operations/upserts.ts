@@ -69,7 +69,7 @@ export class Upserts {
     if (isDry) return this.check(call, read)
     const claim = await this.idempotency.claimUpsert(call, matched, rows)
     using _inProgress = this.idempotency.begin(claim)
-    // Before the body is divided: what was new is stored now.
+    // Looked up before the body is divided: the rows that the first request created are stored now.
     const stored = await this.idempotency.findStored(claim)
     if (stored !== null) return this.answer(call, read, { rows: stored, isReplayed: true })
     let isLong = false
