@@ -94,7 +94,9 @@ export class Admission {
     return this.limiters.of(principal).charge(principal.client)
   }
 
-  /** Identifies the sender, by one query for all waiting requests with unknown keys, and charges the address if it is nobody. */
+  /**
+   * Identifies the sender, by one query for all waiting requests with unknown keys. Charges the address if there is no sender.
+   */
   private async admitUnknown(credential: Credential, address: string, isOpen: boolean): Promise<Admitted> {
     const anonymous = await this.limiters.anonymous.foresee(clientOf(address))
     if (!anonymous.admitted) return { ...NOT_LOOKED_UP, rateLimit: anonymous }

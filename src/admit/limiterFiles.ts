@@ -72,7 +72,7 @@ export class LimiterFiles {
     this.persons = oidcIssuer === null ? null : fileFor(join(folder, 'persons'), PERSONS_MAX, rateLimitsPersons)
   }
 
-  /** Tables that are there whatever keys there are. */
+  /** The tables that exist whatever keys there are. */
   private get shared(): RegionFile[] {
     return [this.keys, this.anonymous, ...(this.persons === null ? [] : [this.persons])]
   }

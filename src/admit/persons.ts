@@ -50,7 +50,7 @@ const NOT_YET: RefusedToken = {
 }
 
 export class Persons {
-  /** As long as a token is kept, its person is. */
+  /** The person of each verified token, forgotten together with it. */
   private readonly persons = new WeakMap<VerifiedToken, PersonPrincipal>()
   /** Secret of the database, the same for all servers on it; null until the database has been reached. */
   private secret: string | null

@@ -59,8 +59,8 @@ export async function secure(runner: Runner, password: string, access: Access): 
   const input = commands.map((command) => `${command.replace(/\s+/g, ' ')}\n`).join('')
   const { child, log } = runner.launch('postgres', args, input)
   if ((await endOf(child)) !== 0) throw new Error(`PostgreSQL did not start:\n${log()}`)
-  // Last: what was interrupted is done again. Beside the cluster, since in it PostgreSQL's user could have put a link under
-  // the name, and would be given what that leads to.
+  // Written last, so that an interrupted run is repeated. The new file is created outside of the cluster: inside, PostgreSQL's
+  // user could have put a link under its name, and would get the file to which the link leads.
   const part = `${runner.cluster}.hba.part`
   rmSync(part, { force: true })
   writeFileSync(part, hbaRules, { mode: 0o600, flag: 'wx' })

@@ -72,7 +72,7 @@ export class WorkerProcess {
     try {
       this.child.send(message)
     } catch {
-      // the process has just ended, which `child.exited` reports
+      // The process has just ended, which `child.exited` reports.
     }
   }
 

@@ -21,7 +21,7 @@ export function rowWriter({ members, whole }: View, choice: Projection | null = 
   return writers.getOrInsertComputed(members, () => choiceWriter({ members }, whole.properties))
 }
 
-/** Writes the JSON of a written row through a view; null, a key that may not read the row gets only its id. D34 */
+/** Writes the JSON of a written row through a view. Null: the key may not read the row, and gets only its id. D34 */
 export function writeWritten(view: View | null, row: Row): string {
   return view === null ? `{"id":${row[0]}}` : rowWriter(view)(row)
 }

@@ -44,8 +44,8 @@ export function viewOfRight(right: Right, paths: RelatedViews = NO_PATHS): View 
 }
 
 /**
- * Returns the right to read what one of several rights to a collection admits; undefined if there is none. @throws Error if they
- * show different properties: rows would then have some of them or others
+ * Unites rights to read one collection: the right to the rows that at least one of them admits; undefined without any. @throws
+ * Error if they show different properties, since these would then differ by row
  */
 export function uniteReads(rights: readonly Right[]): Right | undefined {
   const [first, ...others] = rights
@@ -115,7 +115,7 @@ export class ReadViews {
       return view
     })
 
-  /** Names the rights on which paths depend. They end at an entity that the key may not read. */
+  /** Names the rights on which paths depend. A path ends at an entity that the key may not read. */
   private relatedTexts(from: Collection): Pick<RelatedViews, 'relatedText' | 'relatedSignedText'> {
     const texts = new Map<Entity, readonly [text: string, signedText: string]>()
     const add = ({ properties }: Entity) => {
@@ -324,8 +324,8 @@ function references(parts: Parts, rights: readonly Settable[]): Guard['reference
 }
 
 /**
- * Filters of the rows that may be read in an entity, or in a view of it, by each of the rights to these. None: there is no such
- * right, so that nothing is narrowed. D105
+ * Filters of each right to read an entity, or a named view of it. None: there is no such right, so a reference may name any row.
+ * D105
  */
 function readableIn(entity: Entity, { find, views }: Parts): (readonly Filter[])[] {
   const collections = [entity, ...views.filter(({ base }) => base.name === entity.name)]

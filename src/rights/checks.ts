@@ -136,8 +136,8 @@ function insteadOf(entity: Entity, property: Property): string {
 }
 
 /**
- * Checks rules such as that `End` is not before `Start`: who may change one of two values, and cannot read the other, finds it
- * out by trying.
+ * Checks rules such as that `End` is not before `Start`: a key that may change one of two values, and cannot read the other,
+ * would find that out by trying.
  */
 function checkRules(right: Right, reads: readonly Right[]) {
   const settable = settableOf(right)
@@ -160,8 +160,9 @@ function checkRules(right: Right, reads: readonly Right[]) {
 }
 
 /**
- * Checks copied properties: who may set a reference, and sees what is copied along it, sees that of every row that the reference
- * may name. So the key must be able to read it there: in the other entity, and in all views of it, whose rows its rights narrow.
+ * Checks copied properties: a key that may set a reference, and sees the value that is copied along it, sees that value of every
+ * row that the reference may name. So the key must be able to read it in the other entity, and in all views of it, whose rows its
+ * rights narrow.
  */
 function checkCopies(right: Right, { possible, certain }: HeldRights, entities: readonly Entity[]) {
   const after = right.verb === 'create' ? right.filters : afterUpdate(right)
@@ -183,8 +184,8 @@ function checkCopies(right: Right, { possible, certain }: HeldRights, entities: 
 }
 
 /**
- * Checks properties that an expression computes, as a display name that shows the first name only without a nickname: who may set
- * one source, and sees the result, brings the others to light.
+ * Checks properties that an expression computes, such as a display name that shows the first name only without a nickname: a key
+ * that may set one source, and sees the result, would learn the other sources.
  */
 function checkExpressions(right: Right, reads: readonly Right[], possible: readonly Right[], entities: readonly Entity[]) {
   const settable = settableOf(right)
@@ -218,7 +219,7 @@ function checkExpressions(right: Right, reads: readonly Right[], possible: reado
 /** Returns the properties of all entities that show a property: itself, what is computed from it, and copies of these. */
 function shownBy(entity: Entity, property: Property, entities: readonly Entity[]): Property[] {
   const found = new Map([[property, entity]])
-  // A map goes on with what is added while it is read.
+  // The loop also visits entries that are added to the map meanwhile.
   for (const [{ column }, owner] of found) {
     for (const computed of owner.properties) if (computed.computedFrom.includes(column)) found.set(computed, owner)
     for (const other of entities)

@@ -18,7 +18,7 @@ interface Values {
 
 /** Why a variable has no value, or none that a property can have: then the right does not exist. */
 export class Missing {
-  /** `told`: the same for the person herself, if it is her own claim; it names nothing of the roles file but that. */
+  /** `told`: the reason in words for the person herself, if it lies in her own claim. It names nothing else of the roles file. */
   constructor(
     readonly reason: string,
     readonly told: string | null = null,

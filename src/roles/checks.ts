@@ -8,8 +8,8 @@ import type { FaultList } from './faults.ts'
 import type { KeyBlock, PlacedRight, Role, RolesFile } from './file.ts'
 
 /**
- * Checks a file. If some of its lines have faults by themselves, only what is wrong between two others: what such a line would
- * give may be what another one lacks.
+ * Checks a file. If some of its lines have faults of their own, it leaves out the checks of rights that need other rights,
+ * because those may be on the faulty lines.
  */
 export function checkFile({ roles, keys }: RolesFile, entities: readonly Entity[], faults: FaultList): void {
   const isWhole = faults.isEmpty

@@ -30,7 +30,7 @@ interface TokenFacts {
   readonly time: RequestTime
   /** Filters that find her own row; null: persons need none. */
   readonly finder: readonly Filter[] | Missing | null
-  /** As of the last row. */
+  /** The person by the row that was read last; null: none was read yet. */
   person: Person | null
 }
 
@@ -42,7 +42,7 @@ interface RoleOutcome {
   readonly rights: readonly Outcome[]
 }
 
-/** How the rights of a person come about. */
+/** Which rights a person has, and why. */
 export interface Explanation {
   /** The own row, as `Employees/7`; null: there is none, or persons need none. */
   readonly own: string | null
@@ -57,7 +57,7 @@ export class Engine {
   private readonly facts = new WeakMap<Claims, TokenFacts>()
   private readonly kept = new LruCache<PersonRights>(KEPT_BYTES_MAX, (_, text) => BYTES_OF_PERSON + 6 * text.length)
   private readonly shared = new LruCache<Right>(SHARED_BYTES_MAX, (_, text) => BYTES_OF_RIGHT + BYTES_OF_CHARACTER * text.length)
-  /** Rights of persons without a row, by the reason: none. A file has few reasons. */
+  /** The empty rights of persons without a row, by the reason why they have none. A file has few reasons. */
   private readonly unknown = new Map<string, PersonRights>()
 
   constructor(
@@ -75,7 +75,7 @@ export class Engine {
       : this.ofRow(facts, claims, row, questions)
   }
 
-  /** Says how the rights of a person come about. */
+  /** Says which rights a person has, and why. */
   async explain(claims: Claims, questions: RowQuestions, isEmailVerified: boolean): Promise<Explanation> {
     const facts = this.factsOf(claims, isEmailVerified)
     const row = await this.findRow(facts, questions)
@@ -184,7 +184,9 @@ function keyOf(right: Right): string {
   return `${right.text}\t${right.signedText === undefined ? '' : signedTextOf(right)}`
 }
 
-/** Returns the entities of which a person would read rows, also in a view, if one of her rights to them had its values. */
+/**
+ * Returns the entities that a person cannot read, not even in a view, only because the variables of her rights have no values.
+ */
 function unreadOf(outcomes: readonly Outcome[]): Entity[] {
   const reads = outcomes.filter(({ placed }) => placed.right.verb === 'read')
   const entityOf = ({ placed }: Outcome) => baseOf(placed.right.collection)
@@ -192,7 +194,7 @@ function unreadOf(outcomes: readonly Outcome[]): Entity[] {
   return [...new Set(reads.map(entityOf))].filter((entity) => !read.has(entity))
 }
 
-/** Asks all lists at once. */
+/** Asks whether each list has a row, all at the same time. */
 function answersOf({ questions }: Person, rows: RowQuestions): (boolean | Promise<boolean>)[] {
   return questions.map((question) => !(question instanceof Missing) && rows.some(question.entity, question.filters))
 }

@@ -48,5 +48,5 @@ export class FaultList {
   }
 }
 
-/** Thrown for what cannot be read since something else is faulty, which has its fault already. */
+/** Thrown for a text that cannot be read because of another fault, which is noted already. */
 export class FollowsFromFault extends Error {}

@@ -25,7 +25,8 @@ export class KeyRights {
     if (this.made && this.time === time) return this.made
     this.time = time
     const bindings = { claims: {}, isEmailVerified: false, ownCell: () => null, time }
-    // Its only variables always have values, but one right could set a property to two: at most times it does not exist.
+    // The variables of keys are times, which always have values. A right that sets one property to two times exists only while
+    // these are equal.
     const bound = this.block.rights.map(({ right }) => bindRight(right, bindings))
     const rights = bound.flatMap((right) => (right instanceof Missing ? [] : [right]))
     const text = rights.map((right) => right.text).join('\n')

@@ -1,4 +1,4 @@
-// A person at the time of a request: the values of all variables, and what the conditions of roles ask because of them.
+// A person at the time of a request: the values of all variables, and the questions that the conditions of roles ask with them.
 import type { Right } from '../model/access.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Filter } from '../model/query.ts'
@@ -56,7 +56,7 @@ export class Needs {
   }
 }
 
-/** A list that is asked for a row. */
+/** The question whether a list has a row. */
 export interface ListQuestion {
   readonly entity: Entity
   readonly filters: readonly Filter[]

@@ -13,7 +13,7 @@ export interface Collections {
   readonly views: readonly NamedView[]
 }
 
-/** How the rights of a person came about. */
+/** Facts from which the rights of a person follow. */
 interface PersonFacts {
   readonly origins?: ReadonlyMap<Right, Origin>
   /** Why there are no rights, if there are none. */
@@ -40,7 +40,7 @@ export class PersonRights extends NarrowRights {
     { origins = NO_ORIGINS, reason = 'no role gives you one', unread = [] }: PersonFacts = {},
   ) {
     super(rights.map(({ text }) => text).join('\n'), rights, null, entities, views)
-    // Which rows a reference may name follows from what is not read, too.
+    // The rows that a reference may name depend on unread entities, too.
     this.signedText = [...rights.map(signedTextOf), ...unread.map(({ plural }) => `-${plural}`)].join('\n')
     this.origins = origins
     this.unread = unread
@@ -52,8 +52,8 @@ export class PersonRights extends NarrowRights {
   }
 
   /**
-   * As `find`. Who has no right to read an entity may refer to every row of it: a right that lacks a value must not have that
-   * consequence, so it admits no row.
+   * As `find`. A person without a right to read an entity may refer to every row of it. A right that only lacks a value must not
+   * have that effect, so it admits no row.
    */
   protected override findReferable(collection: Collection, verb: Verb): readonly Right[] {
     const isUnread = verb === 'read' && this.unread.some(({ name }) => name === collection.name)

@@ -23,11 +23,11 @@ export interface Roles {
   /** Entities from whose rows the rights of persons follow: those of `me` and of `when`, and those to which their paths lead. */
   readonly sources: readonly Entity[]
   /**
-   * Returns the rights of a person: at once where `questions` answers at once. Persons with equal rights get the same object.
+   * Returns the rights of a person; no promise, unless `questions` returns one. Persons with equal rights get the same object.
    * `isEmailVerified`: false if the claim `email` counts for nothing.
    */
   rightsOf(claims: Claims, questions: RowQuestions, isEmailVerified: boolean): GrantedRights | Promise<GrantedRights>
-  /** Says how the rights of a person come about. */
+  /** Says which rights a person has, and why. */
   explain(claims: Claims, questions: RowQuestions, isEmailVerified: boolean): Promise<Explanation>
   /** Returns the rights of keys that follow the block `key <name>`, as they are now; null: the file has none of this name. */
   rightsOfKey(name: string): GrantedRights | null

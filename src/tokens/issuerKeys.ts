@@ -5,11 +5,14 @@ import type { SignInEndpoints } from '../model/signIn.ts'
 import { monotonicMs } from '../os/time.ts'
 import { type Published, readPublished } from './discovery.ts'
 
-/** Minimum time between two questions to the issuer, so that tokens with unknown keys do not become a flood for it. */
+/** Minimum time between two requests to the issuer, so that tokens with unknown keys do not flood it. */
 const ASK_EVERY_MS = 30_000
-/** Age of the keys at which they are read anew, so that a key which the issuer has withdrawn ends. */
+/** Age of the keys at which they are read again, so that a key which the issuer has withdrawn is no longer accepted. */
 const RENEW_MS = 300_000
-/** The timer is a little slower than questions may be: one that came a moment too early would miss its turn. */
+/**
+ * Interval of the timer, as a multiple of `ASK_EVERY_MS`: a request that came a moment too early would be skipped until the next
+ * interval.
+ */
 const TIMER_RATIO = 1.1
 
 export interface Keys {
@@ -98,7 +101,7 @@ export class IssuerKeys {
   private take(published: Published): void {
     const text = JSON.stringify(published)
     if (text !== this.published) {
-      // Throws for what is no set of keys: then nothing of it is noted, or the next reading would take it for known.
+      // Throws if the document has no set of keys. Nothing of it may be stored then, or the next reading would take it for known.
       this.keys = { find: createLocalJWKSet(published.keys), algorithms: published.algorithms }
       this.published = text
       this.options.onChange()
