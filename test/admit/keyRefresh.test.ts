@@ -60,7 +60,7 @@ describe('D34: a refresh of the keys', () => {
 })
 
 describe('D34: confirming the keys', () => {
-  test('needs no refresh right after one; later it starts one', async () => {
+  test('starts no refresh right after the last one, and starts one later', async () => {
     const refresh = refreshOf()
     expect(await refresh.confirm()).toBe(true)
     expect([reads, refresh.confirm()]).toEqual([1, true])

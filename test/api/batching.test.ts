@@ -119,7 +119,7 @@ for (const prepare of ['true', 'false'])
       return row?.statements
     }
 
-    test('of which one is refused: it gets its error, and the others are written once', async () => {
+    test('one of which is refused: it gets its error, and the others are written once', async () => {
       const [start, end] = ['2024-01-02T00:00:00Z', '2024-01-01T00:00:00Z']
       const { id } = await createRow(server, '/Absences', { Start: start })
       const bodies = times(40, (index) => ({ Reason: `r${index}`, EmployeeId: index === 7 ? 999_999 : null }))

@@ -158,7 +158,7 @@ test('a stream without events sends a token again and again', async () => {
   expect(new Set(said).size).toBe(4)
 })
 
-test('a page without events is no heartbeat of a stream before its time', async () => {
+test('a stream that reads pages without events sends no heartbeat before its time', async () => {
   const end = { run: 'ffffffffffff', position: '1', number: '0' }
   let reads = 0
   const texts = followTexts(

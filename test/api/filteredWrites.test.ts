@@ -92,7 +92,7 @@ describe('a PATCH of a collection', () => {
     ])
   })
 
-  test('is a long write if more rows copy than others may', async () => {
+  test('is a long write if more rows copy a changed name than other writes may change', async () => {
     await server.sql`insert into absence (employee_id, employee_key) select 1, '=Ann' from generate_series(1, 1001)`
     expect(idsOf(await patch('Id=1', { LastName: 'Lee' }))).toEqual([1])
     expect(await server.sql`select distinct employee from absence`).toMatchObject([{ employee: 'Ann Lee' }])
@@ -353,7 +353,7 @@ describe('D82: a write by filters within rights', () => {
     expect(outcomeOf(await as(keys.reader, 'DELETE', 'Id=1'))).toBe('403 Forbidden Api')
   })
 
-  test('is refused as a whole for one row that the key may not write, which may leaves out', async () => {
+  test('is refused as a whole for one row that the key may not write, unless ?may= leaves that out', async () => {
     for (const dry of ['', '&dryRun=1']) {
       expect(messageOf(await as(keys.seller, 'PATCH', `Id=!=${dry}`, { JobTitle: 'x' }))).toBe(
         '403 Forbidden Department: Employee 3: You may only update Employees with Department=Sales. Add may=update(JobTitle) to leave out such rows.',
@@ -379,7 +379,7 @@ describe('D82: a write by filters within rights', () => {
 describe('D43: a write by filters under an Idempotency-Key', () => {
   const headers = { 'idempotency-key': 'once' }
 
-  test('is done once, whatever matches later, and the order of filters does not count', async () => {
+  test('is done once, whichever rows match later, and in whatever order the filters come', async () => {
     const [first, second] = ['Department=Sales&Id=<9', 'Id=<9&Department=Sales']
     const done = await patch(first, { Department: 'Law', JobTitle: 'x' }, headers)
     await server.sql`update employee set department = 'Sales', job_title = null`

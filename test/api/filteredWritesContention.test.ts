@@ -63,7 +63,7 @@ describe.each(['PATCH', 'DELETE'] as const)('%s of a collection', (method) => {
   })
 })
 
-test('of several writes by filters, each row is taken by one', async () => {
+test('each row is written by one of several concurrent writes by the same filter', async () => {
   await createRows(
     server,
     '/Absences',
@@ -80,7 +80,7 @@ test('of several writes by filters, each row is taken by one', async () => {
   )
 })
 
-test('a write beside others that exchange which rows match writes exactly those of one moment', async () => {
+test('a write by filters writes exactly the rows of one moment while other writes exchange which rows match', async () => {
   const HELD = 5
   await createRows(
     server,

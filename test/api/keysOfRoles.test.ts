@@ -59,7 +59,7 @@ test.each([
 })
 
 describe('{now} of a key', () => {
-  test('moves with time, and a cursor goes on through a minute', async () => {
+  test('moves with time, and a cursor stays valid when the minute changes', async () => {
     const key = roleKey('recent')
     const server = await startServer({ roles: FILE, keys: [key.record] })
     const start = (minute: number) => `2026-11-29T12:${String(minute).padStart(2, '0')}:00Z`

@@ -230,7 +230,7 @@ role planner when {groups} has planners
     expect(await askerOf({ email: 'ann@example.com' }).headed('Id=6&may=update(Status)')).toBe(0)
   })
 
-  test('who becomes a manager may decide at once, and who is none any more may not', async () => {
+  test('a person who becomes a manager may decide at once, and one who is no manager any more may not', async () => {
     const { sql } = server
     const eve = askerOf({ email: 'eve@example.com' })
     expect(await eve.ids('may=update(Status)')).toEqual([17])
@@ -269,7 +269,7 @@ describe('D109: the same list by others', () => {
   beforeAll(() => fill(memory))
   const as = (key: keyof typeof keys, server = memory) => new Asker(server, keys[key].headers)
 
-  test('is not answered from what is kept for a key that reads the same and writes other rows', async () => {
+  test('is not answered from the cached list of a key that reads the same and writes other rows', async () => {
     for (let time = 0; time < 3; time++) {
       const statuses = async (key: keyof typeof keys) =>
         (await as(key).send('GET', '/Absences?may=update&fields=Status')).body.map(({ status }: Json) => status)
@@ -300,7 +300,7 @@ describe('D109: the same list by others', () => {
     }
   })
 
-  test('has cursors of its own: those of another write, of other rights, or of all rows are not valid', async () => {
+  test('has its own cursors: those for another write, other rights, or all rows are not valid', async () => {
     const cursorOf = async (key: keyof typeof keys, query: string) => {
       const links = pageLinksOf(await as(key).send('GET', `/Absences?${query}&PageSize=5`))
       return links.find(({ relation }) => relation === 'next')?.url.searchParams.get('cursor')

@@ -53,7 +53,7 @@ describe('D109: faults of may', () => {
     }
   })
 
-  test('a property that is hidden is no other than one that does not exist', async () => {
+  test('a hidden property is answered as one that does not exist', async () => {
     const messageFor = async (name: string) =>
       (await server.get(`/Absences?may=update(${name})`, keys.reader.headers)).body.Error.Message.replaceAll(name, '')
     expect(await messageFor('Reason')).toBe(await messageFor('Raeson'))
@@ -79,7 +79,7 @@ describe('D109: faults of may', () => {
     expect([answer.status, answer.body, answer.headers.get('x-total-count')]).toEqual([200, [], '0'])
   })
 
-  test('what a key may set without reading it has rows', async () => {
+  test('a property that the key may set but not read has rows', async () => {
     await createRow(server, '/Absences', { Status: 'Requested' })
     for (const value of ['update(Reason)', 'update(reason,PERIOD.hours)', 'Update(Period.Hours)'])
       expect(

@@ -141,7 +141,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     }
   })
 
-  test('has single rows with tags; a row outside is as one that is not there', async () => {
+  test('has single rows with tags; a row outside of it is answered as one that does not exist', async () => {
     const row = await get(reader, '/Directory/2')
     expect(row.body).toEqual({ id: 2, displayName: 'Ben', department: 'IT', jobTitle: 'Engineer', managerId: 1, manager: 'Ada' })
     const tag = row.headers.get('etag') as string
@@ -213,7 +213,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     expect(await ids(reader, '/Directory?ManagerId[under]=4')).toEqual([5])
   })
 
-  test('gives no right to its entity, nor has the entity to a view', async () => {
+  test('gives no right to its entity, and a right to the entity gives none to its views', async () => {
     expect(outcomeOf(await get(reader, '/Employees'))).toBe('403 Forbidden Api')
     expect(outcomeOf(await get(reader, '/Employees/1'))).toBe('403 Forbidden Api')
     expect(outcomeOf(await get(ofEntities, '/Directory'))).toBe('404 NotFound Api')
@@ -259,7 +259,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     })
   })
 
-  describe('is not told to a key that may not read it', () => {
+  describe('is hidden from a key that may not read it', () => {
     /** An answer without what differs by its path. */
     const said = ({ status, headers, text }: Answer, path: string) => [
       status,
@@ -268,7 +268,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     ]
 
     test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-      '%s is as at a path that is not there',
+      '%s is answered as at a path that does not exist',
       async (method) => {
         for (const rest of ['', '/', '/1', '/Summary', '?x=y', '/1/Changes', '/1?fields=Xyz'])
           for (const headers of [
@@ -310,7 +310,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     })
   })
 
-  describe('in what a key learns of itself', () => {
+  describe('in the answers about a key itself', () => {
     test('GET /Rights has rights to views as to entities', async () => {
       expect((await get(both, '/Rights')).body).toMatchObject([
         { text: 'read Directory', collection: 'Directory', verb: 'read', properties: null, filters: [] },
@@ -354,7 +354,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     })
   })
 
-  describe('references (channel 10)', () => {
+  describe('references', () => {
     const create = (EmployeeId: number) => server.send('POST', '/Absences', { EmployeeId, Type: 'Other' }, referrer.headers)
 
     test('name rows that the key may read in the entity or in a view of it', async () => {

@@ -140,7 +140,7 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
     },
   )
 
-  test.each(['GET /livez', 'GET /readyz', 'HEAD /livez', 'GET /LIVEZ/'])('D35: is answered nevertheless at %s', async (line) => {
+  test.each(['GET /livez', 'GET /readyz', 'HEAD /livez', 'GET /LIVEZ/'])('D35: is answered all the same at %s', async (line) => {
     const [method = '', path = ''] = line.split(' ')
     for (const [, headers] of await newClients()) {
       await exhaust(headers)
@@ -262,7 +262,7 @@ describe('a key’s own limits', () => {
   })
 })
 
-describe('D35: TRUSTED_PROXIES', () => {
+describe('D35: the headers X-Forwarded-For of trusted proxies', () => {
   const environmentOf = (TRUSTED_PROXIES: string) => ({
     environment: { RATE_LIMITS_ANONYMOUS: '1000/1h', RATE_LIMIT_CLIENTS: '4', TRUSTED_PROXIES },
   })
@@ -291,7 +291,7 @@ describe('D35: TRUSTED_PROXIES', () => {
     ['an empty hop and the proxy itself', null, '203.0.113.8,'],
     ['a very long text and the proxy itself', null, 'x'.repeat(7_000)],
     ['a very long chain, whose head is not read', '10.0.0.9', `203.0.113.9, ${'10.0.0.9,'.repeat(900)}10.0.0.9`],
-  ])('are one client: %s', async (_, one, other) => expect(await isSame(proxied, one, other)).toBe(true))
+  ])('name one client: %s', async (_, one, other) => expect(await isSame(proxied, one, other)).toBe(true))
 
   test.each([
     ['two addresses', '203.0.113.11', '203.0.113.12'],
@@ -300,14 +300,14 @@ describe('D35: TRUSTED_PROXIES', () => {
     ['the client and what it made up', '192.0.2.77, 203.0.113.15', '192.0.2.77'],
     ['the client and its proxy', '203.0.113.16', null],
     ['a client behind garbage', '203.0.113.17', '203.0.113.17, garbage'],
-  ])('are two clients: %s', async (_, one, other) => {
+  ])('name two clients: %s', async (_, one, other) => {
     // A client whose window is as full as the other's would look like it.
     await leftAt(proxied, one)
     await leftAt(proxied, one)
     expect(await isSame(proxied, one, other)).toBe(false)
   })
 
-  test('charges a peer that is not trusted by its own address, whatever it claims', async () => {
+  test('do not count from a peer that is not trusted: it is charged by its own address', async () => {
     const before = await leftAt(direct, null)
     for (const [index, forwarded] of ['203.0.113.1', '10.0.0.1', '203.0.113.1, 10.0.0.1', '::1', 'x'].entries())
       expect(await leftAt(direct, forwarded)).toBe(before - 1 - index)

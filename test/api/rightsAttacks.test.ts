@@ -69,7 +69,7 @@ async function expectSame(ask: (id: number) => Promise<Answer>, status: number):
   expect(hidden.status).toBe(status)
 }
 
-describe('a row that is hidden is answered as one that is not there', () => {
+describe('a hidden row is answered as one that does not exist', () => {
   const TAGS: Headers[] = [
     {},
     { 'if-match': '*' },
@@ -112,7 +112,7 @@ describe('a row that is hidden is answered as one that is not there', () => {
     expectSame((id) => send('narrow', `GET /Absences/${id}`, undefined, { accept: 'text/html' }), 404))
 })
 
-describe('a reference to a hidden row is refused as one to a row that is not there', () => {
+describe('a reference to a hidden row is refused as one to a row that does not exist', () => {
   const manager = `PATCH /Employees/${OWN}`
   test.each<[key: KeyName, line: string, body: (id: number) => unknown, status: number]>([
     ['clerk', 'POST /Absences', (EmployeeId) => ({ EmployeeId }), 409],
@@ -234,7 +234,7 @@ describe('an attack that once succeeded', () => {
   })
 
   test.each([['create Absences?fields=EmployeeId'], ['update Absences?fields=EmployeeId']])(
-    'a filter of what is read that would tell the name of each employee to whom a key may refer is refused: %s',
+    'a right to read is refused if its filter would tell the name of each employee to whom the key may refer: %s',
     (right) => {
       expect(() => parseRights(['read Absences?Employee[begins]=A&fields=Id', right], entities)).toThrow(RightError)
     },

@@ -79,7 +79,7 @@ describe('GET /Changes with a right that has fields', () => {
     expect([rest.changes, rest.more]).toEqual([[whole.changes[3]], false])
   })
 
-  test('has full pages behind any number of hidden updates, and never ends at one', async () => {
+  test('has full pages after any number of hidden updates, and never ends at one', async () => {
     const after = await now()
     // Visible updates have the ids 1 to 4; two are before 20,000 hidden ones, one is within 40,000 more, and one is the last.
     await server.sql`
@@ -204,7 +204,7 @@ describe('the history of a row with a right that has fields', () => {
         expect(outcomeOf(await get(jobs, `/Employees/${id}/Changes${after}`))).toBe('404 NotFound Api')
   })
 
-  test('has full pages behind any number of hidden updates', async () => {
+  test('has full pages after any number of hidden updates', async () => {
     const [id, other] = [await employee(), await employee()]
     await server.sql`delete from entity_change where id in (${id}, ${other}) and entity = 'employee'`
     // Visible updates are those numbered 1, 2, 30,000 and 60,004; after each ten there is one of another row.

@@ -322,7 +322,7 @@ describe('rights whose filters have a path', () => {
       expect([EmployeeId, (await send('open', 'POST /Absences', { EmployeeId })).status]).toEqual([EmployeeId, status])
   })
 
-  test('a hidden row is none, whether it matches the path or not', async () => {
+  test('a hidden row counts as missing, whether it matches the path or not', async () => {
     const ask = async (EmployeeId: number, path = '') => {
       const answer = await send('hiding', `POST /Absences${path}`, { EmployeeId }, { 'x-request-id': 'same' })
       return `${answer.status} ${answer.text}`.replaceAll(`id ${EmployeeId}.`, 'id <id>.')

@@ -56,7 +56,7 @@ describe.each(WRITES)('%s', (_, method, body, template, good) => {
   }
   const newAbsence = async () => (await createRow(server, '/Absences', { EmployeeId: 1 })).id as number
 
-  test('does not wait for a transaction that moves the row behind the path, and is as before it', async () => {
+  test('does not wait for a transaction that moves the row behind the path, and sees the row as before', async () => {
     const id = await newAbsence()
     await other.begin(async (transaction) => {
       await moveTo(1, 2)(transaction)
@@ -79,7 +79,7 @@ describe.each(WRITES)('%s', (_, method, body, template, good) => {
       return besideTransaction({ holder: other, watcher: server.sql, commits }, lock, () => send(id))
     }
 
-    test('that waits for the row itself is as of its beginning, if the row behind the path moves meanwhile', async () => {
+    test('that waits for the row itself sees the row behind the path as of its own beginning', async () => {
       const answer = await withinLockTimeout(async () => {
         await moveTo(1, 1)(server.sql)
         return beside(await newAbsence(), true, moveTo(1, 2))

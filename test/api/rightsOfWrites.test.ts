@@ -230,7 +230,7 @@ test('clearing an object leaves the parts that the key does not see', async () =
   expect((await server.get('/Absences/1')).body.period).toEqual({ prefered: null, days: null, hours: 8 })
 })
 
-test('what the right sets, and defaults, are written for a key that reads nothing', async () => {
+test('values that the right sets, and defaults, are written for a key that reads nothing', async () => {
   await send('ats', 'POST /Employees', { FirstName: 'Dan' })
   const { body } = await server.get('/Employees/4')
   expect(body).toMatchObject({ firstName: 'Dan', status: 'New', companyId: null, jobTitle: null })

@@ -108,7 +108,7 @@ describe.each(WRITES)('%s', (_, method, body, template, good) => {
   })
 })
 
-test('a key that may not read the row gets the same error for one that left while it waited as for one that is not there', async () => {
+test('a key that may not read the row gets the same error for one that moved out of reach meanwhile as for one that does not exist', async () => {
   const { id } = await createRow(server, '/Employees', { CompanyId: 1 })
   const left = await beside({ commits: true }, moveTo(id, 2), () => send(blind, 'PATCH', `/Employees/${id}`, { JobTitle: 'x' }))
   const missing = await send(blind, 'PATCH', '/Employees/999', { JobTitle: 'x' })

@@ -302,7 +302,7 @@ describe('If-Match and If-None-Match', () => {
     expect((await send('ann', 'PATCH /Absences/2', body, { 'if-match': tag })).status).toBe(200)
   })
 
-  test('a row that the key may not read, which a right reaches that does not set these properties, is there', async () => {
+  test('a row that the key may not read is no 404 if a right reaches it, although that right does not set these properties', async () => {
     const key = keyWith(
       'read Absences?Type=x',
       'update Absences?Status=Requested&fields=Reason',

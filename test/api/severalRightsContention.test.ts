@@ -91,7 +91,7 @@ describe.each(FORMS)('a write that waits for its row, %s', (_, template) => {
   })
 })
 
-test('no right admits what the row was before, and another what it is after, while it moves between the two', async () => {
+test('one right must admit the row both before and after an update, while other writes move the row between two rights', async () => {
   const id = await newAbsence(1)
   let isOver = false
   const moving = (async () => {
@@ -113,7 +113,7 @@ test('no right admits what the row was before, and another what it is after, whi
   expect([...outcomes].filter((outcome) => !/^(200|403 Forbidden Status|409 Conflict Api)$/.test(outcome))).toEqual([])
 })
 
-test('creates of two persons at once are each what their own right sets, in one batch or not', async () => {
+test('concurrent creates of two persons each have the values that their own right sets, in one batch or not', async () => {
   const keys = Array.from({ length: 24 }, (_, index) => (index % 2 === 0 ? ann : cid))
   const answers = await Promise.all(
     keys.map((key, index) => {
@@ -130,7 +130,7 @@ test('creates of two persons at once are each what their own right sets, in one 
   )
 })
 
-test('updates of two persons at once are each admitted by their own rights', async () => {
+test('concurrent updates of two persons are each admitted by their own rights', async () => {
   const ids = await Promise.all([1, 2, 3, 4, 1, 2, 3, 4].map(newAbsence))
   const answers = await Promise.all(
     ids.flatMap((id) =>
@@ -141,7 +141,7 @@ test('updates of two persons at once are each admitted by their own rights', asy
   expect(answers.map(({ status }) => status)).toEqual(statuses)
 })
 
-test('a create under an Idempotency-Key is repeated by the right that it was done by', async () => {
+test('a repeated create under an Idempotency-Key gets the row of the first one, and a create by another right is a mismatch', async () => {
   const headers = { 'idempotency-key': crypto.randomUUID() }
   const [first, second] = [
     await send('POST', '/Absences', { EmployeeId: 2 }, headers),

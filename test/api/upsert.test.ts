@@ -326,7 +326,7 @@ describe('D116: rights to rows that are found by a property', () => {
     expect((await as('partner', rows)).body[0].result).toBe('created')
   })
 
-  test('a row that is hidden while the request waits for it is not there any more', async () => {
+  test('a row that becomes hidden while the request waits for it counts as missing', async () => {
     const { body } = await besideTransaction(
       { holder: server.sql, watcher: second.sql, commits: true },
       (sql) => sql`update employee set job_title = 'Boss' where id = 1`,

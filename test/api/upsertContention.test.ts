@@ -55,7 +55,7 @@ describe('D115: requests that create and change the same rows', () => {
     expect((await numbersIn(first)).toSorted()).toEqual(NUMBERS.toSorted())
   })
 
-  test('beside deletions, renumberings and updates, lose none and double none', async () => {
+  test('beside deletions, renumberings and updates, lose no row and create none twice', async () => {
     const { body } = await upsert(
       first,
       NUMBERS.map((EmployeeNumber) => ({ EmployeeNumber })),
