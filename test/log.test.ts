@@ -35,7 +35,7 @@ for (const [level, expected] of [
   })
 
 describe('json', () => {
-  test('is one object a line: time, level, message, fields', () => {
+  test('is one object per line: time, level, message, fields', () => {
     const { log, lines } = logTo('info', 'json')
     log.info('GET / 200', { ms: 1.5, requestId: 'a', cached: false })
     log.flush()
@@ -88,7 +88,7 @@ test('lines are gathered, then written together and in order, without a flush to
   expect(lines().map((line) => JSON.parse(line).message)).toEqual(['first', 'second'])
 })
 
-test('a reader that does not read loses lines, and hears how many; the memory stays', async () => {
+test('a reader that does not read loses lines, and is told how many; the memory stays bounded', async () => {
   const { log, stream, written, release } = logTo('info', 'json', { stalled: true })
   const kilobytes = 'x'.repeat(1024)
   for (let line = 0; line < 10_000; line++) log.info(kilobytes)

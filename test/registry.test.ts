@@ -35,7 +35,7 @@ test('a file that declares nothing stops the start, and is named', async () => {
   await expect(loadEntities(folder)).rejects.toThrow('room.ts has no default export made by defineEntity')
 })
 
-test('a folder that is not there, or has no declaration, stops the start, and says which setting names it', async () => {
+test('a folder that does not exist, or has no declaration, stops the start, and the error says which setting names it', async () => {
   await expect(loadEntities(join(folder, 'gone'))).rejects.toThrow('gone cannot be read (ENOENT): set ENTITIES_DIR')
   await expect(loadEntities(folder)).rejects.toThrow('has no file that ends with .ts')
 })

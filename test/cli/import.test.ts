@@ -43,7 +43,7 @@ function proxyWith(first: (request: Request) => Response | Promise<Response>) {
 const namesOf = async () => (await server.sql`select name from company order by id`).map(({ name }) => name)
 
 describe('roster import', () => {
-  test.each(['csv', 'ndjson'])('D91: an exported %s with properties of other rows goes in without them', async (format) => {
+  test.each(['csv', 'ndjson'])('D91: an exported %s with properties of other rows is imported without them', async (format) => {
     await server.post('/Companies', { name: 'Acme' })
     await server.post('/Employees', { lastName: 'A', companyId: 1 })
     await server.post('/Absences', { employeeId: 1, reason: 'Flu' })
@@ -61,7 +61,7 @@ describe('roster import', () => {
     expect(second).toEqual(first)
   })
 
-  test('D91: a misspelled path in the header of a CSV is told as such', async () => {
+  test('D91: a misspelled path in the header of a CSV is reported as such', async () => {
     const { code, stderr } = await roster(['import', 'absences', fileOf('reason,employeeId.departmant\nFlu,Sales\n')])
     expect(code).toBe(1)
     expect(stderr).toContain('Employees have no property "departmant". Did you mean Department?')

@@ -28,7 +28,7 @@ const GERMAN = ['--column', 'Personalnummer=EmployeeNumber', '--column', 'Vornam
 const GERMAN_LINKS = ['--column', 'Firma=Company', '--lookup', 'Company=Name', '--column', 'Eintritt=Started']
 
 describe('roster import of a file as people have it', () => {
-  test('a German CSV: the first attempt names all columns, the second one goes in', async () => {
+  test('a German CSV: the first attempt names all columns, the second one is imported', async () => {
     await companies()
     const first = await importOf('employees', sample('german.csv'))
     expect(first.code).toBe(1)

@@ -115,7 +115,7 @@ const HABITS: Readonly<Record<string, Habit>> = {
   },
 }
 
-describe('a file as people have it goes in by the second attempt, with what the first one says', () => {
+describe('a file as people have it is imported by the second attempt, with the options that the first one names', () => {
   test.each(Object.keys(HABITS))('%s', async (name) => {
     const { content, told, options, rows } = HABITS[name] as Habit
     const path = fileOf(content)

@@ -100,7 +100,7 @@ describe('roster import --undo', () => {
     expect((await undo(path)).stdout).toContain('1 row of Employees was deleted, 0 changed back')
   })
 
-  test('does not take a value that a company gives its people for a change of theirs', async () => {
+  test('does not take the new name of a company for a change of the people who copy it', async () => {
     await server.post('/Companies', [{ name: 'Acme' }])
     const path = fileOf('employeeNumber,companyId\nE1,1\nE2,1\n')
     await importOf('employees', path)
@@ -173,7 +173,7 @@ describe('roster import --undo', () => {
     expect((await server.sql`select from employee`).count).toBe(0)
   })
 
-  test('a file goes in again after it was undone, and is undone again', async () => {
+  test('a file is imported again after it was undone, and is undone again', async () => {
     const path = fileOf('employeeNumber\nE1\nE2\n')
     for (let round = 0; round < 3; round++) {
       expect((await importOf('employees', path)).stdout).toBe('2 rows of Employees were created.\n')
@@ -228,7 +228,7 @@ describe('roster import --undo', () => {
     expect(records()).toEqual([])
   })
 
-  test('an import whose record cannot be written goes in all the same, and says that it cannot be undone', async () => {
+  test('an import whose record cannot be written goes on without, and says that it cannot be undone', async () => {
     const file = fileOf('')
     const words = ['import', 'companies', fileOf('name\nA\n'), '--url', server.url]
     const { code, stderr } = await rosterHere(words, { ROSTER_KEY: KEY, XDG_DATA_HOME: file })

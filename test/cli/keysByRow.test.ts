@@ -34,7 +34,7 @@ describe('keys create --right', () => {
     expect(await stored()).toEqual([{ name: 'payroll', rights: '', addresses: lines.join('\n'), limits: null }])
   })
 
-  test('--json has the rights one a line, as it has those of whole entities', async () => {
+  test('--json has the rights one per line, as it has those of whole entities', async () => {
     const { stdout } = await create('payroll', '--right', PAYROLL, '--right', 'read Companies', '--json')
     const rights = `${PAYROLL}\nread Companies`
     expect(JSON.parse(stdout)).toMatchObject({ rights, ends: null })

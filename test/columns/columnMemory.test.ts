@@ -165,7 +165,7 @@ describe('memory', () => {
     expect(faultsOf(columns)).toEqual([])
   })
 
-  test('of kept bitmaps is one bit a slot, even if all of many texts match', async () => {
+  test('of kept bitmaps is one bit per slot, even if all of many texts match', async () => {
     const columns = new ColumnTable(
       company,
       100_000,

@@ -101,7 +101,7 @@ function count(prototype: object, name: string, note: (result: unknown, first: u
   })
 }
 
-test('unions of thousands of persons are no kept bitmaps, and those of few kinds are', async () => {
+test('no bitmaps of unions are kept for thousands of persons, and those of few kinds are kept', async () => {
   const random = new Random(SEED)
   const table = tableOf(random)
   const columns = table.load()

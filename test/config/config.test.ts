@@ -89,7 +89,7 @@ test('D97: an issuer needs an audience, or tokens for other services would be ac
   expect(faults({ OIDC_AUDIENCE: 'roster', ROLES_FILE: 'roles.txt' })).toEqual([])
 })
 
-test('D107: sign-in at /explore needs an issuer, and a scope is for nothing without it', () => {
+test('D107: sign-in at /explore needs an issuer, and a scope needs sign-in', () => {
   expect(faults({ OIDC_CLIENT_ID: 'roster-page' })).toEqual([
     expect.stringMatching(/^OIDC_CLIENT_ID .* OIDC_ISSUER, which is not/),
   ])
@@ -179,7 +179,7 @@ test('an error repeats the value, unless it is secret', () => {
   expect(secrets.join()).not.toContain('hunter2')
 })
 
-test('an address past the pooler without that of the pooler is refused, and is not repeated', () => {
+test('DATABASE_DIRECT_URL without DATABASE_URL is refused, and no error repeats the address', () => {
   expect(faults({ DATABASE_DIRECT_URL: 'postgres://u:secret@db/hr' })).toEqual([
     'DATABASE_DIRECT_URL is beside DATABASE_URL, which is not set',
   ])

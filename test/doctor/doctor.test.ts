@@ -108,8 +108,8 @@ test('doctor names hooks whose rights do not fit the entities, and has no line a
   )
 })
 
-describe('of the machine it finds', () => {
-  test('settings that are wrong, all of them', async () => {
+describe('findings about the machine', () => {
+  test('doctor finds all settings that are wrong', async () => {
     expect(await faultsOf({ PORT: 'x', WORKERS: '0' })).toEqual([
       'settings: PORT must be an integer from 0 to 65535; it is "x"',
       'settings: WORKERS must be an integer from 1 to 256; it is "0"',

@@ -43,7 +43,7 @@ function configOf(own: Record<string, string>): Config {
 }
 
 describe('the image', () => {
-  test('has what is copied, on a Node that the launcher takes, and a user, an address and a folder for it', () => {
+  test('has the files that it copies, a Node that the launcher takes, a user, an address and a folder', () => {
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, paths = '']) => paths.split(' '))
     expect(copied).toEqual(expect.arrayContaining(['package.json', 'package-lock.json', 'src', 'sql']))
     expect(copied.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])

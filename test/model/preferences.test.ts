@@ -29,7 +29,7 @@ describe('HTML is only for clients that prefer it to JSON', () => {
     expect(prefersHtml(accept)).toBe(false)
   })
 
-  test('not for an Accept as long as a header can be', () => {
+  test('not for an Accept of the maximum length that names no HTML', () => {
     expect(prefersHtml('a/b;q=0.1,'.repeat(1_500))).toBe(false)
   })
 

@@ -100,7 +100,7 @@ describe.each(['64', '0'])('with MEMORY_MB=%s', (MEMORY_MB) => {
       expect(lines.length).toBeLessThan(ROWS)
     })
 
-    test('takes one of the places of its person, and none of others', async () => {
+    test('takes one of the slots of its person, and none of others', async () => {
       const open = (name: string) =>
         new Promise<IncomingMessage>((resolve) => {
           request(`${server.url}/Absences`, { headers: { ...people[name], ...NDJSON } }, resolve).end()
@@ -203,7 +203,7 @@ describe.each(['64', '0'])('with MEMORY_MB=%s', (MEMORY_MB) => {
       expect([again, answers[2]?.headers.get('idempotency-replayed')]).toEqual([one, 'true'])
     })
 
-    test('shows what the rights of now have: the row, its id, or nothing', async () => {
+    test('gets what the present rights show: the row, its id, or nothing', async () => {
       const decide = () => write('Mia', 'PATCH', '/Absences/1', { Status: 'Approved' }, once)
       expect((await decide()).body).toMatchObject({ id: 1, status: 'Approved' })
       const again = await decide()

@@ -48,7 +48,7 @@ describe('rows of row_change', () => {
     [1_001, ['1000', '1']],
     [3_500, ['1000', '1000', '1000', '500']],
     [50_001, ['all']],
-  ])('a statement of %d rows records at most 1,000 ids a row of row_change', async (rows, expected) => {
+  ])('a statement of %d rows records at most 1,000 ids per row of row_change', async (rows, expected) => {
     expect(await linesAfter(insertMany(rows))).toEqual([...expected])
   })
 

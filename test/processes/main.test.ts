@@ -155,7 +155,7 @@ describe('starts that are refused', () => {
 
 describe('an embedded PostgreSQL that ends unasked', () => {
   for (const signal of ['SIGKILL', 'SIGINT'] as const)
-    test(`PostgreSQL that ended by ${signal} is started again at its address; requests are 503 meanwhile, and then lists are true`, async () => {
+    test(`PostgreSQL that ended by ${signal} is started again at its address; requests are 503 meanwhile, and then lists are right`, async () => {
       const { server, ask } = await start({ WORKERS: '2' })
       const total = async () => Number((await ask('GET', '/Companies')).headers.get('x-total-count'))
       const address = runningPostgres(folder.path)

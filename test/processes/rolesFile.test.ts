@@ -42,7 +42,7 @@ test('At SIGUSR2 all workers follow the new file; a faulty or missing one leaves
   expect(await statuses()).toEqual([[403], [200]])
 })
 
-test('A worker that replaces one which died follows the file that the others follow, whatever stands in it by now', async () => {
+test('A worker that replaces a dead one follows the text that the others follow, even if the file has changed since', async () => {
   const { path, write } = fileWith(BLOCK)
   const settings = { DATABASE_URL, ROLES_FILE: path, LOG_LEVEL: 'info', WORKERS: '1' }
   const { url, server } = await startProcess({ ...settings, BOOTSTRAP_API_KEY: '' })
@@ -74,13 +74,13 @@ test.each([
   for (const message of messages) expect(server.output()).toContain(message)
 })
 
-test('A start is refused for a file that is not there', async () => {
+test('A start is refused for a file that does not exist', async () => {
   const server = launchProcess({ DATABASE_URL, ROLES_FILE: '/nowhere/roles.txt' })
   expect(await server.ended).toBe(1)
   expect(server.output()).toContain('roster: ROLES_FILE: the roles file /nowhere/roles.txt cannot be read: ENOENT')
 })
 
-test('A start says that nobody can sign in to have the roles of the file', async () => {
+test('A start without an issuer says that nobody can sign in to get the roles of the file', async () => {
   const lineFor = async (text: string) => {
     const { server } = await startProcess({ DATABASE_URL, ROLES_FILE: fileWith(text).path, LOG_LEVEL: 'info', WORKERS: '1' })
     return server.output().includes('OIDC_ISSUER is not set: nobody can sign in')

@@ -75,7 +75,7 @@ if (postgresWithTools)
     const companies = () =>
       fetch(`${served.url}/Companies`, { headers: { ...headers, Accept: 'text/csv' } }).then((answer) => answer.text())
 
-    test('is read while it moves, and each write is refused as 503, or is in its new place', async () => {
+    test('is read while it moves, and each write is refused as 503, or is in the new one', async () => {
       for (let number = 1; number <= 20; number++) expect((await create(`Company ${number}`)).status).toBe(201)
       token = (await ask('GET', '/Changes?after=now')).body.next
       let isMoving = true
@@ -112,7 +112,7 @@ if (postgresWithTools)
       await until(async () => (await ask('GET', '/Companies?Name=in its new place')).headers.get('x-total-count') === '1')
     })
 
-    test('is gone from the old one by the last command', async () => {
+    test('is deleted from the old one by the last command', async () => {
       await runPart(/^dropdb/)
       const sql = connect(from?.url ?? '')
       expect(await sql`select from pg_database where datname = 'acme'`).toHaveLength(0)

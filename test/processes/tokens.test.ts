@@ -123,7 +123,7 @@ describe('D97: a server of processes', () => {
       expect(server.output()).not.toContain(secret)
   })
 
-  test('starts while its issuer hangs, answers tokens 503, and accepts them when the issuer goes on', async () => {
+  test('starts while its issuer hangs, answers tokens 503, and accepts them when the issuer answers again', async () => {
     const issuer = await startIssuer()
     const token = await issuer.tokenFor({ email: 'ann@example.com' })
     issuer.signal('SIGSTOP')

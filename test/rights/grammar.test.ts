@@ -83,7 +83,7 @@ describe('a right in canonical form', () => {
   })
 })
 
-test('a verb that is a name of JavaScript is unknown as any other', () => {
+test('a verb that is a member of JavaScript’s objects is unknown like any other', () => {
   expect(() => parse('constructor Companies')).toThrow(/delete or write\.$/)
 })
 

@@ -124,7 +124,7 @@ describe('a right to a named view (D105)', () => {
     )
   })
 
-  test('that shows a name of every row to which a new one may refer is needed for all rows that may be named', () => {
+  test('must show the name of every row that a reference may name, if created rows show a copy of that name', () => {
     const creates = 'create Absences?fields=EmployeeId,Type'
     const reads = 'read Absences?fields=Id,EmployeeId,Employee'
     const isRefused = (...others: string[]) => {
@@ -153,7 +153,7 @@ describe('access to a named view (D105)', () => {
     expect(access.read?.text).toBe(`${directory.text}\nread Directory?Department=IT&fields=Id,JobTitle`)
   })
 
-  test('gives none to its entity, and that to the entity none to its views', () => {
+  test('gives none to its entity, and access to the entity gives none to its views', () => {
     expect(read('read Directory').accessTo(employees).read).toBeNull()
     expect(read('read Employees').accessTo(directory).read).toBeNull()
     expect(read('read Team').accessTo(directory).read).toBeNull()
@@ -182,7 +182,7 @@ describe('access to a named view (D105)', () => {
     expect(without.accessTo(absences).read).toBeNull()
   })
 
-  test('is to other views where the definition is another', () => {
+  test('is to other views if the definition has changed', () => {
     const other = parseNamedView('Directory', 'Employees?fields=DisplayName,Department,ManagerId,Manager,JobTitle', entities)
     const before = read('read Directory').accessTo(directory).read
     const after = new RightsReader(entities, [other]).read({ rights: '', addresses: 'read Directory' }).accessTo(other).read

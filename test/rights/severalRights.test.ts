@@ -131,7 +131,7 @@ describe('a reference', () => {
     expect(admitted(...lines, 'read Employees')).toBeUndefined()
   })
 
-  test('leads anywhere if each right sets it, and to what one of several sets', () => {
+  test('leads to any row if each right sets it, and else also to the row that one of several sets', () => {
     const read = 'read Employees?CompanyId=5'
     const own = 'update Absences?Status=New&fields=EmployeeId becomes EmployeeId=7'
     expect(admitted(read, own)).toBeUndefined()
@@ -158,7 +158,7 @@ describe('several rights to create', () => {
     expect(set(body)).toEqual(values)
   })
 
-  test('do not show in what an Idempotency-Key stands for', () => {
+  test('do not change the request that an Idempotency-Key stands for', () => {
     expect([...parse({ Type: 'x' }).sent.values()].filter((value) => value !== null)).toEqual(['x'])
   })
 

@@ -225,7 +225,7 @@ describe('a role applies', () => {
     expect(texts).toEqual(applies ? ['read Companies'] : [])
   })
 
-  test.each([false, true])('to who has a report, while she has one; answers come late: %j', async (isLate) => {
+  test.each([false, true])('to a person who has a report, while she has one; answers come late: %j', async (isLate) => {
     const rows = new RoleRows({ Employees: [ANN, MAX] }, isLate)
     const roles = parseRoles(ROLES_FILE, entities)
     const claims = { email: MAX.WorkEmail }
@@ -387,7 +387,7 @@ describe('rights of several roles', () => {
   })
 })
 
-test('answers that are at hand make rights that are at hand', () => {
+test('rights are decided without a promise if all answers come without one', () => {
   const roles = parseRoles(ROLES_FILE, entities)
   expect(roles.rightsOf({ email: ANN.WorkEmail }, rowsOf(), true)).not.toBeInstanceOf(Promise)
   expect(roles.rightsOf({ email: ANN.WorkEmail }, new RoleRows({ Employees: [ANN] }, true), true)).toBeInstanceOf(Promise)
@@ -400,13 +400,13 @@ test('a list that several roles ask for is asked once', async () => {
   expect(rows.asked).toBe(1)
 })
 
-test('whose questions fail, the request fails: no rights are made up', async () => {
+test('a request fails if a question about its rights fails: no rights are made up', async () => {
   const failure = new Error('the database is away')
   const questions = { only: () => Promise.reject(failure), some: () => Promise.reject(failure) }
   expect(parseRoles(ROLES_FILE, entities).rightsOf({ email: 'ann@example.com' }, questions, true)).rejects.toBe(failure)
 })
 
-test('rights of the same text differ for whoever compares them if one of them lacks a right to read, on which references depend', async () => {
+test('rights of the same text differ if a right to read lacks its value for one person only, since references depend on it', async () => {
   const role = (when: string) =>
     `role all\n  create Absences?fields=EmployeeId\nrole team${when}\n  read Employees?Department={team}`
   const lacking = await rightsOf(role(''), {})

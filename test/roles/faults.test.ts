@@ -176,7 +176,7 @@ describe('a fault names its line, what is allowed, and what was probably meant',
     expect(others).toEqual(others.filter((other) => other.line === line))
   })
 
-  test('all of them are told, in the order of the lines', () => {
+  test('all faults are reported, in the order of their lines', () => {
     const text = 'role a\n  read Absencs\nrole b when {x\n  read Employees?Id={me.Id}\nfoo\n'
     expect(faultsOf(text).map(({ line }) => line)).toEqual([2, 3, 4, 5])
   })
@@ -214,13 +214,13 @@ describe('a fault names its line, what is allowed, and what was probably meant',
         [3, '"team" cannot be the name of a view'],
       ],
     ],
-  ])('what follows from %s has no fault of its own', (_what, lines, faults) => {
+  ])('lines that only fail because of %s have no fault of their own', (_what, lines, faults) => {
     expect(faultsOf(lines.join('\n'))).toEqual(
       faults.map(([line, message]) => ({ line, message: expect.stringContaining(message) })),
     )
   })
 
-  test('what is wrong anyway is told beside a faulty "me" and faulty views', () => {
+  test('other faults are reported beside a faulty "me" and faulty views', () => {
     const lines = [
       'me Employees?WorkEmial={email}',
       'view Directory Employees?fields=Id,JobTitel',

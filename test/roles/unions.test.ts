@@ -33,7 +33,7 @@ const READS_ABSENCES = '  read Absences'
 const READS_EMPLOYEES = '  read Employees'
 const LEARNS = 'who sets EmployeeId and sees Employee learns DisplayName of all Employees'
 
-describe('a copied name is not learnt by the rights of two roles together', () => {
+describe('the rights of two roles together do not reveal a copied name', () => {
   test.each<[string, string[]]>([
     ['the reference is set by one role and the copy seen by another', ['role a', SETS_EMPLOYEE, 'role b', READS_ABSENCES]],
     ['the same in one role', ['role a', SETS_EMPLOYEE, READS_ABSENCES]],
@@ -82,7 +82,7 @@ describe('a copied name is not learnt by the rights of two roles together', () =
   ])('%s: it is accepted', (_name, lines) => accepts(lines))
 })
 
-describe('who may change one value of a rule reads both, in each row that she may change', () => {
+describe('a person who may change one value of a rule reads both, in each row that she may change', () => {
   const CHANGES = '  update Absences?EmployeeId={me.Id}&fields=Start'
   test.each<[string, string[], string]>([
     ['nobody reads them', ['role a', CHANGES], 'End must not be before Start, so who may change one must be able to read both'],
@@ -108,7 +108,7 @@ describe('who may change one value of a rule reads both, in each row that she ma
   ])('%s: it is accepted', (_name, lines) => accepts(lines))
 })
 
-test('who may set one source of a computed property reads the others in each row that she may change', () => {
+test('a person who may set one source of a computed property reads the others in each row that she may change', () => {
   const lines = [
     'role a',
     '  update Employees?Id={me.Id}&fields=KnownAs',

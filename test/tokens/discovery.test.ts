@@ -120,7 +120,7 @@ describe('D98: an issuer', () => {
     }
   })
 
-  test('that is not there is named, with the address that was asked', async () => {
+  test('that cannot be reached is named, with the address that was asked', async () => {
     const issuer = startPlainIssuer()
     await issuer.stop()
     expect(await faultOf(issuer)).toMatch(`${issuer.url}/.well-known/openid-configuration cannot be read: `)
@@ -162,7 +162,7 @@ describe('D107: the addresses of an issuer for sign-in', () => {
     ['https://token.example/#', '"https://token.example/#"'],
     ['https://token.example/#x', '"https://token.example/#x"'],
     [['https://token.example/'], '["https://token.example/"]'],
-  ])('are none if that of tokens is %p: its keys are read all the same', async (address, shown) => {
+  ])('are none if that of the token endpoint is %p: its keys are read all the same', async (address, shown) => {
     const endpoints = await endpointsOf({ token_endpoint: address })
     expect(endpoints).toBe(`its token_endpoint must be an https address that a page can open, and is ${shown}`)
   })

@@ -91,7 +91,7 @@ function splice(signed: string, claimed: string): string {
 }
 
 describe('D97: a token', () => {
-  test.each(BAD)('%s is refused, and the reason is told', async (_, forge, reason) => {
+  test.each(BAD)('%s is refused with the reason', async (_, forge, reason) => {
     const issuer = startPlainIssuer()
     const { verifier } = startVerifier(issuer)
     expect(await verifier.verify(issuer.token())).toMatchObject({ subject: 'ann', issuer: issuer.url })
@@ -188,7 +188,7 @@ describe('D97: a token', () => {
 })
 
 describe('D98: the keys of the issuer', () => {
-  test('are asked for at most once by thousands of tokens with unknown keys, which are refused', async () => {
+  test('are requested at most once for thousands of tokens with unknown keys, which are refused', async () => {
     const issuer = startPlainIssuer()
     const { verifier } = startVerifier(issuer)
     await verifier.verify(issuer.token())
@@ -223,13 +223,13 @@ describe('D98: the keys of the issuer', () => {
     return { issuer, verifier, token: issuer.token() }
   }
 
-  test('are asked for again once some time has passed', async () => {
+  test('are requested again once some time has passed', async () => {
     const { issuer, verifier, token } = await afterUnknown(100)
     while (outcomeOf(await verifier.verify(token)) !== 'ann') await Bun.sleep(5)
     expect(askedFor(issuer, '/keys')).toBe(3)
   })
 
-  test('are not asked for again before that, however often tokens by an unknown key come', async () => {
+  test('are not requested again before that, however often tokens with an unknown key come', async () => {
     const { issuer, verifier, token } = await afterUnknown(3_600_000)
     for (let times = 0; times < 20; times++) expect(outcomeOf(await verifier.verify(token))).toMatch(/does not publish/)
     expect(askedFor(issuer, '/keys')).toBe(2)
@@ -259,7 +259,7 @@ describe('D98: the keys of the issuer', () => {
   })
 
   test.each([[[null]], [['text']], [[[]]]])(
-    'stay while the issuer publishes %j in their place, however often it is asked',
+    'stay while the issuer publishes %j in their place, however often they are requested',
     async (keys) => {
       const issuer = startPlainIssuer()
       const { verifier, outages } = startVerifier(issuer, 20)
@@ -284,7 +284,7 @@ describe('D98: the keys of the issuer', () => {
     },
   )
 
-  test('that cannot be read are asked for once in a while, however many tokens come', async () => {
+  test('that cannot be read are requested once in a while, however many tokens come', async () => {
     const issuer = startPlainIssuer()
     issuer.onDiscovery = () => new Response('no', { status: 500 })
     const { verifier } = startVerifier(issuer)
@@ -302,7 +302,7 @@ describe('D107: the addresses of an issuer for sign-in', () => {
     return verifier.verify(issuer.token({}, {}, issuer.keys.at(-1)))
   }
 
-  test('are renewed with its keys, stay while it is away, and a fault of them is told once', async () => {
+  test('are renewed with its keys, stay while it is away, and a fault of them is reported once', async () => {
     const issuer = startPlainIssuer()
     const good = issuer.document
     const bad = { token_endpoint: 'javascript:1' }
