@@ -15,7 +15,7 @@ interface VectorCalls {
   countBoth(one: number, other: number, bytes: number): number
 }
 
-/** Functions of bitmaps.wat. With vectors, amongIds32 is that of simd.wat. */
+/** Functions of bitmaps.wat. With vectors, `amongIds32` is the function of simd.wat. */
 interface BitmapCalls {
   countOf(slots: number, count: number, bits: number): number
   select(slots: number, count: number, bits: number, flip: number, to: number): number

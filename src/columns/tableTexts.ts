@@ -17,7 +17,7 @@ const PLACED_MS_MAX = 100
 export interface TextParts {
   /** Connection by which PostgreSQL compares texts. */
   readonly database: Reader
-  /** Limits the time that searches take of the process. */
+  /** Limits how long searches may block the event loop. */
   readonly slices: Slices
   /** Streams a property's texts in their order. */
   readOrder(property: Property): ReadOrder

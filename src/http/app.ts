@@ -154,7 +154,7 @@ function listedBy({ request: { method }, location }: Call): readonly Entity[] {
   return entity !== null && location?.id === '' && (method === 'GET' || method === 'HEAD') ? [baseOf(entity)] : []
 }
 
-/** Answers a request whose key has these rights, as of a moment; `rights` is null if it has no key, and needs none. */
+/** Answers a request by the rights that its key had at `moment`; `rights` is null if it has no key, and needs none. */
 function answerByRights(
   parts: Parts,
   router: Router,

@@ -3,7 +3,7 @@ import type { Reader } from '../columns/collation.ts'
 import { moveTogether } from './jointMove.ts'
 import type { TableCopy } from './tableCopy.ts'
 
-/** Versions of copies, which were of one moment: an answer from them may be sent again while they are the same. */
+/** Identifies the state of one copy, or of several as of one moment: a cached response is valid while it stays the same. */
 export type Version = number | string
 
 /** Copies that lists ask for together. */
@@ -203,7 +203,7 @@ function giveUp({ group, answer }: Demand) {
   answer.resolve()
 }
 
-/** Forgets the moment of copies, which may be stale for a list that comes now. */
+/** Forgets which versions of the copies were of one moment: they may be stale for a list that comes now. */
 function forget(group: Group) {
   group.versions = null
   group.givenUpMs = performance.now()

@@ -86,7 +86,7 @@ export interface MemoryOptions {
 /** Copies and cached responses. The first list of a table starts its load; until it is done PostgreSQL answers. */
 export class TableCopies {
   readonly responses: ResponseCache
-  /** Limits the time that lists and summaries take of the process. */
+  /** Limits how long lists and summaries may block the event loop. */
   readonly slices = new Slices()
   /** Limits the summaries that are computed at the same time. */
   readonly summaries = new FairSemaphore(SUMMARIES_MAX, SUMMARIES_PER_KEY_MAX)

@@ -128,7 +128,7 @@ export class CurrentRights {
   }
 }
 
-/** Returns rights that are as of no moment of the copies. */
+/** Returns rights that do not follow from copies, and so have no moment. */
 function ofNoMoment(granted: GrantedRights | Promise<GrantedRights>): RightsNow | Promise<RightsNow> {
   if (granted instanceof Promise) return granted.then((rights) => ({ rights, moment: null }))
   return { rights: granted, moment: null }

@@ -1,4 +1,4 @@
-// The moment of a person's rights: requests begin anew if it is not that of the rows that they find. D106
+// The moment at which a person has her rights: a request begins anew if its rows are of a moment at which the rights differ. D106
 import { ApiError } from '../errors.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
 import type { GrantedRights } from '../model/access.ts'
@@ -19,9 +19,9 @@ export class RightsMoment {
   ) {}
 }
 
-/** Thrown when other rights follow from the moment of a list than those with which its request was begun. */
+/** Thrown if the person has other rights by the copies in which a list is found than those with which the request began. */
 export class RightsChanged extends ApiError {
-  /** `tables`: those that the request needs as of one moment. */
+  /** `tables`: those that the next attempt has to read as of one moment. */
   constructor(readonly tables: readonly Entity[]) {
     const message = 'The rights of the person change faster than the list is found; retry after the seconds in Retry-After.'
     super('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
@@ -29,8 +29,8 @@ export class RightsChanged extends ApiError {
 }
 
 /**
- * Handles a request with the rights of now, and begins anew if they have changed before its rows were found. `expected`: entities
- * that it is about to list. @throws ApiError
+ * Handles a request with the present rights, and begins anew if they have changed before its rows were found. `expected`:
+ * entities that it is about to list. @throws ApiError
  */
 export async function withRightsOfNow<Result>(
   expected: readonly Entity[],
@@ -44,7 +44,7 @@ export async function withRightsOfNow<Result>(
       return await handle(rights, moment instanceof RightsMoment ? moment : null)
     } catch (error) {
       if (!(error instanceof RightsChanged) || attempt === ATTEMPTS_MAX) throw error
-      // Then nothing has to be waited for between the rights and the rows.
+      // With these tables read along with the rights, nothing has to be waited for between the rights and the rows.
       reads = error.tables
     }
   }

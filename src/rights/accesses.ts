@@ -81,7 +81,7 @@ function isOfWhole({ collection, filters, properties }: Right): boolean {
   return properties === null || properties.length === collection.properties.length
 }
 
-/** Text of what a right to read shows, with the definition of its named view, which may be another after a restart. */
+/** Text of what a right to read shows. It includes the definition of a named view, because that may change with a restart. */
 function textOfView(right: Right, text = right.text): string {
   if (isOfWhole(right)) return ''
   return isNamedView(right.collection) ? `${right.collection.text}\n${text}` : text
