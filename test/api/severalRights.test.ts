@@ -112,7 +112,7 @@ describe('what one of several rights admits is read', () => {
     expect(outcomeOf(await send('bob', `GET ${next.pathname}${next.search}`))).toBe('400 InvalidCursor cursor')
   })
 
-  test('lists that are asked at the same moment are each of their own person', async () => {
+  test('concurrent lists of several persons each have the rows of their own person', async () => {
     const keys = Array.from({ length: 12 }, (_, index): KeyName => (index % 2 === 0 ? 'ann' : 'bob'))
     for (const environment of ['GET /Absences', 'GET /Absences/3', 'GET /Absences/2']) {
       const answers = await Promise.all(keys.map((key) => send(key, environment)))

@@ -203,7 +203,7 @@ describe('roster import --undo', () => {
     expect(nowhere.stderr).toContain('name the import by its id: --undo 2')
   })
 
-  test('without a file, it lists what can be undone, without a key, by ids that it takes, too', async () => {
+  test('without a file it lists the imports that can be undone, which needs no key, by ids that it takes in place of a file', async () => {
     expect((await rosterHere(['import', '--undo'], { XDG_DATA_HOME: dataHome })).code).toBe(0)
     expect((await roster(['import', '--undo'], { url: null })).stdout).toBe(
       'There is no import of the last 30 days that can be undone.\n',
