@@ -232,7 +232,7 @@ async function importMatched(file: RowsFile, plan: ImportPlan, matched: Property
 
 const ROWS_SHOWN = 10
 
-/** Returns lines about rows that the table nearly has: they would be created beside them. */
+/** Returns lines about new rows that the table nearly has, since they would be created as second rows. */
 function nearLines({ name }: Property, near: readonly NearRow[]): string[] {
   const lines = near
     .slice(0, ROWS_SHOWN)

@@ -24,7 +24,7 @@ export const numbers: Readonly<Record<PlainName, CodeOf>> = {
   json: () => 1,
 }
 
-/** Maximum units of a decimal: 18 digits, so that the codes beside any code are integers of 64 bits, too. */
+/** Maximum units of a decimal: 18 digits, so that the codes next to any code are integers of 64 bits, too. */
 const UNITS_MAX = 10n ** 18n - 1n
 /** Maximum digits of a decimal that is read as a float: up to these, a float is exact. */
 const DIGITS_EXACT = 15

@@ -28,7 +28,7 @@ export class Collation {
   ) {
     const texts = param(null)
     const thresholds = param(null)
-    // A parameter has no collation of its own, so beside the column it gets the column's. The column is never read.
+    // A parameter has no collation of its own, so it gets that of the column with which it stands. The column is never read.
     // UUIDs have the order of their digits.
     const collated = isText(kind.name)
       ? sql`coalesce("V", (select ${name(column)} from ${name(table)} where false))`

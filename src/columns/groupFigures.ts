@@ -144,7 +144,7 @@ export class GroupRecords {
 
 /** A figure of each group. */
 export interface FigureValues {
-  /** Bytes beside those of the records. */
+  /** Bytes in addition to those of the records. */
   readonly bytes?: number
   /** Makes room for groups up to, not including, `size`. @throws KernelFull */
   grow?(size: number): void

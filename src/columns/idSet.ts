@@ -5,7 +5,7 @@ import { type ColumnStore, ID } from './columnStore.ts'
 
 /** Bits of a word, and of the steps in which sets begin. */
 const WORD = 32
-/** Maximum bits of a set beside those of the table's slots: ids that lie further apart would take too much memory. */
+/** Maximum bits of a set in addition to those for the table's slots: ids that lie further apart would take too much memory. */
 const BITS_SPARE = 2 ** 20
 const BITS_OF_SLOT = 64
 /** Least id that a set may have. "No value", the least integer of 32 bits, is then never taken for an id of a set. */
@@ -94,7 +94,7 @@ export class IdSet implements Ids {
     return at >= 0 && at < this.bits && ((this.words[at >>> 5] >>> (at & 31)) & 1) === 1
   }
 
-  /** Adds an id of the range; false: it was there. */
+  /** Adds an id of the range. False: the set had it already. */
   add(id: number): boolean {
     const at = id - this.base
     const bit = 1 << (at & 31)

@@ -305,7 +305,7 @@ export class Indexes {
 
 async function runInSlices(job: Generator<void, void>): Promise<void> {
   for (;;) {
-    // Once for what waits, and once more for what has come with it.
+    // Yields twice: to the work that waits now, and to the work that this adds.
     await setImmediate()
     await setImmediate()
     const untilMs = performance.now() + SLICE_MS

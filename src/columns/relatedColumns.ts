@@ -1,4 +1,5 @@
-// Columns of other rows beside those of a table whose rows are grouped: their codes are looked up run by run, by references.
+// Columns of other rows, in addition to those of the table whose rows are grouped: their codes are looked up run by run, by
+// references.
 import type { ColumnStore } from './columnStore.ts'
 import type { IdRange } from './idSet.ts'
 import { type Reservations, roundedSize } from './kernel.ts'

@@ -1,4 +1,4 @@
-// Counts of a table's changes, by which others know whether what they made of its rows still holds.
+// Counts of a table's changes, by which results that were made from its rows are found to be outdated.
 
 let tables = 0
 

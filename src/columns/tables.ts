@@ -1,4 +1,4 @@
-// The tables that a list or summary needs beside its own: those to which its paths lead.
+// The tables that a list or summary needs besides its own: those to which its paths lead.
 import type { Filter, Property, View } from '../model/entity.ts'
 import type { Code } from './codes.ts'
 import type { Reason, ReferredRows } from './conditions.ts'

@@ -19,7 +19,7 @@ interface Part {
 
 /**
  * Prepares the texts of each table for its part of a list or summary; resolves as `TableTexts.prepare`. `compared`: properties
- * whose order it needs beside those of its sorts. @throws Abandoned, ApiError
+ * whose order it needs in addition to its sorts. @throws Abandoned, ApiError
  */
 export function prepareTexts(
   table: TableOfTexts,

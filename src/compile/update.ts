@@ -217,7 +217,7 @@ function lockRenamedRows({ entity, changed, operands, id, guard }: UpdateParts):
   const restricted = others.filter((other) => !isOpen(other))
   // The row itself, the rows that it refers to, and the rows that refer to it.
   const ids = commaList([id, ...open.map(({ param }) => param)].map((param) => sql`${param}::bigint`))
-  // A row that the key may not refer to is not waited for: that would tell that it is there.
+  // A row that the key may not refer to is not waited for: the wait would tell that it exists.
   const restrictedRows = restricted.map(({ param, conditions }) => {
     const admitted = conditionsOf(conditions, storedValue(sql``))
     return sql` or (${join([sql`id = ${param}::bigint`, ...admitted], sql` and `)})`

@@ -60,7 +60,7 @@ export function identify({ property, operator, value, either }: Filter): unknown
 /** Returns the filter that no row matches: ids begin with 1. */
 export const noRow = memoize(({ id }: Entity): Filter => ({ property: id, operator: equality, value: '0' }))
 
-/** Returns the entities whose rows are needed beside its own, to filter them and to show these properties; each once. */
+/** Returns the other entities whose rows are needed to filter the rows and to show these properties, each once. */
 export function otherEntities(filters: readonly Filter[], properties: readonly Property[]): Entity[] {
   const found = new Set<Entity>()
   const add = (view: View) => {

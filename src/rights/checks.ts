@@ -42,7 +42,7 @@ export interface HeldRights {
   readonly certain: readonly Right[]
 }
 
-/** Checks one right beside those that are held with it. @throws RightError */
+/** Checks one right together with those that are held with it. @throws RightError */
 export function checkRight(right: Right, held: HeldRights, entities: readonly Entity[]): void {
   const { verb } = right
   const contradiction = contradictionOf(rowFiltersOf(right)) ?? contradictionOf(right.becomes ?? [])

@@ -41,8 +41,8 @@ function checkFields(placed: readonly PlacedRight[], faults: FaultList) {
 }
 
 /**
- * Checks each right of a role beside those that a person may have with it: those of all roles, since any may apply to her; and
- * beside those that she certainly has: those of the same role and of the roles of everybody.
+ * Checks each right of a role together with the rights that a person may have with it, which are those of all roles, since any
+ * may apply to her; and with those that she certainly has, which are those of the same role and of the roles of everybody.
  */
 function checkRole(role: Role, roles: readonly Role[], entities: readonly Entity[], faults: FaultList) {
   const rightsOf = (some: readonly Role[]) => some.flatMap(({ rights }) => rights.map(({ right }) => right))

@@ -14,7 +14,7 @@ export class RolesError extends Refused {
   }
 }
 
-/** Maximum faults that are told; one fault can follow from another a hundred times. */
+/** Maximum faults that are reported; one fault can cause a hundred others. */
 const FAULTS_MAX = 100
 
 export class FaultList {
