@@ -56,7 +56,7 @@ interface NamedIndex {
   readonly index: number
 }
 
-/** Faults of a header, told together, so that one more attempt is enough. */
+/** Faults of a header. They are reported together, so that one more attempt is enough. */
 interface HeaderFaults {
   /** Indexes of columns whose names are not known. */
   readonly unknown: number[]

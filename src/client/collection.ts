@@ -40,7 +40,7 @@ export interface RosterPage<Row> {
 }
 
 /**
- * The selected properties of a row: all its own, or those named; of an object its named parts. `Paths`: properties behind its
+ * The selected properties of a row: all its own, or those named; for an object, its named parts. `Paths`: properties behind its
  * references.
  */
 export type RosterRead<Row, Field, Name extends Field, Paths = object> = [Field] extends [Name]

@@ -7,7 +7,7 @@ export interface RosterOptions {
   readonly url: string
   /** An API key. Keep it on your server: anyone who reads it has all of its rights. */
   readonly key: string
-  /** Timeout of each attempt until its response is read, in ms; of a stream, of each piece. Default: 30,000. */
+  /** Timeout of each attempt until its response is read, in ms; for a stream, of each piece. Default: 30,000. */
   readonly timeoutMs?: number | undefined
   /** Maximum attempts of a request; default: 5; 1 for no retry. */
   readonly triesMax?: number | undefined

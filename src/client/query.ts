@@ -61,7 +61,7 @@ type RosterOuter<Name> = Name extends `${infer Outer}.${string}` ? Outer : Name
 type RosterPart<Outer, Name> = Name extends `${Outer & string}.${infer Part}` ? Part : never
 type RosterParts<Values, Part> = Pick<NonNullable<Values>, keyof NonNullable<Values> & Part> | Extract<Values, null>
 
-/** A write that `may` asks about; of an update the properties that one request sets. */
+/** A write that `may` asks about; for an update, the properties that one request sets. */
 export type RosterMay<Name extends string> = 'update' | 'delete' | { readonly update: Name | readonly Name[] }
 
 /** Properties that a body sets: `status`, `period`, `period.days`. */

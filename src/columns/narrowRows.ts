@@ -16,7 +16,7 @@ const COPIED_MAX = 32
 /** Maximum values of `[]` in a union. */
 const VALUES_MAX = 64
 
-/** Rows of parts of indexes that one condition has; of a union, those of its alternatives. */
+/** Rows of parts of indexes that one condition has; for a union, those of its alternatives. */
 export interface Candidates {
   /** Number of rows; those of several alternatives count several times. */
   readonly count: number

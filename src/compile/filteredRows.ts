@@ -42,7 +42,7 @@ export interface FilteredState {
   readonly refusedId: string | null
   /** False if other rows copy from these, and they are too many. */
   readonly hasFewCopies: boolean
-  /** True if all rows were written; of a dry run, if they would be. */
+  /** True if all rows were written; in a dry run, if they would be. */
   readonly isDone: boolean
 }
 
@@ -128,7 +128,7 @@ export interface FilteredParts {
   readonly refused: Sql
   /** Condition that other rows copy few values from the rows of "Locked". */
   readonly hasFewCopies: Sql
-  /** Writes the rows of "Locked" if a condition holds, and returns them; of a dry run selects no row, with one column. */
+  /** Writes the rows of "Locked" if a condition holds, and returns them; in a dry run, selects no row, with one column. */
   effect(condition: Sql): Sql
   /** Answer that an Idempotency-Key stores: an aggregate of all rows of "Effect". */
   readonly answer: Sql

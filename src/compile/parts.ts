@@ -130,7 +130,7 @@ export function shapeOf(filters: readonly Filter[], sorts: readonly Sort[] = [],
   return `${shape} ${position.map((value) => (value === null ? '-' : '?')).join('')}`
 }
 
-/** Name of a property in such a key; of a related one with the conditions of the rows through which its path leads. */
+/** Name of a property in such a key; for a related one, with the conditions of the rows through which its path leads. */
 export function shapeOfProperty({ column, related }: Property): string {
   if (related === null) return column
   const { reference, view, property } = related

@@ -19,14 +19,14 @@ export function listCostOf(entity: Entity, { filters, sorts }: FiltersAndSorts):
   return { parentRow: parentRowOf(filters), isCostly: !hasOrder || !filters.every(hasRange) }
 }
 
-/** Returns whether an index has the rows that match; of a union, those of each alternative. */
+/** Returns whether an index has the rows that match; for a union, those of each alternative. */
 function hasRange({ property, operator, either }: Filter): boolean {
   if (either) return either.every((filters) => filters.every(hasRange))
   return operator.folded === null && !operator.isChain && hasIndex(property)
 }
 
 /**
- * Returns the column and id of the row that all matching rows refer to; of a union, those of the row of each alternative. Null:
+ * Returns the column and id of the row that all matching rows refer to; for a union, those of the row of each alternative. Null:
  * they refer to none in common.
  */
 export function parentRowOf(filters: readonly Filter[]): string | null {

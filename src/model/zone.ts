@@ -93,7 +93,7 @@ export class Zone {
     return Math.floor((instant + this.offsetAt(instant)) / DAY)
   }
 
-  /** Returns the first instant of a day; of one that clocks skip, that of the next day. */
+  /** Returns the first instant of a day; for a day that clocks skip, that of the next day. */
   startOf(day: number): number {
     if (day > LAST_DAY) return day * DAY
     const cycle = day < CYCLE_FIRST_DAY + CYCLE_DAYS ? 0 : Math.floor((day - CYCLE_FIRST_DAY) / CYCLE_DAYS)

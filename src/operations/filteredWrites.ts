@@ -42,8 +42,8 @@ interface Plan {
 }
 
 /**
- * Rows that were written; of a dry run as many empty ones as would be. Null: the write was done before, under the same
- * Idempotency-Key.
+ * Rows that were written; in a dry run, an empty row for each that would be written. Null: the write was done before, under the
+ * same Idempotency-Key.
  */
 type Done = readonly Row[] | null
 
@@ -59,7 +59,7 @@ export class FilteredWrites {
     this.refusals = new FilteredRefusals(entity, writes.refusals)
   }
 
-  /** Updates all rows that match: answers with them, or of a dry run with their number. @throws ApiError */
+  /** Updates all rows that match: answers with them, or in a dry run with their number. @throws ApiError */
   async update(call: ResourceRequest, rows: WrittenRows, values: Assignments): Promise<Reply> {
     const plan = this.updatePlan(call, rows, values)
     const { claim } = plan
@@ -70,7 +70,7 @@ export class FilteredWrites {
     return this.updated(call, { rows: this.writes.withCopiesAmong(written), isReplayed: done === null })
   }
 
-  /** Deletes all rows that match: answers with their ids, or of a dry run with their number. @throws ApiError */
+  /** Deletes all rows that match: answers with their ids, or in a dry run with their number. @throws ApiError */
   async remove(call: ResourceRequest, rows: WrittenRows): Promise<Reply> {
     const plan = this.removalPlan(call, rows)
     const { claim } = plan

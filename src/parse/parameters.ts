@@ -221,7 +221,7 @@ export function parseNoParameters(query: string): void {
 export interface CreateParameters {
   /** True if rows are only checked, not written. D59 */
   readonly isDry: boolean
-  /** Name of the property by which rows are found that exist; null: all are created. D115 */
+  /** Name of the property by which stored rows are found; null: all rows are created. D115 */
   readonly match: string | null
 }
 

@@ -133,7 +133,7 @@ function firstUnique({ min, max }: { readonly min: number; readonly max: number 
   return min <= 1 && max >= 1 ? 1 : min
 }
 
-/** Halves between -30 and 60, or as near to these as the range allows; of a narrow range its least number, too. */
+/** Halves between -30 and 60, or as near to these as the range allows; for a narrow range also its least number. */
 function decimalOf({ kind }: Property, random: RandomValues): Sql {
   const { min, max } = kind.range ?? { min: 0, max: DECIMALS_MAX }
   const least = Math.min(Math.max(DECIMALS_MIN, min), max)
