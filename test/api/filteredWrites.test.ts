@@ -65,7 +65,7 @@ describe('a PATCH of a collection', () => {
     for (const row of answer.body) expect((await server.get(`/Employees/${row.id}`)).body).toEqual(row)
   })
 
-  test('answers with references, and names that rows of the answer copy from each other, as they are stored', async () => {
+  test('answers with references and copied names as they are stored, also if the answered rows copy names from each other', async () => {
     const renamed = await patch('Id=<=3', { LastName: 'Lee', CompanyId: 2 })
     expect(renamed.body.map(({ company, manager }: Json) => [company, manager])).toEqual([
       ['Two', null],

@@ -19,7 +19,7 @@ role   it when {groups} has it
   read   Directory?Department=IT
 `
 
-test('D105: persons read a view by the rights of all their roles, and name in references whom they read in it', async () => {
+test('D105: persons read a view by the rights of all their roles, and their references may name its rows', async () => {
   const issuer = startPlainIssuer()
   const server = await startServer({ roles: ROLES, environment: { ...issuer.settings } })
   await createRows(server, '/Companies', [{ Name: 'Acme' }, { Name: 'Bolt' }])

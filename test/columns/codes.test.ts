@@ -56,7 +56,7 @@ describe('halves of a code', () => {
     for (const code of [...codes, Number.NaN, Infinity, -Infinity]) expect(codeOfHalves(...halvesOf(code))).toBe(code)
   })
 
-  test('of no value are the least integer, those of infinite values the ends of the others', () => {
+  test('are the least integer for no value, and the ends of all others for infinite values', () => {
     expect([Number.NaN, Infinity, -Infinity].map(halvesOf)).toEqual([
       [-(2 ** 31), 0],
       [2 ** 31 - 1, -1],

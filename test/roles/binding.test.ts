@@ -269,7 +269,7 @@ describe('time', () => {
     expect(view?.signedText).toBe('read Absences?Start=<={now}&Reason=%7Bnow%7D')
   })
 
-  test('of one minute is one object of rights; of the next another with the same signed text', async () => {
+  test('gives one object of rights for a whole minute, and in the next another one with the same signed text', async () => {
     const roles = parseRoles('role a\n  read Absences?Start=<={now}\nkey k\n  read Absences?Start=<={now}', entities)
     const claims = {}
     const both = () => Promise.all([roles.rightsOf(claims, rowsOf(), true), roles.rightsOfKey('k')])
