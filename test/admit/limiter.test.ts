@@ -76,7 +76,7 @@ describe('a store that several machines share', () => {
   })
 })
 
-describe('D59: charging several requests at once', () => {
+describe('D59: charging several requests together', () => {
   test('counts as one refusal in the metrics if they do not fit', async () => {
     const { limiter } = meterOf('5/1m', null)
     for (let count = 0; count < 3; count++) await limiter.charge(client)

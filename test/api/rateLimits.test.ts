@@ -149,7 +149,7 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
     }
   })
 
-  test('is refused exactly beyond the limit, when hundreds come at once', async () => {
+  test('is refused exactly beyond the limit, when hundreds come at the same time', async () => {
     const { headers } = await newKey({ limits: '40/1h' })
     const answers = await Promise.all(Array.from({ length: 200 }, () => ask('GET', '/', headers)))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(40)

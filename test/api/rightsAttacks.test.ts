@@ -297,7 +297,7 @@ describe('an attack that once succeeded', () => {
     expect((await own.get('/Absences/1')).body.status).toBe('Requested')
   })
 
-  test('creates at once are written once, also if a trigger changes what the right checks', async () => {
+  test('concurrent creates are each written once, also if a trigger changes what the right checks', async () => {
     const key = keyWith('read Absences', 'read Employees', 'create Absences?Status[]=a&Status[]=b&fields=Status,Type')
     const own = await startServer({ keys: [key.record], hasForeignRows: true })
     await own.sql.unsafe(`

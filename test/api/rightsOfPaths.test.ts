@@ -287,7 +287,7 @@ describe('rights whose filters have a path', () => {
       expect(outcomeOf(await send('partner', 'POST /Absences?dryRun=1', { EmployeeId }))).toBe(outcome)
   })
 
-  test('creates at once are admitted or refused one by one', async () => {
+  test('concurrent creates are admitted or refused one by one', async () => {
     const bodies = Array.from({ length: 20 }, (_, index) => ({ EmployeeId: 1 + (index % 5), Reason: `${index}` }))
     const answers = await Promise.all(bodies.map((body) => send('partner', 'POST /Absences', body)))
     for (const [index, { EmployeeId, Reason }] of bodies.entries()) {

@@ -104,7 +104,7 @@ describe.each(WRITES)('%s', (_, method, body, template, good) => {
   }
 })
 
-test('updates at once, while rows behind their paths move: each is done or refused, and nothing else', async () => {
+test('concurrent updates are each done or refused, and nothing else, while rows behind their paths move', async () => {
   const ids = await Promise.all(
     Array.from(
       { length: 12 },

@@ -137,7 +137,7 @@ test.each([true, false])(
   },
 )
 
-describe('updates at once', () => {
+describe('concurrent updates', () => {
   test('are done or refused one by one, while another transaction moves a part of their rows out of reach', async () => {
     const rows = await createRows(server, '/Employees', Array(12).fill({ CompanyId: 1, JobTitle: 'before' }))
     const ids = rows.map(({ id }) => id as number)
@@ -223,8 +223,8 @@ test('no write reaches a row that is outside of its right at that moment, howeve
   for (const status of [200, 404]) expect(statuses.get(status)).toBeGreaterThan(10)
 })
 
-describe('creates at once', () => {
-  test('get each its own row, or its refusal', async () => {
+describe('concurrent creates', () => {
+  test('each get their own row, or their own refusal', async () => {
     const bodies = Array.from({ length: 24 }, (_, index) => ({
       JobTitle: `title ${index}`,
       ...(index % 3 === 0 ? {} : { CompanyId: index % 3 }),
@@ -248,7 +248,7 @@ describe('creates at once', () => {
   })
 })
 
-test('creates at once are each done once, whatever a trigger of the operator makes of the values that a right checks', async () => {
+test('concurrent creates are each done once, whatever a trigger of the operator makes of the values that a right checks', async () => {
   await server.sql.unsafe(`
     create function shout() returns trigger language plpgsql as $$ begin new.job_title := upper(new.job_title); return new; end $$;
     create trigger shout before insert on employee for each row execute function shout()`)

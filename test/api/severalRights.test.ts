@@ -78,7 +78,7 @@ describe('what one of several rights admits is read', () => {
     }
   })
 
-  test('and no other row by its id, at once and alone', async () => {
+  test('and no other row by its id, in a batch and alone', async () => {
     const outcomes = await Promise.all([1, 2, 3, 4, 5, 99].map(async (id) => (await send('ann', `GET /Absences/${id}`)).status))
     expect(outcomes).toEqual([200, 200, 200, 404, 404, 404])
     for (const [id, status] of [200, 200, 200, 404].entries())
@@ -96,7 +96,7 @@ describe('what one of several rights admits is read', () => {
     expect(bob.body).toEqual([{ id: 2, 'employeeId.knownAs': 'Bob', 'employeeId.managerId.knownAs': null }])
   })
 
-  test('as of the request: a new report and one who leaves show at once', async () => {
+  test('as of the request: a new report is shown, and one who has left is not', async () => {
     expect(idsOf(await send('bob', 'GET /Absences'))).toEqual([2])
     await server.patch('/Employees/4', { ManagerId: 2 })
     expect(idsOf(await send('bob', 'GET /Absences'))).toEqual([2, 4])

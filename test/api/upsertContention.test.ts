@@ -26,7 +26,7 @@ const numbersIn = async ({ sql }: TestServer) =>
   (await sql`select employee_number as number from employee order by id`).map(({ number }) => number as string)
 
 describe('D115: requests that create and change the same rows', () => {
-  test('at once, in any order and of two servers, make one row of each, with the values of one request', async () => {
+  test('at the same time, in any order and on two servers, create each row once, with the values of one request', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const numbers = NUMBERS.map((number) => `${number}-${round}`)
       const bodies = Array.from({ length: 8 }, (_, writer) =>

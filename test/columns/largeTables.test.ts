@@ -255,7 +255,7 @@ test('no single step of building an index handles all rows', async () => {
   expect(Math.max(...taken)).toBeLessThan(all / 3)
 })
 
-test('rows whose texts get ranks at once enter an index in many steps', async () => {
+test('rows whose texts get ranks at the same time enter an index in many steps', async () => {
   const labels = Array.from({ length: 1_000 }, (_, index) => `label ${index}`)
   const columns = new ColumnTable(
     reading,

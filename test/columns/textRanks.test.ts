@@ -199,7 +199,7 @@ describe('The order of texts', () => {
     }
   })
 
-  test('stays when texts are added at once to many gaps that are used up', async () => {
+  test('stays when texts are added to many gaps that are used up, at the same time', async () => {
     const nameOf = (number: number) => `Name ${1_000 + number}`
     const even = Array.from({ length: 100 }, (_, index) => nameOf(2 * index))
     await fill(even)
@@ -379,7 +379,7 @@ describe('The bound of an operand', () => {
     expect(countBelow(made, '')).toBe(0)
   })
 
-  test('is found for at most a hundred operands at once; further ones are refused', async () => {
+  test('is found for at most a hundred operands at the same time; further ones are refused', async () => {
     const made = await placed(texts)
     const found = await Promise.allSettled(Array.from({ length: 150 }, (_, index) => made.ranks.findBound(`Mum ${index}`)))
     expect(found.filter(({ status }) => status === 'fulfilled')).toHaveLength(100)

@@ -301,7 +301,7 @@ describe('a reference names only rows that match the filters of the right to rea
   const expected = [null, 'Ann', undefined, undefined, undefined, 'Ann']
   const copied = (rows: readonly (Row | undefined)[]) => rows.map((row) => row?.[absence.properties.indexOf(reference) + 1])
 
-  test('when rows are created, and updated, at once and one by one', async () => {
+  test('when rows are created, and updated, in a batch and one by one', async () => {
     const created = await writeAll(bodies.map((body) => compileCreate(absence, planOf(guard, { values: newRow(absence, body) }))))
     expect(copied(created)).toEqual(expected)
     const rows = (await writeAll(

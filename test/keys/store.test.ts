@@ -52,7 +52,7 @@ describe('create', () => {
     expect(await source.current()).toEqual([next])
   })
 
-  test('creates one key when many are requested at once with one name', async () => {
+  test('creates one key when many are requested at the same time with one name', async () => {
     const stores = Array.from({ length: 6 }, () => new KeyStore(connect(url)))
     const results = await Promise.allSettled(stores.map((one) => one.create(recordOf('ci'))))
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)

@@ -95,7 +95,7 @@ describe('a copy of a table', () => {
     await untilLoaded()
   })
 
-  test('is loaded again soon when more rows come at once than it has room for', async () => {
+  test('is loaded again soon when more rows come together than it has room for', async () => {
     await untilLoaded()
     for (let count = 1; count <= 3; count++) {
       await server.sql`insert into company (name) select 'many' from generate_series(1, 40000)`

@@ -181,7 +181,7 @@ describe('Copies of several tables that are asked about together', () => {
     expect([askedTogether.length, askedAlone.length]).toEqual([1, 2])
   })
 
-  test('are asked about before each alone again, since both would hardly ever be free in the same turn', async () => {
+  test('are asked about together before any of them is asked about alone again, since both would hardly ever be free in the same turn', async () => {
     // A busy machine may take so long that the joint question holds nothing any more.
     await until(async () => {
       const slow = [new SlowCopy(companies), new SlowCopy(employees)] as const

@@ -124,7 +124,7 @@ describe('questions about rows', () => {
     expect(await textOf(rightsBy(ask))).toBe(await textOf(rightsBy(ask, false)))
   })
 
-  test('whether lists have rows are one statement if they come together, which persons share', async () => {
+  test('whether lists have rows share one statement if they come together, also those of several persons', async () => {
     const sent: BatchableStatement[] = []
     const questions = new DatabaseQuestions(async (statement) => {
       sent.push(statement)

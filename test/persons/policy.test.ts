@@ -142,7 +142,7 @@ describe.each(SERVERS)('%s', (_, MEMORY_MB) => {
     expect((await ask('Max', 'DELETE /Absences/4')).status).toBe(403)
   })
 
-  test('nobody decides for themselves: neither who is her own manager, nor HR, which decides for those without a manager', async () => {
+  test('nobody decides for themselves: neither a person who is her own manager, nor HR, which decides for those without a manager', async () => {
     await setManager(sql, 2, 2)
     expect((await ask('Mia', 'GET /Absences/3')).status).toBe(200)
     expect((await ask('Mia', 'PATCH /Absences/3', { Status: 'Approved' })).status).toBe(403)
@@ -186,7 +186,7 @@ describe.each(SERVERS)('%s', (_, MEMORY_MB) => {
     expect((await askDeep('Hanna', 'PATCH /Employees/5', { WorkPhone: '14', JobLevel: 'Head' })).status).toBe(200)
   })
 
-  describe('at once, on every worker,', () => {
+  describe('immediately, on every worker,', () => {
     const ofBob = 'GET /Absences?EmployeeId=4&sort=Id'
 
     test.each<[what: string, write: () => Promise<unknown>]>([

@@ -41,7 +41,7 @@ test('migrate may take longer than the role’s statement timeout', async () => 
   expect(await migrate(`${url}?options=-c%20statement_timeout%3D100`, folder)).toHaveLength(3)
 })
 
-test('of several processes that migrate at once, one does the work and all succeed', async () => {
+test('of several processes that migrate at the same time, one does the work and all succeed', async () => {
   const code = `
     const { migrate } = await import('${import.meta.dir}/../../src/postgres/migrate.ts')
     console.log((await migrate('${url}', '${folder}')).length)`

@@ -43,7 +43,7 @@ function pgBouncerTests() {
     expect((await ask('GET', '/readyz')).status).toBe(200)
   })
 
-  test('through PgBouncer, many clients create, read, change, list and delete rows at once, each write once', async () => {
+  test('through PgBouncer, many concurrent clients create, read, change, list and delete rows, each write once', async () => {
     const { id: companyId } = (await ask('POST', '/Companies', { Name: 'Acme' })).body
     const numbers = Array.from({ length: 60 }, (_, index) => index)
     const created = await Promise.all(
