@@ -73,7 +73,7 @@ async function moveByRows(
   const current = answers.filter(({ copy, state, keptFrom }) => keeps(copy, () => copy.requireSame(state, keptFrom)))
   const moved = current.filter(({ isWhole }) => !isWhole)
   await takeRows(moved)
-  // All in this turn of the event loop.
+  // All copies move in this turn of the event loop.
   for (const { copy } of moved) keeps(copy, () => copy.endTaking(rows[0]?.[SNAPSHOT] as string))
   return current.filter(({ isWhole }) => isWhole).map(({ copy }) => copy)
 }

@@ -73,7 +73,7 @@ export class FilteredRefusals {
     const { code, details, target, headers } = cause
     // The row has left what the key may read or write, so it does not match any more.
     if (code === 'NotFound') return null
-    // The values of the body name it, whatever the row.
+    // The message names the missing row that the body refers to, which is the same for every row.
     if (code === 'ReferenceNotFound') return cause
     const hint = code === 'Forbidden' && may !== null && refused < found ? ` Add may=${may} to leave out such rows.` : ''
     const count = refused > 1 ? ` ${refused} of ${found} rows that match are refused.` : ''
