@@ -1,4 +1,4 @@
-// Rows that a summary takes in at once: a run of slots, of which a bitmap has the rows, or a single row.
+// Rows that a summary takes in together: a run of slots, of which a bitmap has the rows, or a single row.
 import { type Code, codeOfHalves, NO_CODE } from './codes.ts'
 import type { ColumnStore } from './columnStore.ts'
 import type { Kernel, Reservations } from './kernel.ts'

@@ -97,7 +97,7 @@ interface Queue {
 
 const BATCHES = { read: seriesOf('batches', 'read'), write: seriesOf('batches', 'write') }
 const BATCHED = { read: seriesOf('batched', 'read'), write: seriesOf('batched', 'write') }
-/** Batches of one text at once: the second one works while the first one's answer travels. */
+/** Maximum concurrent batches of one text: the second one works while the answer to the first one travels. */
 const RUNNING_MAX = 2
 
 /**

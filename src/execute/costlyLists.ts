@@ -1,4 +1,4 @@
-// Costly lists, for which the database reads or sorts whole tables: which lists are costly, and how many run at once.
+// Costly lists, for which the database reads or sorts whole tables: which lists are costly, and how many run at the same time.
 import type { ApiError } from '../errors.ts'
 import type { ListCost } from '../model/listCost.ts'
 import { LruCache } from '../model/lruCache.ts'
@@ -6,7 +6,10 @@ import { FairSemaphore } from './fairSemaphore.ts'
 import { LIST_COSTLY_MS_MIN, STATEMENT_MS_MAX } from './limits.ts'
 import { retryLater } from './outcomes.ts'
 
-/** Maximum costly lists at once: of all API keys, and of one. The other connections are for lists that are found soon. */
+/**
+ * Maximum costly lists that run at the same time: of all API keys, and of one. The other connections are for lists that are found
+ * soon.
+ */
 const AT_ONCE_MAX = 2
 const AT_ONCE_PER_KEY_MAX = 1
 /** Time for which lists count as costly after one of their kind took long. */

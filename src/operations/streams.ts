@@ -139,7 +139,7 @@ export async function replyStreamed(
 
 /** Rows of a stream that are charged as one request. */
 export const PAID_ROWS = 1_000
-/** Rows to write at once, which blocks the event loop for some hundred microseconds. */
+/** Rows to write in one go, which blocks the event loop for some hundred microseconds. */
 export const TEXT_ROWS = 100
 /** Minimum pause of a stream: timers are no finer than a millisecond. */
 const PAUSE_MS_MIN = 2

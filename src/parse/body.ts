@@ -86,7 +86,7 @@ export function readBytes(request: Request, bytesMax = BODY_BYTES_MAX, msMax = B
   const declared = declaredLength(request)
   if (declared === null) return readPieces(request, bytesMax, msMax)
   if (declared > bytesMax) throw tooLarge(bytesMax)
-  // A body of known length is read at once, since a stream would cost several times as much.
+  // A body of known length is read whole, since a stream would cost several times as much.
   return withDeadline(request.bytes(), msMax, tooLate).catch(fail)
 }
 

@@ -21,7 +21,10 @@ export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChang
   let isEndLogged = false
   /** Last fault; '' if there is none. */
   let fault = ''
-  /** Number of checks that found the fault. It is logged at the second one, because the two files are not written at once. */
+  /**
+   * Number of checks that found the fault. It is logged at the second one, because the two files are not written at the same
+   * moment.
+   */
   let timesFound = 0
 
   function logEnd() {
