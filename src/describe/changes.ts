@@ -11,22 +11,18 @@ const tokenSchema = (description?: string) =>
 export const changesParameters: Readonly<Record<string, Part>> = {
   ChangesAfter: inQuery(
     'after',
-    'The token of a change, or `next` of a page: what has changed since. `now`: nothing but a token, behind all that has changed. Left out: from the first change that is kept.',
+    'The token of a change, or `next` of a page: only later changes are returned. `now`: only a token for the current end. Default: from the first change that is kept.',
     tokenSchema(),
     'now',
   ),
   ChangesPageSize: boundedInQuery('PageSize', 'Changes of a page', CHANGES_PAGES, ' Refused with NDJSON.'),
   Wait: boundedInQuery(
     'wait',
-    'Seconds to wait for a change where there is none',
+    'Seconds to wait for a change if there is none',
     WAITS,
-    ' Too many who wait are answered at once. Refused with NDJSON.',
+    ' If too many requests wait already, the response comes immediately. Refused with NDJSON.',
   ),
-  ChangesRows: inQuery(
-    'rows',
-    '`current`: each change comes with `row`, its row as it is now; null: it is gone.',
-    oneOf(['current']),
-  ),
+  ChangesRows: inQuery('rows', '`current`: each change has `row`, its row as it is now; null if it is gone.', oneOf(['current'])),
 }
 
 /** Parameters of `GET /Changes`. */
@@ -34,7 +30,7 @@ export function listChangesParameters(entities: readonly Entity[]): Part[] {
   const plurals = entities.map(({ plural }) => plural)
   const entity = listInQuery(
     'entity',
-    'Only changes of these, in any case. Left out: of all that you may read.',
+    'Only changes of these resources, in any case. Default: of all that you may read.',
     someOf(oneOf(plurals)),
   )
   return [{ ...entity, example: plurals.slice(0, 1) }, ...parameterRefs('ChangesAfter', 'ChangesPageSize', 'Wait', 'ChangesRows')]
@@ -43,30 +39,30 @@ export function listChangesParameters(entities: readonly Entity[]): Part[] {
 /** Schemas of a page of changes, and of one change. */
 export function changesSchemas(entities: readonly Entity[]): Record<string, Schema> {
   const own = {
-    token: tokenSchema('For `after`: what lies behind this change.'),
+    token: tokenSchema('Token for `after`, to continue after this change.'),
     entity: oneOf(entities.map(({ plural }) => plural)),
     id: Type.Integer({ format: 'int64', minimum: 1 }),
     action: schemaRef('ChangeAction'),
     at: Type.String({ format: 'date-time' }),
     key: orNull(
       Type.String({
-        description: 'The id of the key, or the pseudonym of the person, that has asked for it. Null: a write past the service.',
+        description:
+          'The id of the key, or the pseudonym of the person, that made the change. Null: it was made past the service.',
       }),
     ),
     changed: Type.Array(Type.String(), {
-      description:
-        'The properties whose values differ. Of a row that was created or deleted none, unless the server keeps values.',
+      description: 'The properties whose values differ. None for a created or deleted row, unless the server keeps values.',
     }),
   }
   const values = Type.Unsafe({
     type: ['object', 'null'],
-    description: 'The values of `changed` by their names, where the server keeps them.',
+    description: 'The values of `changed` by their names, if the server keeps them.',
     // No type: values may be texts, numbers, booleans or null, and generators for Go accept no list of types here.
     additionalProperties: true,
   })
-  const next = tokenSchema('For `after`: what comes behind this page.')
+  const next = tokenSchema('Token for `after`, to continue after this page.')
   const ofEntity = ({ name, plural }: Entity): Schema => {
-    const description = 'The row as it is now, with `rows=current`; null: it is gone.'
+    const description = 'The row as it is now, with `rows=current`; null if it is gone.'
     const row = Type.Union([schemaRef(name), Type.Null()], { description })
     return objectSchema({ ...own, entity: oneOf([plural]), row: Type.Optional(row) })
   }

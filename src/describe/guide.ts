@@ -15,8 +15,8 @@ export function gettingStarted(entities: readonly Entity[], baseUrl: string): st
   return `## Getting started
 
 1. Get a key from the operator of this server. For development, \`npm start\` keeps one in \`.data/development.key\`.
-2. In [the docs](${baseUrl}/docs), type it behind \`ApiKey \` under *Authentication*. Then press *Test Request* beside any operation.
-   A filter is typed into its row, the operator in front, as in \`>=2\`; one more row with the same name makes a range.
+2. In [the docs](${baseUrl}/docs), type it after \`ApiKey \` under *Authentication*. Then press *Test Request* next to any operation.
+   Type a filter into its row, with the operator in front, as in \`>=2\`; for a range, add a row with the same name.
 3. Or send a request from a shell. \`-G\` with \`--data-urlencode\` encodes filters, since no address may hold \`<\` or \`>\` as they are:
 
 \`\`\`sh
@@ -25,7 +25,7 @@ ${firstRequest(entities, baseUrl)}
 
 ${otherApis(entities)}
 
-Each resource below begins with examples of its filters and sorts. [Errors](${baseUrl}/errors) have a page each, to which their
+Each resource below begins with examples of its filters and sorts. Each [error](${baseUrl}/errors) has a page, to which its
 \`Reference\` leads.`
 }
 

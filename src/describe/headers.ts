@@ -30,23 +30,20 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string, takesTok
     ),
     'X-Content-Type-Options': always('The type is the one declared.', onlyOne('nosniff')),
     ...limitHeaders(limits),
-    'Cache-Control': sometimes('Data is not to be kept; a page may be kept, or asked for again by its ETag.', {
+    'Cache-Control': sometimes('Data must not be cached; pages may be cached, or revalidated by their ETag.', {
       schema: Type.String(),
       example: 'no-store',
     }),
-    Vary: sometimes('The headers of a request by which answers differ.', { schema: Type.String() }),
+    Vary: sometimes('The request headers by which responses differ.', { schema: Type.String() }),
     ETag: always('For `If-None-Match`.', text('^(?:W/)?"[^"]+"$')),
-    RowVersion: always(
-      'The version of the row, for `If-Match` and `If-None-Match`. Every write of the row makes another one.',
-      VERSION,
-    ),
+    RowVersion: always('The version of the row, for `If-Match` and `If-None-Match`. Every write of the row changes it.', VERSION),
     ReadVersion: always(
-      'The version of the row, for `If-Match` and `If-None-Match`. With properties of other rows it is weak, and for `If-None-Match` alone.',
+      'The version of the row, for `If-Match` and `If-None-Match`. With properties of other rows it is weak, and only for `If-None-Match`.',
       text('^(?:W/)?"[^"]+"$', '"1kzp-4711"'),
     ),
     VersionNow: sometimes('The version that the row has now.', VERSION),
     ListVersion: always(`${LIST_VERSION_MEANING}.`, LIST_VERSION),
-    PageTotal: sometimes('Rows that match the filters, on all pages; of a page.', from(0, 6)),
+    PageTotal: sometimes('Number of rows that match the filters, on all pages; only with a page.', from(0, 6)),
     PageVersion: sometimes(`${LIST_VERSION_MEANING}; of a page.`, LIST_VERSION),
     'Content-Disposition': sometimes(
       'The name of the file that a CSV is.',
@@ -54,16 +51,16 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string, takesTok
     ),
     'Content-Security-Policy': sometimes('What a page may load: nothing of other hosts.', { schema: Type.String() }),
     'Content-Encoding': sometimes('Where the client accepts it.', onlyOne('gzip')),
-    'X-Total-Count': always('Rows that match the filters, on all pages.', from(0, 6)),
+    'X-Total-Count': always('Number of rows that match the filters, on all pages.', from(0, 6)),
     'X-Changes-After': sometimes(
-      'For `after` of `GET /Changes`: what has changed since before the first row was read; of NDJSON.',
+      'Token for `after` of `GET /Changes`, from before the first row was read; only with NDJSON.',
       text('^[A-Za-z0-9_-]+$', 'YmU4MWI3NjZkZTE5LjgxMS4w'),
     ),
     PageLinks: sometimes(
-      'Links to the `first`, `previous`, `next` and `last` page, each only where it applies; none: no header.',
+      'Links to the `first`, `previous`, `next` and `last` page, each only if it applies; no header without links.',
       links,
     ),
-    Link: sometimes('The links of `Location`, with `prev` for `previous`; left out of long heads.', links),
+    Link: sometimes('The links of `Location`, with `prev` for `previous`; omitted if the headers are long.', links),
     CreatedLocation: sometimes(`The address of the new row; ${OF_ONE}.`, {
       schema: Type.String({ format: 'uri' }),
       example: `${baseUrl}/Companies/7`,
@@ -75,10 +72,10 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string, takesTok
       : always('The scheme of keys.', onlyOne('ApiKey')),
     RetryAfter: always(`${WAIT}. The header \`RetryAfter\` has the same.`, from(1, 60)),
     'Idempotency-Replayed': sometimes(
-      'The answer is that of an earlier request with the same `Idempotency-Key`.',
+      'The response is that of an earlier request with the same `Idempotency-Key`.',
       onlyOne('true'),
     ),
-    RetryAfterIfAny: sometimes(`${WAIT}; not there where a retry would fare no better, or may do harm.`, from(1, 1)),
+    RetryAfterIfAny: sometimes(`${WAIT}; missing if a retry would not help, or could do harm.`, from(1, 1)),
   }
 }
 

@@ -81,7 +81,7 @@ export function describeApi(accesses: readonly Access[], facts: ServerFacts) {
     tags: [
       ...tagsOf(accesses),
       { name: RIGHTS_TAG, description: 'What you may do.' },
-      { name: PAGES_TAG, description: 'What the server answers of itself, without a key.' },
+      { name: PAGES_TAG, description: 'The pages of the server itself, which need no key.' },
     ],
     paths,
     components: {
@@ -134,8 +134,8 @@ function describeServer({ limits, anonymousLimits, personLimits }: ServerFacts):
   return [
     '## Requests',
     'Every property of a resource filters and sorts its list; an operator stands in front of a filter’s value, as in `Start=>=2026-03-01T00:00:00Z`, percent-encoded in an address. Names of parameters and paths match in any case.',
-    `Every request carries a key, \`Authorization: ApiKey <key>\`. A key has limits, ${formatRules(limits)} unless it has its own; requests without one have ${formatRules(anonymousLimits)} for each address.${persons} Answers say what is left.`,
-    'Wherever there is GET there is HEAD, with the same head and no body, and every path has OPTIONS, 204 with `Allow`: these follow from HTTP and are not listed. A method that a path lacks is 405 `MethodNotAllowed` with `Allow`, a path that is not here 404 `NotFound`.',
+    `Every request needs a key, \`Authorization: ApiKey <key>\`. A key has limits, ${formatRules(limits)} unless it has its own; requests without one have ${formatRules(anonymousLimits)} for each address.${persons} Answers say what is left.`,
+    'Every path with GET has HEAD, with the same headers and no body, and every path has OPTIONS, 204 with `Allow`. These follow from HTTP, and are not listed. A method that a path lacks is 405 `MethodNotAllowed` with `Allow`; an unknown path is 404 `NotFound`.',
   ].join('\n\n')
 }
 
@@ -187,8 +187,8 @@ function parametersOf({ entity, success, method }: Operation, isConditional: boo
 
 /** Request body of one row. Arrays of rows have no schema: with "a row or an array", generated clients send both wrongly. D59 */
 function requestBody(name: string, { method, success }: Operation): Part {
-  const rows = method === 'POST' ? ' An array of 1 to 1,000 of them, of up to 2 MiB, is taken too.' : ''
-  const description = `One JSON object in UTF-8, not compressed, of up to 1 MiB; \`application/<any>+json\` is taken too.${rows}`
+  const rows = method === 'POST' ? ' An array of 1 to 1,000 of them, of up to 2 MiB, is accepted, too.' : ''
+  const description = `One JSON object in UTF-8, not compressed, of up to 1 MiB; \`application/<any>+json\` is accepted, too.${rows}`
   // A PATCH of several rows that sets nothing is refused.
   const schema = success === 'updatedRows' ? { ...schemaRef(name), minProperties: 1 } : schemaRef(name)
   return { required: true, description, content: { 'application/json': { schema } } }

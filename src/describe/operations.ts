@@ -192,7 +192,7 @@ const changesOperation: Operation = {
   isOpen: false,
   isUnlimited: false,
   description:
-    'A page of what was created, changed and deleted, each line behind all that are given before it; `next` leads on, and may wait for the next line. As NDJSON (`Accept: application/x-ndjson`) all of them, one a line, and then those that come, until the client leaves: now and then a line with `next` alone, the token behind all before; at the end a line with `Error`, where the server has ended it.',
+    'Returns a page of changes: rows that were created, updated or deleted, in their order. Send `next` as `after` to get the following page. As NDJSON (`Accept: application/x-ndjson`) the response is a stream of all changes, one per line, which stays open for later ones. A line with only `next` has a token after all changes so far. If the server ends the stream, a last line with `Error` says why.',
   codes: [...CHANGED, 'InvalidFilter', 'InvalidWait', 'InvalidForm', ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE],
 }
 
@@ -208,30 +208,30 @@ const rightsOperation: Operation = {
   isOpen: false,
   isUnlimited: false,
   description:
-    'What you may do with the key or token of the request, right by right, as text and as data: the rows by their filters, the properties that are seen or set, and what a changed row may become.',
+    'Returns what you may do with the key or token of the request, right by right, as text and as data: which rows, by filters; which properties you see or set; and which values a changed row may have.',
   codes: [...WITHOUT_PARAMETERS, ...EVERYWHERE, ...BEHIND_KEYS, 'ServiceUnavailable'],
 }
 
 const LIST =
-  'A page of the rows that match every filter, in the order of `sort`, with the exact total, and links to other pages. As CSV (`Accept: text/csv`) or NDJSON (`Accept: application/x-ndjson`), which JSON a line is, all of the rows in one answer; where NDJSON is cut short, its last line is an error.'
+  'Returns a page of the rows that match every filter, in the order of `sort`, with the exact total and links to other pages. As CSV (`Accept: text/csv`) or NDJSON (`Accept: application/x-ndjson`, one JSON object per line) the response has all rows. If an NDJSON stream ends early, its last line is an error.'
 const SUMMARY =
-  'Groups of the rows that match every filter, by up to 3 properties or the periods of dates: the count of each, and sums, averages, least and greatest values. Sums are exact, averages rounded half away from zero to 8 places. As CSV (`Accept: text/csv`) or NDJSON (`Accept: application/x-ndjson`) all groups in one answer. `X-Total-Count` is the number of groups, of which there may be 250,000.'
+  'Groups the rows that match every filter by up to 3 properties or periods of dates. Each group has its count, and sums, averages, least and greatest values. Sums are exact; averages are rounded half away from zero to 8 places. As CSV (`Accept: text/csv`) or NDJSON (`Accept: application/x-ndjson`) the response has all groups. `X-Total-Count` is the number of groups, up to 250,000.'
 const CREATE =
-  'Sends the properties to set; those that are left out become null, booleans false. An array of such objects, or lines of them (`Content-Type: application/x-ndjson`), creates up to 1,000 rows, all or none, and is answered with an array; `Accept: application/x-ndjson` asks for lines. With `?dryRun=1` all is checked, references too, and nothing is written: the answer is 200 with the number of rows that would be created, `{"rows": 1}`. It counts as a request for each 100 rows or 200 KiB begun. Faults name their row by its index, from 0: `[3].Name`.'
+  'Creates a row with the properties of the body; omitted ones become null, or false if they are booleans. An array of objects, or one object per line (`Content-Type: application/x-ndjson`), creates up to 1,000 rows, all or none. The response is then an array, or lines with `Accept: application/x-ndjson`. With `?dryRun=1` everything is checked, references too, and nothing is written: the response is 200 with the number of rows that would be created, `{"rows": 1}`. Every 100 rows or 200 KiB count as one request, rounded up. Errors name their row by its index, from 0: `[3].Name`.'
 const MATCH =
-  ' With `?match=` and the name of a property, each row that has the value of a stored one changes that: properties that it leaves out stay, and one whose values are equal is left alone; the others are created, all or none. The answer is 200, with what became of each row in the order of the body: `[{"result": "created", "row": {...}}]`, or `updated` or `unchanged`.'
-const GET = 'The row with every property, null where it has no value.'
-const REPLACE = 'Sets every property; those that are left out become null, booleans false.'
+  ' With `?match=` and the name of a property, a row of the body updates the stored row that has its value of this property: omitted properties stay as they are, and a stored row with equal values is not written. The other rows are created. All rows are written, or none. The response is 200, with the result for each row in the order of the body: `[{"result": "created", "row": {...}}]`, or `updated` or `unchanged`.'
+const GET = 'Returns the row with every property; a property without a value is null.'
+const REPLACE = 'Sets every property; omitted ones become null, or false if they are booleans.'
 const UPDATE = 'Sets the properties that the body names, and no other; an object is merged part by part.'
 const OF_FILTERS =
-  'At least one filter is needed, and up to 1,000 rows may match. With `?dryRun=1` all is checked and nothing is written: the answer is 200 with the number of rows, `{"rows": 3}`. It counts as a request for each 100 rows begun. Where one row refuses it, nothing is written, and the message names the row.'
-const UPDATE_ROWS = `Sets the properties that the body names in all rows that match every filter: all of them, or none. The answer has the rows, ordered by id; as lines with \`Accept: application/x-ndjson\`. ${OF_FILTERS}`
-const DELETE_ROWS = `Deletes all rows that match every filter for ever: all of them, or none, as where a row that stays refers to one. The answer has their ids. ${OF_FILTERS}`
-const HISTORY = 'Who has changed the row, by key or person, when, and which properties; also of a row that was deleted.'
-const ERROR = 'What it means, why it comes, what to do, an example.'
+  'At least one filter is required, and up to 1,000 rows may match. With `?dryRun=1` everything is checked and nothing is written: the response is 200 with the number of rows, `{"rows": 3}`. Every 100 rows count as one request, rounded up. If one row cannot be written, none is, and the error names that row.'
+const UPDATE_ROWS = `Sets the properties that the body names in all rows that match every filter, or in none. The response has the rows, ordered by id; as lines with \`Accept: application/x-ndjson\`. ${OF_FILTERS}`
+const DELETE_ROWS = `Permanently deletes all rows that match every filter, or none, for example if a row that is not deleted refers to one of them. The response has their ids. ${OF_FILTERS}`
+const HISTORY = 'Returns who has changed the row, by key or person, when, and which properties; also for a deleted row.'
+const ERROR = 'Its meaning, cause and remedy, with an example.'
 const DOCUMENT =
-  'With a key or token, the document has what you may do with it and nothing else; one that is sent must be valid. It can be asked for again by its ETag.'
-const DELETE = 'Deletes the row for ever. A row that others refer to stays.'
+  'With a key or token, the document has what you may do with that and nothing else; a key or token that is sent must be valid. Send its ETag as `If-None-Match` to learn whether it has changed.'
+const DELETE = 'Permanently deletes the row, unless other rows refer to it.'
 
 /** Operations of the server's own pages, which need no key. */
 const pageOperations: readonly Operation[] = [
@@ -239,7 +239,7 @@ const pageOperations: readonly Operation[] = [
   page('/openapi.json', 'document', ['describeApi', 'This document', DOCUMENT], ['Unauthorized', 'ServiceUnavailable']),
   page('/explore', 'explore', ['getExplorer', 'A page to look at the data', 'Tables and summaries in a browser, with a key.']),
   page('/docs', 'docs', ['getDocs', 'This document for people', 'A page in which every operation can be tried.']),
-  page('/errors', 'errors', ['listErrors', 'All error codes', 'What each means, why it comes, and what to do.']),
+  page('/errors', 'errors', ['listErrors', 'All error codes', 'The meaning, cause and remedy of each.']),
   page('/errors/{code}', 'error', ['getError', 'An error code', ERROR], ['NotFound']),
   page('/livez', 'live', ['getLiveness', 'Whether the server runs', 'It counts against no limit.']),
   page('/readyz', 'ready', ['getReadiness', 'Whether the server can serve', 'It counts against no limit.'], FROM_DATABASE),

@@ -34,7 +34,7 @@ const inHeader = parameter.bind(null, { in: 'header' })
 
 /** Query parameter with an integer; values out of bounds become the nearest bound. `more`: end of its description. */
 export function boundedInQuery(name: string, what: string, { min, max, normal }: Bounds, more = ''): Part {
-  const description = `${what}: ${min} to ${max}; other integers are set to the nearer of the two.${more}`
+  const description = `${what}: ${min} to ${max}; other integers count as the nearest of these.${more}`
   return inQuery(name, description, Type.Integer({ default: normal }), normal)
 }
 
@@ -51,55 +51,55 @@ export const sharedParameters: Readonly<Record<string, Part>> = {
   Page: inQuery('page', 'The number of the page. One past the last is empty.', Type.Integer({ minimum: 1, default: 1 }), 1),
   Cursor: inQuery(
     'cursor',
-    'Only as a `next` or `previous` link has it: the server then seeks the page, however deep it lies. Any other text is 400 `InvalidCursor`.',
+    'A cursor of a `next` or `previous` link, by which the server finds the page at any depth. Any other text is 400 `InvalidCursor`.',
     Type.String({ minLength: 1 }),
   ),
   Bom: inQuery(
     'bom',
-    'Whether a CSV begins with a byte order mark, by which Excel sees that it is UTF-8. `1` belongs to `Accept: text/csv`; with another it is 400 `InvalidForm`.',
+    'Whether a CSV begins with a byte order mark, by which Excel sees that it is UTF-8. `1` needs `Accept: text/csv`, else it is 400 `InvalidForm`.',
     SWITCH,
   ),
   Excel: inQuery(
     'excel',
-    'Whether an apostrophe stands in texts of a CSV wherever a spreadsheet might begin a formula (`= + - @` at the beginning, behind `;`, tab, `|` or a line break), and date-times are written as `2026-03-01 09:00:00`, in UTC. `1` belongs to `Accept: text/csv`; with another it is 400 `InvalidForm`.',
+    'Whether texts of a CSV get an apostrophe wherever a spreadsheet might begin a formula (`= + - @` at the beginning, or after `;`, a tab, `|` or a line break), and date-times are written as `2026-03-01 09:00:00`, in UTC. `1` needs `Accept: text/csv`, else it is 400 `InvalidForm`.',
     SWITCH,
   ),
   Locale: inQuery(
     'locale',
-    'The language of the spreadsheet that reads a CSV, such as `de`: where it has decimal commas, decimals have them, and semicolons separate the cells. Belongs to `Accept: text/csv`; with another it is 400 `InvalidForm`.',
+    'The language of the spreadsheet that reads a CSV, such as `de`. If the language has decimal commas, the CSV has them, too, and semicolons separate its cells. It needs `Accept: text/csv`, else it is 400 `InvalidForm`.',
     Type.String({ pattern: '^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$' }),
     'de',
   ),
   RequestId: inHeader(
     'X-Request-Id',
-    'An id of yours for the request, up to 128 of `A-Z a-z 0-9 _ . : / + = ~ -`. The answer and the log repeat it; any other text is replaced by a new id.',
+    'An id that you choose for the request, up to 128 of `A-Z a-z 0-9 _ . : / + = ~ -`. The response and the log repeat it; any other text is replaced by a new id.',
     Type.String(),
     '4bf92f35-77b3',
   ),
   IdempotencyKey: inHeader(
     'Idempotency-Key',
-    'A text of yours for this write, such as a UUID, with double quotes or without: however often it is sent within 24 hours, it is done once, and answered the same.',
+    'A text that you choose for this write, such as a UUID, with or without double quotes. However often the request is sent within 24 hours, it is done once, and each response is the same.',
     Type.String({ pattern: IDEMPOTENCY_KEY_PATTERN }),
     '"8e03978e-40d5-43dd-bc93-6894a57f9324"',
   ),
   IfMatch: inHeader(
     'If-Match',
-    'The ETag that the row had when it was read, or several: 412 `PreconditionFailed` where it has none of them any more, and nothing is written. `*`: any.',
+    'The ETag that the row had when it was read, or several. If the row has none of them any more, the response is 412 `PreconditionFailed`, and nothing is written. `*`: any.',
     Type.String({ pattern: TAGS_PATTERN }),
   ),
   RowsIfMatch: inHeader(
     'If-Match',
-    'ETags that rows had when they were read: 412 `PreconditionFailed` where a row that matches has none of them any more, and nothing is written. `*`: any.',
+    'ETags that rows had when they were read. If a row that matches has none of them any more, the response is 412 `PreconditionFailed`, and nothing is written. `*`: any.',
     Type.String({ pattern: TAGS_PATTERN }),
   ),
   PageIfNoneMatch: inHeader(
     'If-None-Match',
-    'The ETag of an earlier answer: 304 without a body where it has not changed. Any other text has no effect.',
+    'The ETag of an earlier response: 304 without a body if that has not changed. Any other text has no effect.',
     Type.String(),
   ),
   IfNoneMatch: inHeader(
     'If-None-Match',
-    'The ETag of an earlier answer: 304 without a body where it has not changed.',
+    'The ETag of an earlier response: 304 without a body if that has not changed.',
     Type.String({ pattern: TAGS_PATTERN }),
   ),
 }
@@ -186,7 +186,7 @@ export function mayParameter(access: Access): Record<string, Part> {
   const named = names.length === 0 ? '' : `(?:\\(${name}(?:,${name})*\\))?`
   const part = inQuery(
     'may',
-    'Only rows of which you may do this: `update`; `update` of some properties at once, as `update(A,B)`; or `delete`. One of your rights must admit it, by the row as it is now; values that a write sets are checked when it is made. Without such a right, and in views, there are no rows.',
+    'Only rows that you may write in this way: `update`; `update(A,B)`, which sets some properties together; or `delete`. One of your rights must admit it for the row as it is now; the values of a write are checked when it is made. Without such a right, and in views, there are no rows.',
     Type.String({ pattern: `^(?:update${named}|delete)$` }),
     'update',
   )
@@ -197,7 +197,7 @@ export function mayParameter(access: Access): Record<string, Part> {
 export function fieldsParameter(entity: Entity): Part {
   const fields = listInQuery(
     'fields',
-    'The properties to answer, separated by commas or each in a parameter of its own, in the entity’s order; an object’s name stands for all its parts. Without it: all.',
+    'The properties to return, separated by commas or in repeated parameters; they are returned in the entity’s order. An object’s name stands for all its parts. Default: all.',
     someOf(schemaRef(`${entity.name}Field`)),
   )
   return { ...fields, example: entity.properties.slice(0, 2).map(({ name }) => name) }

@@ -33,7 +33,7 @@ function orderOf({ rules }: Entity) {
 
 /** Schema of a row in the response to a write. D34 */
 export function writtenSchema(entity: Entity): Schema {
-  const description = 'The row as it is now; for those who may write but not read it, only its `id`.'
+  const description = 'The row as it is now; only its `id` if you may write but not read it.'
   const schema = objectOf(entity.members, (property) => answeredValue(property, entity))
   return { ...schema, description, required: ['id'], examples: [exampleRow(entity)] }
 }
@@ -140,10 +140,10 @@ function writeSchema(entity: Entity, settable: ReadonlySet<Property>, required: 
     ...orderOf(entity),
   }
   if (required.length > 0) {
-    const description = 'What is left out gets its default; required properties have none.'
+    const description = 'An omitted property gets its default; required properties have none.'
     return { ...schema, description, required: required.map(keyOf) }
   }
-  const description = `No property is required${entity.required.length > 0 ? ' in a PATCH' : ''}. Names match in any case; the read-only properties of an answer may stand here too, and are ignored.${rules.join('')}`
+  const description = `No property is required${entity.required.length > 0 ? ' in a PATCH' : ''}. Names match in any case; the read-only properties of a response may be sent, too, and are ignored.${rules.join('')}`
   return { ...schema, description }
 }
 

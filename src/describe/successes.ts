@@ -65,7 +65,7 @@ export function successesOf({ success, entity, isUnlimited }: Operation): Record
       return { 200: answer('The rows as they are now, ordered by id; none if none matched.', WRITTEN, rows) }
     }
     case 'deletedRows':
-      return { 200: answer('The rows are deleted; 0 if none matched.', WRITTEN, json(deletedRows)) }
+      return { 200: answer('The number and the ids of the deleted rows; 0 if none matched.', WRITTEN, json(deletedRows)) }
     case 'changes':
       return { 200: answer('A page of changes.', COMPRESSED, json(row('Changes'))) }
     case 'history':
@@ -81,7 +81,7 @@ export function successesOf({ success, entity, isUnlimited }: Operation): Record
 function listed(one: 'row' | 'group', read: View, maxItems: number, answer: AnswerOf): Record<string, Part> {
   const items = row(one === 'row' ? read.name : `${read.name}Group`)
   const pages = one === 'row' ? 'A page, and links to others' : 'A page of groups'
-  const csv = Type.String({ description: `Every ${one}, below a line with the names. RFC 4180.` })
+  const csv = Type.String({ description: `Every ${one}, after a line with the names. RFC 4180.` })
   const content = { ...json(Type.Array(items, { maxItems })), 'text/csv': { schema: csv } }
   const token = hasEvents({ read }) ? TOKEN : {}
   const headers = { ...OF_PAGES, ...LINKS, ...DOWNLOADED, ...token, ...COMPRESSED }

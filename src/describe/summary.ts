@@ -19,7 +19,7 @@ export function summaryParameters(entity: View): Part[] {
     ...filterRefs(entity),
     listInQuery(
       'groupBy',
-      'The properties by which rows are grouped, dates by their period too, to which a row belongs whole. Without it: one group.',
+      'The properties by which rows are grouped, or periods of dates; a row counts as a whole in the period of its date. Without it: one group.',
       someOf(oneOf([...properties, ...listedPaths(entity)].filter(takesKey).flatMap(keyNames)), KEYS_MAX),
     ),
     ...(properties.some(({ kind }) => kind.name === 'instant') ? [ZONE] : []),
@@ -29,7 +29,7 @@ export function summaryParameters(entity: View): Part[] {
     }),
     listInQuery(
       'sort',
-      'The order of groups: keys as in `groupBy`, `count`, or a sum that is asked for, as `sum(…)`; `-` in front for descending. Ties, and all without it, by the keys.',
+      'The order of groups: keys as in `groupBy`, `count`, or a requested sum, such as `sum(…)`; `-` in front for descending. Ties are in the order of the keys, which is also the default.',
       someOf(Type.String({ pattern: '^[+-]?[A-Za-z]' })),
     ),
     boundedInQuery('PageSize', 'Groups of a page', SUMMARY_PAGES),
