@@ -44,8 +44,7 @@ const RETIRED: Readonly<Record<string, string>> = {
   saysFault: 'reportsErrorInBody',
   // Callers
   Asker: 'Caller',
-  'asker:': 'caller, or keyId',
-  '(asker': 'caller, or keyId',
+  asker: 'caller, or keyId',
   // Rights
   copiesOf: 'shownBy',
   // Lists and cursors
