@@ -100,7 +100,7 @@ export interface RosterResult<Row> {
 
 /** Options of writes of all rows that match a filter. */
 export interface RosterWhere<May> extends RosterCall {
-  /** Only rows of which the key or person may do this. Without it, one row that may not be written refuses all. */
+  /** Only rows of which the key or person may do this. Without it, a single row that may not be written fails the whole call. */
   readonly may?: May | undefined
   /** True: the rows are checked and counted, and none is written. */
   readonly dryRun?: boolean | undefined

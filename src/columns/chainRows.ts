@@ -30,7 +30,7 @@ interface Chain {
 export class ChainSearch {
   constructor(private readonly chain: Chain) {}
 
-  /** The ids of all rows below a row, and its own. `index`: of the reference; null: it is not there. */
+  /** The ids of a row and of all rows below it. `index`: of the reference; null: it is missing. */
   find(top: number, index: SortedIndex | null): IdSet {
     const most = Math.max(FEW_ROWS, this.chain.store.slots / PASSED_SLOTS)
     return (index && this.findByLevels(top, index, most)) ?? this.findByPass(top)
