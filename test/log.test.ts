@@ -57,7 +57,7 @@ describe('without a format', () => {
     expect(written(true)).toMatch(/^\d\d:\d\d:\d\d\.\d{3} info {2}here a=1\n$/)
   })
 
-  test('is json elsewhere', () => {
+  test('is json without a terminal', () => {
     expect(JSON.parse(written(false))).toMatchObject({ level: 'info', message: 'here', a: 1 })
   })
 })

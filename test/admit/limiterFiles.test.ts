@@ -87,7 +87,7 @@ describe('the tables that all keys and addresses share', () => {
 })
 
 describe('D99: the table of persons', () => {
-  test('is there if the server takes tokens, with room for 10,000 of them, and keeps its counts at the next start', () => {
+  test('exists if the server takes tokens, with room for 10,000 of them, and keeps its counts at the next start', () => {
     expect(ensure(start()).persons).toBeNull()
     expect(there()).toEqual(['anonymous', 'keys'])
     const { persons } = ensure(start({ oidcIssuer: 'https://login.example.com' }))

@@ -83,7 +83,7 @@ describe('D99: persons', () => {
     expect(limiters.persons?.windows.overflowed).toBe(0)
   })
 
-  test('share an entry where the table is full: each request is counted, and a flood of new ones ends', () => {
+  test('share an entry if the table is full: each request is counted, and a flood of new persons is refused', () => {
     const limiters = limitersOf()
     const persons = Array.from({ length: 11_000 }, (_, index) => personNamed(`person ${index}`))
     const counts = persons.map((person) => charge(limiters, person))

@@ -191,7 +191,7 @@ describe('D88: GET /Rights', () => {
     expect(Object.keys(paths).filter((path) => /^\/[A-Z]/.test(path))).toEqual(['/Rights'])
   })
 
-  test('needs a key, has no other method and no parameter, and may not be kept', async () => {
+  test('needs a key, has no other method and no parameter, and must not be cached', async () => {
     expect((await server.get('/Rights', open)).status).toBe(401)
     const { status, headers } = await server.send('POST', '/Rights', {})
     expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])

@@ -107,7 +107,7 @@ describe('personal values of refused requests are in no log', () => {
     for (const name of values) await ask('GET', `/Absences?${name}${MARK}%00%ff`)
   })
 
-  test('deletions beside writes that refer to the rows, or rename or delete them', async () => {
+  test('deletions while other writes refer to the rows, or rename or delete them', async () => {
     const rows = await people(60)
     const races = rows.map(async ({ id }, index) => {
       const path = `/Employees/${id}`

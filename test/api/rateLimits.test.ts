@@ -198,7 +198,7 @@ describe('D35: the client to charge', () => {
     ['a key with a wrong secret', () => `ApiKey ${known[0]?.text.slice(0, -3)}xxx`],
     ['a revoked key', () => revoked()],
     ['a very long key', () => `ApiKey ${'k'.repeat(3_000)}`],
-  ])('is the address for %s; when its requests are used up, that is refused with 429', async (_, authorizationOf) => {
+  ])('is the address for %s; when its requests are used up, it is refused with 429', async (_, authorizationOf) => {
     const address = { ...newAddress(), authorization: await authorizationOf() }
     expect(await statusesOf(4, address, '/Companies')).toEqual([401, 401, 401, 429])
     expect(await leftOf({ ...address, authorization: '' })).toBe(0)

@@ -86,7 +86,7 @@ describe('D91: groups by a path', () => {
     ])
   })
 
-  test('D92: a copied name has its reference beside it, so that people of one name are different groups', async () => {
+  test('D92: a group by a copied name also has its reference, so that people of one name are different groups', async () => {
     const { body } = await server.get('/Absences/Summary?groupBy=Employee&sum=Period.Days')
     expect(body.map(({ employee, employeeId, count }: Record<string, unknown>) => [employee, employeeId, count])).toEqual([
       ['Ann Lee', 1, 2],

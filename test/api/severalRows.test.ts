@@ -371,7 +371,7 @@ test('several rows have a change event each', async () => {
   expect(history).toMatchObject([{ action: 'create', after: { Name: 'Name 7' } }])
 })
 
-test('writes of others run beside several rows, and delay them no longer than their locks last', async () => {
+test('several rows are created while others write, and are delayed no longer than the locks of these writes last', async () => {
   const { id: companyId } = (await server.post('/Companies', { name: 'Before' })).body
   const rows = Array.from({ length: 300 }, () => ({ companyId }))
   const answers = await Promise.all([

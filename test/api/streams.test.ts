@@ -202,7 +202,7 @@ describe('the charge of a stream', () => {
     expect((await server.get('/Companies', three.headers)).status).toBe(429)
   })
 
-  test('and the rows are the same beside other streams, which make batches smaller', async () => {
+  test('and has the same rows while other streams make batches smaller', async () => {
     const calm = await rowsOf('/Companies?sort=-Name')
     noteAnswered(Number.POSITIVE_INFINITY)
     expect(await rowsOf('/Companies?sort=-Name', alsoThree.headers)).toEqual(calm)

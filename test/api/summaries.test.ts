@@ -104,7 +104,7 @@ describe('a summary (D76)', () => {
     await server.sql`delete from absence where reason = ${reason}`
   })
 
-  test('D92: separates namesakes by a copied name, with the id beside it', async () => {
+  test('D92: by a copied name separates namesakes, and shows their ids', async () => {
     const reason = crypto.randomUUID()
     const ids: number[] = []
     for (const Days of [1, 2]) {

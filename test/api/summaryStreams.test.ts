@@ -66,7 +66,7 @@ const statusesOf = async (streams: readonly (readonly [TestKey, string])[]) => {
   return statuses
 }
 
-test('a key has at most two streams of summaries at a time, and streams of lists beside them', async () => {
+test('a key has at most two streams of summaries at a time, and streams of lists in addition', async () => {
   expect(
     await statusesOf([
       [one, LARGE],

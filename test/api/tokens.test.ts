@@ -48,7 +48,7 @@ describe('D97: tokens of a real provider', () => {
     expect(outcome(await rightsOf(server, idToken))[2]).toContain('for another audience')
   })
 
-  test('keys are accepted as ever beside tokens', async () => {
+  test('keys are still accepted by a server that takes tokens', async () => {
     expect((await server.get('/Companies')).status).toBe(200)
     expect(outcome(await server.get('/Companies', { authorization: 'ApiKey wrong' }))).toEqual([401, BOTH, NEEDED])
   })
@@ -185,7 +185,7 @@ describe('D98: an issuer that is away', () => {
     expect(remaining(await server.get('/', bearer(token)))).toBe('200 7')
   })
 
-  test('afterwards: tokens of its keys are accepted, new and old ones', async () => {
+  test('after its keys were read: their tokens are accepted, new and old ones', async () => {
     const issuer = startPlainIssuer()
     const server = await startServer({ environment: issuer.settings })
     expect((await rightsOf(server, issuer.token())).status).toBe(200)

@@ -316,7 +316,7 @@ describe('D116: rights to rows that are found by a property', () => {
     }
   })
 
-  test('hidden rows with a value are not counted, however many they are', async () => {
+  test('only rows that the key may read count for a value, however many hidden rows have it', async () => {
     await server.sql`
       insert into employee (employee_number, first_name, company_id, company_key)
       select 'E7', 'Dee', c.id, c.name_key from company c, generate_series(1, 10001) where c.id = 2`

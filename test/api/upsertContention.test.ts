@@ -55,7 +55,7 @@ describe('D115: requests that create and change the same rows', () => {
     expect((await numbersIn(first)).toSorted()).toEqual(NUMBERS.toSorted())
   })
 
-  test('beside deletions, renumberings and updates, lose no row and create none twice', async () => {
+  test('lose no row and create none twice while rows are deleted, renumbered and updated', async () => {
     const { body } = await upsert(
       first,
       NUMBERS.map((EmployeeNumber) => ({ EmployeeNumber })),
@@ -75,7 +75,7 @@ describe('D115: requests that create and change the same rows', () => {
     expect(stored.toSorted()).toEqual(NUMBERS.toSorted())
   })
 
-  test('beside other creates of a unique value, make one row, and no answer is a fault of the server', async () => {
+  test('make one row while others create the same unique value, and no answer is a fault of the server', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const Name = `Name ${round}`
       const upserts = Array.from({ length: 4 }, () => upsert(unique, [{ Name, Enabled: true }], '/Companies?match=Name'))

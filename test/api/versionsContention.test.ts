@@ -52,7 +52,7 @@ describe.each([
     if (commits) expect(tagOf(answer)).toBe(await tagAt(path))
   })
 
-  test('is carried out beside other PATCHes, each by its own version', async () => {
+  test('is carried out together with other PATCHes, each by its own version', async () => {
     const rows = await createRows(server, '/Absences', Array(16).fill({ Reason: 'before' }))
     const tags = await Promise.all(rows.map(({ id }) => tagAt(`/Absences/${id}`)))
     // Every third one is changed before: these are of an earlier version already when they are sent.

@@ -15,7 +15,7 @@ copyCluster(data)
 const ONCE_MORE = { timeout: 480_000, retry: 1 }
 
 test(
-  'lists and summaries by properties behind a reference are measured beside peers that join the tables, with the same answers',
+  'lists and summaries by properties behind a reference are compared with peers that join the tables, and give the same answers',
   async () => {
     const load = ['--rows', '1000', '--seconds', '0.1', '--rounds', '1', '--connections', '4', '--workers', '1', '--no-curves']
     const asked = ['--peers', 'fastify,hono', '--only', 'related,summaries-department']

@@ -20,7 +20,7 @@ const PEER = 'fastify-rls'
 const ONCE_MORE = { timeout: 480_000, retry: 1 }
 
 test(
-  'keys of few rights are measured beside keys of all rights and a peer with row security, persons beside keys, and each gets right answers',
+  'keys of few rights are compared with keys of all rights and a peer with row security, persons with keys, and each gets right answers',
   async () => {
     const load = ['--rows', '1000', '--seconds', '0.1', '--rounds', '2', '--connections', '4', '--workers', '1', '--no-curves']
     const names = [...LISTS, ...OTHERS, 'persons'].join()

@@ -168,7 +168,7 @@ test('integers that are drawn once come from all clients together, and again onl
   expect(again?.path).toBe(requestSource([getting('/Absences/{11..310!}')], 7)(1)[0]?.path as string)
 })
 
-test('the word `page` names all scenarios of the page of benchmarks, beside names of others', () => {
+test('the word `page` names all scenarios of the page of benchmarks, also if other scenarios are named with it', () => {
   const names = scenariosFor(rowsFor(1_000), ['page', 'mixed']).map(({ name }) => name)
   expect(names).toEqual(expect.arrayContaining(['one-by-id', 'new-lists', 'filter-sort', 'related', 'mixed']))
   expect(names).not.toContain('kind-range')
@@ -188,7 +188,7 @@ test('a placeholder of words takes letters with accents, and an address of a lin
   expect(nextPathOf(undefined)).toBeNull()
 })
 
-test('latencies are counted by kind of list, and printed beside the share of the load program and the best peers', () => {
+test('latencies are counted by kind of list, and printed with the share of the load program and the best peers', () => {
   const load = { requests: 3, seconds: 1, errors: 0, unexpected: {}, buckets: { 700: 2, 800: 1 }, cpuUs: 500_000 }
   const cost = { ownUs: 0, serverUs: 30, postgresUs: 3, rssMb: 50 }
   const sample = sampleOf({ ...load, kinds: { ids: { 700: 2 }, range: { 800: 1 } } }, cost)

@@ -129,7 +129,7 @@ describe('a file as people have it is imported by the second attempt, with the o
 })
 
 describe('an import of a file with faults', () => {
-  test('names all rows of another form at once, and creates none', async () => {
+  test('names all rows of another form together, and creates none', async () => {
     const path = fileOf('lastName,started\nA,2026-01-01\nB\nC,2026-01-01,x\nD,N/A\nE,01.09.2026\n')
     const { code, stderr } = await importOf('employees', path)
     expect(code).toBe(1)

@@ -188,7 +188,7 @@ role b when {groups} has b
     })
   })
 
-  test('says that nobody is found, also beside rows whose address is empty', async () => {
+  test('says that no row is found, also if there are rows whose address is empty', async () => {
     const refused = 'no row of Employees is yours by the roles file, or several are'
     for (const path of ['/Absences', '/Directory', '/Absnces']) {
       const { stdout } = await roles(EXAMPLE, 'try', '--as', 'nobody@example.com', path)

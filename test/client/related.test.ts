@@ -35,7 +35,7 @@ describe('D91: paths in the client', () => {
     expect(rows).toContainEqual({ id: 4 })
   })
 
-  test('a summary has groups by a path, and beside a copied name the id of its row', async () => {
+  test('a summary has groups by a path, and for a copied name also the id of its row', async () => {
     const { groups } = await roster.absences.summary({ groupBy: ['employeeId.department'], sum: ['period.days'] })
     const expected = await server.sql`
       select department as "employeeId.department", count(*)::int as count, sum(period_days)::float as days

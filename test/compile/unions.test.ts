@@ -32,7 +32,7 @@ async function idsOf(entity: Entity, filters: readonly Filter[]): Promise<number
   return (await database.read(piece)).map(([id]) => Number(id))
 }
 
-describe('a union has the rows of its alternatives, each once, beside any other filter', () => {
+describe('a union has the rows of its alternatives, each once, together with any other filter', () => {
   test.each([0, 1, 2])('in lists, streams, rows by id and summaries: run %i', async (run) => {
     const random = new Random(SEED + run)
     const tables = new RelatedTables(random, sql, database, [20, 120, 300], { extremes: 10, uncoded: 0 })

@@ -38,7 +38,7 @@ const NAME_OF_FILE = /`([\w./-]+\.(?:tsx?|mjs|sql|wat|ya?ml|md|py|go))`/g
 const namedFiles = (text: string) => [...text.matchAll(NAME_OF_FILE)].map(([, name = '']) => name)
 
 // The changelog names files of former versions.
-test.each(pages.filter((page) => page !== 'CHANGELOG.md'))('every file that %s names is there', (page) => {
+test.each(pages.filter((page) => page !== 'CHANGELOG.md'))('every file that %s names exists', (page) => {
   const named = namedFiles(readFileSync(join(ROOT, page), 'utf8'))
   expect(named.filter((name) => !files.some((path) => path === name || path.endsWith(`/${name}`)))).toEqual([])
 })

@@ -72,7 +72,7 @@ describe('docs/operations/failures.md has what stops a start', () => {
   })
 })
 
-describe('tests that are named as `path`: "title" are there', () => {
+describe('tests that are named as `path`: "title" exist', () => {
   const namedBy = (text: string) => [...text.matchAll(/`(test\/[\w/]+\.test\.ts)`: "([^"]+)"/g)]
   const absentOf = (text: string) =>
     namedBy(text).filter(([, path = '', title = '']) => !existsSync(join(ROOT, path)) || !read(path).includes(title))

@@ -13,7 +13,7 @@ test('each risk of the OWASP API Security Top 10 has a row, with a measure and a
     expect([row, measure.length > 50, tests.includes('.test.ts`')]).toEqual([row, true, true])
 })
 
-test('each test that the page names is there', () => {
+test('each test that the page names exists', () => {
   const named = [...PAGE.matchAll(/`(test\/[^`]*)`/g)].map(([, path = '']) => path)
   expect(named.length).toBeGreaterThan(20)
   expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])

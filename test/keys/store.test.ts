@@ -103,7 +103,7 @@ describe('rotate', () => {
     expect(states.toSorted()).toEqual(['active', ...Array<string>(5).fill('expiring')] as never)
   })
 
-  test('leaves no valid key if it runs beside a revocation, or is refused', async () => {
+  test('leaves no valid key if it runs at the same time as a revocation, or is refused', async () => {
     for (let round = 0; round < 10; round++) {
       const other = new KeyStore(connect(url))
       await store.create(recordOf(`ci${round}`))
@@ -124,7 +124,7 @@ const lineOf = async (name: string) => (await store.list()).find((key) => key.na
 const endNow = (name: string) => sql`update api_key set ends = now() - interval '1 second' where name = ${name}`
 
 describe('rights as addresses', () => {
-  test('are kept beside an empty list, which servers of earlier versions read', async () => {
+  test('are stored together with an empty list of rights, which servers of earlier versions read', async () => {
     const key = { ...recordOf('payroll'), ...addressesOf('read Absences?Status=x,*:read') }
     await store.create(key)
     expect(await source.current()).toEqual([key])
@@ -132,7 +132,7 @@ describe('rights as addresses', () => {
     expect(row).toEqual({ rights: '', addresses: 'read Absences?Status=x,*:read' })
   })
 
-  test('are refused by the table beside a list', async () => {
+  test('are refused by the table if the key also has a list of rights', async () => {
     const key = { ...recordOf('payroll'), rights: '*:read', addresses: 'read Absences' }
     await expect(store.create(key)).rejects.toThrow('api_key_one_form')
   })

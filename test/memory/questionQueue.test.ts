@@ -123,7 +123,7 @@ async function refreshOften(copy: TableCopy) {
 }
 
 describe('Copies of several tables that are asked about together', () => {
-  test('are of one snapshot, beside writers of both and questions about each', async () => {
+  test('are of one snapshot, while others write both tables and ask about each', async () => {
     let isOver = false
     const writing = [1, 2, 3].map(() => writePairs(() => isOver))
     let compared = 0

@@ -13,7 +13,7 @@ function connected(port: number): Promise<Socket> {
   })
 }
 
-test(`requests are answered beside ${IDLE} connections that send nothing, or only the first bytes of a request`, async () => {
+test(`requests are answered while ${IDLE} connections send nothing, or only the first bytes of a request`, async () => {
   const { server, url } = await startProcess(place.settings)
   const idle: Socket[] = []
   while (idle.length < IDLE) idle.push(...(await Promise.all(Array.from({ length: 250 }, () => connected(place.port)))))

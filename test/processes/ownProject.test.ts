@@ -124,7 +124,7 @@ describe('a project that depends on Roster', () => {
     expect(await server.stop()).toBe(0)
   })
 
-  test('a project’s own routes are served beside its entities, with keys and limits', async () => {
+  test('a project’s own routes are served together with its entities, with keys and limits', async () => {
     // The app in the docs.
     const [, app = ''] = /^```ts\n\/\/ app\.ts\n([\s\S]*?)^```$/m.exec(readPage('docs/entities.md')) ?? []
     const more = `

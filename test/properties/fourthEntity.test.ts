@@ -272,7 +272,7 @@ describe('a resource made by a declaration and a generated migration', () => {
       expect((await send('PATCH', `/Permits/${body.id}`, '{"Code":"A-1"}')).status).toBe(200)
     })
 
-    test('several taken values are several faults, beside references to nothing', async () => {
+    test('several taken values are several faults, listed together with references to nothing', async () => {
       const { body: document } = await send('POST', '/Documents', '{"Title":"Plan"}')
       expect((await permit('D-1', { DocumentId: document.id })).status).toBe(201)
       const { Error: error } = (await permit('D-1', { DocumentId: document.id })).body

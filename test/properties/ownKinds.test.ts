@@ -224,7 +224,7 @@ describe('D121: decimals below 0, and UUIDs', () => {
     expect(await csv('&locale=de&excel=1')).toBe('balance\r\n-3,50\r\n')
   })
 
-  test('the document says the range of rows and bodies', async () => {
+  test('the OpenAPI document has the range of decimals, in rows and in bodies', async () => {
     const { schemas } = (await server.get('/openapi.json')).body.components
     expect(schemas.Account.properties.balance).toMatchObject({ minimum: -999.99, maximum: 999.99 })
     expect(schemas.AccountWrite.properties.balance).toMatchObject({ minimum: -999.99, maximum: 999.99 })
@@ -428,7 +428,7 @@ describe('D122: JSON', () => {
     expect(await csv('Id=4&locale=de')).toBe('settings\r\nfalse\r\n')
   })
 
-  test('the document says that it can be anything, and is not sorted or compared', async () => {
+  test('the OpenAPI document says that a value can be any JSON, and is not sorted or compared', async () => {
     const { schemas, parameters } = (await server.get('/openapi.json')).body.components
     expect(schemas.Account.properties.settings.type).toBeUndefined()
     expect(schemas.AccountWrite.properties.settings).toEqual({ description: 'JSON of at most 16384 bytes.' })

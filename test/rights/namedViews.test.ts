@@ -111,7 +111,7 @@ describe('a right to a named view (D105)', () => {
     expect(() => parseRight(right, collections)).toThrow(message)
   })
 
-  test('stands beside one to the entity, and once', () => {
+  test('can be held together with one to the entity, but not with a second one to the view', () => {
     expect(parseRights(['read Directory', 'read Team', 'read Employees?Id=5'], entities, views)).toHaveLength(3)
     expect(() => parseRights(['read Directory', 'read Directory?Id=5'], entities, views)).toThrow(
       'there is another right to read Directory: a key has one for each verb and collection.',

@@ -311,6 +311,6 @@ describe('rights that do not fit the entities', () => {
   })
 })
 
-test('A list of rights beside addresses is ignored', () => {
+test('A list of rights is ignored if a key also has rights as addresses', () => {
   expect(reader.read({ rights: '*:read', addresses: 'read Companies' }).accessTo(absences).read).toBeNull()
 })

@@ -131,7 +131,7 @@ describe('a reference', () => {
     expect(admitted(...lines, 'read Employees')).toBeUndefined()
   })
 
-  test('leads to any row if each right sets it, and else also to the row that one of several sets', () => {
+  test('leads to any row if each right sets it; if only one right does, also to the row that this one sets', () => {
     const read = 'read Employees?CompanyId=5'
     const own = 'update Absences?Status=New&fields=EmployeeId becomes EmployeeId=7'
     expect(admitted(read, own)).toBeUndefined()

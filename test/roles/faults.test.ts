@@ -220,7 +220,7 @@ describe('a fault names its line, what is allowed, and what was probably meant',
     )
   })
 
-  test('other faults are reported beside a faulty "me" and faulty views', () => {
+  test('other faults are reported together with a faulty "me" and faulty views', () => {
     const lines = [
       'me Employees?WorkEmial={email}',
       'view Directory Employees?fields=Id,JobTitel',

@@ -126,7 +126,7 @@ describe('D97: a token', () => {
     expect(verdict).toMatchObject({ subject: 'ann', claims })
   })
 
-  test.each(['ES256', 'RS256', 'EdDSA'] as const)('signed by %s is accepted, beside keys of other algorithms', async (alg) => {
+  test.each(['ES256', 'RS256', 'EdDSA'] as const)('signed by %s is accepted if the issuer also has other keys', async (alg) => {
     const issuer = startPlainIssuer()
     issuer.keys = [makeSigningKey(alg), makeSigningKey('RS256'), makeSigningKey('ES256')]
     const { verifier } = startVerifier(issuer)
@@ -223,13 +223,13 @@ describe('D98: the keys of the issuer', () => {
     return { issuer, verifier, token: issuer.token() }
   }
 
-  test('are requested again once some time has passed', async () => {
+  test('are requested again for an unknown key once the minimum time between requests has passed', async () => {
     const { issuer, verifier, token } = await afterUnknown(100)
     while (outcomeOf(await verifier.verify(token)) !== 'ann') await Bun.sleep(5)
     expect(askedFor(issuer, '/keys')).toBe(3)
   })
 
-  test('are not requested again before that, however often tokens with an unknown key come', async () => {
+  test('are not requested again within the minimum time between requests, however often tokens with an unknown key come', async () => {
     const { issuer, verifier, token } = await afterUnknown(3_600_000)
     for (let times = 0; times < 20; times++) expect(outcomeOf(await verifier.verify(token))).toMatch(/does not publish/)
     expect(askedFor(issuer, '/keys')).toBe(2)
@@ -247,7 +247,7 @@ describe('D98: the keys of the issuer', () => {
     expect(outages).toEqual([expect.stringContaining('cannot be read')])
   })
 
-  test('that could not be read at the start are read when the issuer is there; until then nothing can be decided', async () => {
+  test('that could not be read at the start are read once the issuer answers; until then nothing can be decided', async () => {
     const issuer = startPlainIssuer()
     await issuer.stop()
     const { verifier, outages } = startVerifier(issuer, 100)
