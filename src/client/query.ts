@@ -100,7 +100,10 @@ export interface RosterResult<Row> {
 
 /** Options of writes of all rows that match a filter. */
 export interface RosterWhere<May> extends RosterCall {
-  /** Only rows of which the key or person may do this. Without it, a single row that may not be written fails the whole call. */
+  /**
+   * Only rows that the key or person may write in this way. Without it, a single row that may not be written fails the whole
+   * call.
+   */
   readonly may?: May | undefined
   /** True: the rows are checked and counted, and none is written. */
   readonly dryRun?: boolean | undefined
@@ -123,7 +126,7 @@ export interface RosterGet<Field> extends RosterCall {
 /** Query for all rows: filter, sort order, properties. */
 export interface RosterStream<Filter, Sort, Field, May = never> extends RosterGet<Field> {
   readonly filter?: Filter | undefined
-  /** Only rows of which the key or person may do this. */
+  /** Only rows that the key or person may write in this way. */
   readonly may?: May | undefined
   /** Sorts by the first name, then by the next; default: by id. */
   readonly sort?: Sort | readonly Sort[] | undefined

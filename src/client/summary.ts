@@ -27,7 +27,7 @@ export type RosterKeys<Key, Kinds extends RosterKinds> = Key | (Key extends keyo
 export interface RosterSummaryQuery<Filter, Key, Sum extends string, Average, Minimum, Maximum, Sorted = Key, May = never>
   extends RosterCall {
   readonly filter?: Filter | undefined
-  /** Only rows of which the key or person may do this. */
+  /** Only rows that the key or person may write in this way. */
   readonly may?: May | undefined
   /** Up to three keys; without one, all rows are one group. */
   readonly groupBy?: readonly Key[] | undefined

@@ -15,7 +15,7 @@ export interface Execution {
   readonly mayWaitForLock: boolean
   /** Progress of a write; null: the statement changes nothing. */
   readonly progress: WriteProgress | null
-  /** Is told of each query that is handed to the driver, and of its pool. Undefined: `progress` is. */
+  /** Notes each query that is handed to the driver, and its pool. Default: `progress` does. */
   readonly listener?: Pick<WriteProgress, 'onDispatch'>
   /** The driver's query of the last attempt. */
   query?: DriverQuery

@@ -129,12 +129,12 @@ function compare(guard: Guard, holds: Row, extent: Extent = 'all'): Compared[] {
     .filter((condition) => !isLater(condition))
 }
 
-/** Returns the pairs of a guard of which all of these conditions hold. */
+/** Returns the pairs of a guard whose conditions among these all hold. */
 function pairsThatHold({ pairs }: Guard, compared: readonly Compared[]): number[] {
   return [...pairs.keys()].filter((pair) => compared.every((one) => one.pair !== pair || one.holds))
 }
 
-/** Returns the conditions of the pair of which the fewest fail: the first of such pairs. */
+/** Returns the conditions of the pair with the fewest failing ones, the first of several such pairs. */
 function nearestPair(compared: readonly Compared[]): readonly Compared[] {
   const pairs = [...Map.groupBy(compared, ({ pair }) => pair).values()]
   const failing = (pair: readonly Compared[]) => pair.filter(({ holds }) => !holds).length
