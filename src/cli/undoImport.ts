@@ -15,7 +15,7 @@ const READ_ROWS = 100
 const VERSIONS_MAX = 20
 /** A version that no row has: the refusal of a request with it names the version of a row. */
 const NO_VERSION = '"none"'
-/** Statuses by which one row refuses a deletion of several, or by which it takes too long. */
+/** Statuses of a deletion of several rows that is refused because of one of them, or takes too long; each half is tried again. */
 const REFUSALS_OF_ROWS = [403, 409, 503]
 /** Statuses by which a deletion of several rows is refused for other reasons: older servers do not know it. */
 const REFUSALS = [400, 404, 405, 412]

@@ -52,7 +52,10 @@ export interface GroupingParts {
 export class Grouping {
   /** Groups that have rows. */
   private groups: Int32Array = new Int32Array(0)
-  /** Numbers of the combinations of the keys up to this one; null: the combinations themselves are few. */
+  /**
+   * By key, numbers of the combinations of values of the keys up to it. Null: there are few possible combinations, so their own
+   * numbers are used.
+   */
   private readonly combined: (ValueIds<number> | null)[] = []
   /** Number of groups that fit into the reserved memory. */
   private room = 0

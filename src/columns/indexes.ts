@@ -46,7 +46,7 @@ export class Indexes {
   /** Index of ids, which always exists. */
   readonly ids: SortedIndex
   private readonly entries: (Entry | null)[]
-  /** Times at which indexes found no memory; after these, times at which their checkpoints found none. */
+  /** The last time at which each index found no memory, and after these, at which its checkpoints found none. */
   private readonly refusedMs: Float64Array
   private readonly jobs: Generator<void, void>[] = []
   private isRunning = false

@@ -11,7 +11,7 @@ export interface FailedAttempt {
   readonly isRepeatable: boolean
   /** True if the statement may wait for a lock, and has the time to. */
   readonly mayWaitForLock: boolean
-  /** True if another database can run what this one has no connection for. */
+  /** True if this pool has no connection, and another one can run the statement. */
   readonly hasFallback: boolean
 }
 

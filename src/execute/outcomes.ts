@@ -92,7 +92,7 @@ export class ConstraintViolation extends Error {
  */
 export type Verdict = 'notSent' | 'noConnection' | 'rolledBack' | 'lost' | 'refused' | 'locked' | 'constraint' | 'fault'
 
-/** SQLSTATE of a standby that is not promoted yet, or of a database that an operator has made so. */
+/** SQLSTATE of a read-only database: a standby that is not promoted yet, or one that an operator has made read-only. */
 const READ_ONLY = '25006'
 
 const BY_CODE: Record<string, Verdict> = {
