@@ -98,7 +98,7 @@ export class QuestionQueue {
     setImmediate(this.begin)
   }
 
-  /** Sends the questions whose copies are not being asked about. */
+  /** Sends the questions about copies that no running question is about. */
   private readonly begin = () => {
     this.isDue = false
     const nowMs = performance.now()

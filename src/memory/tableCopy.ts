@@ -185,7 +185,7 @@ export class TableCopy {
     this.definitionMs = Number.NEGATIVE_INFINITY
   }
 
-  /** Requires the definition of the load. `nowMs`: when it was asked for. @throws CopyLost */
+  /** Requires that the definition is that of the load. `nowMs`: when it was asked for. @throws CopyLost */
   requireDefinition(definition: string | null | undefined, nowMs: number): void {
     if (definition !== this.loaded.definition) throw new CopyLost('the table was defined anew')
     this.definitionMs = nowMs
