@@ -87,7 +87,7 @@ function doublesOf(
   return { property, values: rows.size, found, first }
 }
 
-/** Returns the message about rows that would be there twice. */
+/** Returns the message about rows that would exist twice. */
 export function doublesText(entity: Entity, { property, values, found, first }: Doubles): string {
   const { name } = property
   const like = first.stored === first.value ? '' : ` with ${JSON.stringify(first.stored)}`

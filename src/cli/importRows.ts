@@ -127,7 +127,7 @@ function openJournal(
   }
 }
 
-/** Returns the imports of the user's records; none if they cannot be read, of which `openJournal` tells. */
+/** Returns the imports of the user's records; none if they cannot be read, which `openJournal` reports. */
 function earlierImports({ journals }: ImportPlace): ImportSummary[] {
   try {
     return journals === null ? [] : listJournals(journals)

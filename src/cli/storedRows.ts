@@ -146,7 +146,7 @@ export function storedTexts(properties: readonly Property[], json: string): Valu
   return rowTexts(properties, parseJson(json))
 }
 
-/** As `storedTexts`, of a row that is parsed already. */
+/** As `storedTexts`, for a row that is parsed already. */
 export function rowTexts(properties: readonly Property[], row: unknown): ValueTexts {
   return new Map(properties.map((property) => [property, storedText(property, row)]))
 }

@@ -13,7 +13,7 @@ export interface RosterChanged<Entity extends string = string> {
   readonly at: string
   /** Id of the key that made the change; null: it was made past the service. */
   readonly key: string | null
-  /** Properties whose values differ, of an update. */
+  /** For an update, the properties whose values differ. */
   readonly changed: string[]
   /** The current row, null if it is gone; only with `rows: 'current'`. */
   readonly row?: Readonly<Record<string, unknown>> | null

@@ -55,8 +55,8 @@ export class NarrowRows {
   }
 
   /**
-   * Returns where the rows of a condition are in indexes; null: they are not, or a bitmap finds them sooner. `isOfUnion`: it is
-   * that of an alternative, of which no bitmap may be there. @throws KernelFull; IndexMissing
+   * Returns the parts of indexes with the rows of a condition; null: there are none, or a bitmap finds the rows sooner.
+   * `isOfUnion`: it is a condition of an alternative, for which there may be no bitmap. @throws KernelFull; IndexMissing
    */
   candidatesOf(condition: Condition, isOfUnion = false): Candidates | null {
     if (!('either' in condition)) {

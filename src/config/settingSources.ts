@@ -7,7 +7,7 @@ import { isSecret, type Setting, settings } from './settings.ts'
 
 export interface Effective {
   readonly name: string
-  /** Value as an operator writes it, of a database only host and name; null if there is none, or it is secret. */
+  /** Value as an operator writes it, for a database only host and name; null if there is none, or it is secret. */
   readonly value: string | null
   readonly isSet: boolean
   readonly isSecret: boolean

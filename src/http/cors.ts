@@ -2,7 +2,7 @@
 import { parseOrigins } from '../model/corsOrigins.ts'
 import { type Reply, respondEmpty } from '../respond/reply.ts'
 
-/** Request headers that pages may send: those that the server reads, those that its 401 speaks of, and Cache-Control. */
+/** Request headers that pages may send: those that the server reads, those that its 401 names, and Cache-Control. */
 const REQUEST_HEADERS =
   'Authorization, Content-Type, Content-Encoding, X-Request-Id, X-API-Key, API-Key, If-Match, If-None-Match, Cache-Control, Idempotency-Key, traceparent'
 /** Response headers that a browser would hide from the page. Fetch standard, CORS-safelisted response-header name */

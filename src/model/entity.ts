@@ -147,7 +147,7 @@ export interface Filter {
   readonly chain?: View
   /** Alternatives of a union, made by `unionFilter`: a row matches if it matches all filters of one of them. */
   readonly either?: readonly (readonly Filter[])[]
-  /** True of a union if references that its alternatives compare lead to few rows, which SQL may then list. */
+  /** For a union: true if references that its alternatives compare lead to few rows, which SQL may then list. */
   readonly hasFewIds?: boolean
 }
 

@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000
 /** Milliseconds of each unit of time, by its letter. */
 export const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS }
 const RULE = /^([1-9]\d{0,6})\/([1-9]\d{0,5})([smhd])$/
-/** Maximum requests of a limit: each takes 4 bytes of memory a client. */
+/** Maximum requests of a limit: each takes 4 bytes of memory per client. */
 const LIMIT_MAX = 1_000_000
 /** Maximum period: times have 31 bits of milliseconds, which wrap around after 24 days. */
 const PERIOD_MS_MAX = 6 * DAY_MS

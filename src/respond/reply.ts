@@ -39,7 +39,7 @@ export type BytesReply = Reply & { readonly body: Uint8Array<ArrayBuffer> }
 /** Content type of JSON, exactly as Spec 1, rule 3 spells it. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Content type of a stream with one JSON value a line. */
+/** Content type of a stream with one JSON value per line. */
 export const NDJSON_TYPE = 'application/x-ndjson; charset=utf-8'
 
 /** Keeps rows out of caches and off a browser's disk: they are people's data, and can change at any time. RFC 9111, 5.2.2.5 */
