@@ -243,7 +243,7 @@ describe('--lookup', () => {
     expect(wrong.stderr).toContain('stdin, line 2: CompanyId: there are no Companies with Name "Otehr". The nearest is "Other".')
   })
 
-  test('finds rows by a number of another entity, as a table with one request for each 1,000 rows', async () => {
+  test('reads a table of up to 50,000 rows whole, which counts as one request for each 1,000 rows', async () => {
     await server.sql`insert into employee (employee_number, last_name) select 'N' || n, 'Name ' || n from generate_series(1, 3000) n`
     const lines = Array.from({ length: 1_500 }, (_, index) => `N${index * 2 + 1}`)
     const { code, stdout } = await roster(

@@ -37,7 +37,7 @@ describe('files of secrets', () => {
     expect(secretFileNames.filter((name) => !page.includes(`\`${name}\``))).toEqual([])
   })
 
-  test('a secret’s file beside the setting itself is refused', () => {
+  test('a secret’s file is refused if the setting itself is set, too', () => {
     const file = fileOf('url', URL)
     expect(faultOf({ DATABASE_URL: URL, DATABASE_URL_FILE: file })).toBe(
       'DATABASE_URL and DATABASE_URL_FILE are both set: take one of them away',

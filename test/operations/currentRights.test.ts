@@ -181,7 +181,7 @@ describe('rights from memory', () => {
     expect(await textOf(rights, { email: 'two@x' })).toBe('undefined null')
   })
 
-  test('are of one moment with the rows that are read, and no longer hold when others follow from a later one', async () => {
+  test('are of the same moment as the rows that are read, and no longer hold when other rights follow from a later moment', async () => {
     const rights = rightsBy(byMail)
     const ann = { email: 'ann@x' }
     const { moment } = await rights.of(ann, true, [absence])

@@ -305,7 +305,7 @@ describe('D122: JSON', () => {
     expect((await server.remove(`/Accounts/${id}`)).status).toBe(204)
   })
 
-  test('a change is one version and one event, with what was before and is now', async () => {
+  test('a change makes one version, and one event with the values before and after it', async () => {
     const created = await post({ name: 'changing', settings: { b: 1, a: 2 } })
     const { id } = created.body
     const changed = await send(

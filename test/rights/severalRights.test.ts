@@ -86,7 +86,7 @@ describe('several rights to update', () => {
     expect(guardOf(...set)).toBe(guardOf(...set) as Guard)
   })
 
-  test('refuse a body that none of them admits whole, and say which properties do not go together', () => {
+  test('refuse a body if none of them lets the key set all of it, and say which properties do not go together', () => {
     const parse = (body: object) => () => parsePartial(absences, access as NonNullable<typeof access>, body as never)
     const { outcome, message } = refusalOf(parse({ Status: 'Approved', Type: 'x' }))
     expect(outcome).toBe('Forbidden Type')
@@ -162,7 +162,7 @@ describe('several rights to create', () => {
     expect([...parse({ Type: 'x' }).sent.values()].filter((value) => value !== null)).toEqual(['x'])
   })
 
-  test('refuse a body that none of them admits whole', () => {
+  test('refuse a body if none of them lets the key set all of it', () => {
     const { outcome, message } = refusalOf(() => parse({ Type: 'x', Start: '2024-01-01T00:00:00Z', Status: 'New' }))
     expect(outcome).toBe('Forbidden Status')
     expect(message).toBe('You have no right to set Status together with Type and Start, which the nearest right sets.')

@@ -173,7 +173,7 @@ describe('D97: a token', () => {
     expect(outcomeOf(await verifier.verify(first))).toBe('person 0')
   })
 
-  test('is forgotten when long ones have taken the room: all kept ones have 16 Mi characters', async () => {
+  test('is forgotten when longer ones have taken its room: all kept tokens together have up to 16 Mi characters', async () => {
     const issuer = startPlainIssuer()
     issuer.keys = [makeSigningKey('EdDSA')]
     const { verifier } = startVerifier(issuer)
