@@ -84,7 +84,10 @@ const checkedOf = memoize((entity: Entity) =>
       before,
       after: after.filter((filter) => !decided.includes(filter)),
     }))
-    const ifMatched = { ...otherwise, pairs, shape: `${otherwise.shape} matched` }
+    // One pair that is left without conditions admits the write. A statement would not use the values of the others, and
+    // PostgreSQL could not tell their types.
+    const admitting = pairs.find(admitsAll)
+    const ifMatched = { ...otherwise, pairs: admitting ? [admitting] : pairs, shape: `${otherwise.shape} matched` }
     return { decided, ifMatched: nullIfNothing(ifMatched), otherwise: nullIfNothing(otherwise) }
   }),
 )
@@ -100,10 +103,13 @@ function isMatched(filter: Filter, values: Assignments): boolean {
   return equalityHolds(filter, value === null ? null : filter.property.kind.printFilter(value))
 }
 
+function admitsAll({ before, after }: Guard['pairs'][number]): boolean {
+  return before.length === 0 && after.length === 0
+}
+
 function nullIfNothing(guard: Guard): Guard | null {
   const { pairs, references, readable } = guard
-  const admitsAll = pairs.some(({ before, after }) => before.length === 0 && after.length === 0)
-  return admitsAll && references.size === 0 && (readable ?? []).length === 0 ? null : guard
+  return pairs.some(admitsAll) && references.size === 0 && (readable ?? []).length === 0 ? null : guard
 }
 
 /** Value of a property in SQL: a column of a row, or what a write sets. */

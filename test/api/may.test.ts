@@ -39,8 +39,8 @@ async function fill(server: TestServer) {
   for (const absence of ABSENCES) await createRow(server, '/Absences', absence)
 }
 
-/** Sends requests of one asker. */
-class Asker {
+/** Sends requests of one caller. */
+class Caller {
   constructor(
     private readonly server: TestServer,
     private readonly headers: Headers,
@@ -80,7 +80,7 @@ class Asker {
     return Number((await this.send('HEAD', `/Absences?${query}`)).headers.get('x-total-count'))
   }
 
-  /** Ids of the rows that the asker reads, and that a write is tried for with success. */
+  /** Ids of the rows that the caller reads, and that a write is tried for with success. */
   async tried(may: string): Promise<number[]> {
     const ids = await this.ids('sort=Id')
     const are = await Promise.all(ids.map((id) => this.mayWrite(id, may)))
@@ -117,15 +117,15 @@ function bodiesOf(may: string): (object | null)[] {
 const WRITES = ['update', 'update(Status)', 'update(Reason)', 'update(Reason,Status)', 'update(Type)', 'delete']
 
 /** Expects that each form of a list with `may` has these rows, however often it is asked. */
-async function expectListed(asker: Asker, may: string, expected: readonly number[]) {
+async function expectListed(caller: Caller, may: string, expected: readonly number[]) {
   const query = `may=${may}`
   for (let time = 0; time < 2; time++) {
     const found = await Promise.all([
-      asker.ids(`${query}&sort=Id`),
-      asker.ids(`${query}&sort=-Status`, 5).then((ids) => ids.toSorted((one, other) => one - other)),
-      asker.streamed(`sort=Id&${query}`),
-      asker.counted(query),
-      asker.headed(query),
+      caller.ids(`${query}&sort=Id`),
+      caller.ids(`${query}&sort=-Status`, 5).then((ids) => ids.toSorted((one, other) => one - other)),
+      caller.streamed(`sort=Id&${query}`),
+      caller.counted(query),
+      caller.headed(query),
     ])
     expect(found).toEqual([[...expected], [...expected], [...expected], expected.length, expected.length])
   }
@@ -184,8 +184,8 @@ describe('D109: rows that a key may write', () => {
     test.each(WRITES)(
       `${name}: may=%s has the rows for which the write succeeds, from memory and from the database`,
       async (may) => {
-        const expected = await new Asker(memory, headers).tried(may)
-        for (const server of [memory, database]) await expectListed(new Asker(server, headers), may, expected)
+        const expected = await new Caller(memory, headers).tried(may)
+        for (const server of [memory, database]) await expectListed(new Caller(server, headers), may, expected)
       },
     )
 })
@@ -205,9 +205,9 @@ role planner when {groups} has planners
     roles,
     hasForeignRows: true,
   }))
-  const askerOf = (claims: Claims) => {
+  const callerOf = (claims: Claims) => {
     const token = issuer.token({ sub: JSON.stringify(claims), email_verified: true, ...claims })
-    return new Asker(server, { authorization: `Bearer ${token}` })
+    return new Caller(server, { authorization: `Bearer ${token}` })
   }
   beforeAll(() => fill(server))
 
@@ -219,20 +219,20 @@ role planner when {groups} has planners
     ['a planner', { email: 'eve@example.com', groups: ['planners', 'hr'], types: ['Illness', 'Holiday'] }],
     ['a planner without a value of a variable', { email: 'bob@example.com', groups: ['planners'] }],
   ])('%s has those for which the write succeeds', async (_who, claims) => {
-    const asker = askerOf(claims)
-    for (const may of WRITES) await expectListed(asker, may, await asker.tried(may))
+    const caller = callerOf(claims)
+    for (const may of WRITES) await expectListed(caller, may, await caller.tried(may))
   })
 
   test('an employee may cancel what she has asked for, and her manager decides it', async () => {
-    expect(await askerOf({ email: 'bob@example.com' }).ids('may=update(Status)')).toEqual([5])
-    expect(await askerOf({ email: 'ann@example.com' }).ids('may=update(Status)&sort=Id')).toEqual([1, 5, 9])
-    expect(await askerOf({ email: 'ann@example.com' }).ids('may=update(Status)&EmployeeId=!=1&sort=Id')).toEqual([5, 9])
-    expect(await askerOf({ email: 'ann@example.com' }).headed('Id=6&may=update(Status)')).toBe(0)
+    expect(await callerOf({ email: 'bob@example.com' }).ids('may=update(Status)')).toEqual([5])
+    expect(await callerOf({ email: 'ann@example.com' }).ids('may=update(Status)&sort=Id')).toEqual([1, 5, 9])
+    expect(await callerOf({ email: 'ann@example.com' }).ids('may=update(Status)&EmployeeId=!=1&sort=Id')).toEqual([5, 9])
+    expect(await callerOf({ email: 'ann@example.com' }).headed('Id=6&may=update(Status)')).toBe(0)
   })
 
   test('a person who becomes a manager may decide at once, and one who is no manager any more may not', async () => {
     const { sql } = server
-    const eve = askerOf({ email: 'eve@example.com' })
+    const eve = callerOf({ email: 'eve@example.com' })
     expect(await eve.ids('may=update(Status)')).toEqual([17])
     for (const [manager, ids] of [
       [5, [13, 17]],
@@ -245,7 +245,7 @@ role planner when {groups} has planners
   })
 
   test('a view has no rows that may be written', async () => {
-    const hr = askerOf({ email: 'eve@example.com', groups: ['hr'] })
+    const hr = callerOf({ email: 'eve@example.com', groups: ['hr'] })
     expect((await hr.send('GET', '/Employees?may=update(JobTitle)')).body).toHaveLength(5)
     const view = await hr.send('GET', '/Directory?may=update(JobTitle)')
     expect([view.status, view.body, view.headers.get('x-total-count')]).toEqual([200, [], '0'])
@@ -267,7 +267,7 @@ describe('D109: the same list by others', () => {
     databaseUrl: memory.databaseUrl,
   }))
   beforeAll(() => fill(memory))
-  const as = (key: keyof typeof keys, server = memory) => new Asker(server, keys[key].headers)
+  const as = (key: keyof typeof keys, server = memory) => new Caller(server, keys[key].headers)
 
   test('is not answered from the cached list of a key that reads the same and writes other rows', async () => {
     for (let time = 0; time < 3; time++) {
@@ -292,7 +292,7 @@ describe('D109: the same list by others', () => {
       '/Absences?may=delete',
       '/Absences/Summary?may=update&groupBy=EmployeeId',
     ]) {
-      const [one, other] = await Promise.all([as('first'), as('first', database)].map((asker) => asker.send('GET', path)))
+      const [one, other] = await Promise.all([as('first'), as('first', database)].map((caller) => caller.send('GET', path)))
       expect(one?.text).toBe(other?.text as string)
       expect(one?.headers.get('x-total-count')).toBe(other?.headers.get('x-total-count') as string)
       const held = await as('first').send('GET', path, undefined, { 'if-none-match': one?.headers.get('etag') as string })

@@ -29,6 +29,13 @@ const KEYS = {
   bob: keyWith(...rolesOf(2)),
   /** Sets everything in her own rows, and a part in all. */
   clerk: keyWith('read Absences', 'update Absences?EmployeeId=1', 'update Absences?fields=Reason', 'read Employees'),
+  /** May write values that one right admits by themselves, and the other by more than equality. */
+  editor: keyWith(
+    'read Absences?Id=!=9&Reason[contains]=b',
+    'read Absences?Id=<9',
+    'update Absences?fields=Status,Type,Reason becomes Status=!=',
+    'update Absences?fields=Status,Type,Reason becomes Type=Holiday&Reason[contains]=a',
+  ),
 } satisfies Record<string, TestKey>
 type KeyName = keyof typeof KEYS
 
@@ -240,6 +247,15 @@ test.each(ADMITTED)('admits %s: %s %s %j', async (_, key, line, body, answer) =>
   const got = await send(key, line, body)
   expect([got.status, got.body]).toEqual([line.startsWith('POST') ? 201 : 200, expect.objectContaining(answer)])
 })
+
+test.each(['PATCH /Absences/1', 'PATCH /Absences?Id=1'])(
+  '%s is done if one right admits its values, whatever another one compares',
+  async (line) => {
+    const values = { Status: 'Approved', Type: 'Holiday', Reason: 'b' }
+    expect((await send('editor', line, values)).status).toBe(200)
+    expect((await send('editor', 'GET /Absences/1')).body).toMatchObject({ status: 'Approved', reason: 'b' })
+  },
+)
 
 test('several new rows are created by the first right that sets all that they have', async () => {
   const first = await send('ann', 'POST /Absences', [{ Type: 'x' }, { Reason: 'y' }])
