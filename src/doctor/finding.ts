@@ -45,7 +45,7 @@ export function refusalOf(error: unknown, setting: string): string {
   if (sqlstate === '53300') return `it has no connection left (${said}): raise max_connections, or end others`
   if (sqlstate === '57P03') return `it is starting or recovering (${said}): wait`
   if (TLS.test(said) || CERTIFICATE.test(sqlstate))
-    return `TLS with it does not come about (${said}): mend its certificate, or sslmode in ${setting}`
+    return `the TLS handshake with it fails (${said}): mend its certificate, or sslmode in ${setting}`
   if (['notSent', 'lost'].includes(classify(error))) return `it cannot be reached (${said}): start it, or mend ${setting}`
   return `it answers with an error (${said})`
 }

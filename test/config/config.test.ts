@@ -181,7 +181,7 @@ test('an error repeats the value, unless it is secret', () => {
 
 test('DATABASE_DIRECT_URL without DATABASE_URL is refused, and no error repeats the address', () => {
   expect(faults({ DATABASE_DIRECT_URL: 'postgres://u:secret@db/hr' })).toEqual([
-    'DATABASE_DIRECT_URL is beside DATABASE_URL, which is not set',
+    'DATABASE_DIRECT_URL needs DATABASE_URL, which is not set',
   ])
   const [fault = ''] = faults({ DATABASE_URL: 'postgres://db/hr', DATABASE_DIRECT_URL: 'secret' })
   expect(fault).toStartWith('DATABASE_DIRECT_URL must be an address')

@@ -238,7 +238,7 @@ describe('findings about the database', () => {
   test('doctor finds a database without TLS, if its address requires TLS', async () => {
     await expectFault(
       { DATABASE_URL: `${await createDatabase()}?sslmode=require` },
-      /^database: TLS with it does not come about \(.+\): mend its certificate, or sslmode in DATABASE_URL$/,
+      /^database: the TLS handshake with it fails \(.+\): mend its certificate, or sslmode in DATABASE_URL$/,
     )
   })
 

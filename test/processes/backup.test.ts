@@ -12,7 +12,7 @@ import { askAt, headersOf, keyIn } from '../support/requests.ts'
 import type { Json } from '../support/server.ts'
 import { ServerProcesses } from '../support/serverProcesses.ts'
 
-// Backups by docs/operations.md: a dump while a server writes, and what servers and clients find after it is restored.
+// Backups by docs/operations/databases.md: a dump while a server writes, and what servers and clients find after it is restored.
 
 const LIMIT = 100_000
 const folder = temporaryFolder()

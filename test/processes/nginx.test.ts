@@ -23,7 +23,7 @@ const PROGRAM = Bun.which('nginx') ?? Bun.which('nginx', { PATH: '/usr/sbin' })
 const hasNginx = PROGRAM !== null && hasOpenssl
 
 /**
- * Starts an nginx with the configuration in docs/operations.md, except ports, certificate files, and the servers, whose ports are
+ * Starts an nginx with the configuration in docs/operations/run.md, except ports, certificate files, and the servers, whose ports are
  * `upstreamPorts`.
  */
 async function startNginx(...upstreamPorts: readonly number[]): Promise<RunningNginx> {

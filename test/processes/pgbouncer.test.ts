@@ -14,7 +14,7 @@ import { dataFolder, useProcess } from '../support/start.ts'
 
 /** PgBouncer's connections to PostgreSQL: fewer than concurrent clients, and fewer than the workers' pools have. */
 const POOL = 3
-/** Statement timeout of the role: docs/operations.md requires it for a pooler, which drops the server's own one. */
+/** Statement timeout of the role: docs/operations/databases.md requires it for a pooler, which drops the server's own one. */
 const ROLE_MS_MAX = 2_000
 
 /** Makes one server behind a pooler for all tests of a block. `isDirect`: with an address past the pooler. */
