@@ -1,11 +1,10 @@
 // Kinds of property for dates and date-times: RFC 3339 in requests, UTC to the second in PostgreSQL and responses.
-import { COMMON, type Kind, Mismatch, parseJsonText } from './kinds.ts'
+import { baseOf, type Kind, Mismatch, parseJsonText } from './kinds.ts'
 import { DATE_PATTERN, instantHint, plainInstantOf, SLIP_LENGTH_MAX } from './plainInstant.ts'
 
 /** Kind of a date-time to the second, in UTC. */
 export const instantKind: Kind = {
-  ...COMMON,
-  name: 'instant',
+  ...baseOf('instant'),
   allowed: 'a date-time like 2024-01-31T09:00:00Z',
   columnType: 'timestamp(0) with time zone',
   schema: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$' },
@@ -58,8 +57,7 @@ const DATE_ALLOWED = 'a date like 2024-01-31'
 
 /** Kind of a calendar day, without a time or a zone. RFC 3339, full-date */
 export const dateKind: Kind = {
-  ...COMMON,
-  name: 'date',
+  ...baseOf('date'),
   allowed: DATE_ALLOWED,
   columnType: 'date',
   schema: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$' },

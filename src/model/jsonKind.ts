@@ -1,6 +1,6 @@
 // Kind of property for JSON of any form: checked within bounds, written in one form, and stored as jsonb.
 import { DIGITS_MAX, plainDecimal } from './decimal.ts'
-import { COMMON, JsonNumber, type Kind, Mismatch } from './kinds.ts'
+import { baseOf, JsonNumber, type Kind, Mismatch } from './kinds.ts'
 
 /** Maximum bytes of a value, unless its declaration says otherwise. */
 export const JSON_BYTES_MAX = 16_384
@@ -15,13 +15,10 @@ const DEPTH_MAX = 32
  */
 export function jsonKind(bytesMax: number): Kind {
   return {
-    ...COMMON,
-    name: 'json',
+    ...baseOf('json'),
     allowed: `JSON of at most ${bytesMax} bytes`,
     columnType: 'jsonb',
     schema: {},
-    ordered: false,
-    isCompared: false,
     parseJson(value) {
       const text = canonicalJson(value, 1)
       if (Buffer.byteLength(text) > bytesMax) throw new Mismatch(`must be ${this.allowed}`)

@@ -1,6 +1,17 @@
 // Kinds of property: how values are parsed from JSON and from filters, stored in PostgreSQL, and written as JSON.
 import { compareDecimals, DECIMAL_DIGITS, DIGITS_MAX, plainDecimal, printDecimal } from './decimal.ts'
+import { KIND_TRAITS, type KindName, type KindTraits } from './kindTraits.ts'
 import { nearestOf } from './nearest.ts'
+
+// Re-exported, so that other rooms import all about kinds from this file. Code for browsers takes the names and traits alone.
+export {
+  isKeptAsText,
+  isNotated,
+  KIND_TRAITS,
+  type KindName,
+  type MomentName,
+  type PlainName,
+} from './kindTraits.ts'
 
 /** Maximum length of a computed text: two names of 200 characters and a space. */
 export const READ_ONLY_LENGTH_MAX = 401
@@ -15,32 +26,13 @@ export class JsonNumber {
   constructor(readonly source: string) {}
 }
 
-export type KindName = 'text' | 'oneOf' | 'uuid' | 'boolean' | 'integer' | 'date' | 'instant' | 'decimal' | 'json'
-
-/** Kinds of which copies in memory keep each different value as a text, whose order PostgreSQL knows. */
-type KeptAsText = 'text' | 'oneOf' | 'uuid'
-
-/**
- * Kinds of which copies in memory have a number for each value, in their order. Of JSON they only know whether there is a value.
- */
-export type PlainName = Exclude<KindName, KeptAsText>
-/** Kinds whose values languages write differently. */
-type NotatedName = Exclude<PlainName, 'json'>
-
 /** True for free texts and for texts of a list. */
 export function isText(name: KindName): name is 'text' | 'oneOf' {
-  return name === 'text' || name === 'oneOf'
+  return KIND_TRAITS[name].isText
 }
 
-export function isKeptAsText(name: KindName): name is KeptAsText {
-  return isText(name) || name === 'uuid'
-}
-
-export function isNotated(name: KindName): name is NotatedName {
-  return !isKeptAsText(name) && name !== 'json'
-}
-
-export interface Kind {
+/** A kind as a declaration has it: the traits of its name, and its limits. */
+export interface Kind extends KindTraits {
   readonly name: KindName
   /** All allowed values; undefined if they are not listed. */
   readonly values?: readonly string[]
@@ -48,6 +40,8 @@ export interface Kind {
   readonly range?: NumberRange
   /** Maximum length in code points. */
   readonly lengthMax?: number
+  /** Digits of a decimal after the point; 0 for other kinds. */
+  readonly scale: number
   /** Allowed values in words, which continue "must be", for messages and documentation. */
   readonly allowed: string
   /** Type of the column as PostgreSQL's `format_type` prints it. */
@@ -57,12 +51,6 @@ export interface Kind {
   /** False if the value is never null; `default` replaces a missing one. Spec 4.1, rule 2. */
   readonly nullable: boolean
   readonly default: string | null
-  /** True if the kind allows `<`, `<=`, `>` and `>=`. */
-  readonly ordered: boolean
-  /** False if filters only ask whether there is a value, and nothing is sorted or grouped by it. */
-  readonly isCompared: boolean
-  /** True if '' means "no value" in a filter. */
-  readonly emptyIsNoValue: boolean
   /** Converts a JSON value, except null, to text for PostgreSQL. @throws Mismatch */
   parseJson(value: unknown): string
   /** Converts a filter's operand, except '', to text for PostgreSQL. @throws Mismatch */
@@ -73,27 +61,33 @@ export interface Kind {
   readonly readText: ((text: string) => string | number | boolean) | null
 }
 
-/** Defaults of most kinds. */
-export const COMMON = {
-  nullable: true,
-  default: null,
-  ordered: true,
-  isCompared: true,
-  emptyIsNoValue: false,
-  printFilter: (operand: string) => operand,
-} as const
+type Base = KindTraits & Pick<Kind, 'name' | 'scale' | 'nullable' | 'default' | 'printFilter'>
+
+/** Returns the traits of a kind, and what most kinds have. */
+export function baseOf(name: KindName): Base {
+  return {
+    name,
+    ...KIND_TRAITS[name],
+    scale: 0,
+    nullable: true,
+    default: null,
+    printFilter: asGiven,
+  }
+}
+
+function asGiven(operand: string): string {
+  return operand
+}
 
 /** Text of at most `lengthMax` code points, ordered by the collation for names. */
 export function textKind(lengthMax: number): Kind {
   const allowed = `a text of at most ${lengthMax} characters`
   return {
-    ...COMMON,
-    name: 'text',
+    ...baseOf('text'),
     lengthMax,
     allowed,
     columnType: 'text',
     schema: { type: 'string', maxLength: lengthMax },
-    emptyIsNoValue: true,
     parseJson(value) {
       if (typeof value !== 'string') throw misfit(this)
       if (isLongerThan(value, lengthMax)) throw new Mismatch(`must be ${allowed}`)
@@ -129,14 +123,12 @@ function isLongerThan(text: string, lengthMax: number): boolean {
 }
 
 export const booleanKind: Kind = {
-  ...COMMON,
-  name: 'boolean',
+  ...baseOf('boolean'),
   allowed: 'true or false',
   columnType: 'boolean',
   schema: { type: 'boolean' },
   nullable: false,
   default: 'false',
-  ordered: false,
   parseJson(value) {
     if (typeof value !== 'boolean') throw new Mismatch('must be true or false')
     return String(value)
@@ -155,7 +147,7 @@ const INTEGER_FILTER = /^-?\d+$/
 /** Fast path: most integers are written as PostgreSQL prints them, and within bigint. */
 const PLAIN_INTEGER = /^[1-9]\d{0,17}$/
 
-const INTEGER = { ...COMMON, name: 'integer', columnType: 'bigint', parseFilter: parseIntegerFilter, readText: null } as const
+const INTEGER = { ...baseOf('integer'), columnType: 'bigint', parseFilter: parseIntegerFilter, readText: null }
 
 /** Kind of ids and references: numbers from 1 to 2^53-1. */
 export function idKind(nullable: boolean): Kind {
@@ -227,8 +219,8 @@ export function decimalKind(scale: number, range?: NumberRange): Kind {
   const greatest = plainDecimal(String(max)) as string
   const allowed = `a number ${rangeInWords({ min, max })} with up to ${DECIMAL_DIGITS} digits before and ${scale} after the point`
   return {
-    ...COMMON,
-    name: 'decimal',
+    ...baseOf('decimal'),
+    scale,
     allowed,
     columnType: `numeric(${DECIMAL_DIGITS + scale},${scale})`,
     ...(range ? { range } : {}),
@@ -277,8 +269,7 @@ export function oneOfKind(values: readonly string[]): Kind {
     throw new Mismatch(`must be ${allowed}${nearest === null ? '' : `; for ${text} write ${nearest}`}`)
   }
   return {
-    ...COMMON,
-    name: 'oneOf',
+    ...baseOf('oneOf'),
     values,
     allowed,
     columnType: 'text',
@@ -299,12 +290,10 @@ const UUID_ALLOWED = 'a UUID like 0192e4a8-5c7e-7d3a-9b1f-2f6c8d4e0a17'
  * a few versions only.
  */
 export const uuidKind: Kind = {
-  ...COMMON,
-  name: 'uuid',
+  ...baseOf('uuid'),
   allowed: UUID_ALLOWED,
   columnType: 'uuid',
   schema: { type: 'string', pattern: `^${UUID_FORM}$` },
-  ordered: false,
   parseJson: parseJsonText,
   parseFilter(text) {
     const lower = text.toLowerCase()

@@ -10,6 +10,7 @@ import {
   idKind,
   integerKind,
   JsonNumber,
+  KIND_TRAITS,
   type Kind,
   Mismatch,
   oneOfKind,
@@ -213,6 +214,32 @@ test.each(CASES)('%s', (_, kind, taken, refused, filters, refusedFilters) => {
   for (const [operand, kept] of filters) expect([operand, kind.parseFilter(operand as string)]).toEqual([operand, kept])
   for (const operand of refusedFilters) expect(() => [operand, kind.parseFilter(operand)]).toThrow(Mismatch)
 })
+
+/** Types of JSON by the type of a JSON Schema; a schema without a type takes all. */
+const JSON_TYPES: Readonly<Record<string, Kind['jsonType']>> = {
+  string: 'string',
+  boolean: 'boolean',
+  integer: 'number',
+  number: 'number',
+  undefined: 'unknown',
+}
+
+test('each kind is one of these', () => {
+  expect(new Set(CASES.map(([, kind]) => kind.name))).toEqual(new Set(Object.keys(KIND_TRAITS) as Kind['name'][]))
+})
+
+test.each(CASES.map(([what, kind]) => [what, kind] as const))(
+  'the traits agree with the column and the schema: %s',
+  (_, kind) => {
+    expect(kind).toMatchObject(KIND_TRAITS[kind.name])
+    expect(kind.isText).toBe(kind.columnType === 'text')
+    expect(kind.hasFraction).toBe(kind.scale > 0)
+    expect(kind.jsonType).toBe(JSON_TYPES[String(kind.schema.type)] as Kind['jsonType'])
+    expect(kind.readText === null).toBe(kind.jsonType === 'number' || kind.jsonType === 'unknown')
+    // Copies in memory compare by what they have.
+    expect(kind.isCompared).toBe(kind.memory !== 'presence')
+  },
+)
 
 test('a refused value gets a hint to the one that was probably meant', () => {
   expect(() => text.parseJson('abcdef')).toThrow('must be a text of at most 5 characters')
