@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import * as declaring from './model/entity.ts'
 import { type Entity, keyColumnOf, linkReferences } from './model/entity.ts'
-import { INDEXED_LENGTH_MAX, isText } from './model/kinds.ts'
+import { INDEXED_LENGTH_MAX } from './model/kinds.ts'
 import { NAME_ENDS, OWN_PATHS, RESERVED_TYPES } from './model/names.ts'
 
 const FOLDER = join(import.meta.dir, 'entities')
@@ -109,7 +109,7 @@ function checkTogether(entities: readonly Entity[]) {
 function checkSource(problem: string, source: string, { properties }: Entity) {
   const property = properties.find(({ column }) => column === source)
   if (!property) fail(`${problem}: it has no such property`)
-  if (!isText(property.kind.name)) fail(`${problem}: only texts can be copied`)
+  if (!property.kind.isText) fail(`${problem}: only texts can be copied`)
   if (properties.some(({ reference }) => reference?.copy?.column === source)) fail(`${problem}: it is a copy itself`)
   if ((property.kind.lengthMax ?? 0) > INDEXED_LENGTH_MAX)
     fail(`${problem}: its texts may have more than the ${INDEXED_LENGTH_MAX} characters that fit into an index`)

@@ -180,8 +180,7 @@ function mapping(texts: readonly string[]) {
 /** Returns the property of `--match`. @throws CommandError if rows cannot be found by it */
 function matchedBy(entity: Entity, name: string): Property {
   const member = findMember(entity, name)
-  const isUsable = (property: Property) =>
-    property === entity.id || (property.writable && ['text', 'oneOf', 'uuid', 'integer'].includes(property.kind.name))
+  const isUsable = (property: Property) => property === entity.id || (property.writable && property.kind.namesRows)
   if (member && !isGroup(member) && isUsable(member)) return member
   const hint = suggestOrList(name, entity.properties.filter(isUsable))
   throw new CommandError(`--match names no property by which rows of ${entity.plural} can be found: "${name}".${hint}`)

@@ -106,7 +106,7 @@ export function parseLookup(entity: Entity, text: string): Lookup {
 }
 
 function propertyOfTarget(target: Entity, text: string, name: string): Property {
-  const usable = target.properties.filter(({ kind }) => ['text', 'oneOf', 'uuid', 'integer'].includes(kind.name))
+  const usable = target.properties.filter(({ kind }) => kind.namesRows)
   const by = findColumn(
     name,
     usable.map((property) => ({ names: [property.name], of: property })),

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { version } from '../../package.json'
 import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
-import type { Kind, KindName } from '../model/kinds.ts'
+import type { Kind } from '../model/kinds.ts'
 import { type Collection, isNamedView, type NamedView } from '../model/namedView.ts'
 import { clientOperators } from '../model/operators.ts'
 import { takesAggregate, takesPeriods } from '../parse/summary.ts'
@@ -200,24 +200,15 @@ function objectText<Of extends Member>(members: readonly Of[], mode: Mode, comme
 function memberText(member: Member, mode: Mode, indent: string): string {
   const key = quoted(keyOf(member)) + (mode === 'read' ? '' : '?')
   if (isGroup(member)) return `${key}: ${objectText(member.properties, mode, partComment, indent)} | null`
-  return `${key}: ${typeText(member.kind, mode)}${member.kind.nullable && member.kind.name !== 'json' ? ' | null' : ''}`
-}
-
-const TYPES: Readonly<Record<Exclude<KindName, 'oneOf'>, string>> = {
-  text: 'string',
-  uuid: 'string',
-  json: 'unknown',
-  boolean: 'boolean',
-  integer: 'number',
-  date: 'string',
-  instant: 'string',
-  decimal: 'number',
+  const { nullable, jsonType } = member.kind
+  // `unknown` includes null.
+  return `${key}: ${typeText(member.kind, mode)}${nullable && jsonType !== 'unknown' ? ' | null' : ''}`
 }
 
 /** Returns the type of a value: a union if its kind has a list of values. */
-function typeText({ name, values = [] }: Kind, mode: Mode): string {
-  if (name === 'oneOf') return values.map((value) => `'${value}'`).join(' | ')
-  return name === 'instant' && mode === 'write' ? 'string | Date' : TYPES[name]
+function typeText({ values, moment, jsonType }: Kind, mode: Mode): string {
+  if (values !== undefined) return values.map((value) => `'${value}'`).join(' | ')
+  return moment === 'instant' && mode === 'write' ? 'string | Date' : jsonType
 }
 
 function filterText({ path, kind, reference }: Property): string {
@@ -225,7 +216,7 @@ function filterText({ path, kind, reference }: Property): string {
   // Properties with an order always take null.
   const none = kind.nullable && !kind.ordered ? ' | null' : ''
   if (!kind.isCompared) return `    ${quoted(path.join('.'))}?: RosterPresence\n`
-  const ofValues = kind.name === 'text' ? 'RosterText' : `${test}<${typeText(kind, 'write')}${none}>`
+  const ofValues = kind.isFreeText ? 'RosterText' : `${test}<${typeText(kind, 'write')}${none}>`
   return `    ${quoted(path.join('.'))}?: ${reference?.isToItself ? 'RosterChained' : ofValues}\n`
 }
 

@@ -1,6 +1,5 @@
 // Order of texts by a column's collation: PostgreSQL compares texts that it is sent, and reads no row.
 import type { Entity, Property } from '../model/entity.ts'
-import { isText } from '../model/kinds.ts'
 import { arrayText, name, param, type Row, type Statement, sql, toStatement } from '../model/sql.ts'
 
 /** Runs statements that change nothing; a `Database` is one. */
@@ -30,7 +29,7 @@ export class Collation {
     const thresholds = param(null)
     // A parameter has no collation of its own, so it gets that of the column with which it stands. The column is never read.
     // UUIDs have the order of their digits.
-    const collated = isText(kind.name)
+    const collated = kind.isText
       ? sql`coalesce("V", (select ${name(column)} from ${name(table)} where false))`
       : sql`("V" collate "C")`
     const place = sql`"N" - 1 || ',' || width_bucket(${collated}, ${thresholds}::text[])`

@@ -32,7 +32,7 @@ export class Printer {
   ) {
     this.form = FORMS[kind.name]
     this.plain = dictionary ? null : plains[kind.name as PlainName]
-    this.scale = kind.name === 'decimal' ? Math.max(kind.printFilter('0').length - '0.'.length, 0) : 0
+    this.scale = kind.scale
   }
 
   /** Prints a code as PostgreSQL does; null: there is no value. */

@@ -6,7 +6,6 @@ import { selfCopiesOf } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { equalityHolds, isEquality } from '../model/equalities.ts'
 import { foldSql } from '../model/fold.ts'
-import { isText } from '../model/kinds.ts'
 import { LruCache } from '../model/lruCache.ts'
 import { memoize } from '../model/memoize.ts'
 import type { Assignments, Filter } from '../model/query.ts'
@@ -203,7 +202,7 @@ export function newValue(changed: readonly Property[], operands: readonly Operan
 /** Gives a value the type of its property, and a text the collation of its column, which decides what is less. */
 export function typedValue({ kind }: Property, value: Sql): Sql {
   const typed = sql`${value}::${typeName(kind.columnType)}`
-  return isText(kind.name) ? sql`(${typed} collate "und-x-icu")` : typed
+  return kind.isText ? sql`(${typed} collate "und-x-icu")` : typed
 }
 
 /** Conditions that a row is within reach: it matches what the guard requires before. */

@@ -61,7 +61,7 @@ function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batc
   const { filters } = query
   if (relatedOf(query).length > 0 || filters.some((filter) => filter.either || isOfOtherRows(filter))) return null
   const kinds = filters.flatMap(({ property, value }) => (value === null ? [] : [property.kind]))
-  const isComparable = filters.every(({ anyOf }) => anyOf === undefined) && kinds.every(({ columnType }) => columnType !== 'text')
+  const isComparable = filters.every(({ anyOf }) => anyOf === undefined) && kinds.every(({ isText }) => !isText)
   if (parentRowOf(filters) === null || !isComparable) return null
   const types = kinds.map(({ columnType }) => columnType)
   const typed = operands.map((param, index) => ({ param, type: types[index] as string }))

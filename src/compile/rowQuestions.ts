@@ -1,7 +1,6 @@
 // Questions about rows on which the rights of a person depend: the only row that matches, and whether lists have any.
 import type { BatchableStatement } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
-import { isText } from '../model/kinds.ts'
 import { equality } from '../model/operators.ts'
 import { type Filter, isOfOtherRows } from '../model/query.ts'
 import { type Param, param, type Sql, sql, toStatement } from '../model/sql.ts'
@@ -58,5 +57,5 @@ function batchOf(asked: readonly RowsAsked[], query: Sql, operands: readonly Par
  */
 function isBatchable(filter: Filter): boolean {
   const { property, operator, anyOf } = filter
-  return anyOf === undefined && !isOfOtherRows(filter) && (operator === equality || !isText(property.kind.name))
+  return anyOf === undefined && !isOfOtherRows(filter) && (operator === equality || !property.kind.isText)
 }

@@ -1,6 +1,6 @@
 // Markdown texts of the OpenAPI document: getting started, filters of other APIs, and example queries of each resource.
 import type { Entity, Property } from '../model/entity.ts'
-import type { Kind } from '../model/kinds.ts'
+import type { KindName } from '../model/kinds.ts'
 import type { View } from '../model/view.ts'
 import { describePaths } from './related.ts'
 
@@ -31,10 +31,9 @@ Each resource below begins with examples of its filters and sorts. Each [error](
 
 /** Returns a table of filters and pages in the notation of other APIs and in ours, with properties of the entities. */
 function otherApis(entities: readonly Entity[]): string {
-  const named = (kinds: readonly string[]) =>
-    entities.flatMap(({ properties, id }) => properties.filter((one) => one !== id && kinds.includes(one.kind.name)))
-  const text = named(['text'])[0]?.name ?? 'Name'
-  const date = named(['instant', 'date'])[0]?.name ?? 'Id'
+  const others = entities.flatMap(({ properties, id }) => properties.filter((property) => property !== id))
+  const text = others.find(({ kind }) => kind.isFreeText)?.name ?? 'Name'
+  const date = others.find(({ kind }) => kind.moment !== null)?.name ?? 'Id'
   const lower = (name: string) => name.charAt(0).toLowerCase() + name.slice(1)
   const word = lower(text)
   const day = lower(date)
@@ -114,7 +113,7 @@ function filtersOf({ name, kind, examples, reference }: Property): ExampleQuery[
 }
 
 /** Examples of filters for properties that name none of their own. */
-const filtersByKind: Readonly<Record<Kind['name'], (name: string) => ExampleQuery[]>> = {
+const filtersByKind: Readonly<Record<KindName, (name: string) => ExampleQuery[]>> = {
   integer: (name) => [{ query: `${name}=1`, meaning: `${name} is 1` }],
   oneOf: (name) => [{ query: `${name}=!=`, meaning: `${name} has a value; \`${name}=\` finds the others` }],
   text: (name) => [
@@ -135,7 +134,7 @@ const filtersByKind: Readonly<Record<Kind['name'], (name: string) => ExampleQuer
 
 /** Returns a query that sorts by a date, the latest first, if the entity has one. */
 function sortOf(properties: readonly Property[], id: Property): ExampleQuery {
-  const latest = properties.find(({ kind }) => kind.name === 'instant' || kind.name === 'date')
+  const latest = properties.find(({ kind }) => kind.moment !== null)
   const first = properties.find((property) => property !== latest) ?? id
   if (latest === undefined) return { query: `sort=-${first.name}`, meaning: `by ${first.name}, descending` }
   return { query: `sort=-${latest.name},${first.name}`, meaning: `the latest ${latest.name} first, then by ${first.name}` }

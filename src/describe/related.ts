@@ -51,5 +51,5 @@ export function describePaths(view: View): string {
 
 /** Returns the first text of an entity, else its id. */
 function exampleIn({ properties, id }: View): Property[] {
-  return [properties.find((property) => property !== id && property.kind.name === 'text') ?? id]
+  return [properties.find((property) => property !== id && property.kind.isFreeText) ?? id]
 }

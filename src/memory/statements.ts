@@ -13,7 +13,7 @@ export const CHANGES_MAX = 5_000
 export function copiedColumns({ properties }: Entity): Sql {
   return commaList(
     properties.map(({ column, kind }) =>
-      kind.isCompared ? name(column) : sql`nullif(${name(column)} is not null, false) as ${name(column)}`,
+      kind.memory === 'presence' ? sql`nullif(${name(column)} is not null, false) as ${name(column)}` : name(column),
     ),
   )
 }

@@ -92,11 +92,11 @@ function checkProperty({ path, field }: NamedField, named: readonly NamedField[]
   if (property === 'id' && (!readOnly || copied || computedFrom)) fail('needs id: identity()')
   if (copied) checkCopy(path, copied.reference, named, fail)
   if (computedFrom) checkComputed(property, field, named, fail)
-  const { lengthMax = 0 } = kind
-  if (kind.name === 'text' && (!Number.isSafeInteger(lengthMax) || lengthMax < 1))
+  const { lengthMax } = kind
+  if (lengthMax === undefined) return
+  if (!Number.isSafeInteger(lengthMax) || lengthMax < 1)
     fail(`cannot have a lengthMax of ${lengthMax} for ${property}: it must be an integer from 1 on`)
-  if (kind.name === 'text' && (indexed || unique))
-    checkIndexed(property, lengthMax, unique ? 'it cannot be unique' : 'say indexed: false', fail)
+  if (indexed || unique) checkIndexed(property, lengthMax, unique ? 'it cannot be unique' : 'say indexed: false', fail)
 }
 
 function checkIndexed(property: string, length: number, remedy: string, fail: Fail) {
@@ -125,7 +125,7 @@ function checkComputed(property: string, field: Field, named: readonly NamedFiel
     if (isComputedFrom(key, property, named)) fail(`cannot compute ${property} from itself, by way of ${key}`)
     if (computedBy === undefined && !kind.isCompared)
       fail(`cannot compute ${property} from ${key}, which is JSON; give an expression with "by"`)
-    if (computedBy === undefined && (kind.name === 'date' || kind.name === 'instant'))
+    if (computedBy === undefined && kind.moment !== null)
       fail(`cannot compute ${property} from ${key}: how dates are printed is a setting; give an expression with "by"`)
   }
 }

@@ -26,11 +26,6 @@ export class JsonNumber {
   constructor(readonly source: string) {}
 }
 
-/** True for free texts and for texts of a list. */
-export function isText(name: KindName): name is 'text' | 'oneOf' {
-  return KIND_TRAITS[name].isText
-}
-
 /** A kind as a declaration has it: the traits of its name, and its limits. */
 export interface Kind extends KindTraits {
   readonly name: KindName

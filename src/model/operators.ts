@@ -38,7 +38,7 @@ export interface Operator {
 const everyKind = () => true
 const comparedKinds = ({ kind }: Served) => kind.isCompared
 const orderedKinds = ({ kind }: Served) => kind.ordered
-const freeTexts = ({ kind }: Served) => kind.name === 'text'
+const freeTexts = ({ kind }: Served) => kind.isFreeText
 /** Folds the operand once, not for each row. */
 const folded = (operand: Param | Sql) => sql`(select ${foldSql(sql`${operand}`)})`
 const isNone = (column: Sql, emptyToo: boolean) =>

@@ -73,7 +73,7 @@ export async function pageList(view: View, parts: ResourceParts, call: ResourceR
 }
 
 function showsJson({ properties }: View, { choice }: ListQuery): boolean {
-  return (choice?.properties ?? properties).some(({ kind }) => kind.name === 'json')
+  return (choice?.properties ?? properties).some(({ kind }) => kind.memory === 'presence')
 }
 
 function tablesOfList(view: View, { filters, choice }: ListQuery): readonly Entity[] {

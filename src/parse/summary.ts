@@ -180,14 +180,14 @@ export function takesKey({ path, kind }: Property): boolean {
 
 /** Returns whether rows can be grouped by periods of the property. */
 export function takesPeriods({ kind }: Property): boolean {
-  return kind.name === 'instant' || kind.name === 'date'
+  return kind.moment !== null
 }
 
 /** Returns whether the aggregate can be computed for the property. Ids are integers, but their sum has no meaning. */
 export function takesAggregate(property: Property, aggregate: Aggregate): boolean {
   const { kind } = property
   if (!isOfNumbers(aggregate)) return kind.ordered
-  return (kind.name === 'integer' || kind.name === 'decimal') && !isId(property)
+  return kind.jsonType === 'number' && !isId(property)
 }
 
 function isOfNumbers(aggregate: Aggregate): boolean {

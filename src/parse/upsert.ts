@@ -32,7 +32,7 @@ export function parseMatch(entity: Entity, view: View | null, name: string): Pro
 /** True if values of the property can tell rows apart. A part of an object cannot: the object may be null. */
 function isMatchable({ id }: Entity, property: Property): boolean {
   if (property === id) return true
-  return property.writable && property.path.length === 1 && property.indexed && property.kind.name !== 'boolean'
+  return property.writable && property.path.length === 1 && property.indexed && property.kind.jsonType !== 'boolean'
 }
 
 function faultOfMatch(entity: Entity, view: View, name: string, known: string | null): string {

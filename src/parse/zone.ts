@@ -29,7 +29,7 @@ export function rejectUnusedZone(keys: readonly GroupKey[], periods: readonly st
 
 /** Returns whether the groups of a key depend on a zone. */
 export function isZoned({ property, period }: Pick<GroupKey, 'property' | 'period'>): boolean {
-  return period !== null && property.kind.name === 'instant'
+  return period !== null && property.kind.moment === 'instant'
 }
 
 /** Suggests a zone with nearly this name, or of a place with nearly this name: of `Amsterdam` or `New York`. */

@@ -150,7 +150,7 @@ class Declaration {
     const parts = columns.map((column) => {
       const of = this.entity.properties.find((property) => property.column === column)
       const one = !of || of.writable ? this.quote(column) : `(${this.value(of)})`
-      return `coalesce(' ' || nullif(${one}${of?.kind.columnType === 'text' ? '' : '::text'}, ''), '')`
+      return `coalesce(' ' || nullif(${one}${of?.kind.isText ? '' : '::text'}, ''), '')`
     })
     return `nullif(substr(${parts.join(' || ')}, 2), '')`
   }
@@ -196,6 +196,6 @@ function keyColumn(column: string, { table, copy }: Reference): DeclaredColumn {
 
 /** Returns the type as people write it: `timestamptz(0)`, `numeric(12, 2)`; texts with the Unicode root collation. */
 function typeOf({ kind }: Property): string {
-  if (kind.columnType === 'text') return 'text collate "und-x-icu"'
+  if (kind.isText) return 'text collate "und-x-icu"'
   return kind.columnType.replace('timestamp(0) with time zone', 'timestamptz(0)').replace(',', ', ')
 }

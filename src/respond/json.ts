@@ -6,8 +6,8 @@ import type { View } from '../model/view.ts'
 
 export type Write = (row: Row) => string
 type Members = readonly (Property | Group)[]
-/** Parts of a kind that a JSON writer needs. Without `readText`, the text from PostgreSQL is a JSON number. */
-export type PrintableKind = Pick<Kind, 'name' | 'readText'>
+/** Parts of a kind that writers of JSON and CSV need. Without `readText`, the text from PostgreSQL is JSON. */
+export type PrintableKind = Pick<Kind, 'readText' | 'isEscaped' | 'moment'>
 
 /** Writers of all that views show, by their members. */
 const writers = new WeakMap<Members, Write>()

@@ -1,6 +1,5 @@
 // Streams of rows as CSV or NDJSON: headers, and writers of lines.
 import type { Entity, Property } from '../model/entity.ts'
-import { isText } from '../model/kinds.ts'
 import { takesGzip } from '../model/preferences.ts'
 import type { CsvForm, StreamQuery } from '../model/query.ts'
 import { escapeFormulas, spreadsheetInstant } from '../model/spreadsheet.ts'
@@ -70,8 +69,8 @@ export function csvWriter(cells: readonly CsvColumn[], form: CsvForm): StreamWri
 export function cellWriter(kind: PrintableKind, form: CsvForm): (text: string) => string {
   const { isForExcel, hasDecimalComma } = form
   const separator = separatorOf(form)
-  if (isText(kind.name) || kind.name === 'json') return (text) => quoted(isForExcel ? escapeFormulas(text) : text, separator)
-  if (isForExcel && kind.name === 'instant') return spreadsheetInstant
+  if (kind.isEscaped) return (text) => quoted(isForExcel ? escapeFormulas(text) : text, separator)
+  if (isForExcel && kind.moment === 'instant') return spreadsheetInstant
   const { readText } = kind
   if (readText !== null) return (text) => String(readText(text))
   return hasDecimalComma ? (text) => text.replace('.', ',') : (text) => text

@@ -1,4 +1,5 @@
 // Groups of a summary as JSON, NDJSON or CSV. Averages are computed here, from sums and counts.
+import { KIND_TRAITS } from '../model/kinds.ts'
 import type { Row } from '../model/sql.ts'
 import { figureIndex, type Measure, type SummaryQuery } from '../model/summary.ts'
 import { jsonOf, objectWriter, type PrintableKind, type Write } from './json.ts'
@@ -35,7 +36,7 @@ interface GroupValue {
 }
 
 /** Kind of counts, sums and averages, whose text is a JSON number. */
-const NUMBER: PrintableKind = { name: 'decimal', readText: null }
+const NUMBER: PrintableKind = { ...KIND_TRAITS.decimal, readText: null }
 
 function membersOf(query: SummaryQuery): GroupValue[] {
   const { keys, measures } = query

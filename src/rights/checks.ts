@@ -86,8 +86,8 @@ function checkCreate(right: Right) {
 export function presetFault({ property: { name, kind, required }, value }: Filter): string | null {
   if (value === null) return required || !kind.nullable ? `${name} cannot be empty: it must be ${kind.allowed}.` : null
   try {
-    if (kind.name === 'integer' || kind.name === 'decimal') kind.parseJson(new JsonNumber(value))
-    else kind.parseJson(kind.name === 'boolean' ? value === 'true' : value)
+    if (kind.jsonType === 'number') kind.parseJson(new JsonNumber(value))
+    else kind.parseJson(kind.jsonType === 'boolean' ? value === 'true' : value)
     return null
   } catch (error) {
     if (error instanceof Mismatch) return `it sets ${name}, which ${error.message}.`

@@ -86,9 +86,7 @@ export function hasValue(variable: Variable, value: string, bindings: Bindings):
 /** Returns the values of a variable for a property of this kind. */
 function valuesOf(variable: Variable, kind: Kind, bindings: Bindings): Values | Missing {
   if (variable.kind === 'claim') return claimValues(variable.name, bindings)
-  return variable.kind === 'own'
-    ? ownValues(variable, bindings)
-    : single(timeFor(variable.kind, kind.name, bindings.time) as string)
+  return variable.kind === 'own' ? ownValues(variable, bindings) : single(timeFor(variable.kind, kind, bindings.time) as string)
 }
 
 function ownValues({ name, property }: Variable & { kind: 'own' }, bindings: Bindings): Values | Missing {
@@ -141,7 +139,7 @@ function claimOf(claims: Claims, name: string): unknown {
 /** Returns a value as an operand of a property of this kind; null: no such property has it. A text of digits is a number, too. */
 function operandOf(value: Scalar, kind: Kind): string | null {
   if (typeof value === 'number' && !takesNumber(kind, value)) return null
-  if (typeof value === 'boolean' && kind.name !== 'boolean') return null
+  if (typeof value === 'boolean' && kind.jsonType !== 'boolean') return null
   const text = String(value)
   if (!text.isWellFormed()) return null
   try {
@@ -153,6 +151,6 @@ function operandOf(value: Scalar, kind: Kind): string | null {
 }
 
 /** Returns whether properties of this kind can have a JSON number. A large integer may have lost digits when it was parsed. */
-function takesNumber({ name }: Kind, value: number): boolean {
-  return name === 'decimal' || (name === 'integer' && Number.isSafeInteger(value))
+function takesNumber({ jsonType, hasFraction }: Kind, value: number): boolean {
+  return jsonType === 'number' && (hasFraction || Number.isSafeInteger(value))
 }

@@ -69,7 +69,8 @@ function isAlwaysBound({ property, variable }: OpenFilter): boolean {
 
 /** Returns whether a filter is bound if another is: it has the same variable for a property that takes the same values. */
 function isBoundWith({ variable, property, operator }: OpenFilter, other: OpenFilter): boolean {
-  const takesSame = property.kind.name === 'oneOf' ? property === other.property : property.kind.name === other.property.kind.name
+  const takesSame =
+    property.kind.values !== undefined ? property === other.property : property.kind.name === other.property.kind.name
   return variable.name === other.variable.name && operator === other.operator && takesSame
 }
 

@@ -1,5 +1,5 @@
 // The time of a request, as `{today}` and `{now}` have it.
-import type { KindName } from '../model/kinds.ts'
+import type { Kind } from '../model/kinds.ts'
 
 export interface RequestTime {
   /** The day in UTC: `2024-01-31`. */
@@ -28,7 +28,7 @@ function timeAt(minute: number): RequestTime {
 }
 
 /** Returns the value of a variable for a kind of property; a day is its first second, too. Null: the kind has no such values. */
-export function timeFor(variable: 'today' | 'now', kind: KindName, { today, now }: RequestTime): string | null {
-  if (kind === 'instant') return variable === 'now' ? now : `${today}T00:00:00Z`
-  return kind === 'date' && variable === 'today' ? today : null
+export function timeFor(variable: 'today' | 'now', { moment }: Kind, { today, now }: RequestTime): string | null {
+  if (moment === 'instant') return variable === 'now' ? now : `${today}T00:00:00Z`
+  return moment === 'day' && variable === 'today' ? today : null
 }

@@ -82,11 +82,16 @@ function ownProperty(me: Entity, name: string): Property {
 }
 
 /** Kinds whose values a property of another kind can have; each can have its own. */
-const TAKES: Readonly<Partial<Record<KindName, readonly KindName[]>>> = {
+const TAKES: Readonly<Record<KindName, readonly KindName[]>> = {
   text: ['oneOf'],
   oneOf: ['text'],
   uuid: ['text'],
+  boolean: [],
+  integer: [],
   decimal: ['integer'],
+  date: [],
+  instant: [],
+  json: [],
 }
 
 /** Checks that a property can have the values of a variable, as far as they are known. */
@@ -94,7 +99,7 @@ function checkFit({ property, operator }: Condition, owner: Entity, variable: Va
   if (variable.kind === 'claim') return
   const { name, kind } = property
   if (variable.kind !== 'own') {
-    if (timeFor(variable.kind, kind.name, ANY_TIME) !== null) return
+    if (timeFor(variable.kind, kind, ANY_TIME) !== null) return
     throw misfit(variable, variable.kind === 'now' ? 'a date-time' : 'a date', property)
   }
   const own = variable.property
@@ -104,8 +109,7 @@ function checkFit({ property, operator }: Condition, owner: Entity, variable: Va
     const filtered = operator.isChain ? name + operator.sign : name
     throw new Refused(`{${variable.name}} is the id of ${withArticle(given)}, and ${filtered} the id of ${withArticle(wanted)}.`)
   }
-  if (own.kind.name !== kind.name && !TAKES[kind.name]?.includes(own.kind.name))
-    throw misfit(variable, own.kind.allowed, property)
+  if (own.kind.name !== kind.name && !TAKES[kind.name].includes(own.kind.name)) throw misfit(variable, own.kind.allowed, property)
 }
 
 function misfit({ name }: Variable, what: string, property: Property): Refused {

@@ -55,7 +55,7 @@ export function compileValue(source: ReferencedColumn, property: Property): Sql 
   const value = makers[kind.name](property, random, source)
   if (unique !== null) return kind.nullable ? sql`case when made.n <= ${integer(uniquesMax(property))} then ${value} end` : value
   // Texts have their own share of nulls, by column name.
-  if (!kind.nullable || kind.name === 'text') return value
+  if (!kind.nullable || kind.isFreeText) return value
   return random.orNull(value, /_end$/.test(column) ? 14 : FEW_NULLS)
 }
 
@@ -108,7 +108,7 @@ function momentOf(source: ReferencedColumn, property: Property, later: readonly 
   const days = daysOf(random, isFirst ? range.days : LATER_DAYS)
   const starts = earlier.map((rule) => momentOf(source, rule.earlier, [...later, property]))
   const start = isFirst ? sql`${param(range.firstDay)}::date` : sql`greatest(${join(starts, sql`, `)})`
-  if (property.kind.name === 'date') return sql`(${start} + ${days})`
+  if (property.kind.moment === 'day') return sql`(${start} + ${days})`
   // A time from 8 to 18 o'clock in UTC, in quarters of hours; or up to ten hours after the earlier date-time.
   const minutes = sql`(${isFirst ? sql`480` : sql`0`} + 15 * ${random.below(40)})`
   const from = isFirst ? sql`(${start})::timestamp at time zone 'UTC'` : start
@@ -121,12 +121,12 @@ function daysOf(random: RandomValues, end: number): Sql {
 }
 
 /** Returns how many different values a property can have. */
-export function uniquesMax({ kind }: Property): number {
+export function uniquesMax({ kind: { moment, lengthMax, range } }: Property): number {
+  if (moment === 'day') return UNIQUE_DAYS
   // A text of this length has room for the row number.
-  if (kind.name === 'text') return Math.min(Number.MAX_SAFE_INTEGER, 10 ** (kind.lengthMax ?? 0) - 1)
-  if (kind.name === 'date') return UNIQUE_DAYS
-  if (kind.name !== 'integer' || !kind.range) return Number.MAX_SAFE_INTEGER
-  return Math.min(Number.MAX_SAFE_INTEGER, kind.range.max - firstUnique(kind.range) + 1)
+  if (lengthMax !== undefined) return Math.min(Number.MAX_SAFE_INTEGER, 10 ** lengthMax - 1)
+  if (range !== undefined) return Math.min(Number.MAX_SAFE_INTEGER, range.max - firstUnique(range) + 1)
+  return Number.MAX_SAFE_INTEGER
 }
 
 function firstUnique({ min, max }: { readonly min: number; readonly max: number }): number {

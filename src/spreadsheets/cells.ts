@@ -1,8 +1,8 @@
 // Converts cells of a file to the values that the API takes. No Node: browsers may read files with it, too.
-import { isNotated, isText, type KindName } from '../model/kinds.ts'
+import { isNotated, KIND_TRAITS, type KindName } from '../model/kindTraits.ts'
 import { instantOfSpreadsheet, unescapeFormulas } from '../model/spreadsheet.ts'
 import { type CsvRecord, FileFault } from './csvRecords.ts'
-import { type NotatedKind, type Notation, readNotated } from './notation.ts'
+import { type Notation, readNotated } from './notation.ts'
 
 /** A property as a cell needs it. */
 export interface CellProperty {
@@ -32,31 +32,24 @@ export function cellConverter(separator: string | null, { isExcel, notation, onN
     const isPlain = record.plain?.has(index) === true
     const cell = isPlain ? (record.cells[index] ?? null) : unescapedCell(property, record, index, isExcel)
     if (cell === null) return null
-    const kind = notatedKind(property)
-    if (property.kind.name === 'json' && cell !== '' && !isJson(cell))
+    const { name } = property.kind
+    const { jsonType, moment, hasFraction } = KIND_TRAITS[name]
+    if (jsonType === 'unknown' && cell !== '' && !isJson(cell))
       throw new FileFault(record.line, `${property.path.join('.')} must be JSON, in which texts have quotes`)
-    if (kind === null) return cell
+    if (!isNotated(name)) return cell
     // Some programs write a boolean of a sheet as a number.
-    if (isPlain && kind === 'boolean' && /^[01]$/.test(cell)) return String(cell === '1')
-    const read = notation === null || isPlain ? null : readNotated(kind, cell, notation)
+    if (isPlain && jsonType === 'boolean' && /^[01]$/.test(cell)) return String(cell === '1')
+    const read = notation === null || isPlain ? null : readNotated(name, cell, notation)
     // What a language does not read, and is in the notation of the API all the same, such as 2026-09-01.
-    const text = read ?? (notation === null || isPlain || !isNumber(kind) ? cell : refused(cell))
-    if (kind === 'instant' && DAY.test(text)) {
+    const text = read ?? (notation === null || isPlain || jsonType !== 'number' ? cell : refused(cell))
+    if (moment === 'instant' && DAY.test(text)) {
       onDay(property)
       return `${text}T00:00:00Z`
     }
-    if (notation !== null || isPlain || kind !== 'decimal' || separator === ',' || record.plain) return text
+    if (notation !== null || isPlain || !hasFraction || separator === ',' || record.plain) return text
     if (AMBIGUOUS.test(text)) throw ambiguous(property, record)
     return DECIMAL_COMMA.test(text) ? text.replace(',', '.') : text
   }
-}
-
-function notatedKind({ kind: { name } }: CellProperty): NotatedKind | null {
-  return isNotated(name) ? name : null
-}
-
-function isNumber(kind: NotatedKind): boolean {
-  return kind === 'integer' || kind === 'decimal'
 }
 
 /** Marks a number that the language does not write so: `1.5` in German, which the API would take for another number. */
@@ -78,12 +71,9 @@ function ambiguous({ path }: CellProperty, { line }: CsvRecord): FileFault {
 function unescapedCell({ kind, path }: CellProperty, { cells, line }: CsvRecord, index: number, isExcel: boolean | null) {
   const cell = cells[index] ?? null
   if (cell === null || isExcel === false) return cell
-  const plain =
-    isText(kind.name) || kind.name === 'json'
-      ? unescapeFormulas(cell)
-      : kind.name === 'instant'
-        ? (instantOfSpreadsheet(cell) ?? cell)
-        : cell
+  const { isEscaped, moment } = KIND_TRAITS[kind.name]
+  const text = isEscaped ? unescapeFormulas(cell) : cell
+  const plain = moment === 'instant' ? (instantOfSpreadsheet(text) ?? text) : text
   if (isExcel || plain === cell) return plain
   const name = path.join('.')
   throw new FileFault(
@@ -92,7 +82,8 @@ function unescapedCell({ kind, path }: CellProperty, { cells, line }: CsvRecord,
   )
 }
 
-const NUMBERS = { integer: /^-?(?:0|[1-9]\d*)$/, decimal: /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/ }
+const INTEGER = /^-?(?:0|[1-9]\d*)$/
+const DECIMAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /** Writes a number into JSON with all its digits, except in old browsers. TypeScript has no type for it yet. */
 const { rawJSON = Number } = JSON as unknown as { rawJSON?(text: string): object | number }
@@ -112,9 +103,10 @@ function withNumbersAsWritten(_key: string, value: unknown, context?: { source: 
 
 /** Returns a cell as JSON; an empty one is false for booleans, else null. Wrong values stay texts, which the server refuses. */
 export function parsedCell({ kind: { name } }: CellProperty, cell: string | null) {
-  if (cell === null || (cell === '' && name !== 'text')) return name === 'boolean' ? false : null
-  if (name === 'json') return JSON.parse(cell, withNumbersAsWritten)
+  const { jsonType, hasFraction, emptyIsNoValue } = KIND_TRAITS[name]
+  if (cell === null || (cell === '' && !emptyIsNoValue)) return jsonType === 'boolean' ? false : null
+  if (jsonType === 'unknown') return JSON.parse(cell, withNumbersAsWritten)
   const lower = cell.toLowerCase()
-  if (name === 'boolean' && (lower === 'true' || lower === 'false')) return lower === 'true'
-  return (name === 'integer' || name === 'decimal') && NUMBERS[name].test(cell) ? rawJSON(cell) : cell
+  if (jsonType === 'boolean' && (lower === 'true' || lower === 'false')) return lower === 'true'
+  return jsonType === 'number' && (hasFraction ? DECIMAL : INTEGER).test(cell) ? rawJSON(cell) : cell
 }

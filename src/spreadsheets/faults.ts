@@ -1,4 +1,5 @@
 // Faults of a file's rows in words: equal ones once, with their number, first lines and values. No Node.
+import { KIND_TRAITS } from '../model/kindTraits.ts'
 import { type NotatedKind, proposalText, proposeLanguages } from './notation.ts'
 import { isPlaceholder, placeholderHint } from './placeholders.ts'
 
@@ -84,7 +85,7 @@ export function faultValues(all: readonly string[]): string {
 const SHORT_YEAR = /^\d{1,2}([./-]) ?\d{1,2}\1 ?\d\d(?!\d)/
 
 function isTime(kind: NotatedKind | undefined): boolean {
-  return kind === 'date' || kind === 'instant'
+  return kind !== undefined && KIND_TRAITS[kind].moment !== null
 }
 
 const EXCERPT_LENGTH = 60

@@ -1,4 +1,5 @@
 // Finds the language in which a file writes days, numbers and booleans, by its cells. No Node.
+import { KIND_TRAITS } from '../model/kindTraits.ts'
 import { type NotatedKind, type Notation, notationOf, PROPOSED, readNotated } from './notation.ts'
 
 /** A cell whose form depends on the language. */
@@ -35,7 +36,7 @@ const PLAIN: Readonly<Record<NotatedKind, RegExp>> = {
 /** Returns the language that reads most cells; of several the first of `preferred`, such as those of the reader's browser. */
 export function findNotation(cells: readonly NotatedCell[], preferred: readonly string[]): FoundNotation {
   const unreadPlain = cells.filter(({ kind, text }) => !PLAIN[kind].test(text.trim())).length
-  const isPlain = unreadPlain === 0 && !cells.some(({ kind, text }) => kind === 'decimal' && isAmbiguous(text))
+  const isPlain = unreadPlain === 0 && !cells.some(({ text }) => isAmbiguous(text))
   if (isPlain) return { notation: null, unread: 0, doubt: null }
   const all = [...new Set([...preferred, ...PROPOSED])].flatMap((language) => notationOf(language) ?? [])
   const notations = all.filter((notation) => isNatural(notation, cells))
@@ -52,7 +53,8 @@ export function findNotation(cells: readonly NotatedCell[], preferred: readonly 
 
 /** False for a language that has the month first, and days with points or hyphens: it would write them with slashes. */
 function isNatural({ dayOrder }: Notation, cells: readonly NotatedCell[]): boolean {
-  return dayOrder !== 'MDY' || !cells.some(({ kind, text }) => /date|instant/.test(kind) && /^\d{1,2}[.-]/.test(text.trim()))
+  const isDay = ({ kind, text }: NotatedCell) => KIND_TRAITS[kind].moment !== null && /^\d{1,2}[.-]/.test(text.trim())
+  return dayOrder !== 'MDY' || !cells.some(isDay)
 }
 
 /** True for `1.234`, which is a thousand in some languages. */

@@ -1,4 +1,5 @@
 // Values as spreadsheets write them in a language: days, numbers and booleans. No Node: browsers may read files with it, too.
+import { KIND_TRAITS, type NotatedName } from '../model/kindTraits.ts'
 import { namedDay } from './monthNames.ts'
 
 /** How a language writes values. */
@@ -13,7 +14,7 @@ export interface Notation {
 
 type DayOrder = 'DMY' | 'MDY' | 'YMD'
 /** Kinds of property whose values languages write differently. */
-export type NotatedKind = 'boolean' | 'integer' | 'decimal' | 'date' | 'instant'
+export type NotatedKind = NotatedName
 
 /** Words for true and false: those of spreadsheets first. All languages have the English ones, too. */
 const BOOLEANS: Readonly<Record<string, readonly [trueWords: string, falseWords: string]>> = {
@@ -93,10 +94,15 @@ function dayOrderOf(locale: string): DayOrder {
  * day stays a day for date-times. Null: the language does not write such a value so.
  */
 export function readNotated(kind: NotatedKind, cell: string, notation: Notation): string | null {
-  const text = cell.trim()
-  if (kind === 'boolean') return readBoolean(text, notation)
-  if (kind === 'date' || kind === 'instant') return readTime(kind, text, notation)
-  return readNumber(text, notation.hasDecimalComma)
+  return readByKind[kind](cell.trim(), notation)
+}
+
+const readByKind: Readonly<Record<NotatedKind, (text: string, notation: Notation) => string | null>> = {
+  boolean: readBoolean,
+  integer: readNumber,
+  decimal: readNumber,
+  date: (text, notation) => readTime('day', text, notation),
+  instant: (text, notation) => readTime('instant', text, notation),
 }
 
 function readBoolean(text: string, { trueWords, falseWords }: Notation): string | null {
@@ -119,7 +125,7 @@ const MONEY = new RegExp(`^(?:${CURRENCY}[ \\u00a0\\u202f]?)?(.*?)(?:[ \\u00a0\\
 /** Matches negative numbers: `-5`, `(5)` of accounts, and `5-` of SAP. */
 const NEGATIVE = /^(?:[-−] ?([^-−].*)|\((.+)\)|(.*\d) ?-)$/
 
-function readNumber(text: string, hasDecimalComma: boolean): string | null {
+function readNumber(text: string, { hasDecimalComma }: Notation): string | null {
   const plain = withoutCurrency(text)
   const [, ...forms] = NEGATIVE.exec(plain) ?? []
   const negative = forms.find((form) => form !== undefined)
@@ -144,14 +150,14 @@ const COMPACT = /^((?:19|20)\d\d)(\d\d)(\d\d)$/
 const TIME = /^(\d{1,2})[:.h](\d\d)(?:[:.](\d\d))?(?: ?([ap])\.?m\.?)?$/i
 const DAY_AND_TIME = /^(.*?\d\.?),?(?: +|T)(\d{1,2}[:.h]\d\d.*)$/
 
-function readTime(kind: 'date' | 'instant', text: string, notation: Notation): string | null {
+function readTime(moment: 'day' | 'instant', text: string, notation: Notation): string | null {
   const [, dayText = text, timeText] = DAY_AND_TIME.exec(text) ?? []
   const day = readDay(dayText, notation)
   if (day === null || timeText === undefined) return day
   const time = readClock(timeText)
   if (time === null) return null
   // A spreadsheet may show midnight with a day.
-  if (kind === 'date') return time === '00:00:00' ? day : null
+  if (moment === 'day') return time === '00:00:00' ? day : null
   return `${day}T${time}Z`
 }
 
@@ -239,8 +245,9 @@ export function proposalText({ language, also, value }: Proposal, cell: string):
 export function proposeLanguages(kind: NotatedKind, values: readonly string[]): Proposal[] {
   const [first = ''] = values
   const found: (Proposal & { also: string[] })[] = []
-  const isNumberedDay = (kind === 'date' || kind === 'instant') && NUMBERED_DAY.test(first)
-  const isOfWords = kind === 'boolean' || ((kind === 'date' || kind === 'instant') && !isNumberedDay)
+  const { moment, jsonType } = KIND_TRAITS[kind]
+  const isNumberedDay = moment !== null && NUMBERED_DAY.test(first)
+  const isOfWords = jsonType !== 'number' && !isNumberedDay
   for (const language of isOfWords ? PROPOSED_BY_WORDS : PROPOSED) {
     if (isNumberedDay && !DAY_MARKS[language]?.test(first)) continue
     const notation = notationOf(language)

@@ -1,5 +1,5 @@
 // Finds the columns of a file by which its rows may be found in the table. No Node: browsers may read files with it, too.
-import type { KindName } from '../model/kinds.ts'
+import { KIND_TRAITS, type KindName } from '../model/kindTraits.ts'
 
 /** A property whose values may tell rows apart. */
 export interface UniqueProperty {
@@ -30,9 +30,10 @@ export class UniqueColumns<Of extends UniqueProperty> {
   private count = 0
 
   constructor({ properties }: { readonly properties: readonly Of[] }) {
-    const usable = properties.filter(
-      ({ writable, reference, kind }) => writable && reference === null && ['text', 'uuid', 'integer'].includes(kind.name),
-    )
+    const usable = properties.filter(({ writable, reference, kind }) => {
+      const { namesRows, mayBeUnique } = KIND_TRAITS[kind.name]
+      return writable && reference === null && namesRows && mayBeUnique
+    })
     this.columns = new Map(usable.map((property) => [property, { property, rows: new Map(), isIdentifier: true }]))
   }
 

@@ -3,7 +3,6 @@ import type { Reason } from '../../src/columns/conditions.ts'
 import type { Room } from '../../src/columns/indexes.ts'
 import type { FoundPage } from '../../src/columns/listSearch.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
-import { isText } from '../../src/model/kinds.ts'
 import type { Filter, FiltersAndSorts, ListQuery, Seek, Sort } from '../../src/model/query.ts'
 import { order, unionFilter, withoutUnions } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
@@ -276,7 +275,7 @@ export class RandomTable {
     const odd = Object.values(uncoded).flat()
     if (seek?.position.some((value) => odd.includes(value ?? ''))) return true
     const asked = [...withoutUnions(filters), ...sorts].map(({ property }) => this.entity.properties.indexOf(property))
-    const numbers = asked.filter((place) => !isText(this.propertyAt(place).kind.name))
+    const numbers = asked.filter((place) => !this.propertyAt(place).kind.isText)
     return numbers.length > 0 && this.rows.some((row) => numbers.some((place) => odd.includes(row[place] ?? '')))
   }
 
