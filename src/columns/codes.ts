@@ -1,5 +1,5 @@
 // Codes of values: integers in the order of the values, which columns have as 32 or 64 bits. Also days of the calendar.
-import type { PlainName } from '../model/kinds.ts'
+import type { MomentName, PlainName } from '../model/kinds.ts'
 
 /**
  * An integer that stands for a value: a number if it is a safe integer, a bigint if it is not. `Infinity` and `-Infinity`
@@ -29,6 +29,17 @@ const UNITS_MAX = 10n ** 18n - 1n
 /** Maximum digits of a decimal that is read as a float: up to these, a float is exact. */
 const DIGITS_EXACT = 15
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/
+
+const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER)
+/** The greatest code of a finite value, by kind; the least is its negative. */
+const greatestCodes: Readonly<Record<PlainName, bigint>> = {
+  boolean: SAFE_MAX,
+  integer: SAFE_MAX,
+  date: SAFE_MAX,
+  instant: SAFE_MAX,
+  decimal: UNITS_MAX,
+  json: SAFE_MAX,
+}
 
 function decimalCode(text: string, scale: number): Code | null {
   if (text === 'NaN') return Number.POSITIVE_INFINITY // above all numbers, and a column with a scale has no infinity
@@ -67,7 +78,7 @@ export function operandOf(kind: PlainName, scale: number, operand: string): Oper
   if (typeof equal === 'number' && Math.abs(equal) < Number.MAX_SAFE_INTEGER) {
     return { equal, below: equal - 1, above: equal + 1 }
   }
-  const greatest = kind === 'decimal' ? UNITS_MAX : BigInt(Number.MAX_SAFE_INTEGER)
+  const greatest = greatestCodes[kind]
   if (equal === Number.POSITIVE_INFINITY) return { equal, below: codeOf(greatest), above: equal }
   if (equal === Number.NEGATIVE_INFINITY) return { equal, below: equal, above: codeOf(-greatest) }
   const [floor, isBetween] = floorOf(operand, scale)
@@ -173,6 +184,8 @@ export function codeOfHalves(high: number, low: number): Code {
 export const MINUTE = 60
 export const HOUR = 3_600
 export const DAY = 86_400
+/** Difference of the codes of a moment and of the same moment of the next day, by kind. */
+export const dayCodes: Readonly<Record<MomentName, number>> = { date: 1, instant: DAY }
 const MOMENT = /^(\d{4,7})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)\+00)?( BC)?$/
 
 /** Returns the seconds from 2000 to an instant, or the days to a date. */

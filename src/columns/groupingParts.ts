@@ -1,7 +1,8 @@
 // Plan of a summary in columns: how each key is numbered, and whether each figure is exact. grouping.ts carries it out.
 import type { Property } from '../model/entity.ts'
+import type { MomentName } from '../model/kinds.ts'
 import type { Figure, GroupKey, SummaryQuery } from '../model/summary.ts'
-import { DAY } from './codes.ts'
+import { dayCodes } from './codes.ts'
 import type { Reason } from './conditions.ts'
 import { EMPTY_TEXT } from './dictionary.ts'
 import { type GroupedColumn, type GroupedTable, groupedColumn } from './groupedColumn.ts'
@@ -109,7 +110,7 @@ function numbersOf(
   { property: { kind }, period, zone }: GroupKey,
 ): GroupKeyEncoder | null {
   if (period !== null && (isInfinite || least <= greatest)) {
-    const unit = kind.name === 'instant' ? DAY : 1
+    const unit = dayCodes[kind.name as MomentName]
     const isBounded = !isInfinite && greatest - least <= PERIODS_DAYS * unit
     if (!isBounded) return null
     if (zone !== null) return new ZonedPeriods(memory, number, period, zone, least, greatest)

@@ -17,7 +17,13 @@ type ReadField = (bytes: Uint8Array, from: number, to: number, scale: number) =>
 const booleanAt: ReadField = (bytes, from) => (bytes[from] === LETTER_T ? 1 : bytes[from] === LETTER_F ? 0 : Number.NaN)
 
 const READERS: Readonly<Record<PlainName, ReadField>> = {
-  ...{ integer: integerAt, instant: instantAt, decimal: decimalAt, date: dateAt, boolean: booleanAt, json: booleanAt },
+  boolean: booleanAt,
+  integer: integerAt,
+  decimal: decimalAt,
+  date: dateAt,
+  instant: instantAt,
+  // Whether there is a value.
+  json: booleanAt,
 }
 
 /** Values of a row that have no code, as PostgreSQL prints them, by column; they are coded as no value. */

@@ -1,7 +1,7 @@
 // Parts that statements share: columns, conditions, orders, operands, unique values, and a cache of their texts.
 import type { Batch, BatchableStatement, WritePlan } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
-import type { Kind } from '../model/kinds.ts'
+import type { Kind, KindName } from '../model/kinds.ts'
 import { LruCache } from '../model/lruCache.ts'
 import type { Assignments, Filter, Seek, Sort } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, sql } from '../model/sql.ts'
@@ -27,9 +27,24 @@ export function writtenNames({ properties }: Entity): Sql {
   return commaList(properties.map((_, index) => sql`"C${integer(index + 1)}"`))
 }
 
-/** Converts a value to text as PostgreSQL prints it, which a cast does not do for a boolean. */
+/** Converts a value to text as PostgreSQL prints it. */
 export function printedText(value: Sql, { name }: Kind): Sql {
-  return name === 'boolean' ? sql`left(${value}::text, 1)` : sql`${value}::text`
+  return PRINTED[name](value)
+}
+
+const cast = (value: Sql) => sql`${value}::text`
+
+const PRINTED: Readonly<Record<KindName, (value: Sql) => Sql>> = {
+  text: cast,
+  oneOf: cast,
+  uuid: cast,
+  // A cast gives `true`, and PostgreSQL prints `t`.
+  boolean: (value) => sql`left(${value}::text, 1)`,
+  integer: cast,
+  decimal: cast,
+  date: cast,
+  instant: cast,
+  json: cast,
 }
 
 /** The clause ` where ...`; nothing without conditions. */

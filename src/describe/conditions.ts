@@ -26,18 +26,25 @@ export const INSTANT_PATTERN = anyOf(
   `${anyOf(`${INNER_YEAR}-${DAY_PATTERN}`, LEAP_DAY_PATTERN)}${anyOf(`[Tt]${TIME_PATTERN}${OFFSET}`, LEAP_SECOND)}`,
 )
 
-/** Patterns of operands by kind of property. An operand of texts may be any text; its pattern includes the operators. */
-const operandPatterns: Readonly<Record<Exclude<KindName, 'text' | 'oneOf' | 'json'>, string>> = {
-  uuid: '[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}',
-  integer: '-?[0-9]+',
-  boolean: anyOf('[Tt][Rr][Uu][Ee]', '[Ff][Aa][Ll][Ss][Ee]'),
+/** Patterns of operands by kind of property. */
+const operandPatterns: Readonly<Record<KindName, (kind: Kind) => string>> = {
+  text: () => '[^\\u0000]+',
+  oneOf: ({ values = [] }) => anyOf(...values.map((value) => value.replace(/[^\p{L}\p{N} _,&/-]/gu, '\\$&'))),
+  uuid: () => '[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}',
+  boolean: () => anyOf('[Tt][Rr][Uu][Ee]', '[Ff][Aa][Ll][Ss][Ee]'),
+  integer: () => '-?[0-9]+',
   // The parser accepts up to 200 digits, with those of the exponent.
-  decimal: '-?[0-9]{1,50}(?:\\.[0-9]{1,50})?(?:[eE][+-]?[0-9]{1,2})?',
-  date: DATE_PATTERN,
-  instant: INSTANT_PATTERN,
+  decimal: () => '-?[0-9]{1,50}(?:\\.[0-9]{1,50})?(?:[eE][+-]?[0-9]{1,2})?',
+  date: () => DATE_PATTERN,
+  instant: () => INSTANT_PATTERN,
+  // An operator stands alone.
+  json: () => '',
 }
 
-/** Pattern of conditions on texts: an operand must follow `<`, `<=`, `>` and `>=`; without an operator any text is valid. */
+/**
+ * Pattern of conditions on free texts, which may begin as an operator does: an operand must follow `<`, `<=`, `>` and `>=`;
+ * without an operator any text is valid.
+ */
 const TEXT_CONDITION = '^(?:[<>](?:=[^\\u0000]+|[^=\\u0000][^\\u0000]*)|[^<>\\u0000][^\\u0000]*)?$'
 
 /** Pattern of a text with at least one character that is no accent. D72 */
@@ -48,7 +55,7 @@ export const prefixesFor = (kind: Kind) => prefixes.filter((operator) => operato
 
 /** Returns the pattern of what follows the first `=` of a filter on a property of this kind. */
 export function conditionPattern(kind: Kind): string {
-  if (kind.name === 'text') return TEXT_CONDITION
+  if (kind.isFreeText) return TEXT_CONDITION
   const serving = prefixesFor(kind)
   if (!kind.isCompared) return `^${anyOf(...serving.map(({ sign }) => sign))}?$`
   const alone = serving.filter(({ compileEmpty }) => compileEmpty !== null).map(({ sign }) => sign)
@@ -57,10 +64,7 @@ export function conditionPattern(kind: Kind): string {
 }
 
 export function operandPattern(kind: Kind): string {
-  if (kind.name === 'text') return '[^\\u0000]+'
-  if (kind.name === 'json') return ''
-  if (kind.name !== 'oneOf') return operandPatterns[kind.name]
-  return anyOf(...(kind.values ?? []).map((value) => value.replace(/[^\p{L}\p{N} _,&/-]/gu, '\\$&')))
+  return operandPatterns[kind.name](kind)
 }
 
 /** Returns the name of a schema of a kind: `IntegerCondition`, or `IntegerValue` for operands. */
@@ -88,7 +92,7 @@ export function conditionSchemas(kinds: readonly Kind[]): Record<string, Schema>
     if (kind.isCompared) schemas[schemaNameOf(kind, 'Value')] = valueSchema(kind)
   }
   const part = Type.String({ description: 'A part of a text, whatever its case and accents.', pattern: PART_PATTERN })
-  return { ...schemas, ...(kinds.some(({ name }) => name === 'text') && { TextPart: part }) }
+  return { ...schemas, ...(kinds.some(({ isFreeText }) => isFreeText) && { TextPart: part }) }
 }
 
 function valueSchema(kind: Kind): Schema {

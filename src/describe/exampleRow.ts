@@ -1,6 +1,6 @@
 // Example rows for the OpenAPI document: plausible values by the name and the kind of each property.
 import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
-import type { KindName } from '../model/kinds.ts'
+import type { KindName, MomentName } from '../model/kinds.ts'
 
 /** Example texts by patterns of property names; the first pattern that matches counts. */
 const TEXTS: readonly (readonly [RegExp, string])[] = [
@@ -21,17 +21,19 @@ const TEXTS: readonly (readonly [RegExp, string])[] = [
   [/(level|grade)$/i, 'Senior'],
 ]
 
-const VALUES: Readonly<Record<Exclude<KindName, 'text' | 'oneOf'>, unknown>> = {
-  json: { theme: 'dark' },
-  uuid: '0192e4a8-5c7e-7d3a-9b1f-2f6c8d4e0a17',
-  integer: 1,
-  boolean: true,
-  decimal: 2.5,
-  date: '2026-03-02',
-  instant: '2026-03-02T09:00:00Z',
+const exampleByKind: Readonly<Record<KindName, (property: Property) => unknown>> = {
+  text: exampleText,
+  oneOf: ({ kind }) => kind.values?.[0],
+  uuid: () => '0192e4a8-5c7e-7d3a-9b1f-2f6c8d4e0a17',
+  boolean: () => true,
+  integer: (property) => inRange(property, 1),
+  decimal: (property) => inRange(property, 2.5),
+  date: () => '2026-03-02',
+  instant: () => '2026-03-02T09:00:00Z',
+  json: () => ({ theme: 'dark' }),
 }
 /** Example dates of properties that must not be before another property. */
-const LATER = { date: '2026-03-04', instant: '2026-03-04T17:00:00Z' }
+const laterByKind: Readonly<Record<MomentName, string>> = { date: '2026-03-04', instant: '2026-03-04T17:00:00Z' }
 
 /** Returns a row as in a response, with a value in every property. */
 export function exampleRow(entity: Entity, members = entity.members): Record<string, unknown> {
@@ -42,13 +44,17 @@ export function exampleRow(entity: Entity, members = entity.members): Record<str
 
 /** Returns an example value of a property, as in a response. */
 export function exampleOf({ rules }: Entity, property: Property): unknown {
-  const { name, values = [], range, lengthMax } = property.kind
-  if (name === 'oneOf') return values[0]
-  if (name === 'text') {
-    const [, text = 'text'] = TEXTS.find(([pattern]) => pattern.test(keyOf(property))) ?? []
-    return property.examples[0] ?? text.slice(0, lengthMax)
-  }
-  if (name in LATER && rules.some(({ later }) => later === property)) return LATER[name as keyof typeof LATER]
-  const value = VALUES[name]
-  return typeof value === 'number' && range ? Math.min(Math.max(value, range.min), range.max) : value
+  const { name } = property.kind
+  const isLater = rules.some(({ later }) => later === property)
+  return isLater ? laterByKind[name as MomentName] : exampleByKind[name](property)
+}
+
+function exampleText(property: Property): string {
+  const [, text = 'text'] = TEXTS.find(([pattern]) => pattern.test(keyOf(property))) ?? []
+  return property.examples[0] ?? text.slice(0, property.kind.lengthMax)
+}
+
+/** Returns the number of the property's range that is nearest to `number`. */
+function inRange({ kind: { range } }: Property, number: number): number {
+  return range ? Math.min(Math.max(number, range.min), range.max) : number
 }

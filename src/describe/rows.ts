@@ -3,7 +3,7 @@ import { type TObject, type TProperties, Type } from '@sinclair/typebox'
 import type { Access, CreateRight } from '../model/access.ts'
 import { DECIMAL_DIGITS } from '../model/decimal.ts'
 import { type Entity, type Group, isGroup, keyOf, type Property, project } from '../model/entity.ts'
-import type { Kind } from '../model/kinds.ts'
+import type { Kind, KindName } from '../model/kinds.ts'
 import { withArticle } from '../model/names.ts'
 import { DATE_PATTERN } from '../model/plainInstant.ts'
 import type { View } from '../model/view.ts'
@@ -55,8 +55,6 @@ export function objectOf(
   return shapeOf(Object.fromEntries(members.map((own) => [keyOf(own), isGroup(own) ? partOf(own) : schemaOf(own)])))
 }
 
-const FORMATS: Readonly<Record<string, string>> = { instant: 'date-time', date: 'date', integer: 'int64', uuid: 'uuid' }
-
 export function answeredValue(property: Property, entity: Entity): Schema {
   if (property.related) return relatedValue(property)
   const { kind, writable, examples, reference } = property
@@ -68,7 +66,7 @@ export function answeredValue(property: Property, entity: Entity): Schema {
     // Programs cannot read the description.
     ...(reference ? { 'x-references': reference.entity } : {}),
     ...(through ? { 'x-copied-through': through.name } : {}),
-    ...(kind.name in FORMATS ? { format: FORMATS[kind.name] } : {}),
+    ...formatOf(kind),
     ...(examples.length === 0 ? {} : { examples }),
     ...(writable ? {} : { readOnly: true }),
   })
@@ -81,7 +79,7 @@ function relatedValue(property: Property): Schema {
     ...orNull(valueSchema(kind)),
     'x-through': related?.reference.name,
     ...(reference ? { 'x-references': reference.entity } : {}),
-    ...(kind.name in FORMATS ? { format: FORMATS[kind.name] } : {}),
+    ...formatOf(kind),
     ...(kind.values ? { enum: [...kind.values, null] } : {}),
     readOnly: true,
   })
@@ -100,6 +98,10 @@ function valueSchema({ schema, nullable, values }: Kind): Schema {
   const own = Type.Unsafe(schema)
   if (!nullable) return own
   return { ...orNull(own), ...(values ? { enum: [...values, null] } : {}) }
+}
+
+function formatOf({ format }: Kind): { format?: string } {
+  return format === null ? {} : { format }
 }
 
 interface Bodies {
@@ -151,22 +153,27 @@ function writeSchema(entity: Entity, settable: ReadonlySet<Property>, required: 
 const DECIMAL_MAX = 10 ** DECIMAL_DIGITS - 0.000001
 
 function writtenValue({ kind, examples, reference }: Property): Schema {
-  const example = examples.length === 0 ? {} : { examples }
-  const schema = valueSchema(kind)
-  // Written out, because ogen makes Go that does not compile of a reference to a schema that may be null.
-  if (kind.name === 'instant') return Type.Unsafe({ ...DATE_TIME, type: schema.type })
+  const schema: Schema = { ...valueSchema(kind), ...formatOf(kind) }
   if (reference) {
     // Any integer: a number that cannot be an id refers to no row, which is 409 and not 400.
     const description = `The id of ${withArticle(reference.entity)}.`
-    return Type.Unsafe({ type: schema.type, format: 'int64', description, 'x-references': reference.entity })
+    return Type.Unsafe({ type: schema.type, ...formatOf(kind), description, 'x-references': reference.entity })
   }
-  if (kind.name === 'date') return { ...schema, format: 'date', pattern: `^${DATE_PATTERN}$` }
-  if (kind.name === 'integer') return { ...schema, format: 'int64', ...example }
-  if (kind.name === 'text') return { ...schema, pattern: '^[^\\u0000]*$', ...example }
-  if (kind.name === 'uuid') return { ...schema, format: 'uuid', pattern: `^${operandPattern(kind)}$` }
-  if (kind.name === 'json') return { ...schema, description: `${kind.allowed}.` }
-  if (kind.name === 'decimal') return { maximum: DECIMAL_MAX, ...schema, description: kind.allowed }
-  return { ...schema, ...example }
+  return { ...writtenByKind[kind.name](schema, kind), ...(examples.length === 0 ? {} : { examples }) }
+}
+
+/** Functions that return the schema of a value as clients write it. `schema`: that of a value in a response. */
+const writtenByKind: Readonly<Record<KindName, (schema: Schema, kind: Kind) => Schema>> = {
+  text: (schema) => ({ ...schema, pattern: '^[^\\u0000]*$' }),
+  oneOf: (schema) => schema,
+  uuid: (schema, kind) => ({ ...schema, pattern: `^${operandPattern(kind)}$` }),
+  boolean: (schema) => schema,
+  integer: (schema) => schema,
+  decimal: (schema, { allowed }) => ({ maximum: DECIMAL_MAX, ...schema, description: allowed }),
+  date: (schema) => ({ ...schema, pattern: `^${DATE_PATTERN}$` }),
+  // Written out, because ogen makes Go that does not compile of a reference to a schema that may be null.
+  instant: ({ type }) => Type.Unsafe({ ...DATE_TIME, type }),
+  json: (schema, { allowed }) => ({ ...schema, description: `${allowed}.` }),
 }
 
 /** Schema of the date-times that clients write, without its types. */

@@ -1,6 +1,7 @@
 // The inside of postgres.js: all that this program uses of it and its types do not promise. Checked whenever a pool opens.
 import { Readable } from 'node:stream'
 import type postgres from 'postgres'
+import type { KindName } from '../model/kinds.ts'
 import { LruCache } from '../model/lruCache.ts'
 import type { Row, Statement } from '../model/sql.ts'
 
@@ -14,11 +15,22 @@ export interface DriverQuery extends PromiseLike<Row[]> {
 
 /** Values go in and out as text: our writers and parsers know the types, and no date or decimal becomes a float. */
 const AS_TEXT = { serialize: (text: string) => text, parse: (text: string) => text }
-// Without its own entry, the driver would write the text of JSON as JSON once more.
-const NUMBERS = { boolean: 16, date: 1082, instant: 1184, integer: 20, numeric: 1700, json: 3802 }
+/** Numbers in `pg_type` of the columns of kinds; null: values of this type are texts without an entry. */
+const TYPE_NUMBERS: Readonly<Record<KindName, number | null>> = {
+  text: null,
+  oneOf: null,
+  uuid: null,
+  boolean: 16,
+  integer: 20,
+  decimal: 1700,
+  date: 1082,
+  instant: 1184,
+  // The driver would write the text of JSON as JSON once more.
+  json: 3802,
+}
 /** The option `types` of a client whose values are texts. It is cast, since the driver's types know only its own parsers. */
 export const TEXT_TYPES = Object.fromEntries(
-  Object.entries(NUMBERS).map(([name, to]) => [name, { to, from: [to], ...AS_TEXT }]),
+  Object.entries(TYPE_NUMBERS).flatMap(([name, to]) => (to === null ? [] : [[name, { to, from: [to], ...AS_TEXT }]])),
 ) as never
 
 interface SendOptions {
