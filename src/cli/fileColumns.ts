@@ -3,7 +3,7 @@ import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { haveOf } from '../model/names.ts'
 import { suggest } from '../model/nearest.ts'
 import { wholeView } from '../model/view.ts'
-import { findMember } from '../parse/names.ts'
+import { findMember, listed } from '../parse/names.ts'
 import { faultOfPath, findRelated, referenceOfCopy } from '../parse/paths.ts'
 import {
   ALL_OTHERS,
@@ -16,6 +16,7 @@ import {
   unusedKey,
 } from '../spreadsheets/columns.ts'
 import { type CsvRecord, FileFault } from '../spreadsheets/csvRecords.ts'
+import { copiedSource, knownColumns, type Proposal, proposeMeanings } from './headerMeanings.ts'
 import type { Lookup } from './lookups.ts'
 
 /** Why columns with a path are not imported. */
@@ -39,16 +40,7 @@ export interface ColumnChoice {
 }
 
 /** Fault of a header. The caller may add faults that it finds in the rest of the file. */
-export class HeaderFault extends FileFault {
-  constructor(
-    line: number,
-    message: string,
-    /** Options for its unknown columns, which the user has to complete. */
-    readonly options: string,
-  ) {
-    super(line, message)
-  }
-}
+export class HeaderFault extends FileFault {}
 
 interface NamedIndex {
   readonly property: Property
@@ -145,11 +137,6 @@ export function isColumnName(entity: Entity, { mapping }: ColumnChoice, name: st
   return findMember(entity, name) !== undefined || findColumn(name, knownColumns(entity)) !== undefined
 }
 
-/** Returns the names of an entity's properties: those of the API, and the words of `/explore`, such as `Employee: Department`. */
-function knownColumns(entity: Entity): NamedColumn<Property>[] {
-  return entity.properties.map((property) => ({ names: [property.name, property.path.join(' ')], of: property }))
-}
-
 function propertyNamed(entity: Entity, line: number, name: string, known: readonly NamedColumn<Property>[]): Property | null {
   const view = wholeView(entity)
   const member = findMember(entity, name)
@@ -190,40 +177,62 @@ function headerFault(
   named: readonly NamedIndex[],
   { unknown, sentences }: HeaderFaults,
 ): HeaderFault {
+  const proposals = proposeMeanings(
+    entity,
+    cells,
+    unknown,
+    named.map(({ property }) => property),
+  )
+  const rest = unknown.filter((index) => !proposals.some((proposal) => proposal.index === index))
   const nameOf = (index: number) => (cells[index] ?? '').trim()
-  const isNear = (name: string) => hintFor(entity, name) !== ''
-  const others = unknown.map(nameOf).filter((name) => !isNear(name))
-  const noun = others.length === 1 ? 'property' : 'properties'
-  const faults = unknown
-    .map(nameOf)
-    .filter(isNear)
-    .map((name) => faultOf(entity, name))
+  const near = rest.filter((index) => hintFor(entity, nameOf(index)) !== '')
+  const others = unknown.filter((index) => !near.includes(index)).map((index) => `"${nameOf(index)}"`)
+  const lines = near.map((index) => faultOf(entity, nameOf(index)))
   if (others.length > 0)
-    faults.push(`${entity.plural} ${haveOf(entity)} no ${noun} ${others.map((name) => `"${name}"`).join(', ')}.`)
-  const lines = [...faults, ...sentences]
-  const options = optionsOf(cells, unknown)
-  if (unknown.length > 0) lines.push(...optionLines(entity, named, unknown, options))
-  return new HeaderFault(line, lines.join('\n'), options)
+    lines.push(`${entity.plural} ${haveOf(entity)} no ${others.length === 1 ? 'property' : 'properties'} ${others.join(', ')}.`)
+  lines.push(...sentences)
+  if (proposals.length > 0) lines.push(proposalLine(cells, proposals))
+  if (rest.length > 0) lines.push(...optionLines(cells, rest))
+  if (unknown.length > 0) lines.push(...freeLines(entity, named, proposals))
+  return new HeaderFault(line, lines.join('\n'))
 }
 
-function optionsOf(cells: CsvRecord['cells'], unknown: readonly number[]): string {
-  // Columns of one name are told apart by their positions.
-  const byName = Map.groupBy(cells, (cell) => plainHeader(cell ?? ''))
-  const isSingle = (name: string) => byName.get(plainHeader(name))?.length === 1
-  const words = unknown.map((index) => (isSingle(cells[index] ?? '') ? shellWord(cells[index] ?? '') : String(index + 1)))
-  return words.map((word) => `--column ${word}=`).join(' ')
+function proposalLine(cells: CsvRecord['cells'], proposals: readonly Proposal[]): string {
+  const names = proposals.map(({ property }) => property.name)
+  const options = proposals.map(({ index, property: { name }, by }) => {
+    const lookup = by === null ? '' : ` --lookup ${name}=${by.name}`
+    return `--column ${columnWord(cells, index)}=${name}${lookup}`
+  })
+  return `Probably ${listed(names, 'and')}: ${options.join(' ')}`
 }
 
-function optionLines(entity: Entity, named: readonly NamedIndex[], unknown: readonly number[], options: string): string[] {
-  const free = entity.properties.filter((property) => property.writable && !named.some((column) => column.property === property))
-  const rest = unknown.length > 1 ? `\nTo leave out all that are not given: --column '*='` : ''
-  const lookups = entity.properties.flatMap(({ name, reference, writable }) => {
-    const by = reference?.target?.properties.find(({ kind, writable: isOwn }) => isOwn && kind.name === 'text')
-    return writable && by ? [`--lookup ${name}=${by.name}`] : []
+function optionLines(cells: CsvRecord['cells'], rest: readonly number[]): string[] {
+  const options = rest.map((index) => `--column ${columnWord(cells, index)}=`)
+  return [
+    `Write the property after each =, or nothing to leave the column out: ${options.join(' ')}`,
+    ...(rest.length > 1 ? [`To leave out all that are not given: --column '*='`] : []),
+  ]
+}
+
+/** Returns a column's header as an option has it; columns of one name are told apart by their positions. */
+function columnWord(cells: CsvRecord['cells'], index: number): string {
+  const plain = plainHeader(cells[index] ?? '')
+  const isSingle = cells.filter((cell) => plainHeader(cell ?? '') === plain).length === 1
+  return isSingle ? shellWord(cells[index] ?? '') : String(index + 1)
+}
+
+/** Returns the properties that have no column, and references among them. */
+function freeLines(entity: Entity, named: readonly NamedIndex[], proposals: readonly Proposal[]): string[] {
+  const isProposed = (property: Property) => proposals.some(({ sets }) => sets === property)
+  const isNamed = (property: Property) => named.some((column) => column.property === property)
+  const writable = entity.properties.filter((property) => property.writable && !isProposed(property))
+  const free = writable.filter((property) => !isNamed(property)).map(({ name }) => name)
+  const lookups = writable.flatMap(({ name, reference }) => {
+    const by = reference?.target?.properties.find(({ kind, writable: isOwn }) => isOwn && kind.isFreeText)
+    return by ? [`--lookup ${name}=${by.name}`] : []
   })
   return [
-    `Write the property after each =, or nothing to leave the column out: ${options}${rest}`,
-    `Properties without a column: ${free.map(({ name }) => name).join(', ')}`,
+    ...(free.length > 0 ? [`Properties without a column: ${free.join(', ')}`] : []),
     ...(lookups.length > 0 ? [`References are ids. If the file has names or numbers of those rows: ${lookups.join(', ')}`] : []),
   ]
 }
@@ -259,8 +268,7 @@ function addCopied(
   const target = reference?.reference?.target
   if (!reference || !target || !reference.writable || columns.some((column) => column.property === reference)) return
   if (mapping.has(ALL_OTHERS)) return
-  const copied =
-    property.related?.property ?? target.properties.find(({ column }) => column === reference.reference?.copy?.source)
+  const copied = property.related?.property ?? copiedSource(reference)
   const by = copied?.name ?? target.id.name
   const of = `${header} is ${by} of the row that ${reference.name} names, and no column is ${reference.name}`
   const option = property.related
@@ -274,7 +282,7 @@ function addCopied(
 function reportLeft(left: readonly NamedIndex[], { onNote }: ColumnChoice): void {
   const own = left.filter(({ property }) => property.related === null)
   const others = left.filter(({ property }) => property.related !== null)
-  const listed = (columns: readonly NamedIndex[]) => columns.map(({ property }) => property.path.join('.')).join(', ')
-  if (own.length > 0) onNote(`left out, since the server makes them: ${listed(own)}`)
-  if (others.length > 0) onNote(`left out, since ${OF_OTHER_ROWS}: ${listed(others)}`)
+  const namesOf = (columns: readonly NamedIndex[]) => columns.map(({ property }) => property.path.join('.')).join(', ')
+  if (own.length > 0) onNote(`left out, since the server makes them: ${namesOf(own)}`)
+  if (others.length > 0) onNote(`left out, since ${OF_OTHER_ROWS}: ${namesOf(others)}`)
 }

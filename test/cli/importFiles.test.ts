@@ -35,9 +35,13 @@ describe('roster import of a file as people have it', () => {
     expect(first.stderr).toContain(
       'german.csv is not UTF-8; it is read as windows-1252 (line 2: Jürgen). Another one: --encoding',
     )
-    expect(first.stderr).toContain('Employees have no properties "Personalnummer", "Vorname", "Firma", "Eintritt", "Bemerkung".')
-    expect(first.stderr).toContain('line 1: Employees have no property "Nachname". Did you mean lastName?')
-    expect(first.stderr).toContain('--column Personalnummer= --column Vorname=')
+    expect(first.stderr).toContain(
+      'line 1: Employees have no properties "Personalnummer", "Vorname", "Nachname", "Firma", "Eintritt", "Bemerkung".',
+    )
+    expect(first.stderr).toContain(
+      'Probably EmployeeNumber, FirstName, LastName, Company and Started: --column Personalnummer=EmployeeNumber --column Vorname=FirstName --column Nachname=LastName --column Firma=Company --lookup Company=Name --column Eintritt=Started\n',
+    )
+    expect(first.stderr).toContain('or nothing to leave the column out: --column Bemerkung=\n')
     expect(first.stderr).toContain('Days of Eintritt: --locale de reads 01.09.2026 as 2026-09-01.')
     const options = [...GERMAN, ...GERMAN_LINKS, '--column', 'Bemerkung=', '--locale', 'de']
     const second = await importOf('employees', sample('german.csv'), ...options)

@@ -36,8 +36,8 @@ const HABITS: Readonly<Record<string, Habit>> = {
     content:
       'Personalliste;;;\nStand: 01.10.2026;;;\n\nPersonal-Nr.;Vorname;Nachname;Eintritt\n0017;Ada;Weiß;01.09.2026\n0018;Zoë;Roth;15.10.2026\nSumme;2;;\n',
     told: [
-      'line 4: Employees have no property "Nachname".',
-      '--column Personal-Nr.= --column Vorname= --column Nachname= --column Eintritt=',
+      'line 4: Employees have no properties "Personal-Nr.", "Vorname", "Nachname", "Eintritt".',
+      '--column Personal-Nr.=EmployeeNumber --column Vorname=FirstName --column Nachname=LastName --column Eintritt=Started',
       'Days of Eintritt: --locale de reads 01.09.2026 as 2026-09-01',
       'Line 7: It seems to be a total or a note below the table: --last 6 leaves it out, --last 7 keeps it.',
       'the names of the columns are in line 4, below 2 lines that are not read.',
@@ -53,7 +53,7 @@ const HABITS: Readonly<Record<string, Habit>> = {
     told: [
       '--locale fr reads 1er févr. 2026 as 2026-02-01',
       'Cells of Fonction: --empty N/A reads it as no value',
-      "--column 'Date d’embauche'=",
+      "--column 'Date d’embauche'=Started",
     ],
     options: [
       ...columns('Nom=LastName', 'prénom=FirstName', 'Date d’embauche=Started', 'Fonction=JobTitle'),
@@ -65,7 +65,8 @@ const HABITS: Readonly<Record<string, Habit>> = {
     content: bytesOf('Nazwisko;Data\nMichał;2026-09-01\n'),
     told: [
       'it is read as windows-1252 (line 2: Micha³). Name the encoding: --encoding windows-1250 reads Michał, --encoding windows-1252 Micha³',
-      '--column Nazwisko= --column Data=',
+      'Probably LastName: --column Nazwisko=LastName',
+      'or nothing to leave the column out: --column Data=',
     ],
     options: [...columns('Nazwisko=LastName', 'Data=Started'), '--encoding', 'windows-1250'],
     rows: ['Michał 2026-09-01'],
@@ -89,7 +90,8 @@ const HABITS: Readonly<Record<string, Habit>> = {
     content: 'Surname,Start,Notes,Notes\nHopper,01/09/2026,a,b\nLovelace,2/9/2026,,\n',
     told: [
       'Days of Start: --locale fr or en-GB reads 01/09/2026 as 2026-09-01, --locale en-US reads 01/09/2026 as 2026-01-09',
-      '--column Surname= --column Start= --column 3= --column 4=',
+      '--column Surname=LastName',
+      '--column Start= --column 3= --column 4=',
     ],
     options: [...columns('Surname=LastName', 'Start=Started', '3=JobTitle', '*='), '--locale', 'en-GB'],
     rows: ['Hopper 2026-09-01 a', 'Lovelace 2026-09-02'],
@@ -106,7 +108,7 @@ const HABITS: Readonly<Record<string, Habit>> = {
   },
   'a Dutch list of another program, with a comment above the names, and line breaks within these': {
     content: '#TYPE Export\n"Account";"Voor-\nnaam";"Naam";"In dienst"\n"a1";"Ank";"De Vries";"1-9-2026"\n',
-    told: ['line 2: ', "--column 'Voor- naam'=", '--locale nl reads 1-9-2026 as 2026-09-01'],
+    told: ['line 2: ', "--column 'Voor- naam'=FirstName", '--locale nl reads 1-9-2026 as 2026-09-01'],
     options: [
       ...columns('Account=EmployeeNumber', 'voor- naam=FirstName', 'Naam=LastName', 'In dienst=Started'),
       ...['--locale', 'nl'],
@@ -146,6 +148,41 @@ describe('an import of a file with faults', () => {
   test('names a row that has values only in columns that are left out', async () => {
     const { stderr } = await importOf('employees', fileOf('lastName,x\nA,1\n,2\n'), '--column', 'x=')
     expect(stderr).toContain('line 3: The row has values only in columns that are left out: it would be empty.')
+  })
+
+  test('proposes what headers of other languages mean, and imports nothing by a proposal', async () => {
+    const german = await importOf('employees', fileOf('Personalnummer,lastName\n00017,A\n'))
+    expect(german.code).toBe(1)
+    expect(german.stderr).toContain(
+      'line 1: Employees have no property "Personalnummer".\nroster: Probably EmployeeNumber: --column Personalnummer=EmployeeNumber\nroster: Properties without',
+    )
+    expect(await people()).toEqual([])
+    const left = await importOf('employees', fileOf('Personalnummer,lastName\n00017,A\n'), '--column', '*=')
+    expect(left.code).toBe(0)
+    expect(await people()).toEqual(['A'])
+  })
+
+  test.each([
+    [
+      'absences',
+      'Personalnummer;Art;Von;Bis',
+      'EmployeeId=EmployeeNumber --column Art=Type --column Von=Start --column Bis=End\n',
+    ],
+    ['absences', 'E-Mail;Von', 'EmployeeId=WorkEmail --column Von=Start\n'],
+  ])('proposes to find the row that a header of %s identifies: %s', async (entity, header, options) => {
+    const { stderr } = await importOf(entity, fileOf(`${header}\n`))
+    const [first = ''] = header.split(';')
+    expect(stderr).toContain(`--column ${first}=EmployeeId --lookup ${options}`)
+  })
+
+  test.each([
+    ['a property that has a column', 'lastName,Nachname', 'Employees have no property "Nachname".'],
+    ['one property for two columns', 'Nachname,Familienname', 'Probably LastName: --column Nachname=LastName\n'],
+    ['a copied name whose reference has a column', 'companyId,Firma', 'Employees have no property "Firma".'],
+  ])('never proposes twice: %s', async (_, header, told) => {
+    const { stderr } = await importOf('employees', fileOf(`${header}\n`))
+    expect(stderr).toContain(told)
+    expect(stderr).toContain(`or nothing to leave the column out: --column ${header.split(',')[1]}=\n`)
   })
 
   test('asks for the reference of a copied name together with unknown columns', async () => {

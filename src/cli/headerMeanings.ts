@@ -1,0 +1,74 @@
+// Proposes what headers of other languages and programs mean. Nothing is imported by a proposal alone: an option must say so.
+import type { Entity, Property } from '../model/entity.ts'
+import { wholeView } from '../model/view.ts'
+import { referenceOfCopy } from '../parse/paths.ts'
+import { findColumn, type NamedColumn } from '../spreadsheets/columns.ts'
+import { meaningsOf } from '../spreadsheets/headerWords.ts'
+
+/** A meaning of a header. */
+interface Meaning {
+  /** Property that the header names. */
+  readonly property: Property
+  /** Property that its cells set: the same, or the reference along which it is copied. */
+  readonly sets: Property
+  /** Property of the other row that has the values of the cells; null: the cells are values of the property itself. */
+  readonly by: Property | null
+}
+
+/** A column with what it probably is. */
+export interface Proposal extends Meaning {
+  readonly index: number
+}
+
+/** Proposes what unknown columns are, no two of them the same. `named`: properties that have a column. */
+export function proposeMeanings(
+  entity: Entity,
+  headers: readonly (string | null)[],
+  unknown: readonly number[],
+  named: readonly Property[],
+): Proposal[] {
+  const view = wholeView(entity)
+  const taken = new Set(named.flatMap((property) => [property, referenceOfCopy(view, property)]))
+  const proposals: Proposal[] = []
+  for (const index of unknown) {
+    const meanings = meaningsOf(headers[index] ?? '').flatMap((name) => meaningIn(entity, name) ?? [])
+    const meaning = meanings.find(({ sets }) => !taken.has(sets))
+    if (meaning === undefined) continue
+    taken.add(meaning.sets)
+    proposals.push({ index, ...meaning })
+  }
+  return proposals
+}
+
+/** Returns the names of an entity's properties: those of the API, and the words of `/explore`, such as `Employee: Department`. */
+export function knownColumns(entity: Entity): NamedColumn<Property>[] {
+  return entity.properties.map((property) => ({ names: [property.name, property.path.join(' ')], of: property }))
+}
+
+/** Returns the property that is copied along a reference; undefined: none is. */
+export function copiedSource({ reference }: Property): Property | undefined {
+  return reference?.target?.properties.find(({ column }) => column === reference.copy?.source)
+}
+
+function meaningIn(entity: Entity, name: string): Meaning | null {
+  const property = findColumn(name, knownColumns(entity))
+  if (property === undefined) return rowNamedBy(entity, name)
+  if (property.writable) return { property, sets: property, by: null }
+  const reference = referenceOfCopy(wholeView(entity), property)
+  const by = reference?.writable ? copiedSource(reference) : undefined
+  return reference && by ? { property, sets: reference, by } : null
+}
+
+/** Matches properties whose values are rarely those of several rows. */
+const IDENTIFYING = /(?:number|code|mail)$|^name$/i
+
+/** Returns the only reference to rows that this property names, such as an absence's employee by `EmployeeNumber`; else null. */
+function rowNamedBy(entity: Entity, name: string): Meaning | null {
+  if (!IDENTIFYING.test(name)) return null
+  const meanings = entity.properties.flatMap((property) => {
+    const target = property.writable ? property.reference?.target : null
+    const by = target?.properties.find((one) => one.name === name && one.writable && one.kind.namesRows)
+    return by ? [{ property, sets: property, by }] : []
+  })
+  return meanings.length === 1 ? (meanings[0] as Meaning) : null
+}
