@@ -77,14 +77,16 @@ export async function proveLists(options: Options): Promise<Proof> {
   }
 }
 
-/** Shares of what memory answered between two results of `origins`. */
+/**
+ * Shares of what memory answered between two results of `origins`. Summaries that need other values than memory has do not count:
+ * some of the proof's decimals are so great that their sums do not fit into 64 bits.
+ */
 function sharesOf(before: Record<string, number>, after: Record<string, number>): Proof['fromMemory'] {
-  const share = (what: string) => {
-    const [kept = 0, memory = 0, database = 0] = ['kept', 'memory', 'database'].map((from) => {
-      const name = `${what}, ${from}`
-      return (after[name] ?? 0) - (before[name] ?? 0)
-    })
-    return (kept + memory) / Math.max(kept + memory + database, 1)
+  const added = (name: string) => (after[name] ?? 0) - (before[name] ?? 0)
+  const share = (what: 'lists' | 'summaries') => {
+    const answered = added(`${what}, kept`) + added(`${what}, memory`)
+    const others = added(`${what}, database`) - (what === 'summaries' ? added('summaries, database: values') : 0)
+    return answered / Math.max(answered + others, 1)
   }
   return { lists: share('lists'), summaries: share('summaries') }
 }
