@@ -67,6 +67,8 @@ export interface ImportSummary extends ImportOrigin {
 export interface ImportRecord extends ImportSummary {
   /** Rows as the server returned them when it created them, by their ids. */
   readonly created: ReadonlyMap<string, unknown>
+  /** Ids of these rows by the request that created them. */
+  readonly createdTogether: readonly (readonly string[])[]
   readonly changes: readonly RecordedChange[]
   /** Pieces that may have been created, by their Idempotency-Keys. */
   readonly pending: ReadonlyMap<string, Pending>
@@ -254,6 +256,7 @@ interface Entry {
 function recordOf(id: string, text: string): ImportRecord | null {
   let origin: ImportOrigin | null = null
   const created = new Map<string, unknown>()
+  const createdTogether: string[][] = []
   const changes: RecordedChange[] = []
   const pending = new Map<string, Pending[]>()
   const state = { isEnded: false, left: null as number | null, isFull: false, hiddenIds: 0 }
@@ -269,10 +272,17 @@ function recordOf(id: string, text: string): ImportRecord | null {
       else pending.delete(entry.refused)
     }
     if (entry.created !== undefined) pending.delete(entry.created)
+    const ids: string[] = []
     for (const row of entry.rows ?? []) {
-      if (row.id) created.set(row.id.source, row)
-      else state.hiddenIds++
+      if (!row.id) {
+        state.hiddenIds++
+        continue
+      }
+      // An import that goes on gets the same answer again.
+      if (!created.has(row.id.source)) ids.push(row.id.source)
+      created.set(row.id.source, row)
     }
+    if (ids.length > 0) createdTogether.push(ids)
     changes.push(...(entry.changes ?? []))
     if (entry.changes) state.isEnded = false
     if (entry.ended) state.isEnded = true
@@ -280,7 +290,7 @@ function recordOf(id: string, text: string): ImportRecord | null {
     if (entry.full) state.isFull = true
   }
   const last = [...pending].flatMap(([key, sent]) => (sent.at(-1) ? [[key, sent.at(-1) as Pending] as const] : []))
-  return origin && { ...origin, id, created, changes, pending: new Map(last), ...state }
+  return origin && { ...origin, id, created, createdTogether, changes, pending: new Map(last), ...state }
 }
 
 /** Yields the whole lines: a process that was killed may have left the beginning of one. */

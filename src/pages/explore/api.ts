@@ -25,6 +25,8 @@ export class Problem extends Error {
     readonly retryAfter: number | null = null,
     /** Faults of a body, one for each property at fault. */
     readonly details: readonly Fault[] = [],
+    /** Version of the row that has none of those in `If-Match`; empty: the error names no row. */
+    readonly tag = '',
   ) {
     super(message)
   }
@@ -98,7 +100,12 @@ async function problemOf(response: Response): Promise<Problem> {
     target: fault.Target,
     message: fault.Message,
   }))
-  return new Problem(Message || wordsOf(status), status, Code, Target, retryAfter, details)
+  return new Problem(Message || wordsOf(status), status, Code, Target, retryAfter, details, tagOf(response))
+}
+
+/** Returns the version of the row in an answer. Proxies that compress answers make it weak, and `If-Match` takes no weak ones. */
+export function tagOf({ headers }: Response): string {
+  return (headers.get('etag') ?? '').replace(/^W\//, '')
 }
 
 /** Returns words for an error without any, as of a proxy. */

@@ -1,5 +1,5 @@
 // Requests of an import: each is repeated while a limit or a failure passes, and the reader sees for how long.
-import { Problem, parseExact, readJson, send } from './api.ts'
+import { Problem, parseExact, send } from './api.ts'
 import type { Row } from './resources.ts'
 import { sessionStore } from './session.ts'
 import { type Filter, printPath } from './view.ts'
@@ -54,19 +54,10 @@ async function wait(seconds: number, { message }: Problem, watch: Watch): Promis
   watch.show({ waits: null })
 }
 
-/** Rows of one page of a list. */
-const PAGE_ROWS = 50
-
-/** Reads the rows with these ids. Rows that the reader may not see, or that are gone, are left out. @throws Problem */
+/** Reads up to 100 rows by their ids. Rows that the reader may not see, or that are gone, are left out. @throws Problem */
 export async function readByIds(plural: string, ids: readonly string[], watch: Watch): Promise<ReadonlyMap<string, Row>> {
-  const found = new Map<string, Row>()
-  for (let at = 0; at < ids.length; at += PAGE_ROWS) {
-    const filter = { name: 'Id', sign: '[]', values: ids.slice(at, at + PAGE_ROWS) }
-    const path = printPath(plural, [filter], { PageSize: String(PAGE_ROWS) })
-    const rows: readonly Row[] = await untilAnswered(async () => readJson(await send(path)), watch)
-    for (const row of rows) found.set(String(row.id), row)
-  }
-  return found
+  const rows = await readStream(plural, [{ name: 'Id', sign: '[]', values: ids }], {}, watch)
+  return new Map(rows.map((row) => [String(row.id), row]))
 }
 
 /** Maximum rows of a collection that is read whole; of a larger one only rows with values of the file are. */

@@ -1,5 +1,5 @@
-// Sends an import step by step, and takes it back. Each step is kept before it is sent, so that it can go on after anything.
-import { parseExact, send } from './api.ts'
+// Sends an import step by step. Each step is kept before it is sent, so that it can go on after anything.
+import { send } from './api.ts'
 import {
   type Change,
   type ChangeStep,
@@ -9,7 +9,7 @@ import {
   readSteps,
   type Step,
 } from './importJournal.ts'
-import { readByIds, untilAnswered, type Watch } from './importRequests.ts'
+import { untilAnswered, type Watch } from './importRequests.ts'
 import { comparable, textOfJson } from './importTarget.ts'
 import { findNamed, type Property, type Resource, type Row, valueIn } from './resources.ts'
 import { printBody } from './typed.ts'
@@ -17,7 +17,8 @@ import { attemptOf, problemOf, readVersioned, type Versioned, write } from './wr
 
 /** Time for which the server knows what a request has created, by its key; a little less than a day. */
 const REPEAT_MS_MAX = 23 * 3_600_000
-const TRIES_MAX = 5
+/** Maximum attempts for a row that others write at the same time. */
+export const TRIES_MAX = 5
 
 /** Thrown for a step that was sent so long ago that the server does not know any more whether it was done. */
 export class TooLate extends Error {}
@@ -57,7 +58,7 @@ export async function runImport(entry: ImportEntry, resource: Resource, watch: W
   return now
 }
 
-async function create(entry: ImportEntry, plural: string, step: CreateStep, watch: Watch): Promise<CreateStep> {
+export async function create(entry: ImportEntry, plural: string, step: CreateStep, watch: Watch): Promise<CreateStep> {
   if (step.sentMs !== null && step.sentMs < Date.now() - REPEAT_MS_MAX) throw new TooLate()
   const sent = step.sentMs === null ? { ...step, sentMs: Date.now() } : step
   await keepImport(entry, [sent])
@@ -74,7 +75,7 @@ function refuse(step: Step, error: unknown): never {
   throw [400, 403, 404, 409, 413, 422].includes(problem.status) ? new StepRefused(step, problem) : error
 }
 
-const pathOf = (resource: Resource, id: string) => `${resource.plural}/${encodeURIComponent(id)}`
+export const pathOf = (resource: Resource, id: string) => `${resource.plural}/${encodeURIComponent(id)}`
 
 /** Compares a value of a change with that of a row. */
 function isAt(resource: Resource, { name }: Change, json: string, row: Row): boolean {
@@ -101,7 +102,12 @@ interface Rewritten {
  * Writes what is still as before. Values that are as after already count as written, since an earlier attempt may have been
  * answered to nobody. Null: the row is gone. @throws Problem
  */
-async function rewrite(resource: Resource, id: string, changes: readonly Change[], watch: Watch): Promise<Rewritten | null> {
+export async function rewrite(
+  resource: Resource,
+  id: string,
+  changes: readonly Change[],
+  watch: Watch,
+): Promise<Rewritten | null> {
   for (let tries = 1; ; tries++) {
     const read = await readRow(resource, id, watch)
     if (read === null) return null
@@ -121,7 +127,7 @@ async function rewrite(resource: Resource, id: string, changes: readonly Change[
   }
 }
 
-async function readRow(resource: Resource, id: string, watch: Watch): Promise<Versioned | null> {
+export async function readRow(resource: Resource, id: string, watch: Watch): Promise<Versioned | null> {
   try {
     return await untilAnswered(async () => readVersioned(await send(pathOf(resource, id))), watch)
   } catch (error) {
@@ -129,163 +135,3 @@ async function readRow(resource: Resource, id: string, watch: Watch): Promise<Ve
     throw error
   }
 }
-
-/** Result of an undo. */
-export interface Undone {
-  readonly deleted: number
-  readonly restored: number
-  /** Rows and values that were left, each with the reason. */
-  readonly left: readonly string[]
-}
-
-/** Takes an import back, the last step first. It can be run again. @throws Problem, AbortError */
-export async function undoImport(entry: ImportEntry, resource: Resource, watch: Watch): Promise<Undone> {
-  await keepImport({ ...entry, state: 'undoing' })
-  const left: string[] = []
-  const steps: Step[] = []
-  for (const step of await readSteps(entry.id)) steps.push(await settled(entry, resource, step, left, watch))
-  // The first change without a result may have been made all the same.
-  const doubtful = steps.find((step) => step.kind === 'change' && step.made === null)
-  const changes = steps.flatMap((step) => {
-    if (step.kind !== 'change') return []
-    const made = step === doubtful ? step.changes : (step.made ?? [])
-    return made.length > 0 ? [{ ...step, made }] : []
-  })
-  const created = steps.flatMap((step) => (step.kind === 'create' ? rowsOf(step) : []))
-  let done = 0
-  watch.show({ done, total: changes.length + created.length })
-  let restored = 0
-  for (const step of changes.toReversed()) {
-    restored += await restore(resource, step, watch, left)
-    watch.show({ done: ++done })
-  }
-  const { deleted, referred } = await deleteRows(resource, created.toReversed(), watch, left, (rows) =>
-    watch.show({ done: (done += rows) }),
-  )
-  // Once what refers to them is gone, they can be deleted, too.
-  await keepImport({ ...entry, state: referred > 0 ? 'undoing' : 'undone' })
-  return { deleted, restored, left }
-}
-
-/** A row that was created. `piece`: of one request, whose rows have the same version until somebody changes them. */
-interface CreatedRow {
-  readonly row: Row
-  readonly piece: number
-}
-
-/** Returns the rows that a step created. */
-function rowsOf({ made, index }: CreateStep): readonly CreatedRow[] {
-  return made === null ? [] : parseExact(made).map((row: Row) => ({ row, piece: index }))
-}
-
-/** Sends a step again that was sent and has no answer: the server repeats what it has created. */
-async function settled(entry: ImportEntry, resource: Resource, step: Step, left: string[], watch: Watch): Promise<Step> {
-  if (step.kind === 'change' || step.made !== null || step.sentMs === null) return step
-  try {
-    const made = await create(entry, resource.plural, step, watch)
-    await keepImport({ ...entry, state: 'undoing' }, [made])
-    return made
-  } catch (error) {
-    // What was refused has created nothing.
-    if (error instanceof StepRefused) return step
-    if (!(error instanceof TooLate)) throw error
-    left.push(`${step.places[0]} to ${step.places.at(-1)}: these rows may have been created. Look for them in the list.`)
-    return step
-  }
-}
-
-async function restore(resource: Resource, { rowId, made, at }: ChangeStep, watch: Watch, left: string[]): Promise<number> {
-  const back = (made ?? []).map((one) => ({ ...one, before: one.after, after: one.before }))
-  try {
-    const result = await rewrite(resource, rowId, back, watch)
-    if (result === null) left.push(`${at}: the row was deleted since.`)
-    for (const { label } of result?.lost ?? []) left.push(`${at}: somebody has changed ${label} since. It stays.`)
-    return Number((result?.made.length ?? 0) > 0)
-  } catch (error) {
-    left.push(`${at}: ${refusedWords(error)}`)
-    return 0
-  }
-}
-
-/** Returns the words for a row that the server does not let the reader undo. @throws the error of any other kind */
-function refusedWords(error: unknown): string {
-  const { status, message } = problemOf(error)
-  if ([400, 403, 404, 409, 412].includes(status)) return message
-  throw error
-}
-
-/** Deletes rows that are as they were created. Rows may refer to each other, so what is left is tried again while that helps. */
-async function deleteRows(
-  resource: Resource,
-  rows: readonly CreatedRow[],
-  watch: Watch,
-  left: string[],
-  onDone: (rows: number) => void,
-): Promise<{ readonly deleted: number; readonly referred: number }> {
-  let deleted = 0
-  let open = rows
-  for (;;) {
-    const now = await readByIds(
-      resource.plural,
-      open.map(({ row }) => String(row.id)),
-      watch,
-    )
-    const referred: { readonly created: CreatedRow; readonly message: string }[] = []
-    const tags = new Map<number, string>()
-    for (const created of open) {
-      const { row, piece } = created
-      const result = await deleteRow(resource, row, now.get(String(row.id)), tags.get(piece) ?? '', watch)
-      if (result.kind === 'referred') referred.push({ created, message: result.message })
-      else onDone(1)
-      if (result.kind === 'deleted') deleted++
-      if (result.kind === 'left') left.push(result.message)
-      if (result.kind === 'deleted') tags.set(piece, result.tag)
-    }
-    if (referred.length === 0 || referred.length === open.length) {
-      for (const { message } of referred) left.push(message)
-      return { deleted, referred: referred.length }
-    }
-    open = referred.map(({ created }) => created)
-  }
-}
-
-type Deletion =
-  | { readonly kind: 'deleted'; readonly tag: string }
-  | { readonly kind: 'gone' }
-  | { readonly kind: 'left' | 'referred'; readonly message: string }
-
-/** Deletes a row. `tag`: version of another row of its piece; empty: it is not known. */
-async function deleteRow(resource: Resource, row: Row, now: Row | undefined, tag: string, watch: Watch): Promise<Deletion> {
-  const id = String(row.id)
-  if (now === undefined && Object.keys(row).length > 1) return { kind: 'gone' }
-  if (now === undefined) return { kind: 'left', message: `${resource.entity} ${id}: you may not see it, so it stays.` }
-  for (let tries = 1, version = tag, current: Row = now; ; tries++) {
-    const other = resource.properties.find((one) => isOwn(one, row) && valueText(one, current) !== valueText(one, row))
-    if (other) return { kind: 'left', message: `${resource.entity} ${id}: somebody has changed ${other.label} since. It stays.` }
-    if (version === '') {
-      const read = await readRow(resource, id, watch)
-      if (read === null) return { kind: 'gone' }
-      if (read.row !== current) current = read.row
-      version = read.tag
-      if (resource.properties.some((one) => isOwn(one, row) && valueText(one, current) !== valueText(one, row))) continue
-    }
-    try {
-      await untilAnswered(() => write('DELETE', pathOf(resource, id), attemptOf('', version)), watch)
-      return { kind: 'deleted', tag: version }
-    } catch (error) {
-      const { status, message } = problemOf(error)
-      if (status === 404) return { kind: 'gone' }
-      if (status === 409) return { kind: 'referred', message }
-      if (status !== 412 || tries === TRIES_MAX)
-        return { kind: 'left', message: `${resource.entity} ${id}: ${refusedWords(error)}` }
-      version = ''
-    }
-  }
-}
-
-/** True for a value that the row had when it was created, and that does not follow from another row. */
-function isOwn(property: Property, row: Row): boolean {
-  return property.copiedThrough === null && (property.path[0] as string) in row
-}
-
-const valueText = (property: Property, row: Row) => comparable(property.kind, valueIn(row, property))

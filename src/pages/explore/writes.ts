@@ -1,5 +1,5 @@
 // Writes to the API: each is done once, however often it is sent, and its errors are said in words of people.
-import { type Fault, Problem, readJson, send } from './api.ts'
+import { type Fault, Problem, readJson, send, tagOf } from './api.ts'
 import type { Attempt } from './drafts.ts'
 import { say } from './notices.tsx'
 import type { Row } from './resources.ts'
@@ -22,11 +22,6 @@ export interface Versioned {
 
 export async function readVersioned(response: Response): Promise<Versioned> {
   return { row: await readJson(response), tag: tagOf(response) }
-}
-
-/** Returns the version of the row in an answer. Proxies that compress answers make it weak, and `If-Match` takes no weak ones. */
-function tagOf(response: Response): string {
-  return (response.headers.get('etag') ?? '').replace(/^W\//, '')
 }
 
 /** Makes an attempt with a key of its own. */
