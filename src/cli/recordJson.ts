@@ -8,7 +8,7 @@ import { type ColumnChoice, columnsOf, type FileColumn, unnamedText } from './fi
 import { counted } from './output.ts'
 
 /** Options of reading the records of a file. */
-export interface RecordReading extends ColumnChoice, CellReading {
+export interface RecordReading extends ColumnChoice, Omit<CellReading, 'ends'> {
   /** Cells that stand for no value, as `N/A`. */
   readonly empty: ReadonlySet<string>
 }
@@ -36,7 +36,7 @@ export function recordReader(
 ): (record: CsvRecord) => RecordRow {
   const names = withoutEnd(header.cells)
   const columns = columnsOf(entity, { ...header, cells: names }, reading, unnamed)
-  const convert = cellConverter(header.separator, reading)
+  const convert = cellConverter(header.separator, { ...reading, ends: new Set(entity.rules.map(({ later }) => later)) })
   const { mapping } = reading
   const isFree = (index: number) => (names[index] ?? '').trim() === '' && mappedColumn(mapping, names, index) === undefined
   return (record) => {

@@ -17,15 +17,18 @@ export interface CellReading {
   readonly isExcel: boolean | null
   /** How the language of `--locale` writes values; null: as programs do. */
   readonly notation: Notation | null
+  /** Properties that end what another one begins: a day there counts whole, so it is the last minute of the day. */
+  readonly ends: ReadonlySet<CellProperty>
   /** Reports days that are taken for date-times. */
   onNote(text: string): void
 }
 
 /** Returns a function that converts a cell to the notation of the API; null: no value. */
-export function cellConverter(separator: string | null, { isExcel, notation, onNote }: CellReading) {
+export function cellConverter(separator: string | null, { isExcel, notation, ends, onNote }: CellReading) {
   const withDays = new Set<CellProperty>()
   const onDay = (property: CellProperty) => {
-    if (!withDays.has(property)) onNote(`days of ${property.path.join('.')} are taken for date-times, at midnight UTC`)
+    const time = ends.has(property) ? '23:59' : 'midnight'
+    if (!withDays.has(property)) onNote(`days of ${property.path.join('.')} are taken for date-times, at ${time} UTC`)
     withDays.add(property)
   }
   return (property: CellProperty, record: CsvRecord, index: number): string | null => {
@@ -44,8 +47,10 @@ export function cellConverter(separator: string | null, { isExcel, notation, onN
     const text = read ?? (notation === null || isPlain || jsonType !== 'number' ? cell : refused(cell))
     if (moment === 'instant' && DAY.test(text)) {
       onDay(property)
-      return `${text}T00:00:00Z`
+      return `${text}T${ends.has(property) ? '23:59' : '00:00'}:00Z`
     }
+    // A spreadsheet may show midnight with a day.
+    if (moment === 'day' && isPlain) return text.replace(/T00:00:00Z$/, '')
     if (notation !== null || isPlain || !hasFraction || separator === ',' || record.plain) return text
     if (AMBIGUOUS.test(text)) throw ambiguous(property, record)
     return DECIMAL_COMMA.test(text) ? text.replace(',', '.') : text

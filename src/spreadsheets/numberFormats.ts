@@ -1,12 +1,17 @@
 // Numbers of spreadsheets as texts: a number is a day, a time or a number by the format of its cell. No Node.
 
-/** Use of a format: its numbers are days, times, or plain. `digits`: leading zeros up to this number of digits, as of `00000`. */
-export type NumberFormat = 'day' | 'time' | { readonly digits: number }
+/**
+ * Use of a format: its numbers are days, days with a time, times, or plain. `digits`: leading zeros up to this number of digits,
+ * as of `00000`.
+ */
+export type NumberFormat = TimeFormat | { readonly digits: number }
+type TimeFormat = 'day' | 'dayAndTime' | 'time'
 
 export const PLAIN_NUMBER: NumberFormat = { digits: 1 }
 
 /** Formats that have a number instead of a text, of times; those from 27 on are of East Asian languages. ECMA-376, 18.8.30 */
-const isBuiltInDay = (id: number) => (id >= 14 && id <= 17) || id === 22 || (id >= 27 && id <= 36) || (id >= 50 && id <= 58)
+const BUILT_IN_DAY_AND_TIME = 22
+const isBuiltInDay = (id: number) => (id >= 14 && id <= 17) || (id >= 27 && id <= 36) || (id >= 50 && id <= 58)
 const isBuiltInTime = (id: number) => (id >= 18 && id <= 21) || (id >= 45 && id <= 47)
 
 /** Texts, escaped characters, and conditions such as colors or languages; `[h]` counts hours. */
@@ -15,13 +20,14 @@ const LITERALS = /"[^"]*"|\\.|_.|\*.|\[(?!(?:h+|m+|s+)\])[^\]]*\]/gi
 /** Returns what a format does. `code`: text of a format that the file defines; undefined for one that only has a number. */
 export function numberFormatOf(id: number, code: string | undefined): NumberFormat {
   if (code === undefined) {
+    if (id === BUILT_IN_DAY_AND_TIME) return 'dayAndTime'
     if (isBuiltInDay(id)) return 'day'
     return isBuiltInTime(id) ? 'time' : PLAIN_NUMBER
   }
   // Sections are for positive numbers, negative ones, zero and texts.
   const [section = ''] = code.replace(LITERALS, '').toLowerCase().split(';')
   if (section.includes('general') || section.includes('standard')) return PLAIN_NUMBER
-  if (/[dy年日]/.test(section)) return 'day'
+  if (/[dy年日]/.test(section)) return section.includes('h') ? 'dayAndTime' : 'day'
   // Without hours or seconds, m is a month.
   if (/[hs]/.test(section)) return 'time'
   if (section.includes('m')) return 'day'
@@ -61,8 +67,11 @@ const FALSE_LEAP_DAY = 60
 /** The last day that spreadsheets know: December 31, 9999. */
 const SERIAL_MAX = 2_958_465
 
-/** Writes a number of days as `2026-09-01`, `2026-09-01T09:00:00Z` or `09:00:00`. Null: the spreadsheet has no such day. */
-export function serialText(serial: number, format: 'day' | 'time', is1904: boolean): string | null {
+/**
+ * Writes a number of days as `2026-09-01`, `2026-09-01T09:00:00Z` or `09:00:00`. Midnight is a time only if the format shows
+ * times. Null: the spreadsheet has no such day.
+ */
+export function serialText(serial: number, format: TimeFormat, is1904: boolean): string | null {
   if (!(serial >= 0 && serial < SERIAL_MAX + 1)) return null
   const isBeforeLeapDay = !is1904 && serial < FALSE_LEAP_DAY
   if (!is1904 && Math.floor(serial) === FALSE_LEAP_DAY) return null
@@ -70,5 +79,6 @@ export function serialText(serial: number, format: 'day' | 'time', is1904: boole
   const ms = Math.round((serial * DAY_MS) / 1_000) * 1_000
   if (format === 'time' && serial < 1) return new Date(ms).toISOString().slice(11, 19)
   const iso = new Date((is1904 ? EPOCH_1904_MS : EPOCH_MS) + ms + (isBeforeLeapDay ? DAY_MS : 0)).toISOString()
-  return iso.slice(11, 19) === '00:00:00' ? iso.slice(0, 10) : `${iso.slice(0, 19)}Z`
+  const isDay = format !== 'dayAndTime' && iso.slice(11, 19) === '00:00:00'
+  return isDay ? iso.slice(0, 10) : `${iso.slice(0, 19)}Z`
 }

@@ -166,7 +166,7 @@ class SheetReader {
     if (type === 'd') return isoText(value.trim())
     if (type !== 'n') return unescapeControls(value) || null
     const format = this.workbook.formats[style] ?? PLAIN_NUMBER
-    const isTime = format === 'day' || format === 'time'
+    const isTime = typeof format === 'string'
     const text = isTime ? serialText(Number(value), format, this.workbook.is1904) : numberText(value, format)
     return text ?? this.fail(index, { message: `is no ${isTime ? 'day' : 'number'}`, value })
   }

@@ -131,8 +131,9 @@ describe('roster import of a file as people have it', () => {
     ]
     expect((await importOf('absences', sample('dutch.csv'), ...options)).code).toBe(0)
     expect(await absences()).toMatchObject([
-      { employee: 'A', type: 'Vakantie', start: '2026-09-01 00:00:00+00', end: '2026-09-04 00:00:00+00', days: '3.50000000' },
-      { employee: 'B', type: 'Ziek', start: '2026-10-12 00:00:00+00', days: '1.00000000' },
+      // The last day counts.
+      { employee: 'A', type: 'Vakantie', start: '2026-09-01 00:00:00+00', end: '2026-09-04 23:59:00+00', days: '3.50000000' },
+      { employee: 'B', type: 'Ziek', start: '2026-10-12 00:00:00+00', end: '2026-10-12 23:59:00+00', days: '1.00000000' },
     ])
   })
 
@@ -143,6 +144,22 @@ describe('roster import of a file as people have it', () => {
     expect(await absences()).toMatchObject([
       { start: '2026-09-01 00:00:00+00', days: '22.00000000', hours: '1234.50000000' },
       { start: '2026-10-01 08:00:00+00', end: '2026-10-01 17:30:00+00', hours: '8.40000000' },
+    ])
+  })
+
+  test('an end without a time is the last minute of its day, so an absence may begin and end on one day', async () => {
+    const lines = ['start,end', '2026-12-03T09:00:00Z,2026-12-03', '2026-12-03,2026-12-03T00:00:00Z']
+    const { code, stderr } = await importOf('absences', fileOf(`${lines.join('\n')}\n`))
+    expect([code, stderr.split('\n').slice(0, 2)]).toEqual([
+      0,
+      [
+        'roster: days of end are taken for date-times, at 23:59 UTC',
+        'roster: days of start are taken for date-times, at midnight UTC',
+      ],
+    ])
+    expect(await absences()).toMatchObject([
+      { start: '2026-12-03 09:00:00+00', end: '2026-12-03 23:59:00+00' },
+      { start: '2026-12-03 00:00:00+00', end: '2026-12-03 00:00:00+00' },
     ])
   })
 

@@ -192,6 +192,7 @@ describe('numbers of a spreadsheet', () => {
   test.each([
     ['14', undefined, 'day'],
     ['21', undefined, 'time'],
+    ['22', undefined, 'dayAndTime'],
     ['2', undefined, { digits: 1 }],
     ['164', 'dd\\.mm\\.yyyy', 'day'],
     ['164', '[$-407]d\\. mmmm yyyy;@', 'day'],
@@ -199,6 +200,7 @@ describe('numbers of a spreadsheet', () => {
     ['164', 'm/yy', 'day'],
     ['164', 'mmm', 'day'],
     ['164', '[h]:mm', 'time'],
+    ['164', 'dd\\.mm\\.yyyy\\ hh:mm', 'dayAndTime'],
     ['164', '#,##0.00 "day"', { digits: 1 }],
     ['164', '[Red]General', { digits: 1 }],
     ['164', '0000', { digits: 4 }],
@@ -232,5 +234,10 @@ describe('numbers of a spreadsheet', () => {
     [Number.NaN, null],
   ])('the day %d is %s', (serial, expected) => {
     expect(serialText(serial, 'day', false)).toBe(expected)
+  })
+
+  test('midnight is a time if the format shows times, and else a day', () => {
+    expect(serialText(46266, 'dayAndTime', false)).toBe('2026-09-01T00:00:00Z')
+    expect(serialText(46266, 'day', false)).toBe('2026-09-01')
   })
 })

@@ -69,8 +69,9 @@ export function readRows(records: readonly CsvRecord[], reading: RowReading): Re
   return { rows, faults }
 }
 
-function cellReading({ notation, isExcel }: RowReading): CellReading {
-  return { notation, isExcel, onNote: () => undefined }
+function cellReading({ notation, isExcel, choices }: RowReading): CellReading {
+  const ends = [...choices.values()].map(({ property }) => property).filter(({ isEnd }) => isEnd)
+  return { notation, isExcel, ends: new Set(ends), onNote: () => undefined }
 }
 
 type CellFault = Omit<RowFault, 'at'>
@@ -92,7 +93,7 @@ function readCell(
   try {
     const read = isEmpty ? null : convert(property, record, index)
     // Blanks around a value are mistakes of typing, but those of a download are in the rows.
-    const text = wholeDay(property, given, (isExcel ? read : read?.trim()) || null)
+    const text = (isExcel ? read : read?.trim()) || null
     const json = JSON.stringify(parsedCell(property, text))
     const message = faultOf(property, json, text ?? '', notation)
     if (message !== null) return { message, value: cell }
@@ -101,12 +102,6 @@ function readCell(
     if (!(error instanceof FileFault)) throw error
     return { message: `${property.label} can be read in two ways: choose the language of the file above.`, value: cell }
   }
-}
-
-/** Returns an end that is a day without a time as its last minute, as forms do, so that the last day counts. */
-function wholeDay({ kind, isEnd }: ImportProperty, cell: string, text: string | null): string | null {
-  const isDay = kind.name === 'instant' && isEnd && !cell.includes(':')
-  return isDay && text !== null ? text.replace(/T00:00:00Z$/, 'T23:59:00Z') : text
 }
 
 const OTHER_ROW = 'Correct it in the file, or create it first.'

@@ -30,7 +30,8 @@ const firstInstant = (day: string, zone: string) => instantOf(`${day}T00:00`, zo
 
 /**
  * Returns the conditions of rows that touch these days: they begin before the last one is over, and end on the first one or
- * later. An end at midnight counts, because files of days have their last day so. Rows without a start or an end match neither.
+ * later. An end at midnight counts, because programs that know days only write the last one so. Rows without a start or an end
+ * match neither.
  */
 export function filtersOfDays({ start, end }: Span, { from, to }: Days, zone: string): Condition[] {
   if (start.kind === 'date')
