@@ -51,18 +51,18 @@ describeInBrowser('the import of /explore', () => {
     expect(forms.complaints).toEqual([])
   })
 
-  test('faults of a file are told by its lines, equal ones once, and nothing is written', async () => {
+  test('faults of a file are told by its lines and headers, equal ones once, and nothing is written', async () => {
     const forms = await open('#/Employees?form=import')
-    const lines = ['People', 'FirstName;Company;Started', 'Ada;Orbital Freigt;2026-09-01', 'Bo;;33.13.2026', 'Cy;;31.12.26']
+    const lines = ['People', 'FirstName;Company;Eintritt', 'Ada;Orbital Freigt;2026-09-01', 'Bo;;33.13.2026', 'Cy;;31.12.26']
     await chooseFile(forms, { name: 'faults.csv', content: lines.join('\n') })
     expect(await meanings(forms)).toEqual(['First name', 'Company: by name', 'Started'])
     await forms.press('Check the file')
     const alert = forms.page.getByRole('alert').filter({ hasText: 'faults.csv has faults' })
     await alert.waitFor()
     expect(await alert.locator('li').allInnerTexts()).toEqual([
-      'line 3: Company: none has the name “Orbital Freigt”. Is “Orbital Freight” meant?',
-      'line 4: Started is no day such as 2026-09-01. If the file writes days in another way, choose its language above. It is "33.13.2026".',
-      'line 5: Started: write years with four digits. It is "31.12.26".',
+      'Line 3: Company: none has the name “Orbital Freigt”. Is “Orbital Freight” meant?',
+      'Line 4, column “Eintritt”: Started is no day such as 2026-09-01. If the file writes days in another way, choose its language above. It is "33.13.2026".',
+      'Line 5, column “Eintritt”: Started: write years with four digits. It is "31.12.26".',
     ])
     expect(await forms.violations()).toEqual([])
     expect(await forms.page.getByRole('button', { name: /^Import: / }).count()).toBe(0)
@@ -319,7 +319,11 @@ describeInBrowser('the import of /explore', () => {
     await chooseFile(forms, file)
     await columnChoice(forms, 'Manager number').selectOption({ label: 'Manager: by employee number' })
     await forms.press('Check the file')
-    await forms.page.getByText(/^line 3: Manager: none has the employee number “M-901”\. .*If it is a row of this file/).waitFor()
+    await forms.page
+      .getByText(
+        /^Line 3, column “Manager number”: Manager: none has the employee number “M-901”\. .*If it is a row of this file/,
+      )
+      .waitFor()
     await columnChoice(forms, 'Manager number').selectOption({ label: 'left out' })
     await forms.press('Check the file')
     await forms.press('Import: create 2')

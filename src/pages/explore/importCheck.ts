@@ -1,13 +1,13 @@
 // Finds out what an import would do: rows that names stand for, rows that are there already, and what the server refuses.
 
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
-import type { RowFault } from '../../spreadsheets/faults.ts'
 import type { ReferenceValues } from '../../spreadsheets/referenceValues.ts'
 import { type Problem, readTotal, send } from './api.ts'
+import type { FileColumn } from './importColumns.ts'
 import type { StoredRow, TwinRow } from './importMatch.ts'
 import type { Reader } from './importParts.ts'
 import { readStored, untilAnswered, type Watch, WHOLE_ROWS_MAX } from './importRequests.ts'
-import type { ImportRow, RowReading } from './importRows.ts'
+import type { ImportFault, ImportRow, RowReading } from './importRows.ts'
 import { piecesOf } from './importSteps.ts'
 import type { ImportProperty } from './importTarget.ts'
 import { collectionsOf, findNamed, type Resource, type Row, valueIn } from './resources.ts'
@@ -23,6 +23,7 @@ export interface Question {
   readonly writable: Writable
   /** Records below the header. */
   readonly records: readonly CsvRecord[]
+  readonly columns: readonly FileColumn[]
   /** Property by which rows are found; empty: all are new; null: it is proposed. */
   readonly match: string | null
   readingOf(references: References): RowReading
@@ -52,11 +53,22 @@ export async function checkImport(question: Question, watch: Watch) {
   return {
     ...matched,
     twins: isRecognized || all.length > 0 ? [] : await findTwins(question, matched.created, watch),
-    faults: reader.wordsOfFaults(all),
+    faults: reader.wordsOfFaults(all, wordsOfColumns(question, first)),
     repeated: reader.repeatedValues(rows, properties),
     match: wanted?.name ?? '',
     matches: usable.map(({ name, label }) => ({ name, label })),
   }
+}
+
+/** Returns words for columns that the file calls otherwise than the page, by the names of their properties. */
+function wordsOfColumns({ reader, columns }: Question, { choices }: RowReading): ReadonlyMap<string, string> {
+  const words = new Map<string, string>()
+  for (const { index, header } of columns) {
+    const property = choices.get(index)?.property
+    if (property === undefined || reader.plainHeader(header) === reader.plainHeader(property.label)) continue
+    words.set(property.name, header === '' ? `column ${index + 1}` : `column “${header}”`)
+  }
+  return words
 }
 
 /** Reads the rows that names in the file stand for. */
@@ -118,17 +130,21 @@ async function findTwins(question: Question, rows: readonly ImportRow[], watch: 
 }
 
 /** Faults of values that new rows may not have. */
-function unsettable(rows: readonly ImportRow[]): RowFault[] {
+function unsettable(rows: readonly ImportRow[]): ImportFault[] {
   return rows.flatMap(({ at, values }) =>
     values
       .filter(({ property, text }) => property.writable && !property.mayCreate && text !== null)
-      .map(({ property }) => ({ at, message: `You may not set ${property.label} in a new row: leave the column out.` })),
+      .map(({ property }) => ({
+        at,
+        name: property.name,
+        message: `You may not set ${property.label} in a new row: leave the column out.`,
+      })),
   )
 }
 
 /** Asks the server what is wrong with new rows; nothing is written. */
-async function askServer({ resource, writable }: Question, rows: readonly ImportRow[], watch: Watch): Promise<RowFault[]> {
-  const faults: RowFault[] = []
+async function askServer({ resource, writable }: Question, rows: readonly ImportRow[], watch: Watch): Promise<ImportFault[]> {
+  const faults: ImportFault[] = []
   watch.show({ done: 0, total: rows.length })
   let done = 0
   for (const { body, places } of piecesOf(rows, writable)) {
@@ -147,11 +163,11 @@ async function askServer({ resource, writable }: Question, rows: readonly Import
 }
 
 /** Returns the faults of a refused request by the places of its rows in the file. */
-export function rowFaults(problem: Problem, places: readonly string[]): RowFault[] {
+export function rowFaults(problem: Problem, places: readonly string[]): ImportFault[] {
   return faultsOf(problem).map(({ target, message }) => {
-    const [, index] = /^\[(\d+)\]/.exec(target) ?? []
+    const [, index, name = ''] = /^\[(\d+)\]\.?(.*)$/.exec(target) ?? []
     const words = message.replace(/^\[\d+\]: /, '').replace(/^\[\d+\]/, 'The row')
     const text = words.replace(/\[(\d+)\](?= has this value\.$)/, (own, at) => places[Number(at)] ?? own)
-    return { at: places[Number(index)] ?? `${places[0]} to ${places.at(-1)}`, message: text }
+    return { at: places[Number(index)] ?? `${places[0]} to ${places.at(-1)}`, name, message: text }
   })
 }

@@ -1,9 +1,9 @@
 // Compares the rows of a dropped file with those that are there: which are new, which differ, and which nearly match.
-import { faultPlaces, type RowFault } from '../../spreadsheets/faults.ts'
+import { faultPlaces } from '../../spreadsheets/faults.ts'
 import { nearKey } from '../../spreadsheets/nearValues.ts'
 import { UniqueColumns } from '../../spreadsheets/uniqueColumns.ts'
 import type { Change } from './importJournal.ts'
-import type { ImportRow, ImportValue } from './importRows.ts'
+import type { ImportFault, ImportRow, ImportValue } from './importRows.ts'
 import { comparable, type ImportProperty } from './importTarget.ts'
 
 /** A row that is there, with the values of the columns of the file. */
@@ -41,7 +41,7 @@ interface Matched {
   readonly changed: readonly ChangedRow[]
   readonly equal: number
   readonly near: readonly NearRow[]
-  readonly faults: readonly RowFault[]
+  readonly faults: readonly ImportFault[]
 }
 
 /** Share of its values that a column of names must have in common with the rows that are there: two people may have one name. */
@@ -131,12 +131,12 @@ export function matchRows(rows: readonly ImportRow[], matched: ImportProperty | 
     changed: [] as ChangedRow[],
     equal: 0,
     near: [] as NearRow[],
-    faults: [] as RowFault[],
+    faults: [] as ImportFault[],
   }
   for (const row of rows) {
     const { at } = row
     const text = textOf(row, matched)
-    const fault = (message: string) => void result.faults.push({ at, message })
+    const fault = (message: string) => void result.faults.push({ at, name: matched.name, message })
     const before = places.get(text ?? '')
     const [known, other] = text === null ? [] : (byText.get(text) ?? [])
     if (text === null && matched.name === 'Id') result.created.push(row)
@@ -171,13 +171,14 @@ function compare(
   { at, values }: ImportRow,
   known: StoredRow,
   value: string,
-  result: { changed: ChangedRow[]; equal: number; faults: RowFault[] },
+  result: { changed: ChangedRow[]; equal: number; faults: ImportFault[] },
 ): void {
   const differing = values.filter((one) => one.property.writable && isOther(one, known))
   const fixed = differing.filter(({ property }) => !property.mayChange)
   for (const { property } of fixed)
     result.faults.push({
       at,
+      name: property.name,
       message: `${property.label} differs, and you may not change it. Leave the column out, or correct the file.`,
     })
   if (differing.length === 0) result.equal++

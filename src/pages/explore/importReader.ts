@@ -1,8 +1,9 @@
 // The second script of /explore, which is loaded when a file is dropped: it reads files, and has no state of the page.
 import { FileFault } from '../../spreadsheets/csvRecords.ts'
-import { faultPlaces, faultValues, groupFaults, type RowFault } from '../../spreadsheets/faults.ts'
+import { type FaultGroup, faultPlaces, faultValues, groupFaults } from '../../spreadsheets/faults.ts'
 import { openFile, UnknownEncoding } from '../../spreadsheets/openedFile.ts'
 import { WorkbookFault } from '../../spreadsheets/workbook.ts'
+import type { ImportFault } from './importRows.ts'
 
 export { plainHeader } from '../../spreadsheets/columns.ts'
 export { findNotation } from '../../spreadsheets/foundNotation.ts'
@@ -22,14 +23,21 @@ export function wordsOf(error: unknown): string {
   return isEncoding ? 'its encoding is not known: choose it, or save the file as .xlsx or as “CSV UTF-8”.' : String(error)
 }
 
-/** Returns the faults of rows as sentences, equal ones once: `12 rows, the first 2, 3 and 4: Started is no day. They are "x".` */
-export function wordsOfFaults(faults: readonly RowFault[]): readonly string[] {
+/**
+ * Returns the faults of rows as sentences, equal ones once: `12 rows, the first 2, 3 and 4, column “Eintritt”: Started is no
+ * day. They are "x".` `columns`: words for columns by the names of their properties; those without words are not named.
+ */
+export function wordsOfFaults(faults: readonly ImportFault[], columns: ReadonlyMap<string, string>): readonly string[] {
   const sorted = faults.toSorted((one, other) => placeOf(one) - placeOf(other))
-  return groupFaults(sorted).map(({ message, rows, values }) => {
-    const own = [...values].filter((value) => value !== '' && !message.includes(value))
-    const listed = own.length === 0 ? '' : ` ${own.length === 1 ? 'It is' : 'They are'} ${faultValues(own)}.`
-    return `${faultPlaces(rows)}: ${message}${listed}`
-  })
+  const byColumn = Map.groupBy(sorted, ({ name }) => columns.get(name ?? ''))
+  return [...byColumn].flatMap(([column, own]) => groupFaults(own).map((group) => wordsOfGroup(group, column)))
 }
 
-const placeOf = ({ at }: RowFault) => Number(/\d+/.exec(at)?.[0])
+function wordsOfGroup({ message, rows, values }: FaultGroup, column: string | undefined): string {
+  const own = [...values].filter((value) => value !== '' && !message.includes(value))
+  const listed = own.length === 0 ? '' : ` ${own.length === 1 ? 'It is' : 'They are'} ${faultValues(own)}.`
+  const places = faultPlaces(rows).replace(/^[a-z]/, (letter) => letter.toUpperCase())
+  return `${places}${column === undefined ? '' : `, ${column}`}: ${message}${listed}`
+}
+
+const placeOf = ({ at }: ImportFault) => Number(/\d+/.exec(at)?.[0])

@@ -41,14 +41,20 @@ export interface RowReading {
   readonly references: ReadonlyMap<string, ReferenceValues>
 }
 
+/** A fault of a row of the file. */
+export interface ImportFault extends RowFault {
+  /** Name of the property whose value is wrong; undefined: it is not one value. */
+  readonly name?: string
+}
+
 interface ReadRows {
   readonly rows: readonly ImportRow[]
-  readonly faults: readonly RowFault[]
+  readonly faults: readonly ImportFault[]
 }
 
 /** Converts the records below the header. A row with a fault is left out of the rows. */
 export function readRows(records: readonly CsvRecord[], reading: RowReading): ReadRows {
-  const faults: RowFault[] = []
+  const faults: ImportFault[] = []
   const convert = cellConverter(records[0]?.separator ?? null, cellReading(reading))
   const rows = records.flatMap((record) => {
     const at = `${reading.unit} ${record.line}`
@@ -58,7 +64,7 @@ export function readRows(records: readonly CsvRecord[], reading: RowReading): Re
       const read = readCell(record, index, choice, reading, convert)
       if ('json' in read) values.push(read)
       else {
-        faults.push({ at, ...read })
+        faults.push({ at, name: choice.property.name, ...read })
         isRight = false
       }
     }

@@ -287,6 +287,7 @@ export class ImportWork {
           resource: this.resource,
           writable: this.writable,
           records: this.recordsOf(opened),
+          columns: opened.columns,
           readingOf: (references) => this.readingOf(opened, references),
           match,
         },
@@ -380,5 +381,5 @@ async function stopped(error: unknown): Promise<Doing> {
   const places = step.kind === 'create' ? step.places : [step.at]
   const { wordsOfFaults } = await loadReader()
   const words = `The server does not take ${places[0]}${places.length > 1 ? ` to ${places.at(-1)}` : ''}. What was done before stays.`
-  return { kind: 'stopped', problem: new Problem(words), faults: wordsOfFaults(rowFaults(problem, places)) }
+  return { kind: 'stopped', problem: new Problem(words), faults: wordsOfFaults(rowFaults(problem, places), new Map()) }
 }
