@@ -1,4 +1,5 @@
 // What an import has sent and changed, kept in the browser's IndexedDB: it goes on after the page was closed, and can be undone.
+import type { Filter } from './view.ts'
 
 /** An import of this browser. */
 export interface ImportEntry {
@@ -11,6 +12,8 @@ export interface ImportEntry {
   readonly begunMs: number
   readonly created: number
   readonly changed: number
+  /** Filters that find exactly the rows that it has created, once it is done; null: there are none that an address can have. */
+  readonly filters: readonly Filter[] | null
   /** `open`: there is more to send. `undoing`: there is more to undo. */
   readonly state: 'open' | 'done' | 'undoing' | 'undone'
 }

@@ -9,6 +9,7 @@ import {
   readSteps,
   type Step,
 } from './importJournal.ts'
+import { filtersOfIds, idsOfRows } from './importLink.ts'
 import { untilAnswered, type Watch } from './importRequests.ts'
 import { comparable, textOfJson } from './importTarget.ts'
 import { findNamed, type Property, type Resource, type Row, valueIn } from './resources.ts'
@@ -53,7 +54,9 @@ export async function runImport(entry: ImportEntry, resource: Resource, watch: W
     done += sizeOf(step)
     watch.show({ done })
   }
-  now = { ...now, state: 'done' }
+  const sent = await readSteps(entry.id)
+  const ids = sent.flatMap((step) => (step.kind === 'create' && step.made !== null ? idsOfRows(step.made) : []))
+  now = { ...now, filters: filtersOfIds(ids), state: 'done' }
   await keepImport(now)
   return now
 }

@@ -24,7 +24,17 @@ interface Planned {
 /** Keeps the steps of an import. */
 export async function keepSteps({ sessionId, plural, file, writable, created, changed }: Planned): Promise<ImportEntry> {
   const importId = attemptOf('').key
-  const entry: ImportEntry = { id: importId, sessionId, plural, file, begunMs: Date.now(), created: 0, changed: 0, state: 'open' }
+  const entry: ImportEntry = {
+    id: importId,
+    sessionId,
+    plural,
+    file,
+    begunMs: Date.now(),
+    created: 0,
+    changed: 0,
+    filters: null,
+    state: 'open',
+  }
   const creates = piecesOf(created, writable).map(({ body, places }) => ({
     kind: 'create' as const,
     key: attemptOf('').key,

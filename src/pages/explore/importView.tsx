@@ -9,7 +9,7 @@ import type { ImportEntry } from './importJournal.ts'
 import type { Progress } from './importRequests.ts'
 import { type Doing, type ImportWork, importWorkOf } from './importWork.ts'
 import { wordsOf } from './resources.ts'
-import { change, type Shown } from './view.ts'
+import { change, emptyView, printView, type Shown } from './view.ts'
 import { writableOf } from './writable.ts'
 
 /** The import into a collection, in place of its list. */
@@ -133,7 +133,7 @@ const STATES: Readonly<Record<ImportEntry['state'], string>> = {
 
 function Entry({ work, entry }: { readonly work: ImportWork; readonly entry: ImportEntry }) {
   const [isAsked, ask] = useState(false)
-  const { file, begunMs, created, changed, state } = entry
+  const { file, begunMs, created, changed, filters, state } = entry
   const isGone = state === 'undone' || work.isBusy
   const mayUndo = state !== 'undone' && created + changed > 0 && (created === 0 || work.writable.deletes.length > 0)
   const of = ` ${file}`
@@ -145,6 +145,11 @@ function Entry({ work, entry }: { readonly work: ImportWork; readonly entry: Imp
         <span class="fact">
           {STATES[state]}: {formatCount(created)} created, {formatCount(changed)} changed
         </span>
+        {state === 'done' && filters && (
+          <a href={printView({ ...emptyView(work.resource.plural), filters })} aria-label={`${wordsOfLink(created)} of${of}`}>
+            {wordsOfLink(created)}
+          </a>
+        )}
       </span>
       {isAsked && !isGone ? (
         <span class="decisions">
@@ -181,6 +186,8 @@ function Entry({ work, entry }: { readonly work: ImportWork; readonly entry: Imp
     </li>
   )
 }
+
+const wordsOfLink = (created: number) => `Show the ${created === 1 ? 'new row' : `${formatCount(created)} new rows`}`
 
 /** Says what an undo does: `Delete 300, change 4 back`. */
 function wordsOfUndo(created: number, changed: number): string {

@@ -1,4 +1,5 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
+import { filtersOfIds } from '../../src/pages/explore/importLink.ts'
 import { describeInBrowser, useBrowser } from '../support/browser.ts'
 import { type FormPage, openForms } from '../support/formPages.ts'
 import { chooseFile } from '../support/importPage.ts'
@@ -72,10 +73,50 @@ describeInBrowser('the undo of an import of /explore', () => {
     let deletions = 0
     await forms.page.route(/\/Employees\?Id/, async (route) => {
       // The first one only learns the version.
-      if (route.request().method() === 'DELETE' && ++deletions === 2) await server.patch(`/Employees/${id}`, { JobTitle: 'Theirs' })
+      if (route.request().method() === 'DELETE' && ++deletions === 2)
+        await server.patch(`/Employees/${id}`, { JobTitle: 'Theirs' })
       return route.continue()
     })
     await undone(forms, 'RACE', 3, '2 deleted, 0 changed back')
     expect(await numbersOf('RACE')).toEqual(['RACE-1001'])
+  })
+})
+
+describeInBrowser('the new rows of an import of /explore', () => {
+  const server = useServer({ keys: [whole.record] })
+  const browser = useBrowser()
+  const shown = async (forms: FormPage, link: string): Promise<readonly string[]> => {
+    await forms.page.getByRole('link', { name: link }).click()
+    await forms.page.getByRole('heading', { name: 'Employees' }).waitFor()
+    const cells = forms.page.locator('tbody tr td', { hasText: /^(SHOW|OTHER|GAPS)-/ })
+    await cells.first().waitFor()
+    return (await cells.allInnerTexts()).toSorted()
+  }
+
+  test('are found by a link, and no other rows', async () => {
+    const forms = await openForms(browser, server, whole.text, '#/Employees?form=import')
+    await createRows(server, '/Employees', [{ EmployeeNumber: 'OTHER-1' }])
+    await chooseFile(forms, { name: 'show.csv', content: peopleOf('SHOW', 3) })
+    await forms.press('Check the file')
+    await forms.press('Import: create 3')
+    await forms.message('show.csv was imported: 3 created, 0 changed.')
+    await createRows(server, '/Employees', [{ EmployeeNumber: 'OTHER-2' }])
+    expect(await forms.violations()).toEqual([])
+    expect(await shown(forms, 'Show the 3 new rows of show.csv')).toEqual(['SHOW-1000', 'SHOW-1001', 'SHOW-1002'])
+    expect(forms.complaints).toEqual([])
+  })
+})
+
+describe('the new rows of an import have as filters', () => {
+  const many = Array.from({ length: 101 }, (_, index) => 2 * index)
+  test.each([
+    ['their id, of one', [7], ['Id=7']],
+    ['the first and the last id, of rows that follow each other', [3, 1, 2], ['Id>=1', 'Id<=3']],
+    ['all ids, of rows among which others created some', [5, 1], ['Id[]1,5']],
+    ['none, of none', [], null],
+    ['none, of more than an address can have', many, null],
+  ])('%s', (_, ids, expected) => {
+    const filters = filtersOfIds(ids)?.map(({ name, sign, values }) => name + sign + values.join())
+    expect(filters ?? null).toEqual(expected)
   })
 })

@@ -1,0 +1,26 @@
+// The link to the rows that an import has created: filters that find exactly these.
+import type { Condition } from './resources.ts'
+
+/** Maximum ids of a filter. */
+const IDS_MAX = 100
+
+/** Returns the ids of the rows that an answer has. */
+export function idsOfRows(answer: string): readonly number[] {
+  return JSON.parse(answer).map(({ id }: { readonly id: number }) => id)
+}
+
+/** Returns filters that find exactly the rows with these ids; null: no rows, or too many for an address. */
+export function filtersOfIds(ids: readonly number[]): readonly Condition[] | null {
+  const sorted = ids.toSorted((one, other) => one - other)
+  const [first] = sorted
+  const last = sorted.at(-1)
+  if (first === undefined || last === undefined || !Number.isSafeInteger(last)) return null
+  if (first === last) return [{ name: 'Id', sign: '=', values: [String(first)] }]
+  // Rows of one import mostly follow each other, and an id is of one row.
+  if (last - first === sorted.length - 1)
+    return [
+      { name: 'Id', sign: '>=', values: [String(first)] },
+      { name: 'Id', sign: '<=', values: [String(last)] },
+    ]
+  return sorted.length > IDS_MAX ? null : [{ name: 'Id', sign: '[]', values: sorted.map(String) }]
+}
