@@ -32,6 +32,7 @@ describeInBrowser('the import of /explore', () => {
     ]
     await dropFile(forms, { name: 'leute.csv', content: lines.join('\r\n') })
     expect(await meanings(forms)).toEqual(['Employee number', 'First name', 'Last name', 'left out', 'Started'])
+    expect(await forms.page.locator('table.columns thead th').allInnerTexts()).toEqual(['In the file', 'Goes to', 'Values'])
     await columnChoice(forms, 'Arbeitgeber').selectOption({ label: 'Company: by name' })
     expect(await rowsOf(forms.page.getByRole('region', { name: 'The first rows' }))).toEqual([
       ['Employee number', 'First name', 'Last name', 'Started', 'Company'],

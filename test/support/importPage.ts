@@ -28,12 +28,12 @@ export async function dropFile({ page }: FormPage, file: GivenFile): Promise<voi
   })()`)
 }
 
-/** The select that says what a column becomes. */
+/** The select that says where a column goes. */
 export function columnChoice({ page }: FormPage, header: string): Locator {
-  return page.getByLabel(`${header} becomes`, { exact: true })
+  return page.getByLabel(`${header} goes to`, { exact: true })
 }
 
-/** Returns what each column becomes, in words. */
+/** Returns where each column goes, in words. */
 export async function meanings({ page }: FormPage): Promise<readonly string[]> {
   const selects = page.locator('table.columns select')
   await selects.first().waitFor()

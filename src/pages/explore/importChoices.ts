@@ -1,4 +1,4 @@
-// What the columns of a file may become in a collection: own properties, and rows that references name, by a value of these.
+// Where the columns of a file may go in a collection: own properties, and rows that references name, by a value of these.
 import type { Choice, Chosen } from './importColumns.ts'
 import type { ImportProperty } from './importTarget.ts'
 import { namingProperty } from './names.ts'
@@ -17,7 +17,7 @@ export function widestVariant(writable: Writable): Variant | undefined {
   )
 }
 
-/** Returns what a column may become, in the order of the form; the id last, by which rows are found. */
+/** Returns where a column may go, in the order of the form; the id last, by which rows are found. */
 export function choicesFor(resource: Resource, writable: Writable): readonly Choice[] {
   const created = widestVariant(writable)?.fields ?? []
   const changed = writable.updateFields.filter((field) => writable.updates.some((right) => maySet(right, field)))

@@ -1,4 +1,4 @@
-// What the columns of a dropped file may become, and what each of them is proposed to be.
+// Where the columns of a dropped file may go, and where each of them is proposed to go.
 import { findColumn, type NamedColumn, plainHeader } from '../../spreadsheets/columns.ts'
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import { FOOTER_ROWS_MAX, FooterFinder } from '../../spreadsheets/footer.ts'
@@ -6,7 +6,7 @@ import { HEADER_ROWS_MAX, headerIndex, joinedHeader } from '../../spreadsheets/h
 import { meaningsOf } from '../../spreadsheets/headerWords.ts'
 import type { ImportProperty } from './importTarget.ts'
 
-/** Something that a column may become: a property, or the row that a reference names, found by a value of that row. */
+/** A place for a column to go: a property, or the row that a reference names, found by a value of that row. */
 export interface Choice {
   /** `EmployeeNumber`, `CompanyId`, or `CompanyId=Name`. */
   readonly value: string
@@ -78,7 +78,7 @@ function onlyBy(name: string, named: readonly NamedColumn<Choice>[]): Choice | u
   return found.length === 1 ? found[0]?.of : undefined
 }
 
-/** Proposes what each column becomes. `remembered`: what the reader has chosen for a header before; empty: left out. */
+/** Proposes where each column goes. `remembered`: what the reader has chosen for a header before; empty: left out. */
 export function proposeColumns(
   columns: readonly FileColumn[],
   choices: readonly Choice[],

@@ -1,4 +1,4 @@
-// What a dropped file was taken for, its columns with what each becomes, and its first rows.
+// What a dropped file was taken for, its columns with where each goes, and its first rows.
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import { Button, Select } from './controls.tsx'
 import { formatCount, formatValue } from './format.ts'
@@ -129,7 +129,7 @@ function wordsOfLanguage(language: string): string {
   }
 }
 
-/** The columns of the file, with what each becomes. */
+/** The columns of the file, with where each goes. */
 export function ColumnTable({ work, opened }: Props) {
   const { columns, chosen } = opened
   const options = [{ name: '', words: 'left out' }, ...work.choices.map(({ value, label }) => ({ name: value, words: label }))]
@@ -139,7 +139,7 @@ export function ColumnTable({ work, opened }: Props) {
       <h2 id="import-columns">Columns</h2>
       {taken.length > 0 && (
         <p class="trouble" role="alert">
-          Two columns become {taken.map(({ label }) => label).join(', ')}: leave one of them out.
+          Two columns go to {taken.map(({ label }) => label).join(', ')}: leave one of them out.
         </p>
       )}
       <div class="scroll">
@@ -147,7 +147,7 @@ export function ColumnTable({ work, opened }: Props) {
           <thead>
             <tr>
               <th scope="col">In the file</th>
-              <th scope="col">Becomes</th>
+              <th scope="col">Goes to</th>
               <th scope="col">Values</th>
             </tr>
           </thead>
@@ -159,7 +159,7 @@ export function ColumnTable({ work, opened }: Props) {
                 </th>
                 <td>
                   <Select
-                    label={`${column.header || `Column ${column.index + 1}`} becomes`}
+                    label={`${column.header || `Column ${column.index + 1}`} goes to`}
                     class={chosen.has(column.index) ? '' : 'none'}
                     value={chosen.get(column.index) ?? ''}
                     options={options}
@@ -180,14 +180,14 @@ export function ColumnTable({ work, opened }: Props) {
 
 const PREVIEW_ROWS = 5
 
-/** The first rows of the file as they would become. */
+/** The first rows of the file as they would be stored. */
 export function Preview({ work }: Pick<Props, 'work'>) {
   const rows: readonly ImportRow[] = work.preview(PREVIEW_ROWS)
   const [first] = rows
   if (!first || first.values.length === 0) return null
   return (
     <section aria-labelledby="import-preview">
-      <h2 id="import-preview">The first rows as they become</h2>
+      <h2 id="import-preview">The first rows as they will be</h2>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled with the keyboard */}
       <section class="scroll low" aria-label="The first rows" tabIndex={0}>
         <table>

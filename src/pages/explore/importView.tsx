@@ -56,7 +56,7 @@ export function ImportView({ resource, view }: Shown) {
                 onClick={() => void work.check()}
               />
               <span class="count">
-                {opened.chosen.size === 0 && 'Choose above what each column becomes. '}Nothing is written yet.
+                {opened.chosen.size === 0 && 'Choose above where each column goes. '}Nothing is written yet.
               </span>
             </div>
           )}

@@ -1,4 +1,4 @@
-// The work of an import: the dropped file, what its columns become, what it would do, and how far it is.
+// The work of an import: the dropped file, where its columns go, what it would do, and how far it is.
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import { Problem } from './api.ts'
 import { formatCount } from './format.ts'
@@ -221,7 +221,7 @@ export class ImportWork {
     if (opened) this.set({ opened: { ...opened, language, found: { ...opened.found, doubt: null } }, check: null })
   }
 
-  /** Sets what a column becomes; empty: it is left out. */
+  /** Sets where a column goes; empty: it is left out. */
   chooseColumn({ index, header }: FileColumn, value: string): void {
     const { opened } = this.state.value
     if (!opened) return
@@ -246,7 +246,7 @@ export class ImportWork {
     return opened ? doubleChoices(opened.chosen, this.choices) : []
   }
 
-  /** The first rows as they would become. */
+  /** The first rows as they would be stored. */
   preview(rows: number): readonly ImportRow[] {
     const { opened } = this.state.value
     if (!opened || !this.reader) return []
@@ -293,7 +293,7 @@ export class ImportWork {
         },
         watch,
       )
-      // What the columns become may have been changed meanwhile.
+      // The columns may have been changed meanwhile.
       this.set(this.state.value.opened === opened ? { check, doing: NOTHING } : { doing: NOTHING })
     })
   }
