@@ -580,6 +580,16 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByLabel('Employee: Company', { exact: true }).click()
     await button(page, 'Summary').click()
     await page.getByLabel('Show').selectOption('sum of Period days')
+    const periods = page.getByLabel('by', { exact: true }).locator('optgroup')
+    expect(await periods.evaluateAll((all) => all.map((one) => one.getAttribute('label')))).toEqual([
+      'Start',
+      'End',
+      'Employee',
+      'Employee: Started',
+      'Employee: Continuous start',
+      'Employee: Contract end',
+      'Employee: Employment end',
+    ])
     await page.getByLabel('by', { exact: true }).selectOption('Employee: Department')
     await page.locator('tbody tr', { hasText: 'Compilers' }).waitFor()
     await page.locator('tbody').getByRole('link', { name: 'Compilers' }).click()

@@ -90,6 +90,8 @@ function Choices({ resource, view, question, style }: ChoicesProps) {
   const headed = <Of extends Named & { readonly property: Property | null }>(one: Of) =>
     one.property ? { ...one, ...headingOf(one.property) } : one
   const dimensions = dimensionsOf(properties)
+  // A date has five periods: without a heading of its own, other properties are lost among them.
+  const headedDimension = (one: Dimension) => (one.unit ? { ...one, group: one.property.label } : headed(one))
   const looks = stylesOf(question).map((one) => ({ name: one, words: one === 'line' ? 'a line' : `${one} bars` }))
   const others = dimensions.filter((one) => !isOfOneProperty(one, by))
   const partsOf = (name: Part, chosen: string): Partial<View> => {
@@ -112,8 +114,8 @@ function Choices({ resource, view, question, style }: ChoicesProps) {
   return (
     <div class="bar choices">
       {choice('Show', 'show', measure, measuresOf(properties).map(headed))}
-      {choice('by', 'by', by, dimensions.map(headed))}
-      {choice('and', 'and', and ?? NOTHING_ELSE, [NOTHING_ELSE, ...others.map(headed)])}
+      {choice('by', 'by', by, dimensions.map(headedDimension))}
+      {choice('and', 'and', and ?? NOTHING_ELSE, [NOTHING_ELSE, ...others.map(headedDimension)])}
       <label for="as">
         as <Select id="as" label="as" value={style} options={looks} take={(as) => change(view, { as })} />
       </label>
