@@ -111,6 +111,23 @@ function readBoolean(text: string, { trueWords, falseWords }: Notation): string 
   return falseWords.includes(lower) ? 'false' : null
 }
 
+/**
+ * Returns whether these texts say yes and no in one language. Digits do not, which are numbers, too, and a single letter does so
+ * only beside its opposite.
+ */
+export function areYesOrNo(texts: readonly string[]): boolean {
+  const given = texts.map((text) => text.trim().toLowerCase())
+  if (given.length === 0 || !given.every((text) => /^\p{Letter}+$/u.test(text))) return false
+  return Object.values(BOOLEANS).some(([trueText, falseText]) => {
+    const yes = words(trueText)
+    const no = words(falseText)
+    const isClear = given.some((text) => text.length > 1) || (given.some(isIn(yes)) && given.some(isIn(no)))
+    return isClear && given.every(isIn([...yes, ...no]))
+  })
+}
+
+const isIn = (known: readonly string[]) => (text: string) => known.includes(text)
+
 /** Spaces and apostrophes that group digits by three, as `1 234` and `1'234`. */
 const GROUPS = "['’\\u0020\\u00a0\\u202f]"
 const number = (group: string, mark: string) =>

@@ -197,6 +197,17 @@ describeInBrowser('the import of /explore', () => {
     expect(await forms.violations()).toEqual([])
   })
 
+  test('a column Status that says yes and no is not taken for a text, and the page says why', async () => {
+    const forms = await open('#/Employees?form=import')
+    const lines = ['EmployeeNumber;Status', 'Y-1;Ja', 'Y-2;Nein', 'Y-3;Ja']
+    await chooseFile(forms, { name: 'yes.csv', content: lines.join('\n') })
+    expect(await meanings(forms)).toEqual(['Employee number', 'left out'])
+    await forms.page.getByText('It says yes and no: choose Status if it is meant.').waitFor()
+    expect(await forms.violations()).toEqual([])
+    await columnChoice(forms, 'Status').selectOption({ label: 'Status' })
+    expect(await forms.page.getByText('It says yes and no').count()).toBe(0)
+  })
+
   test('an open file can be closed, and does not hide imports that can be undone', async () => {
     const forms = await open('#/Employees?form=import')
     const file = { name: 'twice.csv', content: 'EmployeeNumber,FirstName\nT-1,Ada' }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
-import { type Choice, proposeColumns } from '../../src/pages/explore/importColumns.ts'
+import { type Choice, doubtfulColumns, proposeColumns } from '../../src/pages/explore/importColumns.ts'
 import { meaningsOf } from '../../src/spreadsheets/headerWords.ts'
 
 /** Choices of a collection, by their values. */
 const choices = (...values: string[]): Choice[] =>
   values.map((value) => {
     const [name = '', by = null] = value.split('=')
-    const property = { name, references: by === null ? null : 'Employee' } as Choice['property']
+    const property = { name, references: by === null ? null : 'Employee', kind: { name: 'text' } } as Choice['property']
     return { value, label: value, names: [by === null ? name : value], property, by, byWords: by ?? '' }
   })
 
@@ -48,5 +48,21 @@ describe('the columns of a file in another language are proposed to be', () => {
     const columns = [{ index: 0, header: 'Service', examples: ['x'] }]
     expect([...proposeColumns(columns, choices('Department', 'Service'), new Map())]).toEqual([[0, 'Service']])
     expect(meaningsOf('Qualcosa')).toEqual([])
+  })
+
+  test.each([
+    ['Ja and Nein', ['Ja', 'Nein'], false],
+    ['oui alone', ['oui'], false],
+    ['J and N', ['J', 'N'], false],
+    ['J alone, which may be an initial', ['J'], true],
+    ['1 and 0, which may be levels', ['1', '0'], true],
+    ['words of two languages', ['Ja', 'Oui'], true],
+    ['Ja beside another word', ['Ja', 'Nein', 'Ruhend'], true],
+    ['states', ['Aktiv', 'Inaktiv'], true],
+  ])('a text only if they do not say yes and no: %s', (_, examples, isProposed) => {
+    const columns = [{ index: 0, header: 'Abteilung', examples }]
+    expect(proposeColumns(columns, EMPLOYEES, new Map()).get(0)).toBe(isProposed ? 'Department' : undefined)
+    expect(doubtfulColumns(columns, EMPLOYEES).get(0)?.name).toBe(isProposed ? undefined : 'Department')
+    expect(proposeColumns(columns, EMPLOYEES, new Map([['abteilung', 'Department']])).get(0)).toBe('Department')
   })
 })

@@ -1,9 +1,11 @@
 // Where the columns of a dropped file may go, and where each of them is proposed to go.
+import { KIND_TRAITS } from '../../model/kindTraits.ts'
 import { findColumn, type NamedColumn, plainHeader } from '../../spreadsheets/columns.ts'
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import { FOOTER_ROWS_MAX, FooterFinder } from '../../spreadsheets/footer.ts'
 import { HEADER_ROWS_MAX, headerIndex, joinedHeader } from '../../spreadsheets/headerRow.ts'
 import { meaningsOf } from '../../spreadsheets/headerWords.ts'
+import { areYesOrNo } from '../../spreadsheets/notation.ts'
 import type { ImportProperty } from './importTarget.ts'
 
 /** A place for a column to go: a property, or the row that a reference names, found by a value of that row. */
@@ -90,9 +92,10 @@ export function proposeColumns(
   for (const { index, header, examples } of columns) {
     const before = remembered.get(plainHeader(header))
     if (before === '') continue
-    const known = choices.find(({ value }) => value === before) ?? findMeant(header, named)
+    const chosenBefore = choices.find(({ value }) => value === before)
+    const known = chosenBefore ?? findMeant(header, named)
     const choice = known && fitting(known, choices, examples)
-    if (choice === undefined) continue
+    if (choice === undefined || (chosenBefore === undefined && isDoubtful(choice, examples))) continue
     const { name } = choice.property
     const other = takenBy.get(name)
     // An id says more than a name that was copied along it.
@@ -102,6 +105,25 @@ export function proposeColumns(
     chosen.set(index, choice.value)
   }
   return chosen
+}
+
+/** True for a text whose column says yes and no, as a column *Status* that means *is active*. */
+function isDoubtful({ property, by }: Choice, examples: readonly string[]): boolean {
+  return by === null && KIND_TRAITS[property.kind.name].isText && areYesOrNo(examples)
+}
+
+/** Returns the columns that were not proposed since they say yes and no, with the properties that their headers name. */
+export function doubtfulColumns(
+  columns: readonly FileColumn[],
+  choices: readonly Choice[],
+): ReadonlyMap<number, Choice['property']> {
+  const named = namedColumns(choices)
+  return new Map(
+    columns.flatMap(({ index, header, examples }) => {
+      const choice = findMeant(header, named)
+      return choice && isDoubtful(choice, examples) ? [[index, choice.property] as const] : []
+    }),
+  )
 }
 
 /** Returns the choice, or the one by a name if a column that is called as the id has names. */

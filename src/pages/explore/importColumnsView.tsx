@@ -131,7 +131,7 @@ function wordsOfLanguage(language: string): string {
 
 /** The columns of the file, with where each goes. */
 export function ColumnTable({ work, opened }: Props) {
-  const { columns, chosen } = opened
+  const { columns, chosen, doubtful } = opened
   const options = [{ name: '', words: 'left out' }, ...work.choices.map(({ value, label }) => ({ name: value, words: label }))]
   const taken = work.doubles()
   return (
@@ -165,6 +165,9 @@ export function ColumnTable({ work, opened }: Props) {
                     options={options}
                     take={(value) => work.chooseColumn(column, value)}
                   />
+                  {!chosen.has(column.index) && doubtful.has(column.index) && (
+                    <p class="count">It says yes and no: choose {doubtful.get(column.index)?.label} if it is meant.</p>
+                  )}
                 </td>
                 <td class="none">
                   <bdi>{column.examples.join(', ')}</bdi>

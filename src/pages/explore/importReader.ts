@@ -10,7 +10,7 @@ export { findNotation } from '../../spreadsheets/foundNotation.ts'
 export { notationOf, PROPOSED } from '../../spreadsheets/notation.ts'
 export { isPlaceholder } from '../../spreadsheets/placeholders.ts'
 export { ReferenceValues } from '../../spreadsheets/referenceValues.ts'
-export { footerOf, headerOf, proposeColumns } from './importColumns.ts'
+export { doubtfulColumns, footerOf, headerOf, proposeColumns } from './importColumns.ts'
 export { matchCandidates, matchRows, proposeMatch, repeatedValues, twinsOf } from './importMatch.ts'
 export { readRows } from './importRows.ts'
 export { openFile }

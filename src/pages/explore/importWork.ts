@@ -56,6 +56,8 @@ export interface Opened {
   readonly footer: Footer
   readonly columns: readonly FileColumn[]
   readonly chosen: Chosen
+  /** Texts that headers of columns name which say yes and no, by the indexes of these columns. */
+  readonly doubtful: ReadonlyMap<number, ImportProperty>
   /** Language of the values; empty: as the API writes them. */
   readonly language: string
   readonly found: FoundNotation
@@ -175,10 +177,11 @@ export class ImportWork {
     const rows = tableOf(records, header, footer)
     const columns = headersOf(header.names, rows)
     const chosen = reader.proposeColumns(columns, this.choices, rememberedColumns(this.resource.plural))
+    const doubtful = reader.doubtfulColumns(columns, this.choices)
     const found = reader.findNotation(this.notated(rows, chosen), navigator.languages)
     const language = found.notation?.language ?? ''
     const { name, bytes, file, sheet } = parts
-    const opened = { name, bytes, file, sheet, header, footer, columns, chosen, language, found }
+    const opened = { name, bytes, file, sheet, header, footer, columns, chosen, doubtful, language, found }
     this.set({ opened, fault: '', match: null, check: null, doing: NOTHING })
   }
 
