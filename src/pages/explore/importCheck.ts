@@ -1,20 +1,18 @@
 // Finds out what an import would do: rows that names stand for, rows that are there already, and what the server refuses.
 
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
-import type { ReferenceValues } from '../../spreadsheets/referenceValues.ts'
-import { type Problem, readTotal, send } from './api.ts'
+import type { Problem } from './api.ts'
 import type { FileColumn } from './importColumns.ts'
 import type { StoredRow, TwinRow } from './importMatch.ts'
 import type { Reader } from './importParts.ts'
+import { countRows, readReferences } from './importReferences.ts'
 import { readStored, untilAnswered, type Watch, WHOLE_ROWS_MAX } from './importRequests.ts'
 import type { ImportFault, ImportRow, RowReading } from './importRows.ts'
 import { piecesOf } from './importSteps.ts'
 import type { ImportProperty } from './importTarget.ts'
-import { collectionsOf, findNamed, type Resource, type Row, valueIn } from './resources.ts'
+import { findNamed, type Resource, valueIn } from './resources.ts'
 import type { Writable } from './writable.ts'
 import { attemptOf, faultsOf, problemOf, write } from './writes.ts'
-
-type References = ReadonlyMap<string, ReferenceValues>
 
 /** A file, and the collection with which it is compared. */
 export interface Question {
@@ -26,7 +24,7 @@ export interface Question {
   readonly columns: readonly FileColumn[]
   /** Property by which rows are found; empty: all are new; null: it is proposed. */
   readonly match: string | null
-  readingOf(references: References): RowReading
+  readingOf(references: RowReading['references']): RowReading
 }
 
 /** Faults of the server after which no more are asked for. */
@@ -36,8 +34,9 @@ const FAULTS_MAX = 100
 export async function checkImport(question: Question, watch: Watch) {
   const { reader, resource, records } = question
   const first = question.readingOf(new Map())
-  const references = await readReferences(question, first, watch)
-  const { rows, faults } = reader.readRows(records, question.readingOf(references))
+  const references = await readReferences(reader, records, first, watch)
+  const values = new Map([...references].map(([name, rows]) => [name, rows.values]))
+  const { rows, faults } = reader.readRows(records, question.readingOf(values))
   const properties = [...first.choices.values()].map(({ property }) => property)
   const candidates = reader
     .matchCandidates(rows, properties)
@@ -57,6 +56,7 @@ export async function checkImport(question: Question, watch: Watch) {
     repeated: reader.repeatedValues(rows, properties),
     match: wanted?.name ?? '',
     matches: usable.map(({ name, label }) => ({ name, label })),
+    references,
   }
 }
 
@@ -70,31 +70,6 @@ function wordsOfColumns({ reader, columns }: Question, { choices }: RowReading):
   }
   return words
 }
-
-/** Reads the rows that names in the file stand for. */
-async function readReferences({ reader, records }: Question, reading: RowReading, watch: Watch): Promise<References> {
-  const references = new Map<string, ReferenceValues>()
-  for (const [index, { value, property, by }] of reading.choices) {
-    const [target] = by === null || property.references === null ? [] : collectionsOf(property.references)
-    if (target === undefined || by === null) continue
-    const texts = new Set(records.flatMap(({ cells }) => cells[index]?.trim() || []))
-    const total = await countRows(target, watch)
-    const isWhole = total <= WHOLE_ROWS_MAX
-    const rows = await readStored(target.plural, [by], isWhole ? null : { name: by, values: [...texts] }, watch)
-    const named = findNamed(target.properties, by)
-    const values = rows.map((row) => ({ id: String(row.id), value: named ? textIn(row, named) : null }))
-    references.set(value, new reader.ReferenceValues(values, isWhole))
-  }
-  return references
-}
-
-const textIn = (row: Row, property: { readonly path: readonly string[] }) => {
-  const value = valueIn(row, property)
-  return value === null || value === '' ? null : String(value)
-}
-
-const countRows = ({ plural }: Resource, watch: Watch) =>
-  untilAnswered(async () => readTotal(await send(`${plural}?fields=Id&PageSize=5`, { method: 'HEAD' })), watch)
 
 /**
  * Returns the rows that are there, with the properties of the file: all of a collection, or those with values of the file.

@@ -2,7 +2,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button, CopyButton, Select } from './controls.tsx'
 import { formatCount, formatDate } from './format.ts'
-import type { ChangedRow, NearRow, TwinRow } from './importMatch.ts'
+import { shownValue } from './importColumnsView.tsx'
+import type { ChangedRow, NearRow } from './importMatch.ts'
+import type { ReferencedRows, References } from './importReferences.ts'
+import type { ImportRow } from './importRows.ts'
 import type { Check, ImportWork, Opened } from './importWork.ts'
 import { upperFirst } from './resources.ts'
 
@@ -61,8 +64,8 @@ export function CheckView({ work, check, opened }: Props) {
               : `${formatCount(count)} new, ${formatCount(changed.length)} changed, ${formatCount(same)} as they are.`}
           </p>
           {near.length > 0 && <NearRows near={near} takes={takesAll} take={setTakesAll} />}
-          {twins.length > 0 && <Twins twins={twins} takes={takesAll} take={setTakesAll} />}
-          {changed.length > 0 && <Changes changed={changed} />}
+          {twins.length > 0 && <Twins check={check} takes={takesAll} take={setTakesAll} />}
+          {changed.length > 0 && <Changes changed={changed} references={check.references} />}
           {!isNothing && (
             <div class="bar">
               <Button
@@ -137,12 +140,14 @@ function NearRows({ near, takes, take }: NearProps) {
 }
 
 interface TwinProps {
-  readonly twins: readonly TwinRow[]
+  readonly check: Check
   readonly takes: boolean
   take(takes: boolean): void
 }
 
-function Twins({ twins, takes, take }: TwinProps) {
+function Twins({ check, takes, take }: TwinProps) {
+  const { twins, created, references } = check
+  const rows = new Map(created.map((row) => [row.at, row]))
   const words =
     twins.length === 1
       ? '1 row is there already, with the same values. It is'
@@ -153,7 +158,7 @@ function Twins({ twins, takes, take }: TwinProps) {
       <ul class="faults">
         {twins.slice(0, NEAR_SHOWN).map(({ at, id }) => (
           <li key={at}>
-            {at} is as row {id}
+            {at} is as row {id}: {wordsOfValues(rows.get(at), references)}
           </li>
         ))}
       </ul>
@@ -165,9 +170,23 @@ function Twins({ twins, takes, take }: TwinProps) {
   )
 }
 
+/** Values by which people know a row. */
+const VALUES_SHOWN = 3
+
+const wordsOfValues = (row: ImportRow | undefined, references: References) =>
+  (row?.values ?? [])
+    .flatMap((value) => shownValue(value, references) || [])
+    .slice(0, VALUES_SHOWN)
+    .join('; ')
+
 const CHANGES_SHOWN = 50
 
-function Changes({ changed }: { readonly changed: readonly ChangedRow[] }) {
+interface ChangesProps {
+  readonly changed: readonly ChangedRow[]
+  readonly references: References
+}
+
+function Changes({ changed, references }: ChangesProps) {
   const all = changed.flatMap(({ at, value, changes }) => changes.map((one) => ({ at, value, ...one })))
   return (
     <>
@@ -189,8 +208,8 @@ function Changes({ changed }: { readonly changed: readonly ChangedRow[] }) {
                 <td>{at}</td>
                 <td>{value}</td>
                 <td>{label}</td>
-                <td>{shownJson(before)}</td>
-                <td>{shownJson(after)}</td>
+                <td>{shownJson(before, references.get(name))}</td>
+                <td>{shownJson(after, references.get(name))}</td>
               </tr>
             ))}
           </tbody>
@@ -201,8 +220,11 @@ function Changes({ changed }: { readonly changed: readonly ChangedRow[] }) {
   )
 }
 
-function shownJson(json: string): string {
+/** Returns a value for people; of a reference the name of the row, if it is known. */
+function shownJson(json: string, rows: ReferencedRows | undefined): string {
   if (json === 'null' || json === '""') return 'nothing'
+  const named = rows?.names.get(json) ?? ''
+  if (named !== '') return named
   const text = json.startsWith('"') ? JSON.parse(json) : json
   return /^\d{4}-\d\d-\d\dT/.test(text) ? formatDate('instant', text) : text
 }

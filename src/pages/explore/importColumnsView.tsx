@@ -2,6 +2,7 @@
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import { Button, Select } from './controls.tsx'
 import { formatCount, formatValue } from './format.ts'
+import { type References, withName } from './importReferences.ts'
 import type { ImportRow, ImportValue } from './importRows.ts'
 import { tableOf } from './importSheet.ts'
 import type { ImportWork, Opened } from './importWork.ts'
@@ -186,6 +187,7 @@ const PREVIEW_ROWS = 5
 /** The first rows of the file as they would be stored. */
 export function Preview({ work }: Pick<Props, 'work'>) {
   const rows: readonly ImportRow[] = work.preview(PREVIEW_ROWS)
+  const references = work.state.value.check?.references ?? new Map()
   const [first] = rows
   if (!first || first.values.length === 0) return null
   return (
@@ -207,7 +209,7 @@ export function Preview({ work }: Pick<Props, 'work'>) {
             {rows.map((row) => (
               <tr key={row.at}>
                 {row.values.map((value) => (
-                  <td key={value.property.name}>{shown(value)}</td>
+                  <td key={value.property.name}>{shownValue(value, references)}</td>
                 ))}
               </tr>
             ))}
@@ -218,8 +220,10 @@ export function Preview({ work }: Pick<Props, 'work'>) {
   )
 }
 
-function shown({ property, json, text, cell, isName }: ImportValue): string {
-  if (isName) return cell
+/** Returns a value for people; of a reference the cell, with the name of the row once that is known. */
+export function shownValue({ property, json, text, cell, isName }: ImportValue, references: References): string {
+  const rows = references.get(property.name)
+  if (isName) return rows === undefined ? cell : withName(rows, cell)
   if (text === null) return ''
   const value = json.startsWith('"') ? text : JSON.parse(json)
   return formatValue({ ...property, kind: property.kind.name } as unknown as Property, value)

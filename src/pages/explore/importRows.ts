@@ -37,7 +37,7 @@ export interface RowReading {
   readonly isExcel: boolean
   /** Meanings of the columns, by their indexes. */
   readonly choices: ReadonlyMap<number, Choice>
-  /** Rows that names stand for, by the values of choices; those that are not read yet have none. */
+  /** Rows that values stand for, by the names of properties; those that are not read yet have none. */
   readonly references: ReadonlyMap<string, ReferenceValues>
 }
 
@@ -85,7 +85,7 @@ type CellFault = Omit<RowFault, 'at'>
 function readCell(
   record: CsvRecord,
   index: number,
-  { property, by, byWords, value: choice }: Choice,
+  { property, by, byWords }: Choice,
   { references, notation, isExcel }: RowReading,
   convert: ReturnType<typeof cellConverter>,
 ): ImportValue | CellFault {
@@ -95,7 +95,7 @@ function readCell(
   const cell = isEmpty ? '' : given
   const unread = record.faults?.get(index)
   if (unread) return { message: `${property.label} ${unread.message}.`, value: unread.value }
-  if (by !== null) return readReference(property, byWords, cell.trim(), references.get(choice) ?? null)
+  if (by !== null) return readReference(property, byWords, cell.trim(), references.get(property.name) ?? null)
   try {
     const read = isEmpty ? null : convert(property, record, index)
     // Blanks around a value are mistakes of typing, but those of a download are in the rows.

@@ -8,8 +8,9 @@ import type { Choice, Chosen, FileColumn, Header } from './importColumns.ts'
 import { forgetImport, forgetImports, type ImportEntry, readImports } from './importJournal.ts'
 import type { ChangedRow, NearRow, TwinRow } from './importMatch.ts'
 import { type FoundNotation, loadReader, type OpenedFile, type Reader } from './importParts.ts'
+import type { References } from './importReferences.ts'
 import type { Progress, Watch } from './importRequests.ts'
-import type { ImportRow } from './importRows.ts'
+import type { ImportRow, RowReading } from './importRows.ts'
 import { runImport, StepRefused, TooLate } from './importRun.ts'
 import { type Footer, headersOf, isOwnDownload, notatedCells, rememberColumn, rememberedColumns, tableOf } from './importSheet.ts'
 import { keepSteps } from './importSteps.ts'
@@ -42,6 +43,8 @@ export interface Check {
   readonly match: string
   /** Properties by which they could be found. */
   readonly matches: readonly { readonly name: string; readonly label: string }[]
+  /** Rows that values of the file stand for. */
+  readonly references: References
 }
 
 /** A file that was opened, and how it is read. */
@@ -261,7 +264,7 @@ export class ImportWork {
     return tableOf(file.sheets[sheet]?.records ?? [], header, footer)
   }
 
-  private readingOf(opened: Opened, references: Parameters<Reader['readRows']>[1]['references']) {
+  private readingOf(opened: Opened, references: RowReading['references']) {
     const { file, chosen, language, columns } = opened
     const choices = new Map(
       [...chosen].flatMap(([index, value]) => {
