@@ -107,6 +107,21 @@ describeInBrowser('the new rows of an import of /explore', () => {
   })
 })
 
+describeInBrowser('an import of /explore that the server refuses', () => {
+  const server = useServer({ keys: [whole.record] })
+  const browser = useBrowser()
+
+  test('tells the line of a change once, and what is wrong with it', async () => {
+    const [absence] = await createRows(server, '/Absences', [{ Start: '2026-12-07T00:00:00Z', End: '2026-12-09T00:00:00Z' }])
+    const forms = await openForms(browser, server, whole.text, '#/Absences?form=import')
+    await chooseFile(forms, { name: 'ends.csv', content: `Id,End\n${absence?.id},2026-12-01` })
+    await forms.press('Check the file')
+    await forms.press('Import: change 1')
+    await forms.page.getByText('The server does not take line 2. What was done before stays.').waitFor()
+    expect(await forms.page.locator('ul.faults li').allInnerTexts()).toEqual([expect.stringMatching(/^Line 2: End .*Start/)])
+  })
+})
+
 describe('the new rows of an import have as filters', () => {
   const many = Array.from({ length: 101 }, (_, index) => 2 * index)
   test.each([

@@ -139,10 +139,17 @@ async function askServer({ resource, writable }: Question, rows: readonly Import
 
 /** Returns the faults of a refused request by the places of its rows in the file. */
 export function rowFaults(problem: Problem, places: readonly string[]): ImportFault[] {
+  const all = placesInWords(places)
   return faultsOf(problem).map(({ target, message }) => {
     const [, index, name = ''] = /^\[(\d+)\]\.?(.*)$/.exec(target) ?? []
     const words = message.replace(/^\[\d+\]: /, '').replace(/^\[\d+\]/, 'The row')
     const text = words.replace(/\[(\d+)\](?= has this value\.$)/, (own, at) => places[Number(at)] ?? own)
-    return { at: places[Number(index)] ?? `${places[0]} to ${places.at(-1)}`, name, message: text }
+    return { at: places[Number(index)] ?? all, name, message: text }
   })
+}
+
+/** Returns words for rows that follow each other: `line 2`, or `line 2 to line 101`. */
+export function placesInWords(places: readonly string[]): string {
+  const [first = ''] = places
+  return places.length > 1 ? `${first} to ${places.at(-1)}` : first
 }

@@ -2,7 +2,7 @@
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import { Problem } from './api.ts'
 import { formatCount } from './format.ts'
-import { checkImport, rowFaults } from './importCheck.ts'
+import { checkImport, placesInWords, rowFaults } from './importCheck.ts'
 import { choicesFor, doubleChoices } from './importChoices.ts'
 import type { Choice, Chosen, FileColumn, Header } from './importColumns.ts'
 import { forgetImport, forgetImports, type ImportEntry, readImports } from './importJournal.ts'
@@ -386,6 +386,6 @@ async function stopped(error: unknown): Promise<Doing> {
   const { step, problem } = error
   const places = step.kind === 'create' ? step.places : [step.at]
   const { wordsOfFaults } = await loadReader()
-  const words = `The server does not take ${places[0]}${places.length > 1 ? ` to ${places.at(-1)}` : ''}. What was done before stays.`
+  const words = `The server does not take ${placesInWords(places)}. What was done before stays.`
   return { kind: 'stopped', problem: new Problem(words), faults: wordsOfFaults(rowFaults(problem, places), new Map()) }
 }
