@@ -67,6 +67,14 @@ describeInBrowser('the undo of an import of /explore', () => {
     ])
   })
 
+  test('deletes rows each of which has a version of its own', async () => {
+    const forms = await imported('EACH', 8)
+    const { body } = await server.get('/Employees?EmployeeNumber[begins]=EACH-')
+    for (const { id, firstName } of body) await server.patch(`/Employees/${id}`, { FirstName: firstName })
+    await undone(forms, 'EACH', 8, '8 deleted, 0 changed back')
+    expect(await numbersOf('EACH')).toEqual([])
+  })
+
   test('leaves a row that somebody changes between its comparison and its deletion', async () => {
     const forms = await imported('RACE', 3)
     const id = (await server.get('/Employees?EmployeeNumber=RACE-1001')).body[0].id
