@@ -8,6 +8,11 @@ import { makeKey } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
 const whole = makeKey()
+/** May not delete all rows that it creates. */
+const sales = makeKey({
+  rights: '',
+  addresses: 'read Employees\ncreate Employees?fields=EmployeeNumber,Department\ndelete Employees?Department=Sales',
+})
 
 /** A CSV of people, whose numbers begin with these letters. */
 const peopleOf = (letters: string, count: number) => {
@@ -16,7 +21,7 @@ const peopleOf = (letters: string, count: number) => {
 }
 
 describeInBrowser('the undo of an import of /explore', () => {
-  const server = useServer({ keys: [whole.record] })
+  const server = useServer({ keys: [whole.record, sales.record] })
   const browser = useBrowser()
 
   /** Opens the page and imports people. */
@@ -73,6 +78,20 @@ describeInBrowser('the undo of an import of /explore', () => {
     for (const { id, firstName } of body) await server.patch(`/Employees/${id}`, { FirstName: firstName })
     await undone(forms, 'EACH', 8, '8 deleted, 0 changed back')
     expect(await numbersOf('EACH')).toEqual([])
+  })
+
+  test('leaves rows that the reader may not delete, and says so', async () => {
+    const forms = await openForms(browser, server, sales.text, '#/Employees?form=import')
+    const lines = Array.from({ length: 8 }, (_, index) => `MINE-${index},${index < 6 ? 'Sales' : 'Legal'}`)
+    await chooseFile(forms, { name: 'MINE.csv', content: ['EmployeeNumber,Department', ...lines].join('\n') })
+    await forms.press('Check the file')
+    await forms.press('Import: create 8')
+    await forms.message('MINE.csv was imported: 8 created, 0 changed.')
+    await undone(forms, 'MINE', 8, '6 deleted, 0 changed back')
+    const [first, ...others] = await forms.page.locator('ul.faults li').allInnerTexts()
+    expect(first).toMatch(/^Employee \d+: You may only delete Employees with Department=Sales\.$/)
+    expect(others.length).toBe(1)
+    expect(await numbersOf('MINE')).toEqual(['MINE-6', 'MINE-7'])
   })
 
   test('leaves a row that somebody changes between its comparison and its deletion', async () => {
