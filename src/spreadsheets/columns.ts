@@ -1,6 +1,6 @@
 // Finds what the columns of a file are, by the names in its header. No Node: browsers may read files with it, too.
 
-/** Something that a column may be, by any of these names. */
+/** A meaning that a column can have, and the header names for it. */
 export interface NamedColumn<Of> {
   readonly names: readonly string[]
   readonly of: Of
@@ -26,7 +26,7 @@ export function findColumn<Of>(header: string, columns: readonly NamedColumn<Of>
 /** Headers with the names that they stand for; null: the column is left out. */
 export type HeaderMapping = ReadonlyMap<string, string | null>
 
-/** Stands in a mapping for all headers that nothing else says anything about. */
+/** Stands in a mapping for all headers without another entry. */
 export const ALL_OTHERS = '*'
 
 /** Reduces blanks and capitals of a header, which may have line breaks. */

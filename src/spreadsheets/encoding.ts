@@ -41,7 +41,7 @@ export class EncodingFinder {
   }
 }
 
-/** Encodings of which one is probably meant where windows-1252 makes words that no language has. */
+/** Encodings to propose if decoding as windows-1252 gives words that no language has. */
 const OTHERS = ['windows-1250', 'macintosh', 'windows-1251', 'windows-1253', 'iso-8859-2'] as const
 
 /** Matches words with a sign within them, a capital letter after a small one, or letters of Western Europe alone. */

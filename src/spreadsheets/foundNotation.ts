@@ -33,7 +33,7 @@ const PLAIN: Readonly<Record<NotatedKind, RegExp>> = {
   instant: /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?$/,
 }
 
-/** Returns the language that reads most cells; of several the first of `preferred`, such as those of the reader's browser. */
+/** Returns the language that reads most cells; among equals the first of `preferred`, such as those of the reader's browser. */
 export function findNotation(cells: readonly NotatedCell[], preferred: readonly string[]): FoundNotation {
   const unreadPlain = cells.filter(({ kind, text }) => !PLAIN[kind].test(text.trim())).length
   const isPlain = unreadPlain === 0 && !cells.some(({ text }) => isAmbiguous(text))

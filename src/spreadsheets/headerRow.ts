@@ -2,7 +2,7 @@
 
 /** Number of rows of which one may have the names. */
 export const HEADER_ROWS_MAX = 25
-/** Number of known names that decide: a single one may be a value, as Manager is of a job. */
+/** Number of known names that decide: a single one may be a value, such as the job Manager. */
 const KNOWN_MIN = 2
 /** Share of the columns that a row with names has at least: titles and groups of columns have fewer. */
 const NAMED_SHARE = 0.6
@@ -25,7 +25,7 @@ export function headerIndex(rows: readonly (readonly (string | null)[])[], isKno
 
 /**
  * Returns the names of a header over two rows, where the first has groups such as `January` above the `From` and `To` of the
- * second, and other names above nothing; null: the second row is one of the table.
+ * second, and other names above empty cells; null: the second row is one of the table.
  */
 export function joinedHeader(top: readonly (string | null)[], second: readonly (string | null)[]): (string | null)[] | null {
   const isFilled = (cells: readonly (string | null)[], index: number) => (cells[index] ?? '').trim() !== ''

@@ -7,7 +7,7 @@ import { HEADER_ROWS_MAX, headerIndex, joinedHeader } from './headerRow.ts'
 export interface TablePlace {
   /** Line or row that the header is not before; null: it is found. */
   readonly headerLine: number | null
-  /** Last line or row to read; null: all, of which those at the end are told that seem to be totals or notes. */
+  /** Last line or row to read; null: all; rows at the end that look like totals or notes are reported. */
   readonly lastLine: number | null
 }
 

@@ -67,7 +67,7 @@ describeInBrowser('D108: the end of a token at /explore', () => {
     expect(await page.getByText(ENDED).count()).toBe(0)
   })
 
-  test('without a refresh token is for the server to say: its clock may be behind', async () => {
+  test('without a refresh token is left to the server, whose clock may be behind', async () => {
     const { page, renewals } = await openSignedIn({ expiresInS: 2 })
     const { endsMs } = JSON.parse((await stored(page))['roster.person'] ?? '{}')
     await until(() => Date.now() > endsMs)

@@ -282,7 +282,7 @@ describeInBrowser('the import of /explore', () => {
     expect(await forms.violations()).toEqual([])
   })
 
-  test('only who may create rows is offered an import, of the properties that the right lets set', async () => {
+  test('an import is offered only to a reader who may create rows, of the properties that the right lets set', async () => {
     const reading = await open('#/Employees', reader)
     await reading.button('Copy as curl').waitFor()
     expect(await reading.button('Import').count()).toBe(0)

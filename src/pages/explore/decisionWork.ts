@@ -21,7 +21,7 @@ export interface Seen {
   readonly tag: string | null
 }
 
-/** State of the buttons: what is under way, or what a decision has come to. */
+/** State of the buttons: what is under way, or the result of a decision. */
 export type State =
   | { readonly kind: 'idle'; readonly message: string }
   | { readonly kind: 'sending' }
@@ -44,7 +44,7 @@ export class DecisionWork {
     private readonly isInList: boolean,
   ) {}
 
-  /** Sends a decision about a row as it was seen. `rounds`: how often others were faster. */
+  /** Sends a decision about a row as it was seen. `rounds`: number of earlier attempts that other writes outdated. */
   async decide(decision: Decision, seen: Seen, rounds = 0): Promise<void> {
     this.state.set({ kind: 'sending' })
     if (seen.tag === null) return this.compare(decision, seen, rounds)

@@ -137,7 +137,10 @@ export class FormWork {
     this.state.set(OPEN)
   }
 
-  /** Saves what was typed, unless a text is none of its property's values. `rounds`: how often others were faster. */
+  /**
+   * Saves what was typed, unless a text is not valid for its property. `rounds`: number of earlier attempts that other writes
+   * outdated.
+   */
   async save(rounds = 0): Promise<void> {
     const typed = this.sentFields().map((field) => ({ name: field.name, typed: typedOf(field, this.textOf(field)) }))
     const faults = typed.flatMap(({ name, typed }) => ('fault' in typed ? [[name, typed.fault] as const] : []))
@@ -158,7 +161,7 @@ export class FormWork {
     return isWhole ? fields : fields.filter((field) => isTyped(field) || field.isRequired)
   }
 
-  /** Sends the attempt of the draft. `rounds`: how often others were faster. */
+  /** Sends the attempt of the draft. `rounds`: number of earlier attempts that other writes outdated. */
   async send(rounds = 0): Promise<void> {
     const { attempt, base } = this.draft
     if (attempt === null) return

@@ -27,7 +27,7 @@ export interface Question {
   readingOf(references: RowReading['references']): RowReading
 }
 
-/** Faults of the server after which no more are asked for. */
+/** Maximum faults that are requested from the server. */
 const FAULTS_MAX = 100
 
 /** Returns what the import would do. @throws Problem, AbortError */

@@ -37,7 +37,7 @@ export type Chosen = ReadonlyMap<number, string>
 export interface Header {
   /** Index of its record; a header over two rows begins there. */
   readonly index: number
-  /** Index of the first record below. */
+  /** Index of the first record below the header. */
   readonly body: number
   readonly names: CsvRecord['cells']
 }

@@ -13,7 +13,7 @@ export interface StoredRow {
   readonly values: ReadonlyMap<string, string | number | boolean | null>
 }
 
-/** A row of the file that is there, with other values. */
+/** A row of the file whose stored row has other values. */
 export interface ChangedRow {
   readonly at: string
   readonly id: string
@@ -30,7 +30,7 @@ export interface NearRow {
   readonly stored: string
 }
 
-/** A row of the file all of whose values a row that is there has. */
+/** A row of the file that a stored row equals in all values. */
 export interface TwinRow {
   readonly at: string
   readonly id: string
@@ -44,9 +44,9 @@ interface Matched {
   readonly faults: readonly ImportFault[]
 }
 
-/** Share of its values that a column of names must have in common with the rows that are there: two people may have one name. */
+/** Share of its values that a column of names must have in common with the stored rows: two people may have one name. */
 const NAMES_SHARE = 0.5
-/** Number of names below which all of them must be there: a few are soon there by chance. */
+/** Number of names below which all of them must be stored: a few may be there by chance. */
 const FEW_NAMES = 5
 
 /** A property by which rows of the file can be found. */
@@ -67,7 +67,7 @@ export function matchCandidates(rows: readonly ImportRow[], properties: readonly
 
 /** Names of properties whose values are of one row each, in all companies. */
 const OWN_VALUES = /number|mail|code/i
-/** Share of values above which it is no mistake that several rows have the same. */
+/** Above this share, repeated values are taken for intended, not for mistakes. */
 const REPEATED_SHARE = 0.05
 
 /** Says which numbers and addresses several rows of the file have, so that rows cannot be found by them. */
@@ -87,7 +87,7 @@ export function repeatedValues(rows: readonly ImportRow[], properties: readonly 
   })
 }
 
-/** Returns the candidate whose values rows that are there have already; null: none, so that all rows are new. */
+/** Returns the candidate whose values stored rows have already; null: none, so that all rows are new. */
 export function proposeMatch(
   rows: readonly ImportRow[],
   candidates: readonly Candidate[],

@@ -33,9 +33,9 @@ export interface Check {
   readonly changed: readonly ChangedRow[]
   readonly equal: number
   readonly near: readonly NearRow[]
-  /** New rows that are there already with the same values; there are some only if rows are found by nothing. */
+  /** New rows whose values a stored row has already; only if no property is chosen to find rows by. */
   readonly twins: readonly TwinRow[]
-  /** Equal faults once. */
+  /** Faults as sentences; equal ones are listed once. */
   readonly faults: readonly string[]
   /** Sentences about numbers that several rows of the file have. */
   readonly repeated: readonly string[]

@@ -1,4 +1,4 @@
-// Rights found anew: they follow from rows, groups and the roles file, which may change while the page is open.
+// Reads the rights again: they follow from rows, groups and the roles file, which may change while the page is open.
 import { send } from './api.ts'
 import { say } from './notices.tsx'
 import { knownStore, type Right, resourcesOf } from './resources.ts'

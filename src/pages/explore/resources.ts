@@ -52,7 +52,7 @@ export interface Resource {
   readonly properties: readonly Property[]
   /** Properties of the rows to which references lead. */
   readonly related: readonly Property[]
-  /** The first pair of dates of which one does not lie before the other; null: there is none that the reader sees. */
+  /** The first pair of dates that form a span (`x-not-before`); null: the reader sees none. */
   readonly span: Span | null
   readonly hasSummary: boolean
   /** True if its summary takes the zone of periods; else they are those of UTC. */
@@ -168,7 +168,7 @@ export function collectionsOf(entity: string): readonly Resource[] {
   return whole ? [whole] : sorted
 }
 
-/** Properties and references, those of rows and those of rows to which references lead. */
+/** All properties: those of the rows, and those of the rows to which their references lead. */
 export function allProperties({ properties, related }: Resource): readonly Property[] {
   return [...properties, ...related]
 }

@@ -169,7 +169,9 @@ function teamOf(resource: Resource, scoped: readonly Scoped[], resources: readon
   })
 }
 
-/** Rows that wait for a decision of the person: rights name what a property may become, and admit rows of others, too. */
+/**
+ * Rows that wait for the person's decision: rights list the values that a property may get, and also admit rows of other people.
+ */
 function toDecideOf(resource: Resource, updates: readonly Scoped[]): Part[] {
   const ofOthers = updates.filter(({ right, scope }) => right.becomes !== null && (scope === 'team' || scope === 'all'))
   const name = ofOthers[0]?.right.becomes?.[0]?.property
@@ -181,7 +183,9 @@ function toDecideOf(resource: Resource, updates: readonly Scoped[]): Part[] {
   return [{ resource, words: wordsOf(resource.plural), filters, id: null }]
 }
 
-/** Returns the filter for values that all deciding rights name as those before a decision, such as `Status=Requested`. */
+/**
+ * Returns the filter for the values before a decision, if all rights to decide name the same ones, such as `Status=Requested`.
+ */
 function openValues(deciding: readonly Scoped[], name: string): Condition[] {
   const before = deciding.map(({ right }) =>
     right.filters.map(conditionOf).find((one) => one.name === name && (one.sign === '=' || one.sign === '[]')),

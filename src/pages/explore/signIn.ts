@@ -33,7 +33,7 @@ const REQUEST_MS_MAX = 10_000
 export const RETRY_MS = 5_000
 /** A token is renewed this long before its end, or when a quarter of its life is left. */
 const RENEW_MS_MAX = 60_000
-/** Maximum time until a page that was reloaded has its claim from before. In a duplicated tab the first request waits for it. */
+/** Maximum time until a reloaded page has regained its claim. In a duplicated tab the first request waits for it. */
 const CLAIM_MS_MAX = 1_000
 /** Longest time of a browser's timer. */
 const TIMER_MS_MAX = 2 ** 31 - 1

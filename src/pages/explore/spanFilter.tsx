@@ -1,4 +1,4 @@
-// The filter by a span: its form with days to choose at once, and the rows that nothing says the end of.
+// The filter by a span: its form with ranges of days to choose with one click, and the rows without an end.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { readTotal, useAnswer } from './api.ts'
 import { Button, Field } from './controls.tsx'

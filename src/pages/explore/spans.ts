@@ -18,7 +18,7 @@ export interface FoundSpan {
   readonly hours: Days | null
 }
 
-/** Returns the day that is so many days later. */
+/** Returns the day that is `days` days later. */
 function addDays(day: string, days: number): string {
   const date = new Date(`${day}T00:00:00Z`)
   date.setUTCDate(date.getUTCDate() + days)
@@ -77,7 +77,7 @@ function limitOf({ start: { kind } }: Span, filter: Condition | undefined, zone:
   return { day, isWhole: kind === 'date' || (isFirst && (sign === '<' || sign === '>=')), value }
 }
 
-/** Returns the days to choose at once, from the one that is today. `firstDay` of the week: 1 is Monday, 7 Sunday. */
+/** Returns ranges of days to choose with one click, from the one that is today. `firstDay` of the week: 1 is Monday, 7 Sunday. */
 export function presetsOf(day: string, firstDay: number): readonly (readonly [words: string, days: Days])[] {
   const weekday = new Date(`${day}T00:00:00Z`).getUTCDay()
   const week = addDays(day, -((weekday - firstDay + 7) % 7))

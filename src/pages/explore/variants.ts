@@ -18,7 +18,7 @@ export interface Preset {
   readonly label: string
   /** Text of the value, as the API has it. */
   readonly value: string
-  /** Entity that it is the id of a row of; null: it is no id. */
+  /** Entity of the row whose id the value is; null: the value is no id. */
   readonly references: string | null
 }
 

@@ -71,7 +71,7 @@ export function spanInWords({ words, start: { kind } }: Span, { days, hours }: F
   return [words, days.from === days.to ? 'on' : 'between', formatDays(days.from, days.to)]
 }
 
-/** Returns `may=update(Status)` in words. To decide is to set what a right names the values for. */
+/** Returns `may=update(Status)` in words. To decide is to set a property for which a right lists the values. */
 function mayInWords({ plural }: Resource, { values: [value = ''] }: Filter): string {
   const [, verb, list] = /^(\w+)(?:\((.*)\))?$/.exec(value) ?? []
   if (verb === 'delete') return 'that I may delete'

@@ -33,7 +33,7 @@ export interface FormField {
   readonly isSigned: boolean
   readonly isNullable: boolean
   readonly isRequired: boolean
-  /** True for the end of what another property begins. */
+  /** True for the end of a span whose start is another property. */
   readonly isEnd: boolean
   /** Entity that its ids refer to. */
   readonly references: string | null
@@ -47,7 +47,7 @@ export interface WriteRight {
   readonly properties: readonly string[] | null
   /** Conditions of the row: before an update or a deletion, after a create. */
   readonly conditions: readonly Condition[]
-  /** Conditions of the row after an update, by the properties that they name; null: those of before. */
+  /** Conditions of the row after an update, by the properties that they name; null: `conditions` hold after it, too. */
   readonly becomes: readonly Condition[] | null
 }
 
