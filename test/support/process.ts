@@ -41,7 +41,12 @@ export function interruptPrograms(): void {
 
 /** Runs a program of the project as a user would: from its folder, with only these settings in the environment. */
 export function run(command: string[], environment: Record<string, string> = {}): RunningProgram {
-  const inherited = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' }
+  const inherited = {
+    PATH: process.env.PATH ?? '',
+    HOME: process.env.HOME ?? '',
+    // Records of imports belong to the test run, not to who runs it.
+    XDG_DATA_HOME: tmpdir(),
+  }
   const child: ChildProcess = spawn(command[0] as string, command.slice(1), {
     cwd: ROOT,
     env: { ...inherited, ...environment },
