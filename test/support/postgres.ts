@@ -77,9 +77,11 @@ async function cheapestCopy(sql: postgres.Sql): Promise<string> {
   return row?.hasStrategies ? 'strategy file_copy' : ''
 }
 
+/** Closes all connections. Another PostgreSQL may be joined then. */
 export async function leavePostgres(): Promise<void> {
   await ahead
-  await Promise.all(connections.map((sql) => sql.end({ timeout: 0 })))
+  ahead = undefined
+  await Promise.all(connections.splice(0).map((sql) => sql.end({ timeout: 0 })))
 }
 
 /** Creates a database with all migrations and no rows; `empty`: without migrations. Returns its address. */

@@ -20,11 +20,15 @@ export function severalRights(text: string, entities: readonly Entity[]): Grante
   return new NarrowRights(text, rights, null, entities, [])
 }
 
+/** Number of users who allow it and have not ended that. */
+let allowing = 0
+
 /**
  * Lets all servers of this process, and checks of answers, read keys that have several rights to one verb. Returns what ends it:
- * other files of the process expect that such keys have no rights.
+ * other files of the process expect that such keys have no rights. While several allow it at the same time, the last one ends it.
  */
 export function allowSeveralRights(): () => void {
+  allowing++
   RightsReader.prototype.read = function (this: RightsReader, record: Pick<KeyRecord, 'rights' | 'addresses'>) {
     const { addresses } = record
     const { entities } = this as unknown as { readonly entities: readonly Entity[] }
@@ -33,7 +37,8 @@ export function allowSeveralRights(): () => void {
     return own.getOrInsertComputed(addresses, () => severalRights(addresses, entities))
   }
   return () => {
-    RightsReader.prototype.read = read
+    allowing--
+    if (allowing === 0) RightsReader.prototype.read = read
   }
 }
 
