@@ -6,7 +6,17 @@ import { type Difference, strongTag } from './matchRows.ts'
 import { counted, progress } from './output.ts'
 import { askUntilAnswered, errorOf, messageOf } from './request.ts'
 import { CommandError } from './run.ts'
-import { ask, bodyOf, type Collection, queryOfAny, readRowsWith, rowTexts, storedTexts, type ValueTexts } from './storedRows.ts'
+import {
+  ask,
+  bodyOf,
+  type Collection,
+  queryOfAny,
+  RefusedRequest,
+  readRowsWith,
+  rowTexts,
+  storedTexts,
+  type ValueTexts,
+} from './storedRows.ts'
 
 /** Maximum attempts for a row that others write at the same time. */
 const TRIES_MAX = 5
@@ -14,6 +24,8 @@ const TRIES_MAX = 5
 const REFUSALS_OF_ROWS = [403, 409, 503]
 /** Statuses by which a deletion of several rows is refused for other reasons: older servers do not know it. */
 const REFUSALS = [400, 404, 405, 412]
+/** A row is only written back or deleted if it is as it was read. */
+const WITHOUT_VERSION = 'the server, or a proxy before it, has sent no ETag, so the row stays.'
 const JSON_ACCEPTED = { Accept: 'application/json' }
 
 /** Result of an undo. */
@@ -99,6 +111,7 @@ async function restoreRow(
     const lost = open.filter(({ property, before }) => row.get(property) !== before)
     const own = open.filter((difference) => !lost.includes(difference))
     if (own.length > 0) {
+      if (!headers.has('etag')) return void undone.left.push(`Row ${id}: ${WITHOUT_VERSION}`)
       const body = bodyOf(entity, new Map(own.map(({ property, after }) => [property, after])))
       const asked = {
         ...JSON_ACCEPTED,
@@ -106,9 +119,9 @@ async function restoreRow(
         'Idempotency-Key': crypto.randomUUID(),
         'Content-Type': 'application/json',
       }
-      const answer = await ask(collection, 'PATCH', address, asked, { body, taken: [400, 404, 409, 412] })
+      const answer = await ask(collection, 'PATCH', address, asked, { body, taken: [400, 403, 404, 409, 412] })
       if (answer.status === 412 && tries < TRIES_MAX) continue
-      if (answer.status >= 400) return void undone.left.push(`Row ${id}: ${messageOf(answer.text, answer.status)}`)
+      if (answer.status >= 400) return void undone.left.push(`Row ${id}: ${refusalOfRow(answer.text, answer.status)}`)
       undone.restored++
     } else if (lost.length === 0) undone.before++
     for (const { property, before, after } of lost)
@@ -117,6 +130,13 @@ async function restoreRow(
       )
     return
   }
+}
+
+/** Returns why a row stays. @throws RefusedRequest if the key has no right to such writes at all, so that all rows would stay */
+function refusalOfRow(text: string, status: number): string {
+  const message = messageOf(text, status)
+  if (status === 403 && errorOf(text)?.Target === 'Api') throw new RefusedRequest(message, status)
+  return message
 }
 
 function shown(text: string | null | undefined): string {
@@ -206,12 +226,16 @@ async function deleteRow({ collection, entity, created, undone }: RowDeletion, i
       undone.left.push(changedText(id, changed))
       return null
     }
+    if (!read.headers.has('etag')) {
+      undone.left.push(`Row ${id}: ${WITHOUT_VERSION}`)
+      return null
+    }
     const own = { ...JSON_ACCEPTED, 'If-Match': strongTag(read.headers) }
-    const { status, text } = await ask(collection, 'DELETE', address, own, { taken: [404, 409, 412] })
+    const { status, text } = await ask(collection, 'DELETE', address, own, { taken: [403, 404, 409, 412] })
     if (status === 409) return messageOf(text, status)
     if (status === 404) undone.before++
     else if (status < 400) undone.deleted++
-    else if (tries === TRIES_MAX) undone.left.push(`Row ${id}: ${messageOf(text, status)}`)
+    else if (status === 403 || tries === TRIES_MAX) undone.left.push(`Row ${id}: ${refusalOfRow(text, status)}`)
     else continue
     return null
   }

@@ -6,7 +6,7 @@ export interface KindTraits {
   readonly jsonType: 'string' | 'number' | 'boolean' | 'unknown'
   /** The `format` of its JSON Schema; null: it has none. */
   readonly format: 'date-time' | 'date' | 'int64' | 'uuid' | null
-  /** True for numbers with digits after the point. */
+  /** True for decimals, whose values may have digits after the point. */
   readonly hasFraction: boolean
   /** True for texts, which have the order of their column's collation. */
   readonly isText: boolean

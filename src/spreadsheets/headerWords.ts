@@ -1,4 +1,5 @@
-// What the headers of other programs and languages mean. They are proposals only: the reader sees what each column becomes.
+// What the headers of other programs and languages mean. They are proposals only: `/explore` shows where each column goes, and
+// the command prints options to copy.
 import { plainHeader } from './columns.ts'
 
 /** Names of properties, and headers of German, French, Dutch, Spanish, Italian, Polish, Portuguese and English files for them. */

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../support/process.ts'
+import { keyWith } from '../support/rights.ts'
 import { KEY, makeKey } from '../support/server.ts'
 import { startServer, useServer } from '../support/start.ts'
 import { filesIn, rosterHere } from './roster.ts'
@@ -9,7 +10,10 @@ import { filesIn, rosterHere } from './roster.ts'
 const few = makeKey({ name: 'few', limits: '3/1s' })
 const many = makeKey({ name: 'many', limits: '10000/1h' })
 const folder = temporaryFolder()
-const server = useServer({ keys: [few.record, many.record], environment: { RATE_LIMIT_CLIENTS: '9' } })
+const sales = keyWith('read Employees', 'delete Employees?Department=Sales')
+const reading = keyWith('read Employees')
+const keys = [few, many, sales, reading].map(({ record }) => record)
+const server = useServer({ keys, environment: { RATE_LIMIT_CLIENTS: '9' } })
 /** The user's data folder, a new one for each test. */
 let dataHome = ''
 beforeEach(async () => {
@@ -159,6 +163,30 @@ describe('roster import --undo', () => {
     await proxy.stop(true)
     expect(stdout).toStartWith('Row 2: LastName was changed since: it is "Theirs".\n2 rows of Employees were deleted')
     expect(await server.sql`select id::int, last_name from employee`).toMatchObject([{ id: 2, last_name: 'Theirs' }])
+  })
+
+  test('leaves rows that the key may not delete, with the reason, and goes on', async () => {
+    const path = fileOf('employeeNumber,department\nE1,Legal\nE2,Sales\nE3,Legal\nE4,Sales\n')
+    await importOf('employees', path)
+    const { stdout } = await roster(['import', '--undo', path], { key: sales.text, url: null })
+    expect(stdout.split('\n')).toEqual([
+      'Row 3: You may only delete Employees with Department=Sales.',
+      'Row 1: You may only delete Employees with Department=Sales.',
+      '2 rows of Employees were deleted, 0 changed back; 2 left as they are.',
+      '',
+    ])
+    expect(await server.sql`select employee_number from employee order by id`).toMatchObject([
+      { employee_number: 'E1' },
+      { employee_number: 'E3' },
+    ])
+  })
+
+  test('ends at the first row if the key may delete none', async () => {
+    const path = fileOf('employeeNumber\nE1\nE2\n')
+    await importOf('employees', path)
+    const { code, stderr } = await roster(['import', '--undo', path], { key: reading.text, url: null })
+    expect([code, stderr.split('\n').at(-2)]).toEqual([1, 'roster: The key does not have the right delete Employees.'])
+    expect((await server.sql`select from employee`).count).toBe(2)
   })
 
   test('deletes rows that refer to each other', async () => {

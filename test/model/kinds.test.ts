@@ -233,7 +233,7 @@ test.each(CASES.map(([what, kind]) => [what, kind] as const))(
   (_, kind) => {
     expect(kind).toMatchObject(KIND_TRAITS[kind.name])
     expect(kind.isText).toBe(kind.columnType === 'text')
-    expect(kind.hasFraction).toBe(kind.scale > 0)
+    expect(kind.hasFraction || kind.scale === 0).toBe(true)
     expect(kind.jsonType).toBe(JSON_TYPES[String(kind.schema.type)] as Kind['jsonType'])
     expect(kind.readText === null).toBe(kind.jsonType === 'number' || kind.jsonType === 'unknown')
     // Copies in memory compare by what they have.
