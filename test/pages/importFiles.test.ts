@@ -208,6 +208,12 @@ describeInBrowser('the import of /explore', () => {
     expect(await forms.page.getByText('It says yes and no').count()).toBe(0)
   })
 
+  test('a text that says yes and no stays one in a download of the page', async () => {
+    const forms = await open('#/Employees?form=import')
+    await chooseFile(forms, { name: 'own.csv', content: '\uFEFFemployeeNumber,status\nO-1,Yes\nO-2,No' })
+    expect(await meanings(forms)).toEqual(['Employee number', 'Status'])
+  })
+
   test('an open file can be closed, and does not hide imports that can be undone', async () => {
     const forms = await open('#/Employees?form=import')
     const file = { name: 'twice.csv', content: 'EmployeeNumber,FirstName\nT-1,Ada' }

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'bun:test'
 import { type Choice, doubtfulColumns, proposeColumns } from '../../src/pages/explore/importColumns.ts'
 import { meaningsOf } from '../../src/spreadsheets/headerWords.ts'
 
+const NONE = new Map()
+
 /** Choices of a collection, by their values. */
 const choices = (...values: string[]): Choice[] =>
   values.map((value) => {
@@ -34,19 +36,19 @@ describe('the columns of a file in another language are proposed to be', () => {
     ['Italian companies', COMPANIES, 'Nome', 'Name'],
   ])('what they mean of %s', (_, own, headers, expected) => {
     const columns = headers.split(';').map((header, index) => ({ index, header, examples: ['x'] }))
-    const chosen = proposeColumns(columns, own, new Map())
+    const chosen = proposeColumns(columns, own, NONE, NONE)
     expect(columns.map(({ index }) => chosen.get(index) ?? '').join(';')).toBe(expected)
   })
 
   test('what the reader has chosen before, or nothing', () => {
     const columns = [{ index: 0, header: 'Vorname', examples: ['x'] }]
-    expect([...proposeColumns(columns, EMPLOYEES, new Map([['vorname', 'LastName']]))]).toEqual([[0, 'LastName']])
-    expect([...proposeColumns(columns, EMPLOYEES, new Map([['vorname', '']]))]).toEqual([])
+    expect([...proposeColumns(columns, EMPLOYEES, new Map([['vorname', 'LastName']]), NONE)]).toEqual([[0, 'LastName']])
+    expect([...proposeColumns(columns, EMPLOYEES, new Map([['vorname', '']]), NONE)]).toEqual([])
   })
 
   test('what the header names, although it is a word of another language for something else', () => {
     const columns = [{ index: 0, header: 'Service', examples: ['x'] }]
-    expect([...proposeColumns(columns, choices('Department', 'Service'), new Map())]).toEqual([[0, 'Service']])
+    expect([...proposeColumns(columns, choices('Department', 'Service'), NONE, NONE)]).toEqual([[0, 'Service']])
     expect(meaningsOf('Qualcosa')).toEqual([])
   })
 
@@ -61,8 +63,17 @@ describe('the columns of a file in another language are proposed to be', () => {
     ['states', ['Aktiv', 'Inaktiv'], true],
   ])('a text only if they do not say yes and no: %s', (_, examples, isProposed) => {
     const columns = [{ index: 0, header: 'Abteilung', examples }]
-    expect(proposeColumns(columns, EMPLOYEES, new Map()).get(0)).toBe(isProposed ? 'Department' : undefined)
-    expect(doubtfulColumns(columns, EMPLOYEES).get(0)?.name).toBe(isProposed ? undefined : 'Department')
-    expect(proposeColumns(columns, EMPLOYEES, new Map([['abteilung', 'Department']])).get(0)).toBe('Department')
+    const doubtful = doubtfulColumns(columns, EMPLOYEES)
+    expect(proposeColumns(columns, EMPLOYEES, NONE, doubtful).get(0)).toBe(isProposed ? 'Department' : undefined)
+    expect(doubtful.get(0)?.name).toBe(isProposed ? undefined : 'Department')
+    expect(proposeColumns(columns, EMPLOYEES, new Map([['abteilung', 'Department']]), doubtful).get(0)).toBe('Department')
+  })
+
+  test('a property of listed values, although these are yes and no', () => {
+    const columns = [{ index: 0, header: 'Remote', examples: ['Yes', 'No'] }]
+    const [free] = choices('Remote') as [Choice]
+    const listed = { ...free, property: { ...free.property, kind: { name: 'oneOf' as const } } }
+    expect(doubtfulColumns(columns, [free]).has(0)).toBe(true)
+    expect(doubtfulColumns(columns, [listed]).has(0)).toBe(false)
   })
 })

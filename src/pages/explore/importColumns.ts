@@ -80,11 +80,15 @@ function onlyBy(name: string, named: readonly NamedColumn<Choice>[]): Choice | u
   return found.length === 1 ? found[0]?.of : undefined
 }
 
-/** Proposes where each column goes. `remembered`: what the reader has chosen for a header before; empty: left out. */
+/**
+ * Proposes where each column goes. `remembered`: what the reader has chosen for a header before; empty: left out. `doubtful`:
+ * columns that go nowhere unless the reader has chosen it before.
+ */
 export function proposeColumns(
   columns: readonly FileColumn[],
   choices: readonly Choice[],
   remembered: ReadonlyMap<string, string>,
+  doubtful: ReadonlyMap<number, ImportProperty>,
 ): Chosen {
   const named = namedColumns(choices)
   const chosen = new Map<number, string>()
@@ -95,7 +99,7 @@ export function proposeColumns(
     const chosenBefore = choices.find(({ value }) => value === before)
     const known = chosenBefore ?? findMeant(header, named)
     const choice = known && fitting(known, choices, examples)
-    if (choice === undefined || (chosenBefore === undefined && isDoubtful(choice, examples))) continue
+    if (choice === undefined || (chosenBefore === undefined && doubtful.has(index))) continue
     const { name } = choice.property
     const other = takenBy.get(name)
     // An id says more than a name that was copied along it.
@@ -107,16 +111,13 @@ export function proposeColumns(
   return chosen
 }
 
-/** True for a text whose column says yes and no, as a column *Status* that means *is active*. */
+/** True for a free text whose column says yes and no, as a column *Status* that means *is active*. */
 function isDoubtful({ property, by }: Choice, examples: readonly string[]): boolean {
-  return by === null && KIND_TRAITS[property.kind.name].isText && areYesOrNo(examples)
+  return by === null && KIND_TRAITS[property.kind.name].isFreeText && areYesOrNo(examples)
 }
 
-/** Returns the columns that were not proposed since they say yes and no, with the properties that their headers name. */
-export function doubtfulColumns(
-  columns: readonly FileColumn[],
-  choices: readonly Choice[],
-): ReadonlyMap<number, Choice['property']> {
+/** Returns the columns that say yes and no although their headers name free texts, with the properties of these. */
+export function doubtfulColumns(columns: readonly FileColumn[], choices: readonly Choice[]): ReadonlyMap<number, ImportProperty> {
   const named = namedColumns(choices)
   return new Map(
     columns.flatMap(({ index, header, examples }) => {

@@ -179,8 +179,9 @@ export class ImportWork {
     const footer = { count: below, isTaken: false }
     const rows = tableOf(records, header, footer)
     const columns = headersOf(header.names, rows)
-    const chosen = reader.proposeColumns(columns, this.choices, rememberedColumns(this.resource.plural))
-    const doubtful = reader.doubtfulColumns(columns, this.choices)
+    const isOwn = isOwnDownload(parts.file, columns, this.resource)
+    const doubtful = isOwn ? new Map() : reader.doubtfulColumns(columns, this.choices)
+    const chosen = reader.proposeColumns(columns, this.choices, rememberedColumns(this.resource.plural), doubtful)
     const found = reader.findNotation(this.notated(rows, chosen), navigator.languages)
     const language = found.notation?.language ?? ''
     const { name, bytes, file, sheet } = parts
