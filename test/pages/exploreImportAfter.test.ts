@@ -107,6 +107,34 @@ describeInBrowser('the undo of an import of /explore', () => {
     await undone(forms, 'RACE', 3, '2 deleted, 0 changed back')
     expect(await numbersOf('RACE')).toEqual(['RACE-1001'])
   })
+
+  /** Removes versions from the answers to these requests, as a proxy may. */
+  const withoutVersions = (forms: FormPage, method: string, address: RegExp) =>
+    forms.page.route(address, async (route) => {
+      if (route.request().method() !== method) return route.fallback()
+      const response = await route.fetch()
+      const { etag: _, ...headers } = response.headers()
+      return route.fulfill({ response, headers })
+    })
+
+  test('deletes rows one by one if a proxy removes their version from the refusal', async () => {
+    const forms = await imported('BARE', 3)
+    await withoutVersions(forms, 'DELETE', /\/Employees\?Id/)
+    const requests = await undone(forms, 'BARE', 3, '3 deleted, 0 changed back')
+    expect(requests.filter((request) => /^DELETE \/Employees\/\d+$/.test(request)).length).toBe(3)
+    expect(await numbersOf('BARE')).toEqual([])
+  })
+
+  test('leaves rows that a proxy hands over without their version, and says so', async () => {
+    const forms = await imported('BLIND', 2)
+    await withoutVersions(forms, 'DELETE', /\/Employees\?Id/)
+    await withoutVersions(forms, 'GET', /\/Employees\/\d+$/)
+    await undone(forms, 'BLIND', 2, '0 deleted, 0 changed back')
+    const left = await forms.page.locator('ul.faults li').allInnerTexts()
+    const words = 'the answer has no version of it, which a proxy may have removed. It stays.'
+    expect(left).toEqual(Array(2).fill(expect.stringMatching(new RegExp(`^Employee \\d+: ${words}$`))))
+    expect(await numbersOf('BLIND')).toEqual(['BLIND-1000', 'BLIND-1001'])
+  })
 })
 
 describeInBrowser('the new rows of an import of /explore', () => {

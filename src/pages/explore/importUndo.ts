@@ -116,6 +116,8 @@ class RowsOfImport implements CreatedRows {
     } catch (error) {
       const { status, code, tag } = problemOf(error)
       if (status === 412 && tag !== '') return { kind: 'otherVersion', version: tag }
+      // Proxies may remove the version; a deletion of one row reads it first.
+      if (status === 412) return { kind: 'unsupported' }
       if (status === 403 || status === 409 || code === 'TooCostly') return { kind: 'refused' }
       throw error
     }
@@ -128,9 +130,16 @@ class RowsOfImport implements CreatedRows {
 
   async deleteOne(id: string): Promise<string | null> {
     for (let tries = 1; ; tries++) {
-      const read = await readRow(this.resource, id, this.watch)
-      if (!this.isAsCreated(id, read?.row ?? null)) return null
-      const attempt = attemptOf('', read?.tag)
+      const { row, tag } = (await readRow(this.resource, id, this.watch)) ?? { row: null, tag: '' }
+      if (!this.isAsCreated(id, row)) return null
+      if (tag === '') {
+        // Without it, the deletion could take along what somebody changes meanwhile.
+        this.left.push(
+          `${this.resource.entity} ${id}: the answer has no version of it, which a proxy may have removed. It stays.`,
+        )
+        return null
+      }
+      const attempt = attemptOf('', tag)
       try {
         await untilAnswered(() => write('DELETE', pathOf(this.resource, id), attempt), this.watch)
         this.deleted++
