@@ -33,10 +33,12 @@ export function cellConverter(separator: string | null, { isExcel, notation, end
   }
   return (property: CellProperty, record: CsvRecord, index: number): string | null => {
     const isPlain = record.plain?.has(index) === true
-    const cell = isPlain ? (record.cells[index] ?? null) : unescapedCell(property, record, index, isExcel)
-    if (cell === null) return null
+    const given = isPlain ? (record.cells[index] ?? null) : unescapedCell(property, record, index, isExcel)
+    if (given === null) return null
     const { name } = property.kind
     const { jsonType, moment, hasFraction } = KIND_TRAITS[name]
+    // Spreadsheets may show midnight with a day; it is a time for date-times only.
+    const cell = isPlain && moment !== 'instant' ? given.replace(MIDNIGHT, '') : given
     if (jsonType === 'unknown' && cell !== '' && !isJson(cell))
       throw new FileFault(record.line, `${property.path.join('.')} must be JSON, in which texts have quotes`)
     if (!isNotated(name)) return cell
@@ -49,8 +51,6 @@ export function cellConverter(separator: string | null, { isExcel, notation, end
       onDay(property)
       return `${text}T${ends.has(property) ? '23:59' : '00:00'}:00Z`
     }
-    // A spreadsheet may show midnight with a day.
-    if (moment === 'day' && isPlain) return text.replace(/T00:00:00Z$/, '')
     if (notation !== null || isPlain || !hasFraction || separator === ',' || record.plain) return text
     if (AMBIGUOUS.test(text)) throw ambiguous(property, record)
     return DECIMAL_COMMA.test(text) ? text.replace(',', '.') : text
@@ -63,6 +63,7 @@ function refused(cell: string): string {
 }
 
 const DAY = /^\d{4}-\d\d-\d\d$/
+const MIDNIGHT = /T00:00(?::00(?:\.0+)?)?Z$/
 const DECIMAL_COMMA = /^-?\d+,\d+$/
 /** Matches numbers such as `1.234`: a thousand in spreadsheets with decimal commas, or three decimal places. */
 const AMBIGUOUS = /^-?\d{1,3}(?:\.\d{3})+$/
