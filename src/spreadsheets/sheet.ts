@@ -1,5 +1,5 @@
 // Reads the rows of a sheet of an .xlsx. No Node: browsers may read files with it, too.
-import { numberText, PLAIN_NUMBER, serialText } from './numberFormats.ts'
+import { type NumberFormat, numberText, PLAIN_NUMBER, serialText } from './numberFormats.ts'
 import { readParts, unescapeControls, type Workbook, WorkbookFault } from './workbook.ts'
 
 /** Maximum rows with cells, columns, and cells of a sheet; its own bounds are 17 billion cells. */
@@ -163,9 +163,9 @@ class SheetReader {
     if (type === 'e') return this.fail(index, { message: 'is the error of a formula', value })
     if (type === 's') return this.workbook.texts[Number(value)] || null
     if (type === 'b') return value.trim() === '1' ? 'true' : 'false'
-    if (type === 'd') return isoText(value.trim())
-    if (type !== 'n') return unescapeControls(value) || null
     const format = this.workbook.formats[style] ?? PLAIN_NUMBER
+    if (type === 'd') return isoText(value.trim(), format)
+    if (type !== 'n') return unescapeControls(value) || null
     const isTime = typeof format === 'string'
     const text = isTime ? serialText(Number(value), format, this.workbook.is1904) : numberText(value, format)
     return text ?? this.fail(index, { message: `is no ${isTime ? 'day' : 'number'}`, value })
@@ -181,8 +181,11 @@ class SheetReader {
   }
 }
 
-/** Writes a date-time of a cell of the type `d`, which has no zone. */
-function isoText(value: string): string {
+const MIDNIGHT = /T00:00(?::00(?:\.0+)?)?Z?$/
+
+/** Writes a date-time of a cell of the type `d`, which has no zone. Midnight is cut unless the format shows times. */
+function isoText(value: string, format: NumberFormat): string {
+  if (format !== 'dayAndTime' && MIDNIGHT.test(value)) return value.replace(MIDNIGHT, '')
   return /T\d\d:\d\d(?::\d\d(?:\.\d+)?)?$/.test(value) ? `${value}Z` : value
 }
 

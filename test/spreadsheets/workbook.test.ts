@@ -98,6 +98,16 @@ describe('cells of an .xlsx', () => {
   })
 
   test.each([
+    ['a day by its format', '<c s="1" t="d"><v>2026-12-03T00:00:00</v></c>', '2026-12-03'],
+    ['a day with fractions of seconds', '<c s="1" t="d"><v>2026-12-03T00:00:00.000</v></c>', '2026-12-03'],
+    ['a day without a format', '<c t="d"><v>2026-12-03T00:00</v></c>', '2026-12-03'],
+    ['a time if the format shows hours', '<c s="2" t="d"><v>2026-12-03T00:00:00</v></c>', '2026-12-03T00:00:00Z'],
+  ])('of the type for dates have midnight as %s', (_, cell, expected) => {
+    const styles = '<cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="22"/></cellXfs>'
+    expect(cellsOf({ sheets: { One: `<row r="1">${cell}</row>` }, styles })).toEqual([[1, expected]])
+  })
+
+  test.each([
     ['<c r="C5" t="e"><v>#N/A</v></c>', 2, 'is the error of a formula', '#N/A'],
     ['<c r="AB5"><f>A1</f></c>', 27, 'is a formula without its value: open the file in a spreadsheet, and save it', undefined],
     ['<c r="C5"><v>1e999</v></c>', 2, 'is no number', '1e999'],
