@@ -36,7 +36,7 @@ export function recordReader(
 ): (record: CsvRecord) => RecordRow {
   const names = withoutEnd(header.cells)
   const columns = columnsOf(entity, { ...header, cells: names }, reading, unnamed)
-  const convert = cellConverter(header.separator, { ...reading, ends: new Set(entity.rules.map(({ later }) => later)) })
+  const convert = cellConverter(header.separator, { ...reading, ends: endsOf(entity) })
   const { mapping } = reading
   const isFree = (index: number) => (names[index] ?? '').trim() === '' && mappedColumn(mapping, names, index) === undefined
   return (record) => {
@@ -58,6 +58,12 @@ export function recordReader(
     if (cells.size === 0 && isOfOthers(record, reading, names)) faults.push({ message: ONLY_OTHERS })
     return { json: JSON.stringify(row), faults, cells }
   }
+}
+
+/** Returns the properties that end a span and begin no other one. */
+function endsOf({ rules }: Entity): ReadonlySet<Property> {
+  const beginnings = new Set(rules.map(({ earlier }) => earlier))
+  return new Set(rules.map(({ later }) => later).filter((property) => !beginnings.has(property)))
 }
 
 /** Returns the value of a cell as JSON. If the cell is faulty, adds the fault and returns null. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { recordReader } from '../../src/cli/recordJson.ts'
-import { boolean, decimal, defineEntity, identity, integer, json, text, uuid } from '../../src/model/entity.ts'
+import { boolean, decimal, defineEntity, identity, instant, integer, json, text, uuid } from '../../src/model/entity.ts'
 import { csvRecords, type FileFault } from '../../src/spreadsheets/csvRecords.ts'
 import { Random } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
@@ -56,7 +56,7 @@ describe('cells of a CSV', () => {
     open: boolean(),
     city: text({ required: true }),
   })
-  const rowOf = async (text: string) => {
+  const rowOf = async (text: string, entity = room) => {
     const [header, record] = await recordsOf(text)
     const reading = {
       isExcel: null,
@@ -67,7 +67,7 @@ describe('cells of a CSV', () => {
       empty: new Set<string>(),
       onNote: () => undefined,
     }
-    return recordReader(room, header as never, reading)(record as never)
+    return recordReader(entity, header as never, reading)(record as never)
   }
 
   test.each([
@@ -93,6 +93,25 @@ describe('cells of a CSV', () => {
     ['Desks,Area\n1e3,1', '{"desks":"1e3","area":1}'],
   ])('the CSV %j becomes the row %s', async (text, expected) => {
     expect((await rowOf(text)).json).toBe(expected)
+  })
+
+  test('a day of a chain of spans is 23:59 only at the end of the last one', async () => {
+    const trip = defineEntity(
+      'Trip',
+      { id: identity(), leaves: instant(), arrives: instant(), returns: instant() },
+      {
+        notBefore: [
+          ['arrives', 'leaves'],
+          ['returns', 'arrives'],
+        ],
+      },
+    )
+    const { json: row } = await rowOf('leaves,arrives,returns\n2026-12-01,2026-12-02,2026-12-03', trip)
+    expect(JSON.parse(row)).toEqual({
+      leaves: '2026-12-01T00:00:00Z',
+      arrives: '2026-12-02T00:00:00Z',
+      returns: '2026-12-03T23:59:00Z',
+    })
   })
 
   test('a cell that is no JSON is a fault of its property', async () => {

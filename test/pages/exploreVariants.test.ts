@@ -1,12 +1,14 @@
 // What the rights of a key mean for its forms: which fields they have, which values are preset, and what the page can tell of a row.
 import { describe, expect, test } from 'bun:test'
 import { describeApi } from '../../src/describe/openApi.ts'
-import { knownStore, type Resource, type Row, resourcesOf } from '../../src/pages/explore/resources.ts'
+import { defineEntity, identity, instant } from '../../src/model/entity.ts'
+import { knownStore, type Resource, type Right, type Row, resourcesOf } from '../../src/pages/explore/resources.ts'
 import { createVariants, updateVariants, withoutContained } from '../../src/pages/explore/variants.ts'
 import { admits, valuesAfter, type Writable, writableOf } from '../../src/pages/explore/writable.ts'
 import { respondRights } from '../../src/respond/rights.ts'
 import { RightsReader } from '../../src/rights/reader.ts'
 import { entities } from '../support/entities.ts'
+import { wholeAccess } from '../support/rights.ts'
 
 const FACTS = { baseUrl: 'http://localhost', limits: [], anonymousLimits: [], documentNeedsKey: false }
 const ROW: Row = {
@@ -142,5 +144,35 @@ test('the values after an update are those after becomes, for other properties t
   const [right] = writable.updates
   expect(['Status', 'Type', 'Reason'].map((name) => valuesAfter(right as never, name))).toEqual([
     ...[['Approved', 'Declined'], ['Holiday'], null],
+  ])
+})
+
+test('a field of a chain of spans is an end only in the last one', () => {
+  const trip = defineEntity(
+    'Trip',
+    { id: identity(), leaves: instant(), arrives: instant(), returns: instant() },
+    {
+      notBefore: [
+        ['arrives', 'leaves'],
+        ['returns', 'arrives'],
+      ],
+    },
+  )
+  const document = JSON.parse(JSON.stringify(describeApi([wholeAccess(trip)], FACTS)))
+  const right: Right = {
+    text: 'create Trips',
+    template: null,
+    verb: 'create',
+    collection: 'Trips',
+    properties: null,
+    filters: [],
+    becomes: null,
+  }
+  knownStore.value = { sessionId: 'test', rights: [right], document, resources: [] }
+  const fields = writableOf({ plural: 'Trips' })?.createFields ?? []
+  expect(fields.map(({ name, isEnd }) => [name, isEnd])).toEqual([
+    ['Leaves', false],
+    ['Arrives', false],
+    ['Returns', true],
   ])
 })

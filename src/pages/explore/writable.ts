@@ -33,7 +33,7 @@ export interface FormField {
   readonly isSigned: boolean
   readonly isNullable: boolean
   readonly isRequired: boolean
-  /** True for the end of a span whose start is another property. */
+  /** True for the end of a span whose start is another property, unless it begins another span. */
   readonly isEnd: boolean
   /** Entity that its ids refer to. */
   readonly references: string | null
@@ -129,7 +129,7 @@ function bodySchema(document: Schema, operation: Schema): Schema {
 }
 
 function fieldsOf(document: Schema, schema: Schema, above: readonly string[] = []): FormField[] {
-  const ends = (schema?.['x-not-before'] ?? []).map(([later]: readonly [string, string]) => later)
+  const ends = endsOf(schema?.['x-not-before'] ?? [])
   return Object.entries<Schema>(schema?.properties ?? {}).flatMap(([key, part]) => {
     const path = [...above, key]
     if (part.properties) return fieldsOf(document, part, path)
@@ -145,11 +145,17 @@ function fieldsOf(document: Schema, schema: Schema, above: readonly string[] = [
       isSigned: part.minimum < 0,
       isNullable: kindOf(part) === 'json' || [part.type].flat().includes('null'),
       isRequired: (schema.required ?? []).includes(key),
-      isEnd: ends.includes(path.map(upperFirst).join('.')),
+      isEnd: ends.has(path.map(upperFirst).join('.')),
       references: part['x-references'] ?? null,
       targets: [],
     }
   })
+}
+
+/** Returns the properties that end a span and begin no other one. */
+function endsOf(pairs: readonly (readonly [later: string, earlier: string, during?: string])[]): ReadonlySet<string> {
+  const beginnings = new Set(pairs.map(([, earlier]) => earlier))
+  return new Set(pairs.map(([later]) => later).filter((name) => !beginnings.has(name)))
 }
 
 /** True if a right lets the reader set the property. */
