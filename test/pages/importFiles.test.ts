@@ -206,6 +206,24 @@ describeInBrowser('the import of /explore', () => {
     expect(await forms.violations()).toEqual([])
     await columnChoice(forms, 'Status').selectOption({ label: 'Status' })
     expect(await forms.page.getByText('It says yes and no').count()).toBe(0)
+    await columnChoice(forms, 'Status').selectOption({ label: 'left out' })
+    expect(await forms.page.getByText('It says yes and no').count()).toBe(0)
+    await chooseFile(forms, { name: 'again.csv', content: lines.join('\n') })
+    await forms.page.getByText('again.csv').waitFor()
+    expect(await meanings(forms)).toEqual(['Employee number', 'left out'])
+    expect(await forms.page.getByText('It says yes and no').count()).toBe(0)
+  })
+
+  test('a column that says yes and no is not explained while another one goes to its property', async () => {
+    const forms = await open('#/Employees?form=import')
+    const lines = ['EmployeeNumber;Status;Lage', 'Y-1;Ja;Aktiv', 'Y-2;Nein;Ruhend']
+    await chooseFile(forms, { name: 'two.csv', content: lines.join('\n') })
+    const hint = forms.page.getByText('It says yes and no')
+    await hint.waitFor()
+    await columnChoice(forms, 'Lage').selectOption({ label: 'Status' })
+    expect(await hint.count()).toBe(0)
+    await columnChoice(forms, 'Lage').selectOption({ label: 'left out' })
+    await hint.waitFor()
   })
 
   test('a text that says yes and no stays one in a download of the page', async () => {

@@ -63,17 +63,25 @@ describe('the columns of a file in another language are proposed to be', () => {
     ['states', ['Aktiv', 'Inaktiv'], true],
   ])('a text only if they do not say yes and no: %s', (_, examples, isProposed) => {
     const columns = [{ index: 0, header: 'Abteilung', examples }]
-    const doubtful = doubtfulColumns(columns, EMPLOYEES)
+    const doubtful = doubtfulColumns(columns, EMPLOYEES, NONE)
     expect(proposeColumns(columns, EMPLOYEES, NONE, doubtful).get(0)).toBe(isProposed ? 'Department' : undefined)
     expect(doubtful.get(0)?.name).toBe(isProposed ? undefined : 'Department')
-    expect(proposeColumns(columns, EMPLOYEES, new Map([['abteilung', 'Department']]), doubtful).get(0)).toBe('Department')
+    for (const [before, expected] of [
+      ['Department', 'Department'],
+      ['', undefined],
+    ] as const) {
+      const remembered = new Map([['abteilung', before]])
+      const doubtfulStill = doubtfulColumns(columns, EMPLOYEES, remembered)
+      expect(doubtfulStill.size).toBe(0)
+      expect(proposeColumns(columns, EMPLOYEES, remembered, doubtfulStill).get(0)).toBe(expected)
+    }
   })
 
   test('a property of listed values, although these are yes and no', () => {
     const columns = [{ index: 0, header: 'Remote', examples: ['Yes', 'No'] }]
     const [free] = choices('Remote') as [Choice]
     const listed = { ...free, property: { ...free.property, kind: { name: 'oneOf' as const } } }
-    expect(doubtfulColumns(columns, [free]).has(0)).toBe(true)
-    expect(doubtfulColumns(columns, [listed]).has(0)).toBe(false)
+    expect(doubtfulColumns(columns, [free], NONE).has(0)).toBe(true)
+    expect(doubtfulColumns(columns, [listed], NONE).has(0)).toBe(false)
   })
 })

@@ -82,7 +82,7 @@ function onlyBy(name: string, named: readonly NamedColumn<Choice>[]): Choice | u
 
 /**
  * Proposes where each column goes. `remembered`: what the reader has chosen for a header before; empty: left out. `doubtful`:
- * columns that go nowhere unless the reader has chosen it before.
+ * columns that go nowhere.
  */
 export function proposeColumns(
   columns: readonly FileColumn[],
@@ -99,7 +99,7 @@ export function proposeColumns(
     const chosenBefore = choices.find(({ value }) => value === before)
     const known = chosenBefore ?? findMeant(header, named)
     const choice = known && fitting(known, choices, examples)
-    if (choice === undefined || (chosenBefore === undefined && doubtful.has(index))) continue
+    if (choice === undefined || doubtful.has(index)) continue
     const { name } = choice.property
     const other = takenBy.get(name)
     // An id says more than a name that was copied along it.
@@ -116,11 +116,20 @@ function isDoubtful({ property, by }: Choice, examples: readonly string[]): bool
   return by === null && KIND_TRAITS[property.kind.name].isFreeText && areYesOrNo(examples)
 }
 
-/** Returns the columns that say yes and no although their headers name free texts, with the properties of these. */
-export function doubtfulColumns(columns: readonly FileColumn[], choices: readonly Choice[]): ReadonlyMap<number, ImportProperty> {
+/**
+ * Returns the columns that say yes and no although their headers name free texts, with the properties of these. Columns for which
+ * the reader has chosen before are not among them. `remembered`: as for `proposeColumns`.
+ */
+export function doubtfulColumns(
+  columns: readonly FileColumn[],
+  choices: readonly Choice[],
+  remembered: ReadonlyMap<string, string>,
+): ReadonlyMap<number, ImportProperty> {
   const named = namedColumns(choices)
+  const isKnown = (before: string | undefined) => before === '' || choices.some(({ value }) => value === before)
   return new Map(
     columns.flatMap(({ index, header, examples }) => {
+      if (isKnown(remembered.get(plainHeader(header)))) return []
       const choice = findMeant(header, named)
       return choice && isDoubtful(choice, examples) ? [[index, choice.property] as const] : []
     }),

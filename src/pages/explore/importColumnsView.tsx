@@ -2,9 +2,11 @@
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import { Button, Select } from './controls.tsx'
 import { formatCount, formatValue } from './format.ts'
+import type { Chosen } from './importColumns.ts'
 import { type References, withName } from './importReferences.ts'
 import type { ImportRow, ImportValue } from './importRows.ts'
 import { tableOf } from './importSheet.ts'
+import type { ImportProperty } from './importTarget.ts'
 import type { ImportWork, Opened } from './importWork.ts'
 import { type Property, upperFirst } from './resources.ts'
 
@@ -166,9 +168,7 @@ export function ColumnTable({ work, opened }: Props) {
                     options={options}
                     take={(value) => work.chooseColumn(column, value)}
                   />
-                  {!chosen.has(column.index) && doubtful.has(column.index) && (
-                    <p class="count">It says yes and no: choose {doubtful.get(column.index)?.label} if it is meant.</p>
-                  )}
+                  <Doubt property={doubtful.get(column.index)} chosen={chosen} />
                 </td>
                 <td class="none">
                   <bdi>{column.examples.join(', ')}</bdi>
@@ -180,6 +180,17 @@ export function ColumnTable({ work, opened }: Props) {
       </div>
     </section>
   )
+}
+
+interface DoubtProps {
+  readonly property: ImportProperty | undefined
+  readonly chosen: Chosen
+}
+
+/** Says why a column of yes and no is left out, unless another column goes to its property. */
+function Doubt({ property, chosen }: DoubtProps) {
+  if (property === undefined || [...chosen.values()].includes(property.name)) return null
+  return <p class="count">It says yes and no: choose {property.label} if it is meant.</p>
 }
 
 const PREVIEW_ROWS = 5

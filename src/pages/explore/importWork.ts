@@ -59,7 +59,7 @@ export interface Opened {
   readonly footer: Footer
   readonly columns: readonly FileColumn[]
   readonly chosen: Chosen
-  /** Texts that headers of columns name which say yes and no, by the indexes of these columns. */
+  /** Indexes of columns that are left out because they say yes and no, until the reader chooses, with what their headers name. */
   readonly doubtful: ReadonlyMap<number, ImportProperty>
   /** Language of the values; empty: as the API writes them. */
   readonly language: string
@@ -180,8 +180,9 @@ export class ImportWork {
     const rows = tableOf(records, header, footer)
     const columns = headersOf(header.names, rows)
     const isOwn = isOwnDownload(parts.file, columns, this.resource)
-    const doubtful = isOwn ? new Map() : reader.doubtfulColumns(columns, this.choices)
-    const chosen = reader.proposeColumns(columns, this.choices, rememberedColumns(this.resource.plural), doubtful)
+    const remembered = rememberedColumns(this.resource.plural)
+    const doubtful = isOwn ? new Map() : reader.doubtfulColumns(columns, this.choices, remembered)
+    const chosen = reader.proposeColumns(columns, this.choices, remembered, doubtful)
     const found = reader.findNotation(this.notated(rows, chosen), navigator.languages)
     const language = found.notation?.language ?? ''
     const { name, bytes, file, sheet } = parts
@@ -236,9 +237,12 @@ export class ImportWork {
     const chosen = new Map(opened.chosen)
     if (value === '') chosen.delete(index)
     else chosen.set(index, value)
+    const doubtful = new Map(opened.doubtful)
+    doubtful.delete(index)
     const cells = this.notated(this.recordsOf(opened), chosen)
     const found = (this.reader as Reader).findNotation(cells, [opened.language, ...navigator.languages].filter(Boolean))
-    this.set({ opened: { ...opened, chosen, found, language: found.notation?.language ?? '' }, match: null, check: null })
+    const language = found.notation?.language ?? ''
+    this.set({ opened: { ...opened, chosen, doubtful, found, language }, match: null, check: null })
   }
 
   /** Finds rows by this property from now on; empty: all rows are new. */
