@@ -187,7 +187,8 @@ function Entry({ work, entry }: { readonly work: ImportWork; readonly entry: Imp
   )
 }
 
-const wordsOfLink = (created: number) => `Show the ${created === 1 ? 'new row' : `${formatCount(created)} new rows`}`
+/** Has no number: of the new rows, the reader may not be allowed to read all. */
+const wordsOfLink = (created: number) => `Show the new ${created === 1 ? 'row' : 'rows'}`
 
 /** Says what an undo does: `Delete 300, change 4 back`. */
 function wordsOfUndo(created: number, changed: number): string {
