@@ -71,7 +71,8 @@ test.each([0, 1, 2, 3])("Lists by paths are PostgreSQL's, while all tables chang
   }
   // [under] of an id that no row has, far from all others, to which a reference may lead here.
   if (odd.uncoded === 0) expect(Object.keys(reasons).filter((reason) => reason !== 'related')).toEqual(['none'])
-  expect(reasons.none ?? 0).toBeGreaterThan(45)
+  // Lists are asked again at random, so a few that need values without a code may be most of those that are asked.
+  expect(reasons.none ?? 0).toBeGreaterThan(odd.uncoded === 0 ? 45 : 20)
 })
 
 test.each([0, 1, 2])("Summaries by paths are PostgreSQL's, while all tables change: run %i", async (run) => {
