@@ -15,9 +15,12 @@ const ROOT = join(import.meta.dir, '..')
 const OWN = 'roster-test-run-'
 const MEMORY_DISK = '/dev/shm'
 const MEMORY_BYTES_MIN = 6 * 2 ** 30
-/** Files that start whole systems, such as servers beside faults, clusters, benches and generators: most of the time. */
+/**
+ * Files that start whole systems, such as servers beside faults, clusters, benches and generators, or compare two servers or large
+ * tables by random requests: most of the time.
+ */
 const OF_SYSTEMS =
-  /^test\/(processes|bench|consumers|python|plans|example)\/|\/(hostile|upgrades|import|importMatch|importFiles|importDoubles|importUndo|importKilled|spreadsheet|memory\/exact|memory\/acknowledgedWrites|postgres\/embedded)\./
+  /^test\/(processes|bench|consumers|python|plans|example)\/|\/(hostile|noninterference|columns\/largeTables|upgrades|import|importMatch|importFiles|importDoubles|importUndo|importKilled|spreadsheet|memory\/exact|memory\/acknowledgedWrites|postgres\/embedded)\./
 /** What files of whole systems import, wherever they are: a browser, or programs in Python. */
 const SYSTEMS = /from '(?:\.\.\/support\/browser|\.\.\/python\/environment)\.ts'/
 /** As the end of a run has named them, in turns of those that wait and those that compute. */
