@@ -1,4 +1,4 @@
-// Proposes what headers of other languages and programs mean. Nothing is imported by a proposal alone: an option must say so.
+// Proposes what headers of other languages and programs mean. Nothing is imported until an option accepts the proposal.
 import type { Entity, Property } from '../model/entity.ts'
 import { wholeView } from '../model/view.ts'
 import { referenceOfCopy } from '../parse/paths.ts'

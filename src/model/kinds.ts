@@ -3,7 +3,7 @@ import { compareDecimals, DECIMAL_DIGITS, DIGITS_MAX, plainDecimal, printDecimal
 import { KIND_TRAITS, type KindName, type KindTraits } from './kindTraits.ts'
 import { nearestOf } from './nearest.ts'
 
-// Re-exported, so that other rooms import all about kinds from this file. Code for browsers takes the names and traits alone.
+// Re-exported, so that other rooms import all about kinds from this file. Code for browsers imports `kindTraits.ts` itself.
 export {
   isKeptAsText,
   isNotated,

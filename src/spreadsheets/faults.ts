@@ -1,6 +1,6 @@
 // Faults of a file's rows in words: equal ones once, with their number, first lines and values. No Node.
-import { KIND_TRAITS } from '../model/kindTraits.ts'
-import { type NotatedKind, proposalText, proposeLanguages } from './notation.ts'
+import { KIND_TRAITS, type NotatedName } from '../model/kindTraits.ts'
+import { proposalText, proposeLanguages } from './notation.ts'
 import { isPlaceholder, placeholderHint } from './placeholders.ts'
 
 /** A fault of one row. */
@@ -12,13 +12,13 @@ export interface RowFault {
   /** Value of the cell as the file has it; undefined if the fault is not one of a value. */
   readonly value?: string | undefined
   /** Kind of the property if languages write it differently, so that the message can propose one. */
-  readonly kind?: NotatedKind | undefined
+  readonly kind?: NotatedName | undefined
 }
 
 /** A fault with all rows that have it. */
 export interface FaultGroup {
   readonly message: string
-  readonly kind: NotatedKind | undefined
+  readonly kind: NotatedName | undefined
   readonly rows: string[]
   readonly values: Set<string>
 }
@@ -68,7 +68,7 @@ function valuesText({ message, kind, rows, values }: FaultGroup): string {
 }
 
 /** Returns options that read the values: a language, and words that stand for no value. */
-function hintsFor(kind: NotatedKind, all: readonly string[]): string[] {
+function hintsFor(kind: NotatedName, all: readonly string[]): string[] {
   const written = all.filter((value) => !isPlaceholder(value))
   const languages = proposeLanguages(kind, written).map((proposal) => proposalText(proposal, written[0] ?? ''))
   const empty = placeholderHint(all)
@@ -84,7 +84,7 @@ export function faultValues(all: readonly string[]): string {
 /** Matches `01.09.26`: its century would be a guess. */
 const SHORT_YEAR = /^\d{1,2}([./-]) ?\d{1,2}\1 ?\d\d(?!\d)/
 
-function isTime(kind: NotatedKind | undefined): boolean {
+function isTime(kind: NotatedName | undefined): boolean {
   return kind !== undefined && KIND_TRAITS[kind].moment !== null
 }
 

@@ -1,10 +1,10 @@
 // Finds the language in which a file writes days, numbers and booleans, by its cells. No Node.
-import { KIND_TRAITS } from '../model/kindTraits.ts'
-import { type NotatedKind, type Notation, notationOf, PROPOSED, readNotated } from './notation.ts'
+import { KIND_TRAITS, type NotatedName } from '../model/kindTraits.ts'
+import { type Notation, notationOf, PROPOSED, readNotated } from './notation.ts'
 
 /** A cell whose form depends on the language. */
 export interface NotatedCell {
-  readonly kind: NotatedKind
+  readonly kind: NotatedName
   readonly text: string
 }
 
@@ -25,7 +25,7 @@ interface Doubt {
 }
 
 /** Forms of the API, by kind. */
-const PLAIN: Readonly<Record<NotatedKind, RegExp>> = {
+const PLAIN: Readonly<Record<NotatedName, RegExp>> = {
   boolean: /^(?:true|false)$/i,
   integer: /^-?\d+$/,
   decimal: /^-?\d+(?:\.\d+)?$/,

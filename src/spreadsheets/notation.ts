@@ -13,8 +13,6 @@ export interface Notation {
 }
 
 type DayOrder = 'DMY' | 'MDY' | 'YMD'
-/** Kinds of property whose values languages write differently. */
-export type NotatedKind = NotatedName
 
 /** Words for true and false: those of spreadsheets first. All languages have the English ones, too. */
 const BOOLEANS: Readonly<Record<string, readonly [trueWords: string, falseWords: string]>> = {
@@ -93,11 +91,11 @@ function dayOrderOf(locale: string): DayOrder {
  * Converts a cell to the form that the API takes: `2026-09-01`, `2026-09-01T09:00:00Z`, `1234.5`, `true`. Times are in UTC, and a
  * day stays a day for date-times. Null: the language does not write such a value so.
  */
-export function readNotated(kind: NotatedKind, cell: string, notation: Notation): string | null {
+export function readNotated(kind: NotatedName, cell: string, notation: Notation): string | null {
   return readByKind[kind](cell.trim(), notation)
 }
 
-const readByKind: Readonly<Record<NotatedKind, (text: string, notation: Notation) => string | null>> = {
+const readByKind: Readonly<Record<NotatedName, (text: string, notation: Notation) => string | null>> = {
   boolean: readBoolean,
   integer: readNumber,
   decimal: readNumber,
@@ -259,7 +257,7 @@ export function proposalText({ language, also, value }: Proposal, cell: string):
  * Returns languages that read all these values, each with what it makes of the first: at most two that differ, so that
  * `01/09/2026` has both of its meanings.
  */
-export function proposeLanguages(kind: NotatedKind, values: readonly string[]): Proposal[] {
+export function proposeLanguages(kind: NotatedName, values: readonly string[]): Proposal[] {
   const [first = ''] = values
   const found: (Proposal & { also: string[] })[] = []
   const { moment, jsonType } = KIND_TRAITS[kind]

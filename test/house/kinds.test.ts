@@ -23,10 +23,10 @@ const DECISION = new RegExp(
     `\\bcase ${NAME}:`,
   ].join('|'),
 )
-/** Matches an entry of a table by kind, on a line of its own or behind others. No other tables have these names. */
+/** Matches an entry of a table by kind, on a line of its own or after other entries. No other tables have these names. */
 const ENTRY = /^\s+(?:oneOf|decimal|instant): |= \{ .*\b(?:decimal|instant): /
 /** Matches the type of a table by kind, which lacks none of them. */
-const WHOLE = /(?<!Partial<)\bRecord<(?:KindName|PlainName|MomentName|NotatedName|NotatedKind),/
+const WHOLE = /(?<!Partial<)\bRecord<(?:KindName|PlainName|MomentName|NotatedName),/
 
 /** Lines of src that match, as `path:line`. */
 function linesOf(pattern: RegExp): string[] {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test'
+import type { NotatedName } from '../../src/model/kindTraits.ts'
 import { EncodingFinder } from '../../src/spreadsheets/encoding.ts'
-import { type NotatedKind, type Notation, notationOf, proposeLanguages, readNotated } from '../../src/spreadsheets/notation.ts'
+import { type Notation, notationOf, proposeLanguages, readNotated } from '../../src/spreadsheets/notation.ts'
 
-const read = (language: string, kind: NotatedKind, cell: string) => readNotated(kind, cell, notationOf(language) as Notation)
+const read = (language: string, kind: NotatedName, cell: string) => readNotated(kind, cell, notationOf(language) as Notation)
 
 describe('a value in the notation of a language', () => {
   test.each([

@@ -53,7 +53,7 @@ export function countRows({ plural }: Resource, watch: Watch): Promise<number> {
   return untilAnswered(async () => readTotal(await send(`${plural}?fields=Id&PageSize=5`, { method: 'HEAD' })), watch)
 }
 
-/** Returns a cell with the name of the row for which it stands: `00421 (Ada Byron)`; the cell alone if that is the name. */
+/** Returns a cell with the name of the row for which it stands: `00421 (Ada Byron)`; only the cell if that is the name. */
 export function withName({ values, names }: ReferencedRows, cell: string): string {
   const [id, second] = values.idsOf(cell.trim())
   const name = id === undefined || second !== undefined ? '' : (names.get(id) ?? '')

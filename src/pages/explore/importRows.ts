@@ -1,9 +1,10 @@
 // Turns the records of a dropped file into rows that can be sent, or says what is wrong with them.
+import type { NotatedName } from '../../model/kindTraits.ts'
 import { nearestOf } from '../../model/nearest.ts'
 import { type CellReading, cellConverter, parsedCell } from '../../spreadsheets/cells.ts'
 import { type CsvRecord, FileFault } from '../../spreadsheets/csvRecords.ts'
 import type { RowFault } from '../../spreadsheets/faults.ts'
-import type { NotatedKind, Notation } from '../../spreadsheets/notation.ts'
+import type { Notation } from '../../spreadsheets/notation.ts'
 import { isPlaceholder } from '../../spreadsheets/placeholders.ts'
 import type { ReferenceValues } from '../../spreadsheets/referenceValues.ts'
 import type { Choice } from './importColumns.ts'
@@ -155,7 +156,7 @@ function faultOf(property: ImportProperty, json: string, text: string, notation:
   return lengthMax !== null && length > lengthMax ? `${label} may have ${lengthMax} characters: shorten it.` : null
 }
 
-function isTime(kind: NotatedKind, text: string): boolean {
+function isTime(kind: NotatedName, text: string): boolean {
   const pattern = kind === 'date' ? /^\d{4}-\d\d-\d\d$/ : /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/
   return pattern.test(text) && !Number.isNaN(Date.parse(text))
 }
