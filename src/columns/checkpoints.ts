@@ -92,30 +92,35 @@ export class Checkpoints {
     }
   }
 
-  /** Notes that a row enters the index at this place (`change` 1), or leaves it (-1). */
-  note(slot: number, target: Target, change: 1 | -1): void {
+  /** Notes that a row has moved in the index, from one place to another; null: it was not there, or is there no longer. */
+  note(slot: number, from: Target | null, to: Target | null): void {
     if (this.all.length === 0) return
     if (this.isWide !== this.index.order.isWide) {
       this.release()
       return
     }
+    const left = this.stretchOf(from)
+    const entered = this.stretchOf(to)
     const { words } = this.index.order.store.kernel
-    const next = this.nextAfter(target)
-    for (let at = next; at < this.all.length; at++) {
+    for (let at = Math.min(left, entered); at < Math.max(left, entered); at++) {
       const word = (this.all[at].bits >>> 2) + (slot >> 5)
       words[word] = words[word] ^ (1 << (slot & 31))
     }
-    if (this.isBeingBuilt) {
-      if (next < this.all.length) this.all[next].rows += change
-      return
-    }
-    if (next === this.all.length) {
-      const last = this.index.size - this.all.reduce((sum, { rows }) => sum + rows, 0)
-      if (last > (2 * this.index.size) / STRETCHES) this.split(next)
-      return
-    }
-    this.all[next].rows += change
-    if (this.all[next].rows > (2 * this.index.size) / STRETCHES) this.split(next)
+    if (from !== null && left < this.all.length) this.all[left].rows--
+    if (to !== null && entered < this.all.length) this.all[entered].rows++
+    if (this.isBeingBuilt) return
+    const changed = to === null ? left : entered
+    const rows = changed < this.all.length ? this.all[changed].rows : this.rowsAfterLast()
+    if (rows > (2 * this.index.size) / STRETCHES) this.split(changed)
+  }
+
+  /** The stretch of a place, as the number of the checkpoint at its end. A row that is not in the index is after all of them. */
+  private stretchOf(target: Target | null): number {
+    return target === null ? this.all.length : this.nextAfter(target)
+  }
+
+  private rowsAfterLast(): number {
+    return this.all.reduce((left, { rows }) => left - rows, this.index.size)
   }
 
   /** Notes that the texts of the index have got other ranks, in the same order. */

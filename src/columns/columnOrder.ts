@@ -29,6 +29,9 @@ export const BEFORE_IDS = -1
 /** Greater than every id. */
 export const AFTER_IDS = Number.POSITIVE_INFINITY
 
+/** How far from a guess the place of a row mostly is, among the slots of a leaf. */
+const NEAR = 32
+
 const lows = new Int32Array(1)
 const highs = new Int32Array(1)
 
@@ -57,18 +60,44 @@ export class ColumnOrder {
     return this.search(slot, target, this.ranks === null ? null : this.ranks.ranks, this.isWide)
   }
 
-  /** Returns which of the `count` slots at an address is the first that is not before the target; `count`: none is. */
-  firstNotBefore(address: number, count: number, target: Target): number {
+  /**
+   * Returns which of the `count` slots at an address is the first that is not before the target; `count`: none is. `guess`: where
+   * it probably is. Each code that is read is a cache miss, so there are few steps, and those of a step are read together.
+   */
+  firstNotBefore(address: number, count: number, target: Target, guess: number): number {
+    if (count === 0) return 0
     const { words, isWide } = this
     const ranks = this.ranks === null ? null : this.ranks.ranks
     const first = address >>> 2
+    const near = Math.max(0, guess - NEAR)
+    const far = Math.min(count - 1, guess + NEAR)
+    const isAfterNear = this.search(words[first + near], target, ranks, isWide)
+    const isAfterFar = this.search(words[first + far], target, ranks, isWide)
     let from = 0
     let to = count
-    while (from < to) {
-      const middle = (from + to) >>> 1
-      if (this.search(words[first + middle], target, ranks, isWide)) from = middle + 1
-      else to = middle
+    if (isAfterFar) from = far + 1
+    else if (isAfterNear) {
+      from = near + 1
+      to = far
+    } else to = near
+    while (to - from > 3) {
+      const quarter = (to - from) >> 2
+      const middle = from + 2 * quarter
+      const lower = words[first + from + quarter]
+      const upper = words[first + middle + quarter]
+      const isAfterLower = this.search(lower, target, ranks, isWide)
+      const isAfterMiddle = this.search(words[first + middle], target, ranks, isWide)
+      const isAfterUpper = this.search(upper, target, ranks, isWide)
+      if (isAfterUpper) from = middle + quarter + 1
+      else if (isAfterMiddle) {
+        from = middle + 1
+        to = middle + quarter
+      } else if (isAfterLower) {
+        from += quarter + 1
+        to = middle
+      } else to = from + quarter
     }
+    while (from < to && this.search(words[first + from], target, ranks, isWide)) from++
     return from
   }
 

@@ -263,9 +263,7 @@ export class ColumnTable {
     for (const grouping of this.groupings) grouping.takeRow(slot)
     for (const column of changed) {
       this.changes.noteColumn(column)
-      indexes.leave(slot, column)
-      store.set(slot, column, highs[column], lows[column])
-      indexes.enter(slot, column)
+      indexes.move(slot, column, () => store.set(slot, column, highs[column], lows[column]))
       bitmaps.noteChange(slot, column)
     }
   }

@@ -48,6 +48,11 @@ export class Building {
     this.pending.add(slot)
   }
 
+  /** Notes that the texts of the index have got other ranks, in the same order. */
+  noteSpread(): void {
+    this.index?.noteSpread()
+  }
+
   isChanged(slot: number): boolean {
     return this.states[slot] === CHANGED
   }

@@ -1,6 +1,6 @@
 // The sorted indexes of a table: which there are, how they are built while rows change, and which give way when memory is short.
 import { setImmediate } from 'node:timers/promises'
-import { ColumnOrder, NOT_PLACED, type Ranks } from './columnOrder.ts'
+import { ColumnOrder, NOT_PLACED, type Ranks, type Target } from './columnOrder.ts'
 import { type ColumnStore, ID } from './columnStore.ts'
 import { Building, buildIndex } from './indexBuild.ts'
 import { KernelFull } from './kernel.ts'
@@ -99,7 +99,13 @@ export class Indexes {
     return slot >= 0 && store.idAt(slot) === id ? slot : -1
   }
 
-  /** Removes a row from the indexes of a column. Call it before the code changes. */
+  /** Adds a new row to the indexes of a column. @throws KernelFull */
+  enter(slot: number, column: number): void {
+    if (column === ID) this.ids.insert(slot)
+    else for (const entry of this.entriesOf(column)) this.enterOne(entry, slot, null)
+  }
+
+  /** Removes a row from the indexes of a column. */
   leave(slot: number, column: number): void {
     if (column === ID) this.ids.remove(slot)
     else
@@ -109,15 +115,21 @@ export class Indexes {
       }
   }
 
-  /** Adds a row to the indexes of a column, with its present code. @throws KernelFull */
-  enter(slot: number, column: number): void {
-    if (column === ID) this.ids.insert(slot)
-    else
-      for (const entry of this.entriesOf(column)) {
-        if (entry.index === null) entry.building?.enter(slot)
-        else if (!entry.isReady || !isPlaced(entry, slot)) entry.pending.add(slot)
-        else this.insert(entry, entry.index, slot)
-      }
+  /** Moves a row in the indexes of a column other than that of ids, while `setCode` sets its new code. @throws KernelFull */
+  move(slot: number, column: number, setCode: () => void): void {
+    const entries = this.entriesOf(column)
+    const places = entries.map((entry) => takeFrom(entry, slot))
+    setCode()
+    for (const [at, entry] of entries.entries()) this.enterOne(entry, slot, places[at])
+  }
+
+  private enterOne(entry: Entry, slot: number, from: Target | null) {
+    if (entry.index === null) entry.building?.enter(slot)
+    else if (entry.isReady && isPlaced(entry, slot)) this.insert(entry, entry.index, slot, from)
+    else {
+      entry.pending.add(slot)
+      if (from !== null) entry.index.checkpoints.note(slot, from, null)
+    }
   }
 
   /** Adds the rows whose texts have got ranks to the index of a column; if there are many, in steps. */
@@ -133,7 +145,7 @@ export class Indexes {
         return
       }
       entry.pending.delete(slot)
-      if (!this.insert(entry, entry.index, slot)) return
+      if (!this.insert(entry, entry.index, slot, null)) return
     }
   }
 
@@ -143,7 +155,8 @@ export class Indexes {
     if (entry === null) return
     entry.isVoid = true
     // The slots stay where they are.
-    entry.index?.checkpoints.noteSpread()
+    entry.building?.noteSpread()
+    entry.index?.noteSpread()
   }
 
   /** Frees checkpoints, or whole indexes, that no list has used since `beforeMs`. */
@@ -181,9 +194,9 @@ export class Indexes {
   }
 
   /** Adds a row to an index. False: there was no memory, so the index was dropped. */
-  private insert(entry: Entry, index: SortedIndex, slot: number): boolean {
+  private insert(entry: Entry, index: SortedIndex, slot: number, from: Target | null): boolean {
     try {
-      index.insert(slot)
+      index.move(slot, from)
       return true
     } catch (error) {
       if (!(error instanceof KernelFull)) throw error
@@ -317,6 +330,13 @@ async function runInSlices(job: Generator<void, void>): Promise<void> {
 
 function indexOf(entry: Entry | null): SortedIndex | null {
   return entry?.isReady && entry.pending.size === 0 ? entry.index : null
+}
+
+/** Takes a row out of an index. Returns where it was; null: it was not there. */
+function takeFrom({ index, building, pending }: Entry, slot: number): Target | null {
+  if (index !== null) return pending.delete(slot) ? null : index.take(slot)
+  building?.leave(slot)
+  return null
 }
 
 function isPlaced({ order }: Entry, slot: number): boolean {

@@ -1,6 +1,7 @@
 // Sorted index of a property: the slots of all rows in the order of (code, id), in leaves like those of a B-tree.
 import { Checkpoints, type Place } from './checkpoints.ts'
 import type { ColumnOrder, Target } from './columnOrder.ts'
+import { LeafEnds } from './leafEnds.ts'
 
 /** Maximum slots of a leaf. An insertion moves half of them on average: 4 KB. */
 export const LEAF_SLOTS = 2_048
@@ -9,6 +10,9 @@ const LEAF_BYTES = 4 * LEAF_SLOTS
 const SCANNED_MAX = 16
 /** Slots of a newly built leaf, so that later rows find room. */
 const FILL = Math.floor(0.75 * LEAF_SLOTS)
+
+/** The place of no row, for a leaf that has none yet. */
+const AT_START: Target = { high: 0, low: 0, id: 0 }
 
 /** Slots that follow each other in the order of the index, at an address. */
 export interface Leaf {
@@ -28,6 +32,9 @@ export class SortedIndex {
   lastUsedMs = 0
   readonly checkpoints: Checkpoints
   private readonly words: Int32Array
+  private readonly ends = new LeafEnds()
+  /** Whether `ends` are of keys of 64 bits. */
+  private areEndsWide = false
 
   constructor(readonly order: ColumnOrder) {
     this.words = order.store.kernel.words
@@ -35,20 +42,18 @@ export class SortedIndex {
   }
 
   get bytes(): number {
-    return this.leaves.length * LEAF_BYTES + this.checkpoints.bytes
+    return this.leaves.length * LEAF_BYTES + this.ends.bytes + this.checkpoints.bytes
   }
 
   /** Appends `slots[from, to)`, which are in order and come after all others. @throws KernelFull */
   append(slots: Int32Array | Uint32Array, from: number, to: number): void {
     for (let at = from; at < to; ) {
       let leaf = this.leaves.at(-1)
-      if (leaf === undefined || leaf.size >= FILL) {
-        leaf = this.newLeaf()
-        this.leaves.push(leaf)
-      }
+      if (leaf === undefined || leaf.size >= FILL) leaf = this.addLeaf(this.leaves.length)
       const count = Math.min(FILL - leaf.size, to - at)
       this.words.set(slots.subarray(at, at + count), (leaf.address >>> 2) + leaf.size)
       leaf.size += count
+      this.noteEnd(this.leaves.length - 1)
       this.size += count
       at += count
     }
@@ -56,25 +61,31 @@ export class SortedIndex {
 
   /** Adds a row with the code and the id that it has now. @throws KernelFull */
   insert(slot: number): void {
+    this.move(slot, null)
+  }
+
+  /** As `insert`, of a row that `take` has taken out of this place, if it is not null. @throws KernelFull */
+  move(slot: number, from: Target | null): void {
     const target = this.order.targetOf(slot)
     // Most new rows have the greatest id so far, and many the latest time: then no leaf has to be looked for.
     const found = this.isAfterAll(target) ? this.end() : this.find(target)
     const { words } = this
     let { leaf: number, at } = found
-    if (this.leaves.length === 0) this.leaves.push(this.newLeaf())
-    let leaf = this.leaves[number]
+    let leaf = this.leaves[number] ?? this.addLeaf(number)
     if (leaf.size === LEAF_SLOTS) {
       const isAppended = number === this.leaves.length - 1 && at === leaf.size
-      const right = this.newLeaf()
+      const right = this.addLeaf(number + 1)
       // Rows that come in order fill their leaves; a split in halves would leave all of them half empty.
       const left = isAppended ? LEAF_SLOTS : LEAF_SLOTS >> 1
       words.copyWithin(right.address >>> 2, (leaf.address >>> 2) + left, (leaf.address >>> 2) + LEAF_SLOTS)
       right.size = LEAF_SLOTS - left
       leaf.size = left
-      this.leaves.splice(number + 1, 0, right)
+      this.noteEnd(number)
+      this.noteEnd(number + 1)
       if (at > left || isAppended) {
         at -= left
         leaf = right
+        number++
       }
     }
     const base = leaf.address >>> 2
@@ -82,41 +93,51 @@ export class SortedIndex {
     words[base + at] = slot
     leaf.size++
     this.size++
-    this.checkpoints.note(slot, target, 1)
+    if (at === leaf.size - 1) this.noteEnd(number)
+    this.checkpoints.note(slot, from, target)
   }
 
   /** Removes a row, which still has the code and the id with which it was added. */
   remove(slot: number): void {
+    const from = this.take(slot)
+    // Noted last: it may search for places, and an empty leaf would mislead the search.
+    this.checkpoints.note(slot, from, null)
+  }
+
+  /** As `remove`, of a row that `move` is about to add again; until then its checkpoints are wrong. Returns where it was. */
+  take(slot: number): Target {
     const target = this.order.targetOf(slot)
-    const { leaf: number, at } = this.find(target)
+    const number = this.leafOf(target)
     const leaf = this.leaves[number]
     const base = leaf.address >>> 2
-    if (this.words[base + at] !== slot) throw new Error(`slot ${slot} is not in its place of the index`)
-    this.words.copyWithin(base + at, base + at + 1, base + leaf.size)
+    const end = base + leaf.size
+    // The slots of a leaf stand side by side, while each comparison of a binary search would read codes from elsewhere.
+    const at = this.words.subarray(base, end).indexOf(slot)
+    if (at < 0) throw new Error(`slot ${slot} is not in its leaf of the index`)
+    this.words.copyWithin(base + at, base + at + 1, end)
     leaf.size--
     this.size--
     if (leaf.size === 0 && this.leaves.length > 1) {
       this.leaves.splice(number, 1)
+      this.ends.remove(number)
       this.order.store.kernel.free(leaf.address, LEAF_BYTES)
-    }
-    // Noted last: it may search for places, and an empty leaf would mislead the search.
-    this.checkpoints.note(slot, target, -1)
+    } else if (at === leaf.size) this.noteEnd(number)
+    return target
+  }
+
+  /** Notes that the texts of the index have got other ranks, in the same order. */
+  noteSpread(): void {
+    this.noteAllEnds()
+    this.checkpoints.noteSpread()
   }
 
   /** The place of the first slot that is not before the target. */
   find(target: Target): Place {
-    const { leaves, order, words } = this
-    if (leaves.length === 0) return { leaf: 0, at: 0 }
-    let from = 0
-    let to = leaves.length - 1
-    while (from < to) {
-      const middle = (from + to) >>> 1
-      const { address, size } = leaves[middle]
-      if (order.isBefore(words[(address >>> 2) + size - 1], target)) from = middle + 1
-      else to = middle
-    }
-    const { address, size } = leaves[from]
-    return { leaf: from, at: order.firstNotBefore(address, size, target) }
+    if (this.leaves.length === 0) return { leaf: 0, at: 0 }
+    const leaf = this.leafOf(target)
+    const { address, size } = this.leaves[leaf]
+    const guess = Math.floor(size * this.ends.guess(leaf, target))
+    return { leaf, at: this.order.firstNotBefore(address, size, target, guess) }
   }
 
   /** The place after all slots. */
@@ -186,16 +207,46 @@ export class SortedIndex {
     const { kernel } = this.order.store
     for (const { address } of this.leaves) kernel.free(address, LEAF_BYTES)
     this.leaves.length = 0
+    this.ends.clear()
     this.size = 0
     this.checkpoints.release()
   }
 
-  private isAfterAll(target: Target): boolean {
-    const leaf = this.leaves.at(-1)
-    return leaf !== undefined && leaf.size > 0 && this.order.isBefore(this.words[(leaf.address >>> 2) + leaf.size - 1], target)
+  /** The leaf in which the target's place is. */
+  private leafOf(target: Target): number {
+    this.readWideEnds()
+    return this.ends.find(target)
   }
 
-  private newLeaf(): Leaf {
-    return { address: this.order.store.kernel.reserve(LEAF_BYTES), size: 0 }
+  private isAfterAll(target: Target): boolean {
+    this.readWideEnds()
+    const last = this.leaves.length - 1
+    return last >= 0 && this.leaves[last].size > 0 && this.ends.isBefore(last, target)
+  }
+
+  /** Adds an empty leaf. @throws KernelFull */
+  private addLeaf(number: number): Leaf {
+    const leaf = { address: this.order.store.kernel.reserve(LEAF_BYTES), size: 0 }
+    this.leaves.splice(number, 0, leaf)
+    this.ends.add(number, AT_START)
+    return leaf
+  }
+
+  /** Notes which row is the last one of a leaf, if it has any. */
+  private noteEnd(number: number) {
+    const { address, size } = this.leaves[number]
+    if (size > 0) this.ends.set(number, this.order.targetOf(this.words[(address >>> 2) + size - 1]))
+  }
+
+  private noteAllEnds() {
+    for (let number = 0; number < this.leaves.length; number++) this.noteEnd(number)
+  }
+
+  /** Codes may have got 64 bits since the ends were noted. */
+  private readWideEnds() {
+    const { isWide } = this.order
+    if (isWide === this.areEndsWide) return
+    this.areEndsWide = isWide
+    this.noteAllEnds()
   }
 }

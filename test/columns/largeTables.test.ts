@@ -206,6 +206,38 @@ test(`texts that get other ranks, in the same order, leave indexes, checkpoints 
   expect(faultsOf(columns)).toEqual([])
 })
 
+test(`texts may get other ranks while rows that changed are taken out of a half-built index; SEED=${SEED}`, async () => {
+  const table = largeTable(new Random(SEED))
+  const columns = table.load()
+  // Private, since the steps of a building depend on the time.
+  const { indexes } = columns as unknown as {
+    indexes: { enqueue(job: Iterator<void>): void; entries: ({ building: { index: SortedIndex | null } | null } | null)[] }
+  }
+  const jobs: Iterator<void>[] = []
+  indexes.enqueue = (job) => void jobs.push(job)
+  const byLabel = listOf(parseList(wholeView(reading), 'sort=Label'))
+  expect(await findList(columns, byLabel)).toBe('index')
+  const [job] = jobs as [Iterator<void>]
+  while (!indexes.entries.some((entry) => entry?.building?.index)) expect(job.next().done).toBe(false)
+  const ranks = () => columns.texts.ranksOf(1)?.ranks as Uint32Array
+  const before = ranks().slice(0, 300)
+  for (let count = 1; count <= 50; count++) {
+    const after = table.someRow().with(1, `label 2${'0'.repeat(count)}`)
+    table.put(after)
+    columns.put(after)
+    await findList(columns, byLabel)
+  }
+  expect(ranks().slice(0, 300)).not.toEqual(before)
+  for (let count = 0; count < 500; count++) {
+    const row = table.someRow()
+    columns.put(row.with(1, 'label 3'))
+    columns.put(row)
+  }
+  while (!job.next().done);
+  expect(await differences(new ListComparison(table, columns), ['sort=Label', 'Label=label 2&sort=-Label'], 3)).toEqual([])
+  expect(faultsOf(columns)).toEqual([])
+})
+
 test('a checkpoint that is added when the last row of a leaf is removed is right', async () => {
   const rows = 100_000
   const columns = new RandomTable(reading, new Random(SEED), 0, NONE).load(undefined, true, rows)

@@ -1,0 +1,86 @@
+// The places of the last rows of an index's leaves, side by side: a search for a leaf reads these alone, and no rows.
+import type { Target } from './columnOrder.ts'
+
+/** Numbers of one place: the two halves of the key, and the id. */
+const FIELDS = 3
+const LEAVES_MIN = 64
+/** The guess where nothing is known. */
+const UNKNOWN = 0.5
+
+export class LeafEnds {
+  private count = 0
+  /** `high`, `low` and `id` of each place, one after the other. */
+  private fields = new Float64Array(FIELDS * LEAVES_MIN)
+
+  get bytes(): number {
+    return this.fields.byteLength
+  }
+
+  /** Adds the place of a new leaf, which moves those of later leaves on. */
+  add(leaf: number, end: Target): void {
+    if (FIELDS * this.count === this.fields.length) {
+      const larger = new Float64Array(2 * this.fields.length)
+      larger.set(this.fields)
+      this.fields = larger
+    }
+    this.fields.copyWithin(FIELDS * (leaf + 1), FIELDS * leaf, FIELDS * this.count)
+    this.count++
+    this.set(leaf, end)
+  }
+
+  set(leaf: number, { high, low, id }: Target): void {
+    const at = FIELDS * leaf
+    this.fields[at] = high
+    this.fields[at + 1] = low
+    this.fields[at + 2] = id
+  }
+
+  remove(leaf: number): void {
+    this.fields.copyWithin(FIELDS * leaf, FIELDS * (leaf + 1), FIELDS * this.count)
+    this.count--
+  }
+
+  clear(): void {
+    this.count = 0
+  }
+
+  /** Returns whether the last row of a leaf is before the target. */
+  isBefore(leaf: number, { high, low, id }: Target): boolean {
+    const { fields } = this
+    const at = FIELDS * leaf
+    if (fields[at] !== high) return fields[at] < high
+    if (fields[at + 1] !== low) return fields[at + 1] < low
+    return fields[at + 2] < id
+  }
+
+  /** The first leaf whose last row is not before the target; the last leaf, if there is none. */
+  find(target: Target): number {
+    let from = 0
+    let to = this.count - 1
+    while (from < to) {
+      const middle = (from + to) >>> 1
+      if (this.isBefore(middle, target)) from = middle + 1
+      else to = middle
+    }
+    return from
+  }
+
+  /**
+   * Returns where in a leaf a target probably is, from 0 to 1: by how far it is from the end of the previous leaf to that of this
+   * one. It is near where values are evenly distributed within a leaf.
+   */
+  guess(leaf: number, { high, low, id }: Target): number {
+    const { fields } = this
+    const at = FIELDS * leaf
+    const before = at - FIELDS
+    if (leaf === 0) return UNKNOWN
+    if (fields[at] !== fields[before]) return share(fields[before], fields[at], high)
+    if (fields[at + 1] !== fields[before + 1]) return share(fields[before + 1], fields[at + 1], low)
+    return share(fields[before + 2], fields[at + 2], id)
+  }
+}
+
+function share(from: number, to: number, value: number): number {
+  const found = (value - from) / (to - from)
+  return found >= 0 && found <= 1 ? found : UNKNOWN
+}
