@@ -29,7 +29,7 @@ export const BEFORE_IDS = -1
 /** Greater than every id. */
 export const AFTER_IDS = Number.POSITIVE_INFINITY
 
-/** How far from a guess the place of a row mostly is, among the slots of a leaf. */
+/** Slots of a leaf between a guess and the place of a row, at most, in most searches. */
 const NEAR = 32
 
 const lows = new Int32Array(1)

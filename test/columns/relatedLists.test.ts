@@ -69,8 +69,11 @@ test.each([0, 1, 2, 3])("Lists by paths are PostgreSQL's, while all tables chang
     // A table that was loaded anew.
     if (random.chance(10)) side.columns = tables.load(side)
   }
-  // [under] of an id that no row has, far from all others, to which a reference may lead here.
-  if (odd.uncoded === 0) expect(Object.keys(reasons).filter((reason) => reason !== 'related')).toEqual(['none'])
+  const { texts = 0, related: _, ...others } = reasons
+  // [under] of an id that no row has, far from all others, to which a reference may lead, is not found here.
+  if (odd.uncoded === 0) expect(Object.keys(others)).toEqual(['none'])
+  // A list waits a bounded time for the places of new texts, which is too short now and then beside other programs.
+  if (odd.uncoded === 0) expect(texts).toBeLessThan(10)
   // Lists are asked again at random, so a few that need values without a code may be most of those that are asked.
   expect(reasons.none ?? 0).toBeGreaterThan(odd.uncoded === 0 ? 45 : 20)
 })
