@@ -33,7 +33,7 @@ export class SortedIndex {
   readonly checkpoints: Checkpoints
   private readonly words: Int32Array
   private readonly ends = new LeafEnds()
-  /** Whether `ends` are of keys of 64 bits. */
+  /** True if `ends` have keys of 64 bits. */
   private areEndsWide = false
 
   constructor(readonly order: ColumnOrder) {
