@@ -100,12 +100,12 @@ export function nearestRight<Right extends WriteRight>(rights: readonly Right[],
 
 /** Adds a fault for each property that the key may set, but not together with the others. */
 function requireRight({ settable }: WriteRight, given: Assignments, faults: Fault[]) {
-  const properties = [...given.keys()]
-  const together = properties.filter((property) => settable.has(property)).map(({ name }) => name)
-  const others = together.length === 0 ? 'what other rows have' : listed(together, 'and')
-  for (const property of properties)
-    if (!settable.has(property))
-      faults.push(forbidden(property.name, `set ${property.name} together with ${others}, which the nearest right sets`))
+  const names: string[] = []
+  const refused: string[] = []
+  for (const property of given.keys()) (settable.has(property) ? names : refused).push(property.name)
+  if (refused.length === 0) return
+  const others = names.length === 0 ? 'what other rows have' : listed(names, 'and')
+  for (const name of refused) faults.push(forbidden(name, `set ${name} together with ${others}, which the nearest right sets`))
 }
 
 /** Checks values against each other. @throws ApiError that lists every fault of the body */
