@@ -74,8 +74,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => in
 process.env[TEMPLATE] = await makeTemplate(join(folder, 'cluster'))
 
 const results: Result[] = []
-// Most wait about half of their time; with more at once the machine, not what they test, would be what is late.
-const places = Math.min(queue.length, availableParallelism() + 2)
+// Most wait more than half of their time; with more at once the machine, not what they test, would be what is late.
+const places = Math.min(queue.length, availableParallelism() + 3)
 const works = Array.from({ length: places }, (_, place) => work(place, queue))
 if (waiting.length > 0) works.push(work(places, waiting))
 await Promise.all(works)
