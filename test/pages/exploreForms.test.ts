@@ -110,7 +110,7 @@ describeInBrowser('forms of /explore for new rows', () => {
     await forms.message('No row has such a name.')
     await forms.press('Create')
     await forms.panel.getByText('Employee: choose a row of the list.').waitFor()
-    expect(await forms.focusedId()).toBe('form-EmployeeId')
+    await forms.focusOn('form-EmployeeId')
     expect(await field.inputValue()).toBe('nobody')
   })
 
@@ -157,7 +157,7 @@ describeInBrowser('forms of /explore for new rows', () => {
     await forms.press('Create')
     await forms.panel.getByText('Type has 101 characters, and may have 100: shorten it.').waitFor()
     await forms.panel.getByText('Write a number, such as 4.5.').waitFor()
-    expect(await forms.focusedId()).toBe('form-Type')
+    await forms.focusOn('form-Type')
     await forms.field('Type').fill('Holiday')
     await forms.field('Start').fill('2026-03-02')
     await forms.field('End').fill('2026-03-01')
@@ -168,7 +168,7 @@ describeInBrowser('forms of /explore for new rows', () => {
     expect(await forms.panel.locator('[aria-invalid]').evaluateAll((all) => all.map(({ id }) => id))).toEqual([
       ...['form-End', 'form-Period.Days', 'form-Period.Hours'],
     ])
-    expect(await forms.focusedId()).toBe('form-End')
+    await forms.focusOn('form-End')
     expect(await forms.violations()).toEqual([])
   })
 

@@ -40,9 +40,9 @@ export class FormPage {
     await this.page.getByRole('status').filter({ hasText: text }).first().waitFor()
   }
 
-  /** Returns the id of the element that has the focus. */
-  focusedId(): Promise<string> {
-    return this.page.evaluate('document.activeElement.id')
+  /** Waits until the element of this id has the focus, which moves after what is said is shown. */
+  async focusOn(id: string): Promise<void> {
+    await this.page.locator(`[id="${id}"]:focus`).waitFor()
   }
 
   /** Returns the faults that axe finds. */
