@@ -1,6 +1,7 @@
 // SQL of copies: loads a table, and asks PostgreSQL which rows have changed since a snapshot.
 import { commaList } from '../compile/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
+import { memoize } from '../model/memoize.ts'
 import { integer, name, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
 
 /**
@@ -92,17 +93,31 @@ export function compileRowCount({ table }: Entity, most: number): Statement {
 
 /** Compiles the question whether rows have changed since a snapshot. The answer has a newer snapshot. */
 export function compileQuestion(entity: Entity, relation: string, snapshot: Snapshot, asksDefinition: boolean): Statement {
-  const params = [param(relation), param(snapshot.next), param(snapshot.running)] as const
+  const { withDefinition, withoutDefinition } = questionsOf(entity)
+  const { text, others } = asksDefinition ? withDefinition : withoutDefinition
+  return { text, values: [relation, snapshot.next, snapshot.running, ...others] }
+}
+
+/** Questions about a table, compiled once, because lists that are asked again have hardly any other work. */
+const questionsOf = memoize((entity: Entity) => ({
+  withDefinition: compileQuestionText(entity, true),
+  withoutDefinition: compileQuestionText(entity, false),
+}))
+
+/** Compiles a question; `others` are the values of its parameters after those that a snapshot gives. */
+function compileQuestionText(entity: Entity, asksDefinition: boolean) {
+  const params = [param(null), param(null), param(null)] as const
   const [own, next, running] = params
   const table = sql`${own}::oid`
   // Reads one entry from the end of the index, whatever the planner estimates; for a range it would assume a third of the table.
   const newest = sql`(select transaction from row_change where relation = ${table} order by transaction desc limit 1)`
   const isChanged = sql`coalesce(${newest} >= ${next}::xid8, false) or exists (select from row_change where relation = ${table} and transaction = any (${running}::xid8[]))`
   const definition = asksDefinition ? sql`, ${definitionOf(table)}` : sql``
-  return toStatement(
+  const { text, values } = toStatement(
     sql`select ${SNAPSHOT}, ${stateOfEntity(entity, table)}, ${KEPT_FROM}, (${isChanged})::int::text${definition}`,
     params,
   )
+  return { text, others: values.slice(params.length) }
 }
 
 /**
