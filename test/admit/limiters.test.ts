@@ -94,7 +94,7 @@ describe('D99: persons', () => {
 })
 
 describe('keys with their own limits', () => {
-  test('share the limits of all keys if there is no room, also if they had a table before', () => {
+  test('count against the shared limits while no table is free for them, even if they had one', () => {
     const { charge, update } = limiterOf(other)
     update([withLimits(ci, '20/1h')], new Map())
     expect(charge(ci)).toEqual([true, 9, '8'])

@@ -75,7 +75,7 @@ describe('a row that another transaction has locked', () => {
   })
 })
 
-test('a client sees its answered write: by id, in lists, in lists of one reference', async () => {
+test('a client finds its own write as soon as it is answered: by id, in lists, and in lists filtered by a reference', async () => {
   const employees = await createRows(
     server,
     '/Employees',

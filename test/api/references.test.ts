@@ -19,7 +19,7 @@ describe('D16 references', () => {
     ['/Employees', 'ManagerId'],
   ] as const
 
-  test.each(references)('of %s, %s that names no row is 409 for POST, PUT and PATCH', async (path, name) => {
+  test.each(references)('in a body of %s, %s that names no row is 409 for POST, PUT and PATCH', async (path, name) => {
     const before = await createRow(server, path, {})
     for (const id of ['999999999', '0', '-1', '9007199254740991', '9007199254740992', '1e30']) {
       const body = `{"${name}":${id}}`

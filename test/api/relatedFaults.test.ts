@@ -235,7 +235,7 @@ describe('D91: a path in other parameters', () => {
   })
 })
 
-describe('D91: a path in a body', () => {
+describe('D91: a path in a body is refused', () => {
   const HINT = 'What stands behind EmployeeId. belongs to another row: write it there.'
 
   test.each(['EmployeeId.Department', 'employeeId.department', 'EmployeeId.', 'employeeid.CompanyId.Name'])(

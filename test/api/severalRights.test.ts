@@ -318,7 +318,7 @@ describe('If-Match and If-None-Match', () => {
     expect((await send('ann', 'PATCH /Absences/2', body, { 'if-match': tag })).status).toBe(200)
   })
 
-  test('a row that the key may not read is no 404 if a right reaches it, although that right does not set these properties', async () => {
+  test('an update of a row that the key cannot read gets 403, not 404, if one of its rights covers the row but not the properties', async () => {
     const key = keyWith(
       'read Absences?Type=x',
       'update Absences?Status=Requested&fields=Reason',

@@ -82,10 +82,13 @@ describe('D55: CSV, as csv-parse reads it', () => {
   const table = async (path: string, bom = false) =>
     parse((await server.get(path, CSV)).text, { columns: true, record_delimiter: '\r\n', bom }) as Record<string, string>[]
 
-  test.each(['/Companies?sort=Name', '/Employees', '/Absences'])('%s has the texts of the JSON', async (path) => {
-    const rows = await rowsOf(path)
-    expect(await table(path)).toEqual(rows.map((row) => flat(row)))
-  })
+  test.each(['/Companies?sort=Name', '/Employees', '/Absences'])(
+    'the CSV of %s has the same values as its JSON',
+    async (path) => {
+      const rows = await rowsOf(path)
+      expect(await table(path)).toEqual(rows.map((row) => flat(row)))
+    },
+  )
 
   test('has the names of the JSON, with dots for parts', async () => {
     const { text, headers } = await server.get('/Absences?fields=Period,Id,Start&Id=0', CSV)

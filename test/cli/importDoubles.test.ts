@@ -75,7 +75,7 @@ describe('an import without --match', () => {
     expect(stderr).toContain('whether the table has these rows already is not known: ')
   })
 
-  test('waits where the limit ends the reading of the table, and goes on there', async () => {
+  test('waits when the rate limit interrupts its reading of the table, and then reads on from the same row', async () => {
     await server.sql`insert into employee (employee_number) select 'N' || n from generate_series(1, 3500) n`
     const words = ['import', 'employees', fileOf('employeeNumber\nX1\nN3456\n'), '--url', server.url]
     const { stderr } = await rosterHere(words, { ROSTER_KEY: slow.text })

@@ -30,7 +30,7 @@ test('a misspelled command is refused with the nearest name', async () => {
   expect(served).toEqual([])
 })
 
-test('an option that npm consumed is named, also one that begins with no', async () => {
+test('the error names an option that npm has consumed, also one such as --no-excel', async () => {
   const program = new Command('roster').addCommand(new Command('import').option('--no-excel', 'as it stands'))
   const npm = { npm_command: 'run', npm_config_excel: '' }
   const before = process.env

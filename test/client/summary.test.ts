@@ -33,7 +33,7 @@ test('a summary of the client has the groups and sums of PostgreSQL', async () =
   )
 })
 
-test('a summary without keys has one group; errors are the server’s', async () => {
+test('a summary without groupBy has one group, and an error has the server’s code', async () => {
   expect(await roster.companies.summary()).toEqual({ groups: [{ count: 6 }], total: 1 })
   expect(await failureOf(roster.companies.summary({ sum: ['name'] }))).toMatchObject({ code: 'InvalidAggregate' })
 })

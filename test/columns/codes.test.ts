@@ -118,7 +118,7 @@ describe('a value', () => {
     })
   }
 
-  test('in a line of COPY has the same code as in a text, whatever its digits', () => {
+  test('gets the same code from a line of COPY as from its text, whatever its digits', () => {
     const rowCodes = new RowCodes(entity)
     for (let count = 0; count < 20_000; count++) {
       const amount = `${digits(11)}.${digits(8).padStart(8, '0')}`

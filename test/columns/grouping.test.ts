@@ -432,7 +432,7 @@ describe('a running summary', () => {
     expect(counts).toEqual(before.map((count) => [count, count]))
   })
 
-  test('is done with the table when all rows are taken, and gives its memory back when it is closed', () => {
+  test('ignores changed rows once it has read all rows, and frees its memory when it is closed', () => {
     const rows = new Rows()
     fill(rows)
     const grouping = rows.group(query('groupBy=Label&sum=Level')) as Grouping

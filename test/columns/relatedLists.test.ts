@@ -45,7 +45,7 @@ function shownPath({ name, related }: Property): string {
   return related === null ? name : `${related.reference.name}(${related.view.text}).${shownPath(related.property)}`
 }
 
-test.each([0, 1, 2, 3])("Lists by paths are PostgreSQL's, while all tables change: run %i", async (run) => {
+test.each([0, 1, 2, 3])('Lists by paths find the same rows as PostgreSQL, while all tables change: run %i', async (run) => {
   const random = new Random(SEED + run)
   const odd = { extremes: run === 0 ? 0 : 30, uncoded: run === 3 ? 10 : 0 }
   const tables = new RelatedTables(random, sql, database, [20, 120, 600], odd)
@@ -78,7 +78,7 @@ test.each([0, 1, 2, 3])("Lists by paths are PostgreSQL's, while all tables chang
   expect(reasons.none ?? 0).toBeGreaterThan(odd.uncoded === 0 ? 45 : 20)
 })
 
-test.each([0, 1, 2])("Summaries by paths are PostgreSQL's, while all tables change: run %i", async (run) => {
+test.each([0, 1, 2])('Summaries by paths equal those of PostgreSQL, while all tables change: run %i', async (run) => {
   const random = new Random(SEED + run)
   const odd = { extremes: run === 0 ? 0 : 20, uncoded: 0 }
   const tables = new RelatedTables(random, sql, database, [20, 120, 600], odd)

@@ -30,7 +30,7 @@ describe('the command of the example', () => {
     await third.program.stop()
   })
 
-  test('leaves no process if it is killed, and needs no proxy of the surroundings', async () => {
+  test('leaves no process when it is killed, and ignores HTTP_PROXY', async () => {
     const proxy = `http://127.0.0.1:${freePort()}`
     const example = await startExample(temporaryFolder().path, [], { HTTP_PROXY: proxy, http_proxy: proxy })
     const processes = processesOf(example)

@@ -89,7 +89,7 @@ describe('queries', () => {
   })
 })
 
-test('the answer after a query that failed amid its rows has its own rows alone', async () => {
+test('a query that follows one that failed halfway through its rows returns only its own rows', async () => {
   await expect(outcome(send('select 1 / (n - 900) from generate_series(1, 1000) as n'))).resolves.toBe('22012')
   expect(withoutHoles(await send('select n::text from generate_series(1, 3) as n'))).toEqual([['1'], ['2'], ['3']])
 })

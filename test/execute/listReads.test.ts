@@ -226,7 +226,7 @@ describe('costly lists', () => {
       expect(await reads.read(read('a3'), a, COSTLY)).toEqual([['a3']])
     }))
 
-  test('a costly list that would be late is 503 when it could be read, and is not read', () =>
+  test('a costly list whose turn comes too late gets 503, and PostgreSQL is not asked', () =>
     held(async (open) => {
       const [a, b] = [callerOf('a'), callerOf('b')]
       const first = reads.read(locked('a1'), a, COSTLY)

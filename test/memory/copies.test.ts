@@ -33,7 +33,7 @@ describe('a copy of a table', () => {
     expect(said).toEqual(['a table is in memory'])
   })
 
-  test('has texts whose hashes collide', async () => {
+  test('is loaded although the hashes of some texts collide', async () => {
     const rows = textsOfOneFnv(new Random(1)).map((name) => ({ name }))
     await server.sql`insert into company ${server.sql(rows)}`
     await untilLoaded()

@@ -36,7 +36,7 @@ test('an integer is refused if it is none', () => {
     expect(() => integer(wrong)).toThrow('not a non-negative integer')
 })
 
-test('a type is accepted only as a kind names it', () => {
+test('typeName accepts the names of types as kinds spell them, and refuses any other text', () => {
   for (const type of ['text', 'bigint', 'numeric(18,8)', 'timestamp(0) with time zone'])
     expect(toStatement(typeName(type)).text).toBe(type)
   for (const wrong of ['', 'Text', '"text"', 'text; drop table company', "text'", '1', 'text\n', 'text[]', 'text--'])

@@ -206,7 +206,7 @@ describe('rights from memory', () => {
 describe('a request whose rights change before its rows are found', () => {
   const granted = wholeRights(entities)
 
-  test('is begun anew, with rights of the moment of all its tables', async () => {
+  test('starts again, with rights as of one moment for all tables that it reads', async () => {
     const asked: (readonly Entity[])[] = []
     const answer = await withRightsOfNow(
       [absence],

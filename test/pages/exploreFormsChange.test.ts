@@ -43,7 +43,7 @@ describeInBrowser('forms of /explore for rows that are there', () => {
     expect(forms.complaints).toEqual([])
   })
 
-  test('a key with a right to decide has buttons for its values, and no others', async () => {
+  test('a key that may only approve or decline gets buttons for these two, and no others', async () => {
     const { id } = await newAbsence()
     const forms = await open(manager, `#/Absences?row=${id}`)
     await forms.button('Approve').waitFor()

@@ -273,7 +273,7 @@ describeInBrowser('the import of /explore', () => {
     await forms.page.getByText('undone: 2 created, 0 changed').waitFor()
   })
 
-  test('absences find their people by numbers, the last day of each counts, and a file that has some again creates the others', async () => {
+  test('absences are matched to people by number and include their last day; a longer file creates only the new ones', async () => {
     await createRows(server, '/Employees', [{ EmployeeNumber: '00421', FirstName: 'Ada' }])
     const forms = await open('#/Absences?form=import')
     const lines = ['Personalnummer;Start;End', '00421;01.12.2026;03.12.2026', '00421;01.12.2026 09:00;04.12.2026 12:00']

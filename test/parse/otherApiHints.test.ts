@@ -73,7 +73,7 @@ test.each(['include', '$expand', 'populate'])('D91: %s is answered with a path t
 })
 
 describe('notations of other APIs get a hint to ours', () => {
-  test.each(Object.entries(FOREIGN))('"%s" for each of %s', (hint, names) => {
+  test.each(Object.entries(FOREIGN))('the hint is "%s" for the parameters %s', (hint, names) => {
     for (const name of names.split(' '))
       expect(messageFor(wholeView(company), `${encodeURIComponent(name)}=5`)).toBe(
         `Companies has no parameter "${name}". ${hint}`,

@@ -109,7 +109,7 @@ describe('A database with all single migrations', () => {
     expect(await findingOfDoctor(url)).toMatchObject({ state: 'ok', text: `all ${FILES.length} are applied` })
   })
 
-  test('is served, by a role that may not create tables or remember migrations', async () => {
+  test('is served even by a role that can neither create tables nor record migrations', async () => {
     const url = await open()
     await migrate(url, MIGRATIONS)
     const sql = connect(url)
@@ -130,7 +130,7 @@ describe('A database with all single migrations', () => {
   })
 })
 
-describe('A database that lacks the last of the single migrations', () => {
+describe('A database that lacks the last migration before the baseline', () => {
   const open = () => createSingleMigrated(SINGLE_MIGRATIONS.length - 1)
 
   test('is refused with the commit that upgrades it, and stays as it is', async () => {

@@ -125,7 +125,7 @@ async function ownedBy(role: string): Promise<string> {
   return owned.href
 }
 
-test('a key is refused if no new connection is possible, and pages come from memory. D34', async () => {
+test('a revoked key is refused even if no new connection is possible and pages come from memory. D34', async () => {
   const role = `roster_keys_${process.pid}`
   const own = new URL(await ownedBy(role))
   const { server: narrow, url: address } = await startProcess({ ...SETTINGS, DATABASE_URL: own.href, DATABASE_POOL: '2' })

@@ -106,7 +106,7 @@ describe('the right to create', () => {
     expect(names(create?.settable)).toEqual(['Reason', 'Period.Days'])
   })
 
-  test('without fields lets bodies name what clients write, and what the key reads', () => {
+  test('without fields= lets a body name the properties that clients write and those that the key reads', () => {
     const namesOf = (...rights: string[]) =>
       read(...rights)
         .accessTo(absences)

@@ -225,7 +225,7 @@ describe('a role applies', () => {
     expect(texts).toEqual(applies ? ['read Companies'] : [])
   })
 
-  test.each([false, true])('to a person who has a report, while she has one; answers come late: %j', async (isLate) => {
+  test.each([false, true])('to a person as long as somebody reports to her; her rows are found later: %j', async (isLate) => {
     const rows = new RoleRows({ Employees: [ANN, MAX] }, isLate)
     const roles = parseRoles(ROLES_FILE, entities)
     const claims = { email: MAX.WorkEmail }

@@ -175,7 +175,7 @@ describe('a file that is no workbook, or too large', () => {
   })
 })
 
-test('a workbook with random damage is read, or refused as one, and nothing else', () => {
+test('a randomly damaged workbook is either read or refused with a fault of the workbook: there is no other error', () => {
   const random = new Random(64)
   const folder = join(import.meta.dir, '../cli/files')
   const samples = ['german.xlsx', 'sheets.xlsx', 'errors.xlsx'].map((name) => new Uint8Array(readFileSync(join(folder, name))))

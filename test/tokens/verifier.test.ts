@@ -154,7 +154,7 @@ describe('D97: a token', () => {
     expect(outcomeOf(await verifier.verify(token))).toMatch(/^The token ended at/)
   })
 
-  test('is verified once if it comes many times at the same time, as far as later requests can tell: they get the same claims', async () => {
+  test('gives the same claims object to all requests that send it at the same time', async () => {
     const issuer = startPlainIssuer()
     const { verifier } = startVerifier(issuer)
     const token = issuer.token()
