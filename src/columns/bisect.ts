@@ -1,6 +1,6 @@
 // Binary search.
 
-/** The first index from `low` on whose entry is not before the target; `high`: there is none. */
+/** Returns the first index from `low` on for which `isBefore` is false; `high` if there is none. */
 export function firstNotBefore(low: number, high: number, isBefore: (index: number) => boolean): number {
   let [from, to] = [low, high]
   while (from < to) {

@@ -1,4 +1,4 @@
-// Writing of bitmaps: of a condition by checkpoints, parts of an index or a pass over the codes; and sets of the ids of rows.
+// Writes bitmaps of conditions, by checkpoints, by runs of an index or by a pass over the codes. Also writes sets of ids.
 import type { Bound } from './checkpoints.ts'
 import { type Code, halvesTo, NO_CODE } from './codes.ts'
 import { AFTER_IDS, BEFORE_IDS, type Ranks } from './columnOrder.ts'
@@ -8,18 +8,18 @@ import { type IdRange, IdSet, type Ids } from './idSet.ts'
 import type { Indexes } from './indexes.ts'
 import type { SortedIndex } from './sortedIndex.ts'
 
-/** Minimum texts of a property for an index by code; with fewer, each text has so many rows that a scan is as good. */
+/** Minimum texts of a property for an index by code. With fewer, each text has so many rows that a scan takes no longer. */
 const TEXTS_MIN = 256
-/** Maximum texts whose slices of an index are taken one by one; for more, each row looks up the mark of its text. */
+/** Maximum texts whose rows are read from an index, text by text. With more, each row looks up the mark of its text. */
 const SLICES_MAX = 256
-/** Minimum bytes of the buffer of marks. */
+/** Minimum bytes of the buffer for marks. */
 const MARKS_BYTES_MIN = 4_096
-/** Cost of finding the rows of one id by the index, in rows that a pass looks up in a set of ids. */
+/** Cost of finding the rows of one id by the index, as a number of rows that a pass looks up in a set of ids. */
 const SCANNED_SLICE = 1_280
-/** Cost of flipping one bit, in codes that a scan reads. */
+/** Cost of flipping one bit, as a number of codes that a scan reads. */
 const SCANNED_ROWS = 8
 
-/** Rows of a condition as a part of an index. */
+/** Rows of a condition that are consecutive in an index, from the bound `from` to the bound `to`. */
 export interface Slice {
   readonly index: SortedIndex
   readonly from: Bound
@@ -27,14 +27,14 @@ export interface Slice {
   readonly count: number
 }
 
-/** A bitmap, and how many rows it has. */
+/** Address of a bitmap, and the number of rows in the bitmap. */
 export interface Rows {
   readonly bits: number
   readonly count: number
 }
 
 export class BitmapWriter {
-  /** The place for a mark of each text, or a bit of each id, and its size. */
+  /** Address and bytes of the buffer that holds a mark of each text, or a bit of each id. */
   private marks = 0
   private marksBytes = 0
 
@@ -42,11 +42,14 @@ export class BitmapWriter {
     private readonly store: ColumnStore,
     private readonly indexes: Indexes,
     private readonly ranksOf: (column: number) => Ranks | null,
-    /** Returns one more than the greatest code of a column's texts; null: the column has no texts. */
+    /** Returns one more than the greatest code of a column's texts; null if the column has no texts. */
     private readonly textCodesEnd: (column: number) => number | null,
   ) {}
 
-  /** Writes the bitmap of a condition; null: it needs an index that is missing. @throws KernelFull; IndexMissing */
+  /**
+   * Writes the bitmap of a condition to an address. Returns null if the condition needs an index that is missing. @throws
+   * KernelFull; IndexMissing
+   */
   make(condition: ColumnCondition, to: number): Rows | null {
     const { store } = this
     const { kernel, liveBits, bitmapBytes } = store
@@ -70,7 +73,7 @@ export class BitmapWriter {
     const address = store.addressOf(column)
     if (by === 'ranks') {
       const { ranks } = this.ranksOf(column) as Ranks
-      // The code 0 stands for no value.
+      // Code 0 means that a row has no value.
       const isMarked = (code: number) => code > 0 && ranks[code] >= least && ranks[code] <= greatest
       return this.writeMarked(address, isMarked, this.textCodesEnd(column) ?? 0, to)
     }
@@ -80,7 +83,7 @@ export class BitmapWriter {
     else kernel.wasm.range32(address, slotsInUse, to, low, (high as number) - low)
   }
 
-  /** As `make`, for codes. False: it needs an index that is missing. */
+  /** Writes a bitmap of the rows that have one of the codes. Returns false if that needs an index that is missing. */
   private makeAmong(condition: ColumnCondition, codes: readonly Code[], to: number): boolean {
     const { column } = condition
     const { store } = this
@@ -89,7 +92,7 @@ export class BitmapWriter {
     if (index === null) {
       if (texts === null) return false
       const marks = new Uint8Array(texts)
-      // No text has the code 0, so it stands for no value.
+      // No text has code 0, so its mark is that of rows without a value.
       for (const code of codes) marks[Number.isNaN(code) ? 0 : Number(code)] = 1
       this.writeMarked(store.addressOf(column), (code) => marks[code] === 1, texts, to)
       return true
@@ -98,14 +101,14 @@ export class BitmapWriter {
     return true
   }
 
-  /** Writes a bitmap of the rows whose code of a column is one of the ids: by the index if they are few, else by a pass. */
+  /** Writes a bitmap of the rows whose code in a column is one of the ids: by the index if there are few ids, else by a pass. */
   private makeReferring(column: number, ids: Ids, to: number) {
     const index = this.areFew(ids.count) ? this.indexes.want(column, 'codes') : null
     if (index === null) this.passReferring(column, ids, to)
     else this.writeSlices(index, ids.each(), to)
   }
 
-  /** Returns whether the index of a reference finds the rows of `ids` ids in less time than a pass. */
+  /** Returns whether the index of a reference finds the rows of this many ids in less time than a pass. */
   areFew(ids: number): boolean {
     return ids * SCANNED_SLICE <= this.store.slots
   }
@@ -123,7 +126,7 @@ export class BitmapWriter {
     const { store } = this
     const { kernel, slotsInUse, bitmapBytes } = store
     const ids = some.toSet()
-    // The bit after all others stays 0: it stands for all codes beyond them.
+    // The bit after all ids stays 0: all codes beyond the ids are looked up there.
     const place = this.placeOfMarks(ids.bytes + 4)
     const words = place >>> 2
     kernel.words.set(ids.words, words)
@@ -133,7 +136,7 @@ export class BitmapWriter {
       kernel.wasm.amongIds64(address, slotsInUse, place, BigInt(ids.base), ids.bits, to)
       return
     }
-    // Greater ids do not fit into the column.
+    // Ids from 2^31 on do not fit into the column.
     const size = Math.min(ids.bits, 2 ** 31 - ids.base)
     if (size <= 0) kernel.words.fill(0, to >>> 2, (to + bitmapBytes) >>> 2)
     else kernel.wasm.amongIds32(address, slotsInUse, place, ids.base, size, to)
@@ -147,8 +150,8 @@ export class BitmapWriter {
   }
 
   /**
-   * A place for the marks of texts, or the bits of ids, until the next call. Its size doubles, because dictionaries grow by a few
-   * texts at a time, and a freed piece serves only its own size. @throws KernelFull
+   * Returns the address of a buffer for marks of texts, or bits of ids, which is valid until the next call. Its size doubles,
+   * because dictionaries grow by a few texts at a time, and freed memory is only reused for the same size. @throws KernelFull
    */
   private placeOfMarks(wanted: number): number {
     if (wanted <= this.marksBytes) return this.marks
@@ -161,16 +164,19 @@ export class BitmapWriter {
     return marks
   }
 
-  /** Returns the index that finds the rows of the condition, if it exists; else begins to build it, if it is worth it. */
+  /**
+   * Returns the index that finds the rows of the condition. If it is missing, returns null, and begins to build it if it is worth
+   * that.
+   */
   indexFor({ column, by, least, greatest, among }: ColumnCondition): SortedIndex | null {
     const texts = this.textCodesEnd(column)
     if (texts === null || by === 'ranks') return this.indexes.want(column, by)
-    // A text that no row has, and texts that many rows have, are found as fast without an index.
+    // A text that no row has is found as fast without an index. So are the rows of texts that many rows have.
     const isWorth = texts > TEXTS_MIN && (among !== null || least === greatest)
     return isWorth ? this.indexes.want(column, 'codes') : null
   }
 
-  /** The ids of some rows. @throws KernelFull */
+  /** Returns the ids of the rows of a bitmap. @throws KernelFull */
   idsOf({ bits, count }: Rows, range: IdRange): IdSet {
     const { store } = this
     const { kernel, bitmapBytes } = store
@@ -184,7 +190,7 @@ export class BitmapWriter {
   }
 }
 
-/** Returns the rows from one code, or rank, to another. NaN for both: rows without a value. */
+/** Returns the rows whose code, or rank, is between two, both included. NaN for both: rows without a value. */
 export function sliceBetween(index: SortedIndex, least: Code, greatest: Code): Slice {
   const from = index.order.targetAt(least, BEFORE_IDS)
   const to = index.order.targetAt(greatest, AFTER_IDS)
@@ -194,7 +200,7 @@ export function sliceBetween(index: SortedIndex, least: Code, greatest: Code): S
   return count > 0 ? { index, ...bounds, count } : { index, from: bounds.from, to: bounds.from, count: 0 }
 }
 
-/** Returns the rows of one code, of which there are mostly few. NaN: rows without a value. */
+/** Returns the rows of one code, mostly few rows. NaN: rows without a value. */
 export function sliceOf(index: SortedIndex, code: Code): Slice {
   const target = index.order.targetAt(code, BEFORE_IDS)
   const place = index.find(target)
@@ -213,12 +219,14 @@ function bigOf(code: Code): bigint {
   return (BigInt(highs[0]) << 32n) | BigInt(lows[0] >>> 0)
 }
 
-/** Returns the least code of 32 bits that is not less than this one. */
+/** Returns the least code of 32 bits that is not less than `code`. */
 function narrowLeast(code: Code): number {
   return code <= NO_CODE ? NO_CODE + 1 : Number(code)
 }
 
-/** Returns the greatest code of 32 bits that is not greater than this one; if there is none, a number less than all codes. */
+/**
+ * Returns the greatest code of 32 bits that is not greater than `code`. If there is none, the result is less than all such codes.
+ */
 function narrowGreatest(code: Code): number {
   return code >= 2 ** 31 - 1 ? 2 ** 31 - 1 : Number(code)
 }

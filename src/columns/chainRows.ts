@@ -1,49 +1,50 @@
-// Rows below a row: those whose references of their own entity lead to it, at any depth. Each is visited once: there are loops.
+// Finds the rows below a row: those that lead to it by references to their own entity, at any depth. Visits each row once, since
+// chains may have loops.
 import { BEFORE_IDS } from './columnOrder.ts'
 import { type ColumnStore, ID } from './columnStore.ts'
 import { type IdRange, IdSet } from './idSet.ts'
 import type { SortedIndex } from './sortedIndex.ts'
 
-/** Cost of finding the rows below one row by the index, in slots that a pass takes. */
+/** Cost of finding the rows below one row by the index, as a number of slots that a pass reads. */
 const PASSED_SLOTS = 32
-/** Rows that are found by the index whatever the table's size. */
+/** Number of rows that are found by the index, whatever the table's size. */
 const FEW_ROWS = 256
 
-/** State of a row, by its id. */
+/** States of a row: whether it is below the row that is searched. */
 const UNKNOWN = 0
 const BELOW = 1
 const ELSEWHERE = 2
-/** It is on the chain that is being followed. */
+/** State of the rows on the chain that is being followed. */
 const FOLLOWED = 3
 
-/** A chain: references of a table's own entity, and the rows through which it leads. */
+/** References of a table to itself, and the rows through which they may lead. */
 interface Chain {
   readonly store: ColumnStore
-  /** The column of the reference. */
+  /** Number of the reference's column. */
   readonly column: number
-  /** Range of the ids of all rows, with the one at which the chain ends. */
+  /** Range of ids that includes the ids of all rows, and that of the row at which the chain ends. */
   readonly range: IdRange
-  /** Address of the bitmap of the rows through which the chain leads; null: all rows. */
+  /** Address of the bitmap of the rows through which the chain may lead; null: all rows. */
   readonly visible: number | null
 }
 
 export class ChainSearch {
   constructor(private readonly chain: Chain) {}
 
-  /** The ids of a row and of all rows below it. `index`: of the reference; null: it is missing. */
+  /** Returns the ids of a row and of all rows below it. `index`: the index of the reference; null if it is missing. */
   find(top: number, index: SortedIndex | null): IdSet {
     const most = Math.max(FEW_ROWS, this.chain.store.slots / PASSED_SLOTS)
     return (index && this.findByLevels(top, index, most)) ?? this.findByPass(top)
   }
 
-  /** Looks the rows below each row up in the index; null: there are more than `most`. */
+  /** Finds the rows below each row in the index, level by level. Returns null if there are more than `most`. */
   private findByLevels(top: number, index: SortedIndex, most: number): IdSet | null {
     const { store, column, range } = this.chain
     const { words } = store.kernel
     const found = IdSet.empty(range)
     const ids = [top]
     found.add(top)
-    // The array grows while it is read.
+    // The loop also visits the ids that it adds to the array.
     for (const id of ids) {
       let { leaf, at } = index.find(index.order.targetAt(id, BEFORE_IDS))
       for (; leaf < index.leaves.length; leaf++, at = 0) {
@@ -61,7 +62,7 @@ export class ChainSearch {
     return found
   }
 
-  /** Follows the chain of each row upwards, until it reaches one whose state is known. */
+  /** Follows the chain of each row upwards, until it reaches a row whose state is known. */
   private findByPass(top: number): IdSet {
     const { range } = this.chain
     const { base } = range
@@ -71,7 +72,7 @@ export class ChainSearch {
       if (states[row] !== UNKNOWN) continue
       let last = row
       for (; last >= 0 && states[last] === UNKNOWN; last = above[last]) states[last] = FOLLOWED
-      // A chain that comes back to itself leads nowhere else.
+      // A chain that returns to itself does not lead to the top.
       const state = last >= 0 && states[last] === BELOW ? BELOW : ELSEWHERE
       for (let at = row; at >= 0 && states[at] === FOLLOWED; at = above[at]) states[at] = state
     }
@@ -80,7 +81,7 @@ export class ChainSearch {
     return found
   }
 
-  /** The states of rows by their ids less the base, and the row that each refers to; -1: none. */
+  /** Returns for each id, less the base, the state of its row and the row to which that refers; -1 if it refers to none. */
   private rowsById() {
     const { store, column, range, visible } = this.chain
     const { base, bits } = range
@@ -94,7 +95,7 @@ export class ChainSearch {
     for (let slot = 0; slot < store.slots; slot++) {
       if (((words[live + (slot >> 5)] >>> (slot & 31)) & 1) === 0) continue
       const row = (isNarrow ? words[ids + slot] : store.idAt(slot)) - base
-      // No value, the least integer, is less than each base.
+      // The least integer, which means no value, is less than each base.
       const next = (isNarrow ? words[references + slot] : Number(store.codeAt(slot, column))) - base
       states[row] = UNKNOWN
       if (next >= 0 && next < bits) above[row] = next

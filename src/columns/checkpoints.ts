@@ -1,16 +1,17 @@
-// Checkpoints of an index: bitmaps of the rows before certain places. A range of any width is the difference of two of them.
+// Checkpoints of an index: bitmaps of all rows before certain positions. Any range is the difference of two of these bitmaps,
+// plus or minus some rows near its bounds.
 import { firstNotBefore } from './bisect.ts'
 import { type ColumnOrder, compareTargets, type Target } from './columnOrder.ts'
 import { KernelFull } from './kernel.ts'
 
-/** Number of stretches between checkpoints; none is longer than twice the mean. */
+/** Number of stretches into which checkpoints divide an index. No stretch is longer than twice the mean. */
 const STRETCHES = 32
-/** Minimum rows of an index with checkpoints: in a smaller one every range is found quickly without them. */
+/** Minimum rows of an index with checkpoints. In a smaller index every range is found quickly without them. */
 const ROWS_MIN = 32_768
-/** Stands for a bitmap without rows: 0 is no address. */
+/** Address of the bitmap without rows, which is stored nowhere: no bitmap has address 0. */
 const NO_ROWS = 0
 
-/** A place between two slots of an index: the number of a leaf, and of a slot in it. */
+/** Position between two slots of an index: the number of a leaf, and the index of the next slot in the leaf. */
 export interface Place {
   readonly leaf: number
   readonly at: number
@@ -28,7 +29,7 @@ interface IndexedRows {
   eachRun(from: Place, to: Place, take: (address: number, count: number) => void): void
 }
 
-/** A bound of a range: its place in the index, and the target that it was found for. */
+/** A bound of a range: its position in the index, and the target for which it was found. */
 export interface Bound {
   readonly target: Target
   readonly place: Place
@@ -36,7 +37,7 @@ export interface Bound {
 
 interface Checkpoint {
   target: Target
-  /** Code of the text whose rank is the key of the target; NaN: the target is no text. */
+  /** Code of the text whose rank is the key of the target; NaN if the target is not that of a text. */
   readonly textCode: number
   /** Address of the bitmap of all rows before the checkpoint. */
   readonly bits: number
@@ -45,19 +46,19 @@ interface Checkpoint {
 }
 
 export class Checkpoints {
-  /** The checkpoints in the order of their places. Each can be used as soon as it is in the list. */
+  /** Checkpoints in the order of the index. Each can be used as soon as it is in this array. */
   readonly all: Checkpoint[] = []
   isBeingBuilt = false
   private isWide = false
 
   constructor(private readonly index: IndexedRows) {}
 
-  /** Bytes of the checkpoints; while they are being built, bytes of all that the index will have. */
+  /** Bytes of the checkpoints. While they are being built, bytes of all checkpoints that the index will have. */
   get bytes(): number {
     return this.isBeingBuilt ? this.bytesWanted : this.all.length * this.index.order.store.bitmapBytes
   }
 
-  /** Returns whether the index is large enough for checkpoints, and has none. */
+  /** True if the index is large enough for checkpoints, and has none yet. */
   get areMissing(): boolean {
     return this.all.length === 0 && this.index.size >= ROWS_MIN
   }
@@ -68,8 +69,8 @@ export class Checkpoints {
   }
 
   /**
-   * Makes the checkpoints, one in each step; rows may change between steps. If memory runs out, or is needed elsewhere meanwhile,
-   * all checkpoints are dropped. @throws KernelFull
+   * Builds the checkpoints, one in each step. Rows may change between steps. All checkpoints are dropped if memory runs out, or
+   * if they are released in the meantime. @throws KernelFull
    */
   *build(): Generator<void, void> {
     this.release()
@@ -92,7 +93,10 @@ export class Checkpoints {
     }
   }
 
-  /** Notes that a row has moved in the index, from one place to another; null: it was not there, or is there no longer. */
+  /**
+   * Notes that a row has moved in the index. `from`: null if the row is new in the index. `to`: null if the row has been removed
+   * from it.
+   */
   note(slot: number, from: Target | null, to: Target | null): void {
     if (this.all.length === 0) return
     if (this.isWide !== this.index.order.isWide) {
@@ -114,7 +118,10 @@ export class Checkpoints {
     if (rows > (2 * this.index.size) / STRETCHES) this.split(changed)
   }
 
-  /** The stretch of a place, as the number of the checkpoint at its end. A row that is not in the index is after all of them. */
+  /**
+   * Returns the stretch that contains a target, as the number of the checkpoint at its end. Null, a row outside of the index,
+   * counts as after all checkpoints.
+   */
   private stretchOf(target: Target | null): number {
     return target === null ? this.all.length : this.nextAfter(target)
   }
@@ -123,7 +130,7 @@ export class Checkpoints {
     return this.all.reduce((left, { rows }) => left - rows, this.index.size)
   }
 
-  /** Notes that the texts of the index have got other ranks, in the same order. */
+  /** Notes that the texts of the index have new ranks, in the same order. */
   noteSpread(): void {
     const { ranks } = this.index.order
     if (ranks === null) return
@@ -131,8 +138,8 @@ export class Checkpoints {
   }
 
   /**
-   * Writes a bitmap of the rows between two bounds; `from` must not be after `to`. It combines two bitmaps, and looks at each row
-   * between a bound and its nearest checkpoint.
+   * Writes a bitmap of the rows between two bounds; `from` must not be after `to`. Combines the bitmaps of the nearest
+   * checkpoints, and flips each row between a bound and its checkpoint.
    */
   writeBetween(from: Bound, to: Bound, bits: number): void {
     const { store } = this.index.order
@@ -146,12 +153,15 @@ export class Checkpoints {
     this.flipBetween(high.place, to.place, bits)
   }
 
-  /** Number of rows that `writeBetween` would look at one by one. */
+  /** Returns the number of rows that `writeBetween` would flip one by one. */
   costBetween(from: Bound, to: Bound): number {
     return this.nearest(from).distance + this.nearest(to).distance
   }
 
-  /** The place of a checkpoint. Number -1 stands for the start of the index, a number after the last one for its end. */
+  /**
+   * Returns the position of a checkpoint. A negative number means the start of the index, a number after the last checkpoint its
+   * end.
+   */
   placeOf(number: number): Place {
     if (number < 0) return { leaf: 0, at: 0 }
     return number < this.all.length ? this.index.find(this.all[number].target) : this.index.end()
@@ -162,7 +172,7 @@ export class Checkpoints {
     this.all.length = 0
   }
 
-  /** The checkpoint, or end of the index, with the fewest rows between it and a bound. */
+  /** Returns the checkpoint, or the end of the index, that has the fewest rows between itself and a bound. */
   private nearest({ target, place }: Bound): { bits: number; place: Place; distance: number } {
     const { index } = this
     const next = this.nextAfter(target)
@@ -174,7 +184,7 @@ export class Checkpoints {
     return { bits: this.bitsOf(next), place: after, distance: toAfter }
   }
 
-  /** The address of the bitmap of the rows before a checkpoint. */
+  /** Returns the address of the bitmap of the rows before a checkpoint. `number`: as in `placeOf`. */
   bitsOf(number: number): number {
     if (number < 0) return NO_ROWS
     return this.all[number]?.bits ?? this.index.order.store.liveBits
@@ -186,12 +196,14 @@ export class Checkpoints {
     this.index.eachRun(from, to, (address, count) => wasm.flip(address, count, bits))
   }
 
-  /** The number of the first checkpoint after a target. */
+  /** Returns the number of the first checkpoint after a target; the number of checkpoints if there is none. */
   nextAfter(target: Target): number {
     return firstNotBefore(0, this.all.length, (number) => compareTargets(this.all[number].target, target) <= 0)
   }
 
-  /** The code of the text of the row at a place; NaN: it has none. */
+  /**
+   * Returns the code of the text of the row at a position; NaN if there is no row or no value, or if the index is not by ranks.
+   */
   private textCodeAt(place: Place): number {
     const { ranks, store, column } = this.index.order
     const slot = this.index.slotAt(place)
@@ -203,7 +215,7 @@ export class Checkpoints {
     return slot < 0 ? null : this.index.order.targetOf(slot)
   }
 
-  /** Adds a checkpoint; its bitmap is made from that of the previous one. @throws KernelFull */
+  /** Adds a checkpoint as number `at`. Its bitmap begins as a copy of the previous checkpoint's. @throws KernelFull */
   private add(at: number, target: Target): void {
     const { store } = this.index.order
     const { words } = store.kernel
@@ -220,8 +232,8 @@ export class Checkpoints {
   }
 
   /**
-   * Divides a stretch that has become too long, and joins the two shortest neighbors, so that the number of checkpoints stays the
-   * same.
+   * Divides a stretch that has become too long. If there are as many checkpoints as an index may have, it first joins the two
+   * neighboring stretches that are shortest together.
    */
   private split(stretch: number): void {
     const from = this.placeOf(stretch - 1)
@@ -233,7 +245,7 @@ export class Checkpoints {
     try {
       this.add(this.nextAfter(target), target)
     } catch (error) {
-      // A long stretch costs lists some time; the index stays right.
+      // Without the checkpoint, lists take longer, but their results are right.
       if (!(error instanceof KernelFull)) throw error
     }
   }

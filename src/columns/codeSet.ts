@@ -1,7 +1,7 @@
-// Sets of codes: does a row's code belong to a condition?
+// Sets of codes, which say whether the code of a row meets a condition.
 import type { Code } from './codes.ts'
 
-/** A set of codes; NaN is in it if rows without a value are meant. */
+/** A set of codes. NaN is in the set if it includes rows without a value. */
 export interface CodeSet {
   /** Estimated bytes. */
   readonly bytes: number
@@ -11,7 +11,7 @@ export interface CodeSet {
 /** Estimated bytes of a code in a Set. */
 export const ENTRY_BYTES = 64
 
-/** A few codes of any kind. */
+/** A set of a few codes of any kind. */
 export class FewCodes implements CodeSet {
   private readonly codes: ReadonlySet<Code>
 
@@ -29,8 +29,8 @@ export class FewCodes implements CodeSet {
 }
 
 /**
- * A set of text codes, with one bit for each text of the property: a word may be in every text, and a Set would take 64 bytes for
- * each.
+ * A set of text codes, with one bit for each text of the property. A word may occur in every text, and in a Set each code would
+ * take 64 bytes.
  */
 export class TextCodes implements CodeSet {
   private readonly bits: Int32Array
@@ -54,7 +54,7 @@ export class TextCodes implements CodeSet {
   }
 }
 
-/** No text has the code 0, so it stands for no value. */
+/** Returns the bit of a text code. No text has code 0, so bit 0 is for rows without a value. */
 function bitOf(code: Code): number {
   return Number.isNaN(code) ? 0 : Number(code)
 }

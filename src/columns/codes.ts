@@ -1,20 +1,20 @@
-// Codes of values: integers in the order of the values, which columns have as 32 or 64 bits. Also days of the calendar.
+// Codes of values: integers that have the order of the values. Columns store them in 32 or 64 bits. Also days of the calendar.
 import type { MomentName, PlainName } from '../model/kinds.ts'
 
 /**
- * An integer that stands for a value: a number if it is a safe integer, a bigint if it is not. `Infinity` and `-Infinity`
- * stand for those of PostgreSQL, `Infinity` also for a decimal NaN; NaN is no value. Equal values have one code, others codes
- * in their order; none is -0.
+ * The integer that represents a value in a column: a number if it is a safe integer, else a bigint. `Infinity` and `-Infinity`
+ * are the codes of PostgreSQL's infinities, and `Infinity` also of a decimal NaN. NaN is the code of rows without a value. Equal
+ * values have the same code, and different values have codes in the order of the values. No code is -0.
  */
 export type Code = number | bigint
 
 /**
- * Returns the code of a value as PostgreSQL prints it; null: it has none. `scale`: digits of a decimal after the point; the code
- * is the number of units of the last digit.
+ * Returns the code of a value that PostgreSQL has printed; null if the value has no code. `scale`: digits of a decimal after its
+ * point. The code of a decimal is its number of units of the last digit.
  */
 type CodeOf = (text: string, scale: number) => Code | null
 
-/** Functions that code values, by kind. Texts are coded by a dictionary instead. */
+/** Functions that return the code of a value, by kind. The codes of texts come from a dictionary instead. */
 export const numbers: Readonly<Record<PlainName, CodeOf>> = {
   boolean: (text) => Number(text === 't'),
   integer: (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : null),
@@ -24,14 +24,14 @@ export const numbers: Readonly<Record<PlainName, CodeOf>> = {
   json: () => 1,
 }
 
-/** Maximum units of a decimal: 18 digits, so that the codes next to any code are integers of 64 bits, too. */
+/** Maximum units of a decimal. They have 18 digits, so that codes one above or below also fit into 64 bits. */
 const UNITS_MAX = 10n ** 18n - 1n
-/** Maximum digits of a decimal that is read as a float: up to these, a float is exact. */
+/** Maximum digits of a decimal that is read as a float: with no more digits, a float is exact. */
 const DIGITS_EXACT = 15
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/
 
 const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER)
-/** The greatest code of a finite value, by kind; the least is its negative. */
+/** Greatest code of a finite value, by kind. The least code is its negative. */
 const greatestCodes: Readonly<Record<PlainName, bigint>> = {
   boolean: SAFE_MAX,
   integer: SAFE_MAX,
@@ -46,32 +46,32 @@ function decimalCode(text: string, scale: number): Code | null {
   const [, sign, whole, fraction = ''] = DECIMAL.exec(text) ?? []
   if (whole === undefined || fraction.length > scale) return null
   const digits = whole + fraction.padEnd(scale, '0')
-  // Zero has no sign.
+  // Subtracted from 0, since the negative of zero would be -0.
   if (digits.length <= DIGITS_EXACT) return sign === '' ? Number(digits) : 0 - Number(digits)
   const units = BigInt(digits)
   if (units > UNITS_MAX) return null
   return codeOf(sign === '' ? units : -units)
 }
 
-/** The code that is this integer. */
+/** Returns the integer as a number if a number holds it exactly, else as a bigint. */
 function codeOf(integer: bigint): Code {
   const number = Number(integer)
   return Number.isSafeInteger(number) ? number : integer
 }
 
-/** Codes around the operand of a filter. */
+/** A filter's operand as codes. */
 export interface Operand {
-  /** The operand's own code; null: no row can have its value. */
+  /** Code of the operand itself; null if no row can have this value. */
   readonly equal: Code | null
-  /** The greatest code below the operand; `-Infinity`: there is no finite one. */
+  /** Greatest code below the operand; `-Infinity` if no finite code is below. */
   readonly below: Code
-  /** The least code above the operand; `Infinity`: there is no finite one. */
+  /** Least code above the operand; `Infinity` if no finite code is above. */
   readonly above: Code
 }
 
 /**
- * Returns the codes around an operand. The operand may have more digits than the codes of its property, or be beyond all of them.
- * It is written as `printFilter` of its kind does. `scale`: as in `numbers`.
+ * Returns the codes of an operand, and of its neighbors. The operand may have more digits than the codes of its property, and may
+ * be beyond all codes. `operand`: as `printFilter` of the kind writes it. `scale`: as in `numbers`.
  */
 export function operandOf(kind: PlainName, scale: number, operand: string): Operand {
   const equal = numbers[kind](operand, scale)
@@ -90,7 +90,7 @@ export function operandOf(kind: PlainName, scale: number, operand: string): Oper
   }
 }
 
-/** Rounds a decimal down to an integer of units, and says whether that was less than the decimal. */
+/** Rounds a decimal down to an integer of units. `isBetween`: true if the decimal is greater than that integer. */
 function floorOf(text: string, scale: number): [floor: bigint, isBetween: boolean] {
   const [, sign, whole = '', fraction = ''] = DECIMAL.exec(text) ?? []
   const units = BigInt(whole + fraction.slice(0, scale).padEnd(scale, '0'))
@@ -99,28 +99,30 @@ function floorOf(text: string, scale: number): [floor: bigint, isBetween: boolea
   return [isBetween ? -units - 1n : -units, isBetween]
 }
 
-/** Returns the greatest code that is at most an integer; `-Infinity`: no code is. Codes are from `-greatest` to `greatest`. */
+/**
+ * Returns the greatest code that is at most `integer`, `-Infinity` if there is none. Codes are from `-greatest` to `greatest`.
+ */
 function belowOf(integer: bigint, greatest: bigint): Code {
   return integer < -greatest ? Number.NEGATIVE_INFINITY : codeOf(integer > greatest ? greatest : integer)
 }
 
-/** Returns the least code that is at least an integer; `Infinity`: no code is. */
+/** Returns the least code that is at least `integer`, `Infinity` if there is none. */
 function aboveOf(integer: bigint, greatest: bigint): Code {
   return integer > greatest ? Number.POSITIVE_INFINITY : codeOf(integer < -greatest ? -greatest : integer)
 }
 
-/** Compares codes. NaN, which is no value, is greater than any other, even Infinity. */
+/** Compares two codes. NaN, which means no value, is greater than all other codes, even Infinity. */
 export function compareCodes(one: Code, other: Code): number {
   if (one < other) return -1
   if (one > other) return 1
   return one === other ? 0 : Number(Number.isNaN(one)) - Number(Number.isNaN(other))
 }
 
-/** Stands for no value in a column of 32 bits: the least integer. */
+/** Code of rows without a value in a column of 32 bits: the least integer. */
 export const NO_CODE = -(2 ** 31)
 
-// Codes that are no integers, as the upper and the lower half of 64 bits. No value is the least integer; it is greater than any
-// code all the same.
+// Upper and lower halves of the 64-bit codes of no value, Infinity and -Infinity. The code of no value is the least integer,
+// although rows without a value are sorted after all others.
 export const HIGH_NONE = -(2 ** 31)
 export const LOW_NONE = 0
 const HIGH_GREATEST = 2 ** 31 - 1
@@ -129,13 +131,13 @@ const HIGH_LEAST = -(2 ** 31)
 const LOW_LEAST = 1
 
 const INT32_MAX = 2 ** 31 - 1
-/** Number of values of 32 bits, and half of it. */
+/** Number of integers of 32 bits, and half of it. */
 const WORD = 2 ** 32
 const HALF_WORD = 2 ** 31
-/** Bound of the upper halves of safe integers: they are from `-HIGH_SAFE` up to, not including, `HIGH_SAFE`. */
+/** Bound of the upper halves of safe integers: these are at least `-HIGH_SAFE` and less than `HIGH_SAFE`. */
 const HIGH_SAFE = 2 ** 21
 
-/** Writes a code at an index, as the two halves of an integer of 64 bits. */
+/** Writes a code as the two halves of a 64-bit integer, at an index of two arrays. */
 export function halvesTo(lows: Int32Array, highs: Int32Array, at: number, code: Code): void {
   if (typeof code === 'bigint') {
     lows[at] = Number(BigInt.asIntN(32, code))
@@ -145,7 +147,7 @@ export function halvesTo(lows: Int32Array, highs: Int32Array, at: number, code: 
   }
 }
 
-/** As `halvesTo`, for a code that is a number. It is small, so that the compiler inlines it. */
+/** Does what `halvesTo` does, for a code that is a number. The function is short, so that the compiler inlines it. */
 export function halvesOfNumber(lows: Int32Array, highs: Int32Array, at: number, code: number): void {
   if (code >= NO_CODE && code <= INT32_MAX) {
     lows[at] = code
@@ -155,13 +157,14 @@ export function halvesOfNumber(lows: Int32Array, highs: Int32Array, at: number, 
   }
 }
 
-/** As `halvesTo`, for a number that is no integer of 32 bits. */
+/** Does what `halvesTo` does, for a number that is not an integer of 32 bits. */
 function largeHalves(lows: Int32Array, highs: Int32Array, at: number, code: number): void {
   if (Number.isFinite(code)) {
-    // Exact, since the quotient by a power of two is.
+    // The result is exact, since division by a power of two is.
     const high = Math.floor(code / WORD)
     highs[at] = high
-    // What remains has 32 bits without a sign; the conversion of a float to one with a sign is much quicker.
+    // The remainder has 32 bits without a sign. A float is converted much faster to an integer with a sign, so half is
+    // subtracted.
     lows[at] = (code - high * WORD - HALF_WORD) ^ NO_CODE
   } else {
     lows[at] = Number.isNaN(code) ? LOW_NONE : code > 0 ? LOW_GREATEST : LOW_LEAST
@@ -169,10 +172,10 @@ function largeHalves(lows: Int32Array, highs: Int32Array, at: number, code: numb
   }
 }
 
-/** The code that has these halves. */
+/** Returns the code whose halves these are. */
 export function codeOfHalves(high: number, low: number): Code {
   if (high === low >> 31) return low
-  // The least of these is no safe integer.
+  // The least integer with such an upper half is not a safe integer.
   if (high < HIGH_SAFE && high >= -HIGH_SAFE && (high > -HIGH_SAFE || low !== 0)) return high * WORD + (low >>> 0)
   if (high === HIGH_NONE && low === LOW_NONE) return Number.NaN
   if (high === HIGH_LEAST && low === LOW_LEAST) return Number.NEGATIVE_INFINITY
@@ -180,15 +183,15 @@ export function codeOfHalves(high: number, low: number): Code {
   return (BigInt(high) << 32n) | BigInt(low >>> 0)
 }
 
-/** In seconds. */
+/** Durations in seconds. */
 export const MINUTE = 60
 export const HOUR = 3_600
 export const DAY = 86_400
-/** Difference of the codes of a moment and of the same moment of the next day, by kind. */
+/** Difference between the codes of a moment and of the same moment on the next day, by kind. */
 export const dayCodes: Readonly<Record<MomentName, number>> = { date: 1, instant: DAY }
 const MOMENT = /^(\d{4,7})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)\+00)?( BC)?$/
 
-/** Returns the seconds from 2000 to an instant, or the days to a date. */
+/** Returns the seconds from the start of 2000 to an instant, or the days to a date; null for another text. */
 function momentCode(text: string): Code | null {
   if (text === 'infinity') return Number.POSITIVE_INFINITY
   if (text === '-infinity') return Number.NEGATIVE_INFINITY
@@ -200,7 +203,8 @@ function momentCode(text: string): Code | null {
 
 /** Returns the date that is `days` days after 2000-01-01: the inverse of `daysOf`. */
 export function dateOf(days: number): { year: number; month: number; day: number } {
-  // Eras of 400 years that begin in March: each has as many days. Howard Hinnant, chrono-Compatible Low-Level Date Algorithms.
+  // Each era has 400 years that begin in March, and so the same number of days. Howard Hinnant, chrono-Compatible Low-Level Date
+  // Algorithms.
   const from = days + 730_425
   const era = Math.floor(from / 146_097)
   const inEra = (from - era * 146_097) | 0
@@ -212,9 +216,12 @@ export function dateOf(days: number): { year: number; month: number; day: number
   return { year, month, day: inYear - (((153 * march + 2) / 5) | 0) + 1 }
 }
 
-/** Days from 2000-01-01 to a date of the Gregorian calendar; years before 1 are 0, -1 and so on. */
+/**
+ * Returns the days from 2000-01-01 to a date of the Gregorian calendar. The year before year 1 is 0, the one before is -1, and so
+ * on.
+ */
 export function daysOf(year: number, month: number, day: number): number {
-  // Years that begin in March have their leap day at the end.
+  // Years are counted from March, so that the leap day is their last day.
   const from = month > 2 ? year : year - 1
   const inYear = ((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) | 0
   return 365 * from + Math.floor(from / 4) - Math.floor(from / 100) + Math.floor(from / 400) + inYear + day - 730_426

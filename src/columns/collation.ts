@@ -1,22 +1,22 @@
-// Order of texts by a column's collation: PostgreSQL compares texts that it is sent, and reads no row.
+// Order of texts by a column's collation. PostgreSQL compares the texts that it receives, and reads no row.
 import type { Entity, Property } from '../model/entity.ts'
 import { arrayText, name, param, type Row, type Statement, sql, toStatement } from '../model/sql.ts'
 
-/** Runs statements that change nothing; a `Database` is one. */
+/** Runs statements that change nothing. A `Database` is a `Reader`. */
 export interface Reader {
   /** @throws ApiError 500, 503 */
   read(statement: Statement): Promise<Row[]>
 }
 
-/** The place of a text among thresholds. */
+/** Position of a text among ascending texts, the thresholds. */
 export interface Place {
-  /** Index of the text. */
+  /** Index of the text in the array that was given. */
   readonly index: number
   /** Number of thresholds that are not greater than the text. */
   readonly threshold: number
 }
 
-/** The collation of a property's column. PostgreSQL compares, because ICU here may be of another version than its own. */
+/** The collation of a property's column. PostgreSQL compares the texts, because this process may have another version of ICU. */
 export class Collation {
   private readonly text: string
 
@@ -27,19 +27,20 @@ export class Collation {
   ) {
     const texts = param(null)
     const thresholds = param(null)
-    // A parameter has no collation of its own, so it gets that of the column with which it stands. The column is never read.
-    // UUIDs have the order of their digits.
+    // A parameter has no collation of its own, so it gets that of the column in the same expression. The column is never read.
+    // UUIDs are ordered by their digits.
     const collated = kind.isText
       ? sql`coalesce("V", (select ${name(column)} from ${name(table)} where false))`
       : sql`("V" collate "C")`
     const place = sql`"N" - 1 || ',' || width_bucket(${collated}, ${thresholds}::text[])`
     const given = sql`unnest(${texts}::text[]) with ordinality as given("V", "N")`
-    // One row for all numbers costs the event loop a tenth of a row for each.
+    // One row with all numbers costs the event loop a tenth of what one row for each text would.
     this.text = toStatement(sql`select string_agg(${place}, ',' order by ${collated}) from ${given}`, [texts, thresholds]).text
   }
 
   /**
-   * Returns the places of at least one text, in ascending order of the texts. `thresholds` must ascend. @throws ApiError 500, 503
+   * Returns the positions of at least one text, in ascending order of the texts. `thresholds` must ascend. @throws ApiError 500,
+   * 503
    */
   async places(texts: readonly string[], thresholds: readonly string[]): Promise<Place[]> {
     const [row] = await this.reader.read({ text: this.text, values: [arrayText(texts), arrayText(thresholds)] })

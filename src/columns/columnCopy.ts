@@ -1,4 +1,4 @@
-// Copies of a column by the ids of rows: what other tables need to look its codes up by their references.
+// Copies of a column, indexed by the ids of its rows. Other tables look up codes in these copies by their references.
 
 import type { Rows } from './bitmapWriter.ts'
 import { HIGH_NONE, LOW_NONE, NO_CODE } from './codes.ts'
@@ -6,7 +6,7 @@ import type { ColumnStore } from './columnStore.ts'
 import type { IdRange } from './idSet.ts'
 import type { CodesById } from './relatedColumns.ts'
 
-/** Copies the codes of a column of some rows. */
+/** Copies the codes of a column for the rows of a bitmap. */
 export function copyColumn(store: ColumnStore, rows: Rows, range: IdRange, column: number): CodesById {
   const isWide = store.isWide(column)
   const words = noCodes(range, isWide)
@@ -27,7 +27,7 @@ export function copyColumn(store: ColumnStore, rows: Rows, range: IdRange, colum
   return { range, isWide, words }
 }
 
-/** Copies for each of some rows the code that is known of the row to which its reference leads. */
+/** Copies a code for each row of a bitmap: the code that `behind` has for the row to which the reference leads. */
 export function copyBehind(store: ColumnStore, rows: Rows, range: IdRange, reference: number, behind: CodesById): CodesById {
   const { isWide, range: other, words: codes } = behind
   const words = noCodes(range, isWide)
@@ -48,7 +48,7 @@ export function copyBehind(store: ColumnStore, rows: Rows, range: IdRange, refer
   return { range, isWide, words }
 }
 
-/** No value for each id, and one after all. */
+/** Returns an array with no value for each id, and with one more entry, for references that lead to no row. */
 function noCodes({ bits }: IdRange, isWide: boolean): Int32Array {
   if (!isWide) return new Int32Array(bits + 1).fill(NO_CODE)
   const words = new Int32Array(2 * (bits + 1))

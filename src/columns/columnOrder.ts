@@ -1,22 +1,23 @@
-// Order of rows by one property and the id: compares rows in place, by codes of 32 or 64 bits, or by the ranks of texts.
+// Order of rows by one property and then the id. Keys are codes of 32 or 64 bits, or the ranks of texts, and are read from the
+// column.
 
 import { type Code, halvesTo, NO_CODE } from './codes.ts'
 import type { ColumnStore } from './columnStore.ts'
 
-/** The rank of no value: greater than those of all texts. */
+/** Rank of rows without a value: greater than the ranks of all texts. */
 const NO_RANK = 0xffffffff
 
-/** The rank of a text whose place is not known yet. */
+/** Rank of a text whose place in the order is not known yet. */
 export const NOT_PLACED = 0
 
-/** Ranks of texts by their codes; 0: not known yet. New texts may replace the array, so read it anew each time. */
+/** Ranks of texts by their codes; 0: not known yet. New texts may replace the array, so read the property each time. */
 export interface Ranks {
   readonly ranks: Uint32Array
 }
 
 /**
- * A place in the order: a key of 64 bits as two unsigned halves, and an id. Keys ascend as values do; the key of no value is the
- * greatest.
+ * A position in the order: a key of 64 bits as two unsigned halves, and an id. Keys ascend as values do. Rows without a value
+ * have the greatest key.
  */
 export interface Target {
   readonly high: number
@@ -24,12 +25,12 @@ export interface Target {
   readonly id: number
 }
 
-/** Less than every id. */
+/** Id that is less than every id of a row. */
 export const BEFORE_IDS = -1
-/** Greater than every id. */
+/** Id that is greater than every id of a row. */
 export const AFTER_IDS = Number.POSITIVE_INFINITY
 
-/** Slots of a leaf between a guess and the place of a row, at most, in most searches. */
+/** Maximum distance in slots between a guess and the position of a row, in most searches. */
 const NEAR = 32
 
 const lows = new Int32Array(1)
@@ -37,10 +38,10 @@ const highs = new Int32Array(1)
 
 export class ColumnOrder {
   private readonly words: Int32Array
-  /** Address of the column, in words; columns never move. */
+  /** Address of the column, in words. Columns never move. */
   private readonly base: number
 
-  /** `ranks`: the ranks that order the texts; null: codes give the order. */
+  /** `ranks`: the ranks by which texts are ordered; null: rows are ordered by codes. */
   constructor(
     readonly store: ColumnStore,
     readonly column: number,
@@ -50,19 +51,19 @@ export class ColumnOrder {
     this.base = store.addressOf(column) >>> 2
   }
 
-  /** Returns whether keys have 64 bits. If a column becomes wide, its earlier targets are void. */
+  /** True if keys have 64 bits. When a column becomes wide, targets made before are invalid. */
   get isWide(): boolean {
     return this.ranks === null && this.store.isWide(this.column)
   }
 
-  /** Returns whether a row stands before the target. */
+  /** Returns whether a row is before the target. */
   isBefore(slot: number, target: Target): boolean {
     return this.search(slot, target, this.ranks === null ? null : this.ranks.ranks, this.isWide)
   }
 
   /**
-   * Returns which of the `count` slots at an address is the first that is not before the target; `count`: none is. `guess`: where
-   * it probably is. Each code that is read is a cache miss, so there are few steps, and those of a step are read together.
+   * Returns the index of the first of `count` slots that is not before the target; `count` if all are before. `guess`: the
+   * probable result. Each code that is read is a cache miss, so there are few steps, and the codes of one step are read together.
    */
   firstNotBefore(address: number, count: number, target: Target, guess: number): number {
     if (count === 0) return 0
@@ -101,7 +102,7 @@ export class ColumnOrder {
     return from
   }
 
-  /** As `isBefore`; the caller passes the values that are the same for all rows of a search. */
+  /** Does what `isBefore` does; the caller passes the values that are the same for all rows of a search. */
   private search(slot: number, target: Target, ranks: Uint32Array | null, isWide: boolean): boolean {
     const { words, base } = this
     let low: number
@@ -117,12 +118,14 @@ export class ColumnOrder {
     return low === target.low ? this.store.idAt(slot) < target.id : low < target.low
   }
 
-  /** The place of a row. */
+  /** Returns the position of a row. */
   targetOf(slot: number): Target {
     return { high: this.highKey(slot), low: this.lowKey(slot), id: this.store.idAt(slot) }
   }
 
-  /** The place of an id among the rows with a code, or among texts with a rank. NaN: among rows without a value. */
+  /**
+   * Returns the position of an id among the rows with a code, or among the rows whose text has a rank. NaN: rows without a value.
+   */
   targetAt(code: Code, id: number): Target {
     if (this.ranks !== null) {
       if (code === Number.POSITIVE_INFINITY) return { high: 0, low: NO_RANK - 0.5, id }
@@ -133,13 +136,13 @@ export class ColumnOrder {
     const low = lows[0]
     if (this.store.isWide(this.column)) return { high: highOf(high, low), low: (low - 1) >>> 0, id }
     if (Number.isNaN(code)) return { high: 0, low: NO_RANK, id }
-    // A code that does not fit into 32 bits is before or after all that do. No row has its key: it lies between two.
+    // A code that does not fit into 32 bits is before or after all codes that fit. No row has its key, which is half of one away.
     if (high < low >> 31 || (high === -1 && low === NO_CODE)) return { high: 0, low: -0.5, id }
     if (high !== low >> 31) return { high: 0, low: NO_RANK - 0.5, id }
     return { high: 0, low: narrowKey(low), id }
   }
 
-  /** The upper half of the key by which a row is ordered. */
+  /** Returns the upper half of the key by which a row is ordered. */
   highKey(slot: number): number {
     const { store, column } = this
     if (this.ranks !== null || !store.isWide(column)) return 0
@@ -158,7 +161,7 @@ export class ColumnOrder {
     return narrowKey(words[address + slot])
   }
 
-  /** A number in the order of the keys, exact up to 2^53; Infinity: the row has no value. */
+  /** Returns a number in the order of the keys, exact up to 2^53; Infinity if the row has no value. */
   numberOf(slot: number): number {
     const { store, column } = this
     if (this.ranks !== null || !store.isWide(column)) {
@@ -180,21 +183,21 @@ export class ColumnOrder {
     return this.lowKey(one) === this.lowKey(other) && this.highKey(one) === this.highKey(other)
   }
 
-  /** Compares two rows by their keys alone. */
+  /** Compares two rows by their keys, without their ids. */
   compare(one: number, other: number): number {
     const difference = this.highKey(one) - this.highKey(other)
     return difference === 0 ? this.lowKey(one) - this.lowKey(other) : difference
   }
 }
 
-/** Compares two places in the order. */
+/** Compares two positions in the order. */
 export function compareTargets(one: Target, other: Target): number {
   if (one.high !== other.high) return one.high - other.high
   if (one.low !== other.low) return one.low - other.low
   return one.id === other.id ? 0 : one.id - other.id
 }
 
-/** Returns the key of a code as an unsigned integer. No value, which is the least code, gets the greatest key. */
+/** Returns the key of a code as an unsigned integer. Rows without a value have the least code, and get the greatest key. */
 function narrowKey(code: number): number {
   return (code + 0x7fffffff) >>> 0
 }

@@ -1,31 +1,31 @@
-// Rows of a table as contiguous columns of codes, in the order in which they came; a bitmap says which slots have a row.
+// Rows of a table as contiguous columns of codes, and a bitmap of the slots that have a row.
 import { type Code, codeOfHalves, NO_CODE } from './codes.ts'
 import { type Kernel, KernelFull } from './kernel.ts'
 
-/** The id is each entity's first property. */
+/** Column of the id, the first property of each entity. */
 export const ID = 0
-/** The kernel's functions take numbers of slots that are multiples of this. */
+/** Number of which the slots that the kernel's functions process must be a multiple. */
 const SLOTS_STEP = 128
-/** Bytes of each slot that a column reserves. It begins by using 4 of them. */
+/** Bytes that a column reserves for each slot, and bytes of a slot in a narrow column. Each column begins narrow. */
 const WIDE = 8
 const NARROW = 4
 
 /**
- * Columns have codes of 32 bits until one does not fit, then of 64. The slot of a row stays the same until it is removed; then
- * the next new row takes it, so that nothing has to be compacted.
+ * Columns of codes. A column has codes of 32 bits until a code does not fit, and then of 64. A row keeps its slot until it is
+ * removed. Then the next new row takes the slot, so nothing has to be compacted.
  */
 export class ColumnStore {
-  /** Slots that have a row, or had one. */
+  /** Number of slots that have a row, or had a row before. */
   slots = 0
   rows = 0
-  /** The address of the bitmap of slots that have a row. */
+  /** Address of the bitmap of slots that have a row. */
   readonly liveBits: number
   private readonly bitmapBytesMax: number
   private readonly freeBitmaps: number[] = []
   private readonly addresses: number[]
   private readonly widths: Uint8Array
   private readonly free: number[] = []
-  /** Least and greatest finite code of each column, of rows that it has or had. */
+  /** Least and greatest finite code of each column, among all rows that the table has or had. */
   private readonly leasts: Float64Array
   private readonly greatests: Float64Array
   private readonly infinite: Uint8Array
@@ -45,26 +45,26 @@ export class ColumnStore {
     this.infinite = new Uint8Array(columns)
   }
 
-  /** Bytes in use, not those that are reserved. */
+  /** Bytes in use, without those that are only reserved. */
   get bytes(): number {
     return this.widths.reduce((sum, width) => sum + width * this.slots, this.slots / 8)
   }
 
-  /** Number of slots to look at: `slots`, rounded up to a multiple of 128. */
+  /** Number of slots that the kernel processes: `slots`, rounded up to a multiple of 128. */
   get slotsInUse(): number {
     return Math.max(SLOTS_STEP, (this.slots + SLOTS_STEP - 1) & -SLOTS_STEP)
   }
 
-  /** Bytes of a bitmap of `slotsInUse`. */
+  /** Bytes of a bitmap that has a bit for each of the `slotsInUse`. */
   get bitmapBytes(): number {
     return this.slotsInUse / 8
   }
 
-  /** Reserves a bitmap of all slots that there can be, without a row, and returns its address. @throws KernelFull */
+  /** Returns the address of an empty bitmap for `slotsMax` slots. @throws KernelFull */
   reserveBitmap(): number {
     const bits = this.freeBitmaps.pop()
     if (bits === undefined) return this.kernel.reserve(this.bitmapBytesMax)
-    // Nothing was ever written after the slots in use, whose number never falls.
+    // Bits after the slots in use were never set, because the number of these slots never falls.
     this.kernel.words.fill(0, bits >>> 2, (bits + this.bitmapBytes) >>> 2)
     return bits
   }
@@ -85,12 +85,12 @@ export class ColumnStore {
     return this.widths[column] === WIDE
   }
 
-  /** A lower bound of the finite codes that the column has or had; Infinity: it never had one. */
+  /** Returns a lower bound of the finite codes that the column has or had; Infinity if it never had a finite code. */
   leastOf(column: number): number {
     return this.leasts[column]
   }
 
-  /** An upper bound of the finite codes that the column has or had; -Infinity: it never had one. */
+  /** Returns an upper bound of the finite codes that the column has or had; -Infinity if it never had a finite code. */
   greatestOf(column: number): number {
     return this.greatests[column]
   }
@@ -104,7 +104,7 @@ export class ColumnStore {
     return ((this.kernel.words[(this.liveBits >>> 2) + (slot >> 5)] >>> (slot & 31)) & 1) === 1
   }
 
-  /** The upper half of a code. No value is the least integer of 64 bits. */
+  /** Returns the upper half of a slot's code. A slot without a value has the least 64-bit integer as its code. */
   highAt(slot: number, column: number): number {
     const { words } = this.kernel
     const address = this.addresses[column] >>> 2
@@ -121,14 +121,14 @@ export class ColumnStore {
     return code === NO_CODE ? 0 : code
   }
 
-  /** The code of a row; NaN: it has no value. */
+  /** Returns the code of a row; NaN if the row has no value. */
   codeAt(slot: number, column: number): Code {
     if (this.widths[column] === WIDE) return codeOfHalves(this.highAt(slot, column), this.lowAt(slot, column))
     const code = this.kernel.words[(this.addresses[column] >>> 2) + slot]
     return code === NO_CODE ? Number.NaN : code
   }
 
-  /** Ids are at most 2^53, so they are numbers. */
+  /** Returns the id of a row. Ids are at most 2^53, so each is a number. */
   idAt(slot: number): number {
     const { words } = this.kernel
     const address = this.addresses[ID] >>> 2
@@ -152,12 +152,12 @@ export class ColumnStore {
     this.free.push(slot)
   }
 
-  /** Returns whether a row has this code, by its halves. */
+  /** Returns whether a row has the code with these halves. */
   hasCode(slot: number, column: number, high: number, low: number): boolean {
     return this.lowAt(slot, column) === low && this.highAt(slot, column) === high
   }
 
-  /** Sets a code, by its halves. */
+  /** Sets the code of a row to the one with these halves. The column is widened if the code does not fit into 32 bits. */
   set(slot: number, column: number, high: number, low: number): void {
     const { words } = this.kernel
     const isNone = high === NO_CODE && low === 0
@@ -181,9 +181,9 @@ export class ColumnStore {
   }
 
   /**
-   * Reads all codes of these rows into floats, one row after the other; NaN is no value. Codes beyond 2^53 go to `large`, by
-   * their place in `into`. It reads column by column: each code is a cache miss, and the processor waits for many of them at
-   * once.
+   * Reads all codes of these rows into floats, row after row; NaN means no value. Codes beyond 2^53 are stored in `large`
+   * instead, by their index in `into`. The codes are read column by column: each is a cache miss, and this way the processor
+   * waits for many of them at once.
    */
   readAll(slots: ArrayLike<number>, into: Float64Array, large: Map<number, bigint>): void {
     const { words } = this.kernel
@@ -212,7 +212,7 @@ export class ColumnStore {
     words[word] = words[word] ^ (1 << (slot & 31))
   }
 
-  /** Widens the codes of a column to 64 bits in place. It begins at the end, so that no code is overwritten before it is read. */
+  /** Widens the codes of a column to 64 bits in place. Starts at the end, so that no code is overwritten before it is read. */
   private widen(column: number) {
     const { words } = this.kernel
     const address = this.addresses[column] >>> 2

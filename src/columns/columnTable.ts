@@ -1,4 +1,4 @@
-// One table as columns of codes in memory: takes rows in, and finds totals, pages and groups without PostgreSQL.
+// One table as columns of codes in memory: takes in rows, and finds totals, pages and groups without PostgreSQL.
 import type { Entity, Property, RelatedPath } from '../model/entity.ts'
 import type { Caller } from '../model/key.ts'
 import type { Row } from '../model/sql.ts'
@@ -20,16 +20,18 @@ import { NO_TABLES, type Tables } from './tables.ts'
 import { type Prepared, TableTexts, type TextParts } from './tableTexts.ts'
 import { prepareTexts } from './textParts.ts'
 
-/** Estimated bytes of a row's values without codes. */
+/** Estimated bytes of the values of one row that have no code. */
 const UNCODED_ROW_BYTES = 1_024
-/** Slots of a new table beyond twice its rows: room for rows that come later. */
+/** Slots that a new table has for later rows, beyond twice its rows. */
 const SLOTS_SPARE = 100_000
 const SLOTS_UNIT = 512
-/** Minimum slots of a new table, as a multiple of its rows: with fewer, it would have to be loaded anew soon. */
+/** Minimum slots of a new table, as a multiple of its rows. With fewer slots, the table would soon have to be loaded again. */
 const SLOTS_FACTOR_MIN = 1.2
-/** Share of slots in use above which a table is loaded anew; meanwhile the old one serves. */
+/** Share of slots in use above which a table is loaded again. The old copy serves lists until then. */
 const FULL_SHARE = 0.9
-/** Maximum bytes of a slot: codes of a column, its two indexes and their checkpoints, and the bitmaps of the table. */
+/**
+ * Maximum bytes for each slot: codes of a column, the column's two indexes and their checkpoints, and the bitmaps of the table.
+ */
 const CODE_BYTES_MAX = 8
 const COLUMN_BYTES = CODE_BYTES_MAX + 2 * (5.4 + 4)
 const BITMAPS_BYTES = 80 / 8
@@ -37,8 +39,7 @@ const BITMAPS_BYTES = 80 / 8
 const OTHER_BYTES = 128 * 2 ** 20
 
 /**
- * The rows of a table as codes. After a change has thrown, the table takes no more changes; lists and summaries of its last state
- * go on.
+ * The rows of a table as codes. If a change throws, the table takes no more changes. Lists and summaries of its last state go on.
  */
 export class ColumnTable {
   /** Finds lists. */
@@ -55,12 +56,12 @@ export class ColumnTable {
   private readonly indexes: Indexes
   private readonly bitmaps: ConditionBitmaps
   private readonly columns: number
-  /** By id and column, values without a code, as PostgreSQL prints them. */
+  /** Values without a code, as PostgreSQL prints them, by id and column. */
   private readonly uncodedRows = new Map<number, UncodedValues>()
-  /** Summaries that are being formed: each takes a row before the row changes. */
+  /** Summaries that are being computed. Each counts a row before the row changes. */
   private readonly groupings = new Set<Grouping>()
 
-  /** `rows`: estimated number of rows that are loaded. @throws KernelFull */
+  /** `rows`: estimated number of rows to load. @throws KernelFull */
   constructor(entity: Entity, rows: number, parts: TextParts, room: Room, hasVectors = true) {
     const columns = entity.properties.length
     const slots = slotsFor(rows, columns)
@@ -118,7 +119,7 @@ export class ColumnTable {
     return this.store.rows
   }
 
-  /** Bytes in use of the kernel's memory, and of the program's own. */
+  /** Bytes in use, in the kernel's memory and on the heap. */
   get bytes(): number {
     const { store, rowCodes, indexes, bitmaps, texts } = this
     let bytes = store.bytes + rowCodes.bytes + indexes.bytes + bitmaps.bytes + texts.bytes
@@ -126,13 +127,13 @@ export class ColumnTable {
     return bytes + this.uncodedRows.size * UNCODED_ROW_BYTES
   }
 
-  /** True if the table has to be loaded anew: few slots are left, or most of them are free. */
+  /** True if the table should be loaded again, because few slots are left, or because most slots are free. */
   get isWorn(): boolean {
     const { slots, slotsMax, freeSlots } = this.store
     return slots - freeSlots > FULL_SHARE * slotsMax || (slots > SLOTS_SPARE && 2 * freeSlots > slots)
   }
 
-  /** Adds a row of the load: `bytes[from, to)` is its line of COPY, without the end. Ids ascend. @throws as `put` */
+  /** Adds a row of the load. `bytes[from, to)`: its line of COPY, without the newline. Ids must ascend. @throws as `put` */
   addLine(bytes: Uint8Array, from: number, to: number): void {
     this.noteUncoded(this.rowCodes.codeLine(bytes, from, to))
     const slot = this.store.takeSlot()
@@ -149,44 +150,44 @@ export class ColumnTable {
     else this.insert()
   }
 
-  /** Removes the row of this id, if there is one. */
+  /** Removes the row with this id, if it exists. */
   remove(id: string): void {
     this.forgetUncoded(Number(id))
     const slot = this.indexes.slotOf(Number(id))
     if (slot < 0) return
     this.changes.noteRow()
     for (const grouping of this.groupings) grouping.takeRow(slot)
-    // Other indexes compare ids, so that of ids is the last.
+    // Other indexes compare ids, so the row leaves the index of ids last.
     for (let column = this.columns - 1; column >= 0; column--) this.indexes.leave(slot, column)
     this.bitmaps.noteRemoval(slot)
     this.store.releaseSlot(slot)
   }
 
-  /** As `TableTexts.prepare`, for a list, and for all tables to which its paths lead. */
+  /** Does what `TableTexts.prepare` does, for this table and for all tables to which the paths of a list lead. */
   prepare(query: Prepared, caller: Caller, tables: Tables = NO_TABLES): Promise<void> | null {
     return prepareTexts(this, query, [], this.withItself(tables), caller)
   }
 
-  /** As `prepare`, for a summary. */
+  /** Does what `prepare` does, for a summary. */
   prepareGroups({ filters, keys, figures }: SummaryQuery, caller: Caller, tables: Tables = NO_TABLES): Promise<void> | null {
     const compared = figures.flatMap(({ name, property }) => (name === 'minimum' || name === 'maximum' ? [property] : []))
     const ordered = [...keys.map(({ property }) => property), ...compared]
     return prepareTexts(this, { filters, sorts: [] }, ordered, this.withItself(tables), caller)
   }
 
-  /** Frees the bitmaps, checkpoints or indexes that no list has used for `unusedMs`; lists can do without. */
+  /** Frees the bitmaps, checkpoints or indexes that no list has used for `unusedMs`. Lists can be found without them. */
   giveWay(part: 'bitmaps' | 'checkpoints' | 'indexes', unusedMs: number): void {
     const beforeMs = performance.now() - unusedMs
     if (part === 'bitmaps') this.bitmaps.giveWay(beforeMs)
     else this.indexes.giveWay(part, beforeMs)
   }
 
-  /** Bytes that `giveWay` can free at most. */
+  /** Maximum number of bytes that `giveWay` can free. */
   get partsBytes(): number {
     return this.bitmaps.partsBytes + this.indexes.partsBytes
   }
 
-  /** Resolves when no index is being built. */
+  /** Resolves when no index is being built any more. */
   settled(): Promise<void> {
     return this.indexes.settled()
   }
@@ -197,8 +198,8 @@ export class ColumnTable {
   }
 
   /**
-   * Begins a summary of the rows as they are now, whatever changes later; its `steps` form the groups. Or returns why codes
-   * cannot decide. `tables`: the tables to which its paths lead.
+   * Begins a summary of the rows as they are now; later changes do not matter. The `steps` of the result compute the groups.
+   * Returns a reason if codes cannot decide. `tables`: the tables to which paths of the summary lead.
    */
   group(query: SummaryQuery, tables: Tables = NO_TABLES): Grouping | Reason {
     try {
@@ -238,7 +239,7 @@ export class ColumnTable {
     return grouping
   }
 
-  /** Paths may lead back to this table. */
+  /** Adds this table to the tables, because paths may lead back to it. */
   private withItself(tables: Tables): Tables {
     const { table } = this.coded.entity
     return (name) => (name === table ? this : tables(name))
@@ -292,7 +293,8 @@ export class ColumnTable {
 }
 
 /**
- * Number of slots of a table that is loaded with about `rows` rows: fewer than wanted if codes would leave no room for indexes.
+ * Returns the number of slots of a table that is loaded with about `rows` rows. There are fewer slots than wanted if the codes
+ * would leave no memory for indexes.
  */
 function slotsFor(rows: number, columns: number): number {
   const most = KERNEL_BYTES_MAX / (2 * CODE_BYTES_MAX * columns)

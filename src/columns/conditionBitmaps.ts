@@ -1,4 +1,4 @@
-// Bitmaps of conditions: those that are asked again are kept, and kept current while rows change.
+// Bitmaps of conditions. The bitmap of a condition that is used again is kept, and kept current while rows change.
 import { LruCache } from '../model/lruCache.ts'
 import { BitmapWriter, type Rows } from './bitmapWriter.ts'
 import { type CodeSet, FewCodes, TextCodes } from './codeSet.ts'
@@ -10,29 +10,29 @@ import { KernelFull } from './kernel.ts'
 import { NarrowRows } from './narrowRows.ts'
 import { UnionBitmaps } from './unionBitmaps.ts'
 
-/** Maximum bitmaps that are kept for one table. A changed row costs some nanoseconds for each. */
+/** Maximum number of bitmaps that are kept for one table. Each adds some nanoseconds to the cost of a changed row. */
 const KEPT_MAX = 64
-/** Maximum estimated bytes of remembered conditions that were asked once: about 2,000 of usual length. */
+/** Maximum estimated bytes of conditions that were used once and may get a bitmap next time: about 2,000 conditions. */
 const SEEN_BYTES_MAX = 256 * 1_024
-/** Maximum slots that are tested one by one against a union; for more its bitmap is made. */
+/** Maximum slots that are tested one by one against a union. For more slots, the bitmap of the union is made. */
 const TESTED_MAX = 1_024
 
 type Test = (slot: number) => boolean
 
-/** A condition on a column without its list of codes, which may be as long as the dictionary. */
+/** A condition on a column without its array of codes, which may be as long as the dictionary. */
 type KeptCondition = Omit<ColumnCondition, 'among' | 'referred'>
 
 interface KeptLeaf {
   readonly condition: KeptCondition
-  /** The codes of which a row has one; null: a range decides. */
+  /** Codes of which a row must have one; null: the range of the condition decides. */
   readonly among: CodeSet | null
 }
 
 interface Kept {
   readonly key: string
-  /** A row has a bit if it meets all conditions of one of these. */
+  /** Lists of conditions. A row has a bit if it meets all conditions of one of these lists. */
   readonly alternatives: readonly (readonly KeptLeaf[])[]
-  /** Version of the referred rows when the bitmap was made; null: it depends on no other rows. */
+  /** Version of the referred rows when the bitmap was made; null if the bitmap depends on no other rows. */
   readonly version: string | null
   readonly bits: number
   readonly test: Test
@@ -45,17 +45,17 @@ export class ConditionBitmaps {
   readonly narrow: NarrowRows
   private readonly unions: UnionBitmaps
   private readonly kept = new Map<string, Kept>()
-  /** Kept bitmaps by their column. */
+  /** Kept bitmaps, by the column of a condition. */
   private readonly keptOfColumn: Kept[][]
   /**
-   * Conditions that were asked once. A bitmap is kept from the second time on, so that ranges which never come again push none
-   * out.
+   * Conditions that were used once. A bitmap is kept from the second use on, so that ranges which are never used again evict no
+   * bitmap.
    */
   private readonly seen = new LruCache<true>(SEEN_BYTES_MAX, (_, key) => 64 + 2 * key.length)
-  /** Addresses of two bitmaps: of a result, and of a condition that is and-ed with it. */
+  /** Addresses of two bitmaps: for the result, and for each further condition that is and-ed with the result. */
   private readonly resultBits: number
   private readonly conditionBits: number
-  /** Bytes of the codes of kept conditions. */
+  /** Bytes of the sets of codes that kept conditions have. */
   private codesBytes = 0
 
   /** @throws KernelFull */
@@ -64,7 +64,7 @@ export class ConditionBitmaps {
     columns: number,
     indexes: Indexes,
     private readonly ranksOf: (column: number) => Ranks | null,
-    /** Returns one more than the greatest code of a column's texts; null: the column has no texts. */
+    /** Returns one more than the greatest code of a column's texts; null if the column has no texts. */
     private readonly textCodesEnd: (column: number) => number | null,
     private readonly room: Room,
   ) {
@@ -80,14 +80,14 @@ export class ConditionBitmaps {
     return 2 * this.store.bitmapBytes + this.narrow.bytes + SEEN_BYTES_MAX + this.partsBytes
   }
 
-  /** Bytes of the bitmaps that are kept. */
+  /** Bytes of the kept bitmaps and their sets of codes. */
   get partsBytes(): number {
     return this.kept.size * this.store.bitmapBytes + this.codesBytes
   }
 
   /**
-   * Returns the rows that meet all conditions. The bitmap is valid until the next call, or until a row changes. Null: an index is
-   * missing. `result`, `other`: bitmaps to write to. @throws KernelFull; IndexMissing
+   * Returns the rows that meet all conditions. The bitmap is valid until the next call, or until a row changes. Returns null if
+   * an index is missing. `result`, `other`: addresses of bitmaps to write to. @throws KernelFull; IndexMissing
    */
   rowsOf(conditions: readonly Condition[], result = this.resultBits, other = this.conditionBits): Rows | null {
     const { store } = this
@@ -109,8 +109,8 @@ export class ConditionBitmaps {
   }
 
   /**
-   * Returns the rows of a union. Its bitmap is kept only if no alternative has few rows: such ones are those of single persons,
-   * of whom there may be thousands, and are quickly added to the others.
+   * Returns the rows of a union. The bitmap of the union is kept only if no alternative has few rows. Alternatives with few rows
+   * belong to single persons, of whom there may be thousands, and their rows are added quickly.
    */
   private rowsOfUnion(union: UnionCondition, to: number): Rows | null {
     const few = this.unions.fewOf(union)
@@ -118,18 +118,18 @@ export class ConditionBitmaps {
     return kept ?? this.unions.make(union, few, to)
   }
 
-  /** Returns the slots of the rows that meet all conditions, if these are few; else null. @throws KernelFull; IndexMissing */
+  /** Returns the slots of the rows that meet all conditions, if there are few; else null. @throws KernelFull; IndexMissing */
   slotsOf(conditions: readonly Condition[]): Int32Array | null {
     return this.unions.slotsOf(conditions)
   }
 
-  /** Returns whether the bitmap of a condition is kept, and is that of the rows as they are now. */
+  /** Returns whether the bitmap of a condition is kept, and still has the right rows. */
   isCurrent(condition: Condition): boolean {
     const kept = this.kept.get(condition.key)
     return kept !== undefined && kept.version === versionOf(condition)
   }
 
-  /** Writes a bitmap of some slots to the bitmap of results. */
+  /** Writes a bitmap of the slots at an address. Its place is that of the results of `rowsOf`. */
   bitmapOf(address: number, count: number): Rows {
     const { kernel, bitmapBytes } = this.store
     kernel.words.fill(0, this.resultBits >>> 2, (this.resultBits + bitmapBytes) >>> 2)
@@ -137,7 +137,7 @@ export class ConditionBitmaps {
     return { bits: this.resultBits, count }
   }
 
-  /** Tests whether rows meet a condition; the test holds until a row changes. @throws KernelFull; IndexMissing */
+  /** Returns a test whether a row meets a condition. The test is valid until a row changes. @throws KernelFull; IndexMissing */
   testFor(condition: Condition): Test {
     const kept = this.kept.get(condition.key)
     if (kept !== undefined && this.isCurrent(condition)) {
@@ -148,7 +148,7 @@ export class ConditionBitmaps {
     return this.testOf(this.keptLeaf(condition))
   }
 
-  /** Removes slots that do not meet a condition, in place; returns how many are left, in their order. */
+  /** Removes the slots that do not meet a condition, in place. Returns how many are left; these keep their order. */
   select(address: number, count: number, condition: Condition): number {
     const { kernel } = this.store
     if ('either' in condition && count > TESTED_MAX) return this.selectByUnion(address, count, condition)
@@ -178,7 +178,7 @@ export class ConditionBitmaps {
     }
   }
 
-  /** Notes that a row is new or has another code in a column: sets its bits in the kept bitmaps. */
+  /** Notes that a row is new, or has another code in a column. Updates the row's bit in the kept bitmaps. */
   noteChange(slot: number, column: number): void {
     const outdated: Kept[] = []
     for (const kept of this.keptOfColumn[column]) {
@@ -192,7 +192,7 @@ export class ConditionBitmaps {
     for (const kept of this.kept.values()) setBit(this.store, kept, slot, false)
   }
 
-  /** Notes that ranks of a column's texts have changed, or that texts have come between others. */
+  /** Notes that texts of a column have other ranks, or that new texts have got ranks between those of other texts. */
   noteRanks(column: number): void {
     const isRanked = ({ condition }: KeptLeaf) => condition.column === column && condition.by === 'ranks'
     for (const kept of [...this.keptOfColumn[column]])
@@ -223,7 +223,7 @@ export class ConditionBitmaps {
     }
     if (known !== undefined) {
       known.usedMs = performance.now()
-      // The least recently used one is the first.
+      // A Map keeps its entries in the order in which they were set, so the first is the least recently used.
       this.kept.delete(key)
       this.kept.set(key, known)
       return known
@@ -236,7 +236,8 @@ export class ConditionBitmaps {
   }
 
   /**
-   * Makes and keeps the bitmap of a condition. Null: it finds no memory, or needs an index that is missing. @throws KernelFull
+   * Makes and keeps the bitmap of a condition. Returns null if memory is short, or if the condition needs an index that is
+   * missing. @throws KernelFull
    */
   private keep(condition: Condition): Kept | null {
     const { store } = this
@@ -266,7 +267,7 @@ export class ConditionBitmaps {
 
   private alternativesOf(condition: Condition): KeptLeaf[][] {
     if (!('either' in condition)) return [[this.keptLeaf(condition)]]
-    // Lists of conditions may have unions, too: of each of these, a row meets one alternative.
+    // The conditions of an alternative may be unions, too. A row meets such a union if it meets one of its alternatives.
     return condition.either.flatMap((conditions) =>
       conditions.reduce<KeptLeaf[][]>(
         (lists, one) => lists.flatMap((list) => this.alternativesOf(one).map((leaves) => [...list, ...leaves])),
@@ -280,7 +281,7 @@ export class ConditionBitmaps {
     return { condition: rest, among: this.amongOf(condition) }
   }
 
-  /** Reserves a bitmap to keep. Null: the kernel has no memory for it, so the condition is evaluated without. */
+  /** Reserves a bitmap to keep. Returns null if the kernel has no memory for it; then the condition is evaluated without it. */
   private bitmapToKeep(): number | null {
     try {
       return this.store.reserveBitmap()
@@ -290,7 +291,7 @@ export class ConditionBitmaps {
     }
   }
 
-  /** Returns whether texts that the condition does not know may belong to the row. */
+  /** Returns whether the row has a text of which the condition does not know whether the text belongs to it. */
   private isOutdated({ column, by, codesEnd }: KeptCondition, slot: number): boolean {
     if (codesEnd === Number.POSITIVE_INFINITY) return false
     const code = this.store.lowAt(slot, column)
@@ -304,7 +305,7 @@ export class ConditionBitmaps {
     return texts === null ? new FewCodes(among) : new TextCodes(among, texts)
   }
 
-  /** Returns a test of whether a row meets the condition, by its codes. */
+  /** Returns a test whether a row meets the condition, by the row's codes. */
   private testOf({ condition, among }: KeptLeaf): Test {
     const { column, by, least, greatest, isComplement } = condition
     const { store } = this
@@ -318,7 +319,7 @@ export class ConditionBitmaps {
   }
 }
 
-/** Tests whether a row meets all of one of several lists. */
+/** Returns a test whether a row passes all tests of one of the lists. */
 function meetsOne(alternatives: readonly (readonly Test[])[]): Test {
   const [first, ...others] = alternatives.map((tests): Test => {
     const [one, ...more] = tests
@@ -336,7 +337,7 @@ function columnsOf({ alternatives }: Kept): Set<number> {
   return new Set(alternatives.flat().map(({ condition }) => condition.column))
 }
 
-/** Bytes of the codes of a kept bitmap. */
+/** Returns the bytes of the sets of codes of a kept bitmap. */
 function bytesOf({ alternatives }: Kept): number {
   return alternatives.flat().reduce((sum, { among }) => sum + (among?.bytes ?? 0), 0)
 }

@@ -1,4 +1,4 @@
-// Filters as conditions on codes or ranks; a reason wherever these cannot decide: then the database answers.
+// Turns filters into conditions on codes or ranks, or gives the reason why codes cannot decide: then PostgreSQL answers.
 import type { Entity } from '../model/entity.ts'
 import { isKeptAsText, type Kind } from '../model/kinds.ts'
 import type { Sides } from '../model/operators.ts'
@@ -9,94 +9,98 @@ import type { Ids } from './idSet.ts'
 import type { IndexedBy } from './indexes.ts'
 import type { RowCodes } from './rowCodes.ts'
 
-/** Why a list cannot be found in columns. */
+/** Reason why a list cannot be found in columns. */
 export type Reason =
-  /** A value that it compares or sorts by has no code. */
+  /** The list compares or sorts by a value that has no code. */
   | 'values'
-  /** The order of its texts, or their folded form, is not known yet. */
+  /** The order of texts that the list needs, or the folded form of texts, is not known yet. */
   | 'texts'
-  /** An index that it needs is being built, or found no memory. */
+  /** An index that the list needs is being built, or there is no memory for it. */
   | 'index'
-  /** Another table that it needs is not in memory, or its ids lie too far apart. */
+  /** Another table that the list needs is not in memory, or its ids are too far apart. */
   | 'related'
 
-/** Rows of which a reference may name one. */
+/** Rows that a reference must lead to for a condition to hold. */
 export interface ReferredRows {
-  /** Names them among all that the reference may name. */
+  /** Name that no other set of rows has for this reference. */
   readonly key: string
-  /** Stays the same while they are certainly the same rows. */
+  /** Text that stays the same only while the rows are certainly the same. */
   readonly version: string
-  /** Their ids. @throws KernelFull; IndexMissing */
+  /** Returns the ids of the rows. @throws KernelFull; IndexMissing */
   ids(): Ids
 }
 
-/** A condition on the values of a row: on one of them, or of a union. */
+/** A condition on the values of a row: on one value, or a union of such conditions. */
 export type Condition = ColumnCondition | UnionCondition
 
-/** A row meets all conditions of one of several lists. */
+/** A condition with alternatives. A row must meet all conditions of one of several lists. */
 export interface UnionCondition {
   readonly either: readonly (readonly Condition[])[]
-  /** Names the condition among all of its table. */
+  /** Name of the condition: no other condition of its table has this name. */
   readonly key: string
 }
 
 /**
- * A condition on the code, or rank, of a property: it is in a range, among some codes, or the id of a referred row; or, as a
- * complement, it is not.
+ * A condition on the code, or rank, of a property. The code must be in a range, one of several codes, or the id of a referred
+ * row. If `isComplement`, it must not be.
  */
 export interface ColumnCondition {
   readonly column: number
   readonly by: IndexedBy
   readonly least: Code
   readonly greatest: Code
-  /** Codes of which a row must have one, in ascending order, no value last; null: the range decides. */
+  /** Codes of which a row must have one, ascending, with that of rows without a value last; null: the range decides. */
   readonly among: readonly Code[] | null
   readonly referred: ReferredRows | null
   readonly isComplement: boolean
-  /** Names the condition among all of its table. */
+  /** Name of the condition: no other condition of its table has this name. */
   readonly key: string
   /**
-   * One more than the greatest code of its texts when it was made: later texts are unknown to it. Infinity: no later text can
-   * belong to it.
+   * One more than the greatest code of a text when the condition was made. The condition does not know later texts. Infinity: no
+   * later text can belong to it.
    */
   readonly codesEnd: number
 }
 
-/** The parts of a table by which filters become conditions. */
+/** The properties of a table that turn filters into conditions. */
 export interface Coded {
   readonly entity: Entity
   readonly rowCodes: RowCodes
-  /** By column, how many rows have a value without a code. */
+  /** Number of rows that have a value without a code, by column. */
   readonly uncoded: Int32Array
 }
 
 /**
- * The place of a text among the ranks: those of lesser texts are less than the bound. `equal`: its own rank, if a row has it.
+ * Position of a text among the ranks. Texts that come before it have ranks below `bound`. `equal`: rank of the text itself; null
+ * if no row has the text.
  */
 export interface TextBound {
   readonly bound: number
   readonly equal: number | null
 }
 
-/** Facts about the texts of filters; each answer is null while it is not known yet. */
+/** Facts about the texts of filters. Each function returns null while the answer is not known yet. */
 export interface KnownTexts {
-  /** Returns the place of an operand in the order of a column's texts. */
+  /** Returns the position of an operand in the order of a column's texts. */
   boundOf(column: number, operand: string): TextBound | null
-  /** The codes of the texts that a folded filter matches, in ascending order. */
+  /** Returns the codes of the texts that a folded filter matches, in ascending order. */
   codesOf(filter: Filter): readonly number[] | null
 }
 
-/** Returns the conditions on columns of which a condition is made. */
+/** Returns the conditions on columns that a condition consists of. */
 export function leavesOf(condition: Condition): readonly ColumnCondition[] {
   return 'either' in condition ? condition.either.flat().flatMap(leavesOf) : [condition]
 }
 
-/** Names conditions. With their lengths, keys do not run into each other. */
+/**
+ * Returns a name for several conditions together. It contains the lengths of their keys, so that different conditions never get
+ * the same name.
+ */
 export function keyOf(conditions: readonly Condition[]): string {
   return conditions.map(({ key }) => ` ${key.length} ${key}`).join('')
 }
 
-/** Returns the conditions of filters, with two ranges of one property joined; or the reason why codes cannot decide. */
+/** Returns the conditions of filters, or the reason why codes cannot decide. Two ranges of one property become one condition. */
 export function conditionsOf(table: Coded, filters: readonly Filter[], texts: KnownTexts): ColumnCondition[] | Reason {
   const conditions: ColumnCondition[] = []
   for (const filter of filters) {
@@ -113,7 +117,7 @@ function canIntersect(one: ColumnCondition, other: ColumnCondition): boolean {
   return isRange(one) && isRange(other) && one.column === other.column && one.by === other.by
 }
 
-/** Returns whether it asks for a range of codes or ranks. */
+/** Returns whether the condition is a range of codes or ranks. */
 export function isRange({ among, referred, isComplement }: ColumnCondition): boolean {
   return among === null && referred === null && !isComplement
 }
@@ -135,7 +139,7 @@ function conditionOf(table: Coded, filter: Filter, texts: KnownTexts): ColumnCon
   const column = table.entity.properties.indexOf(property)
   if (table.uncoded[column] > 0) return 'values'
   const size = table.rowCodes.dictionaries[column]?.size ?? Number.POSITIVE_INFINITY
-  // No value is another operand than the text "null".
+  // A filter without a value must not get the same key as a filter with the text "null".
   const key = `${column} ${operator.sign}${value ?? '\0'}`
   if (anyOf) {
     const codes = anyOf.flatMap((one) => codesOf(table, column, kind, one)).sort(compareCodes)
@@ -163,7 +167,7 @@ function conditionOf(table: Coded, filter: Filter, texts: KnownTexts): ColumnCon
   return { ...range, key, codesEnd: equal === null ? size : Number.POSITIVE_INFINITY }
 }
 
-/** Condition on rows without a value, or on those with one. */
+/** Returns the condition for rows without a value, or for rows with one. */
 function noValue(column: number, kind: Kind, { equal }: Sides, key: string): ColumnCondition {
   const least = kind.emptyIsNoValue ? EMPTY_TEXT + 1 : Number.NEGATIVE_INFINITY
   return {
@@ -179,7 +183,7 @@ function noValue(column: number, kind: Kind, { equal }: Sides, key: string): Col
   }
 }
 
-/** The codes of rows that have this value. */
+/** Returns the codes that mean this value in a column. */
 function codesOf({ rowCodes }: Coded, column: number, kind: Kind, value: string | null): Code[] {
   if (value === null) return kind.emptyIsNoValue ? [Number.NaN, EMPTY_TEXT] : [Number.NaN]
   const code = rowCodes.find(column, kind.printFilter(value))
@@ -194,7 +198,9 @@ function amongCodes(column: number, codes: readonly Code[]): Range {
   return { column, by: 'codes', least, greatest, among: codes, referred: null, isComplement: false }
 }
 
-/** Codes around an operand: the greatest lesser one, its own (null: no row can have it), and the least greater one. */
+/**
+ * Codes around an operand: the greatest code below, that of the operand (null if no row can have it), and the least code above.
+ */
 interface Neighbors {
   readonly equal: Code | null
   readonly below: Code
@@ -205,7 +211,10 @@ function neighborsOf({ bound, equal }: TextBound): Neighbors {
   return { equal, below: bound - 1, above: equal === null ? bound : equal + 1 }
 }
 
-/** Returns the range of an operator. If it also matches rows without a value, that is the complement of the opposite range. */
+/**
+ * Returns the range of codes that an operator matches. If the operator also matches rows without a value, the result is the
+ * complement of the opposite range.
+ */
 function rangeOf(column: number, sides: Sides, around: Neighbors): Range {
   const isComplement = sides.none
   const { less, equal, greater } = isComplement ? { less: !sides.less, equal: !sides.equal, greater: !sides.greater } : sides

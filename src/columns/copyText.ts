@@ -1,4 +1,4 @@
-// Rows as PostgreSQL's COPY writes them: fields between tabs, `\N` for null. PostgreSQL documentation, COPY, Text Format.
+// Rows as PostgreSQL's COPY prints them: fields between tabs, `\N` for null. PostgreSQL documentation, COPY, Text Format.
 import { DAY, daysOf, HOUR, MINUTE } from './codes.ts'
 
 export const TAB = 9
@@ -7,18 +7,18 @@ const CAPITAL_N = 78
 const POINT = 46
 const ZERO = 48
 
-/** Meaning of a character after a backslash; any other stands for itself. */
+/** Meaning of each character after a backslash. Most characters mean themselves. */
 const escapes = new Uint8Array(256).map((_, code) => code)
 for (const pair of ['b\b', 'f\f', 'n\n', 'r\r', 't\t', 'v\v']) escapes[pair.charCodeAt(0)] = pair.charCodeAt(1)
 
-// A text may begin with a byte order mark, which is part of it.
+// A text may begin with a byte order mark, which belongs to the text.
 export const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 export function isNull(bytes: Uint8Array, from: number, to: number): boolean {
   return to - from === 2 && bytes[from] === BACKSLASH && bytes[from + 1] === CAPITAL_N
 }
 
-/** Writes a field without its escapes into `into`, which must have room for it; returns the length. */
+/** Writes a field without its escapes into `into`, which must be long enough. Returns the number of bytes written. */
 export function writeUnescaped(bytes: Uint8Array, from: number, to: number, into: Uint8Array): number {
   let length = 0
   for (let at = from; at < to; at++) {
@@ -31,8 +31,8 @@ export function writeUnescaped(bytes: Uint8Array, from: number, to: number, into
 // The fast paths below return NaN for an unusual field, which codes.ts then parses.
 
 /**
- * Maximum digits of a number that is read as a float. With 16 digits, safe integers are exact, and no other number is read as
- * one.
+ * Maximum digits of a number that is read as a float. With 16 digits, all safe integers are exact, and no other number is taken
+ * for a safe integer.
  */
 const DIGITS_MAX = 16
 
@@ -47,7 +47,7 @@ export function integerAt(bytes: Uint8Array, from: number, to: number): number {
   return number <= Number.MAX_SAFE_INTEGER ? number : Number.NaN
 }
 
-/** The units of a decimal that has `scale` digits after the point. */
+/** Returns the units of a decimal that has `scale` digits after its point. */
 export function decimalAt(bytes: Uint8Array, from: number, to: number, scale: number): number {
   if (scale === 0) return integerAt(bytes, from, to)
   const point = to - scale - 1
@@ -70,7 +70,7 @@ export function instantAt(bytes: Uint8Array, from: number, to: number): number {
   return dayAt(bytes, from) * DAY + seconds
 }
 
-/** Returns the days from 2000 to the date in the text. */
+/** Returns the days from 2000-01-01 to the date in the text. */
 function dayAt(bytes: Uint8Array, from: number): number {
   const year = 100 * pairAt(bytes, from) + pairAt(bytes, from + 2)
   const month = pairAt(bytes, from + 5)

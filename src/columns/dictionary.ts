@@ -1,29 +1,29 @@
-// Dictionary of a property's texts: a hash table over UTF-8 that gives each text a code. It never removes a text.
+// Dictionary of a property's texts: a hash table over their UTF-8 bytes that gives each text a code. Texts are never removed.
 import type { JsonWriter } from '../model/jsonWriter.ts'
 import { KernelFull } from './kernel.ts'
 import { type Factors, hashOf, randomFactors } from './textHash.ts'
 
 const encoder = new TextEncoder()
 
-/** The least code, that of the empty text. */
+/** Code of the empty text, the least code. */
 export const EMPTY_TEXT = 1
 
-/** Maximum bytes of all texts: ends of texts are integers of 32 bits. */
+/** Maximum bytes of all texts together, because the ends of texts are integers of 32 bits. */
 const BYTES_MAX = 2 ** 31 - 1
-/** Maximum slots that the search for a new text passes. By chance, about a hundred in a row may be in use. */
+/** Maximum slots that the search for a new text passes. About a hundred in a row may be in use by chance. */
 const PASSED_MAX = 1_000
-/** Maximum attempts with other factors to add one text. */
+/** Maximum attempts to add one text with other factors. */
 const FACTORS_MAX = 4
 
-/** Thrown if texts collide with every choice of factors. */
+/** Thrown if texts still collide after several choices of factors. */
 export class TextsCollide extends Error {}
 
-/** Codes of texts, from 2 on in the order in which they came. The texts are in one buffer. */
+/** Texts and their codes, which are from 2 on in the order in which the texts came. All texts are in one buffer. */
 export class Dictionary {
-  /** Codes by the hash of their text, 0 for none; at most half of them are in use. */
+  /** Codes by the hash of their text; 0: the slot is free. At most half of the slots are in use. */
   private slots = new Int32Array(1 << 6)
   private hashes = new Int32Array(1 << 5)
-  /** End of each text, at which the next one begins; the empty text is the first. */
+  /** End of each text by its code, where the next text begins. The first text is the empty one. */
   private ends = new Int32Array(1 << 5)
   private octets = Buffer.alloc(1 << 9)
   private last = EMPTY_TEXT
@@ -33,7 +33,7 @@ export class Dictionary {
     this.factors = chooseFactors()
   }
 
-  /** One more than the greatest code. */
+  /** Number that is one more than the greatest code. */
   get size(): number {
     return this.last + 1
   }
@@ -43,13 +43,16 @@ export class Dictionary {
     return slots.byteLength + hashes.byteLength + ends.byteLength + octets.length + factors.byteLength
   }
 
-  /** The text's code; a new one if it has none. */
+  /** Returns the code of a text. A text that has no code gets a new one. */
   code(text: string): number {
     const bytes = encoder.encode(text)
     return this.codeOf(bytes, 0, bytes.length)
   }
 
-  /** Returns the code of UTF-8 in `bytes[from, to)`; a new one if it has none. @throws TextsCollide; KernelFull */
+  /**
+   * Returns the code of the text whose UTF-8 is `bytes[from, to)`. A text that has no code gets a new one. @throws TextsCollide;
+   * KernelFull
+   */
   codeOf(bytes: Uint8Array, from: number, to: number): number {
     if (from === to) return EMPTY_TEXT
     const hash = hashOf(bytes, from, to, this.factors)
@@ -68,14 +71,14 @@ export class Dictionary {
     throw new TextsCollide()
   }
 
-  /** The text's code; null: it has none. */
+  /** Returns the code of a text; null if the text has no code. */
   find(text: string): number | null {
     if (text === '') return EMPTY_TEXT
     const bytes = encoder.encode(text)
     return this.slots[this.slotOf(bytes, 0, bytes.length, hashOf(bytes, 0, bytes.length, this.factors))] || null
   }
 
-  /** The text of a code from 1 on. */
+  /** Returns the text of a code from 1 on. */
   text(code: number): string {
     return this.octets.toString('utf8', this.ends[code - 1], this.ends[code])
   }
@@ -85,7 +88,7 @@ export class Dictionary {
     into.text(this.octets, this.ends[code - 1], this.ends[code])
   }
 
-  /** Returns the slot of the text's code, or the empty slot where it would be; -1: the search has passed too many slots. */
+  /** Returns the slot that has the text's code, or the free slot for it; -1 if the search has passed too many slots. */
   private slotOf(bytes: Uint8Array, from: number, to: number, hash: number, passedMax?: number): number {
     const { slots, hashes } = this
     const mask = slots.length - 1
@@ -136,7 +139,7 @@ export class Dictionary {
     throw new TextsCollide()
   }
 
-  /** Distributes all codes over `length` slots. False: a search would pass too many of them. */
+  /** Distributes all codes over `length` slots. Returns false if a search would pass too many slots. */
   private spread(length: number): boolean {
     const { ends, octets, hashes } = this
     this.slots = new Int32Array(length)
@@ -149,7 +152,7 @@ export class Dictionary {
   }
 }
 
-/** Returns the numbers in an array of twice the size. */
+/** Copies the numbers into an array of twice the size. */
 export function widened(numbers: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   const wider = new Int32Array(2 * numbers.length)
   wider.set(numbers)

@@ -1,4 +1,4 @@
-// Search in a property's texts whatever their case and accents: keeps the folded texts in one buffer.
+// Searches a property's texts without regard to case and accents. The folded texts are in one buffer.
 import { setImmediate } from 'node:timers/promises'
 import { foldSql, foldText, isSurelyFolded } from '../model/fold.ts'
 import type { Filter } from '../model/query.ts'
@@ -8,7 +8,7 @@ import type { Reader } from './collation.ts'
 import { widened } from './dictionary.ts'
 import { TEXTS_MAX, type Texts } from './textOrder.ts'
 
-/** Texts that are folded, or searched, in one step. */
+/** Number of texts that are folded, or searched, in one step. */
 const PIECE = 2_048
 /** Byte before each text; no text contains it. */
 const MARK = 0
@@ -19,16 +19,16 @@ const { text: FOLD } = toStatement(
   [texts],
 )
 
-/** Finds the texts for `[begins]` and `[contains]`. PostgreSQL folds texts whose folding here may differ. */
+/** Finds the texts that `[begins]` and `[contains]` match. PostgreSQL folds texts that this process may fold differently. */
 export class FoldedTexts {
   private octets: Buffer = Buffer.alloc(1 << 10)
   private length = 0
-  /** By code, where the mark of its text is. */
+  /** Index of the mark before each folded text, by the code of the text. */
   private starts = new Int32Array(1 << 5)
-  /** One more than the greatest code that is folded. */
+  /** Number that is one more than the greatest code of a folded text. */
   private size = 1
   private adding: Promise<void> | null = null
-  /** By filter, codes of the texts that match, among the texts whose codes are below `size`. */
+  /** Codes of the matching texts by filter, as far as texts were searched: those with codes below `size`. */
   private readonly found = new WeakMap<Filter, { readonly codes: number[]; size: number }>()
 
   constructor(
@@ -41,13 +41,13 @@ export class FoldedTexts {
   }
 
   /**
-   * Folds new texts, and searches for those of the filter, in steps. Null: they are known, or PostgreSQL has to find the list.
-   * @throws as `run`
+   * Folds new texts, and searches for the texts that the filter matches, in steps. Returns null if there is nothing to wait for:
+   * the texts are known, or only PostgreSQL can find them. @throws as `run`
    */
   prepare(filter: Filter, run: (steps: Generator<void, void>) => Promise<void>): Promise<void> | null {
     const isKnown = this.find(filter) !== null || this.texts.size > TEXTS_MAX || !isSurelyFolded(filter.value as string)
     if (isKnown) return null
-    // Without the folded texts PostgreSQL has to find the list.
+    // If PostgreSQL could not fold the texts, it finds the list.
     return this.extend().then(
       () => run(this.search(filter)),
       () => undefined,
@@ -60,7 +60,8 @@ export class FoldedTexts {
   }
 
   /**
-   * Returns the codes of the filter's texts in ascending order; null: call `prepare` first, or PostgreSQL has to find the list.
+   * Returns the codes of the texts that the filter matches, in ascending order. Returns null if `prepare` was not called before,
+   * or if only PostgreSQL can find the texts.
    */
   find(filter: Filter): number[] | null {
     const found = this.found.get(filter)
@@ -106,7 +107,7 @@ export class FoldedTexts {
     }
   }
 
-  /** Lets PostgreSQL fold the texts at these indexes. */
+  /** Replaces the folded texts at these indexes by those that PostgreSQL returns. */
   private async ask(folded: string[], indexes: readonly number[]) {
     const values = [arrayText(indexes.map((index) => this.texts.text(this.size + index)))]
     const rows = await this.reader.read({ text: FOLD, values })

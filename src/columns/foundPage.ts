@@ -1,4 +1,4 @@
-// A page that was found in columns: copies the codes of its rows, and prints them for the JSON writers.
+// A page that was found in memory: copies the codes of its rows, and prints their values for the JSON writers.
 import type { JsonWriter } from '../model/jsonWriter.ts'
 import type { CodedRows } from '../respond/page.ts'
 import type { Code } from './codes.ts'
@@ -9,13 +9,13 @@ import type { UncodedValues } from './rowCodes.ts'
 /** Rows of a page, which stay the same when the table changes. */
 export class FoundRows implements CodedRows {
   readonly length: number
-  /** Codes of the rows, one row after the other. */
+  /** Codes of the rows, row after row. */
   private readonly codes: Float64Array
   /** Codes beyond 2^53, by their index in `codes`. */
   private readonly large = new Map<number, bigint>()
   private readonly uncoded: readonly (UncodedValues | undefined)[]
 
-  /** `slots`: of the rows, in their order. `uncoded`: values without a code, by id. */
+  /** `slots`: the slots of the rows, in the order of the page. `uncoded`: values without a code, by the id of their row. */
   constructor(
     slots: ArrayLike<number>,
     store: ColumnStore,

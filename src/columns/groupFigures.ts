@@ -1,17 +1,17 @@
-// Figures of a summary's groups in columns: counts, exact sums, least and greatest values.
+// Figures of a summary's groups: counts, exact sums, least and greatest values.
 import { type Code, codeOfHalves, HIGH_NONE, LOW_NONE, NO_CODE } from './codes.ts'
 import { type Reservations, roundedSize } from './kernel.ts'
 import { type Printer, printUnits } from './printers.ts'
 import type { SelectedRows } from './selectedRows.ts'
 
 /**
- * Parts of a sum by which groups are sorted: a float near it, which decides in nearly all cases; then its upper and its lower
- * half.
+ * Parts of a sum by which groups are sorted: a float near the sum, which decides in nearly all cases, then the sum's upper and
+ * lower half.
  */
 export const SUM_PARTS = ['near', 'upper', 'lower'] as const
 type SumPart = (typeof SUM_PARTS)[number]
 
-/** Integers of 32 bits for groups, the same number for each. They are in the kernel's memory until `leave` copies them out. */
+/** Integers of 32 bits, the same number for each group. They are in the kernel's memory until `leave` copies them to the heap. */
 class GroupWords {
   address = 0
   size = 0
@@ -28,7 +28,7 @@ class GroupWords {
     return 4 * this.length * this.size
   }
 
-  /** Makes room for groups up to, not including, `size`; the words of new ones are 0. @throws KernelFull */
+  /** Makes room for the groups below `size`. The words of new groups are 0. @throws KernelFull */
   grow(size: number): void {
     const address = this.memory.reserve(roundedSize(4 * this.length * size))
     const from = this.address >>> 2
@@ -36,25 +36,25 @@ class GroupWords {
     ;[this.address, this.size] = [address, size]
   }
 
-  /** Copies them out of the kernel's memory, and frees that. */
+  /** Copies the words to the heap. The memory of the kernel may be freed then. */
   leave(): void {
     const from = this.address >>> 2
     this.words = this.words.slice(from, from + this.length * this.size)
     this.address = 0
   }
 
-  /** The index of the first word of a group. */
+  /** Returns the index of the first word of a group. */
   indexOf(group: number): number {
     return (this.address >>> 2) + group * this.length
   }
 }
 
 /**
- * Records in the kernel's memory: the count of rows, the count of values of each sum, the codes of names, the sums in units of
- * their last digit.
+ * Records of groups in the kernel's memory: the number of rows, the number of values in each sum, the codes of names, and the
+ * sums in units of their last digit.
  */
 export class GroupRecords {
-  /** Integers of 32 bits of a record. */
+  /** Number of 32-bit integers in a record. */
   private readonly length: number
   private readonly firstSum: number
   private readonly records: GroupWords
@@ -73,17 +73,17 @@ export class GroupRecords {
     return this.records.bytes
   }
 
-  /** Makes room for groups up to, not including, `size`. @throws KernelFull */
+  /** Makes room for the groups below `size`. @throws KernelFull */
   grow(size: number): void {
     this.records.grow(size)
   }
 
-  /** Counts rows, unless the first sum does so. */
+  /** Counts the rows of groups, unless the first sum counts them. */
   count({ kernel, scratch, bits, bytes }: SelectedRows): void {
     if (this.sums === 0) kernel.wasm.count(bits, bytes, scratch.numbers, this.records.address, 4 * this.length)
   }
 
-  /** Adds the codes of a column to the sum at `index`. */
+  /** Adds the codes of a column to the sum with this index. */
   add(rows: SelectedRows, column: number, index: number): void {
     const { kernel, scratch, bits, bytes } = rows
     const add = rows.isWide(column) ? kernel.wasm.add64 : kernel.wasm.add32
@@ -93,14 +93,14 @@ export class GroupRecords {
     add(bits, bytes, scratch.numbers, rows.addressOf(column), this.records.address, 4 * this.length, one, value, sum)
   }
 
-  /** Keeps the code of the name at `index`, which all rows of a group have. */
+  /** Stores the code of the name with this index. All rows of a group have the same name. */
   keep(rows: SelectedRows, column: number, index: number): void {
     const { kernel, scratch, bits, bytes } = rows
     const name = this.records.address + 4 * (1 + this.sums + index)
     kernel.wasm.keep32(bits, bytes, scratch.numbers, rows.addressOf(column), name, 4 * this.length)
   }
 
-  /** The groups that have rows. */
+  /** Returns the groups that have rows. */
   found(): Int32Array {
     const { length } = this
     const { words, address, size } = this.records
@@ -110,7 +110,7 @@ export class GroupRecords {
     return groups.subarray(0, count)
   }
 
-  /** Copies the records out of the kernel's memory, and frees that. */
+  /** Copies the records to the heap. The memory of the kernel may be freed then. */
   leave(): void {
     this.records.leave()
   }
@@ -119,17 +119,17 @@ export class GroupRecords {
     return this.records.words[this.records.indexOf(group)]
   }
 
-  /** The number of values of the sum at `index`. */
+  /** Returns how many values the sum with this index has. */
   valuesOf(group: number, index: number): number {
     return this.records.words[this.records.indexOf(group) + 1 + index]
   }
 
-  /** The code of the name at `index`. */
+  /** Returns the code of the name with this index. */
   nameOf(group: number, index: number): number {
     return this.records.words[this.records.indexOf(group) + 1 + this.sums + index]
   }
 
-  /** Part of a sum in units; NaN: no row of the group has a value. */
+  /** Returns a part of a sum in units; NaN if no row of the group has a value. */
   partOf(group: number, index: number, part: SumPart): number {
     const { words } = this.records
     const at = this.records.indexOf(group)
@@ -142,21 +142,21 @@ export class GroupRecords {
   }
 }
 
-/** A figure of each group. */
+/** A figure of each group, such as a sum. */
 export interface FigureValues {
-  /** Bytes in addition to those of the records. */
+  /** Bytes that the figure uses in addition to the records. */
   readonly bytes?: number
-  /** Makes room for groups up to, not including, `size`. @throws KernelFull */
+  /** Makes room for the groups below `size`. @throws KernelFull */
   grow?(size: number): void
-  /** Adds rows; the scratch memory has the group of each. */
+  /** Adds rows. The scratch memory has the group of each row. */
   take?(rows: SelectedRows): void
-  /** Copies the values out of the kernel's memory, and frees that. */
+  /** Copies the values to the heap. The memory of the kernel may be freed then. */
   leave?(): void
-  /** The figure of a group as PostgreSQL prints it; null: none of its rows has a value. */
+  /** Returns the figure of a group as PostgreSQL prints it; null if no row of the group has a value. */
   textOf(group: number): string | null
 }
 
-/** The exact sum of a column, whose values have `scale` digits after the point. */
+/** Exact sum of a column whose values have `scale` digits after the point. */
 export class Sums implements FigureValues {
   constructor(
     private readonly records: GroupRecords,
@@ -169,7 +169,7 @@ export class Sums implements FigureValues {
     this.records.add(rows, this.column, this.index)
   }
 
-  /** Part of the sum, by which groups are sorted; NaN: no row of the group has a value. */
+  /** Returns a part of the sum, by which groups are sorted; NaN if no row of the group has a value. */
   partOf(group: number, part: SumPart): number {
     return this.records.partOf(group, this.index, part)
   }
@@ -182,8 +182,8 @@ export class Sums implements FigureValues {
 }
 
 /**
- * The greatest or the least value of each group. For least values the kernel keeps codes minus one, so that no value, the least
- * integer, becomes the greatest.
+ * Greatest or least value of each group. For least values the kernel stores codes minus one: then the code of no value, which is
+ * the least integer, becomes the greatest.
  */
 export class Extremes implements FigureValues {
   private readonly codes: GroupWords
@@ -236,7 +236,7 @@ export class Extremes implements FigureValues {
   }
 }
 
-/** The name of each group, whose rows have one name. D92 */
+/** Name that all rows of a group have. D92 */
 export class NameCodes implements FigureValues {
   constructor(
     private readonly records: GroupRecords,
@@ -249,7 +249,7 @@ export class NameCodes implements FigureValues {
     this.records.keep(rows, this.column, this.index)
   }
 
-  /** The code of a group's name; NaN: it has none. */
+  /** Returns the code of a group's name; NaN if the group has none. */
   codeOf(group: number): number {
     const code = this.records.nameOf(group, this.index)
     return code === NO_CODE ? Number.NaN : code
@@ -260,12 +260,12 @@ export class NameCodes implements FigureValues {
   }
 }
 
-/** Returns the ranks of texts by their codes. It is called anew in each step, since the array may be another one later. */
+/** Returns the ranks of texts by their codes. Call it again in each step, since another array may replace this one. */
 export type ReadRanks = () => Uint32Array
 
-/** The greatest or the least text. */
+/** Greatest or least text of each group. */
 export class TextExtremes implements FigureValues {
-  /** Codes; 0: none. */
+  /** Code of the text by group; 0: no row of the group has a text. */
   private codes = new Int32Array(0)
 
   constructor(

@@ -1,33 +1,33 @@
-// Keys of a summary's groups: numbers for codes in a range, for periods of time, and for other codes as they come.
+// Keys of a summary's groups: they give numbers to codes in a range, to periods of time, and to any other codes as rows are read.
 import { GROUPS_MAX, type Period } from '../model/summary.ts'
 import { type Code, dateOf, daysOf } from './codes.ts'
 import { type Reservations, roundedSize } from './kernel.ts'
 import type { SelectedRows } from './selectedRows.ts'
 
-/** Thrown for more groups than a summary may have. */
+/** Thrown if a summary has more groups than it may have. */
 export class TooManyGroups extends Error {}
 
-/** Assigns numbers to the values of a key: 0 is no value. */
+/** Gives numbers to the values of a key. Rows without a value have number 0. */
 export interface GroupKeyEncoder {
-  /** One more than the greatest number that there can be. */
+  /** Number that is one more than the greatest possible number. */
   readonly size: number
-  /** Bytes that the numbers take while groups are read. */
+  /** Bytes that the encoder uses while rows are read. */
   readonly bytes?: number
   /** True if a code is or was a bigint. */
   readonly isLarge?: boolean
-  /** Multiplies each slot's integer at the address `into` by `factor`, and adds the number of the slot's row. */
+  /** Multiplies the integer of each slot at the address `into` by `factor`, and adds the number of the slot's row. */
   take(rows: SelectedRows, factor: number, into: number): void
-  /** The code of the value of a number, or of the first instant of its period; NaN: none. */
+  /** Returns the code of the value, or of the first instant of the period, that has a number; NaN for 0, no value. */
   codeOf(number: number): Code
 }
 
-/** A key whose numbers are the codes of a range. */
+/** A key whose codes are in a range. The number of a code is its distance from the code before the range. */
 export class IntegerKey implements GroupKeyEncoder {
   readonly size: number
   private readonly before: number
   private readonly wideBefore: bigint
 
-  /** The codes from `least` to `greatest`, both safe integers. */
+  /** `least`, `greatest`: bounds of the codes, both safe integers. */
   constructor(
     private readonly column: number,
     least: number,
@@ -50,13 +50,13 @@ export class IntegerKey implements GroupKeyEncoder {
   }
 }
 
-/** Periods of dates or instants. */
+/** A key whose values are the periods of dates or instants. */
 export class PeriodNumbers implements GroupKeyEncoder {
   readonly size: number
   private readonly first: number
   private readonly leastDay: number
   private readonly days: number
-  /** The address of the number of each day; 0: not yet. */
+  /** Address of an array with the number of each day; 0 until the array is made. */
   private table = 0
 
   /** `unit`: number of codes in a day. */
@@ -80,7 +80,7 @@ export class PeriodNumbers implements GroupKeyEncoder {
     if (this.table === 0) this.makeTable()
     const { wasm } = rows.kernel
     const period = rows.isWide(this.column) ? wasm.period64 : wasm.period32
-    // The middle of the least day: each code is less than half a day from the middle of its own day, so rounding finds that day.
+    // The middle of the least day. A code is less than half a day from the middle of its own day, so rounding finds that day.
     const middle = leastDay * unit + (unit - 1) / 2
     period(rows.addressOf(this.column), rows.count, into, factor, middle, 1 / unit, this.table, days)
   }
@@ -101,13 +101,16 @@ export class PeriodNumbers implements GroupKeyEncoder {
   }
 }
 
-/** First day of PostgreSQL's calendar. Periods that it cuts, such as its year, begin on this day. */
+/** First day of PostgreSQL's calendar. The periods that contain it, such as its year, begin on this day. */
 const FIRST_DAY = daysOf(-4713, 11, 24)
 const MONTHS_OF = { year: 12, quarter: 3, month: 1 } as const
 /** 2000-01-03 was a Monday. */
 const MONDAY = 2
 
-/** Returns the number of the period in which a day lies, counted in days since 2000. */
+/**
+ * Returns the number of the period that contains a day; consecutive periods have consecutive numbers. `day`: days since
+ * 2000-01-01.
+ */
 export function ordinalOf(period: Period, day: number): number {
   if (period === 'day') return day
   if (period === 'week') return Math.floor((day - MONDAY) / 7)
@@ -115,7 +118,7 @@ export function ordinalOf(period: Period, day: number): number {
   return Math.floor((12 * year + month - 1) / MONTHS_OF[period])
 }
 
-/** Returns the first day of the period of a number. */
+/** Returns the first day of the period that has this number, in days since 2000-01-01. */
 export function firstDayOf(period: Period, ordinal: number): number {
   if (period === 'day') return ordinal
   if (period === 'week') return 7 * ordinal + MONDAY
@@ -124,7 +127,7 @@ export function firstDayOf(period: Period, ordinal: number): number {
   return daysOf(year, months - 12 * year + 1, 1)
 }
 
-/** A key of any codes, which are numbered in the order in which they come. */
+/** A key with any codes. They are numbered in the order in which rows are read. */
 export class HashedKey implements GroupKeyEncoder {
   readonly size = GROUPS_MAX + 1
   isLarge = false
@@ -155,10 +158,10 @@ export class HashedKey implements GroupKeyEncoder {
   }
 }
 
-/** Estimated bytes of a number and its entry in a Map. */
+/** Estimated bytes of a value with its number in a Map. */
 const INTERNED_BYTES = 56
 
-/** Numbers for values that are not NaN, from 0 in the order in which they came. */
+/** Numbers of values that are not NaN, counted from 0 in the order in which the values came. */
 export class ValueIds<Value extends Code> {
   private readonly numbers = new Map<Value, number>()
   private readonly values: Value[] = []
@@ -180,7 +183,7 @@ export class ValueIds<Value extends Code> {
     return this.values.push(value) - 1
   }
 
-  /** The value of a number. */
+  /** Returns the value that has a number. */
   valueOf(number: number): Value {
     return this.values[number]
   }

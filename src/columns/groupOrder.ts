@@ -1,19 +1,20 @@
-// Order of a summary's groups: divides them into buckets by the first key, and sorts only the buckets of the page.
+// Order of a summary's groups: divides the groups into buckets by the first key, and sorts only the buckets that overlap the
+// page.
 import { GROUPS_MAX } from '../model/summary.ts'
 import { compareCodes } from './codes.ts'
 
-/** A key of the order of groups. */
+/** A value by which groups are sorted. */
 export interface SortKey {
   readonly isDescending: boolean
-  /** The value of a group; NaN for none, which is greater than all others. */
+  /** Returns the value of a group; NaN if it has none. NaN is greater than all values. */
   numberOf(group: number): number
 }
 
-/** Maximum groups that are sorted at once; more are first divided into buckets. */
+/** Maximum groups that are sorted at once. More groups are first divided into buckets. */
 const SORTED_MAX = 4_096
 const BUCKETS = 1_024
 
-/** Returns the groups `[from, to)` in the order of the keys. Each step takes a few milliseconds for 250,000 groups. */
+/** Returns the groups `[from, to)` in the order of the keys. A step takes a few milliseconds for 250,000 groups. */
 export function* groupsInOrder(
   groups: Int32Array,
   keys: readonly SortKey[],
@@ -46,11 +47,15 @@ export function* groupsInOrder(
   return found
 }
 
-// Shared by all calls, each of which uses it within one step: the page faults of new memory would cost more than writing to it.
+// All calls share these arrays, and each uses them within one step. The page faults of new memory would cost more than writing to
+// it.
 const scratch = new Float64Array(GROUPS_MAX)
 const buckets = new Int16Array(GROUPS_MAX)
 
-/** Finds the bucket of each of `count` values; infinite ones have buckets of their own. False: all are the same. */
+/**
+ * Finds the bucket of each of the first `count` values in `scratch`. Infinite values and NaN have their own buckets. Returns
+ * false if all values are in the same bucket.
+ */
 function divide(count: number, isDescending: boolean): boolean {
   let [least, greatest] = [Infinity, -Infinity]
   for (let at = 0; at < count; at++) {
@@ -58,7 +63,7 @@ function divide(count: number, isDescending: boolean): boolean {
     if (value < least && value !== -Infinity) least = value
     if (value > greatest && value !== Infinity) greatest = value
   }
-  // Monotonic, if not exact: a greater value is never in a bucket before that of a lesser one.
+  // The scale may be rounded, but a greater value never gets an earlier bucket than a lesser value.
   const scale = greatest > least ? (BUCKETS - 3) / (greatest - least) : 0
   let isDivided = false
   for (let at = 0; at < count; at++) {
@@ -75,8 +80,8 @@ function divide(count: number, isDescending: boolean): boolean {
 }
 
 /**
- * Puts the groups of the buckets that overlap `[from, to)` together, bucket by bucket. Returns where the first one begins, and
- * where each ends.
+ * Collects the groups of the buckets that overlap `[from, to)`, bucket by bucket. Returns where the first of these buckets begins
+ * in the order of all groups, and where each ends.
  */
 function nearBuckets(groups: Int32Array, from: number, to: number) {
   const counts = new Int32Array(BUCKETS + 1)
@@ -100,7 +105,7 @@ function nearBuckets(groups: Int32Array, from: number, to: number) {
   return { near, begin, ends }
 }
 
-/** Sorts groups, at most 65,536, by their values for each key. */
+/** Sorts at most 65,536 groups by their values for each key. */
 function sortBy(groups: Int32Array, keys: readonly SortKey[], values: readonly Float64Array[]): Int32Array {
   const order = new Uint16Array(groups.length)
   for (let at = 0; at < order.length; at++) order[at] = at

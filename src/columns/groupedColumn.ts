@@ -1,4 +1,5 @@
-// A column by which rows are grouped, or of which figures are computed: one of the table, or one of the rows behind a reference.
+// A column by which rows are grouped, or whose figures are computed. It belongs to the table, or to a table that a reference
+// leads to.
 import type { Entity, Property } from '../model/entity.ts'
 import type { ColumnStore } from './columnStore.ts'
 import { EMPTY_TEXT } from './dictionary.ts'
@@ -6,32 +7,34 @@ import type { ReadRanks } from './groupFigures.ts'
 import type { Printer } from './printers.ts'
 import type { RowCodes } from './rowCodes.ts'
 
-/** A table whose rows are grouped, or whose values others are grouped by. */
+/** A table whose rows are grouped, or by whose values the rows of another table are grouped. */
 export interface GroupedTable {
   readonly entity: Entity
   readonly store: ColumnStore
   readonly rowCodes: Pick<RowCodes, 'dictionaries' | 'printers'>
-  /** By column, how many rows have a value without a code. */
+  /** Number of rows that have a value without a code, by column. */
   readonly uncoded: ArrayLike<number>
-  /** Reads the ranks of a column's texts; null: it has no texts. Undefined: their order is not known. */
+  /**
+   * Returns the reader of the ranks of a column's texts; null if the column has no texts, undefined if their order is not known.
+   */
   ranksOf(column: number): ReadRanks | null | undefined
 }
 
 export interface GroupedColumn {
-  /** The number of the column among those of `SelectedRows`. */
+  /** Number of the column among the columns of `SelectedRows`. */
   readonly number: number
-  /** Bounds of the finite codes that are or were there. */
+  /** Bounds of the finite codes that the column has or had. */
   readonly least: number
   readonly greatest: number
   readonly isInfinite: boolean
-  /** One more than the greatest code of its texts; null: it has none. */
+  /** Number that is one more than the greatest code of the column's texts; null if it has no texts. */
   readonly textCodesEnd: number | null
-  /** As `GroupedTable.ranksOf`; also undefined if a text has no rank yet. */
+  /** Reader as `GroupedTable.ranksOf` returns it; also undefined if a text has no rank yet. */
   readonly readRanks: ReadRanks | null | undefined
   readonly printer: Printer
 }
 
-/** Describes a column of a table; null: some of its values have no code. */
+/** Describes a column of a table. Returns null if some values of the column have no code. */
 export function groupedColumn(table: GroupedTable, property: Property): GroupedColumn | null {
   const { entity, store, rowCodes, uncoded } = table
   const column = entity.properties.indexOf(property)
@@ -52,7 +55,7 @@ function ranksOfAll(table: GroupedTable, column: number): ReadRanks | null | und
   if (!readRanks) return readRanks
   const ranks = readRanks()
   const size = table.rowCodes.dictionaries[column]?.size ?? 0
-  // The empty text needs no rank: 0 is less than that of any other.
+  // The empty text needs no rank: its 0 is less than the rank of any other text.
   const unplaced = ranks.indexOf(0, EMPTY_TEXT + 1)
   return size > ranks.length || (unplaced >= 0 && unplaced < size) ? undefined : readRanks
 }

@@ -1,5 +1,5 @@
-// Groups of a summary: forms them from the rows that matched when it began, one run of slots per step. Rows may change between
-// steps.
+// Computes the groups of a summary from the rows that matched when it began, one run of slots in each step. Rows may change
+// between steps.
 import type { Row } from '../model/sql.ts'
 import { GROUPS_MAX, type GroupSort } from '../model/summary.ts'
 import type { Code } from './codes.ts'
@@ -12,20 +12,22 @@ import type { Printer } from './printers.ts'
 import type { RelatedColumns } from './relatedColumns.ts'
 import { RUN_SLOTS, Scratch, SelectedRows } from './selectedRows.ts'
 
-/** Maximum combinations of keys for which each has a record, even without rows: about the maximum of groups. */
+/** Maximum combinations of keys for which each combination has a record, even without rows: about the maximum of groups. */
 const CELLS_MAX = 1 << 18
-/** Initial room for groups that are numbered as they come. */
+/** Number of groups for which memory is reserved at first, if groups are numbered as rows are read. */
 const GROUPS_FIRST = 1 << 10
-/** Groups that are printed in one step. */
+/** Number of groups that are printed in one step. */
 const STEP_ROWS = 500
 
 /** A property by which rows are grouped. */
 export interface GroupedKey {
-  /** Null: all rows of a group have one value, by the other keys. */
+  /**
+   * Encoder of the key's values. Null if the other keys decide the value: it is a name that belongs to one of these references.
+   */
   readonly numbers: GroupKeyEncoder | null
-  /** The values of a key without numbers. */
+  /** Values of a key that has no encoder; null for other keys. */
   readonly names: NameCodes | null
-  /** The order of texts; null for other kinds. */
+  /** Reads the ranks of the key's texts; null if its values are not texts. */
   readonly readRanks: ReadRanks | null
   readonly printer: Printer
 }
@@ -33,37 +35,37 @@ export interface GroupedKey {
 export interface GroupingParts {
   readonly memory: Reservations
   readonly store: ColumnStore
-  /** The address of a bitmap of the store with the rows that match, which the grouping clears and frees. */
+  /** Address of the bitmap of matching rows. The grouping owns the bitmap: it clears and frees it. */
   readonly bits: number
   readonly keys: readonly GroupedKey[]
   readonly records: GroupRecords
   readonly figures: readonly FigureValues[]
-  /** Columns of other rows; null: there are none. */
+  /** Columns of the rows that references lead to; null if the summary needs none. */
   readonly related: RelatedColumns | null
   readonly sorts: readonly GroupSort[]
-  /** Called once, when all rows are read: from then on a changed row makes no difference to the groups. */
+  /** Called once, when all rows are read. Changed rows make no difference to the groups from then on. */
   onTaken(): void
 }
 
 /**
- * The groups of a summary. A group is the number of a combination of keys; if too many are possible, combinations are numbered as
- * they come.
+ * The groups of a summary. A group is the number of a combination of keys. If too many combinations are possible, they are
+ * numbered in the order in which rows have them.
  */
 export class Grouping {
-  /** Groups that have rows. */
+  /** Numbers of the groups that have rows. */
   private groups: Int32Array = new Int32Array(0)
   /**
-   * By key, numbers of the combinations of values of the keys up to it. Null: there are few possible combinations, so their own
-   * numbers are used.
+   * Numbers of the combinations of a key's values with those of the earlier keys, by key. Null for keys up to which few
+   * combinations are possible: then each possible combination has a number.
    */
   private readonly combined: (ValueIds<number> | null)[] = []
-  /** Number of groups that fit into the reserved memory. */
+  /** Number of groups for which memory is reserved. */
   private room = 0
   private scratch: Scratch | null = null
-  /** Slots that may have a bit. */
+  /** Number of slots, from 0, that may have a bit. */
   private readonly slots: number
   private isTaking = true
-  /** Why a row could not be taken before it changed; null: all could. */
+  /** Error that was thrown when a row was counted before it changed; null: none was. */
   private failure: unknown = null
   private readonly figures: readonly FigureValues[]
   private readonly numbered: readonly GroupKeyEncoder[]
@@ -79,7 +81,7 @@ export class Grouping {
     return this.groups.length
   }
 
-  /** Bytes of the groups that are formed, in the table's memory or out of it. */
+  /** Bytes of the groups so far, in the kernel's memory and on the heap. */
   get bytes(): number {
     const parts = [
       this.isTaking ? this.parts.related : null,
@@ -91,7 +93,7 @@ export class Grouping {
     return parts.reduce((sum, part) => sum + (part?.bytes ?? 0), this.groups.byteLength)
   }
 
-  /** Forms the groups. @throws TooManyGroups; KernelFull */
+  /** Computes the groups. @throws TooManyGroups; KernelFull */
   *steps(): Generator<void, void> {
     const { keys, records } = this.parts
     for (let first = 0; first < this.slots; first += RUN_SLOTS) if (this.takeRun(first)) yield
@@ -99,12 +101,12 @@ export class Grouping {
     this.begin()
     this.endTaking()
     const groups = records.found()
-    // Without keys all rows are one group, also if there are none.
+    // A summary without keys has one group, even if no row matches.
     this.groups = keys.length === 0 ? new Int32Array(1) : groups
     if (this.total > GROUPS_MAX) throw new TooManyGroups()
   }
 
-  /** Takes the row of a slot, unless it was taken. Call it before the row changes or is removed. */
+  /** Counts the row of a slot, unless it was counted before. Call this before the row changes or is removed. */
   takeRow(slot: number): void {
     const { store, bits, related } = this.parts
     const { words } = store.kernel
@@ -115,13 +117,13 @@ export class Grouping {
     try {
       this.take(SelectedRows.single(store, this.begin(), slot, related))
     } catch (error) {
-      // The change goes on, and the next step throws.
+      // The change of the row goes on. The next step throws the error.
       this.failure = error
       this.endTaking()
     }
   }
 
-  /** The groups `[offset, offset + size)` in their order: rows with the keys, the count and the figures. */
+  /** Returns the groups `[offset, offset + size)` in their order, as rows of keys, count and figures. */
   *page(offset: number, size: number): Generator<void, Row[]> {
     const end = Math.min(offset + size, this.total)
     const rows: Row[] = []
@@ -133,20 +135,20 @@ export class Grouping {
     return rows
   }
 
-  /** Copies the groups out of the table's memory, so that they can be read after `close`. */
+  /** Copies the groups to the heap, so that they can be read after `close`. */
   leave(): this {
     this.parts.records.leave()
     for (const figure of this.figures) figure.leave?.()
     return this
   }
 
-  /** Frees the memory of the table that the grouping has used. */
+  /** Frees the kernel memory that the grouping has reserved. */
   close(): void {
     this.endTaking()
     this.parts.memory.release()
   }
 
-  /** Returns the scratch memory. The first call reserves it, and the memory of the groups. @throws KernelFull */
+  /** Returns the scratch memory. The first call reserves it, and memory for the groups. @throws KernelFull */
   private begin(): Scratch {
     if (this.scratch !== null) return this.scratch
     const scratch = new Scratch(this.parts.memory)
@@ -169,7 +171,7 @@ export class Grouping {
     onTaken()
   }
 
-  /** Takes the rows of a run of slots; false: it has none. @throws TooManyGroups; KernelFull */
+  /** Counts the rows of a run of slots. Returns false if no row of the run matches. @throws TooManyGroups; KernelFull */
   private takeRun(first: number): boolean {
     if (this.failure !== null) throw this.failure
     const { store, bits, related } = this.parts
@@ -188,10 +190,10 @@ export class Grouping {
     for (const figure of this.figures) figure.take?.(rows)
   }
 
-  /** Writes the groups of rows into the scratch memory. */
+  /** Writes the group of each row into the scratch memory. */
   private number(rows: SelectedRows) {
     const { numbers: into, keys: own } = rows.scratch
-    // Without keys the numbers are 0 from the beginning.
+    // Without keys, no number is written: all are 0 from the beginning.
     this.numbered.forEach((numbers, index) => {
       const combined = this.combined[index]
       numbers.take(rows, index === 0 || combined ? 0 : numbers.size, combined ? own : into)
@@ -222,7 +224,7 @@ export class Grouping {
       return key.numbers?.isLarge ? [near, { isDescending, numberOf: (group) => beyond(this.codeOf(group, column)) }] : [near]
     }
     if (column === keys.length) return [{ isDescending, numberOf: (group) => records.countOf(group) }]
-    // No sort names another figure.
+    // The other figures cannot be sorted by.
     const sum = figures[column - keys.length - 1] as Sums
     return SUM_PARTS.map((part) => ({ isDescending, numberOf: (group) => sum.partOf(group, part) }))
   }
@@ -233,7 +235,7 @@ export class Grouping {
     return [...texts, String(records.countOf(group)), ...figures.map((figure) => figure.textOf(group))]
   }
 
-  /** The code of a key of a group; NaN: it has no value. */
+  /** Returns the code of a group's key; NaN if the rows of the group have no value. */
   private codeOf(group: number, column: number): Code {
     const { names, numbers: wanted } = this.parts.keys[column]
     if (names !== null) return names.codeOf(group)
@@ -249,12 +251,12 @@ export class Grouping {
   }
 }
 
-/** How far a code is above the float that is nearest to it. */
+/** Returns by how much a code is greater than the nearest float; negative if it is less. */
 function beyond(code: Code): number {
   return typeof code === 'bigint' ? Number(code - BigInt(Number(code))) : 0
 }
 
-/** Combines the numbers of rows with those of one more key. @throws TooManyGroups */
+/** Combines the groups of rows so far with the numbers of one more key. @throws TooManyGroups */
 function combine(rows: SelectedRows, isFirst: boolean, size: number, combined: ValueIds<number>) {
   const { slots, first, scratch } = rows
   const { words } = rows.kernel

@@ -1,4 +1,4 @@
-// Plan of a summary in columns: how each key is numbered, and whether each figure is exact. grouping.ts carries it out.
+// Plan of a summary: how each key gets its numbers, and whether each figure is exact. grouping.ts computes the groups by it.
 import type { Property } from '../model/entity.ts'
 import type { MomentName } from '../model/kinds.ts'
 import type { Figure, GroupKey, SummaryQuery } from '../model/summary.ts'
@@ -14,17 +14,17 @@ import { RelatedColumns } from './relatedColumns.ts'
 import type { CopyOfColumn } from './tables.ts'
 import { ZonedPeriods } from './zonedPeriods.ts'
 
-/** Days of the years 1 to 9999; a range with infinite dates is longer. */
+/** Days of the years 1 to 9999. A longer range of dates gets no table of periods. */
 const PERIODS_DAYS = 366 * 10_000
-/** Maximum codes of a key whose codes are its numbers; those of a larger key are numbered as they come. */
+/** Maximum range of a key whose numbers follow from its codes. Codes of a longer range are numbered as rows are read. */
 const CODES_MAX = 2 ** 30
-/** Maximum of a sum, so that it fits into 64 bits although its bound is rounded. */
+/** Maximum of a sum. It is so low that the sum fits into 64 bits although this check is rounded. */
 const SUM_MAX = 2 ** 62
 
-/** Copies the codes of a related property; or says why it cannot. */
+/** Copies the codes of a related property, or returns the reason why that is not possible. */
 export type CopyRelated = (property: Property) => CopyOfColumn | Reason
 
-/** Returns the parts of a grouping; or why codes cannot decide its groups or figures. */
+/** Returns the parts of a grouping, or the reason why codes cannot decide its groups or figures. */
 export function groupingParts(
   table: GroupedTable,
   memory: Reservations,
@@ -42,10 +42,10 @@ export function groupingParts(
     if (typeof column === 'string') return column
     if (column.readRanks === undefined) return 'texts'
     const { number, readRanks, printer, textCodesEnd } = column
-    // All rows that have one reference have one name.
+    // All rows with the same reference have the same name.
     const name = textCodesEnd === null ? -1 : named.indexOf(key)
     if (name >= 0) return { numbers: null, names: new NameCodes(records, number, name, printer), readRanks, printer }
-    // Later texts do not count: no row that is still to be taken has one.
+    // Codes of later texts get no number: no row that the summary still has to read has such a text.
     const numbers = textCodesEnd === null ? numbersOf(memory, column, key) : new IntegerKey(number, EMPTY_TEXT, textCodesEnd - 1)
     return numbers === null ? 'values' : { numbers, names: null, readRanks, printer }
   }
@@ -54,7 +54,7 @@ export function groupingParts(
     if (typeof column === 'string') return column
     const { number, printer, readRanks } = column
     const index = summed.indexOf(property)
-    // Each average has a sum beside it.
+    // The query of an average also has a sum of the same property, whose values are counted.
     if (name === 'values') return { textOf: (group) => String(records.valuesOf(group, index)) }
     if (name === 'sum') return isExact(column, table.store.rows) ? new Sums(records, number, index, printer.scale) : 'values'
     if (readRanks === undefined) return 'texts'
@@ -68,9 +68,9 @@ export function groupingParts(
   return { keys: own.keys as GroupedKey[], records, figures: own.figures as FigureValues[], related: columns.related }
 }
 
-/** The columns of a table and of the rows that it refers to, each once. */
+/** Columns of a table and of the rows to which it refers. Each is described once. */
 class GroupedColumns {
-  /** Null: none is of other rows. */
+  /** Columns of referred rows; null if no column so far is one of these. */
   related: RelatedColumns | null = null
   private readonly known = new Map<Property, GroupedColumn | Reason>()
 
@@ -80,7 +80,7 @@ class GroupedColumns {
     private readonly copyRelated: CopyRelated,
   ) {}
 
-  /** Returns the column of a property; or why codes cannot decide. @throws KernelFull */
+  /** Returns the column of a property, or the reason why codes cannot decide. @throws KernelFull */
   of(property: Property): GroupedColumn | Reason {
     return this.known.getOrInsertComputed(property, () => {
       const reference = property.related?.reference
@@ -98,12 +98,12 @@ class GroupedColumns {
   }
 }
 
-/** Returns whether the sums of this many rows fit into 64 bits. */
+/** Returns whether a sum over this many rows fits into 64 bits. */
 function isExact({ least, greatest, isInfinite }: GroupedColumn, rows: number): boolean {
   return !isInfinite && Math.max(greatest, -least, 0) * rows < SUM_MAX
 }
 
-/** Returns the key encoder of values that are not texts; null: they are infinite, or too far apart for periods. */
+/** Returns the key encoder of values that are not texts; null if dates or instants are infinite, or too far apart for periods. */
 function numbersOf(
   memory: Reservations,
   { number, least, greatest, isInfinite }: GroupedColumn,

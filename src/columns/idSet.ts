@@ -1,48 +1,54 @@
-// Sets of the ids of rows, one bit for each id between the least and the greatest: what a condition on a reference is about.
+// Sets of ids, with one bit for each id between the least and the greatest. They say which rows a reference may lead to.
 import { type CodeSet, ENTRY_BYTES } from './codeSet.ts'
 import type { Code } from './codes.ts'
 import { type ColumnStore, ID } from './columnStore.ts'
 
-/** Bits of a word, and of the steps in which sets begin. */
+/** Number of bits in a word. The first id of a set is a multiple of it. */
 const WORD = 32
-/** Maximum bits of a set in addition to those for the table's slots: ids that lie further apart would take too much memory. */
+/**
+ * Maximum bits of a set: so many for each slot of the table, and these in addition. Sets of ids that are further apart would use
+ * too much memory.
+ */
 const BITS_SPARE = 2 ** 20
 const BITS_OF_SLOT = 64
-/** Least id that a set may have. "No value", the least integer of 32 bits, is then never taken for an id of a set. */
+/**
+ * Least id that a set may have. It is greater than the least 32-bit integer, "no value", which is therefore never taken for an
+ * id.
+ */
 const ID_LEAST = -(2 ** 30)
 const BITS_MAX = 2 ** 30
 
-/** Ids that a table has or had: the first bit of sets of its rows, and their bits. */
+/** Range of the ids that a table has or had: the id of a set's first bit, and the number of bits. */
 export interface IdRange {
   readonly base: number
   readonly bits: number
 }
 
-/** Returns the range of a table's ids, and of another one; null: they lie too far apart for sets. */
+/** Returns a range that includes all ids of a table and `other`; null if these are too far apart for sets. */
 export function idRangeOf(store: ColumnStore, other: number | null = null): IdRange | null {
   const least = Math.min(store.leastOf(ID), other ?? Number.POSITIVE_INFINITY)
   const greatest = Math.max(store.greatestOf(ID), other ?? Number.NEGATIVE_INFINITY)
-  // No row was ever there.
+  // The table never had a row.
   if (least > greatest) return { base: 0, bits: WORD }
   const base = Math.floor(least / WORD) * WORD
   const bits = WORD * Math.ceil((greatest - base + 1) / WORD)
   return least >= ID_LEAST && bits <= Math.min(BITS_MAX, BITS_OF_SLOT * store.slots + BITS_SPARE) ? { base, bits } : null
 }
 
-/** Ids of rows. */
+/** Ids of rows, as a list or as a set. */
 export interface Ids extends CodeSet {
   readonly count: number
-  /** The ids, ascending. */
+  /** Returns the ids in ascending order. */
   each(): Iterable<number>
-  /** The ids as bits. */
+  /** Returns the ids as a set of bits. */
   toSet(): IdSet
 }
 
-/** A few ids. */
+/** A list of a few ids. */
 export class FewIds implements Ids {
   private known: ReadonlySet<number> | null = null
 
-  /** `ids`: ascending, each once. */
+  /** `ids`: ascending, without duplicates. */
   constructor(
     private readonly ids: readonly number[],
     private readonly range: IdRange,
@@ -75,7 +81,7 @@ export class FewIds implements Ids {
 export class IdSet implements Ids {
   constructor(
     readonly base: number,
-    /** Bits, as many as those of all words. */
+    /** Number of bits in all words. */
     readonly bits: number,
     readonly words: Int32Array,
     public count: number,
@@ -94,7 +100,7 @@ export class IdSet implements Ids {
     return at >= 0 && at < this.bits && ((this.words[at >>> 5] >>> (at & 31)) & 1) === 1
   }
 
-  /** Adds an id of the range. False: the set had it already. */
+  /** Adds an id of the range. Returns false if the set already had the id. */
   add(id: number): boolean {
     const at = id - this.base
     const bit = 1 << (at & 31)

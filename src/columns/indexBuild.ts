@@ -1,15 +1,15 @@
-// Building of an index in short steps, while rows change: a radix sort of keys that were copied before.
+// Builds an index in short steps, while rows change, by a radix sort of copied keys.
 import type { Place } from './checkpoints.ts'
 import { AFTER_IDS, type ColumnOrder, NOT_PLACED } from './columnOrder.ts'
 import { SortedIndex } from './sortedIndex.ts'
 
-/** Slots that one step reads, which takes some milliseconds. */
+/** Number of slots that one step reads in some milliseconds. */
 const STEP_SLOTS = 65_536
-/** Bits of a digit, and the number of its values. With more, counts would not fit into the processor's cache. */
+/** Bits of a digit, and the number of different digits. With more bits, the counts would not fit into the processor's cache. */
 const DIGIT_BITS = 11
 const DIGITS = 1 << DIGIT_BITS
 
-/** Keys of rows as unsigned halves, and their slots, all in one order. `highs`: empty where keys have 32 bits. */
+/** Keys of rows as unsigned halves, and slots of these rows, in the same order. `highs`: empty if keys have 32 bits. */
 interface Keys {
   readonly highs: Uint32Array
   readonly lows: Uint32Array
@@ -23,11 +23,11 @@ const APPENDED = 2
 
 /** Records which rows change while an index is built. */
 export class Building {
-  /** By slot: whether its row has changed since the building began, or is in the index. */
+  /** State of each slot; 0 if its row has neither changed since the building began nor been added to the index. */
   private readonly states: Uint8Array
   private index: SortedIndex | null = null
 
-  /** `pending`: gets the rows that have to be added afterwards. */
+  /** `pending`: receives the rows that the caller must add afterwards. */
   constructor(
     slotsMax: number,
     private readonly pending: Set<number>,
@@ -48,7 +48,7 @@ export class Building {
     this.pending.add(slot)
   }
 
-  /** Notes that the texts of the index have got other ranks, in the same order. */
+  /** Notes that the texts of the index have new ranks, in the same order. */
   noteSpread(): void {
     this.index?.noteSpread()
   }
@@ -58,7 +58,8 @@ export class Building {
   }
 
   /**
-   * Appends the slots `[from, to)` whose rows have not changed. They must come after all rows of the index. @throws KernelFull
+   * Appends those of the slots `[from, to)` whose rows have not changed. All must come after the rows of the index. @throws
+   * KernelFull
    */
   append(index: SortedIndex, slots: Uint32Array, from: number, to: number): void {
     this.index = index
@@ -74,9 +75,10 @@ export class Building {
 }
 
 /**
- * Builds an index of all rows, except those that change meanwhile, and those whose text has no rank: `building` collects these,
- * and the caller adds them. Rows are read in the order of their ids, so a stable sort by the code gives the whole order. Null:
- * codes have become wider, or ranks have changed, so that earlier and later keys cannot be compared. @throws KernelFull
+ * Builds an index of all rows, without those that change meanwhile, and those whose text has no rank yet. `building` collects
+ * these rows, and the caller adds them. Rows are read in the order of their ids, so a stable sort by the code gives the whole
+ * order. Returns null if codes have become wider or ranks have changed, because keys from before and after cannot be compared.
+ * @throws KernelFull
  */
 export function* buildIndex(
   order: ColumnOrder,
@@ -115,7 +117,7 @@ function makeKeys({ isWide }: ColumnOrder, count: number): Keys {
   return { highs: new Uint32Array(isWide ? count : 0), lows: new Uint32Array(count), slots: new Uint32Array(count) }
 }
 
-/** Returns the keys of the rows that have not changed, in the order of their ids; null: they cannot be compared. */
+/** Returns the keys of the rows that have not changed, in the order of their ids; null if these keys cannot be compared. */
 function* copyKeys(
   order: ColumnOrder,
   ids: SortedIndex,
@@ -127,7 +129,7 @@ function* copyKeys(
   let count = 0
   let last: number | null = null
   for (;;) {
-    // Rows may have come and gone since the last step, so its place is looked for again.
+    // Rows may have been added and removed since the last step, so the position is searched again.
     const place: Place = last === null ? { leaf: 0, at: 0 } : ids.find(ids.order.targetAt(last, AFTER_IDS))
     const passed = ids.slotsFrom(place, STEP_SLOTS)
     if (passed.length === 0) break
@@ -150,7 +152,7 @@ function* copyKeys(
   return { highs: highs.subarray(0, isWide ? count : 0), lows: lows.subarray(0, count), slots: slots.subarray(0, count) }
 }
 
-/** Returns where the keys of each digit begin; null: all have the same digit. */
+/** Returns where the keys with each digit begin; null if all keys have the same digit. */
 function* countDigits(keys: Uint32Array, shift: number): Generator<void, Uint32Array | null> {
   const counts = new Uint32Array(DIGITS)
   for (let from = 0; from < keys.length; from += STEP_SLOTS) {

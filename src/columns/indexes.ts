@@ -1,4 +1,4 @@
-// The sorted indexes of a table: which there are, how they are built while rows change, and which give way when memory is short.
+// The sorted indexes of a table: builds them while rows change, and frees them when memory is short.
 import { setImmediate } from 'node:timers/promises'
 import { ColumnOrder, NOT_PLACED, type Ranks, type Target } from './columnOrder.ts'
 import { type ColumnStore, ID } from './columnStore.ts'
@@ -6,13 +6,13 @@ import { Building, buildIndex } from './indexBuild.ts'
 import { KernelFull } from './kernel.ts'
 import { SortedIndex } from './sortedIndex.ts'
 
-/** Time of steps in one turn of the event loop. */
+/** Time for steps in one turn of the event loop. */
 const SLICE_MS = 4
-/** Pause before an index or checkpoints that found no memory are tried again. */
+/** Pause before another attempt to build an index, or checkpoints, for which there was no memory. */
 const RETRY_MS = 60_000
-/** Rows that one step adds. */
+/** Number of rows that one step adds. */
 const STEP_ROWS = 500
-/** Maximum rows that enter an index in one go after their texts have got ranks; more enter in steps. */
+/** Maximum rows that are added to an index at once after their texts have got ranks. More rows are added in steps. */
 const ENTERED_MAX = 2_000
 /** Estimated bytes of a row in an index whose leaves are three quarters full. */
 const ROW_BYTES = 5.4
@@ -20,24 +20,24 @@ const ROW_BYTES = 5.4
 /** Thrown if rows cannot be found because an index is missing. The index is being built, unless there is no memory for it. */
 export class IndexMissing extends Error {}
 
-/** Order of an index: by codes, or, if texts have to be in the order of their collation, by ranks. */
+/** Order of an index: by codes, or by ranks if texts must be in the order of their collation. */
 export type IndexedBy = 'codes' | 'ranks'
 
 interface Entry {
   readonly number: number
   readonly order: ColumnOrder
-  /** The index; null: it is being sorted. */
+  /** The index; null while it is being sorted. */
   index: SortedIndex | null
-  /** Records changes while the index is sorted; null: the sorting has not begun, or has ended. */
+  /** Records changed rows while the index is sorted; null before the sort begins and after it has ended. */
   building: Building | null
-  /** Rows that are not in the index yet: those that changed during the sorting, and those whose text has no rank. */
+  /** Rows that must still be added to the index: those that changed during the sort, and those whose text has no rank. */
   readonly pending: Set<number>
   isReady: boolean
-  /** True if the result of the running sort cannot be used. */
+  /** True if the result of the running sort must be discarded. */
   isVoid: boolean
 }
 
-/** Returns whether this many bytes may be used; other tables and parts are dropped for them if possible. */
+/** Says whether an optional part may use this many bytes. Other parts and tables are dropped for it if possible. */
 export interface Room {
   has(bytes: number): boolean
 }
@@ -46,13 +46,15 @@ export class Indexes {
   /** Index of ids, which always exists. */
   readonly ids: SortedIndex
   private readonly entries: (Entry | null)[]
-  /** The last time at which each index found no memory, and after these, at which its checkpoints found none. */
+  /**
+   * Time at which each index last found no memory, and then, at the same offsets, the time at which its checkpoints found none.
+   */
   private readonly refusedMs: Float64Array
   private readonly jobs: Generator<void, void>[] = []
   private isRunning = false
   private isEnded = false
 
-  /** `ranksOf`: returns the ranks of a column; null: it has no texts. */
+  /** `ranksOf`: returns the ranks of a column's texts; null if the column has no texts. */
   constructor(
     private readonly store: ColumnStore,
     private readonly columns: number,
@@ -64,7 +66,7 @@ export class Indexes {
     this.refusedMs = new Float64Array(4 * columns).fill(Number.NEGATIVE_INFINITY)
   }
 
-  /** Bytes of indexes, also of those that are being built: several may be requested before the first one is done. */
+  /** Bytes of all indexes, including those that are being built, since several can be requested before the first is done. */
   get bytes(): number {
     const bytesOf = (entry: Entry | null) => (entry === null ? 0 : (entry.index?.bytes ?? this.bytesWanted))
     return this.entries.reduce((sum, entry) => sum + bytesOf(entry), this.ids.bytes)
@@ -75,12 +77,15 @@ export class Indexes {
     return ROW_BYTES * this.store.rows
   }
 
-  /** Bytes of all but the index of ids. */
+  /** Bytes that can be freed: of all indexes but that of ids, and of its checkpoints. */
   get partsBytes(): number {
     return this.bytes - this.ids.bytes + this.ids.checkpoints.bytes
   }
 
-  /** Returns the index of a column if it has all rows; else null, and builds it in the background. */
+  /**
+   * Returns the index of a column if it is complete. Else returns null, and builds the index in the background if there is
+   * memory.
+   */
   want(column: number, by: IndexedBy): SortedIndex | null {
     const number = this.numberOf(column, by)
     const entry = this.entries[number]
@@ -92,7 +97,7 @@ export class Indexes {
     return index
   }
 
-  /** The slot of the row of an id; -1: there is none. */
+  /** Returns the slot of the row with an id; -1 if there is no such row. */
   slotOf(id: number): number {
     const { ids, store } = this
     const slot = ids.slotAt(ids.find(ids.order.targetAt(id, id)))
@@ -115,7 +120,9 @@ export class Indexes {
       }
   }
 
-  /** Moves a row in the indexes of a column other than that of ids, while `setCode` sets its new code. @throws KernelFull */
+  /**
+   * Moves a row in the indexes of a column, which must not be that of ids. `setCode` sets the row's new code. @throws KernelFull
+   */
   move(slot: number, column: number, setCode: () => void): void {
     const entries = this.entriesOf(column)
     const places = entries.map((entry) => takeFrom(entry, slot))
@@ -132,7 +139,7 @@ export class Indexes {
     }
   }
 
-  /** Adds the rows whose texts have got ranks to the index of a column; if there are many, in steps. */
+  /** Adds the rows whose texts have got ranks to the index of a column. If there are many, they are added in steps. */
   enterPlaced(column: number): void {
     const entry = this.entries[this.numberOf(column, 'ranks')]
     if (!entry?.isReady || entry.index === null) return
@@ -149,12 +156,12 @@ export class Indexes {
     }
   }
 
-  /** Notes that the texts of a column have got other ranks, in the same order. */
+  /** Notes that the texts of a column have new ranks, in the same order. */
   noteSpread(column: number): void {
     const entry = this.entries[this.numberOf(column, 'ranks')]
     if (entry === null) return
     entry.isVoid = true
-    // The slots stay where they are.
+    // The rows keep their positions in the index.
     entry.building?.noteSpread()
     entry.index?.noteSpread()
   }
@@ -163,14 +170,14 @@ export class Indexes {
   giveWay(part: 'checkpoints' | 'indexes', beforeMs: number): void {
     if (part === 'checkpoints' && this.ids.lastUsedMs < beforeMs) this.ids.checkpoints.release()
     for (const entry of this.entries) {
-      // One that waits for the ranks of texts may go, too.
+      // An index that waits for the ranks of texts can be freed, too.
       if (!entry?.isReady || entry.index === null || entry.index.lastUsedMs > beforeMs) continue
       if (part === 'checkpoints') entry.index.checkpoints.release()
       else this.drop(entry)
     }
   }
 
-  /** Resolves when nothing is being built. */
+  /** Resolves when no index is being built. */
   async settled(): Promise<void> {
     while (this.isRunning) await setImmediate()
   }
@@ -193,7 +200,7 @@ export class Indexes {
     return found
   }
 
-  /** Adds a row to an index. False: there was no memory, so the index was dropped. */
+  /** Adds a row to an index. Returns false if there was no memory; then the index was dropped. */
   private insert(entry: Entry, index: SortedIndex, slot: number, from: Target | null): boolean {
     try {
       index.move(slot, from)
@@ -210,7 +217,7 @@ export class Indexes {
     this.entries[entry.number] = null
   }
 
-  /** Notes that the kernel has no memory for the index. */
+  /** Drops an index for which the kernel has no memory. It is not built again before a pause. */
   private refuse(entry: Entry) {
     this.drop(entry)
     this.refusedMs[entry.number] = performance.now()
@@ -259,7 +266,7 @@ export class Indexes {
     if (!this.isRunning) this.runQueued()
   }
 
-  /** Runs jobs one after the other, in slices with pauses of about the same length. */
+  /** Runs jobs one after the other, in slices with pauses that are about as long. */
   private async runQueued() {
     this.isRunning = true
     try {
@@ -311,7 +318,7 @@ export class Indexes {
     }
     entry.isReady = true
     index.lastUsedMs = performance.now()
-    // Some texts may have got their ranks after the loop had passed their rows.
+    // Some texts may have got ranks after the loop had passed their rows.
     this.enterPlaced(entry.order.column)
   }
 }
@@ -332,7 +339,7 @@ function indexOf(entry: Entry | null): SortedIndex | null {
   return entry?.isReady && entry.pending.size === 0 ? entry.index : null
 }
 
-/** Takes a row out of an index. Returns where it was; null: it was not there. */
+/** Takes a row out of an index. Returns its position there; null if the row was not in the index. */
 function takeFrom({ index, building, pending }: Entry, slot: number): Target | null {
   if (index !== null) return pending.delete(slot) ? null : index.take(slot)
   building?.leave(slot)

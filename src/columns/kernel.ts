@@ -1,11 +1,11 @@
-// WebAssembly kernel: functions over columns, and the memory of columns, bitmaps and indexes. The code is in the files *.wat.
+// The WebAssembly kernel: functions over columns, and memory for columns, bitmaps and indexes. The *.wat files have the code.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Thrown when the memory of a kernel is full. */
 export class KernelFull extends Error {}
 
-/** Functions of simd.wat, which says what each does. A bitmap has one bit for each slot; addresses are in bytes. */
+/** Functions of simd.wat, where each is explained. A bitmap has one bit for each slot. Addresses are in bytes. */
 interface VectorCalls {
   range32(column: number, slots: number, to: number, least: number, width: number): void
   range64(column: number, slots: number, to: number, least: bigint, greatest: bigint): void
@@ -15,7 +15,7 @@ interface VectorCalls {
   countBoth(one: number, other: number, bytes: number): number
 }
 
-/** Functions of bitmaps.wat. With vectors, `amongIds32` is the function of simd.wat. */
+/** Functions of bitmaps.wat. If the processor has vectors, `amongIds32` comes from simd.wat instead. */
 interface BitmapCalls {
   countOf(slots: number, count: number, bits: number): number
   select(slots: number, count: number, bits: number, flip: number, to: number): number
@@ -58,15 +58,15 @@ type Calls = VectorCalls & BitmapCalls & GroupCalls
 
 const PAGE = 65_536
 /**
- * Maximum pages: 4 GiB, as far as addresses of 32 bits reach. Addresses of the upper half are negative in JavaScript: use `>>>
- * 0`.
+ * Maximum pages: 4 GiB, all that 32-bit addresses can reach. Addresses in the upper half are negative in JavaScript; `>>> 0`
+ * makes them positive.
  */
 const PAGES_MAX = 65_536
 /** Maximum bytes of a kernel. */
 export const KERNEL_BYTES_MAX = PAGES_MAX * PAGE
-/** First address that is given out: 0 is no address. */
+/** First address that is reserved. No memory has address 0. */
 const FIRST = 64
-/** Alignment of pieces in bytes, so that vectors do not cross cache lines. */
+/** Alignment of reserved memory in bytes, so that vectors do not cross cache lines. */
 const ALIGNMENT = 64
 
 const read = (file: string) => readFileSync(join(import.meta.dir, file))
@@ -76,8 +76,8 @@ const simd = read('simd.wasm')
 const VECTORS = WebAssembly.validate(simd) ? new WebAssembly.Module(simd) : null
 
 /**
- * WebAssembly memory with the functions over it. It has its full size from the start, because growing would copy it. The machine
- * provides a page only once something is written there, so columns can reserve room for rows that may never come.
+ * WebAssembly memory, and functions over it. The memory has its full size from the start, because growing would copy it. The
+ * machine provides a page only when it is first written, so columns can reserve room for rows that may never come.
  */
 export class Kernel {
   /** Views of the whole memory. */
@@ -86,12 +86,12 @@ export class Kernel {
   readonly wasm: Calls
   private readonly memory: WebAssembly.Memory
   private readonly bytesMax: number
-  /** First address that was never given out. */
+  /** First address that was never reserved. */
   private next = FIRST
-  /** Addresses of freed pieces, by their size. */
+  /** Addresses of freed memory, by its size. */
   private readonly released = new Map<number, number[]>()
 
-  /** `bytesMax`: 4 GiB at most; with vectors of 128 bits if the processor has them and `hasVectors`. */
+  /** `bytesMax`: at most 4 GiB. Vectors of 128 bits are used if the processor has them, unless `hasVectors` is false. */
   constructor(bytesMax: number, hasVectors = true) {
     const pages = Math.min(PAGES_MAX, Math.ceil(bytesMax / PAGE))
     this.bytesMax = pages * PAGE
@@ -103,7 +103,7 @@ export class Kernel {
     this.wasm = { ...this.open<BitmapCalls>(BITMAPS), ...this.open<GroupCalls>(GROUPS), ...vectors }
   }
 
-  /** Reserves bytes, all 0, and returns their address. @throws KernelFull */
+  /** Reserves memory whose bytes are all 0, and returns its address. @throws KernelFull */
   reserve(bytes: number): number {
     const size = sizeOf(bytes)
     const known = this.released.get(size)?.pop()
@@ -117,7 +117,7 @@ export class Kernel {
     return address
   }
 
-  /** Gives back what `reserve` gave, for later pieces of the same size. */
+  /** Frees reserved memory. It is reused for later reservations of the same size. */
   free(address: number, bytes: number): void {
     this.released.getOrInsertComputed(sizeOf(bytes), () => []).push(address)
   }
@@ -132,9 +132,9 @@ function sizeOf(bytes: number): number {
   return Math.ceil(bytes / ALIGNMENT) * ALIGNMENT
 }
 
-/** The calls of simd.wat for processors without vectors. */
+/** Returns functions that replace those of simd.wat on processors without vectors. */
 function callsWithoutVectors(words: Int32Array): VectorCalls {
-  // A union is the complement of what is in none of two bitmaps.
+  // A union is the complement of the rows that are in neither bitmap.
   const combine = (one: number, other: number, to: number | null, bytes: number, flip: number, flipAll = 0): number => {
     let count = 0
     for (let at = 0; at < bytes; at += 4) {
@@ -167,14 +167,14 @@ function callsWithoutVectors(words: Int32Array): VectorCalls {
   }
 }
 
-/** Counts the bits that are set. Henry S. Warren, Hacker's Delight, 5-1. */
+/** Counts the bits of a word that are set. Henry S. Warren, Hacker's Delight, 5-1. */
 function bitsOf(word: number): number {
   const pairs = word - ((word >>> 1) & 0x55555555)
   const nibbles = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)
   return Math.imul((nibbles + (nibbles >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
 }
 
-/** Pieces of a kernel's memory that are given back together. */
+/** Memory of a kernel that is freed together. */
 export class Reservations {
   private readonly pieces = new Map<number, number>()
 
@@ -193,7 +193,7 @@ export class Reservations {
   }
 }
 
-/** Rounds a size up by less than a quarter, so that memory which one summary has freed fits another one. */
+/** Rounds a size up by less than a quarter, so that memory which one summary has freed fits the next summary. */
 export function roundedSize(bytes: number): number {
   const step = 2 ** Math.max(6, Math.floor(Math.log2(bytes)) - 2)
   return Math.ceil(bytes / step) * step

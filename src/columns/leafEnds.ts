@@ -1,22 +1,22 @@
-// The places of the last rows of an index's leaves, side by side: a search for a leaf reads these alone, and no rows.
+// Positions of the last row of each leaf of an index, in one array. A search for a leaf reads only this array, and no rows.
 import type { Target } from './columnOrder.ts'
 
-/** Numbers of one place: the two halves of the key, and the id. */
+/** Numbers in a position: the two halves of the key, and the id. */
 const FIELDS = 3
 const LEAVES_MIN = 64
-/** The guess where nothing is known. */
+/** Result of a guess if nothing is known. */
 const UNKNOWN = 0.5
 
 export class LeafEnds {
   private count = 0
-  /** `high`, `low` and `id` of each place, one after the other. */
+  /** The fields `high`, `low` and `id` of each position, one position after the other. */
   private fields = new Float64Array(FIELDS * LEAVES_MIN)
 
   get bytes(): number {
     return this.fields.byteLength
   }
 
-  /** Adds the place of a new leaf, which moves those of later leaves on. */
+  /** Adds the end of a new leaf. The ends of later leaves move by one. */
   add(leaf: number, end: Target): void {
     if (FIELDS * this.count === this.fields.length) {
       const larger = new Float64Array(2 * this.fields.length)
@@ -53,7 +53,7 @@ export class LeafEnds {
     return fields[at + 2] < id
   }
 
-  /** The first leaf whose last row is not before the target; the last leaf, if there is none. */
+  /** Returns the first leaf whose last row is not before the target; the last leaf if all rows are before. */
   find(target: Target): number {
     let from = 0
     let to = this.count - 1
@@ -66,8 +66,8 @@ export class LeafEnds {
   }
 
   /**
-   * Returns where in a leaf a target probably is, from 0 to 1: by how far it is from the end of the previous leaf to that of this
-   * one. It is near where values are evenly distributed within a leaf.
+   * Returns the probable position of a target in a leaf, from 0, the start, to 1, the end. It interpolates between the end of the
+   * previous leaf and the end of this leaf, so it is good if values are evenly distributed within the leaf.
    */
   guess(leaf: number, { high, low, id }: Target): number {
     const { fields } = this

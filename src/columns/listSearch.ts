@@ -1,4 +1,5 @@
-// Lists of one table: turns filters into bitmaps or parts of indexes, counts the rows that match, and finds the page.
+// Lists of one table: finds the rows that filters match, by bitmaps or by consecutive rows of indexes, counts them, and finds the
+// page.
 import type { ListQuery, Seek } from '../model/query.ts'
 import type { CodedRows } from '../respond/page.ts'
 import { firstNotBefore } from './bisect.ts'
@@ -19,7 +20,7 @@ import type { TableConditions } from './tableConditions.ts'
 import { NO_TABLES, type Tables } from './tables.ts'
 import type { TableTexts } from './tableTexts.ts'
 
-/** A page, and how it was found. */
+/** A page, the total of its list, and how the page was found. */
 export interface FoundPage {
   /** Number of rows of the list. */
   readonly total: number
@@ -27,7 +28,7 @@ export interface FoundPage {
   readonly way: Way
 }
 
-/** The parts of a table that lists need. */
+/** The parts of a table by which lists are found. */
 export interface ListParts {
   readonly coded: Coded
   readonly store: ColumnStore
@@ -35,10 +36,10 @@ export interface ListParts {
   readonly bitmaps: ConditionBitmaps
   readonly conditions: TableConditions
   readonly lookUp: TableLookUp
-  /** Adds this table to others. */
+  /** Returns these tables together with this table. */
   withItself(tables: Tables): Tables
   readonly texts: TableTexts
-  /** By id and column, values without a code, as PostgreSQL prints them. */
+  /** Values without a code, as PostgreSQL prints them, by id and column. */
   readonly uncodedRows: ReadonlyMap<number, UncodedValues>
 }
 
@@ -48,13 +49,13 @@ interface FoundSlots {
   readonly way: Way
 }
 
-/** Place of a page: a range of row numbers, or the rows next to a position. */
+/** What a page has: the rows of a range of row numbers, or the rows next to the position of a cursor. */
 type PagePlace =
   | { readonly range: Range }
   | { readonly side: Seek['side']; readonly targets: readonly Target[]; readonly size: number }
 
 export class ListSearch {
-  /** Addresses of two buffers of slots: for a part of an index, and for gathered matches. */
+  /** Addresses of two buffers of slots: for the candidates of narrow lists, and for gathered matches. */
   private readonly narrow: number
   private readonly gathered: number
 
@@ -66,14 +67,14 @@ export class ListSearch {
   }
 
   /**
-   * Total and page of a list, synchronously; or why they cannot be found. Its texts were prepared by `ColumnTable.prepare`.
-   * `tables`: those that its paths lead to.
+   * Finds total and page of a list synchronously, or returns the reason why codes cannot decide. Call `ColumnTable.prepare` for
+   * its texts before. `tables`: the tables to which paths of the list lead.
    */
   find(query: ListQuery, tables: Tables = NO_TABLES): FoundPage | Reason {
     try {
       return this.findPage(query, this.parts.withItself(tables))
     } catch (error) {
-      // A list needs a bitmap of its own for each value of a first sort that many rows have.
+      // A list may need a bitmap for each value of its first sort that many rows have, so memory may run out here.
       if (error instanceof KernelFull || error instanceof IndexMissing) return 'index'
       throw error
     }
@@ -101,7 +102,7 @@ export class ListSearch {
     return { total, rows: new RowsWithRelated(rows, printers.length, related), way }
   }
 
-  /** Finds the rows of a page; null: an index is missing. */
+  /** Finds the rows of a page. Returns null if an index is missing. */
   private findSlots(conditions: readonly Condition[], keys: readonly PageKey[], place: PagePlace): FoundSlots | null {
     const { bitmaps, store } = this.parts
     const found = conditions.map((condition) => bitmaps.narrow.candidatesOf(condition))
@@ -112,7 +113,7 @@ export class ListSearch {
     }
     const slices = found.map(onlySliceOf)
     const within = isOneIndex(keys) ? (slices.find((slice) => slice !== null && isOf(slice, keys[0])) ?? null) : null
-    // All rows of a part of the index: their numbers tell where the page is.
+    // The rows are all rows of a slice, so the row numbers of the page give its position in the index.
     const isSlice = conditions.length === 1 && within !== null && 'range' in place
     const rows = isSlice ? { bits: store.liveBits, count: within.count } : bitmaps.rowsOf(conditions)
     return rows && this.findWide(rows, keys, place, within)
@@ -127,7 +128,7 @@ export class ListSearch {
     return slots && { total: rows.count, slots, way: search.way }
   }
 
-  /** Finds rows in small parts of indexes, by testing their rows against the other conditions. */
+  /** Finds the page from few candidates, which are tested against the other conditions. */
   private findNarrow(narrowed: Narrowed, keys: readonly PageKey[], place: PagePlace): FoundSlots | null {
     const { bitmaps, store } = this.parts
     const { words } = store.kernel
@@ -147,7 +148,7 @@ export class ListSearch {
     return { total: count, slots: sorted.subarray(from, end), way: isSorted ? 'index' : 'gathered' }
   }
 
-  /** Returns the order of a column; null: the order of its texts is not known. */
+  /** Returns the order of a column; null if the order of its texts is not known. */
   private orderOf(column: number, by: IndexedBy): ColumnOrder | null {
     const { store, texts } = this.parts
     if (by === 'codes') return new ColumnOrder(store, column, null)
@@ -155,13 +156,13 @@ export class ListSearch {
   }
 }
 
-/** Returns the part of an index that has all candidates; null: several have. */
+/** Returns the slice that has all candidates; null if there are several slices. */
 function onlySliceOf(candidates: Candidates | null): Slice | null {
   const [slice, ...others] = candidates?.slices ?? []
   return slice === undefined || others.length > 0 ? null : slice
 }
 
-/** Returns the range of row numbers next to a position. */
+/** Returns the range of row numbers that are next to a position. */
 function rangeBeside(
   sorted: Int32Array,
   keys: readonly PageKey[],
@@ -179,7 +180,7 @@ function clipped({ from, end }: Range, total: number): Range {
   return { from: Math.min(from, total), end: Math.min(end, total) }
 }
 
-/** Returns whether a slice is a part of the key's index. */
+/** Returns whether a slice belongs to the index of a key. */
 function isOf({ index }: Slice, { column, by, order }: PageKey): boolean {
   return index.order.column === column && (by === 'ranks') === (index.order.ranks !== null) && order.column === column
 }

@@ -1,31 +1,32 @@
-// Few rows that meet conditions: gathered from parts of indexes, one by one, so that they need no bitmap of the whole table.
+// Finds few rows that meet conditions: they are read from indexes and tested one by one, so no bitmap of the whole table is
+// needed.
 import { type BitmapWriter, type Slice, sliceBetween, sliceOf } from './bitmapWriter.ts'
 import type { ColumnStore } from './columnStore.ts'
 import { type ColumnCondition, type Condition, isRange, type ReferredRows } from './conditions.ts'
 import type { Indexes } from './indexes.ts'
 
-/** Maximum rows that are gathered and tested one by one instead of by bitmaps. */
+/** Maximum rows that are gathered and tested one by one. For more rows, bitmaps are used. */
 export const NARROW_MAX = 32_768
 /**
- * Maximum ids that a condition on a reference may have for its rows to be found by the index, id by id, at each list. With more
- * ids a bitmap of the rows is kept.
+ * Maximum ids of a condition on a reference whose rows each list reads from the index, id by id. With more ids, a bitmap of the
+ * rows is kept instead.
  */
 const IDS_MAX = 64
-/** Maximum slots that are copied one by one, in less time than by a call. */
+/** Maximum slots that a loop copies. A call copies more slots faster. */
 const COPIED_MAX = 32
-/** Maximum values of `[]` in a union. */
+/** Maximum values of `[]` in a condition of a union. */
 const VALUES_MAX = 64
 
-/** Rows of parts of indexes that one condition has; for a union, those of its alternatives. */
+/** Rows of one condition, read from indexes. The rows of a union are those of its alternatives. */
 export interface Candidates {
-  /** Number of rows; those of several alternatives count several times. */
+  /** Number of rows. A row of several alternatives counts several times. */
   readonly count: number
-  /** Null: the alternatives of a union have the rows. */
+  /** Consecutive rows of indexes; null if the rows are those of the alternatives of a union. */
   readonly slices: readonly Slice[] | null
   readonly alternatives: readonly Narrowed[]
 }
 
-/** Candidates of one condition, and the other conditions that they must meet. */
+/** Candidates of one condition, and other conditions that rows must also meet. */
 export interface Narrowed {
   readonly candidates: Candidates
   readonly others: readonly Condition[]
@@ -33,14 +34,14 @@ export interface Narrowed {
 
 /** Evaluates conditions of a table. */
 interface Conditions {
-  /** Returns whether the bitmap of a condition is kept, and is that of the rows as they are now. */
+  /** Returns whether the bitmap of a condition is kept, and still has the right rows. */
   isCurrent(condition: Condition): boolean
-  /** Removes slots that do not meet a condition, in place; returns how many are left, in their order. */
+  /** Removes the slots that do not meet a condition, in place. Returns how many are left; these keep their order. */
   select(address: number, count: number, condition: Condition): number
 }
 
 export class NarrowRows {
-  /** Address of a bitmap without bits, to find slots that come twice; 0: it is not needed yet. */
+  /** Address of a bitmap in which no bit is set, to find repeated slots; 0 until it is first needed. */
   private marks = 0
 
   constructor(
@@ -55,8 +56,9 @@ export class NarrowRows {
   }
 
   /**
-   * Returns the parts of indexes with the rows of a condition; null: there are none, or a bitmap finds the rows sooner.
-   * `isOfUnion`: it is a condition of an alternative, for which there may be no bitmap. @throws KernelFull; IndexMissing
+   * Returns slices of indexes that have the rows of a condition. Returns null if no index has these rows together, or if a bitmap
+   * finds them sooner. `isOfUnion`: true for a condition of an alternative, for which no bitmap may be kept. @throws KernelFull;
+   * IndexMissing
    */
   candidatesOf(condition: Condition, isOfUnion = false): Candidates | null {
     if (!('either' in condition)) {
@@ -75,8 +77,8 @@ export class NarrowRows {
   }
 
   /**
-   * Returns the rows of an alternative of a union, if one condition has at most `most` candidates; else null.
-   * @throws as `candidatesOf`
+   * Returns the rows of an alternative by its condition with the fewest candidates. Returns null if each condition has more than
+   * `most`. @throws as `candidatesOf`
    */
   leastOf(conditions: readonly Condition[], most: number): Narrowed | null {
     let least: Candidates | null = null
@@ -90,7 +92,7 @@ export class NarrowRows {
     return least && { candidates: least, others: conditions.filter((_, at) => at !== place) }
   }
 
-  /** Parts of an index with the rows of a condition. */
+  /** Returns slices of an index that have the rows of a condition; null if there are none. */
   private slicesOf(condition: ColumnCondition, isOfUnion: boolean): readonly Slice[] | null {
     const { referred, among, isComplement } = condition
     if (isRange(condition)) {
@@ -101,12 +103,12 @@ export class NarrowRows {
     if (referred !== null) return this.slicesOfReferred(condition.column, referred, isOfUnion)
     if (among === null || !isOfUnion || among.length > VALUES_MAX) return null
     const index = this.writer.indexFor(condition)
-    // In ascending order; no value is not equal to itself.
+    // Equal codes follow each other. NaN, for rows without a value, is not equal to itself.
     const codes = among.filter((code, at) => at === 0 || !Object.is(code, among[at - 1]))
     return index && codes.map((code) => sliceOf(index, code))
   }
 
-  /** Parts of an index with the rows that refer to one of a few rows. */
+  /** Returns slices of an index that have the rows that refer to one of a few rows. */
   private slicesOfReferred(column: number, referred: ReferredRows, isOfUnion: boolean): readonly Slice[] | null {
     const ids = referred.ids()
     const areFew = ids.count <= 1 || ((isOfUnion || ids.count <= IDS_MAX) && this.writer.areFew(ids.count))
@@ -115,8 +117,8 @@ export class NarrowRows {
   }
 
   /**
-   * Writes the slots of the rows, each once; returns how many there are. Those of a single part of an index are in its order.
-   * `to`: room for as many as the candidates count. @throws as `candidatesOf`
+   * Writes the slots of the rows, each once, and returns their number. Rows of a single slice keep the order of its index. `to`:
+   * address of a buffer for as many slots as the candidates count. @throws as `candidatesOf`
    */
   gather({ candidates, others }: Narrowed, to: number): number {
     const { words } = this.store.kernel
@@ -134,7 +136,7 @@ export class NarrowRows {
     return count
   }
 
-  /** Removes repeated slots; returns how many are left. */
+  /** Removes repeated slots, and returns how many slots are left. */
   private distinct(address: number, count: number): number {
     const { store } = this
     const { words } = store.kernel

@@ -1,4 +1,4 @@
-// Sort keys of a page: the order of rows by them, the sorting of a few rows, and positions of cursors.
+// Sort keys of a page: compare rows, sort a few rows, and find the positions of cursors.
 
 import { isKeptAsText } from '../model/kinds.ts'
 import { order, type Seek, type Sort } from '../model/query.ts'
@@ -7,7 +7,7 @@ import { ID } from './columnStore.ts'
 import type { Coded, KnownTexts, Reason } from './conditions.ts'
 import type { IndexedBy } from './indexes.ts'
 
-/** One key of an order. */
+/** One of the keys by which a list is sorted. */
 export interface PageKey {
   readonly column: number
   readonly by: IndexedBy
@@ -15,7 +15,10 @@ export interface PageKey {
   readonly order: ColumnOrder
 }
 
-/** Returns the keys of a list's order, the id last. `orderOf`: returns null if the order of texts is not known. */
+/**
+ * Returns the keys by which a list is sorted, the id last; or the reason why codes cannot decide. `orderOf`: returns null if the
+ * order of a column's texts is not known.
+ */
 export function pageKeysOf(
   { entity, uncoded }: Coded,
   sorts: readonly Sort[],
@@ -33,13 +36,16 @@ export function pageKeysOf(
   return keys
 }
 
-/** Returns whether the index of the first key has the whole order: by that key, and by the id in the same direction. */
+/**
+ * Returns whether the index of the first key has the whole order of the list: rows are sorted by this key, and then by the id in
+ * the same direction.
+ */
 export function isOneIndex(keys: readonly PageKey[]): boolean {
   const [first, second] = keys
   return first.column === ID || (keys.length === 2 && second.isDescending === first.isDescending)
 }
 
-/** Returns the target of a position by each key; all have the id of the position. */
+/** Returns a target for each key of a position. All targets have the id of the position. */
 export function targetsOf(
   { entity, rowCodes }: Coded,
   keys: readonly PageKey[],
@@ -52,20 +58,20 @@ export function targetsOf(
     const text = position[index]
     if (by === 'codes' || text === null) {
       const code = rowCodes.find(column, text)
-      // A number that has no code.
+      // No code stands for this number.
       if (code === null) return 'values'
       targets.push(own.targetAt(code, id))
       continue
     }
     const bound = texts.boundOf(column, entity.properties[column].kind.printFilter(text))
     if (bound === null) return 'texts'
-    // A text that no row has lies between two ranks.
+    // A text that no row has is between two ranks.
     targets.push({ high: 0, low: bound.equal ?? bound.bound - 0.5, id })
   }
   return targets
 }
 
-/** Compares a row with a position in the order of the keys. */
+/** Compares a row with a position by the keys. Returns 0 if they are equal. */
 export function compareTo(slot: number, keys: readonly PageKey[], targets: readonly Target[]): number {
   for (let at = 0; at < keys.length; at++) {
     const { order: own, isDescending } = keys[at]
@@ -76,7 +82,7 @@ export function compareTo(slot: number, keys: readonly PageKey[], targets: reado
   return 0
 }
 
-/** Compares two rows in the order of some keys, the last of which is the id. */
+/** Compares two rows by the keys from the index `from` on. The last key is the id. */
 function compareRows(one: number, other: number, keys: readonly PageKey[], from = 0): number {
   for (let at = from; at < keys.length; at++) {
     const difference = keys[at].order.compare(one, other)
@@ -85,14 +91,14 @@ function compareRows(one: number, other: number, keys: readonly PageKey[], from 
   return 0
 }
 
-/** Maximum rows that are sorted at once, so that the number of a row fits into a float beside its key. */
+/** Maximum rows that are sorted together, so that a float can hold a row's index next to its key. */
 const SORTED_MAX = 1 << 16
-/** Maximum range of keys that a float holds exactly beside the number of a row. */
+/** Maximum range of keys that a float holds exactly next to the index of a row. */
 const KEYS_MAX = 2 ** 53 / SORTED_MAX
 
 /**
- * Returns the rows `[from, end)` of slots in the order of some keys. It sorts numbers that are made of the first key and the
- * index of the row; only rows of the page with the same first key are compared by the other keys.
+ * Returns the slots `[from, end)` of the order of some keys. It sorts numbers that combine the first key with the index of the
+ * row. Only rows of the page that have the same first key are compared by the other keys.
  */
 export function sortedPage(slots: Int32Array, keys: readonly PageKey[], from: number, end: number): number[] {
   const [{ order: own, isDescending }] = keys

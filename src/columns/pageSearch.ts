@@ -1,4 +1,4 @@
-// Search for one page among the rows that match: by a walk along an index, by checkpoints, or by sorting, if few rows match.
+// Finds one page among the matches of a list: by a walk along an index, by checkpoints, or by sorting if few rows match.
 
 import type { Rows, Slice } from './bitmapWriter.ts'
 import type { Place } from './checkpoints.ts'
@@ -8,25 +8,25 @@ import type { Indexes } from './indexes.ts'
 import { compareTo, isOneIndex, type PageKey, sortedPage } from './pageKeys.ts'
 import type { SortedIndex } from './sortedIndex.ts'
 
-/** Maximum matches that are gathered and sorted, instead of walking an index. */
+/** Maximum matches that are gathered and sorted. With more matches, an index is walked. */
 export const GATHERED_MAX = 2_048
-/** Maximum rows of an index that a walk passes; then checkpoints are used. */
+/** Maximum rows of an index that a walk reads. If that is not enough, checkpoints are used. */
 const WALKED_MAX = 16_384
-/** Maximum checkpoints that are chosen by interpolation; further ones by bisection. */
+/** Maximum checkpoints that are chosen by interpolation. Further checkpoints are chosen by bisection. */
 const GUESSES_MAX = 3
-/** Bytes of the buffer of gathered slots: the last word of a bitmap may add up to 63 slots. */
+/** Bytes of the buffer of gathered slots. The last step of gathering may add up to 63 slots more than `GATHERED_MAX`. */
 export const GATHERED_BYTES = 4 * (GATHERED_MAX + 64)
 
-/** How a page was found. */
+/** Method by which a page was found. */
 export type Way = 'index' | 'walk' | 'checkpoints' | 'gathered'
 
-/** Rows `[from, end)` of a list, by their number. */
+/** Rows `[from, end)` of a list, by their row numbers. */
 export interface Range {
   readonly from: number
   readonly end: number
 }
 
-/** Numbers of matches before the checkpoints of an index; each is counted once per page. */
+/** Numbers of matches before the checkpoints of an index. Each number is counted once per page. */
 class Matches {
   private readonly before = new Map<number, number>()
 
@@ -36,7 +36,7 @@ class Matches {
     readonly rows: Rows,
   ) {}
 
-  /** Number of matches before a checkpoint, or before the end of the index. */
+  /** Returns the number of matches before a checkpoint, or before the end of the index. `number`: as in `Checkpoints.placeOf`. */
   beforeCheckpoint(number: number): number {
     const { checkpoints } = this.index
     if (number < 0) return 0
@@ -45,7 +45,7 @@ class Matches {
     return this.before.getOrInsertComputed(number, count)
   }
 
-  /** Number of matches before a target, whose place in the index is `place`. */
+  /** Returns the number of matches before a target. `place`: the target's position in the index. */
   beforePlace(target: Target, place: Place): number {
     const { checkpoints } = this.index
     const next = checkpoints.nextAfter(target)
@@ -60,7 +60,7 @@ class Matches {
     return count
   }
 
-  /** Returns a place before the match with a number, and how many matches are between the two. */
+  /** Returns a position before the match with this number, and how many matches are between the two. */
   locate(number: number): { place: Place; skip: number } {
     const { index, rows, store } = this
     const next = this.checkpointAfter(number)
@@ -79,7 +79,7 @@ class Matches {
   private checkpointAfter(number: number): number {
     let low = -1
     let high = this.index.checkpoints.all.length
-    // Each count looks at all rows: where matches are spread evenly, the first ones are next to what is looked for.
+    // Each count reads two whole bitmaps. If matches are evenly distributed, the first guesses are next to the right checkpoint.
     for (let guesses = GUESSES_MAX; high - low > 1; guesses--) {
       const span = this.beforeCheckpoint(high) - this.beforeCheckpoint(low)
       const guess = Math.floor(low + ((number - this.beforeCheckpoint(low)) / span) * (high - low))
@@ -91,7 +91,7 @@ class Matches {
   }
 }
 
-/** Finds pages of one list in the bitmap of its matches. */
+/** Finds pages of one list in the bitmap of the list's matches. */
 export class PageSearch {
   way: Way = 'gathered'
 
@@ -104,16 +104,16 @@ export class PageSearch {
   ) {}
 
   /**
-   * Returns the slots of a range of rows in their order; null: an index is missing. `within`: a part of an index that has all
-   * rows.
+   * Returns the slots of a range of rows in their order. Returns null if an index is missing. `within`: a slice that includes all
+   * these rows.
    */
   find(rows: Rows, range: Range, within: Slice | null = null): number[] | null {
     return this.findByKeys(this.keys, rows, range, within)
   }
 
   /**
-   * Returns the slots next to a position in their order: `size` of them, or fewer at the end of the list. Null: an index is
-   * missing.
+   * Returns the slots next to a position, in their order. There are `size` slots, or fewer at an end of the list. Returns null if
+   * an index is missing.
    */
   findBeside(rows: Rows, side: 'after' | 'before', targets: readonly Target[], size: number): number[] | null {
     if (rows.count > GATHERED_MAX && isOneIndex(this.keys)) {
@@ -141,14 +141,14 @@ export class PageSearch {
     if (index === null) return null
     if (!isOneIndex(keys)) return this.findByGroups(keys, index, rows, { from, end })
     const { isDescending } = keys[0]
-    // By their number in ascending order.
+    // Row numbers of the page in the ascending order of the index.
     const first = isDescending ? rows.count - end : from
     const last = isDescending ? rows.count - from : end
     const found = this.alongIndex(new Matches(this.store, index, rows), first, last, within)
     return isDescending ? found.reverse() : found
   }
 
-  /** Returns the slots of the matches `[first, end)` in ascending order. */
+  /** Returns the slots of the matches `[first, end)`, in the order of the index. */
   private alongIndex(matches: Matches, first: number, end: number, within: Slice | null): number[] {
     const { index, rows } = matches
     const begin = within?.from.place ?? { leaf: 0, at: 0 }
@@ -179,8 +179,8 @@ export class PageSearch {
   }
 
   /**
-   * Walks along an index from a place, skips some matches, and takes the next ones. It stops after `WALKED_MAX` rows (`isWhole`
-   * false).
+   * Walks along an index from a position, skips some matches, and collects the next ones. If it has read `WALKED_MAX` rows and
+   * needs more, it stops, and `isWhole` is false.
    */
   private walk(index: SortedIndex, bits: number, place: Place, isForward: boolean, skip: number, wanted: number) {
     const { words } = this.store.kernel
@@ -208,10 +208,10 @@ export class PageSearch {
     return { found, isWhole: true }
   }
 
-  /** Walks from a position; null: the page is too far away. */
+  /** Walks from a position. Returns null if the page is too far away. */
   private walkFrom(index: SortedIndex, rows: Rows, side: 'after' | 'before', target: Target, size: number): number[] | null {
     const isForward = (side === 'after') !== this.keys[0].isDescending
-    // After the row at the position, if there still is one; else before it.
+    // A walk forward begins after the row at the position, if that row still exists. A walk backward begins before it.
     const place = index.find(isForward ? { ...target, id: target.id + 1 } : target)
     this.way = 'walk'
     const { found, isWhole } = this.walk(index, rows.bits, place, isForward, 0, size)
@@ -219,7 +219,9 @@ export class PageSearch {
     return side === 'after' ? found : found.reverse()
   }
 
-  /** Counts the rows before a position, and with `isWithRow` also the row at it. Null: an index is missing. */
+  /**
+   * Counts the rows before a position, and with `isWithRow` also the row at the position. Returns null if an index is missing.
+   */
   private countUpTo(keys: readonly PageKey[], rows: Rows, targets: readonly Target[], isWithRow: boolean): number | null {
     if (rows.count <= GATHERED_MAX) {
       let count = 0
@@ -245,7 +247,7 @@ export class PageSearch {
     return within === null ? null : before + within
   }
 
-  /** Finds rows in an order that no index has: one value of the first key after the other. */
+  /** Finds a page whose order no index has. It finds the rows of one value of the first key, and then those of the next. */
   private findByGroups(keys: readonly PageKey[], index: SortedIndex, rows: Rows, { from, end }: Range): number[] | null {
     const { isDescending } = keys[0]
     const matches = new Matches(this.store, index, rows)
@@ -265,12 +267,12 @@ export class PageSearch {
       if (own.length === 0) throw new Error(`no match ${number} of ${rows.count} among those of one value`)
       for (const one of own) found.push(one)
     }
-    // The rows of each value were counted by checkpoints.
+    // The checkpoints gave the numbers of rows of each value.
     this.way = 'checkpoints'
     return found
   }
 
-  /** The part of an index with the rows of a value. */
+  /** Returns the slice of an index that has the rows with one value. */
   private groupAt(matches: Matches, { high, low }: Target): Group {
     const { index } = matches
     const from = { high, low, id: BEFORE_IDS }
@@ -280,7 +282,7 @@ export class PageSearch {
     return { index, ...bounds, before, count: matches.beforePlace(to, bounds.to.place) - before }
   }
 
-  /** Calls `use` with the matches of a group as a bitmap. @throws KernelFull */
+  /** Calls `use` with a bitmap of the matches that have one value. @throws KernelFull */
   private withGroup<Result>(rows: Rows, { index, from, to, count }: Group, use: (own: Rows) => Result): Result {
     const { store } = this
     const bits = store.reserveBitmap()
@@ -293,20 +295,20 @@ export class PageSearch {
     }
   }
 
-  /** Finds the rows of a range in a small group, and in the groups next to it while these are small, too. */
+  /** Finds the rows of a range in a small group, and also in the next groups while these are small. */
   private findInNeighbors(keys: readonly PageKey[], { index, rows }: Matches, group: Group, { from, end }: Range): number[] {
     const { isDescending, order } = keys[0]
     const place = isDescending ? group.to.place : group.from.place
     const wanted = Math.max(group.count, Math.min(end + 1, GATHERED_MAX))
     const { found, isWhole } = this.walk(index, rows.bits, place, !isDescending, 0, wanted)
     const slots = found.length < group.count ? this.withGroup(rows, group, (own) => Array.from(this.gather(own))) : found
-    // Rows of the last value may be missing, so that value is left to the next step. The group itself is complete.
+    // Rows with the last value may be missing, so the next step finds all rows with this value. The group itself is complete.
     let whole = slots.length
     if (!isWhole || slots.length === wanted) {
       while (whole > group.count && order.isSameKey(slots[whole - 1], slots[slots.length - 1])) whole--
     }
     const own = Int32Array.from(slots.slice(0, whole))
-    // All rows of one value are in the order of the other keys.
+    // If all rows have the same first value, only the other keys order them.
     return sortedPage(own, whole === group.count ? keys.slice(1) : keys, from, Math.min(end, whole))
   }
 
@@ -318,10 +320,10 @@ export class PageSearch {
   }
 }
 
-/** Rows of one value. */
+/** A slice of the rows that have one value of the first key. */
 interface Group extends Slice {
-  /** Number of matches of lesser values. */
+  /** Number of matches with lesser values. */
   readonly before: number
-  /** Number of matches of this value. */
+  /** Number of matches with this value. */
   readonly count: number
 }

@@ -1,8 +1,11 @@
-// Filters by paths as filters of the rows behind their references.
+// Filters by paths, as filters of the rows to which their references lead.
 import type { Filter } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
 
-/** Returns the filter of the row that the reference names: the same object for the same filter, since texts are found by it. */
+/**
+ * Returns the filter for the row to which the reference leads. The same filter always gives the same object, by which the texts
+ * that it matches are found.
+ */
 export const filterBehind = memoize((filter: Filter): Filter => {
   const { related } = filter.property
   if (related === null) throw new Error(`${filter.property.name} is no path`)

@@ -1,11 +1,11 @@
-// Printing of codes: a value as PostgreSQL prints it, or as JSON.
+// Prints codes: as PostgreSQL prints their values, or as JSON.
 import type { JsonWriter } from '../model/jsonWriter.ts'
 import type { Kind, KindName, PlainName } from '../model/kinds.ts'
 import { jsonOf } from '../respond/json.ts'
 import { type Code, DAY, dateOf, daysOf, HOUR, MINUTE } from './codes.ts'
 import type { Dictionary } from './dictionary.ts'
 
-/** Numbers of kinds: a switch over them is faster than a call of one of several functions. */
+/** Numbers of kinds. A switch over these numbers is faster than a call of one of several functions. */
 const FORMS = {
   text: 0,
   oneOf: 0,
@@ -18,14 +18,14 @@ const FORMS = {
   json: 4,
 } as const satisfies Record<KindName, number>
 
-/** Prints the codes of a property: the inverse of `numbers`, or, for texts, of their dictionary. */
+/** Prints the codes of a property. This is the inverse of `numbers`, or, for texts, of the dictionary. */
 export class Printer {
   private readonly form: number
   private readonly plain: Plain | null
   /** Digits of a decimal after the point; 0 for other kinds. */
   readonly scale: number
 
-  /** `dictionary`: null if the kind has no texts. */
+  /** `dictionary`: null if the kind's values are not texts. */
   constructor(
     private readonly kind: Kind,
     private readonly dictionary: Dictionary | null,
@@ -35,27 +35,27 @@ export class Printer {
     this.scale = kind.scale
   }
 
-  /** Prints a code as PostgreSQL does; null: there is no value. */
+  /** Prints a code as PostgreSQL prints its value. Returns null if there is no value. */
   print(code: Code): string | null {
     if (Number.isNaN(code)) return null
     return this.dictionary === null ? (this.plain as Plain)(code, this.scale) : this.dictionary.text(code as number)
   }
 
-  /** Writes a value as JSON; `null` if there is none. */
+  /** Writes the value of a code as JSON; `null` if there is no value. */
   write(code: Code, into: JsonWriter): void {
     if (typeof code === 'bigint' || !this.writeUsual(code, into)) this.writeText(this.print(code), into)
   }
 
-  /** Writes a value as PostgreSQL prints it; null: there is none. */
+  /** Writes as JSON a value that PostgreSQL has printed. `text`: null if there is no value. */
   writeText(text: string | null, into: JsonWriter): void {
     into.json(jsonOf(this.kind, text))
   }
 
-  /** Writes a usual value. False: the value is unusual, or there is none; then nothing was written. */
+  /** Writes a usual value. Returns false, without writing, if the value is unusual or there is no value. */
   private writeUsual(code: number, into: JsonWriter): boolean {
     switch (this.form) {
       case FORMS.text:
-        // Texts are JSON as they are.
+        // The text is the JSON value.
         if (Number.isNaN(code)) return false
         ;(this.dictionary as Dictionary).write(code, into)
         return true
@@ -71,7 +71,7 @@ export class Printer {
         return true
       }
       case FORMS.decimal:
-        // Infinity stands for NaN.
+        // The code Infinity stands for NaN.
         if (!(code >= 0 && code <= Number.MAX_SAFE_INTEGER)) return false
         into.decimal(code, this.scale)
         return true
@@ -81,7 +81,7 @@ export class Printer {
   }
 }
 
-/** Prints a code that is a number, as PostgreSQL does. */
+/** Prints a code of a kind without texts as PostgreSQL prints its value. */
 type Plain = (code: Code, scale: number) => string
 
 const plains: Readonly<Record<PlainName, Plain>> = {
@@ -89,12 +89,12 @@ const plains: Readonly<Record<PlainName, Plain>> = {
   integer: String,
   date: (code) => printDate(code as number),
   instant: (code) => printInstant(code as number),
-  // A copy only knows whether there is JSON: lists that show it are read from the database.
+  // A copy only knows whether there is JSON. PostgreSQL answers lists that show it.
   json: () => 'true',
   decimal: (code, scale) => (code === Number.POSITIVE_INFINITY ? 'NaN' : printUnits(String(code), scale)),
 }
 
-/** Prints a decimal. `units`: its number of units of the last digit after the point. */
+/** Prints a decimal. `units`: its number of units of the last of the `scale` digits. */
 export function printUnits(units: string, scale: number): string {
   if (scale === 0) return units
   const sign = units.startsWith('-') ? '-' : ''
@@ -111,7 +111,7 @@ function printDate(days: number, time = ''): string {
   return `${shown}-${pairs[month]}-${pairs[day]}${time}${year > 0 ? '' : ' BC'}`
 }
 
-/** Prints an instant as PostgreSQL does. */
+/** Prints an instant as PostgreSQL does. `seconds`: since the start of 2000. */
 export function printInstant(seconds: number): string {
   const days = Math.floor(seconds / DAY)
   const inDay = seconds - days * DAY
@@ -120,6 +120,6 @@ export function printInstant(seconds: number): string {
   return printDate(days, ` ${pairs[hour]}:${pairs[minute]}:${pairs[inDay % 60]}+00`)
 }
 
-/** First and last second of the years with four digits. */
+/** First and last second of the years 1 to 9999. */
 const FIRST_INSTANT = daysOf(1, 1, 1) * DAY
 const LAST_INSTANT = daysOf(10_000, 1, 1) * DAY - 1

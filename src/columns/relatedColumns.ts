@@ -1,21 +1,23 @@
-// Columns of other rows, in addition to those of the table whose rows are grouped: their codes are looked up run by run, by
-// references.
+// Columns of the rows to which references of a summary's rows lead. Run by run, their codes are looked up by these references.
 import type { ColumnStore } from './columnStore.ts'
 import type { IdRange } from './idSet.ts'
 import { type Reservations, roundedSize } from './kernel.ts'
 import { RUN_SLOTS } from './selectedRows.ts'
 
-/** The codes of a property by the ids of rows less the base, as of the moment at which they were copied. The last is no value. */
+/**
+ * Codes of a property at the moment at which they were copied, by the ids of rows less the base. After them comes the code of no
+ * value.
+ */
 export interface CodesById {
   readonly range: IdRange
   readonly isWide: boolean
-  /** One word for each code, or two. */
+  /** Words of the codes: one word for each code, two if codes are wide. */
   readonly words: Int32Array
 }
 
-/** The places of a run's slots among the ids to which a reference leads. */
+/** Indexes into `CodesById` for the slots of a run, by the ids to which a reference leads. */
 interface RunPlaces {
-  /** The column of the reference. */
+  /** Number of the reference's column. */
   readonly reference: number
   readonly range: IdRange
   readonly address: number
@@ -24,26 +26,26 @@ interface RunPlaces {
 interface RelatedColumn {
   readonly places: RunPlaces
   readonly isWide: boolean
-  /** The address of the codes by id. */
+  /** Address of the codes by id. */
   readonly codes: number
-  /** The address of the codes of a run's slots. */
+  /** Address of the codes of a run's slots. */
   readonly address: number
 }
 
 export class RelatedColumns {
   private readonly places: RunPlaces[] = []
   private readonly columns: RelatedColumn[] = []
-  /** Bytes of the copied codes. */
+  /** Bytes of the copied codes of all columns. */
   bytes = 0
 
-  /** `first`: the number of the first of them, after the columns of the table. */
+  /** `first`: number of the first of these columns. The columns of the table itself have lower numbers. */
   constructor(
     private readonly store: ColumnStore,
     private readonly memory: Reservations,
     private readonly first: number,
   ) {}
 
-  /** Adds a column behind a reference, and returns its number. @throws KernelFull */
+  /** Adds a column to which a reference leads, and returns the column's number. @throws KernelFull */
   add(reference: number, { range, isWide, words }: CodesById): number {
     const { memory } = this
     const codes = memory.reserve(roundedSize(words.byteLength))
@@ -55,7 +57,7 @@ export class RelatedColumns {
   }
 
   private placesOf(reference: number, range: IdRange): RunPlaces {
-    // All codes behind one reference are of one table.
+    // A reference leads to one table, so its columns have the same ids.
     const known = this.places.find((one) => one.reference === reference)
     if (known) return known
     const places = { reference, range, address: this.memory.reserve(4 * RUN_SLOTS) }
@@ -63,7 +65,7 @@ export class RelatedColumns {
     return places
   }
 
-  /** Looks the codes of the slots `[first, first + count)` up. */
+  /** Looks up the codes for the slots `[first, first + count)`. */
   lookUp(first: number, count: number): void {
     const { store } = this
     const { wasm } = store.kernel
@@ -71,7 +73,7 @@ export class RelatedColumns {
       const { base, bits } = range
       const codes = store.addressOf(reference)
       if (store.isWide(reference)) wasm.place64(codes + 8 * first, count, BigInt(base), bits, bits, address)
-      // Greater ids do not fit into the column.
+      // Ids from 2^31 on do not fit into the column.
       else wasm.place32(codes + 4 * first, count, base, Math.max(0, Math.min(bits, 2 ** 31 - base)), bits, address)
     }
     for (const { places, isWide, codes, address } of this.columns) {
@@ -84,7 +86,7 @@ export class RelatedColumns {
     return this.columns[column - this.first].isWide
   }
 
-  /** The address of the code of the first slot that was looked up. */
+  /** Returns the address of the code for the first slot that was looked up. */
   addressOf(column: number): number {
     return this.columns[column - this.first].address
   }

@@ -1,4 +1,5 @@
-// Values of other rows that a page shows: looked up by the references of its rows, and copied, since other tables change later.
+// Values of related rows that a page shows. They are found by the references of its rows, and copied, since other tables may
+// change later.
 import type { Property, View } from '../model/entity.ts'
 import type { JsonWriter } from '../model/jsonWriter.ts'
 import type { CodedRows } from '../respond/page.ts'
@@ -24,7 +25,7 @@ interface LookUpParts {
   readonly grouped: GroupedTable
 }
 
-/** A reference that was followed from some rows. */
+/** A reference that was followed from the rows `from` to the rows `rows`. */
 interface Step {
   readonly from: LookedUp
   readonly reference: Property
@@ -37,7 +38,7 @@ export class TableLookUp implements RowLookUp {
   constructor(private readonly parts: LookUpParts) {}
 
   /**
-   * Returns the values of related properties for rows of the table; or the reason why they cannot be found. @throws KernelFull;
+   * Returns the values of related properties for rows of the table, or the reason why codes cannot give them. @throws KernelFull;
    * IndexMissing
    */
   columnsOf(slots: ArrayLike<number>, properties: readonly Property[], tables: Tables): RelatedColumn[] | Reason {
@@ -112,7 +113,7 @@ export class TableLookUp implements RowLookUp {
     }
   }
 
-  /** The codes of a property behind a reference; null: it is the table's own. */
+  /** Returns a copy of the codes to which a property's reference leads; null if the property belongs to this table. */
   private behind({ related }: Property, tables: Tables): CopyOfColumn | Reason | null {
     if (related === null) return null
     const { coded } = this.parts
@@ -134,9 +135,9 @@ export class TableLookUp implements RowLookUp {
   }
 }
 
-/** Rows of a page, whose columns are followed by those of related properties. */
+/** Rows of a page that have more columns after their own: the values of related properties. */
 export class RowsWithRelated implements CodedRows {
-  /** `columns`: number of columns of the rows themselves. */
+  /** `columns`: number of the rows' own columns. */
   constructor(
     private readonly rows: CodedRows,
     private readonly columns: number,

@@ -1,4 +1,4 @@
-// Coding of rows: turns a row, or its line of COPY, into one code for each property.
+// Turns a row, or its line of COPY, into one code for each property.
 import type { Entity } from '../model/entity.ts'
 import { isKeptAsText, type KindName, type PlainName } from '../model/kinds.ts'
 import type { Row } from '../model/sql.ts'
@@ -11,7 +11,7 @@ import { Printer } from './printers.ts'
 const LETTER_F = 102
 const LETTER_T = 116
 
-/** Returns the code of a field of COPY; NaN: the field is unusual, or there is no value. */
+/** Returns the code of a field of COPY; NaN if the field is unusual or has no value. */
 type ReadField = (bytes: Uint8Array, from: number, to: number, scale: number) => number
 
 const booleanAt: ReadField = (bytes, from) => (bytes[from] === LETTER_T ? 1 : bytes[from] === LETTER_F ? 0 : Number.NaN)
@@ -22,20 +22,20 @@ const READERS: Readonly<Record<PlainName, ReadField>> = {
   decimal: decimalAt,
   date: dateAt,
   instant: instantAt,
-  // Whether there is a value.
+  // A copy only has whether there is a value.
   json: booleanAt,
 }
 
-/** Values of a row that have no code, as PostgreSQL prints them, by column; they are coded as no value. */
+/** Values of a row that have no code, as PostgreSQL prints them, by column. The column itself has no value there. */
 export type UncodedValues = ReadonlyMap<number, string>
 
 /** Dictionaries, printers and codes of an entity. */
 export class RowCodes {
   /** Lower halves of the codes of the last coded row, by column. */
   readonly lows: Int32Array
-  /** Upper halves of these codes. */
+  /** Upper halves of the codes of the last coded row, by column. */
   readonly highs: Int32Array
-  /** Dictionaries by column; null: the property has no texts. */
+  /** Dictionaries of texts by column; null if the property has no texts. */
   readonly dictionaries: readonly (Dictionary | null)[]
   private readonly kinds: readonly KindName[]
   private readonly readers: readonly (ReadField | undefined)[]
@@ -57,15 +57,12 @@ export class RowCodes {
     return this.dictionaries.reduce((sum, dictionary) => sum + (dictionary?.bytes ?? 0), 0)
   }
 
-  /**
-   * Returns the digits after the point of a column's decimals, whose codes are numbers of units of the last digit; 0 for other
-   * kinds.
-   */
+  /** Returns the digits after the point of a column's decimals; 0 for other kinds. */
   scaleOf(column: number): number {
     return this.scales[column]
   }
 
-  /** Codes a row; null: each of its values has a code. */
+  /** Finds the codes of a row. Returns the values that have no code; null if all values have one. */
   code(row: Row): UncodedValues | null {
     let uncoded: Map<number, string> | null = null
     for (let column = 0; column < this.kinds.length; column++) {
@@ -78,14 +75,14 @@ export class RowCodes {
     return uncoded
   }
 
-  /** Returns the code of a value; NaN for no value; null: the value has no code. */
+  /** Returns the code of a value; NaN if `text` is null, and null if the value has no code. */
   find(column: number, text: string | null): Code | null {
     const dictionary = this.dictionaries[column]
     if (text === null) return Number.NaN
     return dictionary ? dictionary.find(text) : numbers[this.kinds[column] as PlainName](text, this.scales[column])
   }
 
-  /** Codes the row of a line of COPY, as `code` does. */
+  /** Does what `code` does, for the row in a line of COPY. */
   codeLine(bytes: Uint8Array, from: number, to: number): UncodedValues | null {
     const { lows, highs, dictionaries, readers, scales } = this
     let uncoded: Map<number, string> | null = null
@@ -113,7 +110,7 @@ export class RowCodes {
     return uncoded
   }
 
-  /** Codes an unusual field. If its value has no code, adds it to `uncoded`, which is returned. */
+  /** Finds the code of an unusual field. If the value has no code, adds it to `uncoded`. Returns `uncoded`. */
   private unusual(column: number, bytes: Uint8Array, from: number, to: number, uncoded: Map<number, string> | null) {
     const text = isNull(bytes, from, to) ? null : decoder.decode(bytes.subarray(from, to))
     const code = this.find(column, text)

@@ -1,21 +1,21 @@
-// Rows that a summary takes in together: a run of slots, of which a bitmap has the rows, or a single row.
+// Rows that a summary processes together: those of a run of slots that a bitmap selects, or a single row.
 import { type Code, codeOfHalves, NO_CODE } from './codes.ts'
 import type { ColumnStore } from './columnStore.ts'
 import type { Kernel, Reservations } from './kernel.ts'
 
-/** Slots that one step reads. */
+/** Number of slots that one step reads. */
 export const RUN_SLOTS = 8_192
-/** Bytes of a word of the bitmaps that functions of the kernel read. */
+/** Bytes that the kernel's functions read of a bitmap at a time. */
 const WORD = 8
 
 /**
- * Memory that a grouping uses within one step: integers of 32 bits for the slots of a run, and a bitmap of the first slot
- * alone.
+ * Memory that a grouping uses within one step: several integers of 32 bits for each slot of a run, and a bitmap that has only its
+ * first bit set.
  */
 export class Scratch {
-  /** Address of the numbers of slots, which are the groups of their rows. */
+  /** Address of the numbers of slots. The number of a slot is the group of its row. */
   readonly numbers: number
-  /** Address of the numbers of slots by one of the keys. */
+  /** Address of the numbers of slots for one key. */
   readonly keys: number
   readonly selected: number
   readonly firstBit: number
@@ -31,14 +31,17 @@ export class Scratch {
   }
 }
 
-/** Columns of other rows, whose numbers come after those of the table's own. */
+/** Columns of related rows. Their numbers follow those of the table's own columns. */
 interface OtherColumns {
   lookUp(first: number, count: number): void
   isWide(column: number): boolean
   addressOf(column: number): number
 }
 
-/** Rows of `count` slots from `first` on, whose bits are set in the bitmap of `bytes` at the address `bits`. */
+/**
+ * Rows of the `count` slots from `first` on. A row is selected if its bit is set in the bitmap, which has `bytes` at the address
+ * `bits`.
+ */
 export class SelectedRows {
   readonly kernel: Kernel
   private gathered: Int32Array | null = null
@@ -56,7 +59,7 @@ export class SelectedRows {
     if (related !== null) related.lookUp(first, count)
   }
 
-  /** Returns those of a run of slots: `first` and `count` are multiples of 64. */
+  /** Returns the selected rows of a run of slots. `first` and `count` are multiples of 64. */
   static ofRun(
     store: ColumnStore,
     scratch: Scratch,
@@ -87,7 +90,7 @@ export class SelectedRows {
     return this.relatedOf(column)?.isWide(column) ?? this.store.isWide(column)
   }
 
-  /** The address of the code of the first slot. */
+  /** Returns the address of the code of the first slot. */
   addressOf(column: number): number {
     const related = this.relatedOf(column)
     if (related !== null) return related.addressOf(column)

@@ -1,16 +1,16 @@
-// Time slices of searches: limits how long lists and summaries hold the event loop, and shares that fairly between keys.
+// Time slices of searches: limit how long lists and summaries block the event loop, and share that time fairly between keys.
 import { FairSemaphore } from '../execute/fairSemaphore.ts'
 import { DEADLINE_CHECK_MS, QUERY_MS_MAX } from '../execute/limits.ts'
 import { Abandoned, tooManyLists } from '../execute/listReads.ts'
 import type { Caller } from '../model/key.ts'
 import { Deadlines } from '../os/time.ts'
 
-/** Time for lists in each turn of the event loop; one list may take longer. */
+/** Time for lists in each turn of the event loop. A single list may take longer. */
 const SLICE_MS = 4
 
 /**
- * Limits searches to `SLICE_MS` in each turn of the event loop, because they block the only thread of the process. Further ones
- * wait while other requests are answered. The next one is of the key with the least recent use.
+ * Limits searches to `SLICE_MS` in each turn of the event loop, because they block the only thread of the process. More searches
+ * wait while other requests are answered. The key whose last search was longest ago comes next.
  */
 export class Slices {
   private readonly turns = new FairSemaphore(1)
@@ -19,13 +19,13 @@ export class Slices {
   private spentMs = 0
   private release = () => {}
 
-  /** Resolves when a list of this key may be searched; null: now. @throws ApiError 503, after 5 seconds */
+  /** Resolves when a list of this key may be searched; null if that is now. @throws ApiError 503, after 5 seconds */
   next(keyId: string): Promise<void> | null {
     if (this.waiting === 0 && this.spentMs < SLICE_MS) return null
     return this.deadlines.race(this.begin(keyId), tooManyLists)
   }
 
-  /** Runs work with short steps, for some milliseconds in each turn of the event loop. @throws ApiError 503; Abandoned */
+  /** Runs work in short steps, for some milliseconds in each turn of the event loop. @throws ApiError 503; Abandoned */
   async run<Result>({ key, request }: Caller, steps: Generator<void, Result>): Promise<Result> {
     for (;;) {
       await this.next(key)
@@ -38,7 +38,7 @@ export class Slices {
     }
   }
 
-  /** Notes the duration of a search. */
+  /** Counts the duration of a search towards the current slice. */
   note(ms: number): void {
     if (this.spentMs === 0) setImmediate(this.endTurn)
     this.spentMs += ms

@@ -1,39 +1,39 @@
-// Sorted index of a property: the slots of all rows in the order of (code, id), in leaves like those of a B-tree.
+// Sorted index of a property: the slots of all rows in the order of code and id, in leaves as a B-tree has them.
 import { Checkpoints, type Place } from './checkpoints.ts'
 import type { ColumnOrder, Target } from './columnOrder.ts'
 import { LeafEnds } from './leafEnds.ts'
 
-/** Maximum slots of a leaf. An insertion moves half of them on average: 4 KB. */
+/** Maximum slots of a leaf. An insertion moves half of these on average: 4 KB. */
 export const LEAF_SLOTS = 2_048
 const LEAF_BYTES = 4 * LEAF_SLOTS
-/** Maximum slots that are looked at one by one, to find where those of one key end. */
+/** Maximum slots that are read one by one to find the end of those with the same key. */
 const SCANNED_MAX = 16
-/** Slots of a newly built leaf, so that later rows find room. */
+/** Number of slots in a newly built leaf, so that there is room for later rows. */
 const FILL = Math.floor(0.75 * LEAF_SLOTS)
 
-/** The place of no row, for a leaf that has none yet. */
+/** End of a leaf that has no rows yet. */
 const AT_START: Target = { high: 0, low: 0, id: 0 }
 
-/** Slots that follow each other in the order of the index, at an address. */
+/** Slots at an address that are consecutive in the order of the index. */
 export interface Leaf {
   readonly address: number
   size: number
 }
 
 /**
- * Slots in the order of a column, as leaves. Rows without a value come last. Remove a row before its code changes, and insert it
- * afterwards; its id must be set both times.
+ * Slots in the order of a column, in leaves. Rows without a value come last. Remove a row before its code changes, and insert it
+ * afterwards. Its id must be set both times.
  */
 export class SortedIndex {
   readonly leaves: Leaf[] = []
-  /** Rows in the index. */
+  /** Number of rows in the index. */
   size = 0
-  /** Time of the last list that used the index. */
+  /** Time at which a list last used the index. */
   lastUsedMs = 0
   readonly checkpoints: Checkpoints
   private readonly words: Int32Array
   private readonly ends = new LeafEnds()
-  /** True if `ends` have keys of 64 bits. */
+  /** True if the keys in `ends` have 64 bits. */
   private areEndsWide = false
 
   constructor(readonly order: ColumnOrder) {
@@ -45,7 +45,7 @@ export class SortedIndex {
     return this.leaves.length * LEAF_BYTES + this.ends.bytes + this.checkpoints.bytes
   }
 
-  /** Appends `slots[from, to)`, which are in order and come after all others. @throws KernelFull */
+  /** Appends `slots[from, to)`, which must be in order, and come after all slots of the index. @throws KernelFull */
   append(slots: Int32Array | Uint32Array, from: number, to: number): void {
     for (let at = from; at < to; ) {
       let leaf = this.leaves.at(-1)
@@ -59,15 +59,18 @@ export class SortedIndex {
     }
   }
 
-  /** Adds a row with the code and the id that it has now. @throws KernelFull */
+  /** Adds a row by its current code and id. @throws KernelFull */
   insert(slot: number): void {
     this.move(slot, null)
   }
 
-  /** As `insert`, of a row that `take` has taken out of this place, if it is not null. @throws KernelFull */
+  /**
+   * Adds a row as `insert` does. `from`: position from which `take` has removed the row; null if the row is new. @throws
+   * KernelFull
+   */
   move(slot: number, from: Target | null): void {
     const target = this.order.targetOf(slot)
-    // Most new rows have the greatest id so far, and many the latest time: then no leaf has to be looked for.
+    // Most new rows have the greatest id so far, and many have the latest time. For these, no leaf has to be searched.
     const found = this.isAfterAll(target) ? this.end() : this.find(target)
     const { words } = this
     let { leaf: number, at } = found
@@ -75,7 +78,7 @@ export class SortedIndex {
     if (leaf.size === LEAF_SLOTS) {
       const isAppended = number === this.leaves.length - 1 && at === leaf.size
       const right = this.addLeaf(number + 1)
-      // Rows that come in order fill their leaves; a split in halves would leave all of them half empty.
+      // Rows that come in order fill their leaves. If leaves were always split in halves, all leaves would stay half empty.
       const left = isAppended ? LEAF_SLOTS : LEAF_SLOTS >> 1
       words.copyWithin(right.address >>> 2, (leaf.address >>> 2) + left, (leaf.address >>> 2) + LEAF_SLOTS)
       right.size = LEAF_SLOTS - left
@@ -97,21 +100,21 @@ export class SortedIndex {
     this.checkpoints.note(slot, from, target)
   }
 
-  /** Removes a row, which still has the code and the id with which it was added. */
+  /** Removes a row, which must still have the code and the id by which it was added. */
   remove(slot: number): void {
     const from = this.take(slot)
-    // Noted last: it may search for places, and an empty leaf would mislead the search.
+    // Noted last, because it may search the index, and an empty leaf would mislead the search.
     this.checkpoints.note(slot, from, null)
   }
 
-  /** As `remove`, of a row that `move` is about to add again; until then its checkpoints are wrong. Returns where it was. */
+  /** Removes a row that `move` will add again. Until then the checkpoints are wrong. Returns the position of the row. */
   take(slot: number): Target {
     const target = this.order.targetOf(slot)
     const number = this.leafOf(target)
     const leaf = this.leaves[number]
     const base = leaf.address >>> 2
     const end = base + leaf.size
-    // The slots of a leaf stand side by side, while each comparison of a binary search would read codes from elsewhere.
+    // The slots of a leaf are side by side in memory, while a binary search would read codes of rows that are far apart.
     const at = this.words.subarray(base, end).indexOf(slot)
     if (at < 0) throw new Error(`slot ${slot} is not in its leaf of the index`)
     this.words.copyWithin(base + at, base + at + 1, end)
@@ -125,13 +128,13 @@ export class SortedIndex {
     return target
   }
 
-  /** Notes that the texts of the index have got other ranks, in the same order. */
+  /** Notes that the texts of the index have new ranks, in the same order. */
   noteSpread(): void {
     this.noteAllEnds()
     this.checkpoints.noteSpread()
   }
 
-  /** The place of the first slot that is not before the target. */
+  /** Returns the position of the first slot that is not before the target. */
   find(target: Target): Place {
     if (this.leaves.length === 0) return { leaf: 0, at: 0 }
     const leaf = this.leafOf(target)
@@ -140,13 +143,13 @@ export class SortedIndex {
     return { leaf, at: this.order.firstNotBefore(address, size, target, guess) }
   }
 
-  /** The place after all slots. */
+  /** Returns the position after all slots. */
   end(): Place {
     const leaf = Math.max(0, this.leaves.length - 1)
     return { leaf, at: this.leaves[leaf]?.size ?? 0 }
   }
 
-  /** The place of the slot with this number, from 0 on. */
+  /** Returns the position of the slot with this number, counted from 0. */
   placeOf(number: number): Place {
     let left = number
     let leaf = 0
@@ -154,24 +157,27 @@ export class SortedIndex {
     return { leaf, at: left }
   }
 
-  /** Number of slots between two places. */
+  /** Returns the number of slots between two positions. */
   count(from: Place, to: Place): number {
     let count = to.at - from.at
     for (let leaf = from.leaf; leaf < to.leaf; leaf++) count += this.leaves[leaf].size
     return count
   }
 
-  /** Number of rows with the key of a target, which begin at a place. Null: they may be many, or go on in the next leaf. */
+  /**
+   * Returns the number of rows with the target's key; the first of them is at the position. Returns null if there may be many, or
+   * if they may continue in the next leaf.
+   */
   countAt({ leaf, at }: Place, target: Target): number | null {
     const { order, words } = this
     const { address, size } = this.leaves[leaf] ?? { address: 0, size: 0 }
     const end = Math.min(size, at + SCANNED_MAX)
     for (let next = at; next < end; next++) if (!order.hasKey(words[(address >>> 2) + next], target)) return next - at
-    // At the end of the last leaf there are no more.
+    // The last leaf has no next one, so no more rows follow.
     return end === size && leaf >= this.leaves.length - 1 ? size - at : null
   }
 
-  /** Calls `take` for each run of slots between two places, with the address of the first and their number. */
+  /** Calls `take` for each run of slots between two positions, with the address of the first slot and the number of slots. */
   eachRun(from: Place, to: Place, take: (address: number, count: number) => void): void {
     for (let number = from.leaf; number <= to.leaf && number < this.leaves.length; number++) {
       const { address, size } = this.leaves[number]
@@ -181,7 +187,7 @@ export class SortedIndex {
     }
   }
 
-  /** The slot at a place; -1: none, at the end. */
+  /** Returns the slot at a position; -1 at the end of the index. */
   slotAt({ leaf, at }: Place): number {
     const found = this.leaves[leaf]
     if (found !== undefined && at < found.size) return this.words[(found.address >>> 2) + at]
@@ -189,7 +195,7 @@ export class SortedIndex {
     return next === undefined || next.size === 0 ? -1 : this.words[next.address >>> 2]
   }
 
-  /** Returns up to `most` slots from a place on, in their order. */
+  /** Returns up to `most` slots from a position on, in the order of the index. */
   slotsFrom({ leaf, at }: Place, most: number): Uint32Array {
     const slots = new Uint32Array(most)
     let count = 0
@@ -202,7 +208,7 @@ export class SortedIndex {
     return slots.subarray(0, count)
   }
 
-  /** Frees the memory of the index. */
+  /** Frees the memory of the index, which is then empty. */
   release(): void {
     const { kernel } = this.order.store
     for (const { address } of this.leaves) kernel.free(address, LEAF_BYTES)
@@ -212,7 +218,7 @@ export class SortedIndex {
     this.checkpoints.release()
   }
 
-  /** The leaf in which the target's place is. */
+  /** Returns the number of the leaf that contains the target's position. */
   private leafOf(target: Target): number {
     this.readWideEnds()
     return this.ends.find(target)
@@ -232,7 +238,7 @@ export class SortedIndex {
     return leaf
   }
 
-  /** Notes which row is the last one of a leaf, if it has any. */
+  /** Notes the last row of a leaf, unless the leaf is empty. */
   private noteEnd(number: number) {
     const { address, size } = this.leaves[number]
     if (size > 0) this.ends.set(number, this.order.targetOf(this.words[(address >>> 2) + size - 1]))
@@ -242,7 +248,7 @@ export class SortedIndex {
     for (let number = 0; number < this.leaves.length; number++) this.noteEnd(number)
   }
 
-  /** Codes may have got 64 bits since the ends were noted. */
+  /** Reads the ends again if the column has become wide since they were noted. */
   private readWideEnds() {
     const { isWide } = this.order
     if (isWide === this.areEndsWide) return

@@ -1,11 +1,11 @@
-// Counts of a table's changes, by which results that were made from its rows are found to be outdated.
+// Counts the changes of a table. By these counts, results that were computed from its rows are found to be outdated.
 
 let tables = 0
 
 export class TableChanges {
-  /** The number of the table among all of this process: a table that is loaded anew has another one. */
+  /** Number of the table, which no other table of this process has. A table that is loaded again gets another number. */
   private readonly number = tables++
-  /** Rows that have come or gone. */
+  /** Number of rows that were added or removed. */
   private rows = 0
   private readonly ofColumn: Float64Array
 
@@ -21,9 +21,9 @@ export class TableChanges {
     this.ofColumn[column]++
   }
 
-  /** Text that stays the same as long as no row comes or goes, and none has another value in one of these columns. */
+  /** Returns a text that stays the same until a row is added or removed, or a value in one of these columns changes. */
   versionOf(columns: readonly number[]): string {
-    // Counts never fall, so their sum tells of each change.
+    // Counts never fall, so each change gives another sum.
     return `${this.number}:${columns.reduce((sum, column) => sum + this.ofColumn[column], this.rows)}`
   }
 }

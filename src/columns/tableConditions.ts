@@ -1,4 +1,4 @@
-// Conditions of a table's filters, also of those on the rows that its references name: these are sets of ids of another table.
+// Conditions of a table's filters. A filter on rows that a reference leads to becomes a condition on the ids of these rows.
 import type { Filter, Property, View } from '../model/entity.ts'
 import { isOfOtherRows, matchesNone } from '../model/query.ts'
 import { ChainSearch } from './chainRows.ts'
@@ -31,18 +31,21 @@ interface ConditionParts {
   readonly changes: TableChanges
 }
 
-/** Filters by paths that begin with the same reference: they are about the same row. */
+/** Filters by paths that begin with the same reference, and therefore apply to the same row. */
 interface PathFilters {
   readonly reference: Property
   readonly view: View
-  /** Filters of the row that the reference names. */
+  /** Filters of the row to which the reference leads. */
   readonly filters: Filter[]
 }
 
 export class TableConditions implements RowConditions {
   constructor(private readonly parts: ConditionParts) {}
 
-  /** Returns the conditions of filters; or why codes cannot decide. They hold until this or another table changes. */
+  /**
+   * Returns the conditions of filters, or the reason why codes cannot decide. The conditions are valid until this or another
+   * table changes.
+   */
   of(filters: readonly Filter[], tables: Tables): Condition[] | Reason {
     const { coded, texts } = this.parts
     if (!filters.some((filter) => filter.either || isOfOtherRows(filter))) return conditionsOf(coded, filters, texts)
@@ -100,7 +103,7 @@ export class TableConditions implements RowConditions {
     const visible = this.of(chain.filters, tables)
     if (typeof visible === 'string') return visible
     const id = Number(property.kind.printFilter(value as string))
-    // An id to which no row refers needs no bit in the sets of ids.
+    // If no row refers to this id, no set of ids needs a bit for it.
     const isReferred = id >= store.leastOf(column) && id <= store.greatestOf(column)
     const range = idRangeOf(store, isReferred ? id : null)
     if (range === null) return 'related'
@@ -114,7 +117,7 @@ export class TableConditions implements RowConditions {
     if (coded.uncoded[column] > 0) return 'values'
     const other = tables(view.table)
     if (other === undefined) return 'related'
-    // If all filters match "no value", rows without a reference match, too. The condition is then a complement: it leaves out the
+    // If all filters match "no value", rows without a reference match, too. Then the condition is a complement: it excludes the
     // rows whose referred row fails a filter.
     const isComplement = filters.every(matchesNone)
     const rows = isComplement
@@ -135,7 +138,7 @@ export class TableConditions implements RowConditions {
   }
 }
 
-/** The condition that a reference names one of these rows; or, if it is a complement, none of them. */
+/** Returns the condition that a reference leads to one of these rows; with `isComplement`, to none of them. */
 function referring(column: number, rows: ReferredRows, isComplement: boolean): ColumnCondition {
   return {
     column,
@@ -150,7 +153,7 @@ function referring(column: number, rows: ReferredRows, isComplement: boolean): C
   }
 }
 
-/** Rows that meet some conditions, and, if there are others, not all of these. */
+/** Rows that meet all conditions in `met`, and, if `unmet` has conditions, not all of these. */
 class ConditionRows implements ReferredRows {
   readonly key: string
   readonly version: string
@@ -183,7 +186,7 @@ class ConditionRows implements ReferredRows {
         this.range,
       )
     }
-    // Uses its own bitmaps, because the asking table may be this one.
+    // Uses its own bitmaps, because the list may be one of this table, whose other bitmaps it is using.
     const places = [store.reserveBitmap(), store.reserveBitmap(), store.reserveBitmap()] as const
     try {
       const met = bitmaps.rowsOf(this.met, places[0], places[1])
@@ -200,15 +203,15 @@ class ConditionRows implements ReferredRows {
 }
 
 interface ChainTop {
-  /** The id with which the chain ends; null: no row refers to it. */
+  /** Id of the row at which the chain ends; null if no row refers to it. */
   readonly id: number | null
   readonly range: IdRange
   readonly column: number
-  /** Conditions of the rows through which the chain leads. */
+  /** Conditions of the rows through which the chain may lead. */
   readonly visible: readonly Condition[]
 }
 
-/** A row, and all rows whose references lead there. */
+/** A row, and all rows whose chain of references leads to it. */
 class ChainRows implements ReferredRows {
   readonly key: string
   readonly version: string
@@ -246,7 +249,7 @@ class ChainRows implements ReferredRows {
   }
 }
 
-/** Stays the same while the rows that meet some conditions do, and the values of a column. */
+/** Returns a text that stays the same only while the same rows meet the conditions and have the same values in the columns. */
 function versionOf({ changes }: ConditionParts, conditions: readonly Condition[], ...columns: readonly number[]): string {
   const leaves = conditions.flatMap(leavesOf)
   const own = changes.versionOf([...columns, ...leaves.map(({ column }) => column)])

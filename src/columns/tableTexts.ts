@@ -1,4 +1,4 @@
-// What a table knows of its texts: their order, the places of operands among them, and which texts a folded filter matches.
+// Facts about the texts of a table: their order, the positions of operands in it, and the texts that a folded filter matches.
 import type { Entity, Projection, Property } from '../model/entity.ts'
 import type { Caller } from '../model/key.ts'
 import { isKeptAsText } from '../model/kinds.ts'
@@ -11,28 +11,28 @@ import type { RowCodes } from './rowCodes.ts'
 import type { Slices } from './slices.ts'
 import { type ReadOrder, TextRanks } from './textRanks.ts'
 
-/** Maximum time for which a list waits for the places of new texts; then PostgreSQL answers it. */
+/** Maximum time for which a list waits for the ranks of new texts. After that, PostgreSQL answers the list. */
 const PLACED_MS_MAX = 100
 
 export interface TextParts {
-  /** Connection by which PostgreSQL compares texts. */
+  /** Connection over which PostgreSQL compares texts. */
   readonly database: Reader
   /** Limits how long searches may block the event loop. */
   readonly slices: Slices
-  /** Streams a property's texts in their order. */
+  /** Returns a function that streams a property's texts in their order. */
   readOrder(property: Property): ReadOrder
 }
 
-/** Callbacks of a table, whose rows move in an index when their texts get ranks, or other ranks. */
+/** Callbacks of a table, which moves rows in an index when their texts get ranks, or get other ranks. */
 export interface TextListener {
   onPlaced(column: number): void
   onSpread(column: number): void
 }
 
-/** Parts of a list or a summary whose texts have to be known. */
+/** The parts of a list or summary that need facts about texts. */
 export type Prepared = FiltersAndSorts & { readonly seek?: Seek | null; readonly choice?: Projection | null }
 
-/** Texts of a table: their ranks and their folded forms. Those of a property are made when a list first needs them. */
+/** Texts of a table: their ranks and their folded forms. Those of a property are computed when a list first needs them. */
 export class TableTexts implements KnownTexts {
   private readonly ranks = new Map<number, TextRanks>()
   private readonly folded = new Map<number, FoldedTexts>()
@@ -44,7 +44,7 @@ export class TableTexts implements KnownTexts {
     private readonly listener: TextListener,
   ) {}
 
-  /** Bytes of ranks and of folded texts. */
+  /** Bytes of ranks and folded texts. */
   get bytes(): number {
     let bytes = 0
     for (const ranks of this.ranks.values()) bytes += ranks.bytes
@@ -52,7 +52,7 @@ export class TableTexts implements KnownTexts {
     return bytes
   }
 
-  /** Returns the ranks of a column's texts; null: it has no texts, or their order was not read yet. */
+  /** Returns the ranks of a column's texts; null if the column has no texts, or if their order was not read yet. */
   ranksOf(column: number): TextRanks | null {
     const ranks = this.ranks.get(column)
     return ranks?.state === 'ready' ? ranks : null
@@ -71,14 +71,15 @@ export class TableTexts implements KnownTexts {
     return this.foldedOf(this.columnOf(filter.property)).find(filter)
   }
 
-  /** Gives ranks to texts of changed rows, before a list needs them. */
+  /** Gives ranks to new texts of changed rows before a list needs these ranks. */
   placeNew(): void {
     for (const ranks of this.ranks.values()) if (ranks.state === 'ready' && ranks.unplaced > 0) ranks.place().catch(ignore)
   }
 
   /**
-   * Resolves when the order and the matches of a list's texts are known. Null: do not wait, since they are known, or PostgreSQL
-   * has to find the list. `compared`: other properties whose order it needs. @throws Abandoned, ApiError
+   * Resolves when the order of a list's texts, and the texts that its filters match, are known. Returns null if there is nothing
+   * to wait for: all is known, or PostgreSQL will answer the list. `compared`: properties that must be ordered, besides those
+   * that the list is sorted by. @throws Abandoned, ApiError
    */
   prepare({ filters, sorts, seek }: Prepared, compared: readonly Property[], caller: Caller): Promise<void> | null {
     const waits: Promise<unknown>[] = []
@@ -86,7 +87,7 @@ export class TableTexts implements KnownTexts {
     const run = (steps: Generator<void, void>) => this.parts.slices.run(caller, steps)
     for (const property of compared) if (isKeptAsText(property.kind.name)) this.prepareOrder(this.columnOf(property), null, waits)
     for (const [index, { property }] of sorts.entries()) {
-      // A cursor may be at a text that no row has any more.
+      // A cursor may have a text that no row has any more.
       const text = seek?.position[index] ?? null
       if (isKeptAsText(property.kind.name)) this.prepareOrder(this.columnOf(property), text, waits)
     }
@@ -97,7 +98,7 @@ export class TableTexts implements KnownTexts {
       if (search) searches.push(search)
     }
     if (waits.length + searches.length === 0) return null
-    // Without an order the database answers.
+    // If the order is still unknown afterwards, PostgreSQL answers the list.
     const ordering = waits.length === 0 ? null : Promise.race([Promise.all(waits).catch(ignore), Bun.sleep(PLACED_MS_MAX)])
     return Promise.all([ordering, ...searches]).then(ignore)
   }
@@ -136,7 +137,7 @@ export class TableTexts implements KnownTexts {
 
 function ignore() {}
 
-/** Returns whether a filter depends on which texts are less than its operand. */
+/** Returns whether a filter depends on which texts come before its operand. */
 function isOrdered({ property, operator, value }: Filter): boolean {
   const { sides } = operator
   return isKeptAsText(property.kind.name) && value !== null && sides !== null && sides.less !== sides.greater

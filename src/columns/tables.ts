@@ -1,4 +1,4 @@
-// The tables that a list or summary needs besides its own: those to which its paths lead.
+// The other tables that a list or summary needs: those to which its paths lead.
 import type { Filter, Property, View } from '../model/entity.ts'
 import type { Code } from './codes.ts'
 import type { Reason, ReferredRows } from './conditions.ts'
@@ -7,12 +7,12 @@ import type { Printer } from './printers.ts'
 import type { CodesById } from './relatedColumns.ts'
 import type { TableTexts } from './tableTexts.ts'
 
-/** Returns the table with a name, as of the same snapshot as all others; undefined: the table is not in memory. */
+/** Returns the table with a name, as of the same snapshot as all other tables; undefined if the table is not in memory. */
 export type Tables = (name: string) => OtherTable | undefined
 
 export const NO_TABLES: Tables = () => undefined
 
-/** A table in memory; a `ColumnTable` is one. */
+/** A table in memory. A `ColumnTable` is an `OtherTable`. */
 interface OtherTable {
   readonly texts: TableTexts
   readonly conditions: RowConditions
@@ -21,33 +21,39 @@ interface OtherTable {
 
 export interface RowConditions {
   /**
-   * Returns the rows that match all of `filters`, except those that also match all of `but`, if it has filters; or the reason why
-   * they cannot be found.
+   * Returns the rows that match all of `filters`. If `but` has filters, rows that also match all of these are left out. If codes
+   * cannot decide, returns the reason.
    */
   rowsOf(filters: readonly Filter[], but: readonly Filter[], tables: Tables): ReferredRows | Reason
 }
 
-/** Finds rows by their ids. Slots of -1 are none. */
+/** Finds rows by their ids. A slot of -1 means that there is no row. */
 export interface RowLookUp {
-  /** Returns the slot of an id's row. */
+  /** Returns the slot of the row with an id; -1 if there is no such row. */
   slotOf(id: number): number
-  /** Returns a test of whether a view shows a row; or why codes cannot tell. @throws KernelFull; IndexMissing */
+  /** Returns a test whether a view shows a row; or the reason why codes cannot decide. @throws KernelFull; IndexMissing */
   testOf(view: View, tables: Tables): ((slot: number) => boolean) | Reason
-  /** Returns the rows to which some rows refer, if a view shows them. @throws as `testOf` */
+  /**
+   * Returns for each slot that of the row to which it refers, -1 if the view does not show that row; or the reason why codes
+   * cannot decide. @throws as `testOf`
+   */
   follow(slots: Int32Array, reference: Property, view: View, tables: Tables): LookedUp | Reason
-  /** Copies the codes of a property of all rows, by their ids; or says why it cannot. @throws as `testOf` */
+  /**
+   * Copies the codes of a property of all rows that a view shows, by their ids; or returns the reason why codes cannot decide.
+   * @throws as `testOf`
+   */
   copyOf(property: Property, view: View, tables: Tables): CopyOfColumn | Reason
-  /** Copies values of some rows. */
+  /** Copies the values of a property for these rows. */
   valuesOf(slots: Int32Array, property: Property): RelatedColumn
 }
 
-/** Codes of a property by the ids of rows as a view shows them, and the column that they were copied from. */
+/** Codes of a property by the ids of the rows that a view shows, and the column from which the codes were copied. */
 export interface CopyOfColumn {
   readonly codes: CodesById
   readonly column: GroupedColumn
 }
 
-/** Rows of a table, by their slots. */
+/** Rows of a table, given by their slots. */
 export interface LookedUp {
   readonly table: RowLookUp
   readonly slots: Int32Array
@@ -58,6 +64,9 @@ export interface RelatedColumn {
   readonly printer: Printer
   /** Codes of the values; NaN: the row has no value. */
   readonly codes: readonly Code[]
-  /** Values without a code, as PostgreSQL prints them. */
+  /**
+   * Values without a code, as PostgreSQL prints them; undefined for rows whose value has a code. Empty if the table has no such
+   * values.
+   */
   readonly uncoded: readonly (string | undefined)[]
 }

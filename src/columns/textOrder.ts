@@ -1,35 +1,35 @@
-// Texts in the order of a collation. Ranks have gaps, so that a new text gets one between two others.
+// Texts in the order of a collation. Ranks have gaps, so that a new text can get a rank between two others.
 import { firstNotBefore } from './bisect.ts'
 import { EMPTY_TEXT } from './dictionary.ts'
 
-/** Texts of a property by their codes: 1 is the empty text, 0 is no value. The text of a code never changes. */
+/** Texts of a property by their codes: 1 is the empty text, and 0 means no value. The text of a code never changes. */
 export interface Texts {
-  /** One more than the greatest code. */
+  /** Number that is one more than the greatest code. */
   readonly size: number
   text(code: number): string
-  /** The text's code; null: it has none. */
+  /** Returns the code of a text; null if the text has no code. */
   find(text: string): number | null
 }
 
-/** Maximum texts of one property that are ordered. */
+/** Maximum number of texts for which a property is ordered. */
 export const TEXTS_MAX = 4_000_000
-/** Exclusive bound of all ranks. */
+/** Number that is one more than the greatest possible rank. */
 export const RANK_END = 0xffff_ffff
-/** Number of texts on each side of a full gap that first get new ranks; it doubles until there is room. */
+/** Number of texts on each side of a full gap that first get new ranks. The number doubles until there is room. */
 const SIDE_TEXTS = 16
 
-/** Texts that one step compares. */
+/** Number of texts that one step compares. */
 const PIECE = 16_384
 
-/** New codes in ascending order of their texts, with their places: each is inserted before the text that has the place now. */
+/** New codes in ascending order of their texts, and the place of each. It is inserted before the text that has this place now. */
 export interface Insertion {
   readonly added: ArrayLike<number>
   readonly places: ArrayLike<number>
 }
 
-/** Codes of texts in order, and their ranks. The order of two texts never changes. */
+/** Codes of texts in order, and the ranks of texts. Two texts never change their order. */
 export class TextOrder {
-  /** Codes in ascending order of their texts. The empty text is the least of each collation. */
+  /** Codes in ascending order of their texts. The empty text is the first in each collation. */
   private codes = new Int32Array(1 << 5)
   private count = 1
   private byCode = new Uint32Array(1 << 5)
@@ -45,7 +45,7 @@ export class TextOrder {
     return this.count
   }
 
-  /** Ranks by code, from 1 on; 0: the text has none. */
+  /** Ranks by code, from code 1 on; 0 if the text has no rank. */
   get ranks(): Uint32Array {
     return this.byCode
   }
@@ -54,18 +54,18 @@ export class TextOrder {
     return this.codes.byteLength + this.byCode.byteLength
   }
 
-  /** The code of a place from 0 to `size`, not including; 0: there is none. */
+  /** Returns the code at a place; 0 if the place is not from 0 to `size` - 1. */
   codeAt(place: number): number {
     return place >= 0 && place < this.count ? this.codes[place] : 0
   }
 
-  /** The place of a text that has a rank. */
+  /** Returns the place of a text, which must have a rank. */
   placeOf(code: number): number {
     const rank = this.byCode[code]
     return firstNotBefore(0, this.count, (place) => this.byCode[this.codes[place]] < rank)
   }
 
-  /** Makes `ranks` have an entry for each code below `size`. */
+  /** Extends `ranks` to an entry for each code below `size`. */
   cover(size: number): void {
     if (size <= this.byCode.length) return
     const wider = new Uint32Array(Math.max(size, Math.ceil(1.5 * this.byCode.length)))
@@ -73,7 +73,7 @@ export class TextOrder {
     this.byCode = wider
   }
 
-  /** Returns whether other texts got new ranks, too, because a gap was full. */
+  /** Inserts texts. Returns whether other texts also got new ranks, because a gap was full. */
   insert({ added, places }: Insertion): boolean {
     this.widen(this.count + added.length)
     const { codes } = this
@@ -92,21 +92,21 @@ export class TextOrder {
     let hasSpread = false
     for (let first = 0, end = 0; first < added.length; first = end) {
       while (end < added.length && places[end] === places[first]) end++
-      // A gap that was full may have given ranks to these, too.
+      // These texts may already have ranks from the spread of another full gap.
       if (this.byCode[added[first]] === 0) hasSpread = this.fill(places[first] + first, places[first] + end) || hasSpread
     }
     return hasSpread
   }
 
   /**
-   * Finds the places of texts without rank by another order of texts, as `insert` takes them; yields from time to time. It leaves
-   * out a text if this order has texts in the same gap that the other one lacks: nobody has compared them with the text.
+   * Finds the places of texts without a rank by another order of texts, for `insert`; yields from time to time. Leaves a text out
+   * if its gap here has texts that the other order lacks, because they were not compared with the text.
    */
   *findPlaces(sorted: Int32Array): Generator<void, Insertion> {
     const added = new Int32Array(sorted.length)
     const places = new Int32Array(sorted.length)
     let length = 0
-    // Texts from `first` on are new here, up to the one at `index`, which both orders have.
+    // The texts from `first` up to `index`, exclusive, have no rank here. Both orders have the text at `index`.
     let first = 0
     let place = 0
     for (let index = 0; index <= sorted.length; index++) {
@@ -129,16 +129,16 @@ export class TextOrder {
   }
 
   /**
-   * Gives ranks to the texts at these places, which have none. If the gap is too small, texts around them get new ranks, too;
-   * then it returns true.
+   * Gives ranks to the texts at these places, which have no ranks. Returns true if their gap was too small, so that texts around
+   * them got new ranks, too.
    */
   private fill(from: number, to: number): boolean {
     if (this.spaceOf(from, to) >= 1) {
       this.respace(from, to)
       return false
     }
-    // Ranks get at most twice as dense as on average, so that the gaps are not soon full again. A text without a rank counts as
-    // 0, which leaves no space before it, so the range grows until it includes that text.
+    // The new ranks are at most twice as dense as the average, so that gaps are not soon full again. A text without a rank has 0,
+    // which leaves no space before it, so the range grows until it includes this text.
     const spaceMin = Math.max(1, this.rankEnd / (this.count + 1) / 2)
     let first = from
     let end = to
@@ -150,7 +150,7 @@ export class TextOrder {
     return true
   }
 
-  /** Spaces ranks of places evenly between those of their neighbors. */
+  /** Spaces the ranks of these places evenly between the ranks of their neighbors. */
   private respace(from: number, to: number): void {
     const { codes, byCode } = this
     const low = this.lowOf(from)
@@ -158,7 +158,7 @@ export class TextOrder {
     for (let place = from; place < to; place++) byCode[codes[place]] = low + Math.floor(space * (place - from + 1))
   }
 
-  /** Returns the distance between ranks if those of the texts at these places were spaced evenly. */
+  /** Returns the distance between the ranks of these places if they are spaced evenly. */
   private spaceOf(from: number, to: number): number {
     const high = to === this.count ? this.rankEnd : this.byCode[this.codes[to]]
     return (high - this.lowOf(from)) / (to - from + 1)

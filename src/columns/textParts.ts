@@ -1,4 +1,4 @@
-// Parts of a list or summary by the tables whose texts they are about: its own, and those to which its paths lead.
+// Divides a list or summary by table: its own table, and those to which its paths lead, prepare the texts that it needs of them.
 import type { Filter, Property } from '../model/entity.ts'
 import type { Caller } from '../model/key.ts'
 import { isOfOtherRows, withoutUnions } from '../model/query.ts'
@@ -10,16 +10,16 @@ interface TableOfTexts {
   readonly texts: TableTexts
 }
 
-/** The part of a list or summary that is about the texts of one table. */
+/** The filters and properties of a list or summary whose texts are in one table. */
 interface Part {
   readonly filters: Filter[]
-  /** Properties whose order is needed. */
+  /** Properties whose texts must be ordered. */
   readonly compared: Property[]
 }
 
 /**
- * Prepares the texts of each table for its part of a list or summary; resolves as `TableTexts.prepare`. `compared`: properties
- * whose order it needs in addition to its sorts. @throws Abandoned, ApiError
+ * Prepares the texts that a list or summary needs in each table, and resolves as `TableTexts.prepare` does. `compared`:
+ * properties that must be ordered, besides those that it is sorted by. @throws Abandoned, ApiError
  */
 export function prepareTexts(
   table: TableOfTexts,
@@ -34,7 +34,7 @@ export function prepareTexts(
   const parts = new TextsOfTables(tables)
   const own = parts.of(table)
   parts.add(table, query.filters, compared)
-  // Rows outside of a view have no values.
+  // The filters of a view decide whether the page shows these values.
   for (const property of shown) parts.add(table, [], [], property)
   const waits: Promise<void>[] = []
   for (const [of, part] of parts.all) {
@@ -54,8 +54,8 @@ class TextsOfTables {
   }
 
   /**
-   * Adds filters and properties to the parts of the tables whose texts they need. `shown`: a related property whose values are
-   * shown.
+   * Adds filters and properties to the parts of the tables that have their texts. `shown`: a related property that the page
+   * shows.
    */
   add(table: TableOfTexts, filters: readonly Filter[], compared: readonly Property[], shown: Property | null = null) {
     const part = this.of(table)

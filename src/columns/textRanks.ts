@@ -1,4 +1,5 @@
-// Ranks of a property's texts by its collation, and of operands among them. New texts are placed between those that have ranks.
+// Ranks of a property's texts by its collation, and the positions of operands among these ranks. New texts get ranks between the
+// existing ones.
 import { setImmediate } from 'node:timers/promises'
 import { ApiError } from '../errors.ts'
 import { unavailable } from '../execute/outcomes.ts'
@@ -9,46 +10,49 @@ import { Collation, type Reader } from './collation.ts'
 import { EMPTY_TEXT } from './dictionary.ts'
 import { type Insertion, RANK_END, TEXTS_MAX, TextOrder, type Texts } from './textOrder.ts'
 
-/** Reads the distinct texts of a column in its order, some at a time. */
+/** Reads the different texts of a column in its order, and calls `take` with each. */
 export type ReadOrder = (take: (text: string) => void) => Promise<void>
 
-/** `refused`: there are too many texts, or their order could not be read; `start` tries again after a pause. */
+/**
+ * State of the ranks. `refused`: there are too many texts, or their order could not be read. After a failed reading, `start`
+ * tries again when a pause has ended.
+ */
 export type RanksState = 'unread' | 'reading' | 'ready' | 'refused'
 
 export interface TextRanksParts {
-  /** Connection by which PostgreSQL compares texts. */
+  /** Connection over which PostgreSQL compares texts. */
   readonly reader: Reader
   readonly readOrder: ReadOrder
   /**
-   * Called in the turn of the event loop in which these texts got ranks. It is not called for the first reading: `state` tells
-   * when that has ended.
+   * Called with texts that have got ranks, in the same turn of the event loop. It is not called for the first reading, whose end
+   * `state` shows.
    */
   onPlaced(codes: readonly number[]): void
   /**
-   * Called before `onPlaced`, in the turn of the event loop in which texts got other ranks in the same order, because a gap was
-   * full.
+   * Called when texts have got other ranks in the same order, because a gap was full. It is called before `onPlaced`, in the same
+   * turn of the event loop.
    */
   onSpread(): void
   readonly limits?: Partial<typeof LIMITS>
 }
 
-/** Maximum texts of one statement. ICU takes some 2 ms to guess the places of this many. */
+/** Maximum texts of one statement. ICU takes some 2 ms to guess the places of this many texts. */
 const BATCH_TEXTS_MAX = 128
 
 const LIMITS = {
-  /** Exclusive bound of ranks. */
+  /** Number that is one more than the greatest possible rank. */
   rankEnd: RANK_END,
   textsMax: TEXTS_MAX,
-  /** Maximum texts whose ranks one statement finds; for more, the whole column is read. */
+  /** Maximum texts that get their ranks without a reading of the whole column. */
   placedMax: BATCH_TEXTS_MAX,
-  /** Maximum texts without rank since the order was read; with more, it is read again. */
+  /** Maximum texts without a rank that came after the order was read. With more, the order is read again. */
   unplacedMax: 20_000,
-  /** Pause after a failed reading. */
+  /** Pause after a failed reading, in ms. */
   pauseMs: 60_000,
 }
 
 const CHARACTERS_MAX = 64 * 1_024
-/** Maximum thresholds of one statement: for each text, PostgreSQL walks along them. */
+/** Maximum thresholds of one statement, because PostgreSQL compares each text with several of them. */
 const THRESHOLDS_MAX = 512
 /** Maximum thresholds on each side of the place that this process's ICU guesses for a text. */
 const NEAR_MAX = 8
@@ -57,39 +61,40 @@ const OPERANDS_MAX = 100
 const GAPS_BYTES_MAX = 256 * 1_024
 const guess = new Intl.Collator('und')
 
-/** Codes of the neighbors of an operand in the order of texts; 0: there is none. */
+/** Codes of the texts before and after an operand in the order; 0 if there is none. */
 interface Gap {
   readonly below: number
   readonly above: number
 }
 
 /**
- * Exclusive bound of the ranks of lesser texts than an operand; and the rank of the operand itself, if it is one of the texts.
+ * Position of an operand among the ranks. Texts that come before it have ranks below `bound`. `equal`: rank of the operand
+ * itself; null if it is not one of the texts.
  */
 export interface RankBound {
   readonly bound: number
   readonly equal: number | null
 }
 
-/** A text whose place is searched: it is between the places `from` and `to` of the order. */
+/** A text whose place is searched. The place is at least `from` and at most `to`. */
 interface Search {
   readonly text: string
-  /** Code of a new text; null: an operand. */
+  /** Code of a new text; null if the text is an operand. */
   readonly code: number | null
   from: number
   to: number
 }
 
 /**
- * Ranks of a column's texts, valid while PostgreSQL and the column's definition stay the same. They take 8 to 12 bytes per text,
- * twice that while the order is read, and 256 KiB for operands.
+ * Ranks of a column's texts. They are valid while PostgreSQL and the definition of the column stay the same. They use 8 to 12
+ * bytes per text, twice that while the order is read, and 256 KiB for operands.
  */
 export class TextRanks {
   private readonly limits: typeof LIMITS
   private readonly order: TextOrder
   private readonly collation: Collation
   private isRead = false
-  /** Promise of the first reading of the order. */
+  /** Resolves when the first reading of the order has ended; null while it is not running. */
   private reading: Promise<void> | null = null
   /** Number of texts when the order was last read. */
   private sizeAtReading = 0
@@ -99,7 +104,7 @@ export class TextRanks {
   private step: Promise<void> | null = null
   /** Operands that wait for a step. */
   private readonly operands = new Set<string>()
-  /** Gaps of operands that were found. A new text in a gap removes it from here. */
+  /** Gaps in which operands were found. If a new text is placed in a gap, the entry no longer counts. */
   private readonly gaps = new LruCache<Gap>(GAPS_BYTES_MAX, (_, operand) => 128 + 2 * operand.length)
 
   constructor(
@@ -113,7 +118,7 @@ export class TextRanks {
     this.collation = new Collation(entity, property, parts.reader)
   }
 
-  /** Ranks by code, from 1 on, with gaps; 0: the text has none yet. New texts may replace the array. */
+  /** Ranks by code, from code 1 on, with gaps; 0: the text has no rank yet. New texts may replace the array. */
   get ranks(): Uint32Array {
     this.order.cover(this.texts.size)
     return this.order.ranks
@@ -126,7 +131,7 @@ export class TextRanks {
     return performance.now() < this.pausedUntilMs ? 'refused' : 'unread'
   }
 
-  /** Number of texts without rank. */
+  /** Number of texts without a rank. */
   get unplaced(): number {
     return this.texts.size - 1 - this.order.size
   }
@@ -135,7 +140,7 @@ export class TextRanks {
     return this.order.bytes + GAPS_BYTES_MAX
   }
 
-  /** Begins to read the order, unless it was read, or a reading failed a short time ago. */
+  /** Begins to read the order, unless it was read before, or a reading failed a short time ago. */
   start(): void {
     if (this.state !== 'unread') return
     if (this.texts.size <= this.limits.placedMax) {
@@ -146,7 +151,7 @@ export class TextRanks {
     this.reading.catch(() => undefined).finally(() => (this.reading = null))
   }
 
-  /** Resolves when all texts that exist at this call have ranks. @throws ApiError 500, 503 */
+  /** Resolves when all texts that exist at the time of the call have ranks. @throws ApiError 500, 503 */
   async place(): Promise<void> {
     const { size } = this.texts
     await this.ready()
@@ -159,7 +164,7 @@ export class TextRanks {
     return this.first
   }
 
-  /** Returns the bound of an operand; null: call `findBound` first. */
+  /** Returns the position of an operand among the ranks; null if `findBound` must find it first. */
   knownBound(operand: string): RankBound | null {
     const { order } = this
     const code = this.texts.find(operand)
@@ -173,8 +178,8 @@ export class TextRanks {
   }
 
   /**
-   * Finds the bound of an operand. Then `knownBound` returns it, unless many long operands have evicted it. @throws ApiError 500,
-   * 503
+   * Finds the position of an operand among the ranks. Then `knownBound` returns it, unless many long operands have evicted it.
+   * @throws ApiError 500, 503
    */
   async findBound(operand: string): Promise<void> {
     await this.ready()
@@ -185,22 +190,22 @@ export class TextRanks {
     while (this.operands.has(operand)) await this.takeStep()
   }
 
-  /** Waits for the first reading. */
+  /** Waits until the order was read for the first time. @throws ApiError 503 */
   private async ready(): Promise<void> {
     this.start()
     await this.reading
     if (this.state !== 'ready') throw unavailable(new Error('the texts of a property have no order'))
   }
 
-  /** Finds places of some texts and operands. Concurrent callers share one step. */
+  /** Does one step of the search for places of new texts and operands. Concurrent callers share one step. */
   private takeStep(): Promise<void> {
     this.step ??= this.placeSome().finally(() => (this.step = null))
     return this.step
   }
 
   /**
-   * Finds the places of some new texts and operands. If many texts have no rank, it reads the order again; but not for texts that
-   * no row has any more, since a reading does not return them.
+   * Finds the places of some new texts and operands. If many texts have no rank, it reads the order again instead. Texts that no
+   * row has any more do not count, since a reading does not return them.
    */
   private async placeSome(): Promise<void> {
     const came = this.texts.size - this.sizeAtReading
@@ -208,7 +213,7 @@ export class TextRanks {
     try {
       await (isDue ? this.read() : this.placeBatch())
     } catch (error) {
-      // All who wait get the error.
+      // All callers that wait get this error.
       this.operands.clear()
       throw error
     }
@@ -219,7 +224,7 @@ export class TextRanks {
     const { order, texts, parts } = this
     const { size } = texts
     const sorted = new Int32Array(size)
-    // The empty text is always the first, also if the column has none.
+    // The empty text is always the first text, even if no row has it.
     sorted[0] = EMPTY_TEXT
     let length = 1
     try {
@@ -240,15 +245,18 @@ export class TextRanks {
     }
   }
 
-  /** Finds the places of some operands and new texts by one statement. */
+  /**
+   * Asks PostgreSQL with one statement where waiting operands and new texts belong in the order, as many as the statement can
+   * have.
+   */
   private async placeBatch(): Promise<void> {
-    // All that is asked for in this turn of the event loop shares the statement.
+    // All texts that are added in this turn of the event loop share the statement.
     await setImmediate()
     const searches = this.takeBatch()
     if (searches.length > 0) this.apply(await this.locate(searches))
   }
 
-  /** Takes as many searches as fit into one statement, but at least one if there are any. */
+  /** Returns as many searches as one statement can have, but at least one if any waits, even if its text is too long. */
   private takeBatch(): Search[] {
     const { texts, order } = this
     const batch: Search[] = []
@@ -266,7 +274,7 @@ export class TextRanks {
     return batch
   }
 
-  /** Inserts new texts, and remembers the gaps of operands. `searches`: in ascending order, with known places. */
+  /** Inserts new texts, and stores the gaps of operands. `searches`: in ascending order of their texts, with known places. */
   private apply(searches: readonly Search[]): void {
     const { order } = this
     const added: number[] = []
@@ -296,8 +304,8 @@ export class TextRanks {
   }
 
   /**
-   * Finds the places of texts in the order: afterwards `from` equals `to`. Returns the searches in ascending order of their
-   * texts.
+   * Finds the places of texts in the order: afterwards, `from` equals `to` for each. Returns the searches in ascending order of
+   * their texts.
    */
   private async locate(searches: Search[]): Promise<Search[]> {
     const { order, texts } = this
@@ -320,7 +328,7 @@ export class TextRanks {
     return sorted
   }
 
-  /** Returns the places, in ascending order, with whose texts the searched ones are compared. */
+  /** Returns the places of the texts with which the searched texts are compared, in ascending order. */
   private thresholdsOf(open: readonly Search[], isFirst: boolean): number[] {
     const places = new Set<number>()
     const share = Math.floor(THRESHOLDS_MAX / open.length)
@@ -336,7 +344,7 @@ export class TextRanks {
       for (let place = first + ((step - 1) >> 1); place < end; place += step) places.add(place)
     }
     let sorted = [...places].sort((one, other) => one - other)
-    // Half of them narrow the places of a text, too.
+    // Half of the places are enough to narrow a search, too.
     while (sorted.length > 1 && this.charactersOf(sorted) > CHARACTERS_MAX) sorted = sorted.filter((_, index) => index % 2 === 0)
     return sorted
   }

@@ -1,4 +1,4 @@
-// Bitmaps of unions: the bitmaps of alternatives with many rows are or-ed, and the rows of others are added one by one.
+// Bitmaps of unions. The bitmaps of alternatives with many rows are or-ed. The rows of other alternatives are added one by one.
 import type { Rows } from './bitmapWriter.ts'
 import type { ColumnStore } from './columnStore.ts'
 import type { Condition, UnionCondition } from './conditions.ts'
@@ -8,14 +8,17 @@ import type { Narrowed, NarrowRows } from './narrowRows.ts'
 const ADDED_MAX = 1_024
 const ADDED_BYTES = 4 * ADDED_MAX
 
-/** Parts of indexes with the rows of each alternative, if they are few; null: they are not. */
+/** Candidates of each alternative that has few rows; null for an alternative with many rows. */
 type Few = readonly (Narrowed | null)[]
 
 export class UnionBitmaps {
   constructor(
     private readonly store: ColumnStore,
     private readonly narrow: NarrowRows,
-    /** Returns the rows that meet all conditions; `result`, `other`: bitmaps to write to. Null: an index is missing. */
+    /**
+     * Returns the rows that meet all conditions; null if an index is missing. `result`, `other`: addresses of bitmaps to write
+     * to.
+     */
     private readonly rowsOf: (conditions: readonly Condition[], result: number, other: number) => Rows | null,
   ) {}
 
@@ -25,8 +28,8 @@ export class UnionBitmaps {
   }
 
   /**
-   * Writes the bitmap of a union; null: an index is missing. `few`: null if no alternative has few rows. @throws KernelFull;
-   * IndexMissing
+   * Writes the bitmap of a union. Returns null if an index is missing. `few`: the result of `fewOf`; null if no alternative has
+   * few rows. @throws KernelFull; IndexMissing
    */
   make({ either }: UnionCondition, few: Few | null, to: number): Rows | null {
     const added = (few ?? []).filter((one) => one !== null)
@@ -40,7 +43,7 @@ export class UnionBitmaps {
     return { bits: to, count }
   }
 
-  /** Writes the rows that meet all of one of several lists of conditions. */
+  /** Writes the rows that meet all conditions of one of several lists. */
   private orAll(lists: readonly (readonly Condition[])[], to: number): Rows | null {
     const { store } = this
     const { kernel, bitmapBytes } = store
@@ -65,7 +68,7 @@ export class UnionBitmaps {
     return { bits: to, count: rows.count }
   }
 
-  /** Sets the bits of a few rows; returns how many were not set. */
+  /** Sets the bits of a few rows. Returns how many of these bits were not set before. */
   private add(narrowed: Narrowed, to: number): number {
     const { words } = this.store.kernel
     return this.withSlots(narrowed, (slots) => {
@@ -80,7 +83,9 @@ export class UnionBitmaps {
     })
   }
 
-  /** Returns the slots of the rows that meet all conditions, if these are few; null: they are more. @throws as `fewOf` */
+  /**
+   * Returns the slots of the rows that meet all conditions; null if there may be more than `ADDED_MAX` rows. @throws as `fewOf`
+   */
   slotsOf(conditions: readonly Condition[]): Int32Array | null {
     const narrowed = this.narrow.leastOf(conditions, ADDED_MAX)
     return narrowed && this.withSlots(narrowed, (slots) => slots.slice())

@@ -6,17 +6,20 @@ import { firstDayOf, type GroupKeyEncoder, ordinalOf } from './groupKeys.ts'
 import { type Reservations, roundedSize } from './kernel.ts'
 import type { SelectedRows } from './selectedRows.ts'
 
-/** Seconds of a span, as a power of two: shorter than a period, also if clocks are put forward by some hours in it. */
+/**
+ * Length of a span of time in seconds, as the exponent of a power of two. A span is shorter than its period, even if clocks are
+ * put forward by some hours in that period.
+ */
 const SHIFTS: Readonly<Record<Period, number>> = { day: 16, week: 19, month: 21, quarter: 22, year: 24 }
 
-/** Periods of a column of instants from `least` to `greatest`. */
+/** A key whose values are the periods of instants from `least` to `greatest` in a time zone. */
 export class ZonedPeriods implements GroupKeyEncoder {
   readonly size: number
   private readonly first: number
   private readonly last: number
   private readonly seconds: number
   private shift: number
-  /** Address of the table that groups.wat describes; 0: not made yet. */
+  /** Address of the table that groups.wat describes; 0 until the table is made. */
   private table = 0
 
   constructor(
@@ -60,7 +63,7 @@ export class ZonedPeriods implements GroupKeyEncoder {
     }
   }
 
-  /** Writes the table. False: two periods begin in one span. */
+  /** Writes the table. Returns false if two periods begin in the same span, which is then too long. */
   private fill(table: number, spans: number, length: number): boolean {
     const { least, greatest, period, first, last } = this
     const { words } = this.memory.kernel
@@ -71,7 +74,7 @@ export class ZonedPeriods implements GroupKeyEncoder {
     for (let ordinal = first + 1; ordinal <= last; ordinal++) {
       const start = startOf(firstDayOf(period, ordinal))
       const span = Math.floor((start - least) / length)
-      // A period that clocks skip begins when the next one does.
+      // A period that clocks skip begins at the same instant as the next one, so both may be in one span.
       if (span < next && start !== before) return false
       for (; next <= span; next++) {
         words[base + 2 * next] = ordinal - first

@@ -7,16 +7,17 @@ import { KernelFull } from '../columns/kernel.ts'
 import { openCopy, resumeAfterCopy } from '../execute/driver.ts'
 import type { Statement } from '../model/sql.ts'
 
-/** Takes a row as a line of COPY's text format: `bytes[from, to)`, without the newline. */
+/** Processes one row, given as a line of COPY's text format: `bytes[from, to)`, without the newline. */
 export type TakeLine = (bytes: Uint8Array, from: number, to: number) => void
 
-/** Returns the COPY statement of the piece after this id; null: of the first piece. */
+/** Returns the COPY statement that reads the piece after this id; null: the first piece. */
 type CompileNextPiece = (last: string | null) => Statement
 
-/** Rows between two checks of the clock. */
+/** Number of rows after which a step looks at the clock. */
 const STEP_ROWS = 250
 /**
- * Minimum and maximum time of a step. A step is as long as the pause before it, so that lists at most double the time of a load.
+ * Minimum and maximum time of a step. A step is as long as the pause before it, so that lists make a load take at most twice as
+ * long.
  */
 const STEP_MS_MIN = 3
 const STEP_MS_MAX = 20
@@ -30,11 +31,14 @@ const COLLECTED_PIECES = 16
 
 const NEWLINE = 10
 
-/** Reads all rows of a table, piece by piece until one is empty. PostgreSQL prepares the next piece in the meantime. */
+/**
+ * Reads all rows of a table, piece by piece, until a piece is empty. While the rows of a piece are processed, PostgreSQL prepares
+ * the next piece.
+ */
 export async function takePieces(transaction: postgres.TransactionSql, compileNext: CompileNextPiece, take: TakeLine) {
   const readNext = (last: string | null): Promise<Uint8Array[]> => {
     const reading = readPiece(transaction, compileNext(last))
-    // Awaited after the previous piece, whose rows may throw first.
+    // The error is thrown later, where the piece is awaited. Until then the rows of the previous piece can throw first.
     reading.catch(() => undefined)
     return reading
   }
@@ -44,11 +48,11 @@ export async function takePieces(transaction: postgres.TransactionSql, compileNe
     const last = piece.at(-1)
     if (last === undefined) return
     reading = readNext(lastIdOf(last))
-    // The driver queues the COPY in this turn of the event loop, and sends it in the next one.
+    // The driver queues the COPY in this turn of the event loop, and sends it in the next turn.
     await setImmediate()
     await setImmediate()
     await takeInSteps(piece, take)
-    // Pieces lie outside of the heap, so the collector does not notice how much memory they take.
+    // Pieces are stored outside of the heap, so the garbage collector does not notice how much memory they use.
     if (taken % COLLECTED_PIECES === 0) Bun.gc(false)
   }
 }
@@ -77,8 +81,8 @@ function lastIdOf(bytes: Uint8Array): string {
 }
 
 /**
- * Reads a piece as chunks of whole lines, since PostgreSQL sends each row as one message. Uses events, because `for await` over
- * the driver's stream may never end.
+ * Reads a piece as chunks that hold whole lines, since PostgreSQL sends each row as one message. Uses events, because `for await`
+ * over the driver's stream may never end.
  */
 async function readPiece(transaction: postgres.TransactionSql, { text }: Statement): Promise<Uint8Array[]> {
   const stream = await openCopy(transaction, text)

@@ -1,4 +1,4 @@
-// Moves copies of several tables to one snapshot, by one question about all of them.
+// Moves copies of several tables to one snapshot by a joint question, which asks about all these tables.
 import type { Reader } from '../columns/collation.ts'
 import { count, seriesOf } from '../metrics/counts.ts'
 import type { Row, Statement } from '../model/sql.ts'
@@ -6,22 +6,22 @@ import { withDeadline, yieldEvery } from '../os/time.ts'
 import { type AskedTable, compileJointQuestion, compileJointRows } from './jointStatements.ts'
 import { TAKE_MS, type TableCopy } from './tableCopy.ts'
 
-/** Time after which a joint statement is given up, because lists of each of its tables wait for it. */
+/** Time after which a joint statement is canceled, because lists of each of its tables wait for it. */
 const JOINT_MS_MAX = 500
 const QUESTIONS = seriesOf('questions')
 
-/** The answer about one table. */
+/** What PostgreSQL has answered about one table. */
 interface TableAnswer {
   readonly copy: TableCopy
   readonly state: string | null | undefined
   readonly keptFrom: string | null | undefined
   /** True if more rows have changed than a joint question reads. */
   readonly isWhole: boolean
-  /** Changed rows; without values if the table was not read. */
+  /** Changed rows. They have no values if the statement did not read the table. */
   readonly changes: readonly { readonly id: string; readonly values: Row }[]
 }
 
-/** Indexes of the columns of `compileJointRows`; that of a compiled question begins alike. */
+/** Indexes of the columns of `compileJointRows`. The columns of `compileJointQuestion` begin with the same three. */
 const SNAPSHOT = 0
 const STATE = 1
 const KEPT_FROM = 2
@@ -31,9 +31,9 @@ const ID = 5
 const VALUES = 6
 
 /**
- * Moves the copies to one snapshot, which is taken after this call. A copy that can't be kept current ends, and the others are
- * moved. Returns the copies that are to be asked by themselves, because too many of their rows have changed. Nothing else may
- * move the copies meanwhile. @throws errors of the statements; then no copy has moved
+ * Moves the copies to one snapshot, which is taken after this call. If a copy can no longer be kept current, it ends, and the
+ * other copies are moved. Returns the copies that must be asked about alone, because too many of their rows have changed. Nothing
+ * else may move the copies meanwhile. @throws errors of the statements; then no copy has moved
  */
 export async function moveTogether(copies: readonly TableCopy[], reader: Reader): Promise<readonly TableCopy[]> {
   count(QUESTIONS)
@@ -56,18 +56,19 @@ export async function moveTogether(copies: readonly TableCopy[], reader: Reader)
   return []
 }
 
-/** Reads the changed rows of some of the copies, and moves all of them. Returns the copies that are to be asked by themselves. */
+/** Reads the rows of the copies in `changed`, and moves all copies. Returns the copies that must be asked about alone. */
 async function moveByRows(
   copies: readonly TableCopy[],
   changed: readonly TableCopy[],
   reader: Reader,
 ): Promise<readonly TableCopy[]> {
-  // The text of the statement depends on the tables that it reads, so they have one order. The others may be locked.
+  // The text of the statement depends on the order of the tables that it reads, so they are sorted. The other tables are not
+  // read: they may be locked.
   const read = [...changed].sort((one, other) => (one.entity.table < other.entity.table ? -1 : 1))
   const unread = copies.filter((copy) => !changed.includes(copy))
   const rows = await ask(reader, compileJointRows([...read, ...unread].map(askedTableOf), read.length))
   const answers = answersOf([...read, ...unread], rows)
-  // If rows of the other tables have changed since the first statement, all are read.
+  // Rows of the other tables may have changed since the first statement. Then all tables are read.
   const isLate = answers.slice(read.length).some(({ isWhole, changes }) => isWhole || changes.length > 0)
   if (isLate) return moveByRows(copies, copies, reader)
   const current = answers.filter(({ copy, state, keptFrom }) => keeps(copy, () => copy.requireSame(state, keptFrom)))
@@ -90,7 +91,7 @@ function answersOf(copies: readonly TableCopy[], rows: readonly Row[]): TableAns
   })
 }
 
-/** Takes changed rows in, in turns. Copies that have some are unsettled from now on. */
+/** Writes changed rows into their copies, in turns. Copies with changed rows have rows of several snapshots from now on. */
 async function takeRows(answers: readonly TableAnswer[]) {
   const changed = answers.filter(({ changes }) => changes.length > 0)
   for (const { copy } of changed) copy.beginTaking()
@@ -103,7 +104,7 @@ async function takeRows(answers: readonly TableAnswer[]) {
     }
 }
 
-/** Returns whether the copy is usable after `work`; it ends if that throws. */
+/** Does `work`, and ends the copy if that throws. Returns whether the copy is usable afterwards. */
 function keeps(copy: TableCopy, work: () => void): boolean {
   if (copy.unusable !== null) return false
   try {

@@ -1,4 +1,4 @@
-// SQL of questions about several tables at once: which rows have changed, as of one snapshot. For one table: `statements.ts`.
+// SQL of joint questions: which rows of several tables have changed, as of one snapshot. `statements.ts` asks about one table.
 import { commaList } from '../compile/batch.ts'
 import type { Entity } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
@@ -14,15 +14,17 @@ export interface AskedTable {
 }
 
 /**
- * Maximum changed rows, and maximum lines, of a table that a joint question reads: other tables wait for them. A table with more
- * is asked by itself.
+ * Maximum changed rows, and maximum lines, of one table that a joint question reads, because other tables wait for them. A table
+ * with more is asked about alone.
  */
 export const JOINT_CHANGES_MAX = 500
 
 const RELATION = sql`asked.relation`
 const STATE = stateOf(RELATION, sql`to_regclass(asked."Table")`, sql`asked."Columns"::text[]`)
 
-/** Values of the tables that a question is about. As parameters, so that its text does not depend on the tables. */
+/**
+ * Returns the parameters that say which tables a question is about. The text of the statement does not depend on these tables.
+ */
 function valuesOf(asked: readonly AskedTable[]) {
   const list = (textOf: (table: AskedTable) => string) => arrayText(asked.map(textOf))
   const names = asked.map(({ entity }) => namesOf(entity))
@@ -35,7 +37,7 @@ function valuesOf(asked: readonly AskedTable[]) {
   ] as const
 }
 
-/** The name of a table, and the array of its columns' names, as elements of an array. */
+/** Texts of an entity's table and of the array of its column names, quoted as elements of a PostgreSQL array. */
 const namesOf = memoize(({ table, properties }: Entity) => ({
   table: elementOf(`"${table}"`),
   columns: elementOf(arrayText(properties.map(({ column }) => column))),
@@ -45,12 +47,13 @@ function elementOf(value: string): string {
   return arrayText([value]).slice(1, -1)
 }
 
-/** Rows for the tables, numbered from 1. */
+/** Returns the tables as rows that are numbered from 1, and the parameters of these rows. */
 function askedTables(asked: readonly AskedTable[]) {
   const params = valuesOf(asked).map(param) as [Param, Param, Param, Param, Param]
   const [relations, nexts, runnings, tables, columnNames] = params
-  // PostgreSQL counts the elements of given arrays, and finds a plan for that number cheaper than the generic one. So it would
-  // plan each question anew, which takes longer than the question itself. It does not look into a subquery.
+  // PostgreSQL counts the elements of arrays that it gets as parameters, and finds a plan for that number cheaper than the
+  // generic plan. So it would plan each question anew, which takes longer than the question itself. It does not look into a
+  // subquery.
   const arrays = commaList([
     sql`(select ${relations}::oid[])`,
     sql`(select ${nexts}::xid8[])`,
@@ -63,14 +66,14 @@ function askedTables(asked: readonly AskedTable[]) {
 }
 
 /**
- * Compiles the question in which of the tables rows have changed since their snapshots. Columns: snapshot, state, oldest line,
- * whether rows have changed, and the definition if it is asked for; a row for each table, in their order.
+ * Compiles the question whether rows of the tables have changed since their snapshots. Columns: snapshot, state, oldest line,
+ * whether rows have changed, and the definition if `asksDefinition`. Returns a row for each table, in the order of the tables.
  */
 export function compileJointQuestion(asked: readonly AskedTable[], asksDefinition: boolean): Statement {
   return { text: asksDefinition ? WITH_DEFINITION : WITHOUT_DEFINITION, values: valuesOf(asked) }
 }
 
-// Lists of persons ask it each time, so its texts are compiled once.
+// Each list of a person asks this question, so its two texts are compiled once.
 const WITH_DEFINITION = compileQuestionText(true)
 const WITHOUT_DEFINITION = compileQuestionText(false)
 
@@ -87,10 +90,10 @@ function compileQuestionText(asksDefinition: boolean): string {
 }
 
 /**
- * Compiles a read of the changed rows of the first `read` of the tables, in their current state, in one snapshot. Columns:
- * snapshot, state, oldest line, number of the table, whether too many rows have changed, id, and the columns of the tables that
- * are read, those of one after those of the other; null for a deleted row, and for a row of another table. Of a table that is not
- * read, the ids tell that rows have changed. A table without changes has one row without an id.
+ * Compiles a read of changed rows of the first `read` tables, as they are now, in one snapshot. Columns: snapshot, state, oldest
+ * line, number of the table, whether too many rows have changed, id, and then the columns of each table that is read, table after
+ * table. These are null if the row was deleted or belongs to another table. Of a table that is not read there are only the ids of
+ * changed rows. A table without changes has one row without an id.
  */
 export function compileJointRows(asked: readonly AskedTable[], read: number): Statement {
   const { rows, params } = askedTables(asked)
@@ -103,7 +106,7 @@ export function compileJointRows(asked: readonly AskedTable[], read: number): St
   const isWhole = sql`(select count(*) > ${limit} or coalesce(bool_or(ids is null), false) from "Lines" ${ofTable}) or (select count(*) > ${limit} from "Changed" ${ofTable})`
   const tables = asked.slice(0, read).map(({ entity }, index) => {
     const number = integer(index + 1)
-    // Looks up row by row, as the question for one table does.
+    // Looks up the rows one by one, as `compileChangedRows` does.
     const found = sql`select ${copiedColumns(entity)} from ${name(entity.table)} as own where "Found"."N" = ${number} and own.id = "Changed".id offset 0`
     return { from: sql`left join lateral (${found}) as now_${number} on true`, columns: sql`now_${number}.*` }
   })

@@ -1,23 +1,23 @@
-// Pauses between loads of a table whose copies are soon lost, because rows change faster than a copy can follow.
+// Pauses between loads of a table whose copies are soon lost, because its rows change faster than a copy can follow.
 
 /**
  * A load was worth it if its copy was kept for at least this multiple of the load's duration, so that loads take at most a tenth
  * of the time.
  */
 const WORTH_FACTOR = 10
-/** First pause after a wasted load, as a multiple of the load's time. */
+/** First pause after a wasted load, as a multiple of the duration of the load. */
 const FIRST_FACTOR = 4
-/** Pauses that double with each wasted load. */
+/** Pauses between the loads of one table. Each wasted load doubles the pause. */
 export class LoadPauses {
   private wasted = 0
   private last = { loadMs: 0, endMs: 0 }
 
-  /** Records a load that took `loadMs` and produced a copy. */
+  /** Records that a load has produced a copy at `endMs`, after `loadMs`. */
   noteLoad(loadMs: number, endMs: number): void {
     this.last = { loadMs, endMs }
   }
 
-  /** Returns the pause after a copy was lost to writes; 0 if it was kept for long enough. */
+  /** Returns the pause in ms after writes have ended a copy; 0 if the copy was kept long enough to be worth its load. */
   afterLoss(nowMs: number): number {
     const { loadMs, endMs } = this.last
     if (nowMs - endMs >= WORTH_FACTOR * loadMs) this.wasted = 0
@@ -25,7 +25,7 @@ export class LoadPauses {
     return this.wasted === 0 ? 0 : this.pause(loadMs)
   }
 
-  /** Returns the pause after a load that writes have made useless. */
+  /** Returns the pause in ms after a load that produced no copy, because rows changed too fast. */
   afterOvertaken(loadMs: number): number {
     this.wasted++
     return this.pause(loadMs)

@@ -1,24 +1,26 @@
-// The queue of questions to PostgreSQL, which rows of the copies have changed: each is about the tables that the lists need.
+// The queue of the questions that ask PostgreSQL which rows of the copies have changed.
 import type { Reader } from '../columns/collation.ts'
 import { moveTogether } from './jointMove.ts'
 import type { TableCopy } from './tableCopy.ts'
 
-/** Identifies the state of one copy, or of several as of one moment: a cached response is valid while it stays the same. */
+/** State of one copy, or of several copies as of one moment. A cached response is valid while the version stays the same. */
 export type Version = number | string
 
-/** Copies that lists ask for together. */
+/** A set of copies that lists need together. */
 interface Group {
-  /** Lists that came since the last question was sent; null: none did. */
+  /** Lists that have arrived since the last question was sent; null if no list has. */
   waiting: Demand | null
-  /** Versions of several copies, in the order of their numbers, when they were of one moment; null: unknown. */
+  /** Versions that several copies had when they were of one moment, in the order of the copies' numbers; null: unknown. */
   versions: string | null
-  /** Time until which there are no joint questions, because one has failed. */
+  /** Time until which no joint question is sent, because the last one has failed. */
   pausedUntilMs: number
-  /** Time of the last list that did not wait for a question. The answer to a question that was sent earlier is stale for it. */
+  /**
+   * Time of the last list that did not wait for a question. Answers to questions that were sent before are too old for this list.
+   */
   givenUpMs: number
 }
 
-/** Lists that wait until copies are current. */
+/** Lists that wait until their copies are current. */
 interface Demand {
   readonly group: Group
   readonly copies: readonly TableCopy[]
@@ -26,30 +28,33 @@ interface Demand {
   readonly answer: PromiseWithResolvers<void>
 }
 
-/** Demands that one question answers. Its copies are those of the largest demand, which has all copies of the others. */
+/**
+ * Demands that one question answers. It asks about the copies of the largest demand, which include the copies of the other
+ * demands.
+ */
 interface Round {
   readonly copies: readonly TableCopy[]
   readonly demands: Demand[]
 }
 
-/** Maximum groups; those in which nobody waits give way. */
+/** Maximum number of groups. If there are more, groups in which no list waits are removed. */
 const GROUPS_MAX = 200
-/** Pause after a joint question that failed. Its lists go to PostgreSQL, and those of single tables do not wait for it. */
+/** Pause after a failed joint question. PostgreSQL answers its lists meanwhile, and lists of single tables do not wait for it. */
 const PAUSE_MS = 1_000
 /**
- * Time for which lists of a table wait while a joint question waits for another table. Without it, tables that are asked about in
- * turn would hardly ever be free at the same time.
+ * Time for which lists of a table wait while a joint question waits for another table. Without this time, tables that are asked
+ * about in turn would hardly ever be free at the same moment.
  */
 const HELD_MS_MAX = 100
-/** Time after which PostgreSQL answers lists of several tables that wait for one of them. */
+/** Time after which PostgreSQL answers lists of several tables, if a question about one of these tables is still running. */
 const QUEUED_MS_MAX = 1_000
 
-/** Sends questions about copies: one for all lists that wait. A copy is in one question at a time. docs/memory.md */
+/** Sends questions about copies: one question answers all lists that wait. A copy is in one question at a time. docs/memory.md */
 export class QuestionQueue {
   private readonly groups = new Map<Version, Group>()
-  /** Demands without a question, in the order in which they came. */
+  /** Demands for which no question was sent yet, the oldest first. */
   private demands: Demand[] = []
-  /** Copies that are being asked about, and since when. */
+  /** Copies that a running question is about, with the time when the question was sent. */
   private readonly asked = new Map<TableCopy, number>()
   private isDue = false
   private timer: Timer | null = null
@@ -58,8 +63,8 @@ export class QuestionQueue {
   constructor(private readonly jointQuestions: Reader) {}
 
   /**
-   * Brings copies to snapshots taken after this call, several of them to the same one. `versionOf` says whether that succeeded.
-   * @throws ApiError for a single copy, if PostgreSQL does not answer
+   * Brings copies to snapshots taken after this call, and several copies to the same snapshot. `versionOf` says whether that
+   * succeeded. @throws ApiError for a single copy, if PostgreSQL does not answer
    */
   refresh(copies: readonly TableCopy[]): Promise<void> {
     const key = keyOf(copies)
@@ -76,7 +81,10 @@ export class QuestionQueue {
     return group.waiting.answer.promise
   }
 
-  /** Returns the version of a `part` of copies that are of one moment; null if they are not, or if one is unusable. */
+  /**
+   * Returns the version of `part`, some or all of the copies. Returns null if the copies are not all of one moment, or if one of
+   * them is unusable.
+   */
   versionOf(copies: readonly TableCopy[], part: readonly TableCopy[] = copies): Version | null {
     if (copies.some(isUnusable)) return null
     if (copies.length > 1 && this.groups.get(keyOf(copies))?.versions !== versionsOf(copies)) return null
@@ -91,14 +99,14 @@ export class QuestionQueue {
     return group
   }
 
-  /** Begins at the end of this turn of the event loop, so that all requests that have arrived share the questions. */
+  /** Begins at the end of this turn of the event loop, so that all requests that have arrived by then share the questions. */
   private beginSoon() {
     if (this.isDue) return
     this.isDue = true
     setImmediate(this.begin)
   }
 
-  /** Sends the questions about copies that no running question is about. */
+  /** Sends the questions whose copies are free: no question about any of them is running. */
   private readonly begin = () => {
     this.isDue = false
     const nowMs = performance.now()
@@ -123,13 +131,13 @@ export class QuestionQueue {
     for (const { copies, demands } of rounds)
       if (copies.length === 1) this.askAlone(copies[0] as TableCopy, demands)
       else this.askTogether(copies, demands)
-    // A joint demand may have to wait long for a running question, so the queue is looked at again.
+    // A joint demand may wait long for a running question, so the queue is checked again.
     if (this.demands.some(({ copies }) => copies.length > 1)) this.timer ??= setTimeout(this.lookAgain, HELD_MS_MAX)
   }
 
   /**
-   * Lets a demand wait for the next turn. If it is for several tables, all are held for it, unless the question about one of them
-   * has been running for long.
+   * Lets a demand wait for the next turn. A joint demand holds its copies, so that no other question begins, unless a question
+   * about one of them has been running for `HELD_MS_MAX`.
    */
   private postpone(demand: Demand, held: Set<TableCopy>, nowMs: number) {
     const { copies, sinceMs } = demand
@@ -152,7 +160,8 @@ export class QuestionQueue {
     this.asked.set(copy, performance.now())
     const fault = await copy.ask().catch((error: unknown) => error)
     this.asked.delete(copy)
-    // Lists that have come since the question was sent do not wait for the catch-up: it begins after them, so none is stale.
+    // Lists that have arrived since the question was sent do not wait for the catch-up. They were sent to PostgreSQL before it
+    // begins, so what it reads is not too old for later lists.
     if (!wasBehind && isBehind(copy)) this.catchUp(copy)
     for (const { answer } of demands)
       if (fault === undefined) answer.resolve()
@@ -164,13 +173,13 @@ export class QuestionQueue {
     const ended = this.demands.filter(({ copies }) => copies.includes(copy))
     this.demands = this.demands.filter((demand) => !ended.includes(demand))
     for (const demand of ended) giveUp(demand)
-    // The interval of refreshes asks again if it fails.
+    // If it fails, the interval of refreshes asks again.
     this.refresh([copy]).catch(() => undefined)
   }
 
   private async askTogether(copies: readonly TableCopy[], demands: readonly Demand[]) {
     const sinceMs = performance.now()
-    // If a statement fails, each copy is asked by itself: the one that is at fault ends or falls behind, and the others do not.
+    // If a statement fails, each copy is asked about alone. Then only the copy that caused the fault ends or falls behind.
     const left = await moveTogether(copies, this.jointQuestions).catch(() => null)
     for (const copy of copies) this.asked.delete(copy)
     for (const { group, copies: own, answer } of demands) {
@@ -181,7 +190,7 @@ export class QuestionQueue {
     }
     for (const copy of left ?? copies) {
       if (left === null) copy.checkDefinition()
-      // At once, so that no joint question comes before it.
+      // Asked at once, so that no joint question comes first.
       this.askAlone(
         copy,
         demands.filter(({ copies: own }) => own.length === 1 && own[0] === copy),
@@ -190,26 +199,26 @@ export class QuestionQueue {
     this.continue()
   }
 
-  /** Begins what waits, after the lists of the last question are answered, so that more requests share the next one. */
+  /** Begins the next questions after the lists of the last question are answered, so that more requests share these questions. */
   private continue() {
     if (this.demands.length > 0) this.beginSoon()
   }
 }
 
-/** Lets PostgreSQL answer the lists: their copies are not brought to one moment. */
+/** Lets PostgreSQL answer the lists, because their copies were not brought to one moment. */
 function giveUp({ group, answer }: Demand) {
   group.waiting = null
   forget(group)
   answer.resolve()
 }
 
-/** Forgets which versions of the copies were of one moment: they may be stale for a list that comes now. */
+/** Forgets the versions of the copies that were of one moment: these may be too old for a list that arrives now. */
 function forget(group: Group) {
   group.versions = null
   group.givenUpMs = performance.now()
 }
 
-/** Several tables come first: questions about them answer those about each. */
+/** Returns the demands for several tables first: their questions also answer demands for one of these tables. */
 function inOrder(demands: readonly Demand[]): readonly Demand[] {
   if (demands.length === 1) return demands
   return [...demands.filter(({ copies }) => copies.length > 1), ...demands.filter(({ copies }) => copies.length === 1)]
@@ -232,10 +241,12 @@ function versionsOf(copies: readonly TableCopy[]): string {
   return joined(copies, 'version')
 }
 
-/** Joins a property of copies in the order of their numbers, so that the result does not depend on which is the list's own. */
+/**
+ * Joins a property of the copies in the order of their numbers, so that the result does not depend on which table the list is of.
+ */
 function joined(copies: readonly TableCopy[], key: 'number' | 'version'): string {
   const [first, second] = copies
-  // Each list of a person asks for this several times, mostly about two tables.
+  // Each list of a person calls this function several times, mostly with two tables.
   if (copies.length === 2 && first && second)
     return first.number < second.number ? `${first[key]},${second[key]}` : `${second[key]},${first[key]}`
   return [...copies]

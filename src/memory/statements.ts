@@ -5,12 +5,15 @@ import { memoize } from '../model/memoize.ts'
 import { integer, name, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
 
 /**
- * Maximum of changed rows, and of lines of `row_change`, that a copy takes in while lists wait. With more, PostgreSQL answers the
- * lists until the copy has caught up.
+ * Maximum number of changed rows, and of lines of `row_change`, that a copy takes in while lists wait. With more, PostgreSQL
+ * answers the lists until the copy has caught up.
  */
 export const CHANGES_MAX = 5_000
 
-/** Columns of a copy, in the order of the entity's properties. Of JSON a copy only has whether there is a value. */
+/**
+ * Returns the columns of a copy, in the order of the entity's properties. For a JSON property, the copy only has whether there is
+ * a value.
+ */
 export function copiedColumns({ properties }: Entity): Sql {
   return commaList(
     properties.map(({ column, kind }) =>
@@ -19,7 +22,10 @@ export function copiedColumns({ properties }: Entity): Sql {
   )
 }
 
-/** Compiles a COPY of the first `size` rows after an id; null: from the start. PostgreSQL documentation, COPY */
+/**
+ * Compiles a COPY of the first `size` rows after an id. `id`: null for the first rows of the table. PostgreSQL documentation,
+ * COPY
+ */
 export function compileRowsAfter(entity: Entity, id: string | null, size: number): Statement {
   const after = id === null ? sql`` : sql`where id > ${integer(BigInt(id))}`
   return toStatement(
@@ -27,7 +33,9 @@ export function compileRowsAfter(entity: Entity, id: string | null, size: number
   )
 }
 
-/** Compiles the different texts of a property, in the order of its column's collation, as the cursor `texts`. */
+/**
+ * Compiles the declaration of `texts`, a cursor over the different texts of a property, in the order of the column's collation.
+ */
 export function compileTextOrder({ table }: Entity, { column }: Property): Statement {
   const own = name(column)
   const ordered = sql`select distinct ${own} from ${name(table)} where ${own} is not null order by ${own}`
@@ -35,9 +43,9 @@ export function compileTextOrder({ table }: Entity, { column }: Property): State
 }
 
 /**
- * Begins a new run of change lines after a crash, a failover or a restore has ended the last one. Lines with future
- * transactions come from a dump of another cluster, and are deleted. A transaction that was prepared before the run has lost
- * its lines, so copies must not be loaded until it has ended.
+ * Begins a new run of change lines if a crash, a failover or a restore has ended the last run. Lines of transactions that are
+ * still in the future come from a dump of another cluster, and are deleted. A transaction that was prepared before the run has
+ * lost its lines, so copies must not be loaded until it has ended.
  */
 export const BEGIN_RUN = `with foreign_lines as (delete from row_change where transaction >= pg_snapshot_xmax(pg_current_snapshot())) \
 insert into row_change_run (kept_from) \
@@ -49,12 +57,12 @@ where row_change_run.kept_from > pg_snapshot_xmax(pg_current_snapshot())`
 export const SNAPSHOT = sql`pg_current_snapshot()::text`
 export const KEPT_FROM = sql`(select kept_from::text from row_change_run)`
 
-/** The table with the entity's name, null if it does not exist. */
+/** Returns the table that has the entity's name, null if there is no such table. */
 const relationOf = ({ table }: Entity) => sql`to_regclass(${param(`"${table}"`)}::text)`
 
 /**
- * Text that differs after a restart, a crash, a failover or a restore, if the table was replaced or dropped, and if this role
- * may not read all its rows and columns. `named`: the table that has the entity's name now.
+ * Returns a text that changes after a restart, a crash, a failover or a restore, if the table is replaced or dropped, or if this
+ * role loses the right to read all its rows and columns. `named`: the table that has the entity's name now.
  */
 export function stateOf(relation: Sql, named: Sql, columnNames: Sql): Sql {
   const mayRead = sql`has_table_privilege(${relation}, 'select') or may_read(${relation}, ${columnNames})`
@@ -67,9 +75,9 @@ function stateOfEntity(entity: Entity, relation: Sql): Sql {
 }
 
 /**
- * Text that differs if the table's definition does: its columns, triggers, parents and children. Null if its change lines would
- * miss writes: a trigger is missing or disabled, it has parents or children, its rows depend on the role, a subscription writes
- * it, or the database is a standby.
+ * Returns a text that changes with the table's definition: its columns, triggers, parents and children. The text is null if the
+ * table's change lines would miss writes: a trigger is missing or disabled, the table has parents or children, its rows depend on
+ * the role, a subscription writes it, or the database is a standby.
  */
 export function definitionOf(relation: Sql): Sql {
   const recording = sql`select recording_of(${relation}::regclass) as signs`
@@ -78,7 +86,7 @@ export function definitionOf(relation: Sql): Sql {
   return sql`(select case when signs is not null and ${isAlone} then concat_ws(' ', pg_class.oid, signs, (${attributes})) end from pg_class cross join (${recording}) as recording where pg_class.oid = ${relation})`
 }
 
-/** Compiles a read of the table's state. Columns: snapshot, relation, state, oldest line, definition. */
+/** Compiles a read of the table's state. Columns: snapshot, number of the table in `pg_class`, state, oldest line, definition. */
 export function compileLoadedState(entity: Entity): Statement {
   const found = sql`select oid from pg_class where oid = ${relationOf(entity)}`
   return toStatement(
@@ -86,7 +94,7 @@ export function compileLoadedState(entity: Entity): Statement {
   )
 }
 
-/** Compiles a count of a table's rows, but of no more than `most`. */
+/** Compiles a count of a table's rows that stops at `most`. */
 export function compileRowCount({ table }: Entity, most: number): Statement {
   return toStatement(sql`select count(*)::text from (select from ${name(table)} limit ${integer(most)}) as counted`)
 }
@@ -98,18 +106,22 @@ export function compileQuestion(entity: Entity, relation: string, snapshot: Snap
   return { text, values: [relation, snapshot.next, snapshot.running, ...others] }
 }
 
-/** Questions about a table, compiled once, because lists that are asked again have hardly any other work. */
+/**
+ * Texts of the questions about a table. They are compiled once, because a list whose response is cached does hardly any other
+ * work.
+ */
 const questionsOf = memoize((entity: Entity) => ({
   withDefinition: compileQuestionText(entity, true),
   withoutDefinition: compileQuestionText(entity, false),
 }))
 
-/** Compiles a question; `others` are the values of its parameters after those that a snapshot gives. */
+/** Compiles the text of a question. `others`: values of the parameters that follow those of the snapshot. */
 function compileQuestionText(entity: Entity, asksDefinition: boolean) {
   const params = [param(null), param(null), param(null)] as const
   const [own, next, running] = params
   const table = sql`${own}::oid`
-  // Reads one entry from the end of the index, whatever the planner estimates; for a range it would assume a third of the table.
+  // Reads one entry at the end of the index, whatever the planner estimates. For a range the planner would assume a third of the
+  // table.
   const newest = sql`(select transaction from row_change where relation = ${table} order by transaction desc limit 1)`
   const isChanged = sql`coalesce(${newest} >= ${next}::xid8, false) or exists (select from row_change where relation = ${table} and transaction = any (${running}::xid8[]))`
   const definition = asksDefinition ? sql`, ${definitionOf(table)}` : sql``
@@ -121,9 +133,9 @@ function compileQuestionText(entity: Entity, asksDefinition: boolean) {
 }
 
 /**
- * Compiles a read of the changed rows in their current state, in one snapshot. Columns: snapshot, state, oldest line, whether
- * the table must be loaded again, id, and the entity's columns, null for a deleted row. Without changes it is one row without
- * an id.
+ * Compiles a read of the changed rows as they are now, in one snapshot. Columns: snapshot, state, oldest line, whether the table
+ * must be loaded again, id, and the entity's columns, which are null if the row was deleted. If no row has changed, the result is
+ * one row without an id.
  */
 export function compileChangedRows(entity: Entity, relation: string, snapshot: Snapshot, changesMax: number): Statement {
   const limit = integer(changesMax)
@@ -134,7 +146,7 @@ export function compileChangedRows(entity: Entity, relation: string, snapshot: S
   const linesOf = (which: Sql) =>
     sql`(select ids from row_change where relation = ${own}::oid and transaction ${which} order by transaction desc limit ${more})`
   const lines = sql`${linesOf(sql`>= ${next}::xid8`)} union all ${linesOf(sql`= any (${running}::xid8[])`)}`
-  // Looks up row by row: for a join PostgreSQL would read the whole table, because it cannot know how few ids there are.
+  // Looks up the rows one by one. For a join PostgreSQL would read the whole table, because it cannot know how few ids there are.
   return toStatement(
     sql`with "Lines" as materialized (${lines}), \
 "Changed" as materialized (select distinct unnest(ids) as id from "Lines" limit ${more}), \
@@ -146,16 +158,16 @@ left join lateral (select ${copiedColumns(entity)} from ${name(entity.table)} as
   )
 }
 
-/** A snapshot: the transactions whose effects a statement sees. PostgreSQL documentation, 9.28.7, pg_snapshot. */
+/** A snapshot: which transactions a statement sees. PostgreSQL documentation, 9.28.7, pg_snapshot. */
 export class Snapshot {
-  /** The oldest transaction that was running; all before it had ended. */
+  /** The oldest transaction that was still running. All earlier transactions had ended. */
   readonly oldest: number
-  /** The first transaction number that was not assigned yet, as PostgreSQL prints it. */
+  /** The first transaction number that was not assigned yet, as PostgreSQL prints the number. */
   readonly next: string
-  /** PostgreSQL array of the transactions that were running. */
+  /** Array of the transactions that were running, as PostgreSQL writes arrays. */
   readonly running: string
 
-  /** `text`: `xmin:xmax:xip,xip...`. Transaction numbers have 64 bits; none comes near 2^53. */
+  /** `text`: `xmin:xmax:xip,xip...`. Transaction numbers have 64 bits, but no number comes near 2^53. */
   constructor(readonly text: string) {
     const [oldest = '', next = '', running = ''] = text.split(':')
     this.oldest = Number(oldest)

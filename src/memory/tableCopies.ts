@@ -1,4 +1,4 @@
-// Copies of tables in the memory of a worker: loads them on demand, and decides what gives way when memory runs out.
+// Copies of tables in the memory of a worker: loads them on demand, and decides what is removed when memory runs out.
 import type { Reader } from '../columns/collation.ts'
 import { ColumnTable } from '../columns/columnTable.ts'
 import { TextsCollide } from '../columns/dictionary.ts'
@@ -20,14 +20,14 @@ import { type LoadedState, NotRecorded, readTable, readTexts } from './tableRead
 const RESPONSES_SHARE = 1 / 8
 /** Share of the memory for copies that optional parts leave free for new rows and texts. */
 const SPARE_SHARE = 1 / 32
-/** Bytes of a code, and of a row in the index of ids. */
+/** Bytes of a code, and bytes of a row in the index of ids. */
 const CODE_BYTES = 4
 const INDEX_BYTES = 6
-/** Rows between two checks of the memory during a load, because texts may have any length. */
+/** Rows between two checks of the memory during a load. Texts may have any length, so their bytes are not known before. */
 const CHECKED_ROWS = 1_000
-/** Pause after a failed load, or after a table that did not fit. */
+/** Pause in ms after a failed load, and after a table that did not fit. */
 const RETRY_MS = 60_000
-/** Time without lists after which a copy may be evicted for another table. */
+/** Time without lists after which a copy can be evicted for another table. */
 const IDLE_MS = 60_000
 /** Interval of refreshes without lists, shorter than the time for which lines of `row_change` are kept. */
 const REFRESH_MS = 5_000
@@ -35,19 +35,19 @@ const REFRESH_MS = 5_000
 const UNUSED_MS = 600_000
 /** Time for which a table that did not fit is not loaded again, unless more memory is free. */
 const LARGE_MS = 3_600_000
-/** Time without lists after which an optional part of a copy gives way to another one. */
+/** Time without lists after which an optional part of a copy can be freed for another part. */
 const UNUSED_PART_MS = 10_000
-/** Interval at which it is checked whether parts can give way. */
+/** Interval between attempts to free parts for a new part. */
 const GIVE_WAY_MS = 1_000
-/** Maximum summaries that are computed at the same time, and of one key. */
+/** Maximum number of summaries that are computed at the same time: of all keys, and of one key. */
 const SUMMARIES_MAX = 4
 const SUMMARIES_PER_KEY_MAX = 2
 
-/** Name under which loads take turns. */
+/** Names under which loads, and reads of the orders of texts, take turns. */
 const LOADS = 'loads'
 const ORDERS = 'orders'
 
-/** Parts of a copy that lists can do without, in the order in which they give way. */
+/** Optional parts of a copy, in the order in which they are freed. Lists can be found without them. */
 const PARTS = ['bitmaps', 'checkpoints', 'indexes'] as const
 
 /** State of one table. */
@@ -55,35 +55,35 @@ interface TableEntry {
   readonly entity: Entity
   readonly pauses: LoadPauses
   copy: TableCopy | null
-  /** Rows of the load that is running. */
+  /** Rows that the running load has read so far; null: no load is running. */
   loading: ColumnTable | null
   /** True if a load is due or running. */
   isDue: boolean
-  /** Lists that PostgreSQL answered because there was no copy. */
+  /** Number of lists that PostgreSQL answered because there was no copy. */
   missed: number
   lastUsedMs: number
   /** Earliest time of the next load. */
   notBeforeMs: number
-  /** Free bytes that were not enough for the table, and until when that counts. */
+  /** Number of free bytes that were not enough for the table, and the time until which that counts. */
   missingRoom: { readonly bytes: number; readonly untilMs: number } | null
   isFailureLogged: boolean
 }
 
 export interface MemoryOptions {
-  /** Connection by which PostgreSQL compares texts. */
+  /** Connection over which PostgreSQL compares texts. */
   readonly database: Reader
   /** Connection for questions about changed rows. */
   readonly questions: Reader
-  /** Connection for questions about several tables: one that waits for no lock for long. */
+  /** Connection for questions about several tables. Its statements never wait long for a lock. */
   readonly jointQuestions: Reader
-  /** Memory for copies and cached responses together. */
+  /** Maximum bytes of copies and cached responses together. */
   readonly bytesMax: number
   /** URL of the database from which tables are loaded. */
   readonly url: string
   readonly log: Log
 }
 
-/** Copies and cached responses. The first list of a table starts its load; until it is done PostgreSQL answers. */
+/** Copies and cached responses. The first list of a table starts a load; PostgreSQL answers until it is done. */
 export class TableCopies {
   readonly responses: ResponseCache
   /** Limits how long lists and summaries may block the event loop. */
@@ -93,7 +93,7 @@ export class TableCopies {
   private readonly queue: QuestionQueue
   private readonly tables = new Map<string, TableEntry>()
   private readonly bytesMax: number
-  /** Loads, and reads of the orders of texts, follow one another. */
+  /** Lets loads, and reads of the orders of texts, follow one another. */
   private readonly reads = new FairSemaphore(1)
   private readonly timer: Timer
   private gaveWayMs = Number.NEGATIVE_INFINITY
@@ -108,7 +108,7 @@ export class TableCopies {
     this.timer.unref()
   }
 
-  /** Number of copies, and bytes of the copies and of the running load. */
+  /** Number of copies, and bytes of the copies and of the running load together. */
   get use(): { tables: number; bytes: number } {
     let tables = 0
     let bytes = 0
@@ -119,7 +119,7 @@ export class TableCopies {
     return { tables, bytes }
   }
 
-  /** Returns the copy of the entity's table; null if there is none. */
+  /** Returns the copy of the entity's table; null if the table has none. */
   of(entity: Entity): TableCopy | null {
     const entry = this.tables.get(entity.table)
     if (entry === undefined || entry.copy === null) return null
@@ -129,7 +129,7 @@ export class TableCopies {
     return copy
   }
 
-  /** Returns the copies of the tables, in their order; null if one has none. */
+  /** Returns the copies of the tables, in the order of the tables; null if one of the tables has no copy. */
   allOf(entities: readonly Entity[]): readonly TableCopy[] | null {
     const copies: TableCopy[] = []
     for (const entity of entities) {
@@ -141,16 +141,16 @@ export class TableCopies {
   }
 
   /**
-   * Brings copies to snapshots taken after this call, several of them to the same one. `versionOf` says whether that succeeded.
-   * @throws ApiError
+   * Brings copies to snapshots taken after this call, and several copies to the same snapshot. `versionOf` says whether that
+   * succeeded. @throws ApiError
    */
   refresh(copies: readonly TableCopy[]): Promise<void> {
     return this.queue.refresh(copies)
   }
 
   /**
-   * Returns the version of a `part` of copies that are of one moment, by default of all; null if they are not, or if one is
-   * unusable. Lists are found, and responses cached, in the turn of the event loop in which this is called.
+   * Returns the version of `part`, by default all copies; null if the copies are not of one moment, or if one of them is
+   * unusable. Find lists, and cache responses, in the turn of the event loop in which this is called.
    */
   versionOf(copies: readonly TableCopy[], part: readonly TableCopy[] = copies): Version | null {
     return this.queue.versionOf(copies, part)
@@ -171,13 +171,13 @@ export class TableCopies {
       isFailureLogged: false,
     }))
     entry.lastUsedMs = performance.now()
-    // A copy that cannot answer this list stays for the lists that it can answer.
+    // A copy that cannot answer this list is kept for the lists that it can answer.
     if (entry.copy !== null) return
     entry.missed++
     this.startLoad(entry)
   }
 
-  /** Starts no further loads, and lets the copies go; a running load ends with the process. */
+  /** Starts no more loads, and drops the copies. A running load ends with the process. */
   end(): void {
     this.isEnded = true
     clearInterval(this.timer)
@@ -191,8 +191,8 @@ export class TableCopies {
   }
 
   /**
-   * Loads one table after the other, so that the sizes of all copies are known. The table with the most missed lists comes
-   * first.
+   * Loads one table after the other, so that the size of every copy is known when the next load begins. The table with the most
+   * missed lists comes first.
    */
   private async loadDue() {
     this.isLoading = true
@@ -213,7 +213,7 @@ export class TableCopies {
     this.isLoading = false
   }
 
-  /** Returns the table to load next; null if none is due. Tables that have a copy come last. */
+  /** Returns the table to load next; null if none is due. Tables that already have a copy come last. */
   private nextDue(): TableEntry | null {
     const due = [...this.tables.values()].filter(({ isDue }) => isDue)
     const [most = null] = due.sort((one, other) => other.missed - one.missed)
@@ -226,7 +226,7 @@ export class TableCopies {
     const { table, moment } = await this.readRows(entry)
     const onLost = (cause: unknown) => {
       entry.copy = null
-      // Its slots are full, not the memory: the next load makes more of them.
+      // The copy is full, and the memory is not. The next load makes a larger copy.
       const error = cause instanceof KernelFull && table.isWorn ? new CopyLost('the table has outgrown its copy') : cause
       if (error instanceof CopyLost || error instanceof KernelFull || error instanceof TextsCollide)
         this.noteFailure(entry, error, () => entry.pauses.afterLoss(performance.now()))
@@ -274,7 +274,7 @@ export class TableCopies {
     return { table: table as unknown as ColumnTable, moment }
   }
 
-  /** Notes the free memory that was too little for a table whose load had begun. */
+  /** Remembers how much memory was free when a load ran out of it, so that the same load is not tried again too soon. */
   private noteSize(entry: TableEntry, error: unknown) {
     const { loading } = entry
     if (loading === null || !(error instanceof KernelFull)) return
@@ -282,13 +282,13 @@ export class TableCopies {
     entry.missingRoom = { bytes: free, untilMs: performance.now() + LARGE_MS }
   }
 
-  /** Reads the order of a property's texts: one at a time, and not while a table is loaded. */
+  /** Reads the texts of a property in their order: one property at a time, and not while a table is loaded. */
   private async readOrder(entity: Entity, property: Property, take: (text: string) => void): Promise<void> {
     const release = await this.reads.take(ORDERS)
     await readTexts(this.options.url, entity, property, take).finally(release)
   }
 
-  /** Requires that all copies and the running load fit into the memory. @throws KernelFull */
+  /** Requires that all copies and the running load fit into the memory, and frees optional parts for that. @throws KernelFull */
   private requireRoom() {
     if (this.fits(0)) return
     for (const unusedMs of [UNUSED_PART_MS, 0]) this.giveWay(0, unusedMs)
@@ -299,7 +299,7 @@ export class TableCopies {
     return this.use.bytes + bytes <= this.bytesMax
   }
 
-  /** Returns whether an optional part of a copy may take this many bytes. Unused parts, and then idle tables, give way for it. */
+  /** Returns whether an optional part of a copy may use `bytes`. Unused parts are freed for it, and then idle tables evicted. */
   private hasRoom(bytes: number): boolean {
     const wanted = bytes + SPARE_SHARE * this.bytesMax
     const nowMs = performance.now()
@@ -311,7 +311,7 @@ export class TableCopies {
     return this.fits(wanted)
   }
 
-  /** Frees parts of all copies that no list has used for `unusedMs`, until this many bytes are free. */
+  /** Frees optional parts that no list has used for `unusedMs`, until `bytes` more bytes fit into memory. */
   private giveWay(bytes: number, unusedMs: number) {
     for (const part of PARTS)
       for (const { copy } of this.leastRecent()) {
@@ -320,7 +320,7 @@ export class TableCopies {
       }
   }
 
-  /** Makes room for a table: unused parts of others give way, then idle tables, then parts in use. @throws KernelFull */
+  /** Makes room for a table: frees unused parts of copies, evicts idle tables, then frees parts in use. @throws KernelFull */
   private makeRoom(entry: TableEntry, bytesOfRows: number) {
     const { missingRoom } = entry
     const nowMs = performance.now()
@@ -329,13 +329,13 @@ export class TableCopies {
     this.giveWay(bytes, UNUSED_PART_MS)
     const idle = this.idleSince(nowMs - IDLE_MS).filter((one) => one !== entry)
     const freed = this.leastRecent().map((one) => (idle.includes(one) ? one.copy?.columns.bytes : one.copy?.columns.partsBytes))
-    // If it cannot fit, all others stay as they are.
+    // If the table cannot fit, all other tables stay as they are.
     if (!this.fits(bytes - freed.reduce((sum: number, own = 0) => sum + own, 0))) throw new KernelFull()
     for (const least of idle) if (!this.fits(bytes)) this.evict(least)
     this.giveWay(bytes, 0)
   }
 
-  /** Tables with a copy, the least recently used one first. */
+  /** Returns the tables that have a copy, the least recently used table first. */
   private leastRecent(): TableEntry[] {
     const kept = [...this.tables.values()].filter(({ copy }) => copy !== null)
     return kept.sort((one, other) => one.lastUsedMs - other.lastUsedMs)
@@ -350,7 +350,10 @@ export class TableCopies {
     entry.copy = null
   }
 
-  /** Handles a failed load or a lost copy. The next list starts another load, after `pauseOfLost` if writes are the cause. */
+  /**
+   * Handles a failed load or a lost copy. Until the pause ends, no list starts a load. `pauseOfLost`: the pause if writes are the
+   * cause.
+   */
   private noteFailure(entry: TableEntry, error: unknown, pauseOfLost: () => number) {
     const { log } = this.options
     const { table } = entry.entity
@@ -360,7 +363,7 @@ export class TableCopies {
       log.debug('a table is in memory no more', { table, reason: error.message })
       return
     }
-    // Its former copy still serves lists.
+    // If the table still has its former copy, that copy serves lists.
     if (entry.copy !== null || entry.isFailureLogged || this.isEnded) return
     entry.isFailureLogged = true
     if (error instanceof KernelFull)
@@ -384,11 +387,11 @@ export class TableCopies {
       // If the database is unreachable, the next list asks again.
       else this.refresh([copy]).catch(() => undefined)
     }
-    // Copies grow with the rows and texts that come.
+    // Copies grow with new rows and texts.
     for (const unusedMs of [UNUSED_PART_MS, 0]) this.giveWay(0, unusedMs)
     const [least] = this.leastRecent()
     if (least === undefined || this.fits(0)) return
-    // The others may fit without it. The pause keeps lists from loading it again and again.
+    // The other tables may fit without this one. The pause keeps lists from loading it again and again.
     this.evict(least)
     least.notBeforeMs = nowMs + RETRY_MS
   }

@@ -19,12 +19,12 @@ export interface CopyParts {
 
 /** Interval between checks of the table's definition. */
 const DEFINITION_MS = 500
-/** Columns of `compileChangedRows` before those of the entity. */
+/** Number of columns of `compileChangedRows` before those of the entity. */
 const HEADER_COLUMNS = 5
 const QUESTIONS = seriesOf('questions')
-/** Maximum changes that a copy catches up with while no list uses it: during its load, or when it is behind. */
+/** Maximum changes that a copy takes in while no list uses it: during its load, or when it is behind. */
 const CHANGES_IDLE_MAX = 50_000
-/** Time in one turn of the event loop for taking changed rows in. */
+/** Time in ms for which changed rows are taken in, in one turn of the event loop. */
 export const TAKE_MS = 5
 /** Maximum attempts to catch up with writes. */
 const CATCH_UP_MAX = 10
@@ -37,18 +37,18 @@ export class CopyLost extends Error {}
 /** Thrown when more rows have changed than a copy takes in at once. */
 class TooManyChanges extends CopyLost {}
 
-/** A copy of a table: exactly the rows that one snapshot of PostgreSQL sees, whoever wrote them. docs/memory.md */
+/** A copy of a table: exactly the rows that one snapshot of PostgreSQL sees, no matter who wrote them. docs/memory.md */
 export class TableCopy {
-  /** Number that no other copy of this process has. */
+  /** Number of this copy: no other copy in this process has it. */
   readonly number = ++copies
-  /** Number that differs after each change of a row, and from the versions of all other copies. */
+  /** Number of the state of the rows. It is new after each change of a row, and no other copy ever has the same one. */
   version = ++versions
   private isLost = false
   /** True if more rows have changed than lists can wait for. PostgreSQL answers lists until the copy has caught up. */
   private isBehind = false
   /** Time of the last check of the definition. The first question checks it, because the load may have taken minutes. */
   private definitionMs = Number.NEGATIVE_INFINITY
-  /** Promise of the end of a take, while changed rows are taken in. */
+  /** Resolves when the changed rows are taken in; null while no rows are being taken in. */
   private taking: PromiseWithResolvers<void> | null = null
 
   /** `columns`: the rows in the snapshot of `loaded`. */
@@ -59,33 +59,33 @@ export class TableCopy {
     private readonly parts: CopyParts,
   ) {}
 
-  /** The rows as of the copy's snapshot, while `settled` is null; null if the copy is lost or behind. */
+  /** The rows of the copy; null if the copy is lost or behind. They are of one snapshot only while `settled` returns null. */
   get table(): ColumnTable | null {
     return this.unusable === null ? this.columns : null
   }
 
-  /** Why there is no table; null: there is one. */
+  /** Reason why `table` is null; null if there is a table. */
   get unusable(): 'noCopy' | 'behind' | null {
     if (this.isLost) return 'noCopy'
     return this.isBehind ? 'behind' : null
   }
 
   /**
-   * Null while all rows are as of one snapshot: check it in the turn of the event loop in which a list is looked for, or a
-   * summary begins. Else changed rows are being taken in, and the promise resolves at their end.
+   * Returns null while all rows are of one snapshot: check that in the turn of the event loop in which a list is found, or a
+   * summary begins. Otherwise changed rows are being taken in, and the promise resolves when that has ended.
    */
   settled(): Promise<void> | null {
     return this.taking?.promise ?? null
   }
 
-  /** The state of the table that the copy's rows are of. */
+  /** The snapshot of the rows, and the state of the table then. */
   get moment(): LoadedState {
     return this.loaded
   }
 
   /**
-   * Brings the copy to a newer snapshot, or drops it. With too many changes it falls behind; the next call catches up. The
-   * questions about a copy must follow one another. @throws ApiError
+   * Brings the copy to a newer snapshot, or ends it. With too many changes it falls behind, and the next call catches up. Ask
+   * about a copy again only after the last question has ended. @throws ApiError
    */
   async ask(): Promise<void> {
     if (this.isLost) return
@@ -108,7 +108,7 @@ export class TableCopy {
       if (left === 0) throw new CopyLost('rows change faster than they can be read')
   }
 
-  /** Moves the copy to a newer snapshot. Returns the number of changed rows, at most `changesMax`. */
+  /** Moves the copy to a newer snapshot. Returns how many rows PostgreSQL has sent for it; 0 if nothing has changed. */
   private async catchUp(changesMax: number): Promise<number> {
     const { relation, snapshot } = this.loaded
     const nowMs = performance.now()
@@ -118,7 +118,7 @@ export class TableCopy {
     const [text, state, keptFrom, isChanged, definition] = answer as Row
     this.requireSame(state, keptFrom)
     if (asksDefinition) this.requireDefinition(definition, nowMs)
-    // An equal snapshot means that nothing was committed.
+    // If the snapshots are equal, no transaction was committed between them.
     if (text === snapshot.text) return 0
     if (isChanged === '0') {
       this.moveTo(text as string)
@@ -129,7 +129,10 @@ export class TableCopy {
     return rows.length
   }
 
-  /** Takes changed rows in, in turns. If that fails, lists wait until the copy is released. @throws KernelFull, TextsCollide */
+  /**
+   * Takes changed rows in, a few in each turn of the event loop. If that fails, lists wait until the copy is released. @throws
+   * KernelFull, TextsCollide
+   */
   private async take(rows: readonly Row[]) {
     const [[text, state, keptFrom, isWhole] = []] = rows
     this.requireSame(state, keptFrom)
@@ -146,26 +149,29 @@ export class TableCopy {
     this.endTaking(text as string)
   }
 
-  /** From now on rows are of several snapshots, until `endTaking` or the end of the copy. */
+  /** Begins to take rows in. From now on rows are of several snapshots, until `endTaking` or the end of the copy. */
   beginTaking(): void {
     this.taking = Promise.withResolvers()
   }
 
-  /** Takes a changed row in. `values`: those of the columns, null for a deleted row. @throws KernelFull, TextsCollide */
+  /**
+   * Takes a changed row in. `values`: values of its columns; the first is null if the row was deleted. @throws KernelFull,
+   * TextsCollide
+   */
   takeRow(id: string, values: Row): void {
     this.version = ++versions
     if (values[0] === null) this.columns.remove(id)
     else this.columns.put(values)
   }
 
-  /** Notes that all changed rows up to a snapshot are taken in. */
+  /** Notes that all changed rows are taken in, so that the copy is of this snapshot. */
   endTaking(snapshot: string): void {
     this.moveTo(snapshot)
     this.columns.texts.placeNew()
     this.settle()
   }
 
-  /** Notes that the rows are those of a newer snapshot, too. */
+  /** Notes that the rows are also those of this newer snapshot. */
   moveTo(snapshot: string): void {
     this.loaded = { ...this.loaded, snapshot: new Snapshot(snapshot) }
   }
@@ -175,24 +181,25 @@ export class TableCopy {
     this.taking = null
   }
 
-  /** Returns whether the next question is to check the table's definition. */
+  /** Returns whether the next question must also check the table's definition. */
   isDefinitionDue(nowMs: number): boolean {
     return nowMs - this.definitionMs >= DEFINITION_MS
   }
 
-  /** Makes the next question check the table's definition. */
+  /** Makes the next question also check the table's definition. */
   checkDefinition(): void {
     this.definitionMs = Number.NEGATIVE_INFINITY
   }
 
-  /** Requires that the definition is that of the load. `nowMs`: when it was asked for. @throws CopyLost */
+  /** Requires that the definition is the same as during the load. `nowMs`: when PostgreSQL was asked. @throws CopyLost */
   requireDefinition(definition: string | null | undefined, nowMs: number): void {
     if (definition !== this.loaded.definition) throw new CopyLost('the table was defined anew')
     this.definitionMs = nowMs
   }
 
   /**
-   * Requires that run, file and rights are unchanged, and that no change line since the snapshot was deleted. @throws CopyLost
+   * Requires that the run of change lines, the table's file and the rights are the same, and that no change line that the copy
+   * has not seen was deleted. @throws CopyLost
    */
   requireSame(state: string | null | undefined, keptFrom: string | null | undefined): void {
     const { loaded } = this

@@ -1,5 +1,5 @@
-// Reads tables for copies, each time over a connection of its own, so that no other statement waits: all rows in one snapshot, or
-// the texts of a property in their order.
+// Reads tables for copies: all rows in one snapshot, or the texts of a property in their order. Each read has a connection of its
+// own, so that no other statement waits.
 import type postgres from 'postgres'
 import { inTransaction, openFirst } from '../execute/connect.ts'
 import { parametersOf } from '../execute/driver.ts'
@@ -10,7 +10,7 @@ import { withDeadline } from '../os/time.ts'
 import { type TakeLine, takePieces } from './copyPieces.ts'
 import { BEGIN_RUN, compileLoadedState, compileRowCount, compileRowsAfter, compileTextOrder, Snapshot } from './statements.ts'
 
-/** The snapshot in which a table was read, and the state of the table. */
+/** The snapshot in which a table was read, and the state of the table in it. */
 export interface LoadedState {
   readonly snapshot: Snapshot
   /** Number of the table in `pg_class`. */
@@ -19,7 +19,9 @@ export interface LoadedState {
   readonly definition: string
 }
 
-/** Called with the number of rows before the first one; returns the function that takes each row. Both may throw. */
+/**
+ * Called before the first row, with the number of rows. Returns the function that processes each row. Both functions may throw.
+ */
 export type Begin = (rows: number) => TakeLine
 
 /** Thrown for a table whose change lines would miss some writes. */
@@ -27,17 +29,17 @@ export class NotRecorded extends Error {}
 
 /** Maximum time of a load. Many millions of rows take minutes, during which PostgreSQL cannot remove old row versions. */
 const READ_MS_MAX = 300_000
-/** Maximum time to read the order of texts, enough for the maximum number of texts of a property. */
+/** Maximum time to read the order of texts, long enough for the largest number of texts that a property can have. */
 const ORDER_MS_MAX = 120_000
-/** Rows of a piece, which the driver processes in some milliseconds. */
+/** Rows of a piece. The driver processes them in some milliseconds. */
 const PIECE_ROWS = 8_000
-/** Texts that are read at once, which the driver processes in about a millisecond. */
+/** Texts that are fetched at once. The driver processes them in about a millisecond. */
 const FETCHED_TEXTS = 1_000
-/** Closes a connection that the driver opened after the load was given up. */
+/** Seconds without use after which a connection closes, even if the driver opened it after the load was given up. */
 const IDLE_S_MAX = 10
 
 /**
- * Reads all rows in the order of their ids. Counts at most `rowsMax` rows for `begin`, because counting all may take long.
+ * Reads all rows in the order of their ids. Counts at most `rowsMax` rows for `begin`, because to count all rows may take long.
  * @throws NotRecorded; errors of `begin`, of the function that it returns, and of the driver
  */
 export function readTable(url: string, entity: Entity, rowsMax: number, begin: Begin): Promise<LoadedState> {
@@ -55,7 +57,7 @@ export function readTexts(url: string, entity: Entity, property: Property, take:
       const limits = `set local statement_timeout = ${ORDER_MS_MAX}; set local lock_timeout = ${LIST_LOCK_MS_MAX}`
       await transaction.unsafe(`${limits}; set local cursor_tuple_fraction = 1`)
       await transaction.unsafe(compileTextOrder(entity, property).text)
-      // By COPY the driver would take whatever has arrived in one turn of the event loop.
+      // With COPY, the driver would process all texts that have arrived in one turn of the event loop.
       const nextTexts = () => transaction.unsafe(`fetch ${FETCHED_TEXTS} from texts`).values() as unknown as Promise<string[][]>
       for (let rows = await nextTexts(); rows.length > 0; rows = await nextTexts())
         for (const [text] of rows) take(text as string)
@@ -64,7 +66,7 @@ export function readTexts(url: string, entity: Entity, property: Property, take:
   })
 }
 
-/** Reads over a connection of its own, because the driver's COPY may hang after an error (porsager/postgres#917). */
+/** Reads over its own connection, because the driver's COPY may hang after an error (porsager/postgres#917). */
 async function readAlone<Result>(
   url: string,
   msMax: number,
@@ -92,8 +94,8 @@ async function readWithin(
     const [row = []] = await transaction.unsafe(statement.text, parametersOf(statement)).values()
     return row as unknown as string[]
   }
-  // Set within the transaction, since a pooler refuses settings at connection start. Without sorts each piece is found by the
-  // index of ids, whatever the planner estimates.
+  // Set within the transaction, since a pooler refuses settings at connection start. With sorts disabled, PostgreSQL finds each
+  // piece by the index of ids, whatever the planner estimates.
   await transaction.unsafe(`set local enable_sort = off; set local statement_timeout = ${READ_MS_MAX}`)
   const [text = '', relation = '', state = '', keptFrom, definition] = await ask(compileLoadedState(entity))
   if (!definition) throw new NotRecorded(`changes of ${entity.table} are not recorded`)
