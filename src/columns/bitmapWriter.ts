@@ -165,13 +165,13 @@ export class BitmapWriter {
   }
 
   /**
-   * Returns the index that finds the rows of the condition. If it is missing, returns null, and begins to build it if it is worth
-   * that.
+   * Returns the index that finds the rows of the condition. If the index is missing, returns null, and begins to build it if it
+   * would be faster than a scan.
    */
   indexFor({ column, by, least, greatest, among }: ColumnCondition): SortedIndex | null {
     const texts = this.textCodesEnd(column)
     if (texts === null || by === 'ranks') return this.indexes.want(column, by)
-    // A text that no row has is found as fast without an index. So are the rows of texts that many rows have.
+    // Without an index, it takes no longer to find that no row has a text, or to find the rows of a text that many rows have.
     const isWorth = texts > TEXTS_MIN && (among !== null || least === greatest)
     return isWorth ? this.indexes.want(column, 'codes') : null
   }
@@ -190,7 +190,7 @@ export class BitmapWriter {
   }
 }
 
-/** Returns the rows whose code, or rank, is between two, both included. NaN for both: rows without a value. */
+/** Returns the rows whose code, or rank, is at least `least` and at most `greatest`. NaN for both: rows without a value. */
 export function sliceBetween(index: SortedIndex, least: Code, greatest: Code): Slice {
   const from = index.order.targetAt(least, BEFORE_IDS)
   const to = index.order.targetAt(greatest, AFTER_IDS)
@@ -200,7 +200,7 @@ export function sliceBetween(index: SortedIndex, least: Code, greatest: Code): S
   return count > 0 ? { index, ...bounds, count } : { index, from: bounds.from, to: bounds.from, count: 0 }
 }
 
-/** Returns the rows of one code, mostly few rows. NaN: rows without a value. */
+/** Returns the rows with one code; it is fastest if there are few. NaN: rows without a value. */
 export function sliceOf(index: SortedIndex, code: Code): Slice {
   const target = index.order.targetAt(code, BEFORE_IDS)
   const place = index.find(target)

@@ -10,7 +10,7 @@ const PASSED_SLOTS = 32
 /** Number of rows that are found by the index, whatever the table's size. */
 const FEW_ROWS = 256
 
-/** States of a row: whether it is below the row that is searched. */
+/** States of a row: not known yet, below the top row, or elsewhere. */
 const UNKNOWN = 0
 const BELOW = 1
 const ELSEWHERE = 2
@@ -81,7 +81,10 @@ export class ChainSearch {
     return found
   }
 
-  /** Returns for each id, less the base, the state of its row and the row to which that refers; -1 if it refers to none. */
+  /**
+   * Returns two arrays, indexed by id less the base: the state of each row, and the row to which it refers; -1 if it refers to
+   * none.
+   */
   private rowsById() {
     const { store, column, range, visible } = this.chain
     const { base, bits } = range

@@ -37,7 +37,7 @@ export interface Bound {
 
 interface Checkpoint {
   target: Target
-  /** Code of the text whose rank is the key of the target; NaN if the target is not that of a text. */
+  /** Code of the text whose rank is the key of the target; NaN if the key is not the rank of a text. */
   readonly textCode: number
   /** Address of the bitmap of all rows before the checkpoint. */
   readonly bits: number
@@ -119,8 +119,8 @@ export class Checkpoints {
   }
 
   /**
-   * Returns the stretch that contains a target, as the number of the checkpoint at its end. Null, a row outside of the index,
-   * counts as after all checkpoints.
+   * Returns the stretch that contains a target, as the number of the checkpoint at its end. Null means a row outside of the
+   * index, which counts as after all checkpoints.
    */
   private stretchOf(target: Target | null): number {
     return target === null ? this.all.length : this.nextAfter(target)

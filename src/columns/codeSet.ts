@@ -1,9 +1,9 @@
 // Sets of codes, which say whether the code of a row meets a condition.
 import type { Code } from './codes.ts'
 
-/** A set of codes. NaN is in the set if it includes rows without a value. */
+/** A set of codes. NaN is in the set if the set includes rows without a value. */
 export interface CodeSet {
-  /** Estimated bytes. */
+  /** Estimated bytes of the set. */
   readonly bytes: number
   has(code: Code): boolean
 }

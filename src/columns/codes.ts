@@ -160,7 +160,7 @@ export function halvesOfNumber(lows: Int32Array, highs: Int32Array, at: number, 
 /** Does what `halvesTo` does, for a number that is not an integer of 32 bits. */
 function largeHalves(lows: Int32Array, highs: Int32Array, at: number, code: number): void {
   if (Number.isFinite(code)) {
-    // The result is exact, since division by a power of two is.
+    // The result is exact, because a division by a power of two is exact.
     const high = Math.floor(code / WORD)
     highs[at] = high
     // The remainder has 32 bits without a sign. A float is converted much faster to an integer with a sign, so half is

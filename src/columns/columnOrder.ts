@@ -124,7 +124,8 @@ export class ColumnOrder {
   }
 
   /**
-   * Returns the position of an id among the rows with a code, or among the rows whose text has a rank. NaN: rows without a value.
+   * Returns the position of an id among the rows with a code, or, in an order by ranks, with a rank. NaN: among rows without a
+   * value.
    */
   targetAt(code: Code, id: number): Target {
     if (this.ranks !== null) {
@@ -136,7 +137,8 @@ export class ColumnOrder {
     const low = lows[0]
     if (this.store.isWide(this.column)) return { high: highOf(high, low), low: (low - 1) >>> 0, id }
     if (Number.isNaN(code)) return { high: 0, low: NO_RANK, id }
-    // A code that does not fit into 32 bits is before or after all codes that fit. No row has its key, which is half of one away.
+    // A code that does not fit into 32 bits is before or after all codes that fit. Its key is not an integer, so no row has this
+    // key.
     if (high < low >> 31 || (high === -1 && low === NO_CODE)) return { high: 0, low: -0.5, id }
     if (high !== low >> 31) return { high: 0, low: NO_RANK - 0.5, id }
     return { high: 0, low: narrowKey(low), id }

@@ -4,7 +4,7 @@ import { type Kernel, KernelFull } from './kernel.ts'
 
 /** Column of the id, the first property of each entity. */
 export const ID = 0
-/** Number of which the slots that the kernel's functions process must be a multiple. */
+/** Unit of slots: the kernel's functions process multiples of it. */
 const SLOTS_STEP = 128
 /** Bytes that a column reserves for each slot, and bytes of a slot in a narrow column. Each column begins narrow. */
 const WIDE = 8

@@ -30,7 +30,8 @@ const SLOTS_FACTOR_MIN = 1.2
 /** Share of slots in use above which a table is loaded again. The old copy serves lists until then. */
 const FULL_SHARE = 0.9
 /**
- * Maximum bytes for each slot: codes of a column, the column's two indexes and their checkpoints, and the bitmaps of the table.
+ * Maximum bytes for each slot: of a column's codes, of these codes with the column's two indexes and their checkpoints, and of
+ * the table's bitmaps.
  */
 const CODE_BYTES_MAX = 8
 const COLUMN_BYTES = CODE_BYTES_MAX + 2 * (5.4 + 4)
@@ -133,7 +134,7 @@ export class ColumnTable {
     return slots - freeSlots > FULL_SHARE * slotsMax || (slots > SLOTS_SPARE && 2 * freeSlots > slots)
   }
 
-  /** Adds a row of the load. `bytes[from, to)`: its line of COPY, without the newline. Ids must ascend. @throws as `put` */
+  /** Adds a row of the load. `bytes[from, to)`: the row's line of COPY, without the newline. Ids must ascend. @throws as `put` */
   addLine(bytes: Uint8Array, from: number, to: number): void {
     this.noteUncoded(this.rowCodes.codeLine(bytes, from, to))
     const slot = this.store.takeSlot()

@@ -129,7 +129,7 @@ export class ConditionBitmaps {
     return kept !== undefined && kept.version === versionOf(condition)
   }
 
-  /** Writes a bitmap of the slots at an address. Its place is that of the results of `rowsOf`. */
+  /** Writes the slots at an address as a bitmap, to where `rowsOf` writes its results. */
   bitmapOf(address: number, count: number): Rows {
     const { kernel, bitmapBytes } = this.store
     kernel.words.fill(0, this.resultBits >>> 2, (this.resultBits + bitmapBytes) >>> 2)
@@ -137,7 +137,10 @@ export class ConditionBitmaps {
     return { bits: this.resultBits, count }
   }
 
-  /** Returns a test whether a row meets a condition. The test is valid until a row changes. @throws KernelFull; IndexMissing */
+  /**
+   * Returns a function that tests whether a row meets a condition. It is valid until a row changes. @throws KernelFull;
+   * IndexMissing
+   */
   testFor(condition: Condition): Test {
     const kept = this.kept.get(condition.key)
     if (kept !== undefined && this.isCurrent(condition)) {
@@ -291,7 +294,9 @@ export class ConditionBitmaps {
     }
   }
 
-  /** Returns whether the row has a text of which the condition does not know whether the text belongs to it. */
+  /**
+   * Returns whether the condition cannot judge the row's text, because the text is newer than the condition or has no rank yet.
+   */
   private isOutdated({ column, by, codesEnd }: KeptCondition, slot: number): boolean {
     if (codesEnd === Number.POSITIVE_INFINITY) return false
     const code = this.store.lowAt(slot, column)
@@ -305,7 +310,7 @@ export class ConditionBitmaps {
     return texts === null ? new FewCodes(among) : new TextCodes(among, texts)
   }
 
-  /** Returns a test whether a row meets the condition, by the row's codes. */
+  /** Returns a function that tests whether a row meets the condition, by the row's codes. */
   private testOf({ condition, among }: KeptLeaf): Test {
     const { column, by, least, greatest, isComplement } = condition
     const { store } = this
@@ -319,7 +324,7 @@ export class ConditionBitmaps {
   }
 }
 
-/** Returns a test whether a row passes all tests of one of the lists. */
+/** Returns a function that tests whether a row passes all tests of one of the lists. */
 function meetsOne(alternatives: readonly (readonly Test[])[]): Test {
   const [first, ...others] = alternatives.map((tests): Test => {
     const [one, ...more] = tests

@@ -20,7 +20,7 @@ export type Reason =
   /** Another table that the list needs is not in memory, or its ids are too far apart. */
   | 'related'
 
-/** Rows that a reference must lead to for a condition to hold. */
+/** A set of rows. A condition on a reference tests whether the reference leads to one of them. */
 export interface ReferredRows {
   /** Name that no other set of rows has for this reference. */
   readonly key: string
@@ -33,7 +33,7 @@ export interface ReferredRows {
 /** A condition on the values of a row: on one value, or a union of such conditions. */
 export type Condition = ColumnCondition | UnionCondition
 
-/** A condition with alternatives. A row must meet all conditions of one of several lists. */
+/** A condition with alternatives: a row must meet all conditions of one of the lists in `either`. */
 export interface UnionCondition {
   readonly either: readonly (readonly Condition[])[]
   /** Name of the condition: no other condition of its table has this name. */
@@ -42,14 +42,14 @@ export interface UnionCondition {
 
 /**
  * A condition on the code, or rank, of a property. The code must be in a range, one of several codes, or the id of a referred
- * row. If `isComplement`, it must not be.
+ * row. With `isComplement`, a row meets the condition if its code is none of these.
  */
 export interface ColumnCondition {
   readonly column: number
   readonly by: IndexedBy
   readonly least: Code
   readonly greatest: Code
-  /** Codes of which a row must have one, ascending, with that of rows without a value last; null: the range decides. */
+  /** Codes in ascending order, of which a row must have one; NaN, for no value, is the last. Null: the range decides. */
   readonly among: readonly Code[] | null
   readonly referred: ReferredRows | null
   readonly isComplement: boolean
@@ -62,7 +62,7 @@ export interface ColumnCondition {
   readonly codesEnd: number
 }
 
-/** The properties of a table that turn filters into conditions. */
+/** Parts of a table that are needed to turn filters into conditions. */
 export interface Coded {
   readonly entity: Entity
   readonly rowCodes: RowCodes

@@ -28,7 +28,7 @@ export class FoldedTexts {
   /** Number that is one more than the greatest code of a folded text. */
   private size = 1
   private adding: Promise<void> | null = null
-  /** Codes of the matching texts by filter, as far as texts were searched: those with codes below `size`. */
+  /** Codes of the matching texts, by filter. Only texts with codes below the entry's `size` were searched. */
   private readonly found = new WeakMap<Filter, { readonly codes: number[]; size: number }>()
 
   constructor(

@@ -36,7 +36,7 @@ class GroupWords {
     ;[this.address, this.size] = [address, size]
   }
 
-  /** Copies the words to the heap. The memory of the kernel may be freed then. */
+  /** Copies the words to the heap. After that, the kernel's memory can be freed. */
   leave(): void {
     const from = this.address >>> 2
     this.words = this.words.slice(from, from + this.length * this.size)
@@ -110,7 +110,7 @@ export class GroupRecords {
     return groups.subarray(0, count)
   }
 
-  /** Copies the records to the heap. The memory of the kernel may be freed then. */
+  /** Copies the records to the heap. After that, the kernel's memory can be freed. */
   leave(): void {
     this.records.leave()
   }
@@ -150,7 +150,7 @@ export interface FigureValues {
   grow?(size: number): void
   /** Adds rows. The scratch memory has the group of each row. */
   take?(rows: SelectedRows): void
-  /** Copies the values to the heap. The memory of the kernel may be freed then. */
+  /** Copies the values to the heap. After that, the kernel's memory can be freed. */
   leave?(): void
   /** Returns the figure of a group as PostgreSQL prints it; null if no row of the group has a value. */
   textOf(group: number): string | null

@@ -17,7 +17,10 @@ export interface GroupKeyEncoder {
   readonly isLarge?: boolean
   /** Multiplies the integer of each slot at the address `into` by `factor`, and adds the number of the slot's row. */
   take(rows: SelectedRows, factor: number, into: number): void
-  /** Returns the code of the value, or of the first instant of the period, that has a number; NaN for 0, no value. */
+  /**
+   * Returns the code of the value with this number, or of the first instant of the period with this number; NaN for number 0, no
+   * value.
+   */
   codeOf(number: number): Code
 }
 

@@ -22,7 +22,8 @@ const STEP_ROWS = 500
 /** A property by which rows are grouped. */
 export interface GroupedKey {
   /**
-   * Encoder of the key's values. Null if the other keys decide the value: it is a name that belongs to one of these references.
+   * Encoder of the key's values. Null if another key decides the value: that key is a reference, and the value is the name of the
+   * row to which it leads.
    */
   readonly numbers: GroupKeyEncoder | null
   /** Values of a key that has no encoder; null for other keys. */
@@ -55,14 +56,14 @@ export class Grouping {
   /** Numbers of the groups that have rows. */
   private groups: Int32Array = new Int32Array(0)
   /**
-   * Numbers of the combinations of a key's values with those of the earlier keys, by key. Null for keys up to which few
-   * combinations are possible: then each possible combination has a number.
+   * For each key: numbers of the combinations of its values with those of earlier keys, in the order in which rows have them.
+   * Null if few combinations are possible: then each possible one has a fixed number.
    */
   private readonly combined: (ValueIds<number> | null)[] = []
   /** Number of groups for which memory is reserved. */
   private room = 0
   private scratch: Scratch | null = null
-  /** Number of slots, from 0, that may have a bit. */
+  /** Number of slots that the grouping reads: no slot after them has a bit. */
   private readonly slots: number
   private isTaking = true
   /** Error that was thrown when a row was counted before it changed; null: none was. */

@@ -14,7 +14,7 @@ import { RelatedColumns } from './relatedColumns.ts'
 import type { CopyOfColumn } from './tables.ts'
 import { ZonedPeriods } from './zonedPeriods.ts'
 
-/** Days of the years 1 to 9999. A longer range of dates gets no table of periods. */
+/** Days of the years 1 to 9999. If dates have a longer range, PostgreSQL groups them by period. */
 const PERIODS_DAYS = 366 * 10_000
 /** Maximum range of a key whose numbers follow from its codes. Codes of a longer range are numbered as rows are read. */
 const CODES_MAX = 2 ** 30

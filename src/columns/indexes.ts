@@ -46,9 +46,7 @@ export class Indexes {
   /** Index of ids, which always exists. */
   readonly ids: SortedIndex
   private readonly entries: (Entry | null)[]
-  /**
-   * Time at which each index last found no memory, and then, at the same offsets, the time at which its checkpoints found none.
-   */
+  /** Times at which there was last no memory: for each index, and, in the second half, for the checkpoints of each index. */
   private readonly refusedMs: Float64Array
   private readonly jobs: Generator<void, void>[] = []
   private isRunning = false
@@ -77,7 +75,7 @@ export class Indexes {
     return ROW_BYTES * this.store.rows
   }
 
-  /** Bytes that can be freed: of all indexes but that of ids, and of its checkpoints. */
+  /** Bytes that can be freed: those of all indexes except the index of ids, and those of its checkpoints. */
   get partsBytes(): number {
     return this.bytes - this.ids.bytes + this.ids.checkpoints.bytes
   }

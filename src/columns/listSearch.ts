@@ -49,7 +49,7 @@ interface FoundSlots {
   readonly way: Way
 }
 
-/** What a page has: the rows of a range of row numbers, or the rows next to the position of a cursor. */
+/** Rows of a page: those whose row numbers are in a range, or those next to the position of a cursor. */
 type PagePlace =
   | { readonly range: Range }
   | { readonly side: Seek['side']; readonly targets: readonly Target[]; readonly size: number }

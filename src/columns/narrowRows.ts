@@ -56,8 +56,8 @@ export class NarrowRows {
   }
 
   /**
-   * Returns slices of indexes that have the rows of a condition. Returns null if no index has these rows together, or if a bitmap
-   * finds them sooner. `isOfUnion`: true for a condition of an alternative, for which no bitmap may be kept. @throws KernelFull;
+   * Returns slices of indexes that have the rows of a condition. Returns null if no index finds the rows, or if a bitmap finds
+   * them sooner. `isOfUnion`: true for a condition of an alternative, for which no bitmap may be kept. @throws KernelFull;
    * IndexMissing
    */
   candidatesOf(condition: Condition, isOfUnion = false): Candidates | null {
@@ -77,8 +77,8 @@ export class NarrowRows {
   }
 
   /**
-   * Returns the rows of an alternative by its condition with the fewest candidates. Returns null if each condition has more than
-   * `most`. @throws as `candidatesOf`
+   * Returns the rows of an alternative: candidates of the condition that has the fewest, and the other conditions. Returns null
+   * if each condition has more than `most` candidates. @throws as `candidatesOf`
    */
   leastOf(conditions: readonly Condition[], most: number): Narrowed | null {
     let least: Candidates | null = null
@@ -92,7 +92,7 @@ export class NarrowRows {
     return least && { candidates: least, others: conditions.filter((_, at) => at !== place) }
   }
 
-  /** Returns slices of an index that have the rows of a condition; null if there are none. */
+  /** Returns slices of an index that have the rows of a condition; null as `candidatesOf` does. */
   private slicesOf(condition: ColumnCondition, isOfUnion: boolean): readonly Slice[] | null {
     const { referred, among, isComplement } = condition
     if (isRange(condition)) {

@@ -97,8 +97,8 @@ const SORTED_MAX = 1 << 16
 const KEYS_MAX = 2 ** 53 / SORTED_MAX
 
 /**
- * Returns the slots `[from, end)` of the order of some keys. It sorts numbers that combine the first key with the index of the
- * row. Only rows of the page that have the same first key are compared by the other keys.
+ * Returns the slots at the indexes `[from, end)` after sorting by some keys. It sorts numbers that combine the first key with the
+ * index of the row. Only rows of the page that have the same first key are compared by the other keys.
  */
 export function sortedPage(slots: Int32Array, keys: readonly PageKey[], from: number, end: number): number[] {
   const [{ order: own, isDescending }] = keys

@@ -267,7 +267,7 @@ export class PageSearch {
       if (own.length === 0) throw new Error(`no match ${number} of ${rows.count} among those of one value`)
       for (const one of own) found.push(one)
     }
-    // The checkpoints gave the numbers of rows of each value.
+    // The rows of each value were counted by checkpoints.
     this.way = 'checkpoints'
     return found
   }

@@ -55,7 +55,7 @@ export class Printer {
   private writeUsual(code: number, into: JsonWriter): boolean {
     switch (this.form) {
       case FORMS.text:
-        // The text is the JSON value.
+        // The JSON of a text is the text itself, as a string.
         if (Number.isNaN(code)) return false
         ;(this.dictionary as Dictionary).write(code, into)
         return true
@@ -94,7 +94,7 @@ const plains: Readonly<Record<PlainName, Plain>> = {
   decimal: (code, scale) => (code === Number.POSITIVE_INFINITY ? 'NaN' : printUnits(String(code), scale)),
 }
 
-/** Prints a decimal. `units`: its number of units of the last of the `scale` digits. */
+/** Prints a decimal. `units`: the decimal as a number of units of its last digit. `scale`: digits after the point. */
 export function printUnits(units: string, scale: number): string {
   if (scale === 0) return units
   const sign = units.startsWith('-') ? '-' : ''

@@ -113,7 +113,10 @@ export class TableLookUp implements RowLookUp {
     }
   }
 
-  /** Returns a copy of the codes to which a property's reference leads; null if the property belongs to this table. */
+  /**
+   * Returns the codes of a property that belongs to the rows to which a reference leads; null if the property belongs to this
+   * table.
+   */
   private behind({ related }: Property, tables: Tables): CopyOfColumn | Reason | null {
     if (related === null) return null
     const { coded } = this.parts

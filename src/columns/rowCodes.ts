@@ -26,7 +26,7 @@ const READERS: Readonly<Record<PlainName, ReadField>> = {
   json: booleanAt,
 }
 
-/** Values of a row that have no code, as PostgreSQL prints them, by column. The column itself has no value there. */
+/** Values of a row that have no code, as PostgreSQL prints them, by column. The columns of codes have no value for them. */
 export type UncodedValues = ReadonlyMap<number, string>
 
 /** Dictionaries, printers and codes of an entity. */
@@ -62,7 +62,7 @@ export class RowCodes {
     return this.scales[column]
   }
 
-  /** Finds the codes of a row. Returns the values that have no code; null if all values have one. */
+  /** Finds the codes of a row. Returns the values that have no code; null if each value has one. */
   code(row: Row): UncodedValues | null {
     let uncoded: Map<number, string> | null = null
     for (let column = 0; column < this.kinds.length; column++) {

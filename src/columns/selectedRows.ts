@@ -5,7 +5,7 @@ import type { Kernel, Reservations } from './kernel.ts'
 
 /** Number of slots that one step reads. */
 export const RUN_SLOTS = 8_192
-/** Bytes that the kernel's functions read of a bitmap at a time. */
+/** Bytes of a bitmap that the kernel's functions read at a time. */
 const WORD = 8
 
 /**

@@ -173,7 +173,7 @@ export class SortedIndex {
     const { address, size } = this.leaves[leaf] ?? { address: 0, size: 0 }
     const end = Math.min(size, at + SCANNED_MAX)
     for (let next = at; next < end; next++) if (!order.hasKey(words[(address >>> 2) + next], target)) return next - at
-    // The last leaf has no next one, so no more rows follow.
+    // No rows follow the last leaf.
     return end === size && leaf >= this.leaves.length - 1 ? size - at : null
   }
 

@@ -186,7 +186,8 @@ class ConditionRows implements ReferredRows {
         this.range,
       )
     }
-    // Uses its own bitmaps, because the list may be one of this table, whose other bitmaps it is using.
+    // Reserves its own bitmaps, because the list that needs these ids may be of the same table, and is then using that table's
+    // result bitmaps.
     const places = [store.reserveBitmap(), store.reserveBitmap(), store.reserveBitmap()] as const
     try {
       const met = bitmaps.rowsOf(this.met, places[0], places[1])

@@ -31,7 +31,10 @@ export interface RowConditions {
 export interface RowLookUp {
   /** Returns the slot of the row with an id; -1 if there is no such row. */
   slotOf(id: number): number
-  /** Returns a test whether a view shows a row; or the reason why codes cannot decide. @throws KernelFull; IndexMissing */
+  /**
+   * Returns a function that tests whether a view shows a row; or the reason why codes cannot decide. @throws KernelFull;
+   * IndexMissing
+   */
   testOf(view: View, tables: Tables): ((slot: number) => boolean) | Reason
   /**
    * Returns for each slot that of the row to which it refers, -1 if the view does not show that row; or the reason why codes

@@ -21,7 +21,9 @@ const SIDE_TEXTS = 16
 /** Number of texts that one step compares. */
 const PIECE = 16_384
 
-/** New codes in ascending order of their texts, and the place of each. It is inserted before the text that has this place now. */
+/**
+ * New codes in ascending order of their texts, and the place of each. A code is inserted before the text that has its place now.
+ */
 export interface Insertion {
   readonly added: ArrayLike<number>
   readonly places: ArrayLike<number>

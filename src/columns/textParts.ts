@@ -1,4 +1,5 @@
-// Divides a list or summary by table: its own table, and those to which its paths lead, prepare the texts that it needs of them.
+// Splits the filters and sorts of a list or summary by the table whose texts they need: its own table, or one to which its paths
+// lead.
 import type { Filter, Property } from '../model/entity.ts'
 import type { Caller } from '../model/key.ts'
 import { isOfOtherRows, withoutUnions } from '../model/query.ts'

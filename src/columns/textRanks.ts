@@ -24,8 +24,8 @@ export interface TextRanksParts {
   readonly reader: Reader
   readonly readOrder: ReadOrder
   /**
-   * Called with texts that have got ranks, in the same turn of the event loop. It is not called for the first reading, whose end
-   * `state` shows.
+   * Called with the codes of texts that have got ranks, in the same turn of the event loop. It is not called for the first
+   * reading, whose end `state` shows.
    */
   onPlaced(codes: readonly number[]): void
   /**
@@ -52,7 +52,7 @@ const LIMITS = {
 }
 
 const CHARACTERS_MAX = 64 * 1_024
-/** Maximum thresholds of one statement, because PostgreSQL compares each text with several of them. */
+/** Maximum thresholds of one statement. For each text, PostgreSQL walks along the array of thresholds. */
 const THRESHOLDS_MAX = 512
 /** Maximum thresholds on each side of the place that this process's ICU guesses for a text. */
 const NEAR_MAX = 8
@@ -250,7 +250,7 @@ export class TextRanks {
    * have.
    */
   private async placeBatch(): Promise<void> {
-    // All texts that are added in this turn of the event loop share the statement.
+    // All texts and operands that are added in this turn of the event loop share the statement.
     await setImmediate()
     const searches = this.takeBatch()
     if (searches.length > 0) this.apply(await this.locate(searches))

@@ -6,11 +6,11 @@ import { withDeadline, yieldEvery } from '../os/time.ts'
 import { type AskedTable, compileJointQuestion, compileJointRows } from './jointStatements.ts'
 import { TAKE_MS, type TableCopy } from './tableCopy.ts'
 
-/** Time after which a joint statement is canceled, because lists of each of its tables wait for it. */
+/** Maximum time to wait for a joint statement, because lists of each of its tables wait for it. */
 const JOINT_MS_MAX = 500
 const QUESTIONS = seriesOf('questions')
 
-/** What PostgreSQL has answered about one table. */
+/** Answer of PostgreSQL about one table. */
 interface TableAnswer {
   readonly copy: TableCopy
   readonly state: string | null | undefined
@@ -56,7 +56,7 @@ export async function moveTogether(copies: readonly TableCopy[], reader: Reader)
   return []
 }
 
-/** Reads the rows of the copies in `changed`, and moves all copies. Returns the copies that must be asked about alone. */
+/** Reads the changed rows of the copies in `changed`, and moves all copies. Returns the copies that must be asked about alone. */
 async function moveByRows(
   copies: readonly TableCopy[],
   changed: readonly TableCopy[],
@@ -91,7 +91,10 @@ function answersOf(copies: readonly TableCopy[], rows: readonly Row[]): TableAns
   })
 }
 
-/** Writes changed rows into their copies, in turns. Copies with changed rows have rows of several snapshots from now on. */
+/**
+ * Writes changed rows into their copies, a few in each turn of the event loop. Copies with changed rows have rows of several
+ * snapshots until `endTaking`.
+ */
 async function takeRows(answers: readonly TableAnswer[]) {
   const changed = answers.filter(({ changes }) => changes.length > 0)
   for (const { copy } of changed) copy.beginTaking()

@@ -52,8 +52,8 @@ function askedTables(asked: readonly AskedTable[]) {
   const params = valuesOf(asked).map(param) as [Param, Param, Param, Param, Param]
   const [relations, nexts, runnings, tables, columnNames] = params
   // PostgreSQL counts the elements of arrays that it gets as parameters, and finds a plan for that number cheaper than the
-  // generic plan. So it would plan each question anew, which takes longer than the question itself. It does not look into a
-  // subquery.
+  // generic plan. So it would plan each question anew, which takes longer than the question itself. It does not count elements in
+  // a subquery.
   const arrays = commaList([
     sql`(select ${relations}::oid[])`,
     sql`(select ${nexts}::xid8[])`,
@@ -66,8 +66,9 @@ function askedTables(asked: readonly AskedTable[]) {
 }
 
 /**
- * Compiles the question whether rows of the tables have changed since their snapshots. Columns: snapshot, state, oldest line,
- * whether rows have changed, and the definition if `asksDefinition`. Returns a row for each table, in the order of the tables.
+ * Compiles the question whether rows of the tables have changed since their snapshots. The result has a row for each table, in
+ * the order of the tables. Columns: snapshot, state, oldest line, whether rows have changed, and the definition if
+ * `asksDefinition`.
  */
 export function compileJointQuestion(asked: readonly AskedTable[], asksDefinition: boolean): Statement {
   return { text: asksDefinition ? WITH_DEFINITION : WITHOUT_DEFINITION, values: valuesOf(asked) }

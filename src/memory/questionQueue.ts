@@ -136,8 +136,8 @@ export class QuestionQueue {
   }
 
   /**
-   * Lets a demand wait for the next turn. A joint demand holds its copies, so that no other question begins, unless a question
-   * about one of them has been running for `HELD_MS_MAX`.
+   * Lets a demand wait for the next turn, or gives up a joint demand that has waited too long. A joint demand that waits holds
+   * its copies, so that no other question about them begins, unless one has already been running for `HELD_MS_MAX`.
    */
   private postpone(demand: Demand, held: Set<TableCopy>, nowMs: number) {
     const { copies, sinceMs } = demand
@@ -160,8 +160,8 @@ export class QuestionQueue {
     this.asked.set(copy, performance.now())
     const fault = await copy.ask().catch((error: unknown) => error)
     this.asked.delete(copy)
-    // Lists that have arrived since the question was sent do not wait for the catch-up. They were sent to PostgreSQL before it
-    // begins, so what it reads is not too old for later lists.
+    // Lists that have arrived since the question was sent do not wait for the catch-up: PostgreSQL answers them. The catch-up
+    // begins after all of them have arrived, so its snapshot is not too old for any list.
     if (!wasBehind && isBehind(copy)) this.catchUp(copy)
     for (const { answer } of demands)
       if (fault === undefined) answer.resolve()
@@ -218,7 +218,9 @@ function forget(group: Group) {
   group.givenUpMs = performance.now()
 }
 
-/** Returns the demands for several tables first: their questions also answer demands for one of these tables. */
+/**
+ * Returns the demands with those for several tables first, because their questions also answer demands for one of these tables.
+ */
 function inOrder(demands: readonly Demand[]): readonly Demand[] {
   if (demands.length === 1) return demands
   return [...demands.filter(({ copies }) => copies.length > 1), ...demands.filter(({ copies }) => copies.length === 1)]

@@ -11,7 +11,7 @@ const REPLY_BYTES = 1_500
 const TARGET_BYTES = 10
 
 interface CachedReply {
-  /** Tables whose rows the response depends on. The first is the table of the list. */
+  /** Tables on whose rows the response depends. The first is the table that is listed or summarized. */
   readonly tables: readonly Entity[]
   readonly version: Version
   readonly reply: BytesReply

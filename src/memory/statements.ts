@@ -107,7 +107,7 @@ export function compileQuestion(entity: Entity, relation: string, snapshot: Snap
 }
 
 /**
- * Texts of the questions about a table. They are compiled once, because a list whose response is cached does hardly any other
+ * Texts of the questions about a table. They are compiled once, because a list whose response is cached needs hardly any other
  * work.
  */
 const questionsOf = memoize((entity: Entity) => ({

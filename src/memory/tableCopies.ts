@@ -64,7 +64,7 @@ interface TableEntry {
   lastUsedMs: number
   /** Earliest time of the next load. */
   notBeforeMs: number
-  /** Number of free bytes that were not enough for the table, and the time until which that counts. */
+  /** Number of free bytes that were not enough for the table, and until when that counts; null: unknown. */
   missingRoom: { readonly bytes: number; readonly untilMs: number } | null
   isFailureLogged: boolean
 }

@@ -41,7 +41,7 @@ class TooManyChanges extends CopyLost {}
 export class TableCopy {
   /** Number of this copy: no other copy in this process has it. */
   readonly number = ++copies
-  /** Number of the state of the rows. It is new after each change of a row, and no other copy ever has the same one. */
+  /** Version of the rows: after each change of a row, a new number that no copy has ever had. */
   version = ++versions
   private isLost = false
   /** True if more rows have changed than lists can wait for. PostgreSQL answers lists until the copy has caught up. */
@@ -78,7 +78,7 @@ export class TableCopy {
     return this.taking?.promise ?? null
   }
 
-  /** The snapshot of the rows, and the state of the table then. */
+  /** The snapshot of the copy, and the state of the table in it. */
   get moment(): LoadedState {
     return this.loaded
   }
