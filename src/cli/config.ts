@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts'
 import type { Effective } from '../config/settingSources.ts'
 import { formatTable, print } from './output.ts'
 
-/** Returns the command. It prints all settings, and then throws ConfigError if one is wrong. */
+/** Returns the command. It prints all settings, and then throws ConfigError if a setting is wrong. */
 export function configCommand(effective: () => readonly Effective[], readSettings: () => Config): Command {
   return new Command('config')
     .description('Print the settings in force and where each comes from, without secrets; fail where one is wrong.')

@@ -9,7 +9,10 @@ import { CommandError } from './run.ts'
 
 const DIFFERENCES_SHOWN = 10
 
-/** Returns the first differences, such as `line 7: lastName "A" -> "B"`, and their number by property. */
+/**
+ * Returns the first differences, such as `line 7: lastName "A" -> "B"`, and a last line that counts all differences and, for each
+ * property, the rows that change. `output`: file that has all differences, or null.
+ */
 export function differenceLines({ properties }: Entity, changed: readonly Change[], output: string | null): string[] {
   const shown = (text: string | null) => (text === null ? 'nothing' : JSON.stringify(text))
   const lines: string[] = []
@@ -30,7 +33,7 @@ export function differenceLines({ properties }: Entity, changed: readonly Change
   return [...lines, `${counted(count, 'difference')}${extent}: ${byProperty.join(', ')}`]
 }
 
-/** Writes all differences as a CSV for spreadsheets, which only the user can read. @throws CommandError */
+/** Writes all differences as a CSV for spreadsheets. Only the user can read the file. @throws CommandError */
 export function writeDifferences(path: string, matched: Property, changed: readonly Change[]): void {
   const header = ['place', 'id', matched.name, 'property', 'before', 'after']
   const records = changed.flatMap(({ at, id, value, differences }) =>
@@ -39,7 +42,7 @@ export function writeDifferences(path: string, matched: Property, changed: reado
   const text = [header, ...records].map((record) => `${record.map(csvCell).join(',')}\r\n`).join('')
   const unfinished = `${path}.${crypto.randomUUID()}.part`
   try {
-    // The mark tells spreadsheets that the file is UTF-8.
+    // The byte order mark tells spreadsheets that the file is UTF-8.
     writeFileSync(unfinished, `\ufeff${text}`, { flag: 'wx', mode: 0o600 })
     renameSync(unfinished, path)
   } catch (error) {

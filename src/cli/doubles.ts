@@ -5,29 +5,38 @@ import type { UniqueColumn } from '../spreadsheets/uniqueColumns.ts'
 import { counted } from './output.ts'
 import { type Collection, countRows, readAllRows, readRowsWith, type ValueTexts, WHOLE_ROWS_MAX } from './storedRows.ts'
 
-/** Maximum values of a column that are looked for in a table that is too large to read. */
+/** Number of a column's values to look for if the table is too large to read whole. A sample can have up to twice as many. */
 const SAMPLE_MAX = 1_000
-/** Share of its values that a column of names must have in common with a table: two people may have one name. */
+/**
+ * Minimum share of a column's names that the table must have for the rows to count as doubles: two people can have the same name.
+ */
 const NAMES_SHARE = 0.5
-/** If a column of names has up to this number of values, the table must have all of them: it may have a few by chance. */
+/**
+ * Minimum number of names in a column for `NAMES_SHARE` to apply. The table must have all names of a shorter column, because it
+ * can have a few of them by chance.
+ */
 const FEW_NAMES = 5
 
-/** Returns whether the row of the table with this id, found by the value of a row of the file, is one of this import. */
+/**
+ * Returns whether this import has created the row of the table with this id. `value`: value of `property` that the row shares
+ * with a row of the file.
+ */
 export type IsOwn = (id: string, property: Property, value: string) => boolean
 
-/** Rows of a file that a table has already, by a column. */
+/** Rows of a file that a table seems to have already, found by the values of one column. */
 export interface Doubles {
   readonly property: Property
   /** Number of different values in the file. */
   readonly values: number
-  /** Number of those that the table has. */
+  /** Number of these values that the table has. */
   readonly found: number
   readonly first: { readonly at: string; readonly value: string; readonly id: string; readonly stored: string }
 }
 
 /**
- * Returns the column by which rows of the file are in the table already; null: none. A value that several rows of the table have
- * tells nothing. `isOwn`: true for a row that an earlier run of this import created. @throws CommandError
+ * Returns the first column whose values show that rows of the file are in the table already; null if no column does. A column is
+ * ignored if several rows of the table share one of its values. `isOwn`: true for a row that an earlier run of this import
+ * created. @throws CommandError
  */
 export async function findDoubles(
   collection: Collection,
@@ -40,7 +49,8 @@ export async function findDoubles(
   const isSmall = total <= WHOLE_ROWS_MAX
   const properties = columns.map(({ property }) => property)
   const all = isSmall ? await readAllRows(collection, entity, properties) : []
-  // Numbers come first: if the file has numbers, and all of them are new, equal names belong to other people.
+  // Identifiers such as numbers come first: if the file has identifiers, and all of them are new, equal names belong to other
+  // people.
   const sorted = [...columns].sort((one, other) => Number(other.isIdentifier) - Number(one.isIdentifier))
   for (const column of sorted) {
     if (!column.isIdentifier && sorted[0]?.isIdentifier) return null
@@ -77,7 +87,7 @@ function doublesOf(
     const [row, other] = byKey.get(nearKey(value)) ?? []
     const id = row?.get(entity.id)
     if (row === undefined || id == null || isOwn(id, property, value)) continue
-    // Several rows have the value, so the property does not tell rows apart.
+    // Several rows of the table have the value, so the property does not tell rows apart.
     if (other) return null
     found++
     first ??= { at, value, id, stored: row.get(property) ?? '' }

@@ -19,7 +19,7 @@ interface Options {
 }
 
 const MEDIA = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
-/** Beginning of the last line of a stream that ended early. No row begins like this. */
+/** Beginning of the last line of a stream that an error has ended. No row begins like this. */
 const FAULT = '{"Error":'
 const CUT = 'the export was cut short, and is not whole'
 const SLOW_READER_MS = 10
@@ -50,7 +50,7 @@ async function exportRows(entity: string, options: Options, url: string, key: st
   const there = path === undefined ? undefined : output(() => statSync(path, { throwIfNoEntry: false }))
   if (there?.isDirectory()) throw new CommandError(`--output ${path} is a folder: name a file in it`)
   const response = await ask(addressOf(entity, url, options), MEDIA[format], key)
-  // /dev/stdout is a link to a regular file if stdout is redirected.
+  // If stdout is redirected, /dev/stdout is a link to a regular file, which must not be replaced.
   if (path === undefined || path === '/dev/stdout') return copy(response, format, 1)
   // A device or a named pipe is opened and written to; a regular file is replaced when the new one is complete.
   const open = (name: string, flags: 'w' | 'wx') => output(() => openSync(name, flags, 0o600))
@@ -123,7 +123,7 @@ async function copy(response: Response, format: Options['format'], file: number)
   if (last !== '' && !last.endsWith('\n')) throw new CommandError(CUT)
 }
 
-/** Returns the number of bytes written; 0: the pipe is full, which stdout and stderr may share. */
+/** Returns the number of bytes written; 0 if the output is a pipe that is full at the moment. */
 function writeSome(file: number, bytes: Uint8Array): number {
   try {
     return writeSync(file, bytes)

@@ -19,7 +19,7 @@ import { type CsvRecord, FileFault } from '../spreadsheets/csvRecords.ts'
 import { copiedSource, knownColumns, type Proposal, proposeMeanings } from './headerMeanings.ts'
 import type { Lookup } from './lookups.ts'
 
-/** Why columns with a path are not imported. */
+/** Reason why columns with a path, such as `EmployeeId.Department`, are not imported. */
 export const OF_OTHER_ROWS = 'they are properties of other rows'
 
 /** A column that is imported. `lookup`: null if its cells are values of the property itself. */
@@ -29,7 +29,7 @@ export interface FileColumn {
   readonly index: number
 }
 
-/** The options of the command about columns. */
+/** Options of the command that say what the columns are. */
 export interface ColumnChoice {
   readonly mapping: HeaderMapping
   readonly lookups: readonly Lookup[]
@@ -39,7 +39,7 @@ export interface ColumnChoice {
   onNote(text: string): void
 }
 
-/** Fault of a header. The caller may add faults that it finds in the rest of the file. */
+/** Fault of a header. The caller can add to its message which options the rest of the file needs. */
 export class HeaderFault extends FileFault {}
 
 interface NamedIndex {
@@ -56,7 +56,7 @@ interface HeaderFaults {
 }
 
 /**
- * Returns the columns to import. `header`: without empty cells at its end. `unnamed`: indexes of columns that have values, and no
+ * Returns the columns to import. `header`: without empty cells at its end. `unnamed`: indexes of columns that have values but no
  * name. @throws FileFault
  */
 export function columnsOf(
@@ -94,7 +94,7 @@ function namedColumns(entity: Entity, header: CsvRecord, choice: ColumnChoice, f
   for (const [index, cell] of header.cells.entries()) {
     const name = (cell ?? '').trim()
     const mapped = mappedColumn(mapping, header.cells, index)
-    // A column without a name may have no values.
+    // A column without a name can be empty; `addUnnamed` adds a fault if it has values.
     if (mapped === null || (name === '' && mapped === undefined)) continue
     const property = propertyNamed(entity, header.line, mapped ?? name, known)
     const other = named.find((one) => one.property === property)
@@ -121,7 +121,7 @@ function addUnnamed({ mapping }: ColumnChoice, { cells }: CsvRecord, unnamed: re
   if (free.length > 0) faults.sentences.push(`${unnamedText(free)}.`)
 }
 
-/** Returns the fault of columns that have values and no names, with the options that leave them out. */
+/** Returns the fault of columns that have values but no names, with the options that leave these columns out. */
 export function unnamedText(indexes: readonly number[]): string {
   const numbers = indexes.map((index) => index + 1)
   const options = numbers.map((number) => `--column ${number}=`).join(' ')
@@ -130,7 +130,7 @@ export function unnamedText(indexes: readonly number[]): string {
     : `Columns ${numbers.join(', ')} have values, and no names in the header: ${options} leaves them out`
 }
 
-/** Returns whether a header says by itself, or by the mapping, what its column is. */
+/** Returns whether a cell is the name of a column: one that the mapping imports, or a name of a property. */
 export function isColumnName(entity: Entity, { mapping }: ColumnChoice, name: string): boolean {
   if (name.trim() === '') return false
   if (mappedColumn(mapping, [name], 0)) return true
@@ -147,7 +147,7 @@ function propertyNamed(entity: Entity, line: number, name: string, known: readon
   return member ?? findRelated(view, name) ?? findColumn(name, known) ?? relatedByWords(entity, name) ?? null
 }
 
-/** Finds `Employee: Department`, as `/explore` calls `EmployeeId.Department`. */
+/** Returns the related property of a header such as `Employee: Department`, as `/explore` writes `EmployeeId.Department`. */
 function relatedByWords(entity: Entity, name: string): Property | undefined {
   const [role = '', rest] = name.split(':')
   if (rest === undefined) return undefined
@@ -160,7 +160,7 @@ function relatedByWords(entity: Entity, name: string): Property | undefined {
   return findRelated(wholeView(entity), `${reference.name}.${property.name}`)
 }
 
-/** Returns a sentence about a name, with what was probably meant. */
+/** Returns a sentence about an unknown name, with what was probably meant. */
 function faultOf(entity: Entity, name: string): string {
   return `${entity.plural} ${haveOf(entity)} no property "${name}".${hintFor(entity, name)}`
 }
@@ -170,7 +170,7 @@ function hintFor(entity: Entity, name: string): string {
   return faultOfPath(wholeView(entity), name) ?? suggest(name, known)
 }
 
-/** Returns the fault for all that is wrong with a header. */
+/** Returns one fault that lists everything that is wrong with a header. */
 function headerFault(
   entity: Entity,
   { line, cells }: CsvRecord,
@@ -214,14 +214,14 @@ function optionLines(cells: CsvRecord['cells'], rest: readonly number[]): string
   ]
 }
 
-/** Returns a column's header as an option has it; columns of one name are told apart by their positions. */
+/** Returns the word for a column in an option: its header, or its position if several columns have the same header. */
 function columnWord(cells: CsvRecord['cells'], index: number): string {
   const plain = plainHeader(cells[index] ?? '')
   const isSingle = cells.filter((cell) => plainHeader(cell ?? '') === plain).length === 1
   return isSingle ? shellWord(cells[index] ?? '') : String(index + 1)
 }
 
-/** Returns the properties that have no column, and references among them. */
+/** Returns lines that list the properties without a column, and the `--lookup` options of references. */
 function freeLines(entity: Entity, named: readonly NamedIndex[], proposals: readonly Proposal[]): string[] {
   const isProposed = (property: Property) => proposals.some(({ sets }) => sets === property)
   const isNamed = (property: Property) => named.some((column) => column.property === property)
@@ -246,7 +246,7 @@ function requireNamed({ line }: CsvRecord, lookups: readonly Lookup[], named: re
     }
 }
 
-/** Checks that each reference has one column. @throws FileFault */
+/** Checks that no more than one column sets a reference that has a lookup. @throws FileFault */
 function requireLookups(entity: Entity, { line }: CsvRecord, lookups: readonly Lookup[], columns: readonly FileColumn[]): void {
   for (const { column, reference, by } of lookups) {
     const own = columns.filter(({ property }) => property === reference)
@@ -256,7 +256,9 @@ function requireLookups(entity: Entity, { line }: CsvRecord, lookups: readonly L
   }
 }
 
-/** Refuses a column that would decide nothing: a copied name whose reference has no column. */
+/**
+ * Adds a fault for a column with values of referred rows, if no column sets the reference: such a column would have no effect.
+ */
 function addCopied(
   entity: Entity,
   { property, header }: NamedIndex,

@@ -14,7 +14,7 @@ import { openDatabase, orUnusable } from './openDatabase.ts'
 import { print } from './output.ts'
 import { CommandError } from './run.ts'
 
-/** Settings that `generate client` needs, whether the others are right or not. */
+/** Settings that `generate client` needs. The command works even if another setting is wrong. */
 type ClientSettings = Pick<Config, 'entitiesDir' | 'rolesFile'>
 
 export function generateCommand(readSettings: () => Config, settings: ClientSettings): Command {
@@ -41,13 +41,16 @@ async function printClient(settings: ClientSettings): Promise<void> {
 
 /** Maximum number of tables in a file name. */
 const TABLES_MAX = 3
-/** First number of a project's migrations, beyond those of Roster: the database knows migrations by their names. */
+/**
+ * First number of a project's migrations. It is higher than the numbers of Roster's own migrations, because the database tells
+ * migrations apart by their names.
+ */
 export const OWN_FROM = 1_001
 const NAME = /^\w{1,60}$/
 
 /**
- * Writes a migration that adds what the tables still lack after all migrations. It does not change the database. @throws
- * CommandError
+ * Writes a migration that adds what the tables lack after all existing migrations. The database stays as it is.
+ * @throws CommandError
  */
 async function writeMigration(config: Config, name?: string): Promise<void> {
   if (config.entitiesDir !== null && config.migrationsDir === null)
@@ -85,7 +88,7 @@ async function compare(config: Config) {
   }).catch((error) => orUnusable(error, 'the tables cannot be compared'))
 }
 
-/** Returns the first number that no file has, in four digits. */
+/** Returns the number of the next migration in four digits: one more than the highest number in the folder. */
 function nextNumber(folder: string): string {
   const numbers = readdirSync(folder).map((file) => Number(/^(\d{4})_/.exec(file)?.[1] ?? 0))
   const before = folder === MIGRATIONS ? 0 : OWN_FROM - 1

@@ -5,22 +5,25 @@ import { referenceOfCopy } from '../parse/paths.ts'
 import { findColumn, type NamedColumn } from '../spreadsheets/columns.ts'
 import { meaningsOf } from '../spreadsheets/headerWords.ts'
 
-/** A meaning of a header. */
+/** Meaning that a header can have for an entity. */
 interface Meaning {
   /** Property that the header names. */
   readonly property: Property
-  /** Property that its cells set: the same, or the reference along which it is copied. */
+  /** Property that the cells of the column set: `property`, or the reference along which `property` is copied. */
   readonly sets: Property
-  /** Property of the other row that has the values of the cells; null: the cells are values of the property itself. */
+  /** Property of the referred row that the cells contain; null if the cells are values of `sets` itself. */
   readonly by: Property | null
 }
 
-/** A column with what it probably is. */
+/** A column of a file with its probable meaning. */
 export interface Proposal extends Meaning {
   readonly index: number
 }
 
-/** Proposes what unknown columns are, no two of them the same. `named`: properties that have a column. */
+/**
+ * Returns a probable meaning for each unknown column that has one. No two columns set the same property. `unknown`: indexes of
+ * the columns. `named`: properties that have a column already.
+ */
 export function proposeMeanings(
   entity: Entity,
   headers: readonly (string | null)[],
@@ -45,7 +48,7 @@ export function knownColumns(entity: Entity): NamedColumn<Property>[] {
   return entity.properties.map((property) => ({ names: [property.name, property.path.join(' ')], of: property }))
 }
 
-/** Returns the property that is copied along a reference; undefined: none is. */
+/** Returns the property of the referred row that is copied along a reference; undefined if the reference copies no property. */
 export function copiedSource({ reference }: Property): Property | undefined {
   return reference?.target?.properties.find(({ column }) => column === reference.copy?.source)
 }
@@ -59,10 +62,13 @@ function meaningIn(entity: Entity, name: string): Meaning | null {
   return reference && by ? { property, sets: reference, by } : null
 }
 
-/** Matches properties whose values are rarely those of several rows. */
+/** Matches names of properties that rarely have the same value in several rows. */
 const IDENTIFYING = /(?:number|code|mail)$|^name$/i
 
-/** Returns the only reference to rows that this property names, such as an absence's employee by `EmployeeNumber`; else null. */
+/**
+ * Returns the only reference to rows that have a property of this name, such as an absence's employee for `EmployeeNumber`. Null
+ * if there is no such reference, or more than one.
+ */
 function rowNamedBy(entity: Entity, name: string): Meaning | null {
   if (!IDENTIFYING.test(name)) return null
   const meanings = entity.properties.flatMap((property) => {

@@ -102,9 +102,9 @@ function stateOf({ state, since, reason, nextAttempt }: Pick<ListedHook, 'state'
   return `${state} since ${since}${more}`
 }
 
-/** Returns the URL without its query: the query may have a secret, and others may see the screen. */
+/** Returns the URL without its query: the query can contain a secret, and other people may see the screen. */
 function shownUrl(text: string): string {
-  // An operator may have inserted the row by SQL, with an invalid URL.
+  // An operator can insert a row by SQL, with an invalid URL.
   if (!URL.canParse(text)) return 'no URL'
   const { origin, pathname, search } = new URL(text)
   return `${origin}${pathname}${search === '' ? '' : '?...'}`

@@ -41,7 +41,7 @@ interface Options {
   readonly undo?: string | true
 }
 
-/** Settings of the command. `journals`: folder of the records for --undo; null: there is none. */
+/** Settings of the command. `journals`: folder of the records that --undo needs; null if the user has no folder for data. */
 export interface ImportSettings {
   readonly key: string | undefined
   readonly entitiesDir: string | null
@@ -49,12 +49,12 @@ export interface ImportSettings {
 }
 
 const PIECE_ROWS = 1_000
-/** Maximum number of the line with the header. */
+/** Highest line number that `--header` accepts. */
 const LINES_MAX = 1_000
-/** Maximum number of the last line to read. */
+/** Highest line number that `--last` accepts. */
 const LAST_MAX = 1_000_000_000
 
-/** Returns the command. `readSettings`: for the default of `--url`. */
+/** Returns the command. `readSettings`: reads the settings, for the default of `--url`. */
 export function importCommand(settings: ImportSettings, readSettings: () => Config): Command {
   const command = new Command('import')
     .description('Create the rows of a CSV, .xlsx or NDJSON file, on a server that runs. The key is ROSTER_KEY.')
@@ -65,7 +65,7 @@ export function importCommand(settings: ImportSettings, readSettings: () => Conf
   addReadingOptions(command)
   addWritingOptions(command)
   return command.action(async (name: string | undefined, path: string | undefined, options: Options) => {
-    // Only files of this user are listed.
+    // No key is needed, because the list only has imports that this user has recorded.
     if (options.undo === true) return print(listText(settings.journals === null ? [] : listJournals(settings.journals)))
     const key = settings.key?.trim()
     if (!key) throw new CommandError('ROSTER_KEY is not set: it is the key to write with')
@@ -124,7 +124,7 @@ function addWritingOptions(command: Command): void {
 
 const encoding = parserOf((label: string) => decoderOf(label).encoding as string)
 
-/** Returns what the options ask for. @throws CommandError for options that do not go together */
+/** Returns the plan of an import from its options. @throws CommandError for options that do not go together */
 function planOf(entity: Entity, path: string, options: Options): ImportPlan {
   const format = options.format ?? formatOf(path)
   const matched = options.match === undefined ? null : matchedBy(entity, options.match)
@@ -186,7 +186,7 @@ function matchedBy(entity: Entity, name: string): Property {
   throw new CommandError(`--match names no property by which rows of ${entity.plural} can be found: "${name}".${hint}`)
 }
 
-/** Returns the entity of a plural name in any case. @throws CommandError that says what was probably meant */
+/** Returns the entity with this plural name, in upper or lower case. @throws CommandError that says what was probably meant */
 function entityNamed(name: string, entities: readonly Entity[]): Entity {
   const entity = entities.find(({ plural }) => plural.toLowerCase() === name.toLowerCase())
   if (entity) return entity
@@ -212,8 +212,8 @@ async function undo(options: Options, { key, entitiesDir, journals }: UndoSettin
 }
 
 /**
- * Returns the import of an id, or the last one of a file that was not undone. `url`: the server that was named, whose ids are not
- * those of another; null: any. @throws CommandError
+ * Returns the import with the id `word`, or else the latest import of the file `word` that can still be undone. `url`: server
+ * that `--url` names, so that imports of the file into other servers do not count; null: any server. @throws CommandError
  */
 function chosenImport(imports: readonly ImportSummary[], word: string, url: string | null): ImportSummary {
   const byId = imports.find(({ id }) => id === word)

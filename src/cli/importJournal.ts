@@ -19,12 +19,14 @@ import { tryLock } from '../os/libc.ts'
 import { parseJson } from '../parse/body.ts'
 import { CommandError } from './run.ts'
 
-/** Age from which records are deleted. */
+/** Age in days from which records are deleted. */
 export const KEPT_DAYS = 30
 const DAY_MS = 86_400_000
-/** A server keeps what an Idempotency-Key created for at least a day. */
+/**
+ * Time in ms for which an import can repeat a request: servers repeat their response to an Idempotency-Key for at least a day.
+ */
 const REPEATABLE_MS = 23 * 3_600_000
-/** Maximum size of a record; what is imported beyond it cannot be undone. */
+/** Maximum size of a record, in bytes. A larger import goes on, but the rest of it cannot be undone. */
 const JOURNAL_BYTES_MAX = 512 * 1024 * 1024
 const ENDING = '.ndjson'
 
@@ -32,17 +34,17 @@ const ENDING = '.ndjson'
 export interface ImportOrigin {
   /** Plural name of the entity. */
   readonly plural: string
-  /** Server without a slash at the end. */
+  /** URL of the server, without a slash at its end. */
   readonly url: string
   /** Path of the file; null: stdin. */
   readonly path: string | null
-  /** Name of the file in Idempotency-Keys, which runs over the same file share; null: the keys are made of the rows. */
+  /** Name of the file in Idempotency-Keys, which is the same in all runs over the file; null: the keys are made of the rows. */
   readonly keyName: string | null
   /** Time of the first run, as `2026-11-29T14:15:02.123Z`. */
   readonly begun: string
 }
 
-/** A change of a value. Texts are as PostgreSQL prints them; null: no value. */
+/** Changes of one row. Values are texts as PostgreSQL prints them; null: no value. */
 export interface RecordedChange {
   readonly at: string
   readonly id: string
@@ -55,24 +57,24 @@ interface Pending {
   readonly sentMs: number
 }
 
-/** The content of the first and the last lines of a record. */
+/** Content of the first and the last lines of a record. */
 export interface ImportSummary extends ImportOrigin {
   readonly id: string
   readonly isEnded: boolean
-  /** Set once it was undone: the number of rows and values that were left. */
+  /** Number of rows and values that an undo has left as they were; null if the import was not undone. */
   readonly left: number | null
 }
 
-/** The content of a record. */
+/** Content of a whole record. */
 export interface ImportRecord extends ImportSummary {
   /** Rows as the server returned them when it created them, by their ids. */
   readonly created: ReadonlyMap<string, unknown>
-  /** Ids of these rows by the request that created them. */
+  /** Ids of these rows, in one list for each request that created some of them. */
   readonly createdTogether: readonly (readonly string[])[]
   readonly changes: readonly RecordedChange[]
-  /** Pieces that may have been created, by their Idempotency-Keys. */
+  /** Pieces whose outcome is unknown, by their Idempotency-Keys: their rows may have been created. */
   readonly pending: ReadonlyMap<string, Pending>
-  /** True if it grew too large to record all of it. */
+  /** True if the record grew too large to contain the whole import. */
   readonly isFull: boolean
   /** Number of rows whose ids the key could not read. */
   readonly hiddenIds: number
@@ -92,7 +94,7 @@ export function journalFolder(environment: Readonly<Record<string, string | unde
 /** Thrown if another process writes to the record. */
 export class ImportRuns extends CommandError {}
 
-/** A record that an import writes. Each entry is on the disk before the request that it is about is sent. */
+/** Record that an import writes. What a request is about to create or change is on the disk before the request is sent. */
 export class ImportJournal implements Disposable {
   private bytes: number
 
@@ -109,7 +111,10 @@ export class ImportJournal implements Disposable {
     return join(this.folder, this.id + ENDING)
   }
 
-  /** Opens a record to add to it, or a new one. @throws ImportRuns, or CommandError if it cannot be written */
+  /**
+   * Opens the record `continued` to add to it, or creates a record if it is null. @throws ImportRuns, or CommandError if the
+   * record cannot be written
+   */
   static open(folder: string, origin: ImportOrigin, continued: ImportSummary | null): ImportJournal {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -130,13 +135,16 @@ export class ImportJournal implements Disposable {
     this.add({ pending: key, places, body, sentMs: Date.now() })
   }
 
-  /** Records the response with the rows of a piece. */
+  /** Records the rows of a piece as the server has returned them. `text`: body of the response. */
   addCreated(key: string, text: string): void {
     // The rows stay as the server wrote them, so that numbers keep all digits. A line feed in JSON is always outside of strings.
     this.addLine(`{"created":${JSON.stringify(key)},"rows":${text.replaceAll('\n', '')}}`)
   }
 
-  /** Records that a piece was refused. `isOther`: an earlier run sent other rows with this key, which may have been created. */
+  /**
+   * Records that a piece was refused. `isOther`: true if an earlier run sent other rows with this key, which may have been
+   * created.
+   */
   addRefused(key: string, isOther: boolean): void {
     this.add({ refused: key, isOther })
   }
@@ -146,7 +154,7 @@ export class ImportJournal implements Disposable {
     for (let at = 0; at < changes.length; at += 1_000) this.add({ changes: changes.slice(at, at + 1_000) })
   }
 
-  /** Records that the import has done all that it was to do. */
+  /** Records that the import is complete. */
   end(): void {
     this.add({ ended: true })
   }
@@ -171,7 +179,7 @@ export class ImportJournal implements Disposable {
     if (this.bytes > JOURNAL_BYTES_MAX && !isSmall) return
     this.bytes += Buffer.byteLength(line)
     try {
-      // After a process was killed, the last line may have no end.
+      // Begins with a line feed, because a process that was killed can have left an incomplete last line.
       appendFileSync(this.descriptor, this.bytes > JOURNAL_BYTES_MAX && !isSmall ? '\n{"full":true}\n' : `\n${line}`)
       fsyncSync(this.descriptor)
     } catch (error) {
@@ -185,7 +193,7 @@ function newId(begun: string): string {
   return `${begun.replace(/[-:.Z]/g, '').replace('T', '-')}-${crypto.randomUUID().slice(0, 4)}`
 }
 
-/** Returns what a folder has records of, the latest first, and deletes those that are too old. */
+/** Returns the imports that a folder has records of, the latest first. Deletes records that are too old. */
 export function listJournals(folder: string): ImportSummary[] {
   const summaries: ImportSummary[] = []
   for (const name of filesOf(folder).sort().reverse()) {
@@ -202,7 +210,7 @@ export function listJournals(folder: string): ImportSummary[] {
   return summaries
 }
 
-/** Size of the beginning and of the end of a record, in bytes, which have what `listJournals` needs. */
+/** Number of bytes to read at the beginning and at the end of a record: they contain what `listJournals` needs. */
 const END_BYTES = 16 * 1024
 
 function textAt(path: string, position: number): string {
@@ -215,7 +223,7 @@ function textAt(path: string, position: number): string {
   }
 }
 
-/** Reads a record whole. @throws CommandError if it cannot be read */
+/** Reads a whole record. @throws CommandError if it cannot be read */
 export function readJournal(folder: string, id: string): ImportRecord {
   const path = join(folder, id + ENDING)
   try {
@@ -252,7 +260,7 @@ interface Entry {
   readonly full?: true
 }
 
-/** Reads the text of a record; null: it has no beginning. */
+/** Returns the record that a text contains; null if the text lacks the first line, which names the file and the server. */
 function recordOf(id: string, text: string): ImportRecord | null {
   let origin: ImportOrigin | null = null
   const created = new Map<string, unknown>()
@@ -278,7 +286,7 @@ function recordOf(id: string, text: string): ImportRecord | null {
         state.hiddenIds++
         continue
       }
-      // An import that goes on gets the same answer again.
+      // An import that is continued repeats requests, and gets the same rows again.
       if (!created.has(row.id.source)) ids.push(row.id.source)
       created.set(row.id.source, row)
     }
@@ -293,14 +301,14 @@ function recordOf(id: string, text: string): ImportRecord | null {
   return origin && { ...origin, id, created, createdTogether, changes, pending: new Map(last), ...state }
 }
 
-/** Yields the whole lines: a process that was killed may have left the beginning of one. */
+/** Yields the entries of complete lines: a process that was killed can have left an incomplete line. */
 function* entriesOf(text: string): Generator<Entry> {
   for (const line of text.split('\n')) {
     if (line === '') continue
     try {
       yield (line.startsWith('{"created"') ? parseJson(line) : JSON.parse(line)) as Entry
     } catch {
-      // The request of this entry was not sent.
+      // An incomplete entry is ignored: its request was not sent.
     }
   }
 }
@@ -310,7 +318,10 @@ export function isRepeatable({ sentMs }: Pick<Pending, 'sentMs'>): boolean {
   return Date.now() - sentMs < REPEATABLE_MS
 }
 
-/** Returns whether an import of the same file began within a day, so that its Idempotency-Keys hold, and was not undone. */
+/**
+ * Returns whether a record belongs to an import of the same file that began within a day and was not undone. The Idempotency-Keys
+ * of such an import still hold.
+ */
 export function isRecent(record: ImportSummary, { plural, path }: Pick<ImportOrigin, 'plural' | 'path'>): boolean {
   const isSame = record.plural === plural && record.path === path && path !== null
   return isSame && record.left === null && Date.now() - Date.parse(record.begun) < REPEATABLE_MS

@@ -14,27 +14,27 @@ import { CommandError } from './run.ts'
 import { faultsText, sendAll, type Target } from './sendFile.ts'
 import { RefusedRequest, storedTexts } from './storedRows.ts'
 
-/** The options of an import, checked. */
+/** Checked options of an import. */
 export interface ImportPlan extends FileReading {
   readonly isDry: boolean
-  /** True if rows are created that the table may have already. */
+  /** True for `--again`: creates rows even if the table may have them already. */
   readonly isAgain: boolean
-  /** False if `--match` creates no rows. */
+  /** False for `--no-create`: `--match` only changes rows. */
   readonly creates: boolean
-  /** File for all that `--match` would change; null: none. */
+  /** CSV file for all changes that `--match` would make; null: no such file. */
   readonly output: string | null
-  /** Rows of one request. */
+  /** Maximum rows of one request. */
   readonly pieceRows: number
 }
 
-/** The server, and where the import is recorded; null: nowhere. */
+/** Server of an import, and the folder for its record. `journals`: null if the user has no folder for data. */
 export interface ImportPlace {
   readonly url: string
   readonly key: string
   readonly journals: string | null
 }
 
-/** Imports a file. @throws CommandError */
+/** Imports the rows of a file, or only checks them in a dry run. @throws CommandError */
 export async function importRows(entity: Entity, path: string, plan: ImportPlan, place: ImportPlace): Promise<void> {
   const file = new RowsFile(path, entity, plan)
   const isLasting = file.isLasting()
@@ -44,7 +44,7 @@ export async function importRows(entity: Entity, path: string, plan: ImportPlan,
   const earlier = earlierImports(place)
   const ofFile = { plural: entity.plural, path: realPath }
   const recent = plan.isAgain ? [] : earlier.filter((record) => isRecent(record, ofFile))
-  // Ids are those of one server: another one has its own record.
+  // Ids belong to one server, so an import into another server has a record of its own.
   const continued = recent.find(({ url }) => url === place.url) ?? null
   const keyName = keyNameOf(plan, ofFile, earlier, continued)
   const target: Target = {
@@ -53,7 +53,7 @@ export async function importRows(entity: Entity, path: string, plan: ImportPlan,
     name: file.name,
     key: place.key,
     isDry: plan.isDry,
-    // With --match, each run looks for existing rows first, so the rows it creates are new ones.
+    // With --match, each run first looks for the rows that exist, so its keys need not be those of earlier runs.
     file: plan.matched === null ? keyName : crypto.randomUUID(),
     journal: null,
   }
@@ -70,8 +70,9 @@ export async function importRows(entity: Entity, path: string, plan: ImportPlan,
 }
 
 /**
- * Returns the name of the file in Idempotency-Keys; null: there is none. After an undo the file gets another name, since the
- * server would repeat its response to the earlier import. An import that continues keeps its name.
+ * Returns the name of the file in Idempotency-Keys; null if the keys are made of the rows, as for stdin and `--again`. After an
+ * undo the file gets another name, since the server would repeat its response to the earlier import. An import that continues
+ * keeps its name.
  */
 function keyNameOf(
   plan: ImportPlan,
@@ -93,14 +94,14 @@ async function readLookups(
   isLasting: boolean,
 ): Promise<void> {
   if (lookups.length === 0) return
-  // The first reading collects the values.
+  // This first reading of the file only collects the values to look up.
   if (isLasting) for await (const _ of file.rows());
   for (const lookup of lookups) await lookup.read({ address: `${url}/${lookup.target.plural}`, key }, isLasting)
 }
 
 /**
- * Returns whether a row was created by an earlier run of this import. Rows of a piece whose response was lost count, too: its
- * Idempotency-Key creates them once.
+ * Returns a function that says whether an earlier run of this import created a row. It also accepts rows of a piece whose
+ * response was lost, because the Idempotency-Key of the piece creates them only once.
  */
 function ownRows(entity: Entity, { journals }: ImportPlace, recent: readonly ImportSummary[]): IsOwn {
   if (recent.length === 0 || journals === null) return () => false
@@ -111,7 +112,10 @@ function ownRows(entity: Entity, { journals }: ImportPlace, recent: readonly Imp
   return (id, property, value) => records.some(({ created }) => created.has(id)) || values(property).has(value)
 }
 
-/** Opens the record of an import. Null: there is no place for a record; the import goes on without. @throws ImportRuns */
+/**
+ * Opens the record of an import. Returns null if no record can be written: the import then goes on without one.
+ * @throws ImportRuns
+ */
 function openJournal(
   { journals, url }: ImportPlace,
   file: Pick<ImportSummary, 'plural' | 'path' | 'keyName'>,
@@ -127,7 +131,9 @@ function openJournal(
   }
 }
 
-/** Returns the imports of the user's records; none if they cannot be read, which `openJournal` reports. */
+/**
+ * Returns the imports that the user has records of. If the records cannot be read, returns none, and `openJournal` reports why.
+ */
 function earlierImports({ journals }: ImportPlace): ImportSummary[] {
   try {
     return journals === null ? [] : listJournals(journals)
@@ -138,8 +144,8 @@ function earlierImports({ journals }: ImportPlace): ImportSummary[] {
 }
 
 /**
- * Reads the whole file, so that one with a fault creates no rows, and looks for rows that the table has already. Returns the
- * faults in a dry run, in which the server checks the other rows. @throws CommandError
+ * Checks the whole file before any row is sent: a file with a fault, or with rows that the table has, creates nothing. A dry run
+ * returns the faults instead, and lets the server check the rows without faults. @throws CommandError
  */
 async function checkFile(
   file: RowsFile,
@@ -168,7 +174,7 @@ async function checkFile(
   return faults
 }
 
-/** Creates all rows. `faults`: of rows that are not sent, in a dry run. */
+/** Creates all rows. `faults`: faults that a dry run has found in the file; rows with a fault are not sent. */
 async function createRows(file: RowsFile, plan: ImportPlan, target: Target, faults: readonly RowFault[]): Promise<void> {
   const { entity } = target
   const faulty = new Set(faults.map(({ at }) => at))
@@ -181,7 +187,8 @@ async function createRows(file: RowsFile, plan: ImportPlan, target: Target, faul
 }
 
 /**
- * Yields rows up to the first with a faulty cell. A file was checked before; a pipe cannot be read twice. @throws CommandError
+ * Yields the rows. A row with a faulty cell ends an import, but not a dry run. Only a pipe can have such a row here: a file was
+ * checked before, and a pipe cannot be read twice. @throws CommandError for a row with a faulty cell
  */
 async function* withoutFaults(file: RowsFile, rows: AsyncIterable<FileRow>, plan: ImportPlan): AsyncGenerator<FileRow> {
   for await (const row of rows) {
@@ -199,7 +206,10 @@ async function* withoutRows(rows: AsyncIterable<FileRow>, places: ReadonlySet<st
   for await (const row of rows) if (!places.has(row.at)) yield row
 }
 
-/** Creates new rows and changes those that differ. It can be run again: rows that were written before match, and stay. */
+/**
+ * Creates new rows and changes those that differ. It can be run again: rows that an earlier run has written are then equal, and
+ * stay as they are.
+ */
 async function importMatched(file: RowsFile, plan: ImportPlan, matched: Property, target: Target): Promise<void> {
   const { entity } = target
   const all: FileRow[] = []
@@ -232,7 +242,10 @@ async function importMatched(file: RowsFile, plan: ImportPlan, matched: Property
 
 const ROWS_SHOWN = 10
 
-/** Returns lines about new rows that the table nearly has, since they would be created as second rows. */
+/**
+ * Returns lines about new rows that are nearly equal to rows of the table, since each would become a second row for the same
+ * thing.
+ */
 function nearLines({ name }: Property, near: readonly NearRow[]): string[] {
   const lines = near
     .slice(0, ROWS_SHOWN)

@@ -20,7 +20,7 @@ export function initCommand(): Command {
     .action((folder: string) => init(resolve(folder)))
 }
 
-/** Files that most folders have: missing lines are added. */
+/** Files that a folder often has already, with the lines that are added to them if they are missing. */
 const SHARED: Readonly<Record<string, readonly string[]>> = {
   '.env': ['ENTITIES_DIR=entities', 'MIGRATIONS_DIR=migrations'],
   '.gitignore': ['node_modules', '.data'],
@@ -61,12 +61,12 @@ function withLines(file: string, lines: readonly string[]): string {
   return `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${lacking.map((line) => `${line}\n`).join('')}`
 }
 
-/** Returns the name of a setting; for a path, the path itself. */
+/** Returns the name of the setting in a line of .env, or the path in a line of .gitignore. */
 function nameOf(line: string): string {
   return (line.replace(/^\s*(export\s+)?/, '').split('=')[0] as string).trim().replace(/\/$/, '')
 }
 
-/** Returns the folder's package.json, with what it lacks added. */
+/** Returns the content of the folder's package.json, with missing members added. */
 function manifestOf(folder: string) {
   const file = join(folder, 'package.json')
   const found: Manifest = existsSync(file) ? readManifest(file) : { private: true, type: 'module' }
@@ -105,7 +105,10 @@ function readManifest(file: string): Manifest {
 
 const ROOT = join(import.meta.dir, '../..')
 
-/** Returns where npm gets this package: as declared, else its folder, because npm's registry has another package of this name. */
+/**
+ * Returns the source from which npm gets this package: the one that the project declares, else the package's folder. Npm's
+ * registry has another package of this name.
+ */
 function ownSource(folder: string): string {
   const [project = ''] = /^.*(?=\/node_modules\/roster$)/.exec(ROOT) ?? []
   const file = join(project, 'package.json')

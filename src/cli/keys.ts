@@ -85,7 +85,10 @@ export function keysCommand(readSettings: () => Config): Command {
   return keys
 }
 
-/** Parses and checks the rights of `--rights`, `--right` or `--role`; null: none is given. An error ends the command. */
+/**
+ * Parses and checks the rights of `--rights`, `--right` or `--role`; null if none of these options is given. An error ends the
+ * command.
+ */
 async function readRights(config: Config, given: RightsOptions, command: Command): Promise<StoredRights | null> {
   const { rights, right, role } = given
   const forms = [rights, right, role].filter((form) => form !== undefined)
@@ -177,12 +180,12 @@ function newKey() {
   return { key, id: idOf(key), hash: hashKey(key).toString('hex') }
 }
 
-/** Terms of a key for `--json`: its rights as `keys list` prints them, those by row and property one per line. */
+/** Returns the terms of a key for `--json`. Rights by row and property are one per line, as in `keys list`. */
 function dataOf({ rights, addresses, role, limits, ends }: KeyTerms) {
   return { rights: addresses ?? rights, role, limits, ends }
 }
 
-/** Terms of a key as the end of a sentence; rights by address have lines of their own. */
+/** Returns the terms of a key as the end of a sentence. Rights by row and property follow on lines of their own. */
 function inWords({ rights, addresses, role, limits, ends }: KeyTerms): string {
   const until = ends === null ? '' : `, valid until ${ends},`
   const own = limits === null ? '' : ` and the limits ${limits}`
@@ -191,7 +194,10 @@ function inWords({ rights, addresses, role, limits, ends }: KeyTerms): string {
   return `${until} with these rights${own}:\n${addresses.replace(/^/gm, '  ')}\n`
 }
 
-/** Refuses control and invisible characters, and changes of the direction of text: no two names may look the same. */
+/**
+ * Matches names without control characters, invisible characters and changes of text direction, which can make two names look the
+ * same.
+ */
 const NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u
 
 const parseName = parserOf((text) => {
@@ -201,7 +207,7 @@ const parseName = parserOf((text) => {
   return name
 })
 
-// Commander makes an empty text of null, so options have other values for none.
+// Commander turns null from a parser into an empty text, so these values stand for the absence of a value.
 const NEVER = Number.POSITIVE_INFINITY
 const DEFAULT = 'default'
 
@@ -224,7 +230,7 @@ const parseOverlap = parserOf((text) => {
 
 const LIFETIME_MS_MAX = 3_650 * (UNIT_MS.d as number)
 
-/** Parses the time until a key ends by itself. */
+/** Parses the time until a key expires, into ms. */
 const parseLifetime = parserOf((text) => {
   if (text === 'never') return NEVER
   const lifetimeMs = durationMs(text)
@@ -232,7 +238,7 @@ const parseLifetime = parserOf((text) => {
   return lifetimeMs
 })
 
-/** Milliseconds of `24h`; NaN for another text. */
+/** Returns the ms of a text such as `24h`; NaN for another text. */
 function durationMs(text: string): number {
   const [, count, unit] = /^([1-9]\d{0,6})([smhd])$/.exec(text) ?? []
   return Number(count) * (UNIT_MS[unit ?? ''] ?? Number.NaN)

@@ -10,7 +10,7 @@ import type { Roles } from '../roles/roles.ts'
 import { withKeys } from './openDatabase.ts'
 import { counted, formatTable, report } from './output.ts'
 
-/** Said of keys whose rights nobody can read from the files as they are. */
+/** Remark on keys whose rights cannot be read, because the roles file on disk is faulty. */
 const UNUSABLE =
   'The roles file on disk cannot be used, as roster roles check explains. A running server goes on with the one that it has.'
 
@@ -38,11 +38,14 @@ export async function listKeys(config: Config, json: true | undefined): Promise<
 
 function inWords(fault: string, { role }: ListedKey, roles: Roles | null | Refused): string {
   if (fault === UNUSABLE) return fault
-  // A running server may not have read the file since it was changed.
+  // A running server can still have an older version of the file.
   return `None of them holds${role !== null && roles !== null ? ', by the file on disk' : ''}: ${fault}`
 }
 
-/** Reads the roles file; null: there is none. A list of keys is needed most where something is faulty. */
+/**
+ * Returns the roles, or null if there is no roles file. Returns the error of a faulty file instead of throwing it: a list of keys
+ * is needed most if something is faulty.
+ */
 function readRoles(config: Config, entities: readonly Entity[]): Roles | null | Refused {
   try {
     return loadRoles(config, entities)
@@ -52,16 +55,18 @@ function readRoles(config: Config, entities: readonly Entity[]): Roles | null | 
   }
 }
 
-/** Returns why keys have no rights. Keys that have ended are left out, because their rights no longer count. */
+/**
+ * Returns the reasons why keys have no rights, by key. Keys that have ended are left out, because their rights no longer count.
+ */
 function faultsOf(listed: readonly ListedKey[], entities: readonly Entity[], roles: Roles | null | Refused) {
   const inForce = listed.filter(({ state }) => state === 'active' || state === 'expiring')
   if (!(roles instanceof Refused))
     return new Map(findMisfits(inForce, entities, roles).map(({ key, fault }) => [key, fault] as const))
-  // A right that fits no entity may be one to a view of the file.
+  // A right that fits no entity can be a right to a view of the faulty file.
   return new Map(findMisfits(inForce, entities, null).map(({ key }) => [key, UNUSABLE] as const))
 }
 
-/** Rights by row and property, one per line; null: the key has rights to whole entities. */
+/** Returns a key's rights by row and property, one per line; null if the key has rights to whole entities. */
 function linesOf({ addresses, role }: ListedKey, roles: Roles | null | Refused): string[] | null {
   if (role === null) return addresses?.split('\n') ?? null
   const text = roles instanceof Refused ? '' : roles?.rightsOfKey(role)?.signedText

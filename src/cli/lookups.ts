@@ -16,27 +16,33 @@ import {
   WHOLE_ROWS_MAX,
 } from './storedRows.ts'
 
-/** Maximum different values of one lookup, which are held in memory. */
+/** Maximum number of different values of one lookup. They are held in memory. */
 const VALUES_MAX = 100_000
 
-/** A column whose values stand for other rows. */
+/**
+ * A column whose cells name rows by one of their values, such as companies by `Name`. The import sets the reference to these
+ * rows.
+ */
 export class Lookup {
-  /** Ids by value; null: not read yet. */
+  /** Ids of the rows by value; null until `read` has read them. */
   private ids: ReferenceValues | null = null
-  /** Values to look for, while they are collected. */
+  /** Values to look for, which `find` collects until `read` is called. */
   private readonly wanted = new Set<string>()
   private readonly faults = new Map<string, string>()
 
   constructor(
-    /** Property that the column is called by: the reference, or the name copied along it. */
+    /** Property that the header names: the reference, or the property that is copied along the reference. */
     readonly column: Property,
     readonly reference: Property,
     readonly target: Entity,
-    /** Property of the other row that has the value. */
+    /** Property of the referred row whose values are in the cells. */
     readonly by: Property,
   ) {}
 
-  /** Returns the id of the row with this value. While values are collected, it is null, without a fault. */
+  /**
+   * Returns the id of the row with this value, or the fault of the cell. While values are still collected, and for an empty cell,
+   * both are null.
+   */
   find(cell: string | null): { readonly id: string | null; readonly fault: string | null } {
     const value = cell === null || cell.trim() === '' ? null : printedText(this.by, cell)
     if (cell === null || cell.trim() === '') return { id: null, fault: null }
@@ -51,8 +57,8 @@ export class Lookup {
   }
 
   /**
-   * Reads the rows of the values that were collected, or all if the table is small. `isCollected`: false for a pipe, whose values
-   * are not known yet. @throws CommandError
+   * Reads the rows that have the collected values, or all rows if the table is small. `isCollected`: false for a pipe, whose
+   * values are not known yet. @throws CommandError
    */
   async read(collection: Collection, isCollected: boolean): Promise<void> {
     const rows: ValueTexts[] = []
@@ -63,7 +69,7 @@ export class Lookup {
       )
     if (isSmall) rows.push(...(await readAllRows(collection, this.target, [this.by])))
     else for await (const found of readRowsWith(collection, this.target, this.by, [...this.wanted], [])) rows.push(...found.rows)
-    // Values of a large table are read only where they are equal.
+    // Of a large table, only rows with exactly these values were read, so the nearest value is not known.
     this.ids = new ReferenceValues(
       rows.map((row) => ({ value: row.get(this.by) ?? null, id: row.get(this.target.id) as string })),
       isSmall,
@@ -80,7 +86,7 @@ export class Lookup {
     })
   }
 
-  /** Returns what to do if the other row is in the same file, and so not in the table yet. */
+  /** Returns a hint for a reference to rows of the same table, which may be further rows of the file; '' for other references. */
   private orderHint(): string {
     if (!this.reference.reference?.isToItself) return ''
     return ' If it is a row of this file: import the file without this column first, then with it and --match.'
@@ -115,7 +121,10 @@ function propertyOfTarget(target: Entity, text: string, name: string): Property 
   throw new CommandError(`--lookup ${text}: "${name}" names no property of ${target.plural}.${suggestOrList(name, usable)}`)
 }
 
-/** Returns the reference that a column sets: itself, or the one along which it is copied; null: none that clients write. */
+/**
+ * Returns the reference that a column of this property sets: the property itself, or the reference along which it is copied. Null
+ * if clients cannot write such a reference.
+ */
 function referenceFor(entity: Entity, property: Property): Property | null {
   const reference = property.reference === null ? referenceOfCopy(wholeView(entity), property) : property
   return reference?.writable && reference.reference?.target ? reference : null

@@ -14,18 +14,18 @@ import { ask, bodyOf, countRows, readAllRows, readRowsWith, storedTexts, type Va
 
 /** Maximum rows of a file with `--match`: they are compared in memory. */
 export const MATCHED_ROWS_MAX = 100_000
-/** Maximum attempts to change a row that others write at the same time. */
+/** Maximum attempts to change a row that other clients write at the same time. */
 const CHANGE_TRIES_MAX = 5
 const JSON_ACCEPTED = { Accept: 'application/json' }
 
-/** A value that is to be written. */
+/** Value of a property before and after a write. Null: no value. */
 export interface Difference {
   readonly property: Property
   readonly before: string | null
   readonly after: string | null
 }
 
-/** A row of the file that has other values in the table. */
+/** A row of the file whose values differ from those in the table. */
 export interface Change {
   readonly at: string
   readonly id: string
@@ -34,7 +34,7 @@ export interface Change {
   readonly differences: readonly Difference[]
 }
 
-/** A row of the file that is not in the table, where another row has nearly the same value. */
+/** A row of the file that is not in the table, although a stored row has nearly the same value. */
 export interface NearRow {
   readonly at: string
   readonly value: string
@@ -44,7 +44,10 @@ export interface NearRow {
 
 type Row = FileRow & { readonly texts: ValueTexts }
 
-/** Divides rows of a file into new, changed and equal ones, by a property. @throws CommandError for a refused request */
+/**
+ * Divides the rows of a file into new, changed and equal rows. `matched`: property by which they are found in the table.
+ * @throws CommandError for a refused request
+ */
 export async function matchRows(entity: Entity, matched: Property, rows: readonly FileRow[], target: Target) {
   const faults: RowFault[] = []
   const byValue = rowsByValue(entity, matched, rows, faults)
@@ -77,7 +80,10 @@ function differencesOf(texts: ValueTexts, known: ValueTexts): Difference[] {
   })
 }
 
-/** Returns the new rows whose value is nearly one of the table: the same but for case, blanks, leading zeros and accents. */
+/**
+ * Returns the new rows whose value differs from a stored value only in case, blanks, leading zeros and accents. Returns none if
+ * the table is too large to read whole.
+ */
 async function nearRows(
   entity: Entity,
   matched: Property,
@@ -120,7 +126,7 @@ type ParsedRow =
   | { readonly texts: ValueTexts; readonly body: Record<string, unknown> }
   | { readonly texts: null; readonly faults: readonly RowFault[] }
 
-/** Returns the values of a row, or its faults: those that need no other row to be found. */
+/** Returns the values of a row, or the faults that can be found without reading other rows. */
 export function parseRow(entity: Entity, row: FileRow): ParsedRow {
   const { at, json } = row
   if (row.faults.length > 0) return { texts: null, faults: row.faults }
@@ -140,7 +146,7 @@ export function parseRow(entity: Entity, row: FileRow): ParsedRow {
   }
 }
 
-/** Returns the id in a row of a file, whose name may be in any case. @throws Mismatch */
+/** Returns the id in a row of a file, or null. The name of the id can be in upper or lower case. @throws Mismatch */
 function idIn({ name, kind }: Property, row: Record<string, unknown>): string | null {
   const [, value = null] = Object.entries(row).find(([key]) => key.toLowerCase() === name.toLowerCase()) ?? []
   return value === null ? null : kind.printFilter(kind.parseJson(value))
@@ -150,10 +156,10 @@ function idsOf({ id }: Entity, rows: readonly ValueTexts[] = []): string {
   return rows.map((row) => row.get(id)).join(', ')
 }
 
-/** Thrown where another client has changed a value since it was read. */
+/** Thrown if another client has changed a value since it was read. */
 class ChangedByOther extends CommandError {}
 
-/** Writes what differs, with `If-Match`. @throws CommandError if it is refused, or ChangedByOther */
+/** Writes the differences of one row, with `If-Match`. @throws ChangedByOther, or CommandError if the server refuses the write */
 export async function changeRow(
   entity: Entity,
   { id, differences }: Pick<Change, 'id' | 'differences'>,
@@ -180,7 +186,10 @@ export async function changeRow(
   }
 }
 
-/** Returns the version of a row. A compressing proxy turns the ETag into a weak one, which never matches If-Match. */
+/**
+ * Returns the version of a row for If-Match, or `*` without an ETag. A compressing proxy makes the ETag weak, and a weak ETag
+ * never matches.
+ */
 export function strongTag(headers: Headers): string {
   return headers.get('etag')?.replace(/^W\//, '') ?? '*'
 }

@@ -17,7 +17,7 @@ interface Options {
   readonly grant?: string
 }
 
-/** Returns the command. It applies the migrations that a server's start would, by a role with more rights. */
+/** Returns the command. It applies the same migrations as the start of a server, but by a role with more rights. */
 export function migrateCommand(readSettings: () => Config): Command {
   return new Command('migrate')
     .description('Apply the migrations that the database lacks, as the start of a server does.')
@@ -37,14 +37,14 @@ async function run(config: Config, isDry: boolean, role: string | undefined): Pr
   const verb = isDry ? 'to apply' : 'applied'
   const work = isDry ? pendingMigrations : migrate
   const textOf = (files: readonly string[]) => files.map((file) => `${verb}: ${file}\n`).join('')
-  // Looking into an embedded database would create it.
+  // Opening an embedded database would create it, and a dry run creates nothing.
   if (isDry && config.databaseUrl === null && !hasEmbedded(config.dataDir)) {
     console.error(`roster: there is no database yet in ${resolve(config.dataDir)}: the first start makes it`)
     return print(textOf(migrationNames(config)))
   }
   await using database = await openDatabase(config).catch(orUnusable)
   let count = 0
-  // Each folder is a transaction: if the second one fails, the first one stays applied.
+  // Each folder is applied in one transaction: if the second folder fails, the first one stays applied.
   for (const folder of migrationFolders(config)) {
     const files = await work(database.url, folder).catch(orUnusable)
     count += files.length

@@ -10,15 +10,17 @@ import { runningPostgres } from '../postgres/postmaster.ts'
 import { loadEntities } from '../registry.ts'
 import { CommandError } from './run.ts'
 
-/** Maximum time a command waits for a server that is starting: a first start creates the cluster, which takes seconds. */
+/**
+ * Maximum time in ms that a command waits for a server that is starting: a first start creates the cluster, which takes seconds.
+ */
 const START_MS_MAX = 30_000
 
-/** Calls `work` with the keys of the database that the settings name, and its address. @throws CommandError */
+/** Calls `work` with the keys in the database that the settings name, and with the database's URL. @throws CommandError */
 export function withKeys<T>(config: Config, work: (store: KeyStore, url: string) => Promise<T>, mayMigrate = false): Promise<T> {
   return withTable(config, 'api_key_version', (sql, url) => work(new KeyStore(sql), url), mayMigrate)
 }
 
-/** Calls `work` with the hooks of the database that the settings name. @throws CommandError */
+/** Calls `work` with the hooks in the database that the settings name. @throws CommandError */
 export async function withHooks<T>(config: Config, work: (store: HookStore) => Promise<T>, mayMigrate = false): Promise<T> {
   if (config.changesDays === 0)
     throw new CommandError('there are no hooks without what has changed: the setting CHANGES_DAYS is 0')
@@ -43,7 +45,10 @@ type OpenDatabase = AsyncDisposable & { readonly url: string }
 
 const leaveOpen = async () => undefined
 
-/** Opens the database of DATABASE_URL, or the one that a server runs in DATA_DIR, or starts that one for the command. */
+/**
+ * Opens the database of DATABASE_URL. Without this setting, opens the embedded database in DATA_DIR, and starts it for the
+ * command if no server runs it.
+ */
 export async function openDatabase({ databaseUrl, databaseDirectUrl, dataDir }: Config): Promise<OpenDatabase> {
   if (databaseUrl) return { url: databaseDirectUrl ?? databaseUrl, [Symbol.asyncDispose]: leaveOpen }
   for (const giveUpMs = performance.now() + START_MS_MAX; ; await Bun.sleep(100)) {
@@ -59,7 +64,10 @@ export async function openDatabase({ databaseUrl, databaseDirectUrl, dataDir }: 
   }
 }
 
-/** Starts the embedded database for this command only: it stops with the command, and would stop the work of others. */
+/**
+ * Starts the embedded database for this command only. It is not shared with other processes, because it stops when the command
+ * ends.
+ */
 async function startOwn(dataDir: string): Promise<OpenDatabase> {
   const embedded = await startEmbedded({ dataDir, isShared: false })
   const abort = () => {
@@ -76,7 +84,7 @@ async function startOwn(dataDir: string): Promise<OpenDatabase> {
   }
 }
 
-/** Checks that the database has the table. `mayMigrate`: applies all migrations to an empty database. */
+/** Checks that the database has the table. `mayMigrate`: if the table is missing, applies all migrations. @throws CommandError */
 export async function requireTable(url: string, table: string, config: Config, mayMigrate: boolean) {
   const [found] = await withConnection(url, (sql) => sql`select to_regclass(${table}) is not null as yes`)
   if (found?.yes) return
@@ -92,7 +100,10 @@ export function orUnusable(error: Error, problem = 'the database cannot be used'
 /** PostgreSQL's code for an unknown column. */
 const LACKS_COLUMN = '42703'
 
-/** Throws errors of the driver, which have a code, as errors for people. Others are refusals, or bugs whose stack is needed. */
+/**
+ * Throws an error of the driver, which has a code, as a CommandError for people. Throws any other error as it is: it is a
+ * refusal, or a bug whose stack is needed.
+ */
 export function orFailed(error: Error & { code?: unknown }, problem?: string, remark?: string): never {
   if (error.code === LACKS_COLUMN)
     throw new CommandError(

@@ -21,19 +21,19 @@ export function reportAll<T>(json: true | undefined, listed: T[], named: string,
   return report(json, listed, listed.length === 0 ? `There are no ${named}.\n` : formatTable([heads, ...listed.map(cellsOf)]))
 }
 
-/** Returns aligned columns; each line ends with a line feed. */
+/** Returns the rows as a text with aligned columns. Each line ends with a line feed. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => Bun.stringWidth(row[column] ?? ''))))
-  // Counts columns of a terminal: some letters take two.
+  // Widths are columns of a terminal: some letters take two.
   const pad = (cell: string, column: number) => cell + ' '.repeat((widths[column] ?? 0) - Bun.stringWidth(cell))
   return rows.map((row) => `${row.map(pad).join('  ').trimEnd()}\n`).join('')
 }
 
 const SHOWN_MS = 1_000
-/** Interval of progress lines if stderr is no terminal. */
+/** Interval of progress lines in ms, if stderr is no terminal. */
 const LINE_MS = 10_000
 
-/** Prints progress on stderr: one line that changes on a terminal, else a line at an interval and at the end. */
+/** Prints progress on stderr: on a terminal one line that changes, else one line per interval and one at the end. */
 export function progress(textOf: (sum: number) => string): Disposable & { add(more: number): void } {
   const isTerminal = process.stderr.isTTY === true
   const everyMs = isTerminal ? SHOWN_MS : LINE_MS
@@ -56,7 +56,7 @@ export function say(text: string) {
   process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}roster: ${printable(text)}\n`)
 }
 
-/** "1 row", "2 rows". */
+/** Returns a number with its noun: "1 row", "2 rows". */
 export function counted(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
 }

@@ -7,9 +7,9 @@ import type { RowFault } from '../spreadsheets/faults.ts'
 import { type ColumnChoice, columnsOf, type FileColumn, unnamedText } from './fileColumns.ts'
 import { counted } from './output.ts'
 
-/** Options of reading the records of a file. */
+/** Options for reading the records of a file. */
 export interface RecordReading extends ColumnChoice, Omit<CellReading, 'ends'> {
-  /** Cells that stand for no value, as `N/A`. */
+  /** Cells that stand for no value, such as `N/A`. */
   readonly empty: ReadonlySet<string>
 }
 
@@ -25,8 +25,8 @@ export interface RecordRow {
 type CellFaults = Omit<RowFault, 'at'>[]
 
 /**
- * Returns a function that makes a row of a record. `header`: names of properties in any case, in words, or mapped. `unnamed`:
- * indexes of columns that have values, and no name. @throws FileFault for a wrong header
+ * Returns a function that turns a record into a row. `header`: names of properties in upper or lower case, their words, or names
+ * that the mapping knows. `unnamed`: indexes of columns that have values but no name. @throws FileFault for a wrong header
  */
 export function recordReader(
   entity: Entity,
@@ -60,7 +60,7 @@ export function recordReader(
   }
 }
 
-/** Returns the properties that end a span and begin no other one. */
+/** Returns the properties that end a span and begin no other span. */
 function endsOf({ rules }: Entity): ReadonlySet<Property> {
   const beginnings = new Set(rules.map(({ earlier }) => earlier))
   return new Set(rules.map(({ later }) => later).filter((property) => !beginnings.has(property)))
@@ -88,12 +88,14 @@ function cellValue(
   }
 }
 
-/** Adds the faults of a row's form. `isFree`: returns whether a column has neither a name nor a mapping. */
+/**
+ * Adds the faults of a row's form, such as too many cells. `isFree`: returns whether a column has neither a name nor a mapping.
+ */
 function addFormFaults(record: CsvRecord, columns: number, isFree: (index: number) => boolean, faults: CellFaults): void {
   const { cells, plain } = record
   const nameless = cells.flatMap((cell, index) => ((cell ?? '').trim() !== '' && isFree(index) ? [index] : []))
   const [first] = nameless
-  // A sheet has no empty cells at the end of a row.
+  // A row of a sheet can be shorter than the header, because it has no empty cells at its end.
   if ((cells.length < columns && plain === undefined) || nameless.some((index) => index >= columns && plain === undefined))
     faults.push({ message: `The row has ${counted(cells.length, 'value')}, and the header ${counted(columns, 'name')}.` })
   else if (first !== undefined) faults.push({ message: `${unnamedText([first])}.`, value: cells[first] ?? '' })

@@ -19,11 +19,11 @@ export interface Detail {
   readonly Code: string
   readonly Target: string
   readonly Message: string
-  /** Seconds to wait before a retry; only errors that may pass have it. */
+  /** Seconds to wait before a retry; only temporary errors have this member. */
   readonly RetryAfter?: number
 }
 
-/** Returns the error in a response; null: another server wrote the response. */
+/** Returns the error in a response; null if the response has none of Roster's form, as from a proxy or another server. */
 export function errorOf(text: string): (Detail & { readonly Details?: readonly Detail[] }) | null {
   try {
     return JSON.parse(text).Error ?? null
@@ -37,12 +37,14 @@ export function messageOf(text: string, status: number): string {
   return errorOf(text)?.Message ?? `the server answered with status ${status}, but not as Roster does`
 }
 
-/** Maximum time to wait for a limit; for a longer one the command ends, and the operator decides. */
+/**
+ * Maximum seconds to wait for a rate limit. If a server asks for more, the command ends with the error, and the operator decides.
+ */
 const WAIT_SECONDS_MAX = 3_600
 /** Maximum attempts if the server does not answer, or answers a temporary failure without `RetryAfter`. */
 const TRIES_MAX = 8
 const PAUSE_SECONDS_MAX = 30
-/** Timeout of a request: a server answers earlier, or not at all. */
+/** Timeout of a request in ms: a server answers earlier, or not at all. */
 const ANSWER_MS_MAX = 120_000
 
 /** Thrown if it is unknown whether the server has carried out a write. */
@@ -67,13 +69,17 @@ const NOT_SENT = -1
 const CANNOT_BE_SENT = -2
 /** Statuses of temporary failures, also those of a proxy whose server is down. */
 const PASSING = [NO_ANSWER, NOT_SENT, CANNOT_BE_SENT, 502, 503, 504]
-/** Error codes: the server could not be reached; a certificate or an address is wrong, so that a retry cannot succeed. */
+/**
+ * Matches error codes of a server that cannot be reached. `WRONG`: of a wrong certificate or address, so that a retry cannot
+ * succeed.
+ */
 const NO_CONNECTION = /^E(CONNREFUSED|NOTFOUND)$/
 const WRONG = /^(EPROTO|ERR_(INVALID|TLS)_|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/
 
 /**
- * Repeats a request while the answer is a rate limit or a temporary failure. `isFirst`: fails at once if there is no server.
- * `mayBeDone` of the answer: an earlier attempt may have been carried out. @throws CommandError; OutcomeUnknown for a write
+ * Sends a request, and repeats it while the answer is a rate limit or a temporary failure. `isFirst`: true to fail at once if no
+ * server can be reached. `mayBeDone` of the answer: true if the server may have carried out an earlier attempt.
+ * @throws CommandError; OutcomeUnknown for a write that may have been carried out
  */
 export async function askUntilAnswered(request: Asked, isFirst: boolean): Promise<Answer & { readonly mayBeDone: boolean }> {
   let mayBeDone = false
@@ -81,7 +87,7 @@ export async function askUntilAnswered(request: Asked, isFirst: boolean): Promis
   for (;;) {
     const answer = await ask(request)
     const { status, headers, text } = answer
-    // A proxy may write a date, which is ignored.
+    // A proxy can write a date instead of seconds; it is ignored.
     const [given] = /^\d{1,9}$/.exec(headers.get('retry-after') ?? '') ?? []
     const retryAfter = given === undefined ? null : Math.max(1, Number(given))
     const isLimit = status === 429
@@ -92,7 +98,7 @@ export async function askUntilAnswered(request: Asked, isFirst: boolean): Promis
     const reason = status > 0 ? messageOf(text, status) : text
     const seconds = retryAfter ?? Math.min(2 ** (tries - 1), PAUSE_SECONDS_MAX)
     const isHopeless = seconds > WAIT_SECONDS_MAX || status === CANNOT_BE_SENT || (isFirst && tries === 1 && status === NOT_SENT)
-    // A rate limit that names its end does not count as an attempt.
+    // An attempt does not count if a rate limit refused it and said how long to wait.
     const isCounted = !isLimit || retryAfter === null
     if (isHopeless || (isCounted && tries === TRIES_MAX))
       throw mayBeDone && 'Idempotency-Key' in request.headers ? new OutcomeUnknown(reason) : new CommandError(reason)

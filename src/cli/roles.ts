@@ -10,7 +10,7 @@ import { addCommand, CommandError, collect } from './run.ts'
 type Check = { json?: true }
 type Try = { as?: string; claim?: readonly string[]; json?: true }
 
-/** Settings that a check needs, whether the others are right or not. */
+/** Settings that a check needs. The command works even if another setting is wrong. */
 interface Settings {
   readonly entitiesDir: string | null
   readonly rolesFile: string | null

@@ -19,7 +19,7 @@ import { counted } from './output.ts'
 import { type RecordReading, type RecordRow, recordReader } from './recordJson.ts'
 import { CommandError } from './run.ts'
 
-/** A row of a file. */
+/** A row of a file as JSON, with its position and its faults. */
 export interface FileRow {
   /** Position in the file as messages say it: `line 3`, or `row 3` of a sheet. */
   readonly at: string
@@ -33,12 +33,12 @@ export interface FileRow {
 
 export type FileFormat = 'csv' | 'ndjson' | 'xlsx'
 
-/** How a file is read. */
+/** Options for reading a file. */
 export interface FileReading extends Omit<RecordReading, 'onNote'>, TablePlace {
   readonly format: FileFormat
-  /** Name of the encoding; null: it is found. */
+  /** Name of the encoding; null: the encoding is detected. */
   readonly encoding: string | null
-  /** Name of the sheet; null: the only one with rows. */
+  /** Name of the sheet; null: the only sheet with rows. */
   readonly sheet: string | null
 }
 
@@ -48,21 +48,21 @@ const NO_CELLS: ReadonlyMap<Property, string> = new Map()
 
 type Records = AsyncIterable<CsvRecord> | readonly CsvRecord[]
 
-/** Maximum sheets of which messages name the columns. */
+/** Maximum number of sheets whose headers are checked for the message about several sheets. */
 const SHEETS_SHOWN = 3
 
 function recordsOf(rows: readonly SheetRow[]): CsvRecord[] {
   return rows.map(({ row, ...read }) => ({ line: row, separator: null, ...read }))
 }
 
-/** A file of rows, read piece by piece, so that it may have any length; a workbook is read whole. */
+/** A file of rows, read piece by piece, so that it can have any length. A workbook is read whole. */
 export class RowsFile {
   /** Name of the file in messages. */
   readonly name: string
   private encoding: string | null
   private records: readonly CsvRecord[] | null = null
   private survey: Survey | null = null
-  /** Why the encoding must be named; null: it need not. */
+  /** Reason why the user should name the encoding; null if there is no doubt about it. */
   private doubt: string | null = null
 
   /** `path`: `-` for stdin. */
@@ -75,7 +75,7 @@ export class RowsFile {
     this.encoding = reading.encoding
   }
 
-  /** True if the file can be read twice; stdin and pipes cannot. @throws CommandError if there is no such file */
+  /** Returns whether the file can be read twice; stdin and pipes cannot. @throws CommandError if there is no such file */
   isLasting(): boolean {
     if (this.path === '-') return false
     try {
@@ -86,7 +86,7 @@ export class RowsFile {
   }
 
   /**
-   * Finds the encoding of a file that can be read twice, and reports one that is not UTF-8, with a text of the file.
+   * Finds the encoding of a file that can be read twice. Reports an encoding other than UTF-8, with an example from the file.
    * @throws CommandError
    */
   async findEncoding(onNote: (text: string) => void): Promise<void> {
@@ -105,7 +105,7 @@ export class RowsFile {
     onNote(`${this.name} is not UTF-8; it is read as ${this.encoding}${example}. ${this.doubt ?? 'Another one: --encoding'}`)
   }
 
-  /** Returns the first word that differs in another encoding, and the first doubtful word. */
+  /** Returns the first word that is not ASCII, with its line, or the first doubtful word. */
   private async examples(): Promise<{ readonly example: string; readonly doubtful: DoubtfulWord | null }> {
     let line = 0
     let example = ''
@@ -120,7 +120,10 @@ export class RowsFile {
     return { example, doubtful: null }
   }
 
-  /** Yields the rows. `onNote`: called for columns left out, and for days taken as date-times. @throws CommandError for faults */
+  /**
+   * Yields the rows. `onNote`: called for columns that are left out, and for days that are read as date-times.
+   * @throws CommandError for faults
+   */
   async *rows(onNote: (text: string) => void = () => undefined): AsyncGenerator<FileRow> {
     try {
       yield* this.reading.format === 'ndjson' ? this.jsonRows(onNote) : this.recordRows(onNote)
@@ -171,13 +174,17 @@ export class RowsFile {
     return this.reading.format === 'xlsx' ? this.sheetRecords() : csvRecords(this.text())
   }
 
-  /** Returns the reader of a header. The fault of a wrong one also says what else the file needs, if it can be read again. */
+  /**
+   * Returns a function that turns records into rows by the header. If the header is wrong and the file can be read again, the
+   * fault also says which options the rest of the file needs.
+   */
   private async readerOf(table: Table, onNote: (text: string) => void): Promise<(record: CsvRecord) => RecordRow> {
     const { header } = table
     const reading = { ...this.reading, onNote }
     const isLasting = this.reading.format === 'xlsx' || this.isLasting()
     if (!isLasting) return recordReader(this.entity, header, reading)
-    // A sheet may have notes beside its table.
+    // Columns without a name are a fault if they have values, so the rows are read first. A sheet can have such columns beside
+    // its table.
     const isNamed = header.plain === undefined && header.cells.every((cell) => (cell ?? '').trim() !== '')
     if (!isNamed) this.survey ??= await this.surveyed(onNote)
     try {
@@ -202,7 +209,7 @@ export class RowsFile {
     return survey
   }
 
-  /** Returns the rows of the sheet. @throws WorkbookFault, CommandError */
+  /** Returns the rows of the sheet as records. @throws WorkbookFault, CommandError */
   private async sheetRecords(): Promise<readonly CsvRecord[]> {
     if (this.records !== null) return this.records
     const bytes = await this.workbookBytes()
@@ -212,7 +219,10 @@ export class RowsFile {
     return this.records
   }
 
-  /** Returns the fault of several sheets, with the options that each needs, so that one more attempt is enough. */
+  /**
+   * Returns the fault of a workbook with several sheets, with the options that each sheet needs, so that one more attempt is
+   * enough.
+   */
   private async severalSheets(sheets: readonly ReadSheet[]): Promise<WorkbookFault> {
     const lines = [severalText(sheets)]
     for (const { name, rows } of sheets.slice(0, SHEETS_SHOWN)) {
@@ -225,7 +235,7 @@ export class RowsFile {
     return new WorkbookFault([...new Set(all)].join('\n'))
   }
 
-  /** Returns what is wrong with the header; null: nothing. */
+  /** Returns the fault of the header; null if the header is right. */
   private async headerFault(): Promise<FileFault | null> {
     try {
       const table = await this.openTable(await this.allRecords(), () => undefined)
@@ -244,7 +254,7 @@ export class RowsFile {
       for await (const piece of (this.path === '-' ? Bun.stdin : Bun.file(this.path)).stream()) {
         pieces.push(piece)
         sum += piece.length
-        // One byte more shows that the file is too large.
+        // The rest is not read: more bytes than the maximum show that the file is too large.
         if (sum > FILE_BYTES_MAX) break
       }
     } catch (error) {
@@ -253,7 +263,7 @@ export class RowsFile {
     return Buffer.concat(pieces)
   }
 
-  /** Yields the rows of NDJSON without the properties of other rows, which an export may have. */
+  /** Yields the rows of NDJSON without related properties, which an export can have. */
   private async *jsonRows(onNote: (text: string) => void): AsyncGenerator<FileRow> {
     const left = new Set<string>()
     for await (const { line, json } of jsonLines(this.text())) {
@@ -270,7 +280,7 @@ export class RowsFile {
     }
   }
 
-  /** Returns the members of a row that are properties of other rows. */
+  /** Returns the names of a row's members that are related properties. */
   private relatedIn(json: string): string[] {
     const row = JSON.parse(json)
     const names = isObject(row) ? Object.keys(row).filter((name) => name.includes('.')) : []
@@ -326,7 +336,7 @@ async function* jsonLines(pieces: AsyncIterable<string>): AsyncGenerator<{ line:
 /** Writes a number into JSON with all its digits. TypeScript has no type for it yet. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
 
-/** Returns the object without these members; numbers keep all digits. */
+/** Returns the JSON of an object without these members; numbers keep all digits. */
 function withoutMembers(json: string, names: readonly string[]): string {
   const row = parseJson(json) as Record<string, unknown>
   for (const name of names) delete row[name]
@@ -335,7 +345,9 @@ function withoutMembers(json: string, names: readonly string[]): string {
 
 const LINE_END = /(?<=\n|\r(?!\n))/
 
-/** Yields lines with their ends. @throws FileFault for one that is longer than `lengthMax` */
+/**
+ * Yields the lines of a text, each with its line break. @throws FileFault for a line that is longer than `lengthMax` characters
+ */
 async function* linesOf(pieces: AsyncIterable<string>, lengthMax = ROW_LENGTH_MAX): AsyncGenerator<string, void, undefined> {
   let line = 1
   let rest = ''
@@ -349,7 +361,7 @@ async function* linesOf(pieces: AsyncIterable<string>, lengthMax = ROW_LENGTH_MA
   if (rest !== '') yield rest
 }
 
-/** Returns the format by the file's extension. @throws CommandError if it has none, as `-` */
+/** Returns the format by the file's extension. @throws CommandError for `-`, and for a path without a known extension */
 export function formatOf(path: string): FileFormat {
   if (/\.(?:csv|tsv|txt)$/i.test(path)) return 'csv'
   if (/\.(?:ndjson|jsonl)$/i.test(path)) return 'ndjson'

@@ -60,7 +60,10 @@ function throwInsteadOfExit(command: Command) {
   for (const below of command.commands) throwInsteadOfExit(below.showHelpAfterError('(--help says more)'))
 }
 
-/** Adds a command with the option `--json`. `required`: flags of its required options; `example`: its arguments in the help. */
+/**
+ * Adds a command with the option `--json`. `required`: flags of its required options; `example`: arguments of the example in its
+ * help.
+ */
 export function addCommand(parent: Command, name: string, description: string, example: string, required: string[] = []) {
   const command = parent
     .command(name)
@@ -77,7 +80,7 @@ export function addCommand(parent: Command, name: string, description: string, e
     .addHelpText('after', `\nExample:\n  npm run --silent roster -- ${parent.name()} ${name} ${example}`.trimEnd())
 }
 
-/** Parser of an option that may be given several times: adds the value to the earlier ones. */
+/** Returns the earlier values of an option that can be given several times, and the new value. */
 export function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value]
 }
@@ -93,7 +96,7 @@ export function parserOf<T>(parse: (text: string) => T): (text: string) => T {
   }
 }
 
-/** Returns a parser of an option that is an integer. */
+/** Returns a parser of an option whose value is an integer from `min` to `max`. */
 export function parserOfNumber(min: number, max: number): (text: string) => number {
   return parserOf((text) => {
     const number = Number(text)

@@ -38,7 +38,7 @@ async function run(config: Config, options: Options): Promise<void> {
   await print(textOf(seeded, options))
 }
 
-/** Creates the tables of an empty database. @throws Error that names pending migrations of any other */
+/** Creates the tables of an empty database. @throws Error with the names of migrations that a database with tables lacks */
 async function requireTables(url: string, config: Config) {
   await requireTable(url, 'api_key_version', config, true)
   const pending = await Promise.all(migrationFolders(config).map((folder) => pendingMigrations(url, folder)))
@@ -52,7 +52,7 @@ async function fill(url: string, entities: readonly Entity[], options: Options):
     if (filled.length > 0) throw new CommandError(`there are rows already, of ${filled.join(', ')}: --add makes more beside them`)
     const wanted = counted(sumOf(sharesOf(entities, options.rows)), 'row')
     using shown = progress((rows) => `${rows} of ${wanted}`)
-    // Triggers record no changes of sessions that have Roster's application name and no key.
+    // Triggers do not record changes of a session that has Roster's application name and no API key.
     await sql`set application_name = 'roster seed'`
     return await seed(sql, entities, { ...options, onRows: (count) => shown.add(count) })
   }).catch((error) => orFailed(error, 'the rows cannot be made', '\nWhat was made before stays.'))

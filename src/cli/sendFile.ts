@@ -18,13 +18,16 @@ export interface Target {
   readonly name: string
   readonly key: string
   readonly isDry: boolean
-  /** Path of the file, or an id of the run: its Idempotency-Keys create each piece once. Null: the keys are made of the rows. */
+  /**
+   * Path of the file, or an id of the run. The Idempotency-Keys are made of it, so that each piece is created once. Null: the
+   * keys are made of the rows.
+   */
   readonly file: string | null
-  /** Record of the import, by which it can be undone; null: a dry run, or there is no place for it. */
+  /** Record of the import, by which it can be undone; null for a dry run, and if no record can be written. */
   readonly journal: ImportJournal | null
 }
 
-/** Maximum size of a request in bytes that a server takes. */
+/** Maximum size of a request's body in bytes, as servers accept it. */
 const PIECE_BYTES_MAX = 2 * 1024 * 1024
 /** Maximum number of faults that a dry run asks the server for, and of different faults that are printed. */
 const FAULTS_SHOWN = 100
@@ -41,8 +44,9 @@ interface Outcome {
 }
 
 /**
- * Sends rows, at most `most` in a request. Stops at a refused piece; a dry run sends all. `found`: faults of other rows, to
- * report with those of the server. @throws CommandError that names the last row sent
+ * Sends rows, at most `most` in a request. An import stops at the first refused piece, a dry run at `FAULTS_SHOWN` faults.
+ * `found`: faults of rows that are not sent, to report with those of the server. @throws CommandError that says how many rows
+ * were imported
  */
 export async function sendAll(
   target: Target,
@@ -77,12 +81,12 @@ export async function sendAll(
 
 const MORE_FAULTS = 'There may be more faults; these are the first.'
 
-/** Returns the number of the row's line. */
+/** Returns the number of the line or row that has a fault. */
 function placeOf({ at }: RowFault): number {
   return Number(/\d+/.exec(at)?.[0])
 }
 
-/** Returns the text of the faults, equal ones once, with `extent` as its last line. */
+/** Returns a text that lists each different fault once, with `extent` as its last line. */
 export function faultsText(name: string, faults: readonly RowFault[], extent: string): string {
   const groups = groupFaults(faults)
   const lines = groups.slice(0, FAULTS_SHOWN).map((group) => `${name}, ${faultText(group)}`)
@@ -98,7 +102,9 @@ export function faultOfCell({ at, cells }: FileRow, property: Property | undefin
   return { at, message, value, kind: isNotated(name) ? name : undefined }
 }
 
-/** Returns a sentence with the number of imported rows. `unknown`: rows of the next piece, if they may have been created. */
+/**
+ * Returns a sentence with the number of imported rows. `unknown`: rows of the next piece, if the server may have created them.
+ */
 function extentText({ rows, last }: Outcome, unknown: readonly FileRow[] = []): string {
   const first = unknown[0]
   if (last === null && !first) return 'No row was imported.'
@@ -115,9 +121,9 @@ const AGAIN =
 class OtherVersion extends CommandError {}
 
 /**
- * Sends a piece of a file until it is answered, with one Idempotency-Key, so that it is created once. The first piece
- * fails at once if no server can be reached.
- * @throws CommandError if the server refuses the request as a whole; OutcomeUnknown if it does not answer
+ * Sends a piece of a file until the server answers. All attempts have the same Idempotency-Key, so that the rows are created
+ * once. The first piece fails at once if no server can be reached. @throws CommandError if the server refuses the request as a
+ * whole; OutcomeUnknown if it does not answer
  */
 async function sendPiece(target: Target, piece: readonly FileRow[], index: number, outcome: Outcome): Promise<void> {
   const request = requestOf(target, piece, index)
@@ -167,7 +173,7 @@ function requireRows(text: string, piece: readonly FileRow[], isDry: boolean) {
   throw isDry ? new CommandError(message) : new OutcomeUnknown(message)
 }
 
-/** Statuses of a body that is too slow, or too large for a proxy. */
+/** Statuses for a body that arrives too slowly, or is too large for a proxy. */
 const TOO_MUCH = [408, 413]
 
 /** Returns the faults of single rows. @throws CommandError for a fault of the whole request */
@@ -182,7 +188,8 @@ function faultsOf(entity: Entity, piece: readonly FileRow[], { status, text }: A
     return row ? [faultOfCell(row, property, messageOfRow(piece, detail))] : []
   })
   if (faults.length > 0) return faults
-  // After the first piece, another piece size would create its rows again, because keys count pieces.
+  // Smaller pieces are proposed for the first piece only. Idempotency-Keys count pieces, so later another size would create rows
+  // again.
   const isMended = isFirst && piece.length > 1 && TOO_MUCH.includes(status)
   throw new CommandError(`${messageOf(text, status)}${isMended ? '\nSmaller pieces may be taken: --piece 100.' : ''}`)
 }
@@ -191,7 +198,7 @@ const OTHER_VERSION = `This file was imported within the last day in another ver
 To change the rows that are there, and create the others: --match <property>. To create all rows again: --again. A file that is
 replaced each day needs a name for each day.`
 
-/** Replaces the index of a row in a message by its position in the file. */
+/** Returns the message of a fault, in which the position in the file replaces the index of the row. */
 function messageOfRow(piece: readonly FileRow[], { Code, Message }: Detail): string {
   const message = Message.replace(/^\[\d+\]: /, '').replace(/^\[\d+\]/, 'The row')
   // If two rows have the same value, the fault of the later row names the earlier one.

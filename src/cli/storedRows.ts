@@ -1,4 +1,4 @@
-// Reads rows of a running server for an import: all of a table if it is small, else those that have certain values.
+// Reads rows of a running server for an import: all rows of a small table, else only rows that have certain values.
 import { type Entity, type Property, project } from '../model/entity.ts'
 import { JsonNumber, Mismatch } from '../model/kinds.ts'
 import { parseJson } from '../parse/body.ts'
@@ -19,16 +19,16 @@ export interface Collection {
 /** Values of a row as PostgreSQL prints them, so that equal values have equal texts; null: no value. */
 export type ValueTexts = ReadonlyMap<Property, string | null>
 
-/** Maximum rows of a table that is read whole; each 1,000 count as one request. */
+/** Maximum rows of a table that is read whole. Every 1,000 rows count as one request. */
 export const WHOLE_ROWS_MAX = 50_000
-/** Maximum bytes of the values that one request looks for: they are part of its URL. */
+/** Maximum bytes of the values that one request looks for: its URL contains them. */
 const VALUES_BYTES_MAX = 2_000
 
 interface RequestOptions {
   readonly body?: string | null
   /** Statuses from 400 on that the caller handles. */
   readonly taken?: readonly number[]
-  /** True: fails at once if there is no server. */
+  /** True to fail at once if no server can be reached. */
   readonly isFirst?: boolean
 }
 
@@ -42,7 +42,10 @@ export class RefusedRequest extends CommandError {
   }
 }
 
-/** Sends a request. `own`: headers besides the key. @throws RefusedRequest for a status from 400 on, except those in `taken` */
+/**
+ * Sends a request. `own`: headers in addition to the key. @throws RefusedRequest for a status from 400 on, except those in
+ * `taken`
+ */
 export async function ask(
   { key }: Collection,
   method: Asked['method'],
@@ -81,13 +84,16 @@ export async function readAllRows(
     const address = `${collection.address}?fields=${fields}&sort=${entity.id.name}${after}`
     const end = await readStream(collection, entity, read, address, rows)
     if (end === null) return rows
-    // A stream ends where a limit is reached; the next one begins there.
+    // A rate limit has ended the stream; the next stream continues after its last row.
     say(`waits ${end.seconds} s: ${end.message}`)
     await Bun.sleep(end.seconds * 1_000)
   }
 }
 
-/** Reads the rows that have one of the values, in requests of many values. `properties`: those to read; null: all. */
+/**
+ * Yields the rows that have one of the values, in parts: each part has the values that one request has asked for, and their rows.
+ * `properties`: properties to read; null: all.
+ */
 export async function* readRowsWith(
   collection: Collection,
   entity: Entity,
@@ -113,12 +119,15 @@ export async function* readRowsWith(
   }
 }
 
-/** Returns the filters of rows that have one of the values. */
+/** Returns the query parameters that select the rows with one of the values. */
 export function queryOfAny({ name }: Property, values: readonly string[]): string {
   return values.map((value) => `${encodeURIComponent(`${name}[]`)}=${encodeURIComponent(value)}`).join('&')
 }
 
-/** Adds the rows of a stream. Returns when to go on if a limit has ended it; null: it is whole. @throws CommandError */
+/**
+ * Adds the rows of a stream to `rows`. Returns how long to wait if a rate limit cut the stream short, or null if it is complete.
+ * @throws CommandError
+ */
 async function readStream(
   collection: Collection,
   { name }: Entity,
@@ -141,7 +150,10 @@ async function readStream(
   return null
 }
 
-/** Returns the values of a row in a response. A value that clients cannot write may fit no rule; it stays as it is. */
+/**
+ * Returns the values of a row in a response. A value that clients could not write, because it is not valid for its property,
+ * stays as the server sent it.
+ */
 export function storedTexts(properties: readonly Property[], json: string): ValueTexts {
   return rowTexts(properties, parseJson(json))
 }
@@ -162,7 +174,7 @@ function storedText({ path, kind }: Property, row: unknown): string | null {
   }
 }
 
-/** Returns a value of a file or an option as PostgreSQL prints it; null: it is no value of the property. */
+/** Returns a value of a file or an option as PostgreSQL prints it; null if it is not valid for the property. */
 export function printedText({ kind }: Property, text: string): string | null {
   try {
     return kind.printFilter(kind.parseFilter(text))

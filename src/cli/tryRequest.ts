@@ -22,7 +22,7 @@ import { CommandError } from './run.ts'
 
 type Target = ReturnType<typeof readRequest>
 
-/** Parts of a server that a tried request needs. */
+/** Everything that a server provides for a request: settings, entities, views and a database. */
 export interface Site {
   readonly config: Config
   readonly entities: readonly Entity[]
@@ -36,17 +36,20 @@ interface Answer {
   readonly status: number
   readonly total: number | null
   readonly body: string | null
-  /** Null: the request was answered. */
+  /** Error of the answer; null if the request succeeded. */
   readonly error: ApiError | null
 }
 
-/** An answer, and the rights to read that decide it: several if several roles give one. */
+/** An answer, and the rights to read that decide it: several if several roles give such a right. */
 export interface Tried {
   readonly answer: Answer
   readonly rights: readonly Right[]
 }
 
-/** Answers a request with rights, as the server does. @throws CommandError if rights do not decide about its path */
+/**
+ * Answers a request as the server would for a caller with these rights. @throws CommandError if rights do not decide about its
+ * path
+ */
 export async function tryRequest(site: Site, target: Target, rights: GrantedRights): Promise<Tried> {
   const router = routerOf(site, await readCursorSecret(site.url))
   const endpoint = router.find(target.path)?.endpoint ?? null
@@ -75,7 +78,7 @@ export function readRequest(text: string) {
   return { method, path: path.startsWith('/') ? path : `/${path}`, query: query.join('?') }
 }
 
-/** Makes the endpoints of a server that has no memory and charges nobody. */
+/** Returns the routes of a server that keeps no copies of tables in memory, and charges nobody. */
 function routerOf({ config, entities, views, database }: Site, cursorSecret: string): Router {
   const { changesDays, changesValues, rateLimits, rateLimitsAnonymous, publicUrl } = config
   return createRouter({
@@ -118,14 +121,16 @@ async function answerTo(router: Router, { method, path, query }: Target, rights:
   }
 }
 
-/** The result as a line of JSON, with the body as the client gets it. `facts`: members before these. */
+/**
+ * Returns the result as a line of JSON, with the body as the client would get it. `facts`: members before those of the result.
+ */
 export function dataOf({ answer, rights }: Tried, facts: object): string {
   const { status, total, body } = answer
   const data = { ...facts, properties: propertiesOf(rights), status, total }
   return `${JSON.stringify(data).slice(0, -1)},"body":${body}}\n`
 }
 
-/** The result as lines for people: the rights to read that decide it, and what the client gets. */
+/** Returns the result as lines for people: the rights to read that decide it, and what the client would get. */
 export async function linesOf({ answer, rights }: Tried): Promise<string[]> {
   const { status, total, body, error } = answer
   const lines = rights.flatMap((right) => [`right: ${right.text}`, `filters: ${filtersOf(right).join('&') || 'none'}`])
@@ -145,7 +150,10 @@ export function filtersOf(right: Right | null): string[] {
   return (right === null ? [] : rowFiltersOf(right)).map(printFilter)
 }
 
-/** Properties that rights to read one collection show, which are the same for each of them; null: all, or there is no right. */
+/**
+ * Returns the properties that the rights to read a collection show, which are the same for all of these rights. Null: all
+ * properties, or there is no right.
+ */
 function propertiesOf([right]: readonly Right[]): string[] | null {
   if (right === undefined) return null
   const { properties, collection } = right

@@ -46,7 +46,10 @@ export async function tryAsPerson(config: Config, text: string, options: Options
   })
 }
 
-/** Makes the claims of a person. A claim that is given twice is a list. @throws Error for what is no claim */
+/**
+ * Returns the claims of a person from the options. A claim that is given twice becomes a list. @throws Error for an option that
+ * is not a claim
+ */
 function claimsOf({ as, claim = [] }: Options, { ownClaims }: Outline): Claims {
   const given = claim.map(parseClaim)
   if (as !== undefined) given.unshift([ownClaimOf(ownClaims), as])
@@ -57,12 +60,15 @@ function claimsOf({ as, claim = [] }: Options, { ownClaims }: Outline): Claims {
   )
 }
 
-/** Returns whether an address counts: whoever runs the command is believed, unless a claim says otherwise. */
+/** Returns whether an e-mail address counts as verified: it does, unless the claim `email_verified` says otherwise. */
 function countsAsVerified({ email_verified = true }: Claims): boolean {
   return email_verified === true
 }
 
-/** Returns the claim whose value `--as` is: that by which `me` finds a row. @throws Error if several claims are possible */
+/**
+ * Returns the name of the claim that `--as` sets: the claim by which `me` finds a row. @throws Error if there is no such claim,
+ * or several are possible
+ */
 function ownClaimOf(own: readonly string[]): string {
   const [name] = own.includes('email') ? ['email'] : own
   if (name === undefined) throw new Error('The roles file finds no row of a person: give her claims by --claim, without --as.')
@@ -84,7 +90,7 @@ function parseClaim(text: string): [name: string, value: unknown] {
   }
 }
 
-/** Makes what `--json` prints in front of the answer. */
+/** Returns the members that `--json` prints before those of the answer. */
 function factsOf({ own, reason, roles, rights }: Explanation, { ownClaims }: Outline) {
   const told = roles.map(({ name, reason, rights: outcomes }) => {
     const missing = outcomes.flatMap(({ placed, result }) =>
@@ -95,7 +101,7 @@ function factsOf({ own, reason, roles, rights }: Explanation, { ownClaims }: Out
   return { me: own, claims: ownClaims, reason, roles: told, rights: rights.rights.map(({ text }) => text) }
 }
 
-/** Says who the person is, and which roles she has and lacks. */
+/** Returns lines that say who the person is, and which roles she has and lacks. */
 function explanationOf(explained: Explanation, outline: Outline): string[] {
   const { me, claims, reason, roles } = factsOf(explained, outline)
   const by = `by the claim${claims.length > 1 ? 's' : ''} ${listed(claims, 'and')}`

@@ -18,13 +18,18 @@ import {
   type ValueTexts,
 } from './storedRows.ts'
 
-/** Maximum attempts for a row that others write at the same time. */
+/** Maximum attempts for a row that other clients write at the same time. */
 const TRIES_MAX = 5
-/** Statuses of a deletion of several rows that is refused because of one of them, or takes too long; each half is tried again. */
+/**
+ * Statuses of a deletion of several rows that is refused because of one of them, or takes too long. Each half of the rows is then
+ * deleted by itself.
+ */
 const REFUSALS_OF_ROWS = [403, 409, 503]
-/** Statuses by which a deletion of several rows is refused for other reasons: older servers do not know it. */
+/** Statuses of a deletion of several rows that is refused for other reasons, as by older servers, which do not support it. */
 const REFUSALS = [400, 404, 405, 412]
-/** A row is only written back or deleted if it is as it was read. */
+/**
+ * Reason why a row stays. Without a version, an undo could overwrite or delete what others have written since it read the row.
+ */
 const WITHOUT_VERSION = 'the server, or a proxy before it, has sent no ETag, so the row stays.'
 const JSON_ACCEPTED = { Accept: 'application/json' }
 
@@ -33,7 +38,10 @@ export interface Undone {
   deleted: number
   /** Rows whose values were written back. */
   restored: number
-  /** Rows that are as before already: deleted by others, or by an undo that was interrupted. */
+  /**
+   * Rows that are already as before the import: others, or an undo that was interrupted, have deleted them or written the values
+   * back.
+   */
   before: number
   /** Rows and values that were left, each with the reason. */
   readonly left: string[]
@@ -57,7 +65,7 @@ export async function undoImport(collection: Collection, entity: Entity, journal
   return undone
 }
 
-/** Sends pieces whose response was lost once more: the server repeats its response, which has the ids of the rows. */
+/** Repeats the requests whose responses were lost. The server answers as the first time, with the ids of the created rows. */
 async function settlePending(
   collection: Collection,
   { pending }: ImportRecord,
@@ -79,7 +87,7 @@ async function settlePending(
     else if (errorOf(answer.text) === null) throw new CommandError(messageOf(answer.text, answer.status))
     else if (errorOf(answer.text)?.Code === 'IdempotencyMismatch')
       undone.left.push(`${piece.places}: ${messageOf(answer.text, answer.status)}`)
-    // Refused: none of its rows was created.
+    // If Roster has refused the piece, none of its rows was created.
     else if (answer.status >= 500 || answer.status === 401 || answer.status === 403)
       throw new CommandError(messageOf(answer.text, answer.status))
     else journal.addRefused(key, false)
@@ -132,7 +140,7 @@ async function restoreRow(
   }
 }
 
-/** Returns why a row stays. @throws RefusedRequest if the key has no right to such writes at all, so that all rows would stay */
+/** Returns why a row stays. @throws RefusedRequest if the key has no right to such writes at all, so that every row would stay */
 function refusalOfRow(text: string, status: number): string {
   const message = messageOf(text, status)
   if (status === 403 && errorOf(text)?.Target === 'Api') throw new RefusedRequest(message, status)
@@ -161,7 +169,7 @@ async function deleteCreatedRows(
   for (const [id, message] of referred) undone.left.push(`Row ${id}: ${message}`)
 }
 
-/** Rows to delete, and what has become of them. */
+/** Rows to delete, and the result that counts them. */
 interface RowDeletion {
   readonly collection: Collection
   readonly entity: Entity
@@ -169,7 +177,7 @@ interface RowDeletion {
   readonly undone: Undone
 }
 
-/** Returns those of the rows that are as they were created; counts the others. */
+/** Returns the ids of rows that are still as they were created. Adds the other rows to the counts and reports of the undo. */
 async function idsAsCreated({ collection, entity, created, undone }: RowDeletion, ids: readonly string[]): Promise<string[]> {
   const stored = new Map<string, ValueTexts>()
   for await (const { rows } of readRowsWith(collection, entity, entity.id, ids))
@@ -188,7 +196,7 @@ async function deleteTogether(
   ids: readonly string[],
   ifMatch: string,
 ): Promise<Deletion> {
-  // A request whose response was lost is sent again.
+  // The key lets a request whose response was lost be repeated.
   const own = { ...JSON_ACCEPTED, 'If-Match': ifMatch, 'Idempotency-Key': crypto.randomUUID() }
   const address = `${collection.address}?${queryOfAny(entity.id, ids)}`
   const { status, text, headers } = await ask(collection, 'DELETE', address, own, { taken: [...REFUSALS, ...REFUSALS_OF_ROWS] })
@@ -201,7 +209,10 @@ async function deleteTogether(
   return { kind: 'deleted' }
 }
 
-/** Returns a value that a row does not have as it was created; null: none. Values that the server makes do not count. */
+/**
+ * Returns the first property that was changed since the row was created, with its present value; null if none was. Values that
+ * the server makes do not count.
+ */
 function changedIn(entity: Entity, row: ValueTexts, created: unknown): { property: Property; now: string | null } | null {
   const was = rowTexts(entity.properties, created)
   const property = entity.properties.find((one) => one.writable && row.get(one) !== was.get(one))
@@ -212,7 +223,10 @@ function changedText(id: string, { property, now }: { property: Property; now: s
   return `Row ${id}: ${property.name} was changed since: it is ${shown(now)}.`
 }
 
-/** Deletes a row that is as it was created. Returns the message of one to which others refer; null: it is done, or left. */
+/**
+ * Deletes a row if it is as it was created. Returns the server's message if other rows refer to the row; null if the row is
+ * deleted, or was left and reported.
+ */
 async function deleteRow({ collection, entity, created, undone }: RowDeletion, id: string): Promise<string | null> {
   const address = `${collection.address}/${id}`
   for (let tries = 1; ; tries++) {

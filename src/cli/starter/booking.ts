@@ -2,7 +2,7 @@ import { date, defineEntity, identity, integer, oneOf, text } from '../../model/
 
 // Other kinds of properties, such as decimal, uuid, json and reference: node_modules/roster/docs/entities.md
 
-/** A row of `booking`, `/Bookings`, and all that can be asked of it. */
+/** Entity of the rows in the table `booking`, which are served at `/Bookings`. */
 export default defineEntity(
   'Booking',
   {
