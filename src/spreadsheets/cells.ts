@@ -4,26 +4,29 @@ import { instantOfSpreadsheet, unescapeFormulas } from '../model/spreadsheet.ts'
 import { type CsvRecord, FileFault } from './csvRecords.ts'
 import { type Notation, readNotated } from './notation.ts'
 
-/** A property as a cell needs it. */
+/** Facts about a property that the conversion of its cells needs. */
 export interface CellProperty {
   /** Path in JSON, by which messages name it. */
   readonly path: readonly string[]
   readonly kind: { readonly name: KindName }
 }
 
-/** How cells are written. */
+/** Options of the conversion of cells. */
 export interface CellReading {
   /** True if `export --excel` wrote the file; null: unknown, so values that only such a file has are refused. */
   readonly isExcel: boolean | null
-  /** How the language of `--locale` writes values; null: as programs do. */
+  /** Notation of the language of `--locale`; null: values are written as programs write them. */
   readonly notation: Notation | null
-  /** Properties that end what another one begins: a day there counts whole, so it is the last minute of the day. */
+  /**
+   * Properties that end a span which another property begins. The day in such a cell counts whole, so it becomes the last minute
+   * of the day.
+   */
   readonly ends: ReadonlySet<CellProperty>
-  /** Reports days that are taken for date-times. */
+  /** Reports that days were read as date-times. */
   onNote(text: string): void
 }
 
-/** Returns a function that converts a cell to the notation of the API; null: no value. */
+/** Returns a function that converts a cell to the notation of the API; the function returns null for a cell without a value. */
 export function cellConverter(separator: string | null, { isExcel, notation, ends, onNote }: CellReading) {
   const withDays = new Set<CellProperty>()
   const onDay = (property: CellProperty) => {
@@ -37,7 +40,7 @@ export function cellConverter(separator: string | null, { isExcel, notation, end
     if (given === null) return null
     const { name } = property.kind
     const { jsonType, moment, hasFraction } = KIND_TRAITS[name]
-    // Spreadsheets may show midnight with a day; it is a time for date-times only.
+    // A spreadsheet can store a day as midnight of this day. The time is kept for date-times only.
     const cell = isPlain && moment !== 'instant' ? given.replace(MIDNIGHT, '') : given
     if (jsonType === 'unknown' && cell !== '' && !isJson(cell))
       throw new FileFault(record.line, `${property.path.join('.')} must be JSON, in which texts have quotes`)
@@ -45,7 +48,7 @@ export function cellConverter(separator: string | null, { isExcel, notation, end
     // Some programs write a boolean of a sheet as a number.
     if (isPlain && jsonType === 'boolean' && /^[01]$/.test(cell)) return String(cell === '1')
     const read = notation === null || isPlain ? null : readNotated(name, cell, notation)
-    // What a language does not read, and is in the notation of the API all the same, such as 2026-09-01.
+    // A cell that the language does not read can still be in the notation of the API, such as 2026-09-01.
     const text = read ?? (notation === null || isPlain || jsonType !== 'number' ? cell : refused(cell))
     if (moment === 'instant' && DAY.test(text)) {
       onDay(property)
@@ -57,7 +60,10 @@ export function cellConverter(separator: string | null, { isExcel, notation, end
   }
 }
 
-/** Marks a number that the language does not write so: `1.5` in German, which the API would take for another number. */
+/**
+ * Puts a blank before a number that the language does not write in this way, so that it is refused: in German, `1.5` could be
+ * another number.
+ */
 function refused(cell: string): string {
   return /^-?[\d.,]*$/.test(cell) && /[.,]/.test(cell) ? ` ${cell}` : cell
 }
@@ -65,7 +71,7 @@ function refused(cell: string): string {
 const DAY = /^\d{4}-\d\d-\d\d$/
 const MIDNIGHT = /T00:00(?::00(?:\.0+)?)?Z$/
 const DECIMAL_COMMA = /^-?\d+,\d+$/
-/** Matches numbers such as `1.234`: a thousand in spreadsheets with decimal commas, or three decimal places. */
+/** Matches numbers such as `1.234`, which is 1234 in a notation with decimal commas, and has three decimal places in others. */
 const AMBIGUOUS = /^-?\d{1,3}(?:\.\d{3})+$/
 
 function ambiguous({ path }: CellProperty, { line }: CsvRecord): FileFault {
@@ -107,7 +113,10 @@ function withNumbersAsWritten(_key: string, value: unknown, context?: { source: 
   return typeof value === 'number' && context ? rawJSON(context.source) : value
 }
 
-/** Returns a cell as JSON; an empty one is false for booleans, else null. Wrong values stay texts, which the server refuses. */
+/**
+ * Returns the JSON value of a cell; an empty cell is false for booleans, else null. A wrong value stays a text, which the server
+ * refuses.
+ */
 export function parsedCell({ kind: { name } }: CellProperty, cell: string | null) {
   const { jsonType, hasFraction, emptyIsNoValue } = KIND_TRAITS[name]
   if (cell === null || (cell === '' && !emptyIsNoValue)) return jsonType === 'boolean' ? false : null

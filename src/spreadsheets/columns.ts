@@ -14,7 +14,10 @@ export function plainHeader(name: string): string {
     .replace(/[^\p{Letter}\p{Number}]/gu, '')
 }
 
-/** Returns what a header names: by its exact letters if it can, else by `plainHeader`; undefined if nothing has such a name. */
+/**
+ * Returns the meaning that a header names: by the same letters, in upper or lower case, else by `plainHeader`; undefined if no
+ * meaning has such a name.
+ */
 export function findColumn<Of>(header: string, columns: readonly NamedColumn<Of>[]): Of | undefined {
   const lower = header.trim().toLowerCase()
   const exact = columns.find(({ names }) => names.some((name) => name.toLowerCase() === lower))
@@ -23,13 +26,13 @@ export function findColumn<Of>(header: string, columns: readonly NamedColumn<Of>
   return plain === '' ? undefined : columns.find(({ names }) => names.some((name) => plainHeader(name) === plain))?.of
 }
 
-/** Headers with the names that they stand for; null: the column is left out. */
+/** Names of properties by the headers that stand for them; null: the column is left out. */
 export type HeaderMapping = ReadonlyMap<string, string | null>
 
-/** Stands in a mapping for all headers without another entry. */
+/** Key of a mapping that stands for all headers without an entry of their own. */
 export const ALL_OTHERS = '*'
 
-/** Reduces blanks and capitals of a header, which may have line breaks. */
+/** Returns a header in small letters and with single spaces, also for one with line breaks. */
 function keyOf(header: string): string {
   return header.trim().replace(/\s+/g, ' ').toLowerCase()
 }
@@ -55,14 +58,14 @@ export function parseMapping(texts: readonly string[]): HeaderMapping {
   return mapping
 }
 
-/** Returns the entry of a mapping for a header, in any case; undefined if it has none. */
+/** Returns the entry of a mapping for a header, in upper or lower case; undefined if the mapping has none. */
 function mappedName(mapping: HeaderMapping, header: string): string | null | undefined {
   return mapping.get(keyOf(header))
 }
 
 /**
- * Returns the entry of a mapping for a column of a file, by its header or its position from 1; undefined if it has none. A header
- * that is a number comes before positions.
+ * Returns the entry of a mapping for a column of a file, by its header or its position from 1; undefined if the mapping has none.
+ * A header that is a number takes precedence over a position.
  */
 export function mappedColumn(
   mapping: HeaderMapping,
@@ -75,15 +78,15 @@ export function mappedColumn(
   return isPosition ? byPosition : mappedName(mapping, headers[index] ?? '')
 }
 
-/** Returns the first key of a mapping that names no column of a file; undefined: each names one. */
+/** Returns the first key of a mapping that names no column of a file; undefined if every key names one. */
 export function unusedKey(mapping: HeaderMapping, headers: readonly (string | null)[]): string | undefined {
   const keys = new Set(headers.map((header) => keyOf(header ?? '')))
-  // A column without a name at the end may be left out.
+  // A position after the last header can be left out, because a column can have values without a name.
   const isPosition = (key: string) => /^[1-9]\d{0,2}$/.test(key) && (Number(key) <= headers.length || mapping.get(key) === null)
   return [...mapping.keys()].find((key) => key !== ALL_OTHERS && !keys.has(key) && !isPosition(key))
 }
 
-/** Writes a header into an example of a command. */
+/** Returns a header as a word of a shell command, in quotes if it needs them. */
 export function shellWord(header: string): string {
   const line = header.trim().replace(/\s+/g, ' ')
   return /^[\p{Letter}\p{Number}_.-]+$/u.test(line) ? line : `'${line.replaceAll("'", "'\\''")}'`

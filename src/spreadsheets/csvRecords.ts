@@ -1,7 +1,7 @@
 // Reads the records of a CSV, each with the line where it begins. No Node: browsers may read files with it, too.
 import type { CellFault } from './sheet.ts'
 
-/** A file that cannot be read as what it is, with the line of the fault. */
+/** Thrown for a file that cannot be read in its format, with the line of the fault. */
 export class FileFault extends Error {
   constructor(
     readonly line: number,
@@ -11,7 +11,7 @@ export class FileFault extends Error {
   }
 }
 
-/** Maximum length of a row in characters. A server takes rows of up to 1 MiB; doubled quotes make them longer. */
+/** Maximum length of a row in characters. A server accepts rows of up to 1 MiB; in a CSV, doubled quotes make a row longer. */
 export const ROW_LENGTH_MAX = 2 * 1024 * 1024
 
 /** Fault of a row over `ROW_LENGTH_MAX`. */
@@ -19,9 +19,9 @@ export const ROW_TOO_LONG = 'a row of more than 1 MiB begins here'
 
 /** A row of a CSV, which has several lines if its texts have line breaks; or a row of a sheet. */
 export interface CsvRecord {
-  /** Line of its first character, from 1; number of the row in a sheet. */
+  /** Line of the record's first character, from 1; in a sheet, the number of the row. */
   readonly line: number
-  /** A cell without characters is null; one with only quotes is an empty text. */
+  /** Values of the cells. A cell without characters is null, and a cell that is only a pair of quotes is an empty text. */
   readonly cells: readonly (string | null)[]
   /** Character between the cells; null: the file has a single column. */
   readonly separator: string | null
@@ -32,9 +32,9 @@ export interface CsvRecord {
 }
 
 /**
- * Yields the records of a CSV (RFC 4180), separated by the comma, semicolon, tab or `|` that its first lines have equally often,
- * or by the character that a line `sep=;` before it names. Lines with nothing but separators are omitted.
- * `pieces`: text, not divided within a character. @throws FileFault for wrong quotes and for rows that are too long
+ * Yields the records of a CSV (RFC 4180). The separator is the comma, semicolon, tab or `|` that the first lines have equally
+ * often, or the character that a line such as `sep=;` before them names. Lines with nothing but separators are omitted. `pieces`:
+ * text that is not divided within a character. @throws FileFault for wrong quotes and for rows that are too long
  */
 export async function* csvRecords(pieces: AsyncIterable<string>): AsyncGenerator<CsvRecord, void, undefined> {
   let reader: RecordReader | null = null
@@ -47,7 +47,7 @@ export async function* csvRecords(pieces: AsyncIterable<string>): AsyncGenerator
     yield* reader.read(unread)
     unread = ''
   }
-  // The only line of a file may have no end.
+  // If a file has a single line, the line may have no line feed.
   reader ??= readerOf(`${unread}\n`)
   if (reader === null) return
   yield* reader.read(unread)
@@ -55,7 +55,7 @@ export async function* csvRecords(pieces: AsyncIterable<string>): AsyncGenerator
 }
 
 const FIRST_LINE = /^[\r\n]*([^\r\n]+)[\r\n]/
-/** The line `sep=;` that Excel reads as a setting, and other programs write for it. */
+/** Matches the line `sep=;`, which Excel reads as a setting, and other programs write for Excel. */
 const NAMED_SEPARATOR = /^"?sep=(.*?)"?$/i
 const SEPARATORS = [',', ';', '\t', '|']
 
@@ -73,23 +73,23 @@ function readerOf(text: string): RecordReader | null {
   throw new FileFault(lineOf(), 'sep= names a comma, a semicolon, a tab or |, and nothing else')
 }
 
-/** Length of the text by which the separator is found. */
+/** Number of characters at the beginning in which the separator is looked for. */
 const SAMPLE_LENGTH = 16 * 1024
 const SAMPLE_LINES = 30
-/** Minimum separators of a line below a title. */
+/** Minimum number of separators in a line if the first line is a title. */
 const BELOW_TITLE_MIN = 2
-/** Matches a cell in quotes; one that goes on after the sample has no end. */
+/** Matches a cell in quotes, also a cell whose closing quote comes after the sample. */
 const QUOTED = /(?<=^|[,;\t|\n])[^\S\n]*"(?:[^"]|"")*(?:"|$)/g
 
 /**
- * Returns the character that most lines have, outside of quotes, equally often: the header has it as often as the rows, and
- * titles and texts do not. Null: no line has one.
+ * Returns the separator that most lines have equally often, outside of quotes: the header has as many separators as the rows,
+ * unlike titles and texts. Null: no line has a separator.
  */
 function separatorOf(text: string): string | null {
   const sample = text.slice(0, SAMPLE_LENGTH).replace(/\r\n?/g, '\n')
   const unquoted = sample.replace(QUOTED, '')
   const lines = unquoted.split('\n').filter((line) => line.trim() !== '')
-  // The last line may be cut off.
+  // The last line of the sample may be incomplete.
   const whole = (lines.length > 2 && text.length > SAMPLE_LENGTH ? lines.slice(0, -1) : lines).slice(0, SAMPLE_LINES)
   // A first line without separators is a title above a table, or the header of a single column, whose texts may have commas.
   const isTitle = !SEPARATORS.some((separator) => whole[0]?.includes(separator))
@@ -104,8 +104,8 @@ function separatorOf(text: string): string | null {
 }
 
 /**
- * Returns the number of separators that most lines have, and how many lines have it; lines without one do not count. `isOfTexts`:
- * a comma before a blank is one of a text, as in `Müller, Jürgen`.
+ * Returns the number of separators that most lines have, and how many lines have this number. Lines without a separator do not
+ * count. `isOfTexts`: true if a comma before a blank belongs to a text, as in `Müller, Jürgen`.
  */
 function mostFrequent(lines: readonly string[], separator: string, isOfTexts: boolean) {
   const counts = new Map<number, number>()
@@ -122,17 +122,20 @@ function mostFrequent(lines: readonly string[], separator: string, isOfTexts: bo
 const QUOTE_MISSING = 'the quote that ends a text is missing'
 const QUOTE_MISPLACED = 'a text with a quote in it stands in quotes, and its quotes are doubled'
 
-/** Reads a file piece by piece. It holds the text from the beginning of the record that has not ended. */
+/** Reads a file piece by piece. Between pieces it keeps the text of the record that has not ended yet. */
 class RecordReader {
   private text = ''
   private cells: (string | null)[] = []
-  /** Beginning of the open record and of its open cell in `text`; where the search for the end of the cell goes on. */
+  /**
+   * Positions in `text`: beginning of the record that has not ended, beginning of its last cell, and where to go on with the
+   * search for the end of this cell.
+   */
   private recordStart = 0
   private cellStart = 0
   private searchStart = 0
   private recordLine = 1
   private cellLine = 1
-  /** True if a line feed would belong to the end of the record before. */
+  /** True after a carriage return: if a line feed follows, the two are one line break. */
   private isAfterReturn = false
   private readonly mark: RegExp
 
@@ -144,7 +147,7 @@ class RecordReader {
     this.mark = new RegExp(`["\\r\\n${separator === '|' ? '\\|' : (separator ?? '')}]`, 'g')
   }
 
-  /** Yields the records that end in `text`. @throws FileFault after the records before it */
+  /** Yields the records that end in `text`. @throws FileFault after it has yielded the records before the fault */
   *read(text: string): Generator<CsvRecord, void, undefined> {
     if (text === '') return
     this.text += this.isAfterReturn && text.startsWith('\n') ? text.slice(1) : text
@@ -174,7 +177,7 @@ class RecordReader {
     }
   }
 
-  /** Returns where the cell ends; null: not in the text so far. @throws FileFault */
+  /** Returns the position at which the cell ends; null if this position is not in the text yet. @throws FileFault */
   private endOfCell(isLast: boolean): number | null {
     const { text, mark } = this
     if (text.charAt(this.cellStart) === '"') return this.endOfQuoted(isLast)
@@ -203,7 +206,7 @@ class RecordReader {
     }
   }
 
-  /** Returns the beginning of the next line, and counts the line. */
+  /** Returns the position at which the next line begins, and counts the line. */
   private afterLine(end: number, isLast: boolean): number {
     const { text } = this
     if (end === text.length) return end
@@ -230,7 +233,7 @@ class RecordReader {
     this.recordStart = 0
   }
 
-  /** Bounds a record that has not ended. */
+  /** Checks the length of the record that has not ended. @throws FileFault if it is too long */
   private requireLength(): void {
     const { text } = this
     if (text.length <= ROW_LENGTH_MAX) return
@@ -238,7 +241,7 @@ class RecordReader {
   }
 }
 
-/** Returns the value of a cell as it is written; null: it has no characters. */
+/** Returns the value of a cell without its quotes; null if the cell has no characters. */
 function textOfCell(cell: string): string | null {
   return cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell || null
 }

@@ -1,34 +1,36 @@
 // Deletes what an import has created, many rows by one request, and never a row that others have changed. No Node.
 
-/** Maximum rows of one request: it counts as one of the limits. */
+/** Maximum rows of one request: up to this number, a request counts as one against the rate limits. */
 const PART_ROWS = 100
 /** Maximum versions in `If-Match`. */
 const VERSIONS_MAX = 20
 /** Maximum attempts for rows that others write at the same time. */
 const TRIES_MAX = 5
-/** A version that no row has: the refusal of a request with it names the version of a row. */
+/** Version that no row has: the server refuses a request with it, and the refusal has the version of a row. */
 const NO_VERSION = '"none"'
 
-/** Outcome of one request, which deletes all of its rows or none. `version`: of a row that has none of those in `If-Match`. */
+/**
+ * Outcome of one request, which deletes all of its rows or none. `version`: version of a row that `If-Match` does not contain.
+ */
 export type Deletion =
   | { readonly kind: 'deleted' }
   | { readonly kind: 'otherVersion'; readonly version: string }
-  /** One of the rows refuses it, or they are too many at once. */
+  /** The server refuses the deletion because of one of the rows, or because it takes too long. */
   | { readonly kind: 'refused' }
-  /** The server does not delete several rows. */
+  /** The server cannot delete several rows by one request. */
   | { readonly kind: 'unsupported' }
 
 /** A server with rows that an import has created. */
 export interface CreatedRows {
   /** Deletes rows by one request. */
   deleteTogether(ids: readonly string[], ifMatch: string): Promise<Deletion>
-  /** Returns those of the rows that have the values which the import gave them, and reports the others. */
+  /** Returns the ids of the rows that still have the values of the import, and reports the other rows. */
   asCreated(ids: readonly string[]): Promise<readonly string[]>
-  /** Deletes a row if it is as it was created. Returns why it stays if others refer to it, else null. */
+  /** Deletes a row if it is as it was created. Returns a message if the row stays because other rows refer to it, else null. */
   deleteOne(id: string): Promise<string | null>
 }
 
-/** Ids of rows that one request has created, with the versions that they had: they share one until someone writes them. */
+/** Ids of rows that one request has created, with their known versions: the rows share a version until someone writes them. */
 interface Piece {
   readonly ids: readonly string[]
   readonly versions: string[]
@@ -36,13 +38,14 @@ interface Piece {
 
 interface Progress {
   readonly rows: CreatedRows
-  /** Messages by the ids of rows that others refer to. */
+  /** Messages about rows that stay because other rows refer to them, by the ids of the rows that stay. */
   readonly referred: Map<string, string>
 }
 
 /**
- * Deletes rows that are as they were created, the last first, since they may refer to earlier ones. `created`: ids of rows by the
- * request that created them. Returns why rows stay to which others refer, by their ids. `onDone` gets numbers of other rows.
+ * Deletes rows that are as they were created. Begins with the last rows, because they may refer to earlier ones. `created`: ids
+ * of rows by the request that created them. `onDone`: gets the number of rows that were deleted or left for good. Returns
+ * messages about rows that stay because other rows refer to them, by the ids of the rows that stay.
  */
 export async function deleteCreated(
   created: readonly (readonly string[])[],
@@ -54,7 +57,7 @@ export async function deleteCreated(
     const referred = new Map<string, string>()
     for (const piece of pieces) await deletePiece({ rows, referred }, piece, onDone)
     const count = pieces.reduce((sum, { ids }) => sum + ids.length, 0)
-    // Rows of the import may refer to each other: what is left is tried again while that helps.
+    // Rows of the import may refer to each other, so the rest is tried again as long as some rows get deleted.
     if (referred.size === 0 || referred.size === count) return referred
     pieces = pieces.map(({ ids, versions }) => ({ ids: ids.filter((id) => referred.has(id)), versions }))
   }
@@ -71,8 +74,8 @@ async function deletePiece(progress: Progress, piece: Piece, onDone: (rows: numb
 }
 
 /**
- * Deletes rows whose values were compared when all of `versions` were known: so a row that has one of them is as it was compared.
- * If a row refuses that, each half is tried.
+ * Deletes rows that have one of `versions`. Their values were compared after all of these versions were known, so a row with such
+ * a version is still as it was compared. If the deletion fails because of a row, each half is tried.
  */
 async function deletePart(
   progress: Progress,

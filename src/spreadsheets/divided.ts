@@ -1,8 +1,8 @@
 // Divides rows or values into the parts of several requests.
 
 /**
- * Divides items into parts by number and bytes; an item that is too large is a part by itself. The parts of a file, and so their
- * keys, are the same in each run.
+ * Divides items into parts by number and bytes; an item that is too large becomes a part of its own. A repeated import makes the
+ * same parts, and so sends the same Idempotency-Keys.
  */
 export async function* divided<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,

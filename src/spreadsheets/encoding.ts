@@ -1,12 +1,12 @@
 // Finds the encoding of a text file by its bytes. No Node: browsers may read files with it, too.
 
-/** Encoding of a file whose bytes are not UTF-8: what Windows writes in the languages of Western Europe. */
+/** Encoding that is assumed if the bytes are not UTF-8: programs on Windows use it for the languages of Western Europe. */
 const WINDOWS = 'windows-1252'
 
-/** Bytes that windows-1252 does not use: a file that has one is in another encoding. */
+/** Bytes that windows-1252 does not use: a file with such a byte is in another encoding. */
 const UNUSED = [0x81, 0x8d, 0x8f, 0x90, 0x9d]
 
-/** Watches the bytes of a file piece by piece, and then says its encoding. */
+/** Finds the encoding of a file, whose bytes it gets piece by piece. */
 export class EncodingFinder {
   private readonly utf8 = new TextDecoder('utf-8', { fatal: true })
   private isUtf8 = true
@@ -18,11 +18,11 @@ export class EncodingFinder {
     if (this.start.length < 4) this.start = Uint8Array.of(...this.start, ...bytes.subarray(0, 4))
     this.hasNul ||= bytes.includes(0)
     if (this.isUtf8) this.isUtf8 = this.decodes(bytes)
-    // The pieces before were UTF-8: none of their bytes says more.
+    // Earlier pieces are not searched: all of their bytes were valid UTF-8.
     if (!this.isUtf8) this.hasUnused ||= UNUSED.some((byte) => bytes.includes(byte))
   }
 
-  /** Returns the encoding; null: it must be named. Call it after the last piece. */
+  /** Returns the encoding; null if the user must name it. Call this method after the last piece. */
   find(): string | null {
     const [first, second] = this.start
     if (first === 0xff && second === 0xfe) return 'utf-16le'
@@ -44,7 +44,7 @@ export class EncodingFinder {
 /** Encodings to propose if decoding as windows-1252 gives words that no language has. */
 const OTHERS = ['windows-1250', 'macintosh', 'windows-1251', 'windows-1253', 'iso-8859-2'] as const
 
-/** Matches words with a sign within them, a capital letter after a small one, or letters of Western Europe alone. */
+/** Matches words with a sign within them, with a capital letter after a small one, or with four accented letters in a row. */
 const DOUBTFUL =
   /\p{Letter}[¡-©«-³µ¶¸-»¼-¿×÷†‡‰™ƒˆ˜€]+\p{Letter}|\p{Letter}{3}[³¹¿]|[£¥¯]\p{Ll}|\p{Ll}[À-ÞŠŒŽŸ]|Ÿ\p{Ll}|[À-ÿ]{4}/u
 const OF_ONE_SCRIPT = /^(?:[\p{Script=Latin}]+|[\p{Script=Cyrillic}]+|[\p{Script=Greek}]+)$/u
@@ -56,7 +56,9 @@ export interface DoubtfulWord {
   readonly others: readonly { readonly encoding: string; readonly word: string }[]
 }
 
-/** Returns the first word of a text, decoded as windows-1252, that must be of another encoding; null: there is none. */
+/**
+ * Returns the first word of a text, decoded as windows-1252, that is probably in another encoding; null if there is no such word.
+ */
 export function doubtfulWord(text: string): DoubtfulWord | null {
   const word = text.match(WORD)?.find((one) => DOUBTFUL.test(one))
   if (word === undefined) return null
@@ -75,7 +77,7 @@ function byteOf(character: string): number {
   return index < 0 ? character.charCodeAt(0) : 128 + index
 }
 
-/** Returns a decoder for an encoding by any of its names. @throws Error that says what is allowed */
+/** Returns a decoder for an encoding. `label`: any name of the encoding. @throws Error that says what is allowed */
 export function decoderOf(label: string): TextDecoder {
   try {
     return new TextDecoder(label as 'utf-8', { fatal: true })

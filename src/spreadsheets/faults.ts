@@ -7,11 +7,11 @@ import { isPlaceholder, placeholderHint } from './placeholders.ts'
 export interface RowFault {
   /** Position of the row in the file: `line 3`, `row 3`. */
   readonly at: string
-  /** Sentence that says what is wrong. Equal texts are one fault. */
+  /** Sentence that says what is wrong. Faults with equal sentences are reported as one. */
   readonly message: string
-  /** Value of the cell as the file has it; undefined if the fault is not one of a value. */
+  /** Value of the cell as the file has it; undefined if the fault is not about a value. */
   readonly value?: string | undefined
-  /** Kind of the property if languages write it differently, so that the message can propose one. */
+  /** Kind of the property if its notation depends on the language, so that the message can propose a language. */
   readonly kind?: NotatedName | undefined
 }
 
@@ -25,7 +25,7 @@ export interface FaultGroup {
 
 const LINES_SHOWN = 3
 const VALUES_SHOWN = 3
-/** Maximum values of a group that are kept: languages are proposed that read all of them. */
+/** Maximum number of values that a group keeps. Messages propose only languages that read all of these values. */
 const VALUES_MAX = 1_000
 
 /** Joins equal faults, in the order of their first rows. */
@@ -57,7 +57,7 @@ export function faultPlaces(rows: readonly string[]): string {
 
 function valuesText({ message, kind, rows, values }: FaultGroup): string {
   const all = [...values]
-  // A message of the server may have the value.
+  // The message, such as one of the server, may have the value in it already.
   const isSaid = all.length === 1 && message.includes(all[0] as string)
   if (all.length === 0 || isSaid) return ''
   const listed = faultValues(all)
@@ -81,7 +81,7 @@ export function faultValues(all: readonly string[]): string {
   return all.length > VALUES_SHOWN ? `${shown.join(', ')} and others` : shown.join(', ')
 }
 
-/** Matches `01.09.26`: its century would be a guess. */
+/** Matches a day such as `01.09.26`, whose century would be a guess. */
 const SHORT_YEAR = /^\d{1,2}([./-]) ?\d{1,2}\1 ?\d\d(?!\d)/
 
 function isTime(kind: NotatedName | undefined): boolean {

@@ -1,15 +1,21 @@
 // Finds totals and notes below a table: read as rows, they would be people named Total. No Node.
 import type { CsvRecord } from './csvRecords.ts'
 
-/** Maximum rows below a table that are found. */
+/** Maximum number of rows below a table that are recognized as totals or notes. */
 export const FOOTER_ROWS_MAX = 5
-/** Minimum cells of an average row, above which a row with a single one is a note. */
+/** Minimum average number of cells per row for a row with a single cell to count as a note. */
 const WIDE_CELLS = 3
 
-/** Matches a sentence, a mark of a note, or a label: a row of a table may have a single number or word, too. */
+/**
+ * Matches a sentence, a mark of a note, or a label. A single number or word is no note, because a row of the table can have just
+ * that.
+ */
 const NOTE = /^[*†(]|\p{Letter}.* .*\p{Letter}|\p{Letter}:/u
 
-/** Words of totals in the languages of Europe, at the beginning of a row's first cell, and those that stand alone. */
+/**
+ * Words of totals in the languages of Europe, at the beginning of a row's first cell. `TOTAL_ALONE`: words that must be the whole
+ * cell.
+ */
 const TOTAL =
   /^(?:(?:grand |sub-?)?total\p{Letter}{0,3}|gesamt\p{Letter}{0,5}|summe|insgesamt|totaal|razem|ogółem|łącznie|celkem|spolu|összesen|yhteensä|totalt|toplam|итого|всего|усього|разом|σύνολο)(?!\p{Letter})/iu
 const TOTAL_ALONE =
@@ -26,7 +32,9 @@ export class FooterFinder {
     this.cells += filledOf(cells).length
   }
 
-  /** Returns how many of the last rows are totals or notes. `last`: in order; those before were counted. */
+  /**
+   * Returns how many of the last rows are totals or notes. `last`: these rows from top to bottom; `add` has had the earlier ones.
+   */
   count(last: readonly CsvRecord[]): number {
     const at = last.findLastIndex((record) => !this.isFooter(record))
     return last.length - 1 - at

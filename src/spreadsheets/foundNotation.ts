@@ -10,11 +10,14 @@ export interface NotatedCell {
 
 /** The language of a file. */
 export interface FoundNotation {
-  /** Null: values are written as the API does, `2026-09-01` and `1234.5`. */
+  /** Notation of the language. Null: values are written as the API writes them, such as `2026-09-01` and `1234.5`. */
   readonly notation: Notation | null
-  /** Cells that the language does not read. */
+  /** Number of cells that the language does not read. */
   readonly unread: number
-  /** A cell that another language reads differently, and reads all cells as well; null: there is none. */
+  /**
+   * Cell that makes the language doubtful: another language reads as many cells, but reads this one differently. Null: no such
+   * cell.
+   */
   readonly doubt: Doubt | null
 }
 
@@ -24,7 +27,7 @@ interface Doubt {
   readonly other: { readonly language: string; readonly value: string }
 }
 
-/** Forms of the API, by kind. */
+/** Patterns of the API's notation, by kind. */
 const PLAIN: Readonly<Record<NotatedName, RegExp>> = {
   boolean: /^(?:true|false)$/i,
   integer: /^-?\d+$/,
@@ -33,7 +36,10 @@ const PLAIN: Readonly<Record<NotatedName, RegExp>> = {
   instant: /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?$/,
 }
 
-/** Returns the language that reads most cells; among equals the first of `preferred`, such as those of the reader's browser. */
+/**
+ * Returns the language that reads most cells. If several do, the first of `preferred` wins, such as a language of the reader's
+ * browser.
+ */
 export function findNotation(cells: readonly NotatedCell[], preferred: readonly string[]): FoundNotation {
   const unreadPlain = cells.filter(({ kind, text }) => !PLAIN[kind].test(text.trim())).length
   const isPlain = unreadPlain === 0 && !cells.some(({ text }) => isAmbiguous(text))
@@ -51,13 +57,16 @@ export function findNotation(cells: readonly NotatedCell[], preferred: readonly 
   return { notation: best.notation, unread: least, doubt: doubtOf(cells, best.values, others) }
 }
 
-/** False for a language that has the month first, and days with points or hyphens: it would write them with slashes. */
+/**
+ * Returns whether people of the language write days like these cells. If the month comes first, they use slashes, not points or
+ * hyphens.
+ */
 function isNatural({ dayOrder }: Notation, cells: readonly NotatedCell[]): boolean {
   const isDay = ({ kind, text }: NotatedCell) => KIND_TRAITS[kind].moment !== null && /^\d{1,2}[.-]/.test(text.trim())
   return dayOrder !== 'MDY' || !cells.some(isDay)
 }
 
-/** True for `1.234`, which is a thousand in some languages. */
+/** Returns whether a text is a number such as `1.234`, which is more than a thousand in some languages. */
 function isAmbiguous(text: string): boolean {
   return /^-?\d{1,3}(?:\.\d{3})+$/.test(text.trim())
 }

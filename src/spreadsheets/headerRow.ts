@@ -1,15 +1,15 @@
 // Finds the row with the names of the columns: people write titles and notes above it. No Node.
 
-/** Number of rows of which one may have the names. */
+/** Maximum number of first rows among which the header is looked for. */
 export const HEADER_ROWS_MAX = 25
-/** Number of known names that decide: a single one may be a value, such as the job Manager. */
+/** Minimum number of known names that make a row the header: a single name can be a value, such as the job Manager. */
 const KNOWN_MIN = 2
-/** Share of the columns that a row with names has at least: titles and groups of columns have fewer. */
+/** Minimum share of the columns that have a name in the header: titles and groups of columns fill fewer. */
 const NAMED_SHARE = 0.6
 
 /**
- * Returns the index of the row with the names of the columns: the one with most names that are known; else the first that is
- * nearly as wide as the widest. `rows`: the first of a file. `isKnown`: whether a cell is the name of something to import.
+ * Returns the index of the header: the row with most known names, else the first row that is nearly as wide as the widest.
+ * `rows`: first rows of a file. `isKnown`: returns whether a cell is the name of a property to import.
  */
 export function headerIndex(rows: readonly (readonly (string | null)[])[], isKnown: (name: string) => boolean): number {
   const filled = rows.slice(0, HEADER_ROWS_MAX).map((cells) => cells.filter((cell) => (cell ?? '').trim() !== ''))
@@ -24,8 +24,8 @@ export function headerIndex(rows: readonly (readonly (string | null)[])[], isKno
 }
 
 /**
- * Returns the names of a header over two rows, where the first has groups such as `January` above the `From` and `To` of the
- * second, and other names above empty cells; null: the second row is one of the table.
+ * Returns the names of a header of two rows: the first row has groups such as `January` above `From` and `To` in the second row,
+ * and names above its empty cells. Null: the second row belongs to the table.
  */
 export function joinedHeader(top: readonly (string | null)[], second: readonly (string | null)[]): (string | null)[] | null {
   const isFilled = (cells: readonly (string | null)[], index: number) => (cells[index] ?? '').trim() !== ''

@@ -73,7 +73,7 @@ for (const [property, headers] of WORDS)
     names.set(plain, [...(names.get(plain) ?? []), property])
   }
 
-/** Returns the properties that a header may mean, the likelier first; none if it is no known word. */
+/** Returns the properties that a header may mean, the most likely one first; an empty list if the header is not known. */
 export function meaningsOf(header: string): readonly string[] {
   return names.get(plainHeader(header)) ?? []
 }

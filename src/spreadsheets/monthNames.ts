@@ -1,6 +1,6 @@
 // Days whose month is a name: `1-Sep-2026`, `1. September 2026`, `September 1, 2026`. No Node: browsers may use it, too.
 
-/** Numbers of months, from 1, by their names in small letters without points; by the language. */
+/** Numbers of months, from 1, by their names in small letters without points. The outer key is the language. */
 const namesByLanguage = new Map<string, ReadonlyMap<string, number>>()
 const MONTHS = Array.from({ length: 12 }, (_, index) => index)
 const FORMS = [
@@ -17,7 +17,7 @@ function monthNamesOf(locale: string): ReadonlyMap<string, number> {
   const names = new Map<string, number>([['sept', 9]])
   for (const language of ['en', locale])
     for (const form of FORMS) {
-      // Other calendars have other months.
+      // The Gregorian calendar is asked for, because other calendars have other months.
       const format = new Intl.DateTimeFormat(language, { ...form, calendar: 'gregory', timeZone: 'UTC' })
       for (const index of MONTHS) {
         const name = format.formatToParts(Date.UTC(2026, index, 15)).find(({ type }) => type === 'month')?.value ?? ''
@@ -37,7 +37,10 @@ const SEPARATOR = '(?: ?[-/.,] ?| (?:de |del )?)'
 const DAY_FIRST = new RegExp(`^(\\d{1,2})(?:st|nd|rd|th|er|\\.|º)?${SEPARATOR}${NAME}${SEPARATOR}(\\d{4})\\.?$`, 'iu')
 const MONTH_FIRST = new RegExp(`^${NAME}[ -](\\d{1,2})(?:st|nd|rd|th)?(?:, ?| |-)(\\d{4})$`, 'iu')
 
-/** Returns year, month and day of such a day in a language, or in English; null: it is none. */
+/**
+ * Returns year, month and day of a text such as `1. September 2026`, with a month's name of the language or of English; null for
+ * any other text.
+ */
 export function namedDay(text: string, language: string): readonly [year: string, month: string, day: string] | null {
   const [, day, name = '', year] = DAY_FIRST.exec(text) ?? []
   const [, otherName = '', otherDay, otherYear] = MONTH_FIRST.exec(text) ?? []

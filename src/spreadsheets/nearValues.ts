@@ -2,7 +2,7 @@
 import { foldText } from '../model/fold.ts'
 
 const LEADING_ZEROS = /(?<!\p{Number})0+(?=\p{Number})/gu
-/** Blanks, also those that do not show, and marks between the parts of a number. */
+/** Matches blanks, also invisible ones. */
 const BLANKS = /[\s\u200b\ufeff]+/g
 
 /** Returns a text that is the same for values which differ only in case, blanks, leading zeros and accents. */

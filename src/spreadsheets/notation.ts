@@ -2,7 +2,7 @@
 import { KIND_TRAITS, type NotatedName } from '../model/kindTraits.ts'
 import { namedDay } from './monthNames.ts'
 
-/** How a language writes values. */
+/** Notation of values in a language. */
 export interface Notation {
   readonly language: string
   /** Order of year, month and day. */
@@ -14,7 +14,7 @@ export interface Notation {
 
 type DayOrder = 'DMY' | 'MDY' | 'YMD'
 
-/** Words for true and false: those of spreadsheets first. All languages have the English ones, too. */
+/** Words for true and false by language, in which those of spreadsheets come first. English words are read in all languages. */
 const BOOLEANS: Readonly<Record<string, readonly [trueWords: string, falseWords: string]>> = {
   en: ['true yes y 1 x', 'false no n 0'],
   cs: ['pravda ano a', 'nepravda ne n'],
@@ -63,7 +63,9 @@ export function notationOf(language: string): Notation | null {
   }
 }
 
-/** Returns the decimal mark of a language; null if it is no language, or its numbers have neither a point nor a comma. */
+/**
+ * Returns the decimal mark of a language; null if the text is not a language, or its numbers have neither a point nor a comma.
+ */
 export function decimalMarkOf(language: string): ',' | '.' | null {
   const supported = supportedLocale(language)
   if (supported === null) return null
@@ -81,7 +83,7 @@ function supportedLocale(language: string): string | null {
 }
 
 function dayOrderOf(locale: string): DayOrder {
-  // Other calendars have other years: spreadsheets write the Gregorian one.
+  // The Gregorian calendar is asked for, because spreadsheets write its years.
   const parts = new Intl.DateTimeFormat(locale, { calendar: 'gregory' }).formatToParts(0)
   const order = parts.flatMap(({ type }) => (/^(?:day|month|year)$/.test(type) ? [type.charAt(0).toUpperCase()] : [])).join('')
   return order === 'MDY' || order === 'YMD' ? order : 'DMY'
@@ -89,7 +91,7 @@ function dayOrderOf(locale: string): DayOrder {
 
 /**
  * Converts a cell to the form that the API takes: `2026-09-01`, `2026-09-01T09:00:00Z`, `1234.5`, `true`. Times are in UTC, and a
- * day stays a day for date-times. Null: the language does not write such a value so.
+ * day without a time stays a day. Null: in this language, the cell is not a value of the kind.
  */
 export function readNotated(kind: NotatedName, cell: string, notation: Notation): string | null {
   return readByKind[kind](cell.trim(), notation)
@@ -110,8 +112,8 @@ function readBoolean(text: string, { trueWords, falseWords }: Notation): string 
 }
 
 /**
- * Returns whether these texts say yes and no in one language. Digits do not, which are numbers, too, and a single letter does so
- * only beside its opposite.
+ * Returns whether these texts are words for yes or no of one language. Digits do not count, because they can be numbers. Single
+ * letters count only if there are a yes and a no among them.
  */
 export function areYesOrNo(texts: readonly string[]): boolean {
   const given = texts.map((text) => text.trim().toLowerCase())
@@ -132,7 +134,7 @@ const number = (group: string, mark: string) =>
   new RegExp(`^(\\d{1,3}(?:(?:${group}\\d{3})+|(?:${GROUPS}\\d{3})+)|\\d+)(?:${mark}(\\d+))?$`)
 const WITH_COMMA = number('\\.', ',')
 const WITH_POINT = number(',', '\\.')
-/** Matches `12,34,567.5`, as India writes it: groups of two digits, and one of three. */
+/** Matches `12,34,567.5`, as people in India write numbers: groups of two digits, and a last one of three. */
 const WITH_LAKHS = /^(\d{1,2}(?:,\d\d)+,\d{3})(?:\.(\d+))?$/
 /** Signs and codes of currencies before or after a number: `$1,234.50`, `1.234,50 €`, `CHF 1'234`. */
 const CURRENCY = '(?:\\p{Currency_Symbol}|US\\$|C\\$|A\\$|Rs\\.?|zł|Kč|kr\\.?|Fr\\.|Ft|lei|[A-Z]{3})'
@@ -160,7 +162,7 @@ function withoutCurrency(text: string): string {
 }
 
 const DAY = /^(\d{1,4})([./-]) ?(\d{1,2})\2 ?(\d{1,4})\.?$/
-/** Matches `20260901`, which has a single meaning: with the day first, 19 or 20 would be the month. */
+/** Matches a day of eight digits such as `20260901`: a year from 1900 to 2099, the month and the day. */
 const COMPACT = /^((?:19|20)\d\d)(\d\d)(\d\d)$/
 const TIME = /^(\d{1,2})[:.h](\d\d)(?:[:.](\d\d))?(?: ?([ap])\.?m\.?)?$/i
 const DAY_AND_TIME = /^(.*?\d\.?),?(?: +|T)(\d{1,2}[:.h]\d\d.*)$/
@@ -171,7 +173,7 @@ function readTime(moment: 'day' | 'instant', text: string, notation: Notation): 
   if (day === null || timeText === undefined) return day
   const time = readClock(timeText)
   if (time === null) return null
-  // A spreadsheet may show midnight with a day.
+  // A spreadsheet can write a day with the time of midnight; a day with another time is not a day.
   if (moment === 'day') return time === '00:00:00' ? day : null
   return `${day}T${time}Z`
 }
@@ -179,7 +181,7 @@ function readTime(moment: 'day' | 'instant', text: string, notation: Notation): 
 function readDay(text: string, { language, dayOrder }: Notation): string | null {
   const [year = '', month = '', day = ''] =
     namedDay(text, language) ?? COMPACT.exec(text)?.slice(1) ?? numberedDay(text, dayOrder)
-  // With two digits, the century would be a guess.
+  // A year with two digits is not read, because its century would be a guess.
   if (year.length !== 4) return null
   const iso = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
   const date = new Date(`${iso}T00:00:00Z`)
@@ -202,13 +204,15 @@ function readClock(text: string): string | null {
   return `${String(hour).padStart(2, '0')}:${minutes}:${seconds}`
 }
 
-/** Languages that a message proposes: one for each habit, then those with words of their own. */
+/**
+ * Languages that messages propose: first one for each common notation, then all languages with known words for true and false.
+ */
 export const PROPOSED = [...new Set(['de', 'fr', 'nl', 'en-US', 'en-GB', 'de-CH', 'sv', ...Object.keys(BOOLEANS)])]
-/** English first, whose words all languages have. */
+/** Languages proposed for words. English comes first, because its words are read in all languages. */
 const PROPOSED_BY_WORDS = Object.keys(BOOLEANS)
-/** Matches the beginning of a day in numbers, which the language must write with its own marks. */
+/** Matches the beginning of a day in numbers. Only languages whose `DAY_MARKS` are in the day are proposed for it. */
 const NUMBERED_DAY = /^\d{1,4}[./-] ?\d/
-/** Marks of a day by which people of these languages write it. */
+/** Marks with which people who speak these languages write a day. */
 const DAY_MARKS: Readonly<Record<string, RegExp>> = {
   de: /\./,
   fr: /\//,
@@ -218,8 +222,8 @@ const DAY_MARKS: Readonly<Record<string, RegExp>> = {
 }
 
 /**
- * Returns languages that read columns of days in another form than that of the API, with the column of the first value: those
- * that read all of them, or else one of them. `column`: null if no language is needed, or none is known.
+ * Returns languages that read the days of all columns which are not in the form of the API, with the first of these columns; else
+ * the languages that read one of the columns, with that column. `column`: null if no language is needed, or none is known.
  */
 export function proposeForColumns<Column extends { readonly cells: readonly string[] }>(
   columns: readonly Column[],
@@ -240,22 +244,22 @@ export function proposeForColumns<Column extends { readonly cells: readonly stri
 
 const ISO_DAY = /^\d{4}-\d\d-\d\d/
 
-/** A language, and the value that it reads. */
+/** A language to propose, with the first value as the language reads it. */
 export interface Proposal {
   readonly language: string
-  /** Other languages that read days so, and numbers otherwise. */
+  /** Other languages that read days in the same way, but numbers differently. */
   readonly also: readonly string[]
   readonly value: string
 }
 
-/** Returns `--locale fr or en-GB reads 01/09/2026 as 2026-09-01`. */
+/** Returns a text such as `--locale fr or en-GB reads 01/09/2026 as 2026-09-01`. */
 export function proposalText({ language, also, value }: Proposal, cell: string): string {
   return `--locale ${[language, ...also].join(' or ')} reads ${cell} as ${value}`
 }
 
 /**
- * Returns languages that read all these values, each with what it makes of the first: at most two that differ, so that
- * `01/09/2026` has both of its meanings.
+ * Returns languages that read all these values, with their reading of the first value: at most two different readings, so that a
+ * message can show both meanings of `01/09/2026`.
  */
 export function proposeLanguages(kind: NotatedName, values: readonly string[]): Proposal[] {
   const [first = ''] = values

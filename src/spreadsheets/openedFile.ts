@@ -6,11 +6,11 @@ import { isWorkbook, openWorkbook } from './workbook.ts'
 
 /** A file whose rows have been read. */
 export interface OpenedFile {
-  /** Sheets that have rows and are not hidden; a CSV is one without a name. */
+  /** Sheets that have rows and are not hidden. A CSV is a single sheet without a name. */
   readonly sheets: readonly OpenedSheet[]
-  /** Word of messages for a row, whose number is that of the file. */
+  /** Word for a row in messages, before the number that the row has in the file. */
   readonly unit: 'line' | 'row'
-  /** Encoding of a CSV; null for a workbook, which names its own. */
+  /** Encoding of a CSV; null for a workbook, which itself names its encoding. */
   readonly encoding: string | null
   /** True if the file begins with a byte order mark, as downloads for spreadsheets do. */
   readonly hasMark: boolean
@@ -21,12 +21,12 @@ interface OpenedSheet {
   readonly records: readonly CsvRecord[]
 }
 
-/** A CSV that no known encoding fits: it must be named. */
+/** Thrown for a CSV that no known encoding fits: the user must name its encoding. */
 export class UnknownEncoding extends Error {}
 
 /**
- * Opens a file. `encoding`: null to find it. @throws WorkbookFault, FileFault, UnknownEncoding; TypeError for bytes of another
- * encoding
+ * Opens a file. `encoding`: null to find the encoding. @throws WorkbookFault, FileFault, UnknownEncoding; TypeError for bytes of
+ * another encoding
  */
 export async function openFile(bytes: Uint8Array, encoding: string | null): Promise<OpenedFile> {
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf

@@ -1,6 +1,9 @@
 // Words that people write where there is no value: N/A, NULL, -. No Node.
 
-/** Matches what is no number and no day, and in most files no text either. People are called Nan and Null, but not NULL. */
+/**
+ * Matches a cell that is neither a number nor a day, and in most files no real text either. People are called Nan and Null, but
+ * not NULL.
+ */
 const PLACEHOLDER =
   /^(?:#?[nN]\/[aAdD]|#?NA|NULL|null|None|none|NONE|NIL|nil|NaN|nan|-+|–|—|\?+|\.{3}|k\. ?A\.|\((?:blank|leer|vide|vacío|empty|null)\))$/
 
@@ -9,7 +12,7 @@ export function isPlaceholder(cell: string): boolean {
   return PLACEHOLDER.test(cell.trim())
 }
 
-/** Returns a sentence such as `--empty N/A reads it as no value`; null: none of the cells is a placeholder. */
+/** Returns a sentence such as `--empty N/A reads it as no value`; null if none of the cells is a placeholder. */
 export function placeholderHint(cells: Iterable<string>): string | null {
   const found = [...new Set([...cells].map((cell) => cell.trim()).filter(isPlaceholder))]
   const options = found.slice(0, 3).map((cell) => `--empty ${/^[\p{Letter}\p{Number}/]+$/u.test(cell) ? cell : `'${cell}'`}`)

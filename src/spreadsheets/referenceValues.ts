@@ -7,7 +7,7 @@ export class ReferenceValues {
   private readonly ids = new Map<string, string[]>()
   private readonly nearest: { readonly all: readonly string[]; readonly byKey: ReadonlyMap<string, string> } | null
 
-  /** `isWhole`: true if these are all rows of the table, so that the nearest value can be named. */
+  /** Takes the known rows. `isWhole`: true if these are all rows of the table, so that the nearest value can be named. */
   constructor(rows: readonly { readonly value: string | null; readonly id: string }[], isWhole: boolean) {
     for (const { value, id } of rows) {
       if (value === null) continue
@@ -24,7 +24,7 @@ export class ReferenceValues {
     return this.ids.get(value) ?? []
   }
 
-  /** Returns the value that is nearest to one that no row has; null: none is near, or not all are known. */
+  /** Returns the known value that is nearest to a value which no row has; null if no value is near, or not all rows are known. */
   nearestTo(value: string): string | null {
     if (this.nearest === null) return null
     return this.nearest.byKey.get(nearKey(value)) ?? nearestOf(value, this.nearest.all)

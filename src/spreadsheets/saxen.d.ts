@@ -1,4 +1,4 @@
-// Types of saxen, which has none: the part that xml.ts uses.
+// Types of saxen, which comes without types: only those that xml.ts uses.
 declare module 'saxen' {
   type Attributes = Readonly<Record<string, string>>
 

@@ -2,7 +2,7 @@
 import { type NumberFormat, numberText, PLAIN_NUMBER, serialText } from './numberFormats.ts'
 import { readParts, unescapeControls, type Workbook, WorkbookFault } from './workbook.ts'
 
-/** Maximum rows with cells, columns, and cells of a sheet; its own bounds are 17 billion cells. */
+/** Maximum numbers of rows that have cells, of columns, and of cells in a sheet. The format allows 17 billion cells. */
 const ROWS_MAX = 200_000
 export const COLUMNS_MAX = 1_000
 const CELLS_MAX = 4_000_000
@@ -11,9 +11,9 @@ const CELLS_MAX = 4_000_000
 export interface SheetRow {
   /** Number of the row as the spreadsheet shows it. */
   readonly row: number
-  /** A cell without a value is null. */
+  /** Values of the cells; null: the cell has no value. */
   readonly cells: (string | null)[]
-  /** Indexes of cells that are no texts in the sheet: numbers, days and booleans have the same notation in all languages. */
+  /** Indexes of cells that are not texts in the sheet: numbers, days and booleans have the same notation in all languages. */
   readonly plain: ReadonlySet<number>
   /** Cells that cannot be read, by their indexes: they matter only if their columns are read. */
   readonly faults: ReadonlyMap<number, CellFault>
@@ -33,7 +33,10 @@ export interface ReadSheet {
   readonly rows: readonly SheetRow[]
 }
 
-/** Returns the sheet of this name, in any case, or else those that have rows and are not hidden. @throws WorkbookFault */
+/**
+ * Returns the sheet of this name, in upper or lower case; without a name, the sheets that have rows and are not hidden.
+ * @throws WorkbookFault
+ */
 export function readSheets(workbook: Workbook, name: string | null): ReadSheet[] {
   const { sheets } = workbook
   if (name !== null) {
@@ -45,7 +48,10 @@ export function readSheets(workbook: Workbook, name: string | null): ReadSheet[]
   return shown.map(({ name, path }) => ({ name, rows: rowsOf(workbook, path) })).filter(({ rows }) => rows.length > 0)
 }
 
-/** Returns the rows of the sheet of this name, or else of the only one that has rows and is not hidden. @throws WorkbookFault */
+/**
+ * Returns the rows of the sheet of this name; without a name, of the only sheet that has rows and is not hidden.
+ * @throws WorkbookFault
+ */
 export function readSheet(workbook: Workbook, name: string | null): readonly SheetRow[] {
   const [first, ...others] = readSheets(workbook, name)
   if (first && others.length > 0) throw new WorkbookFault(severalText([first, ...others]))
@@ -64,7 +70,7 @@ function namesOf(sheets: readonly { readonly name: string }[]): string {
 const HEADERS_SHOWN = 8
 const HEADER_LENGTH = 30
 
-/** Returns the name of a sheet with the first cells of its first row, by which one knows it. */
+/** Returns the name of a sheet with the first cells of its first row, by which people recognize it. */
 function headOf({ name, rows: [first] }: ReadSheet): string {
   const cells = (first?.cells ?? []).filter((cell) => cell !== null)
   const shown = cells
@@ -183,7 +189,10 @@ class SheetReader {
 
 const MIDNIGHT = /T00:00(?::00(?:\.0+)?)?Z?$/
 
-/** Writes a date-time of a cell of the type `d`, which has no zone. Midnight is cut unless the format shows times. */
+/**
+ * Returns the date-time in a cell of the type `d`, which has no zone, as one in UTC. Midnight is removed unless the format shows
+ * times.
+ */
 function isoText(value: string, format: NumberFormat): string {
   if (format !== 'dayAndTime' && MIDNIGHT.test(value)) return value.replace(MIDNIGHT, '')
   return /T\d\d:\d\d(?::\d\d(?:\.\d+)?)?$/.test(value) ? `${value}Z` : value

@@ -1,31 +1,32 @@
-// Tells from the rows of a file what options it needs, while its header is still wrong: one attempt more is enough then. No Node.
+// Finds out from the rows of a file which options it needs while its header is wrong, so that one more attempt is enough. No
+// Node.
 import { shellWord } from './columns.ts'
 import type { CsvRecord } from './csvRecords.ts'
 import { type Notation, proposalText, proposeForColumns } from './notation.ts'
 import { isPlaceholder, placeholderHint } from './placeholders.ts'
 import { belowText, type TableRow } from './table.ts'
 
-/** Maximum values of a column that are kept, and their length: days and words for no value are short. */
+/** Maximum number of values that are kept of a column, and maximum length of a value: days and words for no value are short. */
 const VALUES_MAX = 1_000
 const VALUE_LENGTH_MAX = 40
-/** Stands for a longer value. */
+/** Text that is kept instead of a longer value. */
 const LONG_VALUE = '…'
 
-/** Share of days among the values of a column that has days. */
+/** Minimum share of days among the values of a column to count as a column of days. */
 const DAYS_SHARE = 0.5
 
 const NAMES_SHOWN = 3
 
-/** Options that the command has already. */
+/** Options that were given to the command. */
 interface Given {
   readonly notation: Notation | null
   readonly empty: ReadonlySet<string>
 }
 
-/** Values of the columns of a file. */
+/** Collects values of the columns of a file. */
 export class Survey {
   private readonly columns: string[][]
-  /** Numbers of all values of the columns, which may be more than the header has. */
+  /** Number of values by column. There can be more columns than the header has. */
   private readonly counts: number[] = []
   private below: string | null = null
 
@@ -46,15 +47,16 @@ export class Survey {
     }
   }
 
-  /** Returns the indexes of columns that have values, and no name. */
+  /** Returns the indexes of columns that have values but no name. */
   unnamed(): number[] {
     const { cells, plain } = this.header
-    // A row of a CSV that is longer than the header has a fault of its own: a sheet has no cells by mistake.
+    // In a CSV, a row that is longer than the header is a fault of its own. In a sheet such cells are there on purpose, so all
+    // columns count.
     const count = plain === undefined ? cells.length : Number.POSITIVE_INFINITY
     return this.counts.flatMap((_, index) => (index < count && (cells[index] ?? '').trim() === '' ? [index] : []))
   }
 
-  /** Returns what to add to the command, as sentences without an end. */
+  /** Returns hints about options to add to the command, as sentences without a full stop. */
   hints({ notation, empty }: Given): string[] {
     const hints: string[] = []
     const columns = this.columns.map((cells, index) => ({

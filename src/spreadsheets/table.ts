@@ -3,22 +3,22 @@ import type { CsvRecord } from './csvRecords.ts'
 import { FOOTER_ROWS_MAX, FooterFinder } from './footer.ts'
 import { HEADER_ROWS_MAX, headerIndex, joinedHeader } from './headerRow.ts'
 
-/** Place of a table in a file. */
+/** Options that say where the table is in a file. */
 export interface TablePlace {
-  /** Line or row that the header is not before; null: it is found. */
+  /** Number of a line or row: the first record from there on is the header. Null: the header is found among the first rows. */
   readonly headerLine: number | null
-  /** Last line or row to read; null: all; rows at the end that look like totals or notes are reported. */
+  /** Last line or row to read. Null: all are read, and rows at the end that look like totals or notes are reported. */
   readonly lastLine: number | null
 }
 
 /** A row of a table. */
 export interface TableRow {
   readonly record: CsvRecord
-  /** Last line of the table, and last line of the file, for a row below the table; null for one of the table. */
+  /** Last line of the table, and last line of the file, for a row below the table; null for a row of the table. */
   readonly below: { readonly tableEnd: number; readonly fileEnd: number } | null
 }
 
-/** Returns what a row below the table needs. */
+/** Returns the message about a row below the table, with the options that leave it out or keep it. */
 export function belowText({ tableEnd, fileEnd }: NonNullable<TableRow['below']>): string {
   return `It seems to be a total or a note below the table: --last ${tableEnd} leaves it out, --last ${fileEnd} keeps it.`
 }
@@ -35,7 +35,9 @@ export class Table {
     private readonly lastLine: number | null,
   ) {}
 
-  /** Reads the header. `isKnown`: whether a cell is the name of something to import. Null: there is no header. */
+  /**
+   * Reads the header. `isKnown`: returns whether a cell is the name of a property to import. Returns null if there is no header.
+   */
   static async open(records: Records, { headerLine, lastLine }: TablePlace, isKnown: (name: string) => boolean) {
     const { first, rest } = await readFirst(records, headerLine === null ? HEADER_ROWS_MAX : 2, headerLine ?? 0)
     const cells = first.map((record) => record.cells)
@@ -47,7 +49,7 @@ export class Table {
     return new Table(names === null ? header : { ...header, cells: names }, above, table, lastLine)
   }
 
-  /** Yields the rows below the header, once. */
+  /** Yields the rows below the header. It can be called only once. */
   async *rows(): AsyncGenerator<TableRow, void, undefined> {
     const finder = new FooterFinder()
     let last: CsvRecord[] = []
@@ -69,7 +71,7 @@ export class Table {
   }
 
   private *lastRows(finder: FooterFinder, last: readonly CsvRecord[]): Generator<TableRow, void, undefined> {
-    // The rows before a total may be all that the table has.
+    // These rows count for the average, too: a short table has no others before its total.
     for (const record of last.slice(0, -1)) finder.add(record)
     const own = last.length - (this.lastLine === null ? finder.count(last) : 0)
     const tableEnd = last[own - 1]?.line ?? this.header.line
@@ -78,7 +80,10 @@ export class Table {
   }
 }
 
-/** Reads the first records from a line on. A fault among them is thrown after them, as by the records. */
+/**
+ * Reads the first `max` records from a line on. A fault after at least one record is thrown by `rest`, so that these records can
+ * be used.
+ */
 async function readFirst(records: Records, max: number, line: number) {
   const first: CsvRecord[] = []
   const iterator = asynchronous(records)

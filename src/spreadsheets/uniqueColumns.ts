@@ -1,29 +1,32 @@
-// Finds the columns of a file by which its rows may be found in the table. No Node: browsers may read files with it, too.
+// Finds the columns of a file by which its rows can be found in the table. No Node: browsers may read files with it, too.
 import { KIND_TRAITS, type KindName } from '../model/kindTraits.ts'
 
-/** A property whose values may tell rows apart. */
+/** A property whose values can tell rows apart. */
 export interface UniqueProperty {
   readonly kind: { readonly name: KindName }
   readonly writable: boolean
-  /** Null if it holds no id of another row. */
+  /** Null if the property is not a reference to another row. */
   readonly reference: unknown
-  /** Null if rows may share a value. */
+  /** Null if several rows can have the same value. */
   readonly unique: unknown
 }
 
-/** Maximum rows of a file whose values are compared, which are held in memory. */
+/** Maximum number of rows of a file whose values are compared. The values are held in memory. */
 const ROWS_MAX = 100_000
 
-/** Values of a column that differ in each row. */
+/** A column with a different value in each row. */
 export interface UniqueColumn<Of> {
   readonly property: Of
-  /** Position of the row by the value. */
+  /** Positions of the rows in the file, by value. */
   readonly rows: Map<string, string>
-  /** True if the values look like numbers or addresses of e-mail rather than names, or no two rows may share one. */
+  /**
+   * True if no two rows of the table can have the same value, or if the values look like numbers or e-mail addresses rather than
+   * names.
+   */
   isIdentifier: boolean
 }
 
-/** Collects the columns of a file by which its rows may be found in the table. */
+/** Collects the columns of a file by which its rows can be found in the table. */
 export class UniqueColumns<Of extends UniqueProperty> {
   private readonly columns: Map<Of, UniqueColumn<Of>>
   private readonly rejected = new Set<Of>()
@@ -55,7 +58,7 @@ export class UniqueColumns<Of extends UniqueProperty> {
   }
 }
 
-/** Returns whether a value looks like a number or an address of e-mail: `E-0017` does, `Building 17` does not. */
+/** Returns whether a value looks like a number or an e-mail address: `E-0017` does, `Building 17` does not. */
 function isIdentifier(value: string): boolean {
   const letters = value.match(/\p{Letter}/gu)?.length ?? 0
   const digits = value.match(/\p{Number}/gu)?.length ?? 0

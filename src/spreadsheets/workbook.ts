@@ -3,7 +3,7 @@ import { unzipSync } from 'fflate'
 import { type NumberFormat, numberFormatOf } from './numberFormats.ts'
 import { decodeEntities, readXml } from './xml.ts'
 
-/** A file that cannot be read as a workbook; `message` says what to do. `row`: null if it is not one row's fault. */
+/** Thrown for a file that cannot be read as a workbook. `message` says what to do. `row`: null if the fault is not in one row. */
 export class WorkbookFault extends Error {
   constructor(
     message: string,
@@ -15,7 +15,7 @@ export class WorkbookFault extends Error {
 
 /** Maximum size of a file in bytes. */
 export const FILE_BYTES_MAX = 32 * 1024 * 1024
-/** Maximum bytes of all parts that are unpacked: a small file may unpack to a thousand times its size. */
+/** Maximum bytes of all parts together after unpacking: a small file may unpack to a thousand times its size. */
 export const UNPACKED_BYTES_MAX = 256 * 1024 * 1024
 
 /** A sheet of a workbook. */
@@ -30,7 +30,7 @@ interface SheetPart {
 export interface Workbook {
   readonly sheets: readonly SheetPart[]
   readonly texts: readonly string[]
-  /** Format of each style of a cell. */
+  /** Formats by the index of a cell's style. */
   readonly formats: readonly NumberFormat[]
   /** True if days count from 1904, as in old files of the Macintosh. */
   readonly is1904: boolean
@@ -39,11 +39,11 @@ export interface Workbook {
 }
 
 const ZIP = [0x50, 0x4b, 0x03, 0x04]
-/** Beginning of an .xls, and of an .xlsx with a password. */
+/** First bytes of an .xls, and of an .xlsx with a password. */
 const COMPOUND = [0xd0, 0xcf, 0x11, 0xe0]
 const startsWith = (bytes: Uint8Array, start: readonly number[]) => start.every((byte, index) => bytes[index] === byte)
 
-/** Returns whether bytes begin as a workbook does, in the form of today or an old one. */
+/** Returns whether bytes begin as those of a workbook, also of one in the old format .xls. */
 export function isWorkbook(bytes: Uint8Array): boolean {
   return startsWith(bytes, ZIP) || startsWith(bytes, COMPOUND)
 }
@@ -86,7 +86,7 @@ function unpack(bytes: Uint8Array): Map<string, Uint8Array> {
     const parts = unzipSync(bytes, {
       filter({ name, size, originalSize }) {
         if (!/\.(?:xml|rels)$/i.test(name)) return false
-        // The memory for a part is of the size that the file names; packed bytes are never much more than their content.
+        // A part gets memory of the size that the file names. In a sound file, packed bytes are never much longer than this size.
         if (size > originalSize * 1.1 + 1_024) throw new WorkbookFault('it is damaged: save it again')
         sum += originalSize
         if (sum > UNPACKED_BYTES_MAX)
@@ -137,7 +137,7 @@ function sheetsOf(xml: string, relations: readonly Relation[]): { sheets: SheetP
     const given = attributes()
     const [, relation] = Object.entries(given).find(([name]) => name.endsWith(':id')) ?? []
     const path = relations.find(({ id, type }) => id === relation && type.endsWith('/worksheet'))?.path
-    // A sheet may be a chart.
+    // A sheet without such a path is skipped: it can be a chart.
     if (path) sheets.push({ name: decodeEntities(given.name ?? ''), path, isHidden: (given.state ?? 'visible') !== 'visible' })
   })
   return { sheets, is1904 }
@@ -168,7 +168,7 @@ function textsOf(xml: string | null): string[] {
   return texts
 }
 
-/** Replaces `_x000D_`, as workbooks write control characters. */
+/** Returns a text in which codes such as `_x000D_` are replaced by the control characters that they stand for. */
 export function unescapeControls(text: string): string {
   return text.includes('_x')
     ? text.replace(/_x([\dA-F]{4})_/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
@@ -204,7 +204,9 @@ function wellFormed(xml: string, open: Open): void {
   readParts(xml, { open })
 }
 
-/** Reads a part. @throws WorkbookFault if it is not well-formed */
+/**
+ * Reads the XML of one file of the workbook, and passes its elements to `reader`. @throws WorkbookFault if it is not well-formed
+ */
 export function readParts(xml: string, reader: Parameters<typeof readXml>[1]): void {
   try {
     readXml(xml, reader)

@@ -2,18 +2,18 @@
 /// <reference path="./saxen.d.ts" />
 import { Parser } from 'saxen'
 
-/** Receiver of the parts of a document. Names are without their prefix. */
+/** Functions that are called for the elements and texts of a document. Names come without their prefix. */
 export interface XmlReader {
   open(name: string, attributes: () => Readonly<Record<string, string>>): void
   close?(name: string): void
   text?(text: string): void
 }
 
-/** Reads a document. @throws what the reader throws, and Error if it is not well-formed */
+/** Reads a document. @throws Error if the document is not well-formed, or whatever the reader throws */
 export function readXml(xml: string, reader: XmlReader): void {
   const parser = new Parser()
   let fault: unknown = null
-  // saxen catches what its callbacks throw.
+  // saxen would swallow errors of its callbacks, so the first one is kept.
   const guarded =
     <Args extends unknown[]>(take: (...args: Args) => void) =>
     (...args: Args) => {
