@@ -11,11 +11,11 @@ export interface RosterChanged<Entity extends string = string> {
   readonly id: number
   readonly action: 'create' | 'update' | 'delete'
   readonly at: string
-  /** Id of the key that made the change; null: it was made past the service. */
+  /** Id of the API key that made the change; null if the change was not made through the server. */
   readonly key: string | null
   /** For an update, the properties whose values differ. */
   readonly changed: string[]
-  /** The current row, null if it is gone; only with `rows: 'current'`. */
+  /** Current row, only with `rows: 'current'`; null if the row no longer exists. */
   readonly row?: Readonly<Record<string, unknown>> | null
 }
 
@@ -35,7 +35,7 @@ export interface RosterChangesPage<Change, Next = string> {
 
 /** Query for changes of one row. */
 export interface RosterPastQuery extends RosterCall {
-  /** A token, or `now`; default: from the first change that is kept. */
+  /** Token after which the changes begin, or `now`; default: the first change that the server has kept. */
   readonly after?: string | undefined
   /** 1 to 500; default: 100. */
   readonly pageSize?: number | undefined
@@ -45,7 +45,7 @@ export interface RosterPastQuery extends RosterCall {
 export interface RosterChangesQuery<Entity extends string> extends RosterPastQuery {
   /** Only changes of these entities. */
   readonly entity?: Entity | readonly Entity[] | undefined
-  /** Seconds to wait for a change if there is none, up to 30. */
+  /** Seconds to wait for a change if there is no new one, up to 30. */
   readonly wait?: number | undefined
   /** Adds the current row to each change. */
   readonly rows?: 'current' | undefined
@@ -54,7 +54,8 @@ export interface RosterChangesQuery<Entity extends string> extends RosterPastQue
 export interface RosterChanges<Entity extends string> {
   list(query?: RosterChangesQuery<Entity>): Promise<RosterChangesPage<RosterChanged<Entity>>>
   /**
-   * Yields every change, page after page. Ends after the last change; with `wait` it waits for further ones until the loop ends.
+   * Yields every change, page after page, and ends after the last one. With `wait` it does not end: it waits for further changes
+   * until the caller leaves the loop.
    */
   all(query?: RosterChangesQuery<Entity>): AsyncGenerator<RosterChanged<Entity>, void, undefined>
 }
@@ -89,7 +90,7 @@ export async function changesPage<Page extends { changes: unknown[] }>(
   path: string,
   { after, entity, pageSize, wait, rows, signal }: RosterChangesQuery<string>,
 ): Promise<Page> {
-  // An empty list is sent, too: without the parameter there would be more changes, not fewer.
+  // An empty list of entities is sent, too: without the parameter, the server would return the changes of all entities.
   const others = { after, entity: entity === undefined ? undefined : [entity].flat().join(), wait, rows }
   const target = path + queryString({ pageSize }, others)
   const answer = await connection.send({ method: 'GET', path: target, waitMs: 1_000 * (wait ?? 0), signal })

@@ -9,13 +9,13 @@ import { clientOperators } from '../model/operators.ts'
 import { takesAggregate, takesPeriods } from '../parse/summary.ts'
 
 type Member = Property | Group
-/** `read`: a row as it is returned; `write`: values of a body, which filters use, too. */
+/** Use of a type: `read` for rows that the server returns, `write` for values in bodies and in filters. */
 type Mode = 'read' | 'write'
 
 /** Names of the types of entities and named views. */
 type Names = ReadonlyMap<Collection, string>
 
-/** Files of the runtime, each after those that it needs. */
+/** Files of the runtime, each after the files that it imports. */
 const RUNTIME = [
   'error',
   'query',
@@ -29,11 +29,11 @@ const RUNTIME = [
   'summary',
   'collection',
 ]
-/** Maximum paths of an entity in types: a compiler takes seconds for more. */
+/** Maximum number of an entity's paths in types: with more, a compiler takes seconds. */
 const PATHS_MAX = 5_000
-/** Ends of the names of an entity's types that its collection needs, in the order of `RosterCollection`. */
+/** Suffixes of the names of an entity's types, in the order of the type parameters of `RosterCollection`. */
 const PARTS = ['', 'Write', 'Filter', 'Sort', 'Field', 'Kinds', 'Paths']
-/** Ends of the names of a named view's types, in the order of `RosterView`. */
+/** Suffixes of the names of a named view's types, in the order of the type parameters of `RosterView`. */
 const VIEW_PARTS = PARTS.filter((part) => part !== 'Write')
 
 /**
@@ -41,7 +41,7 @@ const VIEW_PARTS = PARTS.filter((part) => part !== 'Write')
  * strip the types.
  */
 export function clientFile(entities: readonly Entity[], views: readonly NamedView[] = []): string {
-  // A program with strict options refuses a function that nothing uses.
+  // The file `view` is added only if there are named views: with strict options, a compiler refuses a function that nothing uses.
   const runtime = [...RUNTIME, ...(views.length > 0 ? ['view'] : [])].map(runtimePart).join('\n')
   const names: Names = new Map([...entities, ...views].map((one) => [one, typeNameOf(one, runtime)] as const))
   const parts = [
@@ -54,7 +54,7 @@ export function clientFile(entities: readonly Entity[], views: readonly NamedVie
   return parts.join('\n\n').replace(/\n{3,}/g, '\n\n')
 }
 
-/** Returns a file of the runtime without its imports; only names that begin with Roster stay exported. */
+/** Returns the text of a file of the runtime without its imports. Only names that begin with Roster stay exported. */
 function runtimePart(file: string): string {
   return readFileSync(join(import.meta.dir, `${file}.ts`), 'utf8')
     .replace(/^import [^;]*? from '.*'\n/gm, '')
@@ -70,7 +70,7 @@ function typeNameOf({ name }: Entity, runtime: string): string {
 }
 
 function rosterText(names: Names): string {
-  // `companies` for `Companies`.
+  // Turns `Companies` into `companies`.
   const nameOf = ({ plural }: Entity) => quoted(plural.charAt(0).toLowerCase() + plural.slice(1))
   const entries = [...names].map(([entity, name]) => ({ entity, name, key: nameOf(entity) }))
   const types = entries.map(({ entity, name, key }) => {
@@ -147,7 +147,7 @@ ${properties.map(filterText).join('')}  }
 }`
 }
 
-/** Writes the references along which names are copied, by the properties that show them. */
+/** Returns a type with the name of each copied property, and the reference along which it is copied. */
 function copiesText({ properties }: Entity): string {
   return typeOf(
     properties.flatMap((property) => {
@@ -173,7 +173,7 @@ function pathsOf({ properties }: Entity, references: number): number {
   return targets.reduce((sum, target) => sum + behind(target), 0)
 }
 
-/** Writes the type of an object. An empty one has no keys. */
+/** Returns the type of an object with these members. An object without members has no keys. */
 function typeOf(members: readonly string[]): string {
   return members.length === 0 ? 'object' : `{ ${members.map((member) => `readonly ${member}`).join('; ')} }`
 }
@@ -213,7 +213,7 @@ function typeText({ values, moment, jsonType }: Kind, mode: Mode): string {
 
 function filterText({ path, kind, reference }: Property): string {
   const test = kind.ordered ? 'RosterOrdered' : 'RosterEqual'
-  // Properties with an order always take null.
+  // Operand types of properties with an order accept null already.
   const none = kind.nullable && !kind.ordered ? ' | null' : ''
   if (!kind.isCompared) return `    ${quoted(path.join('.'))}?: RosterPresence\n`
   const ofValues = kind.isFreeText ? 'RosterText' : `${test}<${typeText(kind, 'write')}${none}>`

@@ -33,31 +33,33 @@ import { type RosterStep, type RosterSync, stepsOf } from './sync.ts'
 
 export interface RosterPage<Row> {
   readonly rows: Row[]
-  /** Number of rows on all pages that match the filter. */
+  /** Number of rows that match the filter, on all pages together. */
   readonly total: number
-  /** For `follow`; null: this page has no such link. */
+  /** Links to other pages, for `follow`; null if this page has no such link. */
   readonly links: Readonly<Record<'first' | 'previous' | 'next' | 'last', string | null>>
 }
 
 /**
- * The selected properties of a row: all its own, or those named; for an object, its named parts. `Paths`: properties behind its
- * references.
+ * Type of a row with the selected properties: all its own properties, or only those that are named, and of an object its named
+ * parts. `Paths`: the related properties of the row.
  */
 export type RosterRead<Row, Field, Name extends Field, Paths = object> = [Field] extends [Name]
   ? Row
   : RosterPicked<Row & Paths, Name>
 
-/** Rows that are only read. `May`: what can be asked about writes. */
+/** Rows that are only read. `May`: the writes that `may` can ask about. */
 export interface RosterView<Row, Filter, Sort, Field, Kinds extends RosterKinds, Paths = object, May = never> {
   /** Returns a page, the first by default. */
   list<Name extends Field = Field>(
     query?: RosterQuery<Filter, Sort, Name, May>,
   ): Promise<RosterPage<RosterRead<Row, Field, Name, Paths>>>
-  /** Returns the page of a link of another page. Only the query string of the link counts, its `fields` included. */
+  /**
+   * Returns the page to which a link of another page leads. Only the query string of the link is used, including its `fields`.
+   */
   follow<Name extends Field = Field>(link: string, call?: RosterCall): Promise<RosterPage<RosterRead<Row, Field, Name, Paths>>>
   /**
-   * Yields every row, page after page, by cursor: rows that are created, changed or deleted in the meantime neither repeat nor
-   * hide others.
+   * Yields every row, page after page, by cursor. If a row is created, changed or deleted in the meantime, no other row is
+   * repeated or left out because of this.
    */
   all<Name extends Field = Field>(
     query?: RosterRows<Filter, Sort, Name, May>,
@@ -92,14 +94,14 @@ export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends
    */
   createMany(rows: readonly Write[], call?: RosterCreateMany): Promise<Row[]>
   /**
-   * Updates the stored rows that have the same value of `match` as a given row, and creates the other given rows: all or none, up
-   * to 1,000. An update sets the properties that the given row has. Returns a result for each row, in their order. With `dryRun`
-   * the rows are only checked, and none are returned.
+   * Updates the stored rows that have the same value as a given row in the property `match`, and creates the other given rows: up
+   * to 1,000 rows, all or none. An update sets the properties that the given row has. Returns a result for each given row, in the
+   * same order. With `dryRun` the rows are only checked, and none are returned.
    */
   createOrUpdate(rows: readonly Write[], call: RosterCreateOrUpdate<Write>): Promise<RosterResult<Row>[]>
-  /** Sets all properties; properties that are left out become null, or false if they are true or false. */
+  /** Sets all properties; of those that are left out, booleans become false, and the others null. */
   replace(id: number, values: Write, call?: RosterChange): Promise<Row>
-  /** Sets the given properties. */
+  /** Sets the given properties, and leaves the others as they are. */
   update(id: number, values: Write, call?: RosterChange): Promise<Row>
   delete(id: number, call?: RosterChange): Promise<void>
   /**
@@ -109,37 +111,37 @@ export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends
   updateWhere(filter: Filter, values: Write, call?: RosterWhere<RosterMay<RosterSet<Write>>>): Promise<RosterUpdated<Row>>
   /** Deletes all rows that match, up to 1,000, all or none. Charges and `dryRun` are as for `updateWhere`. */
   deleteWhere(filter: Filter, call?: RosterWhere<RosterMay<RosterSet<Write>>>): Promise<RosterDeleted>
-  /** Returns a page of the history of one row, which may be deleted. */
+  /** Returns a page of the history of one row, also of a row that was deleted. */
   history(id: number, query?: RosterPastQuery): Promise<RosterChangesPage<RosterPast, string | null>>
-  /** For `ifMatch`: returns the version of a row that a call has returned. @throws TypeError for any other object */
+  /** Returns the version of a row that a call has returned, for `ifMatch`. @throws TypeError for any other object */
   versionOf(row: Partial<Record<keyof Row, unknown>>): string
 }
 
 /** Result of an update of all rows that match. */
 export interface RosterUpdated<Row> {
-  /** Number of rows that were changed; with `dryRun` that would be. */
+  /** Number of rows that were changed; with `dryRun`, the number that would be changed. */
   readonly count: number
-  /** The rows as they are now, ordered by id; none with `dryRun`. */
+  /** The updated rows, ordered by id; empty with `dryRun`. */
   readonly rows: Row[]
 }
 
 /** Result of a deletion of all rows that match. */
 export interface RosterDeleted {
-  /** Number of rows that were deleted; with `dryRun` that would be. */
+  /** Number of rows that were deleted; with `dryRun`, the number that would be deleted. */
   readonly count: number
-  /** Their ids; none with `dryRun`. */
+  /** Ids of the deleted rows; empty with `dryRun`. */
   readonly ids: number[]
 }
 
 const PAGE_SIZE_MAX = 50
 const NO_VERSION = 'a row has a version where get, create, replace or update returned it, without properties of other rows'
 
-/** Returns the rows at `path`, such as /Companies. */
+/** Returns the collection at `path`, such as /Companies. */
 export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends RosterKinds, Paths = object>(
   connection: Connection,
   path: string,
 ): RosterCollection<Row, Write, Filter, Sort, Field, Kinds, Paths> {
-  /** Versions by row object: rows stay exactly as the server returned them. */
+  /** Versions by row object. They are not in the rows, which stay exactly as the server returned them. */
   const versions = new WeakMap<object, string>()
 
   async function row<Read = Row>(
@@ -152,7 +154,7 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
     const { ifMatch, signal } = call
     if ('ifMatch' in call) requireVersion(ifMatch)
     const answer = await connection.send({ method, path: at, body, ifMatch, signal })
-    // A proxy that compresses makes the tag weak, and servers match only strong ones.
+    // A proxy that compresses makes the ETag weak, but If-Match needs a strong one.
     const tag = answer.headers.get('ETag')?.replace(/^W\//, '')
     if (tag !== undefined && isOwnRow(answer.body)) versions.set(answer.body, tag)
     return answer.body as Read
@@ -210,7 +212,8 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
 }
 
 /**
- * True for a row without properties of other rows. The tag of a row that shows some changes with them, so no write can expect it.
+ * Returns whether a row has no related properties. The ETag of a row with related properties also changes if these change, so no
+ * write can expect it.
  */
 function isOwnRow(body: unknown): body is object {
   return typeof body === 'object' && body !== null && !Object.keys(body).some((name) => name.includes('.'))
@@ -239,7 +242,7 @@ async function* rowsOfPages<Read>(
   }
 }
 
-/** Sends rows to be created or updated, and returns what is answered for each; nothing for a dry run. */
+/** Sends rows to create or to update. Returns the answer for each row; an empty array for a dry run. */
 async function sendRows<Answered>(
   connection: Connection,
   path: string,
@@ -253,7 +256,10 @@ async function sendRows<Answered>(
   return answer.body
 }
 
-/** Sends a write of all rows that match, once however often it is repeated. @throws TypeError without a filter */
+/**
+ * Sends a write of all rows that match. However often the request is repeated, the write is done once. @throws TypeError without
+ * a filter
+ */
 async function sendWhere<Filter>(
   connection: Connection,
   method: 'PATCH' | 'DELETE',
@@ -271,7 +277,7 @@ async function sendWhere<Filter>(
   return connection.send({ method, path: path + filters + others.replace('?', '&'), body, ifMatch, isOnce: true, signal })
 }
 
-/** Returns the number of rows of a deletion, or of a dry run. */
+/** Returns the number of rows that a deletion, or a dry run, has answered. */
 function countOf(answer: Answer): number {
   const { rows } = (answer.body ?? {}) as { readonly rows?: unknown }
   if (typeof rows !== 'number') throw unexpected(answer, 'was answered without the number of rows')
@@ -283,13 +289,13 @@ function rowPath(path: string, id: number): string {
   return `${path}/${encodeURIComponent(id)}`
 }
 
-/** Refuses an undefined version, because the write would overwrite changes of others. */
+/** Refuses a version that is undefined or empty, because the write would overwrite changes of others. @throws TypeError */
 function requireVersion(ifMatch: string | undefined): void {
   if (!/^[\x20-\x7e]+$/.test(ifMatch ?? ''))
     throw new TypeError(`ifMatch is ${JSON.stringify(ifMatch)}, not a version: leave it out for any`)
 }
 
-/** Returns the links of a list with the address that the client knows: behind a proxy the server may use another one. */
+/** Returns the links of a list, with the address that the client uses: a server behind a proxy may write another address. */
 function linksOf(address: string, headers: Headers): RosterPage<unknown>['links'] {
   const header = headers.get('Location') ?? headers.get('Link') ?? ''
   const found = new Map<string, string>()

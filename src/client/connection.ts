@@ -7,12 +7,12 @@ export interface RosterOptions {
   readonly url: string
   /** An API key. Keep it on your server: anyone who reads it has all of its rights. */
   readonly key: string
-  /** Timeout of each attempt until its response is read, in ms; for a stream, of each piece. Default: 30,000. */
+  /** Timeout in ms of each attempt until its response is read; for a stream, timeout of each piece. Default: 30,000. */
   readonly timeoutMs?: number | undefined
-  /** Maximum attempts of a request; default: 5; 1 for no retry. */
+  /** Maximum attempts of a request; 1 means no retry. Default: 5. */
   readonly triesMax?: number | undefined
   /**
-   * Maximum total pause between the attempts of a call, in ms; default: 60,000. If a server asks for a longer one, there is no
+   * Maximum total pause between the attempts of a call, in ms; default: 60,000. If a server asks for a longer pause, there is no
    * retry.
    */
   readonly waitMsMax?: number | undefined
@@ -25,11 +25,11 @@ export interface ApiRequest {
   /** Path with the query string. */
   readonly path: string
   readonly body?: string | undefined
-  /** Version that the row must have. */
+  /** Version that the row must have, for the header If-Match. */
   readonly ifMatch?: string | undefined
-  /** True: sending it twice could differ from sending it once, as a write of all rows that match. */
+  /** True if sending the request twice can have another effect than sending it once, as with a write of all rows that match. */
   readonly isOnce?: boolean
-  /** Time that the server may take in addition to the timeout. */
+  /** Time in ms that the server may take in addition to the timeout; default: 0. */
   readonly waitMs?: number
   readonly signal: AbortSignal | undefined
 }
@@ -52,7 +52,7 @@ export interface Opened extends Answered {
 export interface Connection {
   /** Base address without a slash at its end. */
   readonly url: string
-  /** @throws RosterError, or the signal's reason */
+  /** Sends a request, with retries, and reads the whole response. @throws RosterError, or the signal's reason */
   send(request: ApiRequest): Promise<Answer>
   /** Sends a request for a stream; resolves when its first rows have arrived. @throws RosterError, or the signal's reason */
   open(request: ApiRequest): Promise<Opened>
@@ -60,7 +60,7 @@ export interface Connection {
 
 const FIRST_WAIT_MS = 250
 
-/** Checks the options. @throws TypeError if the address or the key is not valid */
+/** Checks the options, and returns a connection. @throws TypeError if the address or the key is not valid */
 export function connect(options: RosterOptions): Connection {
   const { timeoutMs = 30_000, triesMax = 5, waitMsMax = 60_000 } = options
   const url = baseUrl(options.url)
@@ -68,8 +68,8 @@ export function connect(options: RosterOptions): Connection {
   const call = options.fetch ?? ((target: string, init: RequestInit) => fetch(target, init))
 
   /**
-   * Sends a request once. `read` makes the result of the response within the timeout, and closes the exchange when it has read
-   * it.
+   * Sends a request once. `read` returns the result from the response within the timeout, and closes the exchange when it has
+   * read the response.
    */
   async function attempt(request: ApiRequest, headers: Record<string, string>, read: Reading): Promise<Answer> {
     const { method, path, body, waitMs = 0, signal } = request
@@ -97,7 +97,7 @@ export function connect(options: RosterOptions): Connection {
       ...own,
       ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       ...(ifMatch === undefined ? {} : { 'If-Match': ifMatch }),
-      // With this key a repeated write is done once.
+      // With this key, a write that is repeated is done once.
       ...(isOnce(request) ? { 'Idempotency-Key': newKey() } : {}),
     }
     let leftMs = waitMsMax
@@ -121,21 +121,21 @@ export function connect(options: RosterOptions): Connection {
   }
 }
 
-/** The form of streams. */
+/** Media type of streams. */
 const NDJSON = 'application/x-ndjson'
 
 /**
- * True if sending the request twice could differ from sending it once: by a second row, by a version that the first attempt has
- * changed, or by other rows that match.
+ * Returns whether sending the request twice can have another effect than sending it once. It could create a second row, fail
+ * because the first attempt has changed the version, or write other rows that match.
  */
 function isOnce({ method, ifMatch, isOnce: isOwn = false }: ApiRequest): boolean {
   return isOwn || method === 'POST' || ifMatch !== undefined
 }
 
 /**
- * True if the request may be sent again. After a 429 or 503 nothing was done; only a list that is too costly is not repeated. If
- * the outcome is unknown, only reads and requests with a key are repeated: another client may have written the row in the
- * meantime. InProgress means that an earlier attempt still runs.
+ * Returns whether the request may be sent again. After a 429 or 503 nothing was done; only a list that is too costly is not
+ * repeated. If the outcome is unknown, only reads and requests with an Idempotency-Key are repeated: another client may have
+ * written the row in the meantime. InProgress means that an earlier attempt still runs.
  */
 function mayRepeat(request: ApiRequest, { status, code }: RosterError): boolean {
   if (code === 'TooCostly') return false
@@ -162,7 +162,7 @@ async function readWhole(response: Response, answered: Answered, exchange: Excha
   }
 }
 
-/** Reads the first piece of a body, so that a stream without one is retried like any other read. */
+/** Reads the first piece of a body, so that a stream that breaks off before it is retried like any other read. */
 async function openBody(response: Response, answered: Answered, exchange: Exchange): Promise<Opened> {
   if (!answered.headers.get('Content-Type')?.startsWith(NDJSON))
     throw unexpected(answered, 'was answered with something else than a stream of rows')

@@ -12,14 +12,16 @@ interface ErrorParts extends RosterFault {
   readonly cause?: unknown
 }
 
-/** Error of every call; but an aborted call throws the signal's reason, and one with invalid values a TypeError. */
+/**
+ * Error that calls throw. Only an aborted call throws the signal's reason instead, and a call with invalid values a TypeError.
+ */
 export class RosterError extends Error {
   override readonly name = 'RosterError'
   /** HTTP status of the response; 200 if a stream ends with an error; 0 without a response. */
   readonly status: number
   /** Error code of the server, such as NotFound; or NetworkFailure, Timeout or UnexpectedAnswer. */
   readonly code: string
-  /** The faulty property or parameter, Body, or Api. */
+  /** Name of the faulty property or parameter; or Body, or Api. */
   readonly target: string
   /** All faults of a body; null if there are no details. */
   readonly details: readonly RosterFault[] | null
@@ -39,7 +41,7 @@ export class RosterError extends Error {
   }
 }
 
-/** Returns the error of a response, which may be from a proxy. */
+/** Returns the error of a response, also of one that a proxy wrote. */
 export function errorOf(answer: Answered, text: string): RosterError {
   const { status, headers } = answer
   const body = readError(text)
@@ -49,14 +51,14 @@ export function errorOf(answer: Answered, text: string): RosterError {
 
 const faultOf = ({ Code, Target, Message }: Omit<ErrorBody, 'Details'>) => ({ code: Code, target: Target, message: Message })
 
-/** The response that an error is about; `named`: its request. */
+/** Response that an error is about. `named`: method and address of its request. */
 export interface Answered {
   readonly named: string
   readonly status: number
   readonly headers: Headers
 }
 
-/** Error for a response that Roster never gives. */
+/** Returns an error for a response that Roster never gives. */
 export function unexpected({ named, status, headers }: Answered, problem: string): RosterError {
   const message = `${named} ${problem}: is the address that of a Roster, and nothing changed on the way?`
   return new RosterError({ code: 'UnexpectedAnswer', target: 'Api', message, status, headers })
@@ -78,7 +80,10 @@ function readError(text: string): ErrorBody | null {
   }
 }
 
-/** Returns ms from now for a Retry-After in seconds, or a date as proxies may write it. RFC 9110, 10.2.3. */
+/**
+ * Returns the ms from now until the time of a Retry-After: a number of seconds, or a date as proxies may write it. RFC 9110,
+ * 10.2.3.
+ */
 function waitOf(retryAfter: string | null): number | null {
   if (retryAfter === null) return null
   const waitMs = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now()

@@ -3,16 +3,16 @@ import type { RosterEqual } from './query.ts'
 /** An entity in types: its own properties, and the entities to which its references lead. */
 export interface RosterTarget {
   readonly row: object
-  /** Filters by its properties, by their names; parts of objects have a dot. */
+  /** Filters on the entity's own properties, by their names. The name of an object's part has a dot. */
   readonly filter: object
-  /** Names of its properties by their use in summaries, as in `RosterKinds`. */
+  /** Names of the entity's own properties by their use in summaries, as in `RosterKinds`. */
   readonly dated: string
   readonly summed: string
   readonly compared: string
   readonly copied: object
   /** Entities by the names of the references that lead to them. */
   readonly references: object
-  /** Maximum number of references in its own paths: 1 if paths with two would be too many for the compiler. */
+  /** Maximum number of references in a path that begins here: 1 if paths with two would be too many for the compiler. */
   readonly reach: 1 | 2
 }
 
@@ -36,7 +36,7 @@ type RosterFar<Target, Use extends RosterUse, References = RosterReferences<Targ
 }[keyof References & string]
 type RosterReferences<Target> = Target extends RosterTarget ? Target['references'] : never
 
-/** The end of a path: its entity, the name of a property there, and the references before it. */
+/** End of a path: the entity that the path leads to, the name of one of its properties, and the references before the name. */
 type RosterEnd<Target, Path, Before extends string = '', References = RosterReferences<Target>> = {
   [Reference in keyof References & string]: Path extends `${Reference}.${infer Name}`
     ? Name extends RosterNames<References[Reference], 'filter'>
@@ -45,7 +45,7 @@ type RosterEnd<Target, Path, Before extends string = '', References = RosterRefe
     : never
 }[keyof References & string]
 
-/** Properties behind the references of an entity; null without a row there. */
+/** Related properties of an entity, by their paths. A value is null if the reference leads to no row. */
 export type RosterPaths<Target extends RosterTarget> = {
   readonly [Path in RosterPath<Target, 'filter'>]: RosterPathValue<RosterEnd<Target, Path>>
 }
@@ -56,7 +56,7 @@ type RosterValue<Row, Name> = Name extends keyof Row
     ? RosterValue<NonNullable<Row[Outer]>, Part>
     : never
 
-/** Filters by the properties of an entity, and by those behind its references, which may have no value. */
+/** Filters on the own and the related properties of an entity. A related property may have no value. */
 export type RosterFilters<Target extends RosterTarget> = Target['filter'] & {
   readonly [Path in RosterPath<Target, 'filter'>]?: RosterPathFilter<RosterEnd<Target, Path>>
 }
@@ -66,7 +66,7 @@ type RosterPathFilter<End> = End extends { target: { filter: infer Filter }; nam
 /** Adds null to filters of booleans: a row always has a value of its own boolean, but a reference may lead to no row. */
 type RosterOrNone<Test> = [null] extends [Test] ? Exclude<Test, undefined> : RosterEqual<boolean | null>
 
-/** Properties of an entity, and of those behind its references, by their use in summaries. */
+/** Names of the own and the related properties of an entity, by their use in summaries. */
 export interface RosterUses<Target extends RosterTarget> {
   readonly dated: Target['dated'] | RosterPath<Target, 'dated'>
   readonly summed: Target['summed'] | RosterPath<Target, 'summed'>

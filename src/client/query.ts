@@ -5,7 +5,7 @@ export type RosterEqual<Value> =
   | Value
   | { readonly '='?: Value; readonly '!='?: Value | readonly Value[]; readonly any?: readonly Value[] }
 
-/** Operand for a property that is not compared: null for rows without a value, `{ '!=': null }` for the others. */
+/** Operand for a property that is not compared: null for rows without a value, `{ '!=': null }` for rows with a value. */
 export type RosterPresence = null | { readonly '='?: null; readonly '!='?: null }
 
 /** Operand for a property with an order: a value, operators, all of which must hold, or null for no value. */
@@ -16,27 +16,27 @@ export type RosterText =
   | string
   | null
   | (RosterOperators<string> & {
-      /** Begins with this, ignoring case and accents. */
+      /** Text that the value begins with, ignoring case and accents. */
       readonly begins?: string
-      /** Contains this, ignoring case and accents. */
+      /** Text that the value contains, ignoring case and accents. */
       readonly contains?: string
     })
 
-/** Operand for a reference to a row of its own kind, as to a manager: a value, operators, all of which must hold, or null. */
+/** Operand for a reference to rows of the same entity, as to a manager: a value, operators, all of which must hold, or null. */
 export type RosterChained =
   | number
   | null
   | (RosterOperators<number> & {
-      /** Leads to the row with this id, at any depth. */
+      /** Id of a row to which the reference leads, directly or through further rows. */
       readonly under?: number
     })
 
 /** Operators for a property with an order. */
 export interface RosterOperators<Value> {
   readonly '='?: Value | null
-  /** None of these; rows without a value match, unless null is one of these. */
+  /** Value or values that a row must not have. Rows without a value match, unless null is one of the values. */
   readonly '!='?: Value | null | readonly (Value | null)[]
-  /** One of these; null matches rows without a value. */
+  /** Values of which a row must have one; null stands for rows without a value. */
   readonly any?: readonly (Value | null)[]
   readonly '<'?: Value
   readonly '<='?: Value
@@ -44,24 +44,27 @@ export interface RosterOperators<Value> {
   readonly '>='?: Value
 }
 
-/** A property to sort by, ascending; descending with a minus in front. */
+/** Property to sort by: ascending, or descending with a minus in front. */
 export type RosterSorted<Name extends string> = Name | `-${Name}`
 
-/** Properties of a row that these names select; an object has only its named parts. A path is one name. */
+/** Properties of a row that these names select; an object has only its named parts. A path through a reference is one name. */
 export type RosterPicked<Row, Name> = {
   [Key in keyof Row & RosterMember<Row, Name>]: Key extends Name ? Row[Key] : RosterParts<Row[Key], RosterPart<Key, Name>>
 }
-/** The member of a row that a name selects. If a row may have any names, a dot always separates an object from its part. */
+/**
+ * Member of a row that a name selects. If the names of the row's type are not known, a dot always separates an object from its
+ * part.
+ */
 type RosterMember<Row, Name> = string extends keyof Row
   ? RosterOuter<Name>
   : (Name & keyof Row) | RosterOuter<Exclude<Name, keyof Row>>
-/** `period` of `period.days`. */
+/** Name of an object, from the name of its part: `period` from `period.days`. */
 type RosterOuter<Name> = Name extends `${infer Outer}.${string}` ? Outer : Name
-/** `days` of `period.days`. */
+/** Name of a part without that of its object: `days` from `period.days`. */
 type RosterPart<Outer, Name> = Name extends `${Outer & string}.${infer Part}` ? Part : never
 type RosterParts<Values, Part> = Pick<NonNullable<Values>, keyof NonNullable<Values> & Part> | Extract<Values, null>
 
-/** A write that `may` asks about; for an update, the properties that one request sets. */
+/** Write that `may` asks about. `update`: names of the properties that one request sets. */
 export type RosterMay<Name extends string> = 'update' | 'delete' | { readonly update: Name | readonly Name[] }
 
 /** Properties that a body sets: `status`, `period`, `period.days`. */
@@ -82,17 +85,17 @@ export interface RosterCall {
 
 /** Options of creating several rows. */
 export interface RosterCreateMany extends RosterCall {
-  /** True: the rows are checked, and none is created. */
+  /** True to check the rows only, and write none. */
   readonly dryRun?: boolean | undefined
 }
 
 /** Options of creating or updating several rows. */
 export interface RosterCreateOrUpdate<Write> extends RosterCreateMany {
-  /** Property by whose value stored rows are found; each given row needs a value. */
+  /** Property by whose value stored rows are found; each given row needs a value of it. */
   readonly match: keyof Write & string
 }
 
-/** A row that was created or updated, or that had the values already. */
+/** Result for a given row: the row was created or updated, or it had the values already. */
 export interface RosterResult<Row> {
   readonly result: 'created' | 'updated' | 'unchanged'
   readonly row: Row
@@ -101,13 +104,13 @@ export interface RosterResult<Row> {
 /** Options of writes of all rows that match a filter. */
 export interface RosterWhere<May> extends RosterCall {
   /**
-   * Only rows that the key or person may write in this way. Without it, a single row that may not be written fails the whole
-   * call.
+   * Selects only rows that the key or person may write in this way. Without `may`, a single matching row that may not be written
+   * fails the whole call.
    */
   readonly may?: May | undefined
-  /** True: the rows are checked and counted, and none is written. */
+  /** True to check and count the rows only, and write none. */
   readonly dryRun?: boolean | undefined
-  /** Results of `versionOf`: if a row that matches has none of them, the call fails with PreconditionFailed. */
+  /** Results of `versionOf`. If a matching row has none of these versions, the call fails with PreconditionFailed. */
   readonly ifMatch?: readonly string[]
 }
 
@@ -126,7 +129,7 @@ export interface RosterGet<Field> extends RosterCall {
 /** Query for all rows: filter, sort order, properties. */
 export interface RosterStream<Filter, Sort, Field, May = never> extends RosterGet<Field> {
   readonly filter?: Filter | undefined
-  /** Only rows that the key or person may write in this way. */
+  /** Selects only rows that the key or person may write in this way. */
   readonly may?: May | undefined
   /** Sorts by the first name, then by the next; default: by id. */
   readonly sort?: Sort | readonly Sort[] | undefined
@@ -144,12 +147,15 @@ export interface RosterQuery<Filter, Sort, Field, May = never> extends RosterRow
   readonly page?: number | undefined
 }
 
-/** Returns the query string, with its question mark and any other parameters. @throws TypeError for a filter without a meaning */
+/**
+ * Returns the query string, with its question mark. `others`: further parameters by name. @throws TypeError for a filter without
+ * a meaning
+ */
 export function queryString(
   { filter, may, sort, fields, pageSize, page }: RosterQuery<unknown, unknown, unknown, RosterMay<string>>,
   others: Readonly<Record<string, unknown>> = {},
 ): string {
-  // Without a name all properties would be returned.
+  // For an empty list of names, the server would return all properties.
   if (fields?.length === 0) throw new TypeError('fields has no name in it: leave it out for all properties')
   const parameters = Object.entries({ ...others, may: mayText(may), sort, fields, PageSize: pageSize, page })
   const all = [
@@ -162,7 +168,10 @@ export function queryString(
   return all.length === 0 ? '' : `?${all.join('&')}`
 }
 
-/** Returns `update(status,reason)`. @throws TypeError for no name: any update would be meant */
+/**
+ * Returns the text of `may`, such as `update(status,reason)`. @throws TypeError for an empty list of names, which would mean any
+ * update
+ */
 function mayText(may: RosterMay<string> | undefined): string | undefined {
   if (may === undefined || typeof may === 'string') return may
   const names = [may.update].flat()
@@ -180,7 +189,7 @@ function filtersOf(name: string, test: unknown): string[] {
       throw new TypeError(`the filter ${name} has an operator "${operator}"; there are ${known}`)
     }
     const values: unknown[] = Array.isArray(operand) && (operator === 'any' || operator === '!=') ? operand : [operand]
-    // Without the filter there would be more rows, not fewer.
+    // Without this filter, the server would return more rows, not fewer.
     if (values.length === 0 && operator === 'any')
       throw new TypeError(`the filter ${name} has no value in any: leave it out for all rows`)
     if (!sign.startsWith('[')) return values.flatMap((value) => parameters(name, operator, value))
@@ -201,7 +210,7 @@ function textOf(name: string, value: unknown): string {
   if (value === null) return ''
   if (value instanceof Date) return secondsText(name, value)
   if (value !== undefined && typeof value !== 'object') return String(value)
-  // Without the filter there would be more rows, not fewer.
+  // Without this filter, the server would return more rows, not fewer.
   const remedy = 'leave it out for all rows, or compare with null for those without a value'
   throw new TypeError(`the filter ${name} is ${value === undefined ? 'undefined' : 'an object'}: ${remedy}`)
 }
@@ -223,7 +232,7 @@ function secondsText(name: string, date: Date): string {
 /** Returns values as JSON. @throws TypeError for values that JSON would turn into null: NaN, infinite numbers, invalid dates */
 export function bodyText(values: unknown): string {
   return JSON.stringify(values, function (this: Readonly<Record<string, unknown>>, name: string, value: unknown) {
-    // JSON has turned a Date into text before it calls this.
+    // JSON calls this function with the text of a Date, so the Date itself is looked up.
     const own = this[name]
     if (own instanceof Date) return secondsText(name, own)
     if (typeof own === 'number' && !Number.isFinite(own)) throw new TypeError(`${name} is ${own}, not a finite number`)

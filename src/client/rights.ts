@@ -5,7 +5,7 @@ import type { RosterCall } from './query.ts'
 /** A condition of a right. Operands are texts, as in requests; null stands for no value. */
 export interface RosterCondition {
   readonly property: string
-  /** Sign of the operator; with `[]` there are `values`, else a `value`. */
+  /** Sign of the operator. A condition with `[]` has `values`, any other has a `value`. */
   readonly operator: string
   readonly value?: string | null
   readonly values?: readonly (string | null)[]
@@ -13,19 +13,19 @@ export interface RosterCondition {
 
 /** A right of the key or person: to one verb, for rows of one entity. */
 export interface RosterRight<Entity extends string = string> {
-  /** The right as operators write it. */
+  /** The right in the notation that operators write. */
   readonly text: string
-  /** Role that gives the right to a person; null: the right of a key. */
+  /** Role that gives the right to a person; null for the right of a key. */
   readonly role: string | null
-  /** The right as the roles file has it, with its variables, such as `{me.Id}`; null: the right of a key. */
+  /** The right as it is in the roles file, with variables such as `{me.Id}`; null for the right of a key. */
   readonly template: string | null
   readonly collection: Entity
   readonly verb: 'read' | 'create' | 'update' | 'delete'
-  /** Names of the properties that are seen or set; null: all. */
+  /** Names of the properties that are seen or set; null: all properties. */
   readonly properties: readonly string[] | null
-  /** Conditions of the rows that are read, created, changed or deleted. */
+  /** Conditions that a row must meet to be read, created, changed or deleted. */
   readonly filters: readonly RosterCondition[]
-  /** Conditions of a changed row; null: those of `filters`. */
+  /** Conditions that a row must meet after a change; null: those of `filters`. */
   readonly becomes: readonly RosterCondition[] | null
 }
 

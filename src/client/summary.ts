@@ -16,20 +16,20 @@ export interface RosterKinds {
   readonly summed: string
   /** Properties with a least and a greatest value: all that have an order. */
   readonly compared: string
-  /** References by the names of other rows that are copied along them: `employeeId` for `employee`. */
+  /** References by the names of the properties that are copied along them: `employeeId` for `employee`. */
   readonly copied?: object
 }
 
-/** A key, and the reference of a copied name, which a group has too: several rows may have one name. */
+/** Keys of a group. A copied property adds its reference, since several rows can have the same name. */
 export type RosterKeys<Key, Kinds extends RosterKinds> = Key | (Key extends keyof Kinds['copied'] ? Kinds['copied'][Key] : never)
 
 /** Query for a summary: filter, keys of groups, and the values to compute for each group. `Sorted`: keys to sort by. */
 export interface RosterSummaryQuery<Filter, Key, Sum extends string, Average, Minimum, Maximum, Sorted = Key, May = never>
   extends RosterCall {
   readonly filter?: Filter | undefined
-  /** Only rows that the key or person may write in this way. */
+  /** Selects only rows that the key or person may write in this way. */
   readonly may?: May | undefined
-  /** Up to three keys; without one, all rows are one group. */
+  /** Up to three keys; without a key, all rows are one group. */
   readonly groupBy?: readonly Key[] | undefined
   /** The time zone of periods of date-times, such as `Europe/Amsterdam`; default: UTC. */
   readonly zone?: string | undefined
@@ -37,14 +37,14 @@ export interface RosterSummaryQuery<Filter, Key, Sum extends string, Average, Mi
   readonly average?: readonly Average[] | undefined
   readonly minimum?: readonly Minimum[] | undefined
   readonly maximum?: readonly Maximum[] | undefined
-  /** Keys of `groupBy`, `count`, or a requested `sum(...)`; default: the keys. */
+  /** Order of the groups: by keys of `groupBy`, by `count`, or by a requested `sum(...)`; default: by the keys. */
   readonly sort?: RosterGroupSort<Sorted, Sum> | readonly RosterGroupSort<Sorted, Sum>[] | undefined
   /** 5 to 1,000; default: 100. */
   readonly pageSize?: number | undefined
   readonly page?: number | undefined
 }
 
-/** A key, `count` or a requested sum to sort by, ascending; descending with a minus in front. */
+/** Key, `count` or requested sum to sort by: ascending, or descending with a minus in front. */
 export type RosterGroupSort<Key, Sum extends string> = RosterSorted<
   NoInfer<((Key | RosterKeyed<Key>) & string) | 'count' | `sum(${Sum})`>
 >
@@ -68,7 +68,7 @@ export type RosterGroup<Row, Key, Sum = never, Average = never, Minimum = never,
   RosterAggregate<'minimum', Row, Minimum> &
   RosterAggregate<'maximum', Row, Maximum>
 
-/** `start` for `month(start)`. */
+/** Name of the property of a key: `start` for `month(start)`. */
 type RosterKeyed<Key> = Key extends `${RosterPeriod}(${infer Name})` ? Name : Key
 type RosterAggregate<Name extends string, Row, Asked> = [Asked] extends [never]
   ? unknown
@@ -92,7 +92,9 @@ export async function summaryOf<Group>(
   return { groups, total }
 }
 
-/** Returns the rows or groups of a page, and their number on all pages. @throws RosterError if the response lacks either */
+/**
+ * Returns the rows or groups of a page, and their number on all pages. @throws RosterError if the response lacks one of the two
+ */
 export function rowsAndTotal<Row>(answer: Answer, what: string): [rows: Row[], total: number] {
   const total = answer.headers.get('X-Total-Count')
   if (total === null || !Array.isArray(answer.body)) throw unexpected(answer, `was answered without ${what} or X-Total-Count`)

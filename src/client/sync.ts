@@ -6,7 +6,7 @@ import { rowsOf } from './stream.ts'
 
 /** A step to update a copy: apply it, and store `state` in the same transaction. */
 export interface RosterStep<Row> {
-  /** True if the copy must be emptied first: it is new, or changes were missed. */
+  /** True if the copy must be emptied first, because it is new, or because changes were missed. */
   readonly isReset: boolean
   /** Rows to insert, or to update if their ids exist. */
   readonly rows: Row[]
@@ -22,7 +22,7 @@ export interface RosterSync extends RosterCall {
   readonly state?: string | null | undefined
 }
 
-/** Progress of a copy: its path, its token, and the last id while all rows are read. */
+/** Progress of a copy: its path, its token, and, while all rows are read, the id of the last row. */
 interface Progress {
   readonly path: string
   readonly after: string
@@ -54,18 +54,18 @@ export async function* stepsOf<Row>(
   }
 }
 
-/** Yields all rows in the order of ids; if a stream ends early, it continues after the last row. */
+/** Yields all rows in the order of ids. If a stream ends early, continues after the last row. */
 async function* copied<Row>(connection: Connection, path: string, from: Progress | null, signal: AbortSignal | undefined) {
   let { after, last = 0 } = from ?? { after: null }
   let isReset = from === null
   for (;;) {
     const before = last
     const opened = await connection.open({ method: 'GET', path: `${path}?Id=%3E${last}`, signal })
-    // The token of the first stream: all changes since then are read afterwards.
+    // The token of the first stream is kept: all changes since then are read after the rows.
     after ??= opened.headers.get('X-Changes-After')
     if (after === null) {
       opened.close()
-      // Without changes of these rows, as with CHANGES_DAYS=0, this request fails, and the server's error says why.
+      // If the server records no changes, as with CHANGES_DAYS=0, this request fails, and the server's error says why.
       await changesPage(connection, '/Changes', { after: 'now', entity: path.slice(1), signal })
       throw unexpected(opened, 'was answered without X-Changes-After')
     }

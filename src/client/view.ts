@@ -2,7 +2,7 @@ import { collectionAt, type RosterView } from './collection.ts'
 import type { Connection } from './connection.ts'
 import type { RosterKinds } from './summary.ts'
 
-/** Returns the rows of a named view at `path`, such as /Directory. */
+/** Returns the named view at `path`, such as /Directory. */
 export function viewAt<Row, Filter, Sort, Field, Kinds extends RosterKinds, Paths = object>(
   connection: Connection,
   path: string,
