@@ -8,7 +8,7 @@ export function shownView({ whole, read }: Access): View {
   return read ?? viewOf(whole, new Set(), [], '')
 }
 
-/** Returns what the access is to: an entity, or a named view. */
+/** Returns the collection that the access is to: an entity or a named view. */
 export function collectionOf({ whole, read }: Access): Collection {
   return read?.collection ?? whole
 }
@@ -23,8 +23,8 @@ export function hiddenNames(accesses: readonly Access[]): string[] {
 }
 
 /**
- * True if the change feed has events of the entity for the key. A view with filters has none: rows could enter and leave it
- * without an event. D80, D105
+ * Returns whether the change feed has events of the entity for the key. A view with filters has no events: rows could enter and
+ * leave the view without an event. D80, D105
  */
 export function hasEvents({ read }: Pick<Access, 'read'>): boolean {
   return read !== null && read.filters.length === 0 && read.collection === read.whole

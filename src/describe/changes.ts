@@ -57,7 +57,7 @@ export function changesSchemas(entities: readonly Entity[]): Record<string, Sche
   const values = Type.Unsafe({
     type: ['object', 'null'],
     description: 'The values of `changed` by their names, if the server keeps them.',
-    // No type: values may be texts, numbers, booleans or null, and generators for Go accept no list of types here.
+    // The schema has no type: values may be texts, numbers, booleans or null, and generators for Go accept no list of types here.
     additionalProperties: true,
   })
   const next = tokenSchema('Token for `after`, to continue after this page.')
@@ -78,7 +78,7 @@ export function changesSchemas(entities: readonly Entity[]): Record<string, Sche
 
 const changeOf = ({ name }: Entity) => `${name}Change`
 
-/** Schemas of changes by entity. The entity's name tells them apart: rows of one entity may fit the schema of another. */
+/** Schemas of changes by entity. The entity's name tells the schemas apart: a row of one entity may fit the schema of another. */
 function changeOfAny(entities: readonly Entity[]): Schema {
   const mapping = Object.fromEntries(entities.map((entity) => [entity.plural, `#/components/schemas/${changeOf(entity)}`]))
   const alternatives = entities.map((entity) => schemaRef(changeOf(entity)))

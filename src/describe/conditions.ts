@@ -9,7 +9,7 @@ import { type Schema, schemaRef, someOf } from './schema.ts'
 
 const LEAP_SECOND = '[Tt]23:59:60(?:\\.[0-9]+)?[Zz]'
 const OFFSET = '[+-](?:[01][0-9]|2[0-3]):[0-5][0-9]'
-/** Pattern of years that no offset takes out of 1 to 9999. */
+/** Pattern of years that stay within 1 to 9999 whatever the offset. */
 const INNER_YEAR = anyOf(
   '[1-8][0-9]{3}',
   '9[0-8][0-9]{2}',
@@ -33,24 +33,24 @@ const operandPatterns: Readonly<Record<KindName, (kind: Kind) => string>> = {
   uuid: () => '[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}',
   boolean: () => anyOf('[Tt][Rr][Uu][Ee]', '[Ff][Aa][Ll][Ss][Ee]'),
   integer: () => '-?[0-9]+',
-  // The parser accepts up to 200 digits, with those of the exponent.
+  // The parser accepts up to 200 digits, counted when the number is written without its exponent.
   decimal: () => '-?[0-9]{1,50}(?:\\.[0-9]{1,50})?(?:[eE][+-]?[0-9]{1,2})?',
   date: () => DATE_PATTERN,
   instant: () => INSTANT_PATTERN,
-  // An operator stands alone.
+  // JSON values are not compared, so an operator has no operand.
   json: () => '',
 }
 
 /**
- * Pattern of conditions on free texts, which may begin as an operator does: an operand must follow `<`, `<=`, `>` and `>=`;
- * without an operator any text is valid.
+ * Pattern of conditions on free texts. An operand must follow `<`, `<=`, `>` and `>=`; a condition that does not begin with one
+ * of these can be any text.
  */
 const TEXT_CONDITION = '^(?:[<>](?:=[^\\u0000]+|[^=\\u0000][^\\u0000]*)|[^<>\\u0000][^\\u0000]*)?$'
 
-/** Pattern of a text with at least one character that is no accent. D72 */
+/** Pattern of a text with at least one character that is not an accent. D72 */
 const PART_PATTERN = '^[\\u0300-\\u036f]*[^\\u0000\\u0300-\\u036f][^\\u0000]*$'
 
-/** Returns the operators in front of values that a kind supports. */
+/** Returns the operators that a kind supports in front of a value. */
 export const prefixesFor = (kind: Kind) => prefixes.filter((operator) => operator.serves({ kind, reference: null }))
 
 /** Returns the pattern of what follows the first `=` of a filter on a property of this kind. */
@@ -70,13 +70,16 @@ export function operandPattern(kind: Kind): string {
 /** Returns the name of a schema of a kind: `IntegerCondition`, or `IntegerValue` for operands. */
 const schemaNameOf = ({ name }: Kind, suffix: 'Condition' | 'Value') => pascalCase(name) + suffix
 
-/** Schema of a filter on a property of this kind. Always an array: generated clients send "a value or an array" as one text. */
+/**
+ * Schema of a filter on a property of this kind. It is always an array, because generated clients send "a value or an array" as
+ * one text.
+ */
 export function filterSchema(kind: Kind, filtersMax = FILTERS_MAX): TArray {
   const items = kind.values ? conditionSchema(kind) : schemaRef(schemaNameOf(kind, 'Condition'))
   return someOf(items, filtersMax)
 }
 
-/** List of the operands of an operator in brackets. D71 */
+/** Returns the schema of the list of operands of an operator in brackets. D71 */
 export function bracketSchema(kind: Kind, { isAny, isChain }: Operator, filtersMax = FILTERS_MAX): TArray {
   if (isChain) return someOf(Type.String({ pattern: `^${operandPattern(kind)}$` }), RELATED_FILTERS_MAX)
   if (!isAny) return someOf(schemaRef('TextPart'), filtersMax)

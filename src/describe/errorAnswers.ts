@@ -10,7 +10,7 @@ import { objectSchema, oneOf, orNull, type Part, refTo, schemaRef } from './sche
 const entries = new Map(Object.entries(errorTable))
 const entryOf = (code: ErrorCode) => entries.get(code) as ErrorEntry
 
-/** Codes whose `Details` may have several faults of the body. */
+/** Codes of errors whose `Details` can list several faults of the body. */
 const CODES: readonly string[] = [
   'UnknownProperty',
   'DuplicateProperty',
@@ -42,7 +42,7 @@ function errorBody<Code extends TSchema>(code: Code) {
   })
 }
 
-/** Parts of the error body. Spec 7, D38 */
+/** Schemas of the error body and of its parts. Spec 7, D38 */
 export const errorSchemas = {
   ErrorCode: oneOf([...entries.keys()], { description: 'What programs read; it does not change.' }),
   ErrorReference: Type.String({ description: 'A page that explains the code.', format: 'uri' }),
@@ -53,7 +53,9 @@ export const errorSchemas = {
   Error: errorBody(schemaRef<ErrorCode>('ErrorCode')),
 }
 
-/** Examples of the errors that an operation may answer. Those that have one of the `hidden` names have no value. */
+/**
+ * Returns examples of the errors that the operations may answer. An example with one of the `hidden` names in it has no value.
+ */
 export function errorExampleValues(
   operations: readonly Operation[],
   baseUrl: string,
@@ -70,7 +72,7 @@ export function errorExampleValues(
   return Object.fromEntries(values)
 }
 
-/** Headers of a status: those of all its responses, or of some codes. */
+/** Headers by the status of a response. Some are only in responses with certain error codes. */
 const ownHeaders: Readonly<Record<number, Record<string, string>>> = {
   401: { 'WWW-Authenticate': 'WWW-Authenticate' },
   405: { Allow: 'Allow' },
@@ -85,13 +87,13 @@ const ownHeaders: Readonly<Record<number, Record<string, string>>> = {
 export class ErrorAnswers {
   readonly components: Record<string, Part> = {}
 
-  /** Returns the `responses` of an operation, except successful ones. */
+  /** Returns the error responses of an operation, by status. */
   of({ codes, isUnlimited }: Operation): Record<string, Part> {
     const byStatus = Map.groupBy(codes, (code) => entryOf(code).status)
     return Object.fromEntries([...byStatus].map(([status, ofStatus]) => [status, this.share(status, ofStatus, isUnlimited)]))
   }
 
-  /** Adds the response to `components`, unless one there is equal. Returns a reference to it. */
+  /** Adds the response to `components`, unless they have an equal one. Returns a reference to the response. */
   private share(status: number, codes: readonly ErrorCode[], isUnlimited: boolean): Part {
     const answer = answerOf(status, codes, isUnlimited)
     const wanted = `${isUnlimited ? 'Unlimited' : ''}${codes.length === 1 ? codes[0] : GROUPS[status]}`

@@ -29,7 +29,7 @@ Each resource below begins with examples of its filters and sorts. Each [error](
 \`Reference\` leads.`
 }
 
-/** Returns a table of filters and pages in the notation of other APIs and in ours, with properties of the entities. */
+/** Returns a table of filters and pages in the notation of other APIs and of this one, with properties of the entities. */
 function otherApis(entities: readonly Entity[]): string {
   const others = entities.flatMap(({ properties, id }) => properties.filter((property) => property !== id))
   const text = others.find(({ kind }) => kind.isFreeText)?.name ?? 'Name'
@@ -112,7 +112,7 @@ function filtersOf({ name, kind, examples, reference }: Property): ExampleQuery[
   return filtersByKind[kind.name](name)
 }
 
-/** Examples of filters for properties that name none of their own. */
+/** Examples of filters by kind, for properties without examples of their own. */
 const filtersByKind: Readonly<Record<KindName, (name: string) => ExampleQuery[]>> = {
   integer: (name) => [{ query: `${name}=1`, meaning: `${name} is 1` }],
   oneOf: (name) => [{ query: `${name}=!=`, meaning: `${name} has a value; \`${name}=\` finds the others` }],
@@ -132,7 +132,7 @@ const filtersByKind: Readonly<Record<KindName, (name: string) => ExampleQuery[]>
   },
 }
 
-/** Returns a query that sorts by a date, the latest first, if the entity has one. */
+/** Returns a query that sorts by a date, the latest first; by another property if the entity has no date. */
 function sortOf(properties: readonly Property[], id: Property): ExampleQuery {
   const latest = properties.find(({ kind }) => kind.moment !== null)
   const first = properties.find((property) => property !== latest) ?? id

@@ -3,9 +3,9 @@ import { Type } from '@sinclair/typebox'
 import { formatRules, longestOf, policyText, type Rule } from '../model/limits.ts'
 import { oneOf, type Part, refTo } from './schema.ts'
 
-/** Header that some responses of this kind lack. */
+/** Returns a header that some responses of its kind lack. */
 const sometimes = (description: string, value: Part): Part => ({ description, ...value })
-/** Header of every response of this kind. */
+/** Returns a header that every response of its kind has. */
 const always = (description: string, value: Part): Part => ({ required: true, description, ...value })
 const text = (pattern: string, example?: string) => ({ schema: Type.String({ pattern }), example })
 const from = (minimum: number, example: number) => ({ schema: Type.Integer({ minimum }), example })
@@ -17,7 +17,10 @@ const PERIOD = '"[1-9][0-9]*[smhd]"'
 const WAIT = 'Seconds to wait before a retry'
 const OF_ONE = 'where several were created, there is none'
 
-/** Schemas of response headers. `limits`: of keys without their own. `takesTokens`: from persons who have signed in. */
+/**
+ * Returns the schemas of response headers. `limits`: limits of a key without its own. `takesTokens`: true if persons can send
+ * tokens.
+ */
 export function headerSchemas(limits: readonly Rule[], baseUrl: string, takesTokens: boolean): Record<string, Part> {
   const links = text(
     '^<[^>]+>; rel="[a-z]+"(?:, <[^>]+>; rel="[a-z]+")*$',
@@ -102,7 +105,7 @@ function limitHeaders(limits: readonly Rule[]): Record<string, Part> {
   }
 }
 
-/** Returns the headers of a response. `own`: names of schemas by header, besides the headers that every response has. */
+/** Returns the headers of a response. `own`: names of schemas by header, for headers in addition to those of every response. */
 export function headersOf(own: Readonly<Record<string, string>>, isUnlimited: boolean): Record<string, Part> {
   const names = ['X-Request-Id', 'X-Content-Type-Options', ...(isUnlimited ? [] : LIMITS), 'Cache-Control']
   const all = [...names.map((name) => [name, name] as const), ...Object.entries(own)]

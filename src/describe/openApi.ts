@@ -48,7 +48,7 @@ const PAGES_TAG = 'Server'
 const CHANGES_TAG = 'Changes'
 const RIGHTS_TAG = 'Rights'
 
-/** The scheme of tokens of persons. */
+/** Security scheme of the tokens of persons. */
 const BEARER = {
   type: 'http',
   scheme: 'bearer',
@@ -58,8 +58,8 @@ const BEARER = {
 
 /**
  * Returns the OpenAPI 3.1 document for a key with these accesses: what the key may do, and nothing else. `accesses`: to all
- * entities, and to the named views that it may read. It depends only on them,
- * the operators, the errors and these facts.
+ * entities, and to the named views that the key may read. The document depends only on the accesses, the operators, the errors
+ * and `facts`.
  */
 export function describeApi(accesses: readonly Access[], facts: ServerFacts) {
   const errors = new ErrorAnswers()
@@ -201,7 +201,7 @@ function schemasOf(accesses: readonly Access[]): Record<string, Schema> {
     const { name } = collection
     const entity = shownView(access)
     return {
-      // References name entities: this says which named view shows the rows that they lead to.
+      // References name entities. For a named view, `x-rows-of` names the entity whose rows the view shows.
       [name]: isNamedView(collection) ? { ...rowSchema(entity), 'x-rows-of': collection.base.name } : rowSchema(entity),
       [`${name}Written`]: writtenSchema(entity),
       ...bodiesOf(access).schemas,

@@ -16,13 +16,13 @@ export interface Operation {
   readonly path: string
   readonly summary: string
   readonly description: string
-  /** Every error code that it may answer. */
+  /** Codes of all errors that the operation may answer. */
   readonly codes: readonly ErrorCode[]
   /** Response on success. */
   readonly success: Success
   /** The entity as the key reads it; null for the change feed, the rights of a key, and the server's own pages. */
   readonly entity: View | null
-  /** Name of the schema of its request body; null: it has none. */
+  /** Name of the schema of the request body; null: the operation has no body. */
   readonly body: string | null
   /** True if no key is needed. */
   readonly isOpen: boolean
@@ -134,7 +134,7 @@ function operationsOn(access: Access): Operation[] {
   const created = writtenCodes([...(create?.settable ?? []), ...preset])
   const changed = writtenCodes([...(update?.settable ?? [])])
   const updated = [...changed, 'NotFound'] as const
-  // Only a key that may read rows finds them, by filters or by a property.
+  // Only a key that may read rows can find them, by filters or by a property.
   const canFilter = read !== null
   const createText = CREATE + (canFilter ? MATCH : '')
   const createdCodes = [...created, ...OF_ROWS, ...(canFilter ? OF_MATCH : [])]
@@ -180,7 +180,7 @@ const REMOVED_ROWS = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...REPEATABLE, ...F
 
 /** Errors of pages of changes. */
 const CHANGED = [...WITHOUT_PARAMETERS, 'InvalidPageSize', 'InvalidToken', 'TokenExpired', 'NotFound'] as const
-/** The change feed of all entities. D57 */
+/** Operation of the change feed of all entities. D57 */
 const changesOperation: Operation = {
   operationId: 'listChanges',
   method: 'GET',
@@ -196,7 +196,7 @@ const changesOperation: Operation = {
   codes: [...CHANGED, 'InvalidFilter', 'InvalidWait', 'InvalidForm', ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE],
 }
 
-/** The rights of the key itself. D88 */
+/** Operation that returns the rights of the key itself. D88 */
 const rightsOperation: Operation = {
   operationId: 'listRights',
   method: 'GET',

@@ -28,11 +28,14 @@ const parameter = (place: object, name: string, description: string, schema: Sch
   example,
 })
 export const inPath = parameter.bind(null, { in: 'path', required: true })
-/** Parameter of a query string. */
+/** Returns a parameter of a query string. */
 export const inQuery = parameter.bind(null, { in: 'query' })
 const inHeader = parameter.bind(null, { in: 'header' })
 
-/** Query parameter with an integer; values out of bounds become the nearest bound. `more`: end of its description. */
+/**
+ * Returns a query parameter with an integer. The server takes an integer out of bounds as the nearest bound. `more`: end of the
+ * description.
+ */
 export function boundedInQuery(name: string, what: string, { min, max, normal }: Bounds, more = ''): Part {
   const description = `${what}: ${min} to ${max}; other integers count as the nearest of these.${more}`
   return inQuery(name, description, Type.Integer({ default: normal }), normal)
@@ -115,24 +118,30 @@ export function listParameters(entity: View): Part[] {
         'The order: properties separated by commas, `+` or nothing in front for ascending, `-` for descending. Ties are broken by id.',
         Type.Array(schemaRef(`${entity.name}Sort`)),
       ),
-      // An example: the last property descending, then the first.
+      // Example: descending by the last property, then ascending by the first.
       example: [`-${properties.at(-1)?.name}`, `+${properties[0]?.name}`],
     },
     fieldsParameter(entity),
     ...parameterRefs('PageSize', 'Page', 'Cursor', 'Bom', 'Excel', 'Locale'),
-    // Last, so that generated clients with positional parameters keep working.
+    // These come last, so that generated clients with positional parameters keep working.
     ...bracketRefs(entity),
     ...parameterRefs(...Object.keys(pathParameters(entity)), mayName(entity)),
   ]
 }
 
-/** Filter parameters by related properties, which the list and the summary of an entity share, by their names in `components`. */
+/**
+ * Returns the filter parameters on related properties, by their names in `components`. The list and the summary of an entity
+ * share them.
+ */
 export const pathParameters = memoize((view: View) => {
   const parts = listedPaths(view).flatMap((property) => [filterParameter(view, property), ...bracketParameters(view, property)])
   return componentsOf(view, parts)
 })
 
-/** Filter parameters by an entity's own properties, by their names in `components`: its lists and its writes share them. */
+/**
+ * Returns the filter parameters on an entity's own properties, by their names in `components`. The lists and the writes of an
+ * entity share them.
+ */
 export const ownParameters = memoize((view: View) => ({ ...ownFilters(view), ...ownBrackets(view) }))
 
 const ownFilters = memoize((view: View) =>
@@ -158,7 +167,10 @@ export function bracketRefs(view: View): Part[] {
   return parameterRefs(...Object.keys(ownBrackets(view)))
 }
 
-/** Names parameters as in `components`: `Absence.EmployeeId.Department-begins`, since brackets are not allowed there. */
+/**
+ * Returns parameters by their names in `components`, such as `Absence.EmployeeId.Department-begins`, where brackets are not
+ * allowed.
+ */
 function componentsOf(view: View, parts: readonly Part[]): Readonly<Record<string, Part>> {
   const keyOf = ({ name }: Part) => `${view.name}.${name}`.replace(/\[(\w+)\]$/, '-$1')
   return Object.fromEntries(parts.map((part) => [keyOf(part), part]))
@@ -178,7 +190,7 @@ export function mayName({ name }: Entity): string {
   return `${name}May`
 }
 
-/** The parameter `may`, with the names of the properties that it takes. D109 */
+/** Returns the parameter `may`, with the names of the properties that it accepts. D109 */
 export function mayParameter(access: Access): Record<string, Part> {
   const shown = shownView(access)
   const names = writableNames(access.update?.body ?? shown)
@@ -203,7 +215,7 @@ export function fieldsParameter(entity: Entity): Part {
   return { ...fields, example: entity.properties.slice(0, 2).map(({ name }) => name) }
 }
 
-/** Parameter with values separated by commas, or repeated with `explode`. */
+/** Returns a parameter with several values, separated by commas; with `explode`, the parameter is repeated. */
 export function listInQuery(name: string, description: string, schema: TArray, explode = false): Part {
   return { name, in: 'query', description, style: 'form', explode, schema }
 }
@@ -214,7 +226,7 @@ export function fieldSchema(view: View): Schema {
   return oneOf([...new Set(named.map(({ name }) => name))])
 }
 
-/** Parameters of filters with an operator in front of the value. */
+/** Returns the parameter of filters on a property with an operator in front of the value. */
 function filterParameter(entity: Entity, property: Property): Part {
   const { name, kind, related } = property
   const prefixes = prefixesFor(kind).map(({ sign }) => `\`${sign}\``)
@@ -224,7 +236,7 @@ function filterParameter(entity: Entity, property: Property): Part {
   return { ...listInQuery(name, `${description} ${rules}`, filterSchema(kind), true), examples: filterExamples(entity, property) }
 }
 
-/** Parameters of filters with an operator in brackets. */
+/** Returns the parameters of filters on a property with an operator in brackets. */
 function bracketParameters({ plural }: Entity, property: Property): Part[] {
   const { name, kind } = property
   const filtersMax = filtersMaxOf(property)
@@ -250,7 +262,7 @@ function filterExamples(entity: Entity, property: Property): Record<string, Part
   return { equal, from, any: { summary: 'Any value', value: ['!='] } }
 }
 
-/** Schema of one part of `sort`. D27 */
+/** Schema of one element of `sort`. D27 */
 export function sortSchema({ properties }: Entity): Schema {
   return oneOf(properties.filter(({ kind }) => kind.isCompared).flatMap(({ name }) => [name, `+${name}`, `-${name}`]))
 }

@@ -1,4 +1,4 @@
-// Related properties in the OpenAPI document: those behind one reference are listed, others are described in words. D94
+// Related properties in the OpenAPI document: paths through one reference are listed, longer ones are described in words. D94
 import { type Property, relatedProperty } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
 import type { View } from '../model/view.ts'
@@ -7,7 +7,10 @@ import { RELATED_FILTERS_MAX } from '../parse/filter.ts'
 /** Maximum related properties of an entity that the document lists, since each has several parameters. */
 const LISTED_MAX = 200
 
-/** Returns the related properties that the document lists: those behind one reference, of each reference all or none. */
+/**
+ * Returns the related properties that the document lists. Their paths have one reference, and of each reference it lists all or
+ * none.
+ */
 export const listedPaths = memoize((view: View): readonly Property[] => {
   const listed: Property[] = []
   for (const reference of view.properties) {
@@ -17,20 +20,23 @@ export const listedPaths = memoize((view: View): readonly Property[] => {
   return listed
 })
 
-/** Returns the related properties behind a reference that `choose` selects in its target; none if the key may not read it. */
+/**
+ * Returns the related properties that `choose` selects in the target of a reference; an empty list if the key may not read the
+ * target.
+ */
 function pathsThrough(view: View, reference: Property, choose: (target: View) => readonly Property[]): Property[] {
   const target = view.related(reference)
   return target === null ? [] : choose(target).map((property) => relatedProperty(reference, target, property))
 }
 
-/** Names a property in a description: `department` of the Employee that `employeeId` names. */
+/** Returns a property's name for a description: `department` of the Employee that `employeeId` names. */
 export function inWords({ path, related }: Property): string {
   if (related === null) return `\`${path.join('.')}\``
   const { reference, view, property } = related
   return `\`${property.path.join('.')}\` of the ${view.name} that \`${reference.path.join('.')}\` names`
 }
 
-/** Describes the paths of an entity with examples; '' if the key may read nothing behind its references. */
+/** Returns a description of an entity's paths, with examples; '' if the key may read no row that its references name. */
 export function describePaths(view: View): string {
   const examplesIn = (from: View) => from.properties.flatMap((reference) => pathsThrough(from, reference, exampleIn))
   const [near] = examplesIn(view)
@@ -49,7 +55,7 @@ export function describePaths(view: View): string {
   ].join(' ')
 }
 
-/** Returns the first text of an entity, else its id. */
+/** Returns the first property of an entity that is a text, or else its id. */
 function exampleIn({ properties, id }: View): Property[] {
   return [properties.find((property) => property !== id && property.kind.isFreeText) ?? id]
 }

@@ -8,7 +8,7 @@ const SIGNS = operators.map(({ sign }) => `\`${sign}\``).join(' ')
 
 const filterSchema = objectSchema({
   property: Type.String({ description: 'The name of the property, as in parameters.' }),
-  // No enumeration: openapi-generator makes names for TypeScript of its values, and of `[]` none that compiles.
+  // This is no enumeration: openapi-generator makes TypeScript names of the values, and its name for `[]` does not compile.
   operator: Type.String({ description: `The sign of the operator: ${SIGNS}.` }),
   value: Type.Optional(orNull(Type.String({ description: 'The operand; null: no value.' }))),
   values: Type.Optional(Type.Array(orNull(Type.String()), { description: 'The operands of `[]`; null: no value.' })),

@@ -12,7 +12,10 @@ import { exampleRow } from './exampleRow.ts'
 import { listedPaths } from './related.ts'
 import { objectSchema, optionalObject, orNull, type Schema } from './schema.ts'
 
-/** Schema of a row in a response. It is a single one, because generated clients choose wrongly among several. D56 */
+/**
+ * Returns the schema of a row in a response. There is a single schema per entity, because generated clients choose wrongly among
+ * several. D56
+ */
 export function rowSchema(view: View): TObject {
   const chosen: ShapeOf = (properties) => optionalObject(properties, { minProperties: 1 })
   const paths = listedPaths(view)
@@ -23,8 +26,8 @@ export function rowSchema(view: View): TObject {
 }
 
 /**
- * Pairs of properties, the first of which is never before the second: forms show the two as an end and a beginning, lists as a
- * span.
+ * Returns pairs of properties, the first of which is never before the second. Forms show a pair as an end and a beginning, lists
+ * show it as a span.
  */
 function orderOf({ rules }: Entity) {
   const order = rules.map(({ later, earlier, during }) => [later.name, earlier.name, ...(during === null ? [] : [during])])
@@ -41,7 +44,7 @@ export function writtenSchema(entity: Entity): Schema {
 type SchemaOf = (property: Property) => Schema
 type ShapeOf = (properties: TProperties) => TObject
 
-/** Schema of a row with these members. `mayPartsBeNull`: the objects in it may be null. */
+/** Returns the schema of a row with these members. `mayPartsBeNull`: true if the objects in the row may be null. */
 export function objectOf(
   members: Entity['members'],
   schemaOf: SchemaOf,
@@ -63,7 +66,7 @@ export function answeredValue(property: Property, entity: Entity): Schema {
   return Type.Unsafe({
     ...valueSchema(kind),
     ...(description === '' ? {} : { description }),
-    // Programs cannot read the description.
+    // These members repeat the description for programs, which cannot read it.
     ...(reference ? { 'x-references': reference.entity } : {}),
     ...(through ? { 'x-copied-through': through.name } : {}),
     ...formatOf(kind),
@@ -72,7 +75,7 @@ export function answeredValue(property: Property, entity: Entity): Schema {
   })
 }
 
-/** Schema of a property of another row, which may be missing. */
+/** Returns the schema of a related property. Its value is null if the reference names no row. */
 function relatedValue(property: Property): Schema {
   const { kind, reference, related } = property
   return Type.Unsafe({
@@ -85,7 +88,7 @@ function relatedValue(property: Property): Schema {
   })
 }
 
-/** Schema of a property. `through`: the reference that it is copied through; undefined: it is no copy. */
+/** Returns the description of a property. `through`: reference along which it is copied; undefined if it is not copied. */
 function describeProperty(property: Property, entity: Entity, through: Property | undefined): string {
   if (property === entity.id) return 'Made by the server.'
   if (property.reference) return `The id of ${withArticle(property.reference.entity)}.`
@@ -93,7 +96,7 @@ function describeProperty(property: Property, entity: Entity, through: Property 
   return through ? `Copied from the row that \`${through.path.join('.')}\` names.` : ''
 }
 
-/** Returns the schema of a value. It has no type of its own: kinds are data, which a declaration names at run time. */
+/** Returns the schema of a value. The schema has no static type: kinds are data, which a declaration names at run time. */
 function valueSchema({ schema, nullable, values }: Kind): Schema {
   const own = Type.Unsafe(schema)
   if (!nullable) return own
@@ -129,7 +132,7 @@ export function bodiesOf({ whole, create, update }: Access): Bodies {
   return { names, schemas }
 }
 
-/** Returns whether a body must have the property: the right lets the key set it, and does not set it itself. */
+/** Returns whether a body must have the property: the right lets the key set it, but does not set the property itself. */
 function isNeeded(property: Property, { settable, presets }: CreateRight): boolean {
   return settable.has(property) && !presets.has(property)
 }
@@ -149,20 +152,20 @@ function writeSchema(entity: Entity, settable: ReadonlySet<Property>, required: 
   return { ...schema, description }
 }
 
-/** Returns the greatest double below the limit: generators for Go accept no number as `exclusiveMaximum`. */
+/** Greatest double below the limit of decimals: generators for Go accept no number as `exclusiveMaximum`. */
 const DECIMAL_MAX = 10 ** DECIMAL_DIGITS - 0.000001
 
 function writtenValue({ kind, examples, reference }: Property): Schema {
   const schema: Schema = { ...valueSchema(kind), ...formatOf(kind) }
   if (reference) {
-    // Any integer: a number that cannot be an id refers to no row, which is 409 and not 400.
+    // Any integer is accepted: a number that cannot be an id refers to no row, which is answered with 409 and not with 400.
     const description = `The id of ${withArticle(reference.entity)}.`
     return Type.Unsafe({ type: schema.type, ...formatOf(kind), description, 'x-references': reference.entity })
   }
   return { ...writtenByKind[kind.name](schema, kind), ...(examples.length === 0 ? {} : { examples }) }
 }
 
-/** Functions that return the schema of a value as clients write it. `schema`: that of a value in a response. */
+/** Functions that return the schema of a value as clients write it. `schema`: schema of the value in a response. */
 const writtenByKind: Readonly<Record<KindName, (schema: Schema, kind: Kind) => Schema>> = {
   text: (schema) => ({ ...schema, pattern: '^[^\\u0000]*$' }),
   oneOf: (schema) => schema,
@@ -171,7 +174,7 @@ const writtenByKind: Readonly<Record<KindName, (schema: Schema, kind: Kind) => S
   integer: (schema) => schema,
   decimal: (schema, { allowed }) => ({ maximum: DECIMAL_MAX, ...schema, description: allowed }),
   date: (schema) => ({ ...schema, pattern: `^${DATE_PATTERN}$` }),
-  // Written out, because ogen makes Go that does not compile of a reference to a schema that may be null.
+  // This schema is written out. For a reference to a schema that may be null, ogen makes Go code that does not compile.
   instant: ({ type }) => Type.Unsafe({ ...DATE_TIME, type }),
   json: (schema, { allowed }) => ({ ...schema, description: `${allowed}.` }),
 }

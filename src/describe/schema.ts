@@ -16,7 +16,7 @@ export type Schema = TSchema
 /** An object of the document that is no schema, such as a parameter, a header or a response. */
 export type Part = Readonly<Record<string, unknown>>
 
-/** Schema of an object with exactly these properties, of which `Type.Optional` marks those that it may lack. */
+/** Returns the schema of an object with exactly these properties. `Type.Optional` marks properties that the object may lack. */
 export function objectSchema<Properties extends TProperties>(
   properties: Properties,
   options: SchemaOptions = {},
@@ -29,26 +29,31 @@ export function optionalObject(properties: TProperties, options?: SchemaOptions)
   return Type.Partial(objectSchema(properties, options))
 }
 
-/** Schema of an object with any names. TypeBox's record has a pattern of names, which generators of clients ignore. */
+/**
+ * Returns the schema of an object with any names. TypeBox's record has a pattern of names, which generators of clients ignore.
+ */
 export function mapOf<Value extends TSchema>(value: Value): TUnsafe<Record<string, Static<Value>>> {
   return Type.Unsafe({ type: 'object', additionalProperties: value })
 }
 
-/** Schema of one of these texts. TypeBox's union has a constant for each of them, and generators for Go ignore constants. */
+/**
+ * Returns the schema of a text that is one of `words`. TypeBox's union has a constant for each word, and generators for Go ignore
+ * constants.
+ */
 export function oneOf<const Word extends string>(words: readonly Word[], options?: SchemaOptions): TUnsafe<Word> {
   return Type.Unsafe({ ...options, type: 'string', enum: words })
 }
 
 /**
- * Adds null to the types of a schema; one without a type takes null already. TypeBox's union has an alternative for it, for which
- * generators of clients make a type.
+ * Adds null to the types of a schema; a schema without a type accepts null already. TypeBox's union would have an alternative for
+ * null, for which generators of clients make a type.
  */
 export function orNull<Own extends TSchema>(schema: Own): TUnsafe<Static<Own> | null> {
   if (schema.type === undefined) return Type.Unsafe({ ...schema })
   return Type.Unsafe({ ...schema, type: [...new Set([schema.type, 'null'].flat())] })
 }
 
-/** Schema of a list of up to `maxItems` values, at least one. */
+/** Returns the schema of a list of at least one value, and at most `maxItems`. */
 export function someOf<Item extends TSchema>(items: Item, maxItems?: number): TArray<Item> {
   return Type.Array(items, { minItems: 1, ...(maxItems === undefined ? {} : { maxItems }) })
 }
@@ -58,12 +63,12 @@ export function schemaRef<Value = unknown>(name: string): TUnsafe<Value> {
   return Type.Unsafe(refTo('schemas', name))
 }
 
-/** Reference to a part of `components`: `refTo('headers', 'ETag')`. */
+/** Returns a reference to a component, such as `refTo('headers', 'ETag')`. */
 export function refTo(section: 'schemas' | 'parameters' | 'headers' | 'responses' | 'examples', name: string): Part {
   return { $ref: `#/components/${section}/${name}` }
 }
 
-/** References to parameters that operations share. */
+/** Returns references to parameters that operations share. */
 export function parameterRefs(...names: readonly string[]): Part[] {
   return names.map((name) => refTo('parameters', name))
 }

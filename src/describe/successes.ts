@@ -15,7 +15,7 @@ const json = (schema: Schema) => ({ 'application/json': { schema } })
 const row = (name: string) => schemaRef(name)
 const written = (entity: Entity) => json(row(`${entity.name}Written`))
 const LISTED = { 'X-Total-Count': 'X-Total-Count', ETag: 'ListVersion' }
-/** Headers of pages; streams lack them. */
+/** Headers of pages. Streams do not have them. */
 const OF_PAGES = { 'X-Total-Count': 'PageTotal', ETag: 'PageVersion' }
 const COMPRESSED = { 'Content-Encoding': 'Content-Encoding', Vary: 'Vary' }
 const DOWNLOADED = { 'Content-Disposition': 'Content-Disposition' }
@@ -26,7 +26,7 @@ const WRITTEN = { 'Idempotency-Replayed': 'Idempotency-Replayed' }
 const VERSION = { ETag: 'RowVersion' }
 const READ_VERSION = { ETag: 'ReadVersion' }
 
-/** Answer to a deletion by filters. */
+/** Schema of the answer to a deletion by filters. */
 const deletedRows = objectSchema({
   rows: Type.Integer({ minimum: 0, maximum: FILTERED_ROWS_MAX, description: 'How many rows were deleted.' }),
   ids: Type.Array(Type.Integer({ format: 'int64', minimum: 1 }), { maxItems: FILTERED_ROWS_MAX, description: 'Their ids.' }),
@@ -77,7 +77,7 @@ export function successesOf({ success, entity, isUnlimited }: Operation): Record
   }
 }
 
-/** Returns the responses with pages and streams, of rows or of groups. */
+/** Returns the responses of pages and streams, with rows or with groups. */
 function listed(one: 'row' | 'group', read: View, maxItems: number, answer: AnswerOf): Record<string, Part> {
   const items = row(one === 'row' ? read.name : `${read.name}Group`)
   const pages = one === 'row' ? 'A page, and links to others' : 'A page of groups'
@@ -103,7 +103,7 @@ function pageSuccesses(page: PageName, answer: AnswerOf): Record<string, Part> {
   }
 }
 
-/** Content of a page of the server: JSON, and HTML for browsers if there is a page for people. */
+/** Returns the content of a page of the server: JSON, and also HTML if there is a page for people. */
 function contentOf(page: PageName): Part {
   const html = { 'text/html': { schema: text } }
   if (page === 'docs' || page === 'explore') return html
@@ -113,7 +113,7 @@ function contentOf(page: PageName): Part {
 
 const text = Type.String()
 const uri = Type.String({ format: 'uri' })
-/** An object of any form. TypeBox's own would have an empty list of properties. */
+/** Schema of an object of any form. TypeBox's own schema would have an empty list of properties. */
 const object = Type.Unsafe<object>({ type: 'object' })
 
 const errorKind = {

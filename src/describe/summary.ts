@@ -46,7 +46,7 @@ const ZONE = inQuery(
   'Europe/Amsterdam',
 )
 
-/** Returns the aggregates that properties of the entity support, with these properties. */
+/** Returns the aggregates that the entity's properties support, each with these properties. */
 function aggregatesOf(view: View): [Aggregate, Property[]][] {
   return AGGREGATES.map((aggregate): [Aggregate, Property[]] => [
     aggregate,
@@ -66,7 +66,7 @@ const MEANINGS: Readonly<Record<Aggregate, string>> = {
   maximum: 'Properties of which the greatest value is taken.',
 }
 
-/** Schema of a group: its keys, the count, and aggregates, which are null if no row has a value. */
+/** Returns the schema of a group: its keys, its count, and its aggregates, which are null if no row has a value. */
 export function groupSchema(entity: View): Schema {
   const { properties } = rowSchema(entity)
   const aggregates = aggregatesOf(entity).map(([aggregate, taken]) => [aggregate, aggregatedSchema(entity, aggregate, taken)])
