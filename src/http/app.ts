@@ -32,10 +32,10 @@ import { shortenHeaders } from './shortenHeaders.ts'
 import { chunked, streamBody } from './streamBody.ts'
 import { pathOf, readTarget, type Target } from './target.ts'
 
-/** Dependencies of an app. The worker makes them. */
+/** Dependencies of an app, which the worker makes. */
 export interface Parts extends EndpointParts {
   readonly admission: Admission
-  /** Null: no page of another origin may read answers. */
+  /** Adds CORS headers to a response; null if no page of another origin may read responses. */
   readonly addCors: AddCors | null
   readonly log: Log
 }
@@ -62,7 +62,8 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
   }
   checkElysia(createElysia(onError))
   const app = createElysia(onError)
-  // `app.server` is read at each request, since it is null until the app listens. Elysia's own getter for handlers costs more.
+  // `app.server` is read at each request, since it is null until the app listens. Reading it from the context of Elysia's
+  // handlers would cost more.
   const answerAt = (match: Match | null, request: Request) => respond(parts, router, app.server, request, match)
   for (const { method, pattern, match } of router.routes)
     addRoute(app, method, pattern, (request, id) => answerAt(match(id), request))
@@ -77,11 +78,11 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
   return app
 }
 
-/** Verbs of the rights to entities, by method; others read. */
+/** Verb of the right that a request needs, by method. A method that is not listed here needs the right to read. */
 const VERBS: Readonly<Record<string, Verb>> = { POST: 'create', PUT: 'update', PATCH: 'update', DELETE: 'delete' }
 const UNLIMITED = { principal: null, isConfirmed: true, refusal: null, rateLimit: null }
 
-/** Answers a request. `match`: the location that Elysia has found; null: the router looks for it. */
+/** Answers a request. `match`: the location that Elysia has found; null if the router must look for the location. */
 async function respond(
   parts: Parts,
   router: Router,
@@ -117,7 +118,7 @@ async function respond(
   return finish(parts, call, reply, isArriving)
 }
 
-/** A request with its target; and whether its key is known to be still valid, or what is wrong with its token. */
+/** A request with its target. */
 interface Call extends Exchange {
   readonly target: Target
   readonly isConfirmed: boolean
@@ -132,7 +133,7 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
   if (rateLimit !== null && !rateLimit.admitted) throw rateLimitExceeded(rateLimit)
   if (parts.addCors !== null && isPreflight(request)) return respondPreflight()
   if (target.fault) throw target.fault
-  // Whether there is a named view is told only to those who may read it. D105
+  // Only those who may read a named view may learn that it exists. D105
   if (method === 'OPTIONS' && location && viewAt(location.endpoint) === null)
     return respondEmpty({ Allow: location.endpoint.allow })
   if (!needsNoKey(location?.endpoint, request, parts.admission, principal !== null)) {
@@ -148,13 +149,16 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
   return withRightsOfNow(listedBy(call), (reads) => principal.rightsNow(reads), answerWith)
 }
 
-/** Returns the entity whose rows a request is about to list. */
+/** Returns the entity whose rows a request is about to list; an empty array for other requests. */
 function listedBy({ request: { method }, location }: Call): readonly Entity[] {
   const entity = location?.endpoint.entity ?? null
   return entity !== null && location?.id === '' && (method === 'GET' || method === 'HEAD') ? [baseOf(entity)] : []
 }
 
-/** Answers a request by the rights that its key had at `moment`; `rights` is null if it has no key, and needs none. */
+/**
+ * Answers a request by the rights that its key or person had at `moment`. `rights`: null if the request has no key and needs
+ * none.
+ */
 function answerByRights(
   parts: Parts,
   router: Router,
@@ -190,7 +194,9 @@ function answerByRights(
   })
 }
 
-/** Answers a request that a route of APP_FILE sends by `ask`: with the key of its client, and without another charge. */
+/**
+ * Answers a request that a route of APP_FILE sends by `ask`. It has the key of the client's request, and is not charged again.
+ */
 async function answerInner(parts: Parts, router: Router, outer: Call, request: Request): Promise<Reply> {
   const target = readTarget(request)
   // The key is checked now, because an open route has not checked it.
@@ -210,10 +216,13 @@ async function answerInner(parts: Parts, router: Router, outer: Call, request: R
 
 /** Maximum length of a body that is read although no handler needs it. */
 const REST_BYTES_MAX = 16 * 1024
-/** Maximum time to read such a body, longer than a client pauses between head and body. */
+/** Maximum time to read such a body: longer than a client pauses between the head and the body of its request. */
 const REST_MS_MAX = 1_000
 
-/** Returns whether a body may still be arriving, by the headers: `request.body` is null for GET and HEAD even with a body. */
+/**
+ * Returns whether a body may still be arriving. The headers tell: `request.body` is null for GET and HEAD even if they have a
+ * body.
+ */
 function hasUnreadBody({ bodyUsed, headers }: Request): boolean {
   if (bodyUsed) return false
   const length = headers.get('content-length')
@@ -221,8 +230,8 @@ function hasUnreadBody({ bodyUsed, headers }: Request): boolean {
 }
 
 /**
- * Reads a small body to its end; false: it has not ended, so the connection must be closed. A client that is still sending when
- * its connection is closed gets a reset, and may never see the response. RFC 9112, 9.6
+ * Reads a small body to its end. Returns false if it has not ended, so that the connection must be closed. A client that is still
+ * sending when its connection is closed gets a reset, and may never see the response. RFC 9112, 9.6
  */
 function readRest(request: Request): Promise<boolean> | boolean {
   if (Number(request.headers.get('content-length')) > REST_BYTES_MAX || request.body === null) return false
@@ -236,12 +245,14 @@ function failure({ baseUrl, log }: Parts, call: Exchange, error: unknown): TextR
     return respondError(error, baseUrl())
   }
   log.error('a request failed', { ...idsOf(call), error: String((error as Error | null)?.stack ?? error) })
-  // The client gets the id under which the log has the cause, and nothing of the cause itself.
+  // The client gets the request id, by which the cause can be found in the log, but nothing of the cause itself.
   const message = `The server failed. Its log has the details under request id ${call.requestId}.`
   return respondError(new ApiError('InternalError', message), baseUrl())
 }
 
-/** Makes the response, with the common headers, and writes the access log. `isArriving`: the request's body has not ended. */
+/**
+ * Makes the response, with the common headers, and writes the access log. `isArriving`: true if the request's body has not ended.
+ */
 function finish(parts: Parts, call: Exchange, reply: Reply, isArriving: boolean): Response {
   const { addCors, isDraining } = parts
   const { request, rateLimit } = call
@@ -285,7 +296,7 @@ function streamed(parts: Parts, call: Exchange, status: number, body: Streamed):
 }
 
 const SANE_ID = /^[\w.:/+=~-]{1,128}$/
-/** The client's id if it is well formed, else a new one. */
+/** Returns the client's request id if it is well formed, else a new id. */
 function requestIdOf(request: Request): string {
   const own = request.headers.get('x-request-id')
   return own !== null && SANE_ID.test(own) ? own : crypto.randomUUID()

@@ -1,4 +1,4 @@
-// Authentication: reads, checks and charges the API key or token of a request, and makes the errors for one that is refused.
+// Authentication: reads, checks and charges the API key or token of a request, and makes the errors of refused requests.
 import type { Admission, Credential } from '../admit/admission.ts'
 import { canonicalAuthorization } from '../admit/apiKey.ts'
 import type { RateLimitStatus } from '../admit/limiter.ts'
@@ -9,7 +9,7 @@ import type { KeysInUse } from '../operations/resourceRequest.ts'
 import { bearerOf } from './elysia.ts'
 import type { Endpoint } from './router.ts'
 
-/** Matches `Bearer`, in any case, spaces, and a token. RFC 6750, 2.1 */
+/** Matches `Bearer`, in upper or lower case, spaces, and a token. RFC 6750, 2.1 */
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i
 
 /**
@@ -26,11 +26,14 @@ export function credentialOf({ headers }: Request, takesTokens: boolean): Creden
   return token === undefined ? undefined : { kind: 'token', text: token }
 }
 
-/** Match the header of a request that means to send a key, or a token, well formed or not. */
+/** Match the header of a client that tries to send a key, or a token, even if it is not well formed. */
 const MEANS_KEY = /^\s*ApiKey\b/i
 const MEANS_TOKEN = /^\s*Bearer\b/i
 
-/** Returns whether a request to this endpoint is answered without a valid key. `isKnown`: its key or person is known already. */
+/**
+ * Returns whether a request to this endpoint is answered without a valid key. `isKnown`: true if its key or person is already
+ * known.
+ */
 export function needsNoKey(
   endpoint: Endpoint | undefined,
   { headers }: Request,
@@ -47,10 +50,13 @@ export function needsNoKey(
 const OTHER_SCHEMES = ['Bearer', 'Basic', 'Token', 'Key', 'Api-Key', 'Digest']
 /** Headers in which people send keys by mistake. */
 const OTHER_HEADERS = ['X-API-Key', 'Api-Key']
-/** Matches a JWT with the scheme of keys. */
+/** Matches a JWT, which people send by mistake with the scheme of keys. */
 const TOKEN_AS_KEY = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
-/** Returns what is wrong with the form of the header, such as ` The scheme is ApiKey, not Bearer.`; '' if nothing is. D33, D97 */
+/**
+ * Returns a hint about a wrong form of the header, such as ` The scheme is ApiKey, not Bearer.`; '' if the form is right. D33,
+ * D97
+ */
 function hintForKey({ headers }: Request, takesTokens: boolean): string {
   const header = headers.get('authorization')
   if (header === null || header === '') {
@@ -68,19 +74,25 @@ function hintForKey({ headers }: Request, takesTokens: boolean): string {
   return rest.length === 0 ? ' ApiKey and a space stand in front of the key.' : ''
 }
 
-/** 429: the message names the limit, `RetryAfter` the seconds. `Retry-After` is the standard's spelling. Spec 7, rule 1 */
+/**
+ * Returns the error 429: its message names the limit, and `RetryAfter` the seconds. `Retry-After` is the standard's spelling.
+ * Spec 7, rule 1
+ */
 export function rateLimitExceeded({ rule, retryAfterSeconds }: RateLimitStatus): ApiError {
   const seconds = String(retryAfterSeconds)
   const message = `The limit of ${rule.limit} per ${rule.period} is reached; retry after ${seconds} s.`
   return new ApiError('RateLimitExceeded', message, { headers: { RetryAfter: seconds, 'Retry-After': seconds } })
 }
 
-/** 503, until the database has been reached for the first time. */
+/** Returns the error 503, which requests get until the database has been reached for the first time. */
 export function databaseIsAway(): ApiError {
   return retryLater('The database is not there yet; retry after the seconds in Retry-After.')
 }
 
-/** 401, for a request without a valid key or token. `refusal`: what is wrong with its token; null: it has none. */
+/**
+ * Returns the error 401 of a request without a valid key or token. `refusal`: what is wrong with its token; null if it has no
+ * token.
+ */
 export function unauthorized(request: Request, { takesTokens }: Admission, refusal: string | null): ApiError {
   const hint = refusal === null ? hintForKey(request, takesTokens) : ` ${refusal}`
   const schemes = takesTokens ? 'ApiKey, Bearer' : 'ApiKey'
@@ -91,13 +103,15 @@ export function unauthorized(request: Request, { takesTokens }: Admission, refus
   return new ApiError('Unauthorized', message, { headers: { 'WWW-Authenticate': scheme } })
 }
 
-/** 503, while the database cannot say whether the key is still valid, or the keys of the token's issuer cannot be read. */
+/**
+ * Returns the error 503 of a request whose key the database cannot confirm, or for whose token the issuer's keys cannot be read.
+ */
 export function unconfirmed(refusal: string | null): ApiError {
   const message = refusal ?? 'The key cannot be checked at the moment; retry after the seconds in Retry-After.'
   return retryLater(message)
 }
 
-/** Checks the keys of streams again while they run, and charges requests that count as several. */
+/** Returns functions that check the keys of streams again while they run, and that charge requests which count as several. */
 export function keyChecks(admission: Admission): KeysInUse {
   const confirm = async (request: Request): Promise<Principal> => {
     const { principal, isConfirmed, refusal } = await admission.confirm(credentialOf(request, admission.takesTokens))
@@ -132,7 +146,7 @@ export function keyChecks(admission: Admission): KeysInUse {
   }
 }
 
-/** Returns the error of a body that counts as `more` + 1 requests, which the limits never allow. */
+/** Returns the error of a body that counts as `more` + 1 requests, which is more than the limits ever allow. */
 function bodyNeverAllowed(more: number, limit: number, period: string): ApiError {
   const message = `The body counts as ${more + 1} requests, and you may send ${limit} per ${period}: send fewer rows, up to 100 or 200 KiB for each request.`
   return new ApiError('InvalidRows', message, { target: 'Body' })

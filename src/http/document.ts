@@ -1,4 +1,5 @@
-// The OpenAPI document of a request: what its key may do; without a key, what a key with all rights may do.
+// The OpenAPI document of a request: it describes what the request's key may do; without a key, what a key with all rights may
+// do.
 import { describeApi, type ServerFacts } from '../describe/openApi.ts'
 import type { GrantedRights } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
@@ -10,15 +11,18 @@ import { JSON_TYPE, type Reply } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
 import { RightsReader } from '../rights/reader.ts'
 
-/** Maximum documents of keys that a worker keeps; each has some 450 KB. Another one is made in milliseconds. */
+/** Maximum documents of keys that a worker keeps. Each document has some 450 KB; another document is made in milliseconds. */
 const DOCUMENTS_MAX = 16
 
-/** A client that keeps a document asks each time whether it has changed. The ETag saves sending it again. */
+/**
+ * Value of `Cache-Control`: a client that keeps a document asks each time whether it has changed. The ETag saves sending it
+ * again.
+ */
 const CACHE_CONTROL = 'no-cache'
 
 export class Documents {
   private open: StoredBody | null = null
-  /** Documents of keys by what their rights are about. Persons with the same roles share one. */
+  /** Documents of keys, by the result of `topicsOf`. Persons with the same roles share a document. */
   private readonly ofKeys = new LruCache<StoredBody>(DOCUMENTS_MAX, () => 1)
 
   /** `factsOf` is called when a document is made, since the server knows its address only once it listens. */
@@ -34,7 +38,7 @@ export class Documents {
 
   private documentFor(rights: GrantedRights | null): StoredBody {
     if (rights === null) {
-      // Without the named views, which only those know who may read them. D105
+      // Leaves out the named views: only those who may read a view may learn of it. D105
       const all = new RightsReader(this.entities).read({ rights: '*:read,*:write', addresses: null })
       return (this.open ??= this.make(all, [], CACHE_CONTROL))
     }
@@ -55,8 +59,8 @@ export class Documents {
 }
 
 /**
- * Names what rights are about: verbs, properties and operators, without the values of filters, which are in no document. Values
- * differ by person, and making a document for each person would block the process.
+ * Returns a name for everything in rights that a document shows: verbs, properties and operators, without the values of filters,
+ * which no document has. Values differ by person, and making a document for each person would block the process.
  */
 function topicsOf({ fault, rights }: GrantedRights): string {
   const namesOf = (filters: readonly Filter[] | null) => filters?.map(({ property, operator }) => [property.name, operator.sign])

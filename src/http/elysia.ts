@@ -1,4 +1,5 @@
-// The inside of Elysia and its bearer plugin: all that this program uses and their types do not promise. Checked at the start.
+// The internals of Elysia and its bearer plugin: all that this program uses although their types do not promise it. Checked at
+// the start.
 import { bearer } from '@elysiajs/bearer'
 import { type AnyElysia, Elysia } from 'elysia'
 import { CLIENT_IDLE_MS } from '../execute/limits.ts'
@@ -26,7 +27,8 @@ export function createElysia(onError: (failed: Failed) => Promise<Response>) {
   return (
     new Elysia({
       name: 'roster',
-      // By default Elysia looks for the path from the eleventh character of the URL on, and misses that of `http://a/Companies`.
+      // By default Elysia looks for the path from the eleventh character of the URL on, and does not find the path of
+      // `http://a/Companies`.
       handler: { standardHostname: false },
       serve: SERVE,
     })
@@ -41,8 +43,9 @@ type Handle = (request: Request, id: string) => Response | Promise<Response>
 const UNPARSED = { parse: 'none' } as const
 
 /**
- * Adds a route. `path` may have a parameter `:id`, which the handler gets decoded; without one it gets ''. Elysia reads the text
- * of the functions that it calls, and parses what they name, so they must name neither query, headers nor body.
+ * Adds a route. `path` can have a parameter `:id`, which the handler gets decoded; without a parameter the handler gets ''.
+ * Elysia reads the text of the functions that it calls, and parses what they name, so they must name neither query, headers nor
+ * body.
  */
 export function addRoute(app: AnyElysia, method: string, path: string, handle: Handle): void {
   if (path.includes('/:id')) app.route(method, path, ({ request, params }) => handle(request, params.id as string), UNPARSED)
@@ -85,19 +88,23 @@ const NO_QUERY: Record<string, string> = {}
 type ReadBearer = (context: { headers: { authorization: string }; query: Record<string, string> }) => { bearer?: string }
 
 /**
- * The plugin with our scheme. Its hook is called directly, with the one header that it reads. As a global hook it would have
+ * The plugin with our scheme. Its hook is called directly, with the one header that it reads. As a global hook it would make
  * Elysia copy all headers and parse the query string, which costs a twelfth of a request by id.
  */
 const plugin = bearer({ extract: { header: SCHEME, query: UNREACHABLE, body: UNREACHABLE } })
 const readBearer = (plugin.event.transform?.[0]?.fn ?? null) as ReadBearer | null
 
-/** Reads the key of `ApiKey <key>`, exactly in this spelling: the plugin takes `ApiKeyx` for `ApiKey x`, and no `apikey x`. */
+/**
+ * Reads the key of `ApiKey <key>`, which must be in exactly this spelling: the plugin takes `ApiKeyx` for `ApiKey x`, and does
+ * not know `apikey x`.
+ */
 export function bearerOf(authorization: string): string | undefined {
   return (readBearer as ReadBearer)({ headers: { authorization }, query: NO_QUERY }).bearer
 }
 
 /**
- * Checks that the libraries do what this file relies on. `app` has no routes; the check adds some, so it must not serve later.
+ * Checks that the libraries do what this file relies on. `app` has no routes; the check adds some, so the app must not serve
+ * later.
  * @throws Error for versions that do something else
  */
 export function checkElysia(app: AnyElysia, read: ReadBearer | null = readBearer): void {

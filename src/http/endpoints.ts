@@ -22,16 +22,16 @@ import { type Endpoint, Router } from './router.ts'
 
 export interface EndpointParts extends Omit<ResourceParts, 'streamLimit' | 'summaryLimit' | 'bodyLimit'>, FeedParts {
   readonly migrationFiles: readonly string[]
-  /** The limits that the OpenAPI description names. */
+  /** Limits that the OpenAPI description names. */
   readonly limits: {
     readonly ofKeys: readonly Rule[]
     readonly anonymous: readonly Rule[]
-    /** Undefined or null: the server takes no tokens of persons. */
+    /** Undefined or null if the server takes no tokens of persons. */
     readonly ofPersons?: readonly Rule[] | null
   }
-  /** True if requests without a key get no description of the entities. */
+  /** True if the OpenAPI document needs a key; then pages without a key do not show the entities either. */
   readonly documentNeedsKey: boolean
-  /** How people sign in at /explore; null if they do not. */
+  /** Returns how people sign in at /explore; null if they cannot sign in there. */
   readonly signIn: (() => Promise<SignIn>) | null
   /** Base address of links, without a slash at the end. */
   baseUrl(): string
@@ -116,7 +116,7 @@ function addView(router: Router, view: NamedView, parts: ResourceParts): void {
   add('/*', resource.get.bind(resource))
 }
 
-/** Returns the rights of the key itself. D88 @throws ApiError Forbidden if they do not fit the entities any more */
+/** Answers with the rights of the request's key. D88 @throws ApiError Forbidden if they do not fit the entities any more */
 function listRights({ query, rights }: ResourceRequest): Reply {
   parseNoParameters(query)
   const own = rights as GrantedRights

@@ -24,7 +24,7 @@ interface Answered {
   readonly status: number
   readonly bytes: number
   readonly isStream?: boolean
-  /** True if the client or the server ended it early. */
+  /** True if the client or the server ended the response early. */
   readonly isCut?: boolean
 }
 
@@ -61,7 +61,10 @@ export function idsOf({ request, requestId }: Exchange): LogFields {
 
 const PATTERN = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/
 
-/** Parses `traceparent`: the trace and the client's span; null: there is none, or it is to be ignored. Trace Context, 2.2.2 */
+/**
+ * Parses `traceparent`. Returns the ids of the trace and of the client's span; null if the header is missing, or must be ignored.
+ * Trace Context, 2.2.2
+ */
 export function readTraceParent({ headers }: Request): { readonly traceId: string; readonly spanId: string } | null {
   const text = headers.get('traceparent')
   if (text === null) return null

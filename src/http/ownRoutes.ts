@@ -1,4 +1,4 @@
-// Routes of a project's own (APP_FILE): adapts them to endpoints, and lets them call the API with `ask`.
+// Routes that a project adds (APP_FILE): adapts them to endpoints, and lets them call the API with `ask`.
 import { ApiError } from '../errors.ts'
 import type { NamedView } from '../model/namedView.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
@@ -9,15 +9,15 @@ import { defineEndpoint, type Endpoint, type Route } from './router.ts'
 /** A route of the app that is the default export of APP_FILE. */
 export interface OwnRoute {
   readonly method: string
-  /** As the framework writes it: `/Bookings/:id/approve`. */
+  /** Path as Elysia writes it: `/Bookings/:id/approve`. */
   readonly path: string
   readonly isOpen: boolean
   handle(request: Request): Promise<Response>
 }
 
 /**
- * Checks that the API has none of the project's own routes, and that no named view has the name of one: a view may be added
- * without a look at the routes. @throws Error that names the first
+ * Checks that the project's own routes differ from the routes of the API, and from the names of named views, because a view may
+ * be added by somebody who does not know the routes. @throws Error that names the first conflict
  */
 export function requireFree(own: readonly OwnRoute[], routes: readonly Route[], views: readonly NamedView[]): void {
   const named = new Map(views.map((view) => [view.plural.toLowerCase(), view]))
@@ -31,10 +31,10 @@ export function requireFree(own: readonly OwnRoute[], routes: readonly Route[], 
     if (taken.has(nameless(method, path))) throw new Error(`APP_FILE cannot have the route ${method} ${path}: the API has it`)
 }
 
-/** The functions that answer `ask`, by the request for which a route of APP_FILE was called. */
+/** Functions that answer `ask`, by the request that a route of APP_FILE was called with. */
 const askers = new WeakMap<Request, NonNullable<ResourceRequest['answerInner']>>()
 
-/** Makes an endpoint of a route of APP_FILE; keys, limits and errors are those of all endpoints. */
+/** Makes an endpoint from a route of APP_FILE. Keys, limits and errors apply to it as to all endpoints. */
 export function ownEndpoint({ method, path, isOpen, handle }: OwnRoute): Endpoint {
   const route = path.replace(/:(\w+)\??/g, '{$1}')
   const respond = async (call: ResourceRequest) => {
@@ -57,7 +57,7 @@ export function ownPaths(routes: readonly OwnRoute[]): [RegExp, Endpoint][] {
   })
 }
 
-/** Reads the body into memory, as far as the limit for one row, and returns a request that has it. */
+/** Returns a copy of a request with its body in memory. The body may have the size that the API allows for one row. */
 async function bounded(request: Request): Promise<Request> {
   const { method, headers } = request
   // HTTP/1.0 allows requests without a Host header, whose URL is relative.
@@ -67,7 +67,7 @@ async function bounded(request: Request): Promise<Request> {
   return new Request(href, { method, headers, body: body.length === 0 ? null : body })
 }
 
-/** Common headers as `finish` spells them. A route may pass on a response of the API that has them already. */
+/** Common headers as `finish` in app.ts spells them. A route may pass on a response of the API that already has them. */
 const COMMON = [
   'X-Request-Id',
   'X-Content-Type-Options',
@@ -91,16 +91,22 @@ async function replyOf(response: Response): Promise<Reply> {
   return { status, headers, body: body.length === 0 ? null : body }
 }
 
-/** Encodes a segment of a path. A URL drops '' and `.`, and resolves `..`, so these get a space, which makes the path unknown. */
+/**
+ * Returns a segment of a path, encoded. A URL drops '' and `.`, and resolves `..`, so these get a space, which makes the path
+ * unknown.
+ */
 const encodeSegment = (segment: string) => encodeURIComponent(/^\.{0,2}$/.test(segment) ? `${segment} ` : segment)
 
 /** Headers of the client's request that `ask` passes on. */
 const HEADERS = ['if-match', 'if-none-match', 'if-unmodified-since', 'idempotency-key', 'prefer']
-/** Number of reads, and of writes, that `ask` has sent for a client's request. */
+/** Number of requests that `ask` has sent for a client's request, counting only reads for a read, and only writes for a write. */
 const asks = new WeakMap<Request, number>()
 const isReading = (method: string) => method === 'GET' || method === 'HEAD'
 
-/** Adds the client's headers to the first request of its kind. Each later write gets its own Idempotency-Key, derived from it. */
+/**
+ * Adds the client's headers to the first request that is a read or a write as the client's is. Each later write gets its own
+ * Idempotency-Key, derived from the client's.
+ */
 function passOn(request: Request, method: string, headers: Headers) {
   if (isReading(method) !== isReading(request.method)) return
   const number = (asks.get(request) ?? 0) + 1
@@ -115,9 +121,10 @@ function passOn(request: Request, method: string, headers: Headers) {
 }
 
 /**
- * Sends a request to the API with the key and the rights of the client of `request`: `ask(request, 'PATCH', ['Bookings', id],
- * { Status: 'Approved' })`. Only the rows of an array are charged to the key's limits. If the client sends an `Idempotency-Key`,
- * each write is done once, provided that the route asks the same in the same order. @throws Error if `request` is not a client's
+ * Sends a request to the API with the key and the rights of the client of `request`: `ask(request, 'PATCH', ['Bookings', id], {
+ * Status: 'Approved' })`. Only the rows of an array are charged to the key's limits. If the client sends an `Idempotency-Key`,
+ * each write is done once, provided that the route sends the same requests in the same order. @throws Error if `request` is not a
+ * client's
  */
 export async function ask(request: Request, method: string, path: readonly string[], body?: object): Promise<Response> {
   const answer = askers.get(request)

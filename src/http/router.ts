@@ -1,4 +1,4 @@
-// The router: finds the endpoint of a path, in any case and with or without a slash at its end.
+// The router: finds the endpoint of a path, in upper or lower case, with or without a slash at its end.
 import { ApiError } from '../errors.ts'
 import type { GrantedRights } from '../model/access.ts'
 import { type Collection, isNamedView, type NamedView } from '../model/namedView.ts'
@@ -12,14 +12,14 @@ export interface Endpoint {
   readonly route: string
   /** Handlers by method. GET also answers HEAD. */
   readonly methods: Readonly<Record<string, (call: ResourceRequest) => Promise<Reply> | Reply>>
-  /** Value of `Allow`: the methods, HEAD for GET, and OPTIONS, which every path has. */
+  /** Value of `Allow`: the methods, HEAD if there is GET, and OPTIONS, which every path has. */
   readonly allow: string
   /** True if requests need no key. */
   readonly isOpen: boolean
   readonly isUnlimited: boolean
-  /** True if a key that a request sends must be valid, although none is needed. */
+  /** True if a key must be valid if a request sends one, although the endpoint needs no key. */
   readonly checksKey: boolean
-  /** The entity or named view to which a key needs a right; null: it needs none. */
+  /** The entity or named view for which a key needs a right; null if the endpoint needs no right. */
   readonly entity: Collection | null
 }
 
@@ -32,7 +32,10 @@ export interface Location {
 
 /** A location that Elysia has matched. */
 export interface Match extends Location {
-  /** Path of the request for which the match is right: from some URLs Elysia reads another path. Null: it is right for all. */
+  /**
+   * Path of the request for which the match is right, because Elysia reads another path from some URLs. Null: the match is right
+   * for all paths.
+   */
   readonly path: string | null
 }
 
@@ -41,14 +44,14 @@ export interface Route {
   readonly method: string
   /** Path as Elysia writes it: `/Absences/:id`. */
   readonly pattern: string
-  /** Returns the match for the parameter that Elysia has found; null: the router must look. */
+  /** Returns the match for the parameter that Elysia has found; null if the router must look for the location. */
   match(id: string): Match | null
 }
 
-/** Id of a row. Any other segment may be another path in another case: `/Absences/summary`. */
+/** Id of a row. Any other segment may be a fixed path in other capitals: `/Absences/summary`. */
 const ROW_ID = /^\d+$/
 
-/** Makes an endpoint of the handlers of its methods; where there is GET, HEAD is allowed, too. D19 */
+/** Makes an endpoint from the handlers of its methods. If there is a handler for GET, HEAD is allowed, too. D19 */
 export function defineEndpoint(
   methods: Endpoint['methods'],
   { isOpen = false, isUnlimited = false, checksKey = false, entity = null, route = '' }: Partial<Endpoint> = {},
@@ -57,7 +60,10 @@ export function defineEndpoint(
   return { methods, allow: [...names, 'OPTIONS'].join(', '), isOpen, isUnlimited, checksKey, entity, route }
 }
 
-/** Finds the paths that Elysia does not match: in another case, with a slash at the end, or with a method they do not have. */
+/**
+ * Finds the paths that Elysia does not match: those in other capitals, with a slash at the end, or with a method that they do not
+ * have.
+ */
 export class Router {
   /** Endpoints without an id, by their path in lower case, without a slash in front. */
   private readonly fixed = new Map<string, Endpoint>()
@@ -65,7 +71,7 @@ export class Router {
   private readonly items = new Map<string, Endpoint>()
   readonly routes: Route[] = []
 
-  /** Endpoints of the paths of APP_FILE, for methods that no route there has. */
+  /** Endpoints for OPTIONS and for unknown methods at the paths of APP_FILE. */
   others: readonly (readonly [RegExp, Endpoint])[] = []
 
   /** Adds a path in the spelling of the docs, without slashes at its ends; `*` is the id, and can only be the second segment. */
@@ -79,9 +85,9 @@ export class Router {
     this.routes.push(...routesOf(`/${path}`, endpoint))
   }
 
-  /** Finds the endpoint of a path of the API, which begins with a slash; null: there is none. */
+  /** Finds the endpoint of a path of the API, which begins with a slash. Returns null if there is no such endpoint. */
   find(path: string): Location | null {
-    // Without the slash at its end it would be the root.
+    // Without the slash at its end this path would be the root.
     if (path === '//') return null
     const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length
     const fixed = named(this.fixed, path.slice(1, end))
@@ -95,27 +101,34 @@ export class Router {
     return endpoint && id !== '' ? { endpoint, id: decode(id) } : null
   }
 
-  /** Finds the endpoint of a path of APP_FILE, for methods that no route there has. */
+  /**
+   * Finds a path of APP_FILE for a method that it has no route for, so that the response is 405 or `Allow`, not 404. Returns null
+   * for other paths.
+   */
   other(path: string): Location | null {
     const endpoint = this.others.find(([pattern]) => pattern.test(path))?.[1]
     return endpoint ? { endpoint, id: '' } : null
   }
 
-  /** Paths of one segment, of which an error suggests the nearest. `isSeen`: whether the client may know of one. */
+  /**
+   * Returns the paths of one segment, of which an error suggests the nearest. `isSeen`: returns whether the client may know of an
+   * endpoint.
+   */
   names(isSeen: (endpoint: Endpoint) => boolean): string[] {
     const paths = [...this.fixed.values()].filter(isSeen).map(({ route }) => route.slice(1))
     return paths.filter((path) => path !== '' && !path.includes('/'))
   }
 }
 
-/** Returns the named view whose path an endpoint is; null for other paths. */
+/** Returns the named view that an endpoint serves; null if it serves none. */
 export function viewAt({ entity }: Endpoint): NamedView | null {
   return entity !== null && isNamedView(entity) ? entity : null
 }
 
 /**
- * Returns the location at a path if a client with these rights may know of it: of a named view only if it may read it. D105
- * `rights`: null without a key. @throws ApiError NotFound; Forbidden to a person without any right, who learns of no path
+ * Returns the location at a path if a client with these rights may know of it. Only those who may read a named view may know of
+ * it. D105 `rights`: null without a key. @throws ApiError NotFound; Forbidden to a person without any right, who learns of no
+ * path
  */
 export function requireSeen(router: Router, location: Location | null, path: string, rights: GrantedRights | null): Location {
   const isSeen = (endpoint: Endpoint) => {
@@ -133,19 +146,19 @@ function routesOf(path: string, endpoint: Endpoint): Route[] {
   const [before = '', after] = path.split('*')
   const fixed = { endpoint, id: '', path }
   const match = (id: string) => (ROW_ID.test(id) ? { endpoint, id, path: before + id + after } : null)
-  // OPTIONS, the last method, has no handler, so the router finds its path.
+  // The last method is OPTIONS, which has no handler: the router finds its path.
   const methods = endpoint.allow.split(', ').slice(0, -1)
   return methods.map((method) =>
     after === undefined ? { method, pattern: path, match: () => fixed } : { method, pattern: `${before}:id${after}`, match },
   )
 }
 
-/** Finds a path in any case, percent-encoded or not. */
+/** Finds the endpoint of a path, in upper or lower case, percent-encoded or not. */
 function named(endpoints: ReadonlyMap<string, Endpoint>, path: string): Endpoint | undefined {
   return endpoints.get(decode(path).toLowerCase())
 }
 
-/** Decodes a path or a segment; one that cannot be decoded stays as it is. */
+/** Decodes a path or a segment. A text that cannot be decoded stays as it is. */
 function decode(segment: string): string {
   if (!segment.includes('%')) return segment
   try {

@@ -1,44 +1,48 @@
-// Shortens the headers of a page of a list, whose links can be long, until proxies and clients take the head of the response. D31
+// Shortens the headers of a page of a list, whose links can be long, until proxies and clients accept the head of the response.
+// D31
 import { CURSOR_PARAMETER } from '../respond/pageLinks.ts'
 import { isStreamed, type Reply } from '../respond/reply.ts'
 
 type Headers = Record<string, string>
 
-/** Longest head that nginx takes by default (`proxy_buffer_size`). */
+/** Longest head that nginx accepts by default (`proxy_buffer_size`). */
 const HEAD_BYTES_MAX = 4 * 1024
-/** Longest head that clients take: Node's fetch has the smallest limit. */
+/** Longest head that clients accept: Node's fetch has the smallest limit. */
 const LONG_HEAD_BYTES_MAX = 16 * 1024
 
 const DATE_BYTES = 'Date: Sat, 21 Nov 2026 13:05:00 GMT\r\n'.length
-/** Bytes that Bun adds, except the digits of the body's length. */
+/** Bytes that Bun adds to the headers, except the digits of the body's length. */
 const SERVER_BYTES = 'HTTP/1.1 200 OK\r\n'.length + DATE_BYTES + 'Content-Length: \r\n\r\n'.length
 
 /** Maximum length of links that fit twice into any head, because all other headers together have less than 2 KiB. */
 const LINKS_LENGTH_SAFE = 1024
 
-/** One way to shorten a head, and what the client loses by it. */
+/** One way to shorten a head, and whether the client loses a cursor by it. */
 interface Step {
   readonly shorten: (headers: Headers) => void
-  /** True if a link loses its cursor, and leads to its page only by the page's number. */
+  /** True if a link loses its cursor, so that it leads to its page only by the page's number. */
   readonly dropsCursor: boolean
 }
 
 /**
- * Steps in the order in which they are taken until the head fits. In `Location` the link `next` follows `previous`, so it keeps
- * its cursor longer.
+ * Steps in the order in which they are taken until the head fits. `Location` has `previous` before `next`, so the first cursor
+ * that is dropped is that of `previous`.
  */
 const STEPS: readonly Step[] = [
-  // `*` names all headers for pages that send no cookies, and only those get a response.
+  // `*` names all headers for pages that send no cookies, and only such pages get a response.
   { shorten: (headers) => replace(headers, 'Access-Control-Expose-Headers', '*'), dropsCursor: false },
   // `Link` repeats `Location`.
   { shorten: (headers) => delete headers.Link, dropsCursor: false },
-  // A page whose origin may read the response may read it by `*` too.
+  // A page whose origin may read the response may also read it by `*`.
   { shorten: (headers) => replace(headers, 'Access-Control-Allow-Origin', '*'), dropsCursor: false },
   { shorten: dropFirstCursor, dropsCursor: true },
   { shorten: dropFirstCursor, dropsCursor: true },
 ]
 
-/** Edits `headers` so that the head has at most 4 KiB if the links leave that possible, else at most 16 KiB, with cursors. */
+/**
+ * Edits `headers` so that the head has at most 4 KiB. If other headers and links without cursors are longer than that, the head
+ * has at most 16 KiB, and keeps its cursors.
+ */
 export function shortenHeaders(headers: Headers, body: Reply['body']): void {
   if (headers.Location === undefined || headers.Location.length <= LINKS_LENGTH_SAFE) return
   for (const { shorten, dropsCursor } of STEPS) {
@@ -49,7 +53,7 @@ export function shortenHeaders(headers: Headers, body: Reply['body']): void {
   }
 }
 
-/** Returns whether the head exceeds 4 KiB without any cursor, too, and clients take it with all of them. */
+/** Returns whether the head has more than 4 KiB even without any cursor, while clients accept it with all its cursors. */
 function staysLong({ Location = '' }: Headers, bytes: number): boolean {
   const cursorBytes = Location.length - Location.split(CURSOR_PARAMETER).join('').length
   return bytes - cursorBytes > HEAD_BYTES_MAX && bytes <= LONG_HEAD_BYTES_MAX
@@ -63,7 +67,7 @@ function replace(headers: Headers, name: string, value: string) {
   if (headers[name] !== undefined) headers[name] = value
 }
 
-/** Bytes of the head of a 200 as it is sent. Its headers are ASCII. */
+/** Returns the bytes of the head of a 200 as it is sent. Its headers are ASCII. */
 function headBytes(headers: Headers, body: Reply['body']): number {
   let bytes = SERVER_BYTES + String(isStreamed(body) ? 0 : Buffer.byteLength(body ?? '')).length
   for (const [name, value] of Object.entries(headers)) bytes += `${name}: ${value}\r\n`.length

@@ -3,12 +3,12 @@ import { constants, createGzip, type Gzip } from 'node:zlib'
 import { PAID_ROWS, StreamPace, TEXT_ROWS } from '../operations/streams.ts'
 import type { Reply, Streamed, StreamSlot } from '../respond/reply.ts'
 
-/** A client that reads nothing for this time is disconnected. */
+/** Time after which a client that reads nothing is disconnected. */
 const STALL_MS = 30_000
-/** Maximum time of a slow client for the texts of 1,000 rows, as a multiple of `STALL_MS`. D55 */
+/** Maximum time that a slow client may take for the texts of 1,000 rows, as a multiple of `STALL_MS`. D55 */
 const STALLS_MAX = 2
 const STALL_TEXTS = PAID_ROWS / TEXT_ROWS
-/** Level of zlib beyond which rows shrink little and cost much. */
+/** Level of zlib. At higher levels rows shrink little more and cost much. */
 const GZIP_LEVEL = 4
 
 /** Streams of this process that have not ended. */
@@ -21,24 +21,25 @@ export function breakOffStreams(): void {
 
 interface Watch {
   readonly request: { readonly signal: AbortSignal }
-  /** Returns the last line, which says what ended the stream; '' to break the connection instead. */
+  /** Returns the last line, which says what ended the stream; '' if the connection must be broken instead. */
   faultLine(error: unknown): string
-  /** Called once at the end. `isWhole`: the client has taken every row. */
+  /** Called once at the end. `isWhole`: true if the client has taken every row. */
   onEnd(bytes: number, isWhole: boolean): void
   readonly stallMs?: number
 }
 
 /**
- * Streams a body: each text is made when the client has taken the one before, so that other requests run in between. After an
- * error a last line says so, or the connection breaks, so that no part of a list can be taken for the whole.
+ * Streams a body. Each text is made when the client has taken the text before, so that other requests run in between. After an
+ * error a last line says so, or the connection breaks, so that a client never takes a part of a list for the whole list.
  */
 export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uint8Array> {
   return new ReadableStream(new BodySource(streamed, watch), { highWaterMark: 0 })
 }
 
 /**
- * Source of a streamed body. `start` is called once, `pull` whenever the client has taken a text. It ends by `finish` after the
- * last text, by `fail` after an error or an eviction, by `breakOff` for a slow client, or by `leave` when the client has left.
+ * Source of a streamed body. `start` is called once, `pull` whenever the client has taken a text. The stream ends by `finish`
+ * after the last text, by `fail` after an error or an eviction, by `breakOff` for a slow client, or by `leave` when the client
+ * has left.
  */
 class BodySource implements Bun.UnderlyingSource<Uint8Array> {
   private readonly encoder: GzipEncoder | TextEncoder
@@ -46,7 +47,7 @@ class BodySource implements Bun.UnderlyingSource<Uint8Array> {
   private readonly readTimeout: ReadTimeout
   private controller: ReadableStreamDefaultController<Uint8Array> | null = null
   private bytes = 0
-  /** True while the last text is being made, which nothing may follow. */
+  /** True while the last text is being made: no text may follow it. */
   private isEnding = false
   private isEnded = false
 
@@ -76,7 +77,7 @@ class BodySource implements Bun.UnderlyingSource<Uint8Array> {
     this.readTimeout.endWait()
     try {
       const next = await this.makeNext()
-      // Meanwhile the client may have left, or the stream was evicted.
+      // While the text was made, the client may have left, or the stream may have been evicted.
       if (this.isEnded || this.isEnding) return
       await (next.done ? this.finish(true) : this.send(next.value))
     } catch (error) {
@@ -115,7 +116,7 @@ class BodySource implements Bun.UnderlyingSource<Uint8Array> {
     this.end(isWhole)
   }
 
-  /** Ends the stream with a line that says what went wrong, or without one by an error. */
+  /** Ends the stream with a line that says what went wrong; if there is no such line, breaks the connection. */
   private async fail(error: unknown): Promise<void> {
     if (this.isEnded || this.isEnding) return
     this.isEnding = true
@@ -150,10 +151,12 @@ class BodySource implements Bun.UnderlyingSource<Uint8Array> {
   }
 }
 
-/** Timeout of a client that does not read: `stallMs` for each text, and twice that for the texts of 1,000 rows together. D55 */
+/**
+ * Timeout of a client that does not read: `stallMs` for each text, and twice `stallMs` for the texts of 1,000 rows together. D55
+ */
 class ReadTimeout {
   private timer: ReturnType<typeof setTimeout> | undefined
-  /** Time for which the client may still keep the stream waiting; it is renewed every 1,000 rows. */
+  /** Time, in ms, for which the client may still keep the stream waiting. It is renewed every 1,000 rows. */
   private leftMs: number
   private waits = 0
 
@@ -186,7 +189,7 @@ class ReadTimeout {
   }
 }
 
-/** Compresses texts one by one, and flushes after each, so that the client can read it at once. */
+/** Compresses texts one by one, and flushes after each text, so that the client can read it at once. */
 class GzipEncoder {
   private readonly gzip: Gzip = createGzip({ level: GZIP_LEVEL })
   private readonly pieces: Buffer[] = []
@@ -215,8 +218,8 @@ const PIECE_BYTES = 64 * 1024
 const WHOLE_BYTES_MAX = 512 * 1024
 
 /**
- * Splits a long body into pieces, each of which is sent when the client has taken the one before: Bun copies what a client has
- * not taken, so hundreds of slow clients of the docs' script would fill the memory.
+ * Splits a long body into pieces. Each piece is sent when the client has taken the piece before: Bun copies what a client has not
+ * taken, so hundreds of slow clients that load the script of the docs would fill the memory.
  */
 export function chunked(body: WholeBody, method: string): WholeBody | ReadableStream<Uint8Array> {
   if (body === null || typeof body === 'string' || body.length <= WHOLE_BYTES_MAX || method === 'HEAD') return body

@@ -7,13 +7,13 @@ import { encodeRaw, TARGET_LENGTH_MAX } from '../respond/pageLinks.ts'
 export interface Target {
   readonly path: string
   readonly query: string
-  /** Error for a target that cannot be read; path and query are then empty. */
+  /** Error of a target that cannot be read, whose `path` and `query` are ''; null if it can be read. */
   readonly fault: ApiError | null
 }
 
-/** Length of a target that is short enough whatever it contains: a link has up to three characters for a raw one. */
+/** Length up to which a target is short enough with any content: a link has up to three characters for each raw character. */
 const TARGET_LENGTH_SAFE = TARGET_LENGTH_MAX / 3
-/** Parameter that links append to the query string that they repeat. */
+/** Parameter that links append to the query string, which they otherwise repeat. */
 const PAGE_AT_END = /&page=\d{1,16}$/
 const LOGGED_LENGTH_MAX = 200
 const ROOT: Target = { path: '/', query: '', fault: null }
@@ -27,7 +27,8 @@ export function readTarget({ url, headers }: Request): Target {
     return unreadable('InvalidHost', 'The Host header is not valid.')
   const start = startOf(url)
   if (start === -1) return ROOT
-  // The length counts as links write it, but without the page's number, which they append: every link must be short enough.
+  // Counts the length of the target as links write it, because every link must be short enough. The number of the page is left
+  // out: links append their own.
   const isShort = url.length - start <= TARGET_LENGTH_SAFE
   if (!isShort && encodeRaw(url.slice(start).replace(PAGE_AT_END, '')).length > TARGET_LENGTH_MAX)
     return unreadable('UriTooLong', 'Path and query string together, percent-encoded, may have up to 3 KiB.')
@@ -36,7 +37,7 @@ export function readTarget({ url, headers }: Request): Target {
   return { path: url.slice(start, end), query: url.slice(end + 1), fault: null }
 }
 
-/** Returns where the path begins; -1: there is none, since CONNECT may name only a host and a port. */
+/** Returns the index at which the path begins; -1 if there is no path, because CONNECT may name only a host and a port. */
 function startOf(url: string): number {
   return url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
 }

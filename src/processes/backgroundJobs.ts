@@ -7,7 +7,10 @@ import { parseTargets } from '../model/networks.ts'
 import { withDeadline } from '../os/time.ts'
 import { deleteOldRows, oldAnswers, oldChanges, oldRowChanges } from '../postgres/oldRows.ts'
 
-/** Longest wait for deliveries at a stop, if the database hangs. The next sender repeats deliveries in flight. */
+/**
+ * Maximum time that a stop waits for running deliveries, in case the database hangs. The next sender repeats deliveries that were
+ * not finished.
+ */
 const HOOKS_MS_MAX = 1_500
 
 /** Jobs that start once, when the database is reachable. */
@@ -20,7 +23,7 @@ export class BackgroundJobs {
     private readonly log: Log,
   ) {}
 
-  /** Current metrics of webhooks; null if this server delivers none. */
+  /** Current metrics of webhooks; null if this server delivers no webhooks. */
   get hookMetrics(): HookMetrics | null {
     return this.hooks?.metrics ?? null
   }
@@ -31,7 +34,8 @@ export class BackgroundJobs {
     const { changesDays, hooksAllow } = config
     const kinds = [oldRowChanges(), oldAnswers, ...(changesDays > 0 ? [oldChanges(changesDays)] : [])]
     this.stopDeleting = deleteOldRows(url, kinds, (reason) => log.warn('old rows cannot be deleted', { reason }))
-    // Without changes there is nothing to deliver. Through a pooler, the sender's lock could belong to any client.
+    // Webhooks deliver recorded changes, so without changes there is nothing to deliver. Through a pooler, the lock by which only
+    // one sender delivers could belong to any client of the pooler.
     const canLock = !isPooled(config) || config.databaseDirectUrl !== null
     if (changesDays > 0 && canLock) this.hooks = new HookSender(url, entities, { allowed: parseTargets(hooksAllow), log })
   }

@@ -5,13 +5,17 @@ import type { Log } from '../log.ts'
 import { type Certificate, checkCertificate, readCertificate } from '../os/certificate.ts'
 import { readForStart } from './startError.ts'
 
-/** Interval at which the files are read. File notifications would miss symlinks that are switched, as Kubernetes does. */
+/**
+ * Interval at which the files are read. Notifications of the file system would miss a switched symlink, by which Kubernetes
+ * replaces files.
+ */
 const CHECK_MS = 1_000
 
 /**
- * Reads the certificate that the server presents; null for HTTP without TLS. When its files contain another valid one, that
- * becomes the current one, and `onChange` is called. Workers get its text, not the files: a worker that replaces a dead one must
- * present the same certificate as the others, even if the files have changed. @throws StartError if it is not valid
+ * Reads the certificate that the server presents, and watches its files. Returns null for HTTP without TLS. When the files
+ * contain another valid certificate, `current` returns that certificate, and `onChange` is called. Workers get the text of the
+ * certificate, not the files: a worker that replaces a dead one must present the same certificate as the other workers, even if
+ * the files have changed. @throws StartError if the certificate is not valid
  */
 export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChange: () => void) {
   if (tlsCert === null || tlsKey === null) return null
@@ -19,11 +23,14 @@ export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChang
   let current = readForStart(() => readCertificate(tlsCert, tlsKey))
   let until = readForStart(() => endOf(current))
   let isEndLogged = false
-  /** Last fault; '' if there is none. */
+  /**
+   * Contents of the files that were faulty at the last check, or the reason why they could not be read; '' if the check found no
+   * fault.
+   */
   let fault = ''
   /**
-   * Number of checks that found the fault. It is logged at the second one, because the two files are not written at the same
-   * moment.
+   * Number of checks in a row that found this fault. The fault is logged at the second check, because the two files are not
+   * written at the same moment.
    */
   let timesFound = 0
 

@@ -20,13 +20,13 @@ export async function startEmbeddedDatabase(config: Config, log: Log, onFailure:
   return embedded
 }
 
-/** Maximum restarts in a row. A row ends when PostgreSQL has run for `STEADY_MS`. */
+/** Maximum restarts in a row. The count begins again at 0 when PostgreSQL has run for `STEADY_MS`. */
 const RESTARTS_MAX = 5
 const STEADY_MS = 60_000
 /** Pause before the second restart; it doubles with each further one. */
 const PAUSE_MS = 100
 
-/** Restarts PostgreSQL whenever it ends unasked, until it has ended too often. */
+/** Restarts PostgreSQL whenever it ends although the server has not stopped it, until it has ended too often. */
 async function keepRunning(postgres: EmbeddedPostgres, log: Log, onFailure: () => void): Promise<void> {
   let restarts = 0
   let startedMs = Number.NEGATIVE_INFINITY

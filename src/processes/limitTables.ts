@@ -6,9 +6,9 @@ import type { Log } from '../log.ts'
 import { takeMemoryFolder } from '../os/folder.ts'
 
 /**
- * Makes the table in which all workers count requests, and one for each key with its own limits. They are on the disk of the
- * data folder if shared memory has no room. `onReplaced`: called when a damaged table was replaced, because workers that keep
- * the old one would count separately. @throws Error
+ * Makes the table in which all workers count requests, and one table for each key with its own limits. If shared memory has no
+ * room, the tables are files in the data folder. `onReplaced`: called when a damaged table was replaced, because workers that
+ * still use the old table would count separately. @throws Error
  */
 export function openTables(config: Config, log: Log, onReplaced: () => void) {
   try {
@@ -41,8 +41,8 @@ function tablesIn(kind: 'memory' | 'disk', config: Config, log: Log, onReplaced:
     throw error
   }
   /**
-   * Returns the tables after making or repairing them. `limits`: the keys' own limits; by default unchanged. If it fails, the
-   * last tables stay.
+   * Makes missing tables, repairs damaged ones, and returns all tables. `limits`: the own limits of keys; null leaves them
+   * unchanged. If a table cannot be made, the last tables stay in use.
    */
   function ensure(limits: OwnLimits | null = null): LimiterTables {
     const { serial } = tables

@@ -10,13 +10,16 @@ export interface StartMessage {
   readonly kind: 'start'
   readonly config: Config
   readonly databaseUrl: string
-  /** Secret with which all workers on the database sign cursors; null if the database is unreachable, and `begin` follows. */
+  /**
+   * Secret with which all workers on the database sign cursors. Null if the database is unreachable: then the message `begin`
+   * brings the secret later.
+   */
   readonly cursorSecret: string | null
-  /** A key with all rights that is not in the database. */
+  /** A key with all rights that is not in the database; null if the server has no such key. */
   readonly bootstrapKey: string | null
   readonly migrationFiles: readonly string[]
   readonly tables: LimiterTables
-  /** Text of the roles file; null: there is none. */
+  /** Text of the roles file; null if there is no such file. */
   readonly rolesText: string | null
   /** Null for HTTP without TLS. */
   readonly certificate: Certificate | null
@@ -28,7 +31,7 @@ export interface WorkerContext extends Omit<StartMessage, 'kind' | 'config'> {
   readonly log: Log
 }
 
-/** Time for the requests in flight of a worker that stops; less than a statement may take, so slow ones are cut off. */
+/** Time that a stopping worker gives its requests in flight. A statement may take longer, and then its request is cut off. */
 export const FINISH_MS = 1_000
 
 export type ToWorker =
@@ -39,7 +42,7 @@ export type ToWorker =
   | { readonly kind: 'begin'; readonly cursorSecret: string }
   /** Sent regularly. A worker that leaves many unanswered is replaced. */
   | { readonly kind: 'ping' }
-  /** The worker lets clients leave for `leaveMs`, finishes what runs within `finishMs`, and ends. */
+  /** Tells the worker to stop: clients have `leaveMs` to leave, then requests in flight have `finishMs` to finish. */
   | { readonly kind: 'stop'; readonly leaveMs: number; readonly finishMs: number }
 
 export interface Ready {
@@ -53,7 +56,10 @@ export interface Ready {
 export type FromWorker =
   | ({ readonly kind: 'ready' } & Ready)
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
-  /** Answer to a ping, in the order of pings, or the last message before the end. `samples`: null if metrics are off. */
+  /**
+   * Answer to a ping; answers come in the order of the pings. Also the last message of a worker that stops. `samples`: null if
+   * metrics are off.
+   */
   | { readonly kind: 'pong'; readonly samples: Samples | null }
   /** The worker has read new keys. Each of `limits` needs a table, which a message `tables` names. */
   | { readonly kind: 'keys'; readonly limits: OwnLimits; readonly question: number }

@@ -27,9 +27,7 @@ interface Supervised {
   isServing(): boolean
 }
 
-/**
- * Serves metrics and readiness of a server on ADMIN_PORT. Returns its address, and a function that stops it. @throws StartError
- */
+/** Serves metrics and readiness on ADMIN_PORT. Returns the address, and a function that stops serving. @throws StartError */
 export function startMonitor(config: Config, { pool, hooks, url, migrationFiles, isServing }: Supervised) {
   const openMax = descriptorsMax()
 
@@ -68,7 +66,7 @@ export function startMonitor(config: Config, { pool, hooks, url, migrationFiles,
     try {
       known = await withConnection(url, ask)
     } catch (error) {
-      // PostgreSQL has no free connection, but the workers have theirs.
+      // PostgreSQL has no connection left for the monitor, but the workers have theirs. So the last known migrations count.
       if (classify(error) !== 'noConnection') throw error
     }
     return known
@@ -94,7 +92,10 @@ function one(value: number): Sample[] {
   return [{ labels: {}, values: [value] }]
 }
 
-/** Returns resident memory and open descriptors of a process on Linux; nothing if it has ended, or on other systems. proc(5) */
+/**
+ * Returns resident memory and open descriptors of a process on Linux; an empty array if the process has ended, or on other
+ * systems. proc(5)
+ */
 function processUse(process: string, pid: number | 'self') {
   try {
     const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? []
@@ -108,7 +109,7 @@ function processUse(process: string, pid: number | 'self') {
 interface AdminParts {
   metrics(): Promise<string>
   isLive(): boolean
-  /** False or a rejection if requests cannot be served. */
+  /** Resolves with false, or rejects, if requests cannot be served. */
   isReady(): Promise<boolean>
 }
 
@@ -136,9 +137,10 @@ export function serveAdmin(at: { host: string; port: number }, parts: AdminParts
 }
 
 /**
- * Detects DNS rebinding, so that no web page can read the metrics: a page's host name can be made to point here, and then the
- * browser sends no `Origin`. Browsers always send Accept-Language; programs that scrape do not. Node's programs do, but with
- * Sec-Fetch-Mode, which a browser leaves out over HTTP with such a name.
+ * Returns whether a request looks like DNS rebinding, so that no web page can read the metrics: its author can make the page's
+ * host name point to this server, and then the browser sends no `Origin`. Browsers always send Accept-Language; programs that
+ * scrape metrics do not. Programs in Node send it, too, but together with Sec-Fetch-Mode, which a browser leaves out over HTTP
+ * with such a host name.
  */
 function isRebound({ url, headers }: Request): boolean {
   const { hostname } = new URL(url, 'http://admin')

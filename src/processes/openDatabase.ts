@@ -23,7 +23,7 @@ interface Opening {
   readonly isEmbedded: boolean
 }
 
-/** The secret of cursors, or why the database is unreachable. */
+/** The secret that signs cursors, or the reason why the database is unreachable. */
 type Opened = { readonly reason: null; readonly cursorSecret: string } | { readonly reason: string; readonly cursorSecret: null }
 
 /** Migrates the database, and reads the values that workers need. @throws StartError for a fault that an operator must fix */
@@ -58,8 +58,8 @@ async function prepare(url: string, { config, log, entities, roles, isEmbedded }
 }
 
 /**
- * Names the keys whose rights do not fit the entities, or whose block has gone from the roles file. The reason has values of the
- * right, which the log must not have.
+ * Logs the ids of keys whose rights do not fit the entities, or whose block is missing in the roles file. The reason is left out:
+ * it can contain values of the right, which must not get into the log.
  */
 function warnOfMisfits(keys: readonly KeyRecord[], entities: readonly Entity[], roles: Roles | null, log: Log) {
   for (const { key } of findMisfits(keys, entities, roles))

@@ -1,4 +1,4 @@
-// Parts of a process: started in their order, stopped in the reverse order.
+// Parts of a process: started in order, stopped in the reverse order.
 import type { Log } from '../log.ts'
 import { withDeadline } from '../os/time.ts'
 
@@ -13,7 +13,7 @@ export interface Part {
   readonly stopMsMax?: number
 }
 
-/** The started parts of one process. */
+/** Starts the parts of a process in order, and stops the started parts in the reverse order. */
 export class Parts {
   private readonly started: Part[] = []
   private stopping: Promise<void> | null = null
@@ -25,7 +25,7 @@ export class Parts {
   }
 
   /**
-   * Starts parts one after the other; none after `stop` was called. @throws errors of a `start`; the later parts are not started
+   * Starts parts one after the other, until `stop` is called. @throws errors of a `start`; the later parts are not started then
    */
   async start(parts: readonly Part[]): Promise<void> {
     for (const part of parts) {
@@ -36,7 +36,8 @@ export class Parts {
   }
 
   /**
-   * Stops the started parts in reverse order. A part that fails to stop does not block others. Further calls wait for the first.
+   * Stops the started parts in reverse order. If a part fails to stop, the other parts are stopped all the same. Further calls
+   * wait for the first call.
    */
   stop(): Promise<void> {
     this.stopping ??= this.stopAll()

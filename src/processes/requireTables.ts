@@ -8,8 +8,8 @@ import type { Entity } from '../model/entity.ts'
 type Reader = Pick<Database, 'read'>
 
 /**
- * Checks the table of each entity, as far as the database answers. @throws Error that names an entity whose table needs a
- * migration, or a table of Citus: lists from memory would lack what its other nodes write
+ * Checks the table of each entity. A database that gives no answer is not a fault. @throws Error that names an entity whose table
+ * needs a migration, or a table of Citus: lists from memory would lack the writes of its other nodes
  */
 export async function requireTables(entities: readonly Entity[], database: Reader): Promise<void> {
   const check = (entity: Entity) => requireColumns(entity, database).catch(unlessAway(`${entity.name} needs a migration: `))
@@ -17,7 +17,10 @@ export async function requireTables(entities: readonly Entity[], database: Reade
   await refuseCitus(entities, database).catch(unlessAway(''))
 }
 
-/** Returns a handler for `catch`: throws what is wrong with a table, and leaves out that the database does not answer. */
+/**
+ * Returns a handler for `catch` that ignores an ApiError, by which `Database` says that PostgreSQL gave no answer. It throws any
+ * other error, with `prefix` in front of the message unless the connection has failed.
+ */
 function unlessAway(prefix: string): (error: Error) => void {
   return (error) => {
     if (error instanceof ApiError) return

@@ -1,4 +1,4 @@
-// The text of the roles file that workers start with. A text with faults never replaces one without.
+// The text of the roles file that workers start with. A text with faults never replaces a text without faults.
 import { errorOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
@@ -9,9 +9,11 @@ import { orStartError, StartError } from './startError.ts'
 export class RolesText {
   /** The last text with which all workers have started. */
   private proven: string | null = null
-  /** The text that new workers get: null without a file. */
+  /** The text that new workers get; null if the server has no roles file. */
   private current: string | null = null
-  /** The text that a worker got last: a newer one may be read while a restart ends. */
+  /**
+   * The text that the last started worker got. `current` can be newer, because the file may be read again before a restart ends.
+   */
   private taken: string | null = null
 
   /** `file`: the setting ROLES_FILE. */
@@ -20,7 +22,9 @@ export class RolesText {
     private readonly log: Log,
   ) {}
 
-  /** Reads and checks the file for a start. Null: there is none. @throws StartError that has all faults */
+  /**
+   * Reads and checks the file when the server starts. Returns null if there is no file. @throws StartError that has all faults
+   */
   readForStart(entities: readonly Entity[]): Roles | null {
     if (this.file === null) return null
     try {
@@ -51,14 +55,20 @@ export class RolesText {
     }
   }
 
-  /** Keeps the text of a restart that is over, or goes back to the one before if a worker could not start with it. */
+  /**
+   * Ends a restart. `isDone`: all workers have started with the text, so it is kept. If a worker could not start, new workers get
+   * the last proven text again.
+   */
   endRestart(isDone: boolean): void {
     if (isDone) this.proven = this.taken
     else this.current = this.proven
   }
 }
 
-/** Parses the text for a worker. @throws StartError that names the lines alone, since the log must not have values of rights */
+/**
+ * Parses the text for a worker. @throws StartError that names only the lines with faults, since the log must not have values of
+ * rights
+ */
 export function parseForWorker(text: string | null, entities: readonly Entity[]): Roles | null {
   if (text === null) return null
   try {

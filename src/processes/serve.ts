@@ -8,13 +8,16 @@ import { LOOPBACK } from '../model/networks.ts'
 import { StartError } from './startError.ts'
 import { type Started, Supervisor } from './supervisor.ts'
 
-/** A second signal within this time is the same one: a terminal sends it to the whole group, and npm passes it on. */
+/**
+ * Time within which a second signal counts as the first one that has arrived twice: a terminal sends a signal to the whole group
+ * of processes, and npm passes it on, too.
+ */
 const SAME_SIGNAL_MS = 1_000
 const LAUNCHER_MS = 1_000
 
 /**
- * Serves until a signal. `launcher`: id of the process that passes signals on, NaN without one. `misses`: probably misspelled
- * settings.
+ * Serves until the process gets a signal. `launcher`: id of the process that passes signals on; NaN if there is no such process.
+ * `misses`: probably misspelled settings.
  */
 export async function serve(config: Config, launcher: number, misses: ReturnType<typeof nearMisses>): Promise<void> {
   const startMs = Date.now()
@@ -68,8 +71,8 @@ export async function serve(config: Config, launcher: number, misses: ReturnType
 }
 
 /**
- * Prints the first screen for a developer: on stderr, because a program may read stdout; nothing if JSON is asked for. The key is
- * shown only on a terminal, because other outputs are stored.
+ * Prints the first screen for a developer: on stdout, or on stderr if stdout has the log as JSON, which a program may read.
+ * Prints nothing with LOG_FORMAT=json. The key is shown only on a terminal, because other outputs are stored.
  */
 function announce(config: Config, log: Log, started: Started, tookMs: number) {
   const { url, adminUrl, developmentKey, hasKeys } = started
@@ -90,7 +93,8 @@ function announce(config: Config, log: Log, started: Started, tookMs: number) {
   const key = developmentKey ? (isShown ? developmentKey : `$(cat '${file.replaceAll("'", "'\\''")}')`) : '<your key>'
   if (started.isServing) lines.push('Try it:', `  curl -i -H "Authorization: ApiKey ${key}" '${url}${query}'`)
   else lines.push('The database is away: until it comes, requests are answered 503.')
-  // `console.error` would paint it red like a fault. If stderr is closed, the server goes on without a reader.
+  // `console.error` would paint the text red like a fault. If stderr is closed, the server runs on although nobody reads the
+  // text.
   if (isJson) process.stderr.on('error', () => undefined).write(`${lines.join('\n')}\n`)
   else console.log(lines.join('\n'))
 }

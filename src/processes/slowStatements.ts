@@ -6,7 +6,10 @@ const LINES_MAX = 10
 const MINUTE_MS = 60_000
 const TEXT_MAX = 2_000
 
-/** Returns a function that logs the text of a statement, without values, if it took `msMin` or longer; 0 logs none. */
+/**
+ * Returns a function that logs the text of a statement, without values, if the statement took at least `msMin` ms. 0: it logs no
+ * statement.
+ */
 export function slowStatements(log: Log, msMin: number): (text: string, ms: number) => void {
   let sinceMs = Number.NEGATIVE_INFINITY
   let lines = 0

@@ -36,7 +36,7 @@ export async function requireTls(url: string, { message }: Error): Promise<void>
   )
 }
 
-/** Returns the result of `read`. @throws StartError with the message of what it throws */
+/** Returns the result of `read`. @throws StartError with the message of an error that `read` throws */
 export function readForStart<T>(read: () => T): T {
   try {
     return read()
@@ -52,8 +52,8 @@ interface Listening {
 }
 
 /**
- * Holds the port before anything is started: workers share it, servers must not. Returns a function that releases it. @throws
- * StartError
+ * Takes the port before anything is started: the workers of one server share it, but two servers must not. Returns a function
+ * that releases the port. @throws StartError
  */
 export async function takePort(at: Listening): Promise<() => void> {
   const { host, port } = at

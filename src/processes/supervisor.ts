@@ -22,7 +22,7 @@ import { WorkerPool } from './workerPool.ts'
 export interface Started {
   readonly url: string
   readonly adminUrl: string | null
-  /** Null if the operator makes the keys. */
+  /** Key that a server with an embedded PostgreSQL makes for development; null if BOOTSTRAP_API_KEY or DATABASE_URL is set. */
   readonly developmentKey: string | null
   readonly hasKeys: boolean
   /** False if the server waits for its database. */
@@ -64,7 +64,7 @@ export class Supervisor {
     this.rolesText = new RolesText(config.rolesFile, log)
   }
 
-  /** Parts in the order of their start: each needs some of the parts before it. */
+  /** Returns the parts in the order of their start: each part needs some of the parts before it. */
   parts(): Part[] {
     const { config } = this
     const { adminHost, adminPort } = config
@@ -102,13 +102,16 @@ export class Supervisor {
     return this.running.stop()
   }
 
-  /** Kills the workers at once. An embedded PostgreSQL that is starting is stopped by the next start. */
+  /** Kills the workers and the embedded PostgreSQL at once. If that is still starting, the next start of the server stops it. */
   async kill(): Promise<void> {
     for (const worker of this.pool?.workers ?? []) worker.kill()
     this.embedded?.then((started) => started.kill()).catch(() => undefined)
   }
 
-  /** Replaces the workers, with the current code, keys and roles file. If that has faults, the workers stay as they are. */
+  /**
+   * Replaces the workers, which start with the current code, keys and roles file. If the file cannot be used, the workers stay as
+   * they are.
+   */
   readonly renewWorkers = (): void => {
     if (this.rolesText.readAnew()) this.restartWorkers()
   }
@@ -198,7 +201,7 @@ export class Supervisor {
       }),
       onRestarted: (isDone) => this.rolesText.endRestart(isDone),
       onKeys: (limits) => {
-        // An operator may have changed the hooks, too.
+        // An operator who has changed the keys may have changed the hooks, too.
         this.jobs.checkHooks()
         return tables.ensure(limits)
       },
@@ -246,7 +249,7 @@ export class Supervisor {
   }
 }
 
-/** Holds a port, so that no second server listens on it. */
+/** Returns a part that holds a port, so that no second server listens on it. */
 function portPart(name: string, take: () => Promise<() => void>): Part {
   let release: (() => void) | null = null
   return {

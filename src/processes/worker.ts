@@ -36,11 +36,14 @@ import { WorkerAdmission } from './workerAdmission.ts'
 
 /** File descriptors that a worker may need in addition to its database connections: files, channels, the runtime. */
 const OWN_FILES = 16
-/** Time to accept connections that have begun, and to read their first request. */
+/** Time at a stop to accept connections that have begun, and to read their first request. */
 const SETTLE_MS = 50
-/** Time to settle with TLS, whose handshake takes longer. */
+/** The same time for a server with TLS, whose handshake takes longer. */
 const SETTLE_TLS_MS = 500
-/** Maximum time of a question about several tables to wait for a lock: lists of its other tables wait for it. */
+/**
+ * Maximum time that a question about several tables waits for a lock, because lists of the tables that are not locked wait for
+ * the question, too.
+ */
 const JOINT_LOCK_MS_MAX = 20
 /** Time to send the answers of requests whose statements were ended with their connection pools. */
 const LAST_ANSWERS_MS = 500
@@ -92,7 +95,7 @@ export class Worker {
     this.cursors = new Cursors(context.cursorSecret ?? '')
   }
 
-  /** Returns how the rights of persons are found: by the roles; without roles a person has none. */
+  /** Returns the function that finds the rights of a person by the roles. Without a roles file a person has no rights. */
   private rightsOfPersons(roles: Roles | null, reader: RightsReader): RightsOfPerson {
     const none = { rights: reader.read({ rights: '', addresses: null }), moment: null }
     if (roles === null) return () => none
@@ -124,7 +127,7 @@ export class Worker {
 
   async start(): Promise<void> {
     await this.running.start(this.parts())
-    // The timer costs an idle server a little, and without the port there are no scrapes.
+    // Without ADMIN_PORT nobody reads the metrics, and the timer would cost an idle server a little.
     if (this.config.adminPort !== null) this.measure()
   }
 
@@ -133,7 +136,7 @@ export class Worker {
     return this.keys.keys.refresh()
   }
 
-  /** Begins to answer requests: the database is reachable, and has this secret. */
+  /** Begins to answer requests, because the database is reachable. `cursorSecret`: the secret that it holds for cursors. */
   async begin(cursorSecret: string): Promise<void> {
     if (!this.isWaiting) return
     await this.refreshKeys().catch(() => undefined)
@@ -143,8 +146,8 @@ export class Worker {
   }
 
   /**
-   * Lets clients leave for `leaveMs`, finishes requests within `finishMs`, and closes the connections. A further call shortens
-   * the time.
+   * Lets clients leave for `leaveMs`, gives requests `finishMs` more to finish, and closes the connections. A further call can
+   * only shorten the time.
    */
   async stop(leaveMs: number, finishMs = FINISH_MS): Promise<void> {
     const finishByMs = Math.min(this.drain.finishByMs, performance.now() + leaveMs + finishMs)
@@ -162,7 +165,7 @@ export class Worker {
     if (this.isWaiting) return
     await this.refreshKeys().catch((error) => {
       const { cause = error } = error
-      // A missed deadline has a cause without a code: the database is silent, and the worker starts without it.
+      // A missed deadline has a cause without a code. Then the database is silent, and the worker starts without its keys.
       const isLate = error instanceof ApiError && cause.code === undefined
       if (!isLate && !isAway(cause)) throw new Error(`the keys cannot be read: ${cause.message}`, { cause })
     })
@@ -194,7 +197,7 @@ export class Worker {
         endKeeping()
         listener?.stopAccepting()
         await Bun.sleep(Math.min(leaveMs, settleMs))
-        // Read again each time, because another call of `stop` may have shortened it.
+        // `drain` is read again each time, because another call of `stop` may have shortened the time.
         while (this.requestsInFlight > 0 && performance.now() < this.drain.finishByMs) await Bun.sleep(10)
       },
     }
@@ -234,7 +237,8 @@ export class Worker {
 
   private async leaveClients(): Promise<void> {
     breakOffStreams()
-    // The end of the pools has answered the requests that still waited; a busy processor needs a moment to write them out.
+    // The pools have ended, so the requests that still waited for them are answered. A busy processor needs a moment to send the
+    // answers.
     const byMs = performance.now() + LAST_ANSWERS_MS
     do await Bun.sleep(20)
     while (this.requestsInFlight > 0 && performance.now() < byMs)
@@ -264,7 +268,7 @@ export class Worker {
 /** Progress of a stop. */
 interface Drain {
   readonly leaveMs: number
-  /** Time by `performance.now()`. */
+  /** Moment, by `performance.now()`, until which requests can finish. */
   readonly finishByMs: number
 }
 
@@ -281,7 +285,8 @@ function openPools(config: Config, { log, databaseUrl }: WorkerContext) {
     isPooled: isPooled(config),
     name: `roster ${crypto.randomUUID()}`,
     onOutcomeUnknown(connections, closed) {
-      // A pooler gives the same application name to connections of others, so ending by name would end theirs.
+      // A pooler gives the same application name to connections of other clients. Ending connections by name would end those,
+      // too.
       if (!isPooled(config)) endConnections(database, connections, closed)
     },
   }
@@ -300,7 +305,7 @@ function openPools(config: Config, { log, databaseUrl }: WorkerContext) {
     listPool: lists,
     connections: sizes.lists,
     mayCancel: !isPooled(config),
-    // The embedded PostgreSQL shares the processors with the workers.
+    // The embedded PostgreSQL shares the processors with the workers, so its lists run at a lower priority.
     onBackend: config.databaseUrl === null ? lowerPriority : undefined,
   })
   const questions = new Database({ ...options, poolSize: QUESTIONS_POOL, name: `${options.name}/memory` })
@@ -325,7 +330,10 @@ function openPools(config: Config, { log, databaseUrl }: WorkerContext) {
   }
 }
 
-/** Returns the address for long statements: not that of a pooler, where the role has a time limit that would end them. */
+/**
+ * Returns the address for long statements: DATABASE_DIRECT_URL if it is set, because a role behind a pooler has a time limit that
+ * would end them.
+ */
 function directUrl(config: Config, databaseUrl: string): string {
   return config.databaseDirectUrl ?? databaseUrl
 }
@@ -356,7 +364,7 @@ function gaugePool(pool: string, size: number, { sent, queries }: Database['load
   gauge(seriesOf('queries', pool), queries)
 }
 
-/** Measures how late timers of this process are, for scrapes. */
+/** Measures once a second how late timers of this process are, for the metrics. */
 function countDelays(): void {
   let dueMs = performance.now() + DELAY_EVERY_MS
   setInterval(() => {

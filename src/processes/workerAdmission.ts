@@ -18,10 +18,12 @@ import { withDeadline } from '../os/time.ts'
 import { TokenVerifier } from '../tokens/verifier.ts'
 import type { WorkerContext } from './messages.ts'
 
-/** Interval of refreshes without requests. They also let the supervisor notice changed webhooks. */
+/**
+ * Interval at which keys are refreshed even if no request comes. By these refreshes the supervisor also notices changed webhooks.
+ */
 const REFRESH_EVERY_MS = 4_000
 const USED_EVERY_MS = 10_000
-/** Maximum time to note the last used keys at a stop, if the database hangs. */
+/** Maximum time that a stop takes to store which keys were used, in case the database hangs. */
 const NOTE_MS_MAX = 300
 const OVERFLOWED = seriesOf('overflowed')
 
@@ -29,7 +31,7 @@ const OVERFLOWED = seriesOf('overflowed')
 export class WorkerAdmission {
   readonly admission: Admission
   readonly keys: KeyRefresh
-  /** Resolves when Redis answers, or is found to be unreachable; undefined: limits are in shared memory. */
+  /** Resolves when Redis answers, or is found to be unreachable; undefined if the limits are counted in shared memory. */
   readonly ready: Promise<unknown> | undefined
   private readonly keyring: Keyring
   private readonly limiters: Limiters
@@ -76,12 +78,15 @@ export class WorkerAdmission {
     return this.keyring.hasKeys
   }
 
-  /** The database is reachable, and has this secret. */
+  /**
+   * Lets persons send requests, because the database is reachable. `secret`: the database's secret, from which their pseudonyms
+   * are made.
+   */
   begin(secret: string): void {
     this.persons?.begin(secret)
   }
 
-  /** Stops the refresh and notes the last used keys; the database must still be reachable. */
+  /** Stops the refresh, and stores which keys were used; the database must still be reachable. */
   async close(): Promise<void> {
     this.timers.forEach(clearInterval)
     this.tokens?.stop()
@@ -100,7 +105,7 @@ export class WorkerAdmission {
     })
   }
 
-  /** Returns how people sign in at /explore; null if they do not. */
+  /** Returns a function that tells how people sign in at /explore; null if they cannot sign in there. */
   signIn(): (() => Promise<SignIn>) | null {
     const { oidcIssuer: issuer, oidcAudience: audience, oidcClientId: clientId, oidcScope: scope } = this.config
     const { tokens } = this
@@ -109,7 +114,7 @@ export class WorkerAdmission {
       issuer,
       clientId,
       scope,
-      // An audience that is an address names a resource in requests, too. RFC 8707
+      // An audience that is a URL also names the resource in requests to the issuer. RFC 8707
       resource: /^https?:/.test(audience) ? audience : null,
       sends: clientId === audience ? 'id' : 'access',
     } as const
@@ -117,8 +122,9 @@ export class WorkerAdmission {
   }
 
   /**
-   * Opens tables before keys are replaced: a key with its own limits is never charged by others. Until its table is open, the key
-   * is withheld. False if a table is not open.
+   * Replaces the keys after opening the tables of those with their own limits, so that such a key is never charged to the limits
+   * of all keys. If the supervisor does not answer, a key whose table is not open is withheld. Returns false if not all tables
+   * are open.
    */
   private async replaceKeys(records: readonly KeyRecord[]): Promise<boolean> {
     const limits = ownLimitsOf(records)
@@ -129,7 +135,7 @@ export class WorkerAdmission {
     return isOpen
   }
 
-  /** Opens the tables of keys with their own limits. False if one cannot be opened. */
+  /** Opens the tables of keys with their own limits. Returns false if a table cannot be opened. */
   private openTables(own: LimiterTables['own']): boolean {
     try {
       this.limiters.update(own)
@@ -141,7 +147,7 @@ export class WorkerAdmission {
     }
   }
 
-  /** Splits keys into those whose table is open, or not needed, and the others. */
+  /** Splits keys into those that have an open table or need none, and those whose table is not open. */
   private divided(records: readonly KeyRecord[]) {
     const { yes = [], no = [] } = Object.groupBy(records, (record) => (this.limiters.hasTableOf(record) ? 'yes' : 'no'))
     return [yes, no] as const
@@ -165,12 +171,12 @@ export class WorkerAdmission {
       log.warn('more than 10,000 persons are active: those without an entry share one limit', { requests: ofPersons })
   }
 
-  /** Stores which keys were used; if that fails, some uses are lost. */
+  /** Stores which keys were used, and updates the metrics of the limits. If storing fails, some uses are lost. */
   private async noteUse(): Promise<void> {
     this.noteOverflows()
     this.noteLimits()
     const ids = this.keyring.takeUsed()
-    // Sent as a read, because repeating it does no harm.
+    // Sent as a read, which may be sent twice, because repeating this statement does no harm.
     if (ids.length > 0) await this.database.read(touchKeys(ids)).catch(() => undefined)
   }
 
@@ -211,7 +217,10 @@ export class WorkerAdmission {
   }
 }
 
-/** Returns how many requests were charged to the entry that all clients without their own share, since the last call. */
+/**
+ * Returns the number of requests, since the last call, that were charged to the shared entry because their client had no entry of
+ * its own.
+ */
 function takeOverflowed({ windows }: Limiter): number {
   const requests = windows.overflowed
   windows.overflowed = 0

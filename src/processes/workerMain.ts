@@ -8,7 +8,7 @@ import { startWorker, type Worker } from './worker.ts'
 
 /** Longest wait for the supervisor's tables, so that a revoked key is refused within a second even if the supervisor hangs. */
 const TABLES_MS_MAX = 300
-/** Time for clients to go to another worker, if only this one gets a signal. */
+/** Time for clients to go to another worker, if only this worker gets a signal. */
 const LEAVE_MS = 2_000
 
 let log: Log | undefined
@@ -28,7 +28,8 @@ process.on('message', (message: ToWorker) => {
 // Without the supervisor no process would stop this one, or replace it.
 process.on('disconnect', () => stop({ leaveMs: 0, finishMs: FINISH_MS }))
 process.on('SIGTERM', () => stop({ leaveMs: LEAVE_MS, finishMs: FINISH_MS }))
-// A terminal sends these to the whole group, the supervisor too, which then says when to stop.
+// A terminal sends these signals to the whole group of processes. The supervisor gets them, too, and then tells the workers when
+// to stop.
 for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
 process.on('uncaughtException', fail)
 process.on('unhandledRejection', fail)
@@ -56,7 +57,7 @@ async function begin(cursorSecret: string) {
 async function tablesFor(limits: OwnLimits): Promise<LimiterTables['own'] | null> {
   const { promise, resolve } = Promise.withResolvers<LimiterTables['own']>()
   const question = ++questions
-  // A late answer has the tables of former keys.
+  // An answer to an earlier question is ignored, because it has the tables of former keys.
   onTables = (answer) => answer.question === question && resolve(answer.tables.own)
   report({ kind: 'keys', limits, question })
   return limits.size === 0 ? new Map() : withDeadline(promise, TABLES_MS_MAX, () => null)
@@ -70,7 +71,7 @@ function fail(error: unknown) {
   stop({ leaveMs: 0, finishMs: FINISH_MS }, 1)
 }
 
-/** Lets clients leave and requests finish, then ends the process. A second call shortens the time of what runs. */
+/** Lets clients leave and requests finish, then ends the process. A second call can only shorten the time of the first. */
 async function stop({ leaveMs, finishMs }: { leaveMs: number; finishMs: number }, code = 0) {
   const isFirst = !isStopping
   isStopping = true

@@ -11,11 +11,13 @@ import { WorkerProcess } from './workerProcess.ts'
 interface PoolOptions {
   count: number
   log: Log
-  /** Makes the message that starts a worker. `port`: that of the running workers; null for the first worker. */
+  /** Returns the message that starts a worker. `port`: the port of the running workers; null for the first worker. */
   startMessage(port: number | null): StartMessage
-  /** Called when a worker has read new keys. Returns the tables for the own limits of all workers' keys. */
+  /**
+   * Called when a worker has read new keys. `limits`: the own limits of all workers' keys. Returns the tables for these limits.
+   */
   onKeys(limits: OwnLimits): LimiterTables
-  /** Called when a restart is over. False: a new worker could not start, so the others stayed. */
+  /** Called when a restart is over. `isDone`: false if a new worker could not start, so that the remaining old workers stayed. */
   onRestarted(isDone: boolean): void
 }
 
@@ -24,7 +26,7 @@ const STEADY_MS = 2_000
 const PAUSE_MS_MAX = 5_000
 /** Time for clients to leave a worker that is replaced. */
 const RESTART_LEAVE_MS = 2_000
-/** Time for its requests to finish: longer than any request takes, except a stream. */
+/** Time for the requests of a replaced worker to finish: longer than any request takes, except a stream. */
 const RESTART_FINISH_MS = LONG_WRITE_MS_MAX + 5_000
 const PING_EVERY_MS = 2_000
 
@@ -44,7 +46,7 @@ export class WorkerPool {
     setInterval(() => this.ping(), PING_EVERY_MS).unref()
   }
 
-  /** Resolves when all workers are ready. @throws StartError if one cannot start */
+  /** Resolves when all workers are ready. @throws StartError if a worker cannot start */
   async start(): Promise<Ready> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.restarted = promise
@@ -75,7 +77,7 @@ export class WorkerPool {
     if (!this.isStopping) this.options.onRestarted(isDone)
   }
 
-  /** Replaces the workers in turn. Returns false if a new one cannot start: then the others stay. */
+  /** Replaces the workers in turn. Returns false if a new worker cannot start; then the remaining old workers stay. */
   private async replaceEach(): Promise<boolean> {
     const { log } = this.options
     for (const worker of [...this.workers]) {
@@ -123,7 +125,7 @@ export class WorkerPool {
     return worker
   }
 
-  /** Kills a worker that hangs, so that it is replaced: it would keep its database connections. */
+  /** Pings all workers. Kills a worker that hangs, so that it is replaced: it would keep its database connections. */
   private ping() {
     for (const worker of this.workers) {
       if (worker.ping()) continue
@@ -132,10 +134,13 @@ export class WorkerPool {
     }
   }
 
-  /** Starts a successor: at once, or after growing pauses if workers die early. `failed`: error of the last start. */
+  /**
+   * Starts a successor: at once, or after growing pauses if workers die early. `failed`: the error of a successor that could not
+   * start; null if a running worker has ended.
+   */
   private async replace(worker: WorkerProcess, failed: Error | null = null) {
     const { log } = this.options
-    // Only a worker that has run is steady; a failing start can take long, too.
+    // Only a worker that was running can count as steady; a start that fails can take long, too.
     if (failed === null && performance.now() - worker.startedMs > STEADY_MS) this.failures = 0
     const pauseMs = this.failures === 0 ? 0 : Math.min(100 * 2 ** (this.failures - 1), PAUSE_MS_MAX)
     this.failures++

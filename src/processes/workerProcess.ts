@@ -9,28 +9,28 @@ import { portTaken, StartError } from './startError.ts'
 const PROGRAM = join(import.meta.dir, 'workerMain.ts')
 /**
  * Setting of the engine for early garbage collections. By default it collects when the heap has doubled, and later if the machine
- * has more memory: with 24 GB a worker that needs 40 MB took 150 MB. (The engine counts mapped files as heap: 80 MB, and the
- * first seconds of load took 186 MB instead of 115.)
+ * has more memory: with 24 GB a worker that needs 40 MB took 150 MB. The engine counts mapped files as heap, so a setting of 80
+ * MB let garbage grow in the first seconds of load: a worker took 186 MB instead of 115 MB.
  */
 const MEMORY = { BUN_JSC_forceRAMSize: '70000000' }
 const START_MS_MAX = 30_000
 /** Time for a worker to close its connections once its requests have finished. */
 const CLOSE_MS_MAX = 1_500
-/** Maximum unanswered pings. Counted, not timed: if the whole machine pauses, no worker counts as hanging. */
+/** Maximum unanswered pings. Pings are counted, not timed: if the whole machine pauses, no worker counts as hanging. */
 const UNANSWERED_PINGS_MAX = 5
 
-/** Longest wait of a scrape for the counts of a busy worker; then its last counts are used. */
+/** Maximum time that a scrape waits for the counts of a busy worker; then the worker's last counts are used. */
 const POLL_MS_MAX = 500
 
 export class WorkerProcess {
   readonly startedMs = performance.now()
   /** Resolves when the worker answers requests. @throws StartError if it cannot */
   readonly ready: Promise<Ready>
-  /** True if the worker is to end, so its end is no reason to replace it. */
+  /** True if the worker shall end, so that its end is no reason to replace it. */
   isLeaving = false
   /** True once the worker was ready; before that, pings may stay unanswered. */
   hasBegun = false
-  /** The own limits of its keys. */
+  /** Own limits of the keys that the worker has read. */
   limits: OwnLimits = new Set()
   readonly child: Bun.Subprocess
   private unansweredPings = 0
@@ -76,7 +76,7 @@ export class WorkerProcess {
     }
   }
 
-  /** Sends a ping. False if many pings are unanswered: the worker hangs. */
+  /** Sends a ping. Returns false if many pings are unanswered, which means that the worker hangs. */
   ping(): boolean {
     if (this.hasBegun && this.unansweredPings++ >= UNANSWERED_PINGS_MAX) return false
     this.sendPing()
@@ -93,7 +93,10 @@ export class WorkerProcess {
     return new Promise((answered) => this.pingCallbacks.push(answered))
   }
 
-  /** Lets clients leave for `leaveMs` and requests finish within `finishMs`. Resolves when the process has ended. */
+  /**
+   * Makes the worker stop: clients have `leaveMs` to leave, then requests have `finishMs` to finish. Resolves when the process
+   * has ended.
+   */
   async leave(leaveMs: number, finishMs = FINISH_MS): Promise<void> {
     this.isLeaving = true
     this.send({ kind: 'stop', leaveMs, finishMs })
