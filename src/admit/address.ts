@@ -1,26 +1,33 @@
-// Addresses of requests: the client address behind trusted proxies, and the client that a key or an address is charged to.
+// Addresses of requests: the address of a client that comes through trusted proxies, and the client that a key or an address is
+// charged to.
 import { type BlockList, isIP } from 'node:net'
 import type { Client } from '../model/principal.ts'
 
-/** No IPv6 network begins with 32 bits of this value, so an IPv4 address is never taken for one. */
+/**
+ * Lower half of the number of every IPv4 client. No IPv6 network begins with these 32 bits, so the two never have the same
+ * number.
+ */
 const IPV4 = 1
 /** The first words of an IPv6 address that maps an IPv4 address. RFC 4291, 2.5.5.2 */
 const MAPPED = [0, 0, 0, 0, 0, 0xffff]
 const NOWHERE: Client = { low: 2, high: 0, text: 'address:unknown' }
 
-/** The client that all requests with a key of this name are charged to. */
+/** Returns the client that all requests with keys of this name are charged to. */
 export function keyClient(name: string): Client {
   return clientNamed('key', name)
 }
 
-/** The client that all requests of a key, or of a person, of this name are charged to. */
+/** Returns the client that all requests of a key or a person with this name are charged to. */
 export function clientNamed(kind: 'key' | 'person', name: string): Client {
   const low = Bun.hash.xxHash32(name, 1) | 0
   const high = Bun.hash.xxHash32(name, 2) | 0
   return { low: low || NOWHERE.low, high, text: `${kind}:${encodeURIComponent(name)}` }
 }
 
-/** The client of an address: the IPv4 address, or the /64 of an IPv6 one, since one customer has all of that. */
+/**
+ * Returns the client of an address: the IPv4 address, or the /64 network of an IPv6 address, since one customer has all of such a
+ * network.
+ */
 export function clientOf(address: string): Client {
   const plain = address.replace(/%.*$/, '')
   const version = isIP(plain)
@@ -43,17 +50,20 @@ function expand(address: string): number[] {
   return [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail]
 }
 
-/** Returns the 16-bit words of a part: one hexadecimal number, or two words if the part is an IPv4 address. */
+/** Returns the 16-bit words of a part of an address: one word for a hexadecimal number, two words for an IPv4 address. */
 function wordsOf(part: string): number[] {
   if (!part.includes('.')) return [Number.parseInt(part, 16)]
   const [a, b, c, d] = part.split('.').map(Number) as [number, number, number, number]
   return [(a << 8) | b, (c << 8) | d]
 }
 
-/** Maximum entries of X-Forwarded-For that are read, because a client can send any number. */
+/** Maximum entries of X-Forwarded-For that are read, because a client can send any number of entries. */
 const HOPS_MAX = 32
 
-/** The client's address: the last entry of X-Forwarded-For that is no trusted proxy. Entries before it may be forged. */
+/**
+ * Returns the client's address: the last entry of X-Forwarded-For that is not a trusted proxy. A client can forge the entries
+ * before it.
+ */
 export function clientAddress(trusted: BlockList, peer: string, forwardedFor: string | null): string {
   if (forwardedFor === null) return peer
   let address = peer

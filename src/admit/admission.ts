@@ -1,4 +1,4 @@
-// Admission of a request: finds its key or person, and charges the request to the limits of that.
+// Admission of a request: finds its key or person, and charges the request to the limits of that key or person.
 import type { BlockList } from 'node:net'
 import type { Principal } from '../model/principal.ts'
 import { withDeadline } from '../os/time.ts'
@@ -19,17 +19,17 @@ export interface Credential {
   readonly text: string
 }
 
-/** The sender of a request. */
+/** Key or person that sends a request, and whether its credential is valid. */
 interface Identified {
-  /** Null without a valid key or token. */
+  /** The key or person; null without a valid key or token. */
   readonly principal: Principal | null
-  /** False if it could not be found out whether the key or the token is valid. */
+  /** False if the server could not find out whether the key or the token is valid. */
   readonly isConfirmed: boolean
-  /** Why the token is refused, or cannot be verified; null: the request has none, or a valid one. */
+  /** Reason why the token is refused, or cannot be verified; null if the request has no token, or a valid token. */
   readonly refusal: string | null
 }
 
-/** A charged request: who sends it, and what is left of the limits. */
+/** A charged request: its sender, and what is left of the limits. */
 interface Admitted extends Identified {
   readonly rateLimit: RateLimitStatus
 }
@@ -56,9 +56,9 @@ export class Admission {
 
   /**
    * Finds the key or person of a credential and charges the request to it, or to the address if the credential is not valid. An
-   * unknown key is looked up, and an unknown token verified, before anything is charged, so a valid one never costs its address a
-   * request. An address without requests left gets neither, so that keys cannot be guessed, nor signatures computed, at speed.
-   * `isOpen`: the path needs no key, so the request does not wait for a slow database or issuer.
+   * unknown key is looked up, and an unknown token verified, before anything is charged, so a valid credential never costs its
+   * address a request. If the address has no requests left, neither is done, so that nobody can guess keys, or make the server
+   * compute signatures, at speed. `isOpen`: the path needs no key, so the request does not wait for a slow database or issuer.
    */
   admit(credential: Credential | undefined, address: string, isOpen = false): Admitted | Promise<Admitted> {
     if (credential?.kind === 'token') {
@@ -74,8 +74,8 @@ export class Admission {
   }
 
   /**
-   * Returns the key with this text after the database has confirmed or denied it, or the person of a token that is still valid;
-   * charges nothing.
+   * Returns the key with this text after the database has confirmed or denied it, or the person of a token that is still valid.
+   * Charges nothing.
    */
   async confirm(credential: Credential | undefined): Promise<Identified> {
     if (credential?.kind === 'token') return this.verify(credential.text)
@@ -95,14 +95,15 @@ export class Admission {
   }
 
   /**
-   * Identifies the sender, by one query for all waiting requests with unknown keys. Charges the address if there is no sender.
+   * Identifies the sender, and charges the request to it, or to the address if there is no valid sender. All waiting requests
+   * with unknown keys share one query.
    */
   private async admitUnknown(credential: Credential, address: string, isOpen: boolean): Promise<Admitted> {
     const anonymous = await this.limiters.anonymous.foresee(clientOf(address))
     if (!anonymous.admitted) return { ...NOT_LOOKED_UP, rateLimit: anonymous }
     const confirmed = this.confirm(credential)
     const found = await (isOpen ? withDeadline(confirmed, OPEN_MS_MAX, () => UNCONFIRMED) : confirmed)
-    // Charges nothing: the key or token may be valid, and the address needs requests left for when it can be confirmed.
+    // Charges nothing, because the key or token may be valid: the address will need requests when it can be confirmed.
     if (found.principal === null && !found.isConfirmed && !isOpen) return { ...found, rateLimit: anonymous }
     return this.charged(found, address)
   }
@@ -129,7 +130,9 @@ export class Admission {
     return { principal, isConfirmed, refusal, rateLimit }
   }
 
-  /** The client's address, which must be read before the first `await`: afterwards it is '' if the client has disconnected. */
+  /**
+   * Returns the client's address. Call it before the first `await`: afterwards the address is '' if the client has disconnected.
+   */
   addressOf(request: Request, server: PeerAddresses | null): string {
     const peer = server?.requestIP(request)?.address ?? ''
     if (this.trustedProxies === null) return peer
@@ -137,7 +140,7 @@ export class Admission {
   }
 }
 
-/** Returns whether the database may have a key with this text although this process knows none. */
+/** Returns whether the database may have a key with this text although this process does not know it. */
 function isUnknown(key: Key | null, credential: Credential | undefined): credential is Credential {
   return key === null && credential !== undefined && idOf(credential.text) !== ''
 }

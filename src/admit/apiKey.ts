@@ -1,10 +1,12 @@
-// API keys as text: generates, recognizes and hashes them, and keeps the development key. Knows no keys of the database.
+// API keys as text: generates, recognizes and hashes them, and keeps the development key. This file does not know the database's
+// keys.
 import { randomBytes, randomInt } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 
 /**
- * Matches `ApiKey`, in any case, spaces, and the key. Longer texts than any key are not hashed. Spec 5, rule 1; RFC 9110, 11.1.
+ * Matches `ApiKey`, in upper or lower case, spaces, and the key. Texts longer than any key are not hashed. Spec 5, rule 1; RFC
+ * 9110, 11.1.
  */
 const AUTHORIZATION = /^ApiKey +([\x21-\x7e]{1,256})$/i
 
@@ -12,12 +14,12 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 /** Prefix of every key, by which secret scanners recognize leaked keys. */
 const PREFIX = 'roster_'
 const ID_LENGTH = 10
-/** Characters of the secret: the fewest letters and digits that hold 256 bits. */
+/** Number of characters of the secret: with fewer letters and digits it could not have 256 bits. */
 const SECRET_LENGTH = 43
 const ID_END = PREFIX.length + ID_LENGTH
 const LENGTH = ID_END + 1 + SECRET_LENGTH
 
-/** Returns the header in the only spelling that the bearer plugin reads; null if it holds no key. */
+/** Returns the header in the only spelling that the bearer plugin reads; null if the header has no key. */
 export function canonicalAuthorization(header: string): string | null {
   const key = AUTHORIZATION.exec(header)?.[1]
   return key ? `ApiKey ${key}` : null
@@ -34,7 +36,7 @@ export function idOf(text: string): string {
   return isOurs ? text.slice(PREFIX.length, ID_END) : ''
 }
 
-/** Returns the SHA-256 of a key, in the 32 bytes of `into` if it is given. */
+/** Returns the SHA-256 of a key, written to the 32 bytes of `into` if the caller gives them. */
 export function hashKey(text: string, into: Buffer = Buffer.alloc(32)): Buffer {
   Bun.SHA256.hash(text, into)
   return into
@@ -48,7 +50,7 @@ export function developmentKeyFile(dataDir: string): string {
   return resolve(dataDir, 'development.key')
 }
 
-/** Returns the development key, the same at every start, so that a command copied yesterday works today. */
+/** Returns the development key. It is the same at every start, so that a command copied yesterday works today. */
 export function readDevelopmentKey(dataDir: string): string {
   const file = developmentKeyFile(dataDir)
   mkdirSync(dataDir, { recursive: true })

@@ -4,11 +4,17 @@ import { HEAD, HIGH, LAP, LOW, OWNER, SEEN, TAIL, type Table } from './table.ts'
 
 const { load, store, compareExchange: swap } = Atomics
 
-/** Entries of a table by client. A new client gets a free entry, or one idle for `idleMs`, under a lock that a crash releases. */
+/**
+ * Entries of a table by client. A new client gets a free entry, or the entry of a client that has been idle for `idleMs`. Entries
+ * are assigned under a lock that a crash releases.
+ */
 export class Directory {
   private readonly words: Int32Array
 
-  /** `probeMax`: longest probe from a client's home slot. If it is the number of slots, a new client finds any free one. */
+  /**
+   * `probeMax`: number of slots to try, from a client's home slot on. If all slots of the table are tried, a new client finds any
+   * free one.
+   */
   constructor(
     private readonly region: Region,
     private readonly table: Table,
@@ -41,7 +47,7 @@ export class Directory {
     return count
   }
 
-  /** Assigns an entry to a client. Null if all slots that it may have are taken. */
+  /** Assigns an entry to a client, and returns its slot. Null if all slots that the client can have are taken. */
   assign(low: number, high: number): number | null {
     // Checked without the lock, so that a flood of new clients does not queue for it when all slots are taken. Another process
     // may have just assigned a slot to this client.
@@ -51,7 +57,7 @@ export class Directory {
     return this.region.exclusive(() => {
       const known = this.find(low, high)
       if (known !== null) return known
-      // An entry of this client that a process was evicting when it died comes first.
+      // First choice is an entry of this client that a process was evicting when the process died.
       const interrupted = slots.find((slot) => this.isHalfEvicted(slot, low, high))
       const slot = interrupted ?? slots.find((slot) => this.evict(slot, null)) ?? slots.find((slot) => this.evict(slot, second))
       if (slot === undefined) return null
@@ -63,7 +69,7 @@ export class Directory {
     })
   }
 
-  /** Returns whether a client without an entry can have one. */
+  /** Returns whether an entry could be assigned to a client that has none. */
   hasRoom(low: number, high: number): boolean {
     const second = this.second()
     return this.slotsOf(low, high).some((slot) => this.isVacant(slot, second) || this.isHalfEvicted(slot, low, high))
@@ -86,15 +92,21 @@ export class Directory {
     return load(words, entry + OWNER) === low && load(words, entry + HIGH) === high
   }
 
-  /** Returns whether the slot can be assigned. `second`: time to judge idle entries by; null: take only free ones. */
+  /**
+   * Returns whether the slot can be assigned. `second`: current time, to find idle entries; null if only free entries shall be
+   * taken.
+   */
   private isVacant(slot: number, second: number | null): boolean {
     const entry = this.table.entryOf(slot)
     if (load(this.words, entry + LOW) === 0 && load(this.words, entry + OWNER) === 0) return true
-    // An entry whose eviction a crash interrupted must be idle, too: its client may be about to be admitted.
+    // An entry whose eviction a crash interrupted must be idle, too, because its client may be about to be admitted.
     return second !== null && this.isIdle(load(this.words, entry + SEEN), second)
   }
 
-  /** Evicts an entry's client. It uses up the client's next number, so that a decision which is being made for it fails. */
+  /**
+   * Evicts the client of a vacant entry; returns false if the entry is in use. The eviction uses up the client's next number, so
+   * that another process's unfinished decision about the client fails.
+   */
   private evict(slot: number, second: number | null): boolean {
     const { words, table } = this
     const entry = table.entryOf(slot)
@@ -130,7 +142,7 @@ export class Directory {
   }
 
   /**
-   * Returns the slot to try first. The seeds of the region are random, so that no client can choose addresses that crowd one
+   * Returns the slot to try first. It depends on random seeds of the region, so that nobody can choose addresses that crowd one
    * slot.
    */
   private homeOf(low: number, high: number): number {

@@ -3,21 +3,26 @@ import type { KeyRecord, KeySource } from '../model/key.ts'
 import { monotonicMs } from '../os/time.ts'
 
 /**
- * `ASK_MS`: age of the last confirmation at which a request starts the next one. `WAIT_MS`: age at which requests wait for it.
- * D34
+ * `ASK_MS`: age of the last confirmation at which a request starts the next confirmation. `WAIT_MS`: age at which requests wait
+ * for the next confirmation. D34
  */
 const ASK_MS = 500
 const WAIT_MS = 1_000
-/** Interval at which all keys are read even if their version is the same: an operator may have changed the table by hand. */
+/**
+ * Interval at which all keys are read even if their version is unchanged, because an operator may have changed the table by hand.
+ */
 const RELOAD_MS = 60_000
-/** If the keys cannot be read, requests are refused when the last confirmation is older than this. */
+/** Maximum age of the last confirmation while the keys cannot be read; then requests are refused. */
 const CONFIRMED_MS_MAX = 5_000
 
 export type Outage = 'away' | 'refused'
 
-/** Confirms the keys while requests use keys, and at once when a request has an unknown one. */
+/** Confirms the keys while requests use them, and at once when a request has an unknown key. */
 export class KeyRefresh {
-  /** `last`: the newest refresh that was requested. `next`: the one that has not begun, shared by all callers until it does. */
+  /**
+   * `last`: the newest refresh that was requested. `next`: the refresh that has not begun, which all callers share until it
+   * begins.
+   */
   private last: Promise<void> = Promise.resolve()
   private next: Promise<void> | null = null
   private version: string | null = null
@@ -30,7 +35,7 @@ export class KeyRefresh {
   constructor(
     private readonly source: KeySource,
     private readonly events: {
-      /** Takes all valid keys after each change. Resolves with false if it needs them again at the next refresh. */
+      /** Called with all valid keys after each change. Resolves with false if it must be called again at the next refresh. */
       onKeys(keys: readonly KeyRecord[]): Promise<boolean>
       /** Called once for each kind of outage: `away` if the database gives no answer at all, else `refused`. */
       onError(kind: Outage, error: unknown): void
@@ -39,7 +44,10 @@ export class KeyRefresh {
     },
   ) {}
 
-  /** Resolves when the keys are as the database had them at this call, or later. Rejects if the database does not answer. */
+  /**
+   * Resolves when the keys are as the database had them at the time of this call, or later. Rejects if the database does not
+   * answer.
+   */
   refresh(): Promise<void> {
     if (this.next !== null) return this.next
     const begin = () => {
@@ -50,7 +58,10 @@ export class KeyRefresh {
     return this.next
   }
 
-  /** Returns whether the keys may be used: they were right within the last second, or the database gives no answer at all. */
+  /**
+   * Returns whether the keys may be used: they were confirmed within the last second or are confirmed now, or the database gives
+   * no answer at all. If the database refuses to be read, they may be used for `CONFIRMED_MS_MAX` after the last confirmation.
+   */
   confirm(): boolean | Promise<boolean> {
     const ageMs = monotonicMs() - this.trustedMs
     if (ageMs < ASK_MS) return true
@@ -84,7 +95,7 @@ export class KeyRefresh {
   }
 
   private noteOutage(kind: Outage, error: unknown) {
-    // At start the server itself logs that it waits for the database.
+    // At the start, the supervisor logs that the server waits for the database.
     const isWaiting = kind === 'away' && this.loadedMs === Number.NEGATIVE_INFINITY
     if (isWaiting || this.outages.has(kind)) return
     this.outages.add(kind)

@@ -9,17 +9,17 @@ import { ownTableOf } from './limiterFiles.ts'
 
 /** A valid key. It stays the same object until the key changes. */
 export interface Key extends Principal {
-  /** Id of the key; the key of the settings has `bootstrap-1`, which no key of the database can have. */
+  /** Id of the key. The key of BOOTSTRAP_API_KEY has the id `bootstrap-1`, which no key of the database can have. */
   readonly id: string
-  /** False for the key of the settings, which is never revoked. */
+  /** False for the key of BOOTSTRAP_API_KEY, which is never revoked. */
   readonly isStored: boolean
   readonly isPerson: false
-  /** The client to charge. It follows from the key's name, so that a rotated key shares its limits with its replacement. */
+  /** The client to charge. It depends on the key's name, so that a rotated key shares its limits with its replacement. */
   readonly client: Client
   rightsNow(): RightsNow
 }
 
-/** A key, the hash that its text must have, and the record that it was made of. */
+/** A key, the hash of its text, and the record from which the key was made. */
 interface Entry {
   readonly key: Key
   readonly hash: Buffer
@@ -29,10 +29,10 @@ interface Entry {
 /** Reads the rights of a record: `RightsReader.read`. */
 type ReadRights = (record: KeyRecord) => GrantedRights
 
-/** A dummy hash: texts with unknown ids are compared with it, so that response times do not reveal which ids exist. */
+/** Dummy hash: texts with unknown ids are compared with it, so that response times do not reveal which ids exist. */
 const UNKNOWN_HASH = hashKey('')
 
-/** Valid keys by id, as hashes: the texts of keys are not kept. */
+/** Valid keys by id. Only hashes of their texts are kept. */
 export class Keyring {
   private readonly bootstrap: Entry | null
   private entries = new Map<string, Entry>()
@@ -73,7 +73,7 @@ export class Keyring {
     return found.key
   }
 
-  /** Returns whether this is the text of a withheld key. */
+  /** Returns whether a withheld key has this text. */
   withholds(text: string): boolean {
     return matching(this.withheld, text, hashKey(text, this.presented)) !== null
   }
@@ -93,7 +93,7 @@ function matching(entries: ReadonlyMap<string, Entry>, text: string, presented: 
 
 function entryOf(record: KeyRecord, readRights: ReadRights): Entry {
   const { id, name, hash } = record
-  // Those of a block of the roles file may depend on the time.
+  // Rights of a block of the roles file can depend on the time, so they are read at each call.
   const fixed = record.role === null ? rightsOf(record, readRights) : null
   const key: Key = {
     id,
@@ -120,6 +120,6 @@ function bootstrapEntry(text: string, readRights: ReadRights): Entry {
     { id: 'bootstrap-1', name: BOOTSTRAP_NAME, hash, rights: '*:read,*:write', addresses: null, role: null, limits: null },
     readRights,
   )
-  // Charged under a name that no key of the database can have.
+  // The key is charged under a name that no key of the database can have.
   return { ...entry, key: { ...entry.key, isStored: false, client: keyClient('\n1') } }
 }

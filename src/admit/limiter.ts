@@ -1,4 +1,4 @@
-// Rate limits: charges clients in this machine's memory or in a shared store, and reports what is left; and the limiters of one
+// Rate limits: charges clients in this machine's memory or in a shared store, and reports what is left. Also the limiters of one
 // process, over tables in shared memory.
 import { type ChargedClient, countCharge } from '../metrics/counts.ts'
 import type { KeyRecord } from '../model/key.ts'
@@ -10,9 +10,11 @@ import { anonymousClients, type LimiterSettings, type LimiterTables, ownTableOf,
 import type { RedisWindows } from './redis.ts'
 import { SlidingWindows } from './window.ts'
 
-/** Maximum slots to try for an address. It is small, so that a flood of addresses stays cheap. */
+/** Maximum slots to try for an address. The number is small, so that a flood of addresses stays cheap. */
 const ANONYMOUS_PROBE_MAX = 64
-/** Maximum slots to try for a person, so that the first request of one is cheap: enough for a table that is nearly full. */
+/**
+ * Maximum slots to try for a person: few, so that a person's first request is cheap, but enough for a table that is nearly full.
+ */
 const PERSON_PROBE_MAX = 1_000
 
 /** One limiter for keys, one for addresses, one for persons, and one for each key with its own limits. */
@@ -21,7 +23,7 @@ export class Limiters {
   /** The limiter of keys without their own limits. */
   readonly keys: Limiter
   readonly anonymous: Limiter
-  /** Null: the server takes no tokens of persons. */
+  /** Limiter of persons; null if the server takes no tokens of persons. */
   readonly persons: Limiter | null
   private readonly own = new Map<string, { serial: number; limiter: Limiter; region: Region }>()
 
@@ -52,7 +54,7 @@ export class Limiters {
     }
   }
 
-  /** True if the table of the key's own limits is open, or it has none. */
+  /** Returns whether the table of the key's own limits is open, or the key has no own limits. */
   hasTableOf(key: KeyRecord): boolean {
     const table = ownTableOf(key)
     return table === null || this.own.has(table)
@@ -64,7 +66,7 @@ export class Limiters {
     return (ownTable === null ? undefined : this.own.get(ownTable)?.limiter) ?? this.keys
   }
 
-  /** Records whether the store is away. True in the first process that notices the change, which then logs it. */
+  /** Records whether the store is away. Returns true in the first process that notices the change, which then logs it. */
   noteStore(isAway: boolean): boolean {
     return Atomics.exchange(this.region.words, USER_WORD, Number(isAway)) !== Number(isAway)
   }
@@ -81,26 +83,27 @@ export interface RateLimitStatus {
   /** The rule that the other fields describe. */
   readonly rule: Rule
   readonly remaining: string
-  /** Time at which the window resets, rounded up to a second: `2026-11-21T13:05:00Z`. */
+  /** Time at which the window resets, rounded up to a full second: `2026-11-21T13:05:00Z`. */
   readonly reset: string
   /**
    * Value of the header RateLimit, `"12h";r=24999;t=43201`, in seconds until `reset`. draft-ietf-httpapi-ratelimit-headers-10, 4
    */
   readonly state: string
   readonly policy: string
-  /** Whole seconds until a retry is admitted; 0 for an admitted request. */
+  /** Seconds until a retry is admitted, rounded up; 0 for an admitted request. */
   readonly retryAfterSeconds: number
 }
 
-/** A store that several machines share, so that they count together. */
+/** A store that several machines share, so that they count requests together. */
 export type SharedStore = Pick<RedisWindows, 'decide'>
 
 /**
- * Tolerance for differences between the store and this machine: of their clocks, and of the times at which they charge a request.
+ * Maximum expected difference between the store and this machine: of their clocks, and of the times at which they charge a
+ * request.
  */
 const SKEW_MS = 1_000
 
-/** The limiter of all keys, of all addresses, of all persons, or of one key with its own limits. */
+/** Limiter of all keys, of all addresses, of all persons, or of one key with its own limits. */
 export class Limiter {
   private readonly policy: string
 
@@ -119,7 +122,10 @@ export class Limiter {
     return this.counted(this.windows.admit(client.low, client.high))
   }
 
-  /** Decides as `charge` would now, but charges nothing. A refusal counts in the metrics, since it becomes a response. */
+  /**
+   * Returns what `charge` would decide now, but charges nothing. A refusal counts in the metrics, since the request is refused
+   * for it.
+   */
   foresee(client: Client): RateLimitStatus | Promise<RateLimitStatus> {
     const { low, high, text } = client
     if (this.store === null) return this.foreseen(this.windows.foresee(low, high))
@@ -129,14 +135,15 @@ export class Limiter {
     return shared.then((decision) => this.foreseen(decision ?? this.windows.foresee(low, high)))
   }
 
-  /** The rule with the smallest limit: the most requests that can be charged at once. */
+  /** Returns the rule with the smallest limit, which is the maximum number of requests that can be charged at once. */
   get smallestRule(): Rule {
     return this.rules.reduce((least, rule) => (rule.limit < least.limit ? rule : least))
   }
 
   /**
-   * Charges `count` more requests, all or none, to a client that was charged one. With Redis or concurrent requests some may stay
-   * charged after a refusal. A refusal states the wait for all `count` + 1 requests, which are at most `smallestRule.limit`. D59
+   * Charges `count` more requests, all or none, to a client that was already charged one request. With Redis or concurrent
+   * requests some may stay charged after a refusal. A refusal states the wait for all `count` + 1 requests, which are at most
+   * `smallestRule.limit`. D59
    */
   async chargeMore(client: Client, count: number): Promise<RateLimitStatus> {
     let status = this.statusOf(this.windows.peek(client.low, client.high, count))
@@ -146,13 +153,13 @@ export class Limiter {
       status = decided instanceof Promise ? await decided : decided
     }
     if (status.admitted) return status
-    // A retry charges the first request again, so the wait is for all of them.
+    // A retry charges the first request again, so the client must wait until all requests fit.
     const whole = this.windows.peek(client.low, client.high, count + 1)
     return whole.admitted ? status : this.statusOf(whole)
   }
 
   private async chargeShared(store: SharedStore, { low, high, text }: Client): Promise<RateLimitStatus> {
-    // This machine's own count is considered, too: a store that was away knows less of it.
+    // This machine's own count is considered, too: a store that was away has missed some requests.
     const local = this.windows.peek(low, high)
     if (!local.admitted && local.waitMs > SKEW_MS) return this.counted(local)
     const decision = await store.decide(text, this.rules)
@@ -187,13 +194,13 @@ export class Limiter {
   }
 }
 
-/** Cache of formatted times by their second, because many requests have the same reset time. */
+/** Formatted times by their second, as a cache: many requests have the same reset time. */
 const seconds = new Float64Array(256)
 const texts: string[] = Array.from({ length: seconds.length }, () => '')
 
-/** Formats the time in `afterMs` from now, rounded up to a second. */
+/** Returns the time in `afterMs` from now as text, rounded up to a full second. */
 function resetText(afterMs: number): string {
-  // 1 ms more, because both clocks are cut to whole milliseconds.
+  // 1 ms is added, because both clocks are cut to whole milliseconds.
   const second = Math.ceil((Date.now() + afterMs + 1) / 1_000)
   const index = second % seconds.length
   if (seconds[index] !== second) {

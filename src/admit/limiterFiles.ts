@@ -8,22 +8,25 @@ import { formatRules, parseRules, type Rule } from '../model/limits.ts'
 import { RegionFile } from '../os/region.ts'
 import { wordsFor } from './window.ts'
 
-/** Files of the rate-limit tables, which all workers map. */
+/** Paths of the files with rate-limit tables, which all workers map. */
 export interface LimiterTables {
   readonly keys: string
   readonly anonymous: string
-  /** Null: the server takes no tokens of persons. */
+  /** Null if the server takes no tokens of persons. */
   readonly persons: string | null
-  /** Tables of keys with their own limits, by `ownTableOf`. `serial` differs if a table was replaced at the same path. */
+  /** Tables of keys with their own limits, by `ownTableOf`. `serial` changes when a table is replaced at the same path. */
   readonly own: ReadonlyMap<string, { readonly path: string; readonly serial: number }>
-  /** Number that differs after the table of all keys, of all addresses or of all persons was replaced. */
+  /** Number that changes when the table of all keys, of all addresses or of all persons is replaced. */
   readonly serial: number
 }
 
 /** Names of the tables of keys with their own limits, as `ownTableOf` returns them. */
 export type OwnLimits = ReadonlySet<string>
 
-/** Name of the table of a key's own limits, null if it has none. Keys of one name with the same limits share a table. */
+/**
+ * Returns the name of the table for a key's own limits; null if the key has none. Keys of one name with the same limits share a
+ * table.
+ */
 export function ownTableOf({ name, limits }: KeyRecord): string | null {
   return limits === null ? null : `${name}\n${limits}`
 }
@@ -42,19 +45,22 @@ export type LimiterSettings = Pick<
   'rateLimits' | 'rateLimitsAnonymous' | 'rateLimitClients' | 'rateLimitsPersons' | 'oidcIssuer'
 >
 
-/** Number of persons that can be counted separately; more share one entry. */
+/** Number of persons that are counted separately. All further persons share one entry. */
 export const PERSONS_MAX = 10_000
 
 const ANONYMOUS_BYTES = 8 * 1024 * 1024
 const OWN_PREFIX = 'own-'
 
-/** Number of addresses that can be counted separately: those that fit into 8 MiB. */
+/** Returns the number of addresses that are counted separately: as many as fit into 8 MiB. */
 export function anonymousClients(rules: readonly Rule[]): number {
   const bytesEach = 4 * (wordsFor(1, rules) - wordsFor(0, rules))
   return Math.min(65_536, Math.max(64, Math.floor(ANONYMOUS_BYTES / bytesEach)))
 }
 
-/** Creates and keeps the files of rate-limit tables. Only one process has an instance; the others map the files. */
+/**
+ * Creates and repairs the files of rate-limit tables. Only one process, the supervisor, has an instance; the workers map the
+ * files.
+ */
 export class LimiterFiles {
   private readonly keys: RegionFile
   private readonly anonymous: RegionFile
@@ -72,14 +78,14 @@ export class LimiterFiles {
     this.persons = oidcIssuer === null ? null : fileFor(join(folder, 'persons'), PERSONS_MAX, rateLimitsPersons)
   }
 
-  /** The tables that exist whatever keys there are. */
+  /** Tables that do not depend on which keys there are. */
   private get shared(): RegionFile[] {
     return [this.keys, this.anonymous, ...(this.persons === null ? [] : [this.persons])]
   }
 
   /**
-   * Creates missing tables, replaces damaged ones, and deletes those that `limits` lacks (null: deletes none). @throws Error if a
-   * shared table does not fit into memory; for a key's own table `onNoRoom` is called instead
+   * Creates missing tables, replaces damaged ones, and deletes tables of own limits that are not in `limits` (null: deletes
+   * none). @throws Error if a shared table does not fit into memory; for a key's own table `onNoRoom` is called instead
    */
   ensure(limits: OwnLimits | null, onNoRoom: (error: Error, name: string) => void): LimiterTables {
     // An operator may have deleted the folder.

@@ -1,18 +1,20 @@
-// Persons: who the tokens of the company's identity provider stand for, their names, and where their rights come from.
+// Persons: the principals of tokens from the company's identity provider, with their pseudonyms and their rights.
 import { createHmac } from 'node:crypto'
 import type { Entity } from '../model/entity.ts'
 import type { Client, Principal, RightsNow } from '../model/principal.ts'
 import { type Claims, isRefused, type RefusedToken, type TokenCheck, type VerifiedToken } from '../model/token.ts'
 import { clientNamed } from './address.ts'
 
-/** Prefix of the pseudonyms of persons, with which no name of a key may begin: limits and idempotency go by names. */
+/**
+ * Prefix of the pseudonyms of persons. No name of a key may begin with it, because limits and idempotency depend on names alone.
+ */
 export const PERSON_PREFIX = 'person-'
-/** Characters of a pseudonym after its prefix: 132 bits. */
+/** Number of characters of a pseudonym after its prefix: they have 132 bits. */
 const PSEUDONYM_LENGTH = 22
 
 /**
- * Returns what a person with these claims may do now. `reads`: as of `Principal.rightsNow`. @throws ApiError if that cannot be
- * read
+ * Returns what a person with these claims may do now. `reads`: as of `Principal.rightsNow`. @throws ApiError if the rights cannot
+ * be read
  */
 export type RightsOfPerson = (
   claims: Claims,
@@ -20,7 +22,7 @@ export type RightsOfPerson = (
   reads?: readonly Entity[],
 ) => RightsNow | Promise<RightsNow>
 
-/** A person, as one token says who it is. Several tokens of a person have the same pseudonym. */
+/** The person that one token names. Several tokens of a person have the same pseudonym. */
 class PersonPrincipal implements Principal {
   readonly isPerson = true
   readonly ownTable = null
@@ -43,19 +45,19 @@ class PersonPrincipal implements Principal {
   }
 }
 
-/** Verdict while the secret of pseudonyms is not known. */
+/** Verdict on tokens until the secret of pseudonyms is known. */
 const NOT_YET: RefusedToken = {
   refusal: 'The token cannot be checked at the moment; retry after the seconds in Retry-After.',
   isUndecided: true,
 }
 
 export class Persons {
-  /** The person of each verified token, forgotten together with it. */
+  /** Person of each verified token. A WeakMap: it forgets the person together with the token. */
   private readonly persons = new WeakMap<VerifiedToken, PersonPrincipal>()
-  /** Secret of the database, the same for all servers on it; null until the database has been reached. */
+  /** Secret for pseudonyms. It is the database's, the same for all its servers; null until the database has been reached. */
   private secret: string | null
 
-  /** `trustsEmail`: whether e-mail addresses count that the provider does not call verified. */
+  /** `trustsEmail`: true if e-mail addresses count although the provider does not say that they are verified. */
   constructor(
     private readonly tokens: TokenCheck,
     private readonly options: {
@@ -71,13 +73,13 @@ export class Persons {
     this.secret = secret
   }
 
-  /** Returns the person of a token that was verified before, and is still valid. */
+  /** Returns the person of a token that was verified before and is still valid; null for other tokens. */
   known(token: string): Principal | null {
     const verified = this.tokens.known(token)
     return verified === null || this.secret === null ? null : this.personOf(verified, this.secret)
   }
 
-  /** Returns the person of a token after verifying it, if that is not known. Never rejects. */
+  /** Returns the person of a token. Verifies the token if it is not known yet. Never rejects. */
   async verify(token: string): Promise<Principal | RefusedToken> {
     if (this.secret === null) return NOT_YET
     const verdict = await this.tokens.verify(token)
@@ -100,7 +102,7 @@ export class Persons {
   }
 }
 
-/** Returns a name that tells nothing of the person: a plain hash of an e-mail address could be guessed. */
+/** Returns a pseudonym, from which nobody can find the person: a plain hash of an e-mail address could be guessed. */
 function pseudonymOf({ issuer, subject }: VerifiedToken, secret: string): string {
   const hash = createHmac('sha256', secret)
     .update(JSON.stringify([issuer, subject]))

@@ -11,7 +11,8 @@ const TRIAL: readonly Rule[] = [{ limit: 1, periodMs: 1, period: 'trial' }]
 
 /**
  * Sliding windows in one Redis or Valkey that several machines share. Bun's client has no deadlines for commands and does not
- * always report why it failed, so it is replaced at its first failure. The new one must decide a trial request before it is used.
+ * always report why it failed, so a client is replaced at its first failure. The new client must decide a trial request before it
+ * is used.
  */
 export class RedisWindows {
   private redis: RedisClient | null = null
@@ -26,8 +27,8 @@ export class RedisWindows {
 
   /**
    * `onOutage`: called with an error when the store goes away, and with null when it is back. The error never contains the
-   * password of the URL. `answerMsMax`: maximum wait for a decision; `Infinity` waits for each, as tests of decisions must on a
-   * busy machine. @throws Error for an invalid URL; not for a server that does not answer
+   * password of the URL. `answerMsMax`: maximum wait for a decision; with `Infinity` every decision is awaited, as tests of
+   * decisions need on a busy machine. @throws Error for an invalid URL, but not if the store does not answer
    */
   constructor(
     private readonly url: string,
@@ -84,7 +85,8 @@ export class RedisWindows {
 
   /** Opens a connection. Requests use it after a trial decision by the script has come in time. */
   private connect() {
-    // Commands queue until there is a connection. Only this one is queued: its error tells why there is no connection.
+    // Bun's client queues commands until it is connected. Only this command is queued; its error tells why there is no
+    // connection.
     const redis = new RedisClient(this.url, { autoReconnect: false })
     this.redis = redis
     const timer = setTimeout(() => this.lose(redis, new Error(`no connection within ${GREETING_MS} ms`)), GREETING_MS)
@@ -129,16 +131,17 @@ export class RedisWindows {
   }
 }
 
-/** Removes the parts of a command that a server's error message repeats, in quotes or after a colon: one may be the password. */
+/** Removes what a server's error message repeats of a command, in quotes or after a colon: it may be the password. */
 export function withoutEcho(message: string): string {
   return /^(?:[\w ,.-]|\b'\b)*/.exec(message)?.[0].trim() as string
 }
 
 /**
- * Decides for one client by all rules, and charges all of them or none; Redis runs nothing else meanwhile. If `charge` is 0, it
- * decides and charges nothing. The value is a header of 18 bytes, then a ring with the times of the last admissions, 6 bytes
- * each. The header has the number of admissions, the first of them that the rule with the longest period still counts, and the
- * time of the last. Times are cut to whole milliseconds, so `period` here is `countedMs` of a rule.
+ * Script that decides for one client by all rules, and charges all of them or none; Redis runs nothing else meanwhile. If
+ * `charge` is 0, it decides and charges nothing. The value in Redis is a header of 18 bytes, then a ring with the times of the
+ * last admissions, 6 bytes each. The header has the number of admissions, the number of the first admission that the rule with
+ * the longest period still counts, and the time of the last admission. Times are cut to whole milliseconds, so `period` here is
+ * `countedMs` of a rule.
  */
 export const ringScript = `
 local key, now, depth, longest, charge = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -196,7 +199,7 @@ return { 1, longest, limit - (head + 1 - first), oldest + period - now }
 
 const ringScriptHash = new Bun.CryptoHasher('sha1').update(ringScript).digest('hex')
 
-/** Arguments of the script that follow its text or hash. `nowMs` 0: Redis uses its own clock. */
+/** Returns the arguments that follow the script's text or hash. `nowMs`: 0 if Redis shall use its own clock. */
 export function ringArguments(client: string, rules: readonly Rule[], isCharged = true, nowMs = 0): string[] {
   const depth = Math.max(...rules.map(({ limit }) => limit))
   const numbers = [nowMs, depth, longestOf(rules), Number(isCharged), ...rules.flatMap((rule) => [rule.limit, countedMs(rule)])]

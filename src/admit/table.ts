@@ -1,4 +1,4 @@
-// Memory layout of a rate-limit table: indexes of entries and cells, and lap bits. This file reads and writes no memory.
+// Memory layout of a rate-limit table: indexes of entries and cells, and lap bits. This file neither reads nor writes memory.
 import { HEADER_WORDS } from '../os/region.ts'
 
 // Words of an entry.
@@ -6,25 +6,28 @@ import { HEADER_WORDS } from '../os/region.ts'
 export const LOW = 0
 /** Upper half of the client's number. */
 export const HIGH = 1
-/** Number of the next admission. */
+/** The client's next admission: its number. */
 export const HEAD = 2
-/** Number of the oldest admission that counts. */
+/** The oldest admission that a rule still counts: its number. */
 export const TAIL = 3
-/** Second of the last request. */
+/** Time of the client's last request, in seconds. */
 export const SEEN = 4
 /** Client that is being evicted. */
 export const OWNER = 5
 const ENTRY_WORDS = 8
 
-/** Bits of a cell: 31 for a time in milliseconds, and one for the lap. */
+/** Bits of a cell: 31 bits for a time in milliseconds, and one bit for the lap. */
 export const TIME = 0x7fffffff
 export const LAP = ~TIME
 
-/** Layout of a table: an entry for each of `clients`, one more that all others share, and a ring of `depth` cells for each. */
+/**
+ * Layout of a table: an entry for each of `clients`, one more entry that all other clients share, and a ring of `depth` cells for
+ * each entry.
+ */
 export class Table {
   private readonly rings: number
 
-  /** `wrap`: number at which admissions are numbered from 0 again; a multiple of two laps. */
+  /** `wrap`: after this many admissions their numbers begin again at 0. It is a multiple of two laps. */
   constructor(
     readonly words: Int32Array,
     readonly clients: number,
@@ -51,7 +54,10 @@ export class Table {
     return ring + (number % this.depth)
   }
 
-  /** Returns whether the cell holds this number: its lap bit is 1 in even laps of the ring, and 0 in odd ones. */
+  /**
+   * Returns whether admission `number` is in the cell that has this word: its lap bit is 1 in even laps of the ring, and 0 in odd
+   * laps.
+   */
   isTaken(word: number, number: number): boolean {
     return word < 0 === this.isEvenLap(number)
   }

@@ -6,7 +6,7 @@ import { HEAD, HIGH, LOW, SEEN, TAIL, Table, TIME } from './table.ts'
 
 const { load, compareExchange: swap } = Atomics
 
-/** Size of a region for this many clients, in words of 32 bits. */
+/** Returns the size of a region for this many clients, in words of 32 bits. */
 export function wordsFor(clients: number, rules: readonly Rule[]): number {
   return Table.words(clients, depthOf(rules))
 }
@@ -41,11 +41,13 @@ export class SlidingWindows {
   private readonly directory: Directory
   private readonly longest: number
   private readonly longestRule: Rule
-  /** Requests of this process that were charged to the shared entry. The reader may reset it. */
+  /** Number of this process's requests that were charged to the shared entry. A reader can reset it to 0. */
   overflowed = 0
   private readonly decision: Decision = { admitted: true, rule: 0, remaining: 0, waitMs: 0 }
 
-  /** `probeMax`: slots that a client's entry may be in. If it is less than all, a flood of new clients is cheap. */
+  /**
+   * `probeMax`: number of slots that a client's entry can be in. If it is less than all slots, a flood of new clients is cheap.
+   */
   constructor(
     region: Region,
     clients: number,
@@ -65,7 +67,7 @@ export class SlidingWindows {
     return this.directory.countInUse()
   }
 
-  /** Decides on one request, and charges it if it is admitted. Returns the same object each time. */
+  /** Decides on one request, and charges it if it is admitted. Returns the same object at each call, so read it at once. */
   admit(low: number, high: number): Decision {
     for (;;) {
       const slot = this.directory.find(low, high) ?? this.directory.assign(low, high)
@@ -79,8 +81,8 @@ export class SlidingWindows {
   }
 
   /**
-   * Decides as `admit` would for the last of `count` requests that come now. `count`: at most the smallest limit. Charges
-   * nothing.
+   * Returns what `admit` would decide for the last of `count` requests that come now. `count`: at most the smallest limit.
+   * Charges nothing.
    */
   peek(low: number, high: number, count = 1): Decision {
     const slot = this.directory.find(low, high)
@@ -88,7 +90,7 @@ export class SlidingWindows {
     return this.decision
   }
 
-  /** Decides as `admit` would now, also for clients without an entry; charges nothing. */
+  /** Returns what `admit` would decide now, also for a client without an entry. Charges nothing. */
   foresee(low: number, high: number): Decision {
     const isShared = this.directory.find(low, high) === null && !this.directory.hasRoom(low, high)
     if (!isShared) return this.peek(low, high)
@@ -97,8 +99,8 @@ export class SlidingWindows {
   }
 
   /**
-   * Sets `this.decision`. False if the entry belongs to another client. `charge`: 1, or 0 to charge nothing. Decides about the
-   * last of `count` requests.
+   * Sets `this.decision` for the last of `count` requests. Returns false if the entry belongs to another client. `charge`: 1, or
+   * 0 to charge nothing.
    */
   private decide(slot: number, low: number, high: number, charge: 0 | 1, count = 1): boolean {
     const { words, table } = this
@@ -125,7 +127,7 @@ export class SlidingWindows {
         if (load(words, cell) === word && load(words, entry + HEAD) === head && load(words, entry + TAIL) === tail) return true
         continue
       }
-      // An unused window begins with the admission that is about to be made.
+      // If no admission counts, the window begins with the admission that is about to be made.
       const longestMs = countedMs(this.longestRule)
       const leavesMs = used === 0 ? charge * longestMs : longestMs - this.age(ring, tail, now)
       if (charge === 1) {
@@ -162,8 +164,8 @@ export class SlidingWindows {
   }
 
   /**
-   * Moves the tail past admissions that no rule counts any more. Times wrap around after 24 days, so the tail must move at least
-   * that often; SEEN tells if a client was idle for longer.
+   * Moves the tail past admissions that no rule counts any more, and returns it. Times wrap around after 24 days, so the tail
+   * must move at least that often; SEEN tells whether a client was idle for longer.
    */
   private expire(entry: number, ring: number, tail: number, head: number, nowMs: number): number {
     const { words } = this
@@ -172,7 +174,7 @@ export class SlidingWindows {
     const first = this.directory.isIdle(seen, second) ? head : this.firstWithin(ring, tail, head, nowMs & TIME)
     // The tail is set before SEEN: if this process dies in between, the next one still finds the client idle.
     if (first !== tail) swap(words, entry + TAIL, tail, first)
-    // Repeats until SEEN is this second or later: an admission must never look older than it is, whichever process writes last.
+    // Repeats until SEEN is at least this second: an admission must never look older than it is, whichever process writes last.
     let last = seen
     while (second > last) {
       const before = swap(words, entry + SEEN, last, second)
@@ -182,7 +184,7 @@ export class SlidingWindows {
     return first
   }
 
-  /** Finds the first admission in [from, to) that the longest rule counts. */
+  /** Returns the first admission in [from, to) that the rule with the longest period counts; `to` if it counts none. */
   private firstWithin(ring: number, from: number, to: number, now: number): number {
     let low = 0
     let high = this.table.minus(to, from)
@@ -197,8 +199,8 @@ export class SlidingWindows {
   }
 
   /**
-   * Returns whether an admission has expired. An age over half the range is a time ahead of our clock, which another process has
-   * just written.
+   * Returns whether an admission has expired for the rule with the longest period. An age over half the range means that the time
+   * is ahead of our clock, because another process has just written it.
    */
   private hasExpired(ring: number, number: number, now: number): boolean {
     const age = this.age(ring, number, now)

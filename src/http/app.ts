@@ -118,7 +118,7 @@ async function respond(
   return finish(parts, call, reply, isArriving)
 }
 
-/** A request with its target. */
+/** A request with its target. `isConfirmed`, `refusal`: whether its key or token is valid, as `Admission.admit` returns them. */
 interface Call extends Exchange {
   readonly target: Target
   readonly isConfirmed: boolean

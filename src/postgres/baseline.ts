@@ -1,15 +1,17 @@
-// The baseline: one migration for what single ones created before, so that a database that has all of those goes on as it is.
+// The baseline: one migration that replaces the older migrations, one for each change. A database that has all of those needs no
+// baseline.
 import type { Statement } from '../model/sql.ts'
 
-/** File that creates the whole schema in an empty database. */
+/** Migration that creates the whole schema in an empty database. */
 export const BASELINE = '0017_baseline.sql'
-/** The last of the single migrations, whose schema the baseline has. */
+/** The last migration before the baseline. A database that has it has the same schema as the baseline creates. */
 const LAST_BEFORE = '0017_lines_of_row_change.sql'
-/** A commit of this repository that still has all single migrations. */
+/** A commit of this repository that still has all migrations from before the baseline. */
 const COMMIT_BEFORE = '4d5f49ce'
 
 /**
- * Reads the migrations that a database has. If it has the last of the single migrations, it has the baseline, without a checksum.
+ * Statement that reads the migrations of a database. If the database has the last migration before the baseline, it counts as
+ * having the baseline, without a checksum.
  */
 export const APPLIED: Statement = {
   text: `select file, checksum from migration
@@ -17,7 +19,7 @@ export const APPLIED: Statement = {
   values: [],
 }
 
-/** Refuses a database that has only some of the single migrations. @throws Error that says how to upgrade it */
+/** Refuses a database that has only some of the migrations from before the baseline. @throws Error that says how to upgrade it */
 export function requireAllBefore(applied: readonly string[]): void {
   if (applied.includes(BASELINE)) return
   const newest = applied

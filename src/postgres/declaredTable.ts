@@ -1,9 +1,9 @@
-// Tables as entities declare them: columns, constraints and indexes as SQL.
+// Tables that entities declare: their columns, constraints and indexes as SQL.
 import { copiedProperties, referredFirst } from '../model/copies.ts'
 import { type Entity, keyColumnOf, type Property, type Reference } from '../model/entity.ts'
 import { DECIMAL_END } from '../model/kinds.ts'
 
-/** A constraint or an index: its name, its definition in SQL, its columns, and the table of a foreign key. */
+/** A constraint or an index: its name, its definition in SQL, its columns, and for a foreign key the table that it refers to. */
 export interface Part {
   readonly name: string
   readonly text: string
@@ -14,21 +14,21 @@ export interface Part {
 export interface DeclaredColumn {
   readonly name: string
   readonly text: string
-  /** When to add a missing column: it needs only columns of earlier steps. */
+  /** Step in which a missing column is added: it depends only on columns of earlier steps. */
   readonly step: Step
-  /** The copied column that fills this one in existing rows. */
+  /** Source of the values that existing rows get in this column: `column` of the row of `table` that `reference` names. */
   readonly filledBy?: { readonly reference: string; readonly table: string; readonly column: string }
 }
 
 export type DeclaredTable = ReturnType<Declaration['tableWith']>
 
-/** Order of adding columns; those of `key` and `made of key` need another table. */
+/** Steps in the order in which columns are added. Columns of `key` and `made of key` need another table. */
 export type Step = 'plain' | 'made' | 'key' | 'made of key'
 
 /** Returns a name for SQL, with quotes if it is a reserved word. */
 export type Quote = (name: string) => string
 
-/** Returns the tables of entities, referenced tables first if possible. `prefix`: begins all names but those of columns. */
+/** Returns the tables of entities, referenced tables first if possible. `prefix`: prefix of all names except those of columns. */
 export function declaredTables(entities: readonly Entity[], quote: Quote, prefix = ''): DeclaredTable[] {
   return referredFirst(entities).map((entity) => {
     const sources = copiedProperties(entity, entities)
@@ -36,7 +36,10 @@ export function declaredTables(entities: readonly Entity[], quote: Quote, prefix
   })
 }
 
-/** @throws Error if two tables or indexes have the same name, which PostgreSQL would refuse; names both tables */
+/**
+ * Requires different names. @throws Error that names both tables, if two tables or indexes have one name, which PostgreSQL would
+ * refuse
+ */
 export function requireOwnNames(tables: readonly DeclaredTable[]): void {
   const seen = new Map<string, string>()
   for (const { table, constraints, indexes } of tables) {
@@ -50,7 +53,7 @@ export function requireOwnNames(tables: readonly DeclaredTable[]): void {
 
 const IDENTITY = 'bigint generated always as identity (maxvalue 9007199254740991)'
 
-/** Makes the SQL of one entity's table. `prefix`: begins all names but those of columns. */
+/** Makes the SQL of one entity's table. `prefix`: prefix of all names except those of columns. */
 class Declaration {
   private readonly id: string
   private readonly table: string
@@ -64,7 +67,7 @@ class Declaration {
     this.table = prefix + entity.table
   }
 
-  /** `sources`: properties of this table that other tables copy. */
+  /** Returns the table. `sources`: properties of this table that other tables copy. */
   tableWith(sources: readonly Property[]) {
     const { id, table, quote } = this
     const { properties } = this.entity
@@ -119,7 +122,7 @@ class Declaration {
     return this.made(column, type, this.value(property), property)
   }
 
-  /** Returns the column that other rows copy: a text that is never null, because foreign keys do not compare nulls. */
+  /** Returns the column that rows of other tables copy: a text that is never null, because foreign keys do not compare nulls. */
   private sourceColumn(property: Property): DeclaredColumn {
     return this.made(keyColumnOf(property.column), 'text not null', `coalesce('=' || ${this.value(property)}, '')`, property)
   }
@@ -129,7 +132,7 @@ class Declaration {
     return { name, text: `${type} generated always as (${value}) stored`, step }
   }
 
-  /** True if the property is a copy, or computed from one. */
+  /** Returns whether the property is a copy, or is computed from a copy. */
   private isCopied(property: Property): boolean {
     const { writable, computedFrom } = property
     if (writable || property === this.entity.id) return false
@@ -137,7 +140,7 @@ class Declaration {
     return this.entity.properties.some((other) => computedFrom.includes(other.column) && this.isCopied(other))
   }
 
-  /** Returns the value of a property for expressions, which must not refer to a generated column. */
+  /** Returns the value of a property as an expression without generated columns, to which generated columns must not refer. */
   private value(property: Property): string {
     const { column, computedFrom, computedBy, writable } = property
     if (writable || property === this.entity.id) return this.quote(column)
@@ -145,7 +148,7 @@ class Declaration {
     return computedBy ?? this.joined(computedFrom)
   }
 
-  /** Joins the values that are not null, with a space between. */
+  /** Returns an expression that joins the values that are not null, with a space between them. */
   private joined(columns: readonly string[]): string {
     const parts = columns.map((column) => {
       const of = this.entity.properties.find((property) => property.column === column)
@@ -167,7 +170,7 @@ class Declaration {
     }
     if (!kind.range) return []
     const { min, max } = kind.range
-    // The digits of the column's type bound a decimal that has no other maximum.
+    // If a decimal has no other maximum, the digits of the column's type bound it.
     const range = max === DECIMAL_END ? `>= ${min}` : `between ${min} and ${max}`
     return [part(`${this.table}_${column}_range`, `check (${own} ${range})`, column)]
   }
@@ -194,7 +197,7 @@ function keyColumn(column: string, { table, copy }: Reference): DeclaredColumn {
   return { name: keyColumn, text: 'text', step: 'key', filledBy: { reference: column, table, column: sourceColumn } }
 }
 
-/** Returns the type as people write it: `timestamptz(0)`, `numeric(12, 2)`; texts with the Unicode root collation. */
+/** Returns the type as people write it, such as `timestamptz(0)` or `numeric(12, 2)`. Texts have the Unicode root collation. */
 function typeOf({ kind }: Property): string {
   if (kind.isText) return 'text collate "und-x-icu"'
   return kind.columnType.replace('timestamp(0) with time zone', 'timestamptz(0)').replace(',', ', ')

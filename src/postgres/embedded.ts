@@ -1,4 +1,4 @@
-// The embedded PostgreSQL: its cluster, start, restart and end.
+// The embedded PostgreSQL: creates its cluster, starts, restarts and stops it.
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ export class DataDirInUse extends Error {}
 
 interface Options extends RunnerOptions {
   dataDir: string
-  /** False: `runningPostgres` does not find it, so that no other process joins. Default: true. */
+  /** False if `runningPostgres` shall not find this PostgreSQL, so that no other process joins. Default: true. */
   isShared?: boolean
   /** Server settings, as for `postgres -c`. */
   settings?: Record<string, string>
@@ -25,16 +25,16 @@ interface Options extends RunnerOptions {
 }
 
 const QUIT_AFTER_MS = 1_200
-/** Longest start: recovery after a crash may take minutes. */
+/** Maximum time of a start: recovery after a crash can take minutes. */
 const READY_MS_MAX = 600_000
-/** Log messages of a folder that the last run or its clients have not left yet, and of a port that another program has taken. */
+/** Matches log messages about a folder that the last run or its clients still use, or a port that another program has taken. */
 const STILL_IN_USE = /is still in use|could not bind/
 const IN_USE_RETRY_MS = 100
 const IN_USE_RETRY_MS_MAX = 10_000
 
 /**
- * Starts PostgreSQL on a free port of 127.0.0.1, with its cluster, log and password in `dataDir`. First stops an orphan that a
- * killed server has left. @throws DataDirInUse; Error with the reason if PostgreSQL does not start
+ * Starts PostgreSQL on a free port of 127.0.0.1, with its cluster, log and password in `dataDir`. Before that, stops a PostgreSQL
+ * that a killed server has left. @throws DataDirInUse; Error with the reason if PostgreSQL does not start
  */
 export async function startEmbedded(options: Options): Promise<EmbeddedPostgres> {
   const dataDir = resolve(options.dataDir)
@@ -66,7 +66,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   EDQUOT: 'its disk is full',
 }
 
-/** Adds advice to an error of the file system; returns other errors unchanged. */
+/** Returns an error of the file system with advice; returns other errors unchanged. */
 function dataDirError(error: NodeJS.ErrnoException & { dest?: string }): Error {
   const { code = '', path, dest = path } = error
   const remedy = REMEDIES[code]
@@ -109,13 +109,13 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   if (options.isShared !== false) writeFileSync(lockFile(dataDir), runner.cluster)
   return {
     url: addressOf(port, ROLES[access], password),
-    /** Resolves with the end of PostgreSQL's log when PostgreSQL ends unasked. */
+    /** Resolves with the last lines of PostgreSQL's log when PostgreSQL ends although nobody has stopped it. */
     get failed() {
       return failed
     },
     /**
-     * Restarts PostgreSQL at the same address, after `failed`; never settles after `stop` or `kill`. @throws Error with the
-     * reason
+     * Restarts PostgreSQL at the same address, after `failed`. Never settles after `stop` or `kill`. @throws Error with the
+     * reason if it does not start
      */
     async restart() {
       // Removes the old postmaster.pid, which says that the ended process is ready.
@@ -140,9 +140,9 @@ const DEFAULT_SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '100',
-  // Limit of each connection; sorting a million absences takes a tenth of it.
+  // Limit for each connection. Sorting a million absences needs a tenth of it.
   temp_file_limit: '1GB',
-  // With a full disk, writes fail; with a full WAL, PostgreSQL would stop.
+  // If the disk is full, writes fail; if there were no room for the WAL, PostgreSQL would stop.
   max_wal_size: '512MB',
   // Errors of statements are not logged: they contain people's data, and a client could fill the disk.
   log_min_messages: 'log',
@@ -150,7 +150,10 @@ const DEFAULT_SETTINGS = {
   log_min_error_statement: 'panic',
 }
 
-/** True once the postmaster's status line says that it is ready; false if it has ended. */
+/**
+ * Resolves with true once the postmaster's status line says that it is ready; with false if it has ended, or is not ready in
+ * time.
+ */
 async function ready(child: ChildProcess, cluster: string): Promise<boolean> {
   let ended = false
   endOf(child).then(() => (ended = true))
@@ -166,7 +169,7 @@ async function ready(child: ChildProcess, cluster: string): Promise<boolean> {
 async function end(child: ChildProcess, signal: 'SIGINT' | 'SIGQUIT') {
   const ended = endOf(child)
   child.kill(signal)
-  // The second signal is harder; the next start recovers after either.
+  // After a while harder signals follow. The next start recovers after any of them.
   const harder = ['SIGQUIT', 'SIGKILL'] as const
   const timers = harder.map((next, index) => setTimeout(() => child.kill(next), (index + 1) * QUIT_AFTER_MS))
   await ended
@@ -179,7 +182,10 @@ function freePort(): number {
   return probe.port
 }
 
-/** Creates the cluster under another name, and renames it when it is complete. @throws Error */
+/**
+ * Creates the cluster under another name, and renames it when it is complete, so that an interrupted run leaves no cluster.
+ * @throws Error
+ */
 async function initialize(runner: Runner) {
   const part = `${runner.cluster}.part`
   rmSync(part, { recursive: true, force: true })

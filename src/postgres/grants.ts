@@ -1,4 +1,4 @@
-// The rights on tables that a server needs, and a way to give them to its role.
+// The rights on tables that a server needs, and a function that grants them to its role.
 import type postgres from 'postgres'
 import { inTransaction, withConnection } from '../execute/connect.ts'
 import type { Entity } from '../model/entity.ts'
@@ -6,7 +6,7 @@ import { OWN_TABLES } from '../registry.ts'
 
 const OF_ENTITIES = 'select, insert, update, delete'
 
-/** Returns the rights by table, as `grant` lists them: those on tables of entities, and on the server's own. */
+/** Returns the rights by table, as the SQL of `grant` lists them, on the tables of entities and on the server's own tables. */
 export function neededRights(entities: readonly Entity[]): readonly { readonly table: string; readonly rights: string }[] {
   const ofEntities = entities.map(({ table }) => ({ table, rights: OF_ENTITIES }))
   const own = Object.entries(OWN_TABLES).map(([table, rights]) => ({ table, rights }))
@@ -14,8 +14,8 @@ export function neededRights(entities: readonly Entity[]): readonly { readonly t
 }
 
 /**
- * Gives a role the rights that a server needs, all or none; returns the statements. Whoever connects must own the tables. A role
- * that has them already keeps them.
+ * Grants a role the rights that a server needs, all or none; returns the statements. The role of `url` must own the tables. A
+ * right that `role` already has stays as it is.
  */
 export function grantRights(url: string, entities: readonly Entity[], role: string): Promise<readonly string[]> {
   return withConnection(url, (sql) =>
@@ -37,7 +37,7 @@ async function grantStatements(sql: postgres.ISql, entities: readonly Entity[], 
   return [schema as { text: string }, ...tables].map(({ text }) => text)
 }
 
-/** Returns the names of all roles but those of PostgreSQL itself. */
+/** Returns the names of all roles except PostgreSQL's predefined roles. */
 export function roleNames(url: string): Promise<readonly string[]> {
   return withConnection(url, async (sql) => {
     const rows = await sql<{ name: string }[]>`select rolname as name from pg_roles where not starts_with(rolname, 'pg_')`

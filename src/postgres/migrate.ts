@@ -20,7 +20,7 @@ export type Migration = ReturnType<typeof readMigrations>[number]
 
 interface Applied {
   readonly file: string
-  /** Checksum of the file; null if single migrations were applied instead. */
+  /** Checksum of the file; null for a baseline that the migrations before it replace. */
   readonly checksum: string | null
 }
 
@@ -30,23 +30,23 @@ const LOCK = 7_067_837_101
 
 /**
  * Applies the missing files of `folder` in the order of their names, in one transaction. If several processes start at once, one
- * applies them and the others wait. Returns the applied files. @throws Error that names an applied file that was edited, or a
- * missing one that is out of order
+ * of them applies the files and the others wait. Returns the applied files. @throws Error that names an applied file that was
+ * edited, or a missing one that is out of order
  */
 export function migrate(url: string, folder: string): Promise<string[]> {
   return withConnection(url, (sql) => inTransaction(sql, (transaction) => applyPending(transaction, folder)))
 }
 
-/** Applies migrations in a transaction of the caller, who may roll it back. */
+/** Applies migrations in the caller's transaction, which the caller can roll back. */
 export async function applyPending(transaction: postgres.ISql, folder: string): Promise<string[]> {
   const migrations = readMigrations(folder)
   await requireUtf8(transaction)
-  // With a pooler, the role has a time limit for the server's requests (docs/operations/databases.md, "Poolers").
+  // With a pooler, the role has a time limit that is meant for requests (docs/operations/databases.md, "Poolers").
   await transaction`set local statement_timeout = 0`
   await transaction`select pg_advisory_xact_lock(${String(LOCK)}::bigint)`
   await transaction`set local lock_timeout = '60s'`
   const applied = await appliedMigrations(transaction)
-  // Created only if missing, so that a role without the right to create can start on a complete schema.
+  // The table is created only if it is missing, so that a role without the right to create tables can start on a complete schema.
   if (applied === null)
     await transaction`
         create table migration (
@@ -57,12 +57,12 @@ export async function applyPending(transaction: postgres.ISql, folder: string): 
   const pending = pendingOf(migrations, applied ?? [])
   for (const { file, checksum, text } of pending) {
     await transaction.unsafe(text).catch((error) => {
-      // The error has no cause with the code of an unreachable database, since the server would retry for ever.
+      // The cause is left out if its code means an unreachable database, since the server would retry for ever.
       const isLost = ['lost', 'notSent'].includes(classify(error))
       throw new Error(`${file} failed: ${error.message}`, isAway(error) && !isLost ? {} : { cause: error })
     })
     await transaction`insert into migration (file, checksum) values (${file}, ${checksum})`
-    // Trigger functions name columns, so they are written again after migrations. Early migrations have none.
+    // Trigger functions name columns, so they are written again after each migration. Before some early migration there are none.
     const [recorders] = await transaction`select to_regproc('write_recorders') is not null as yes`
     if (recorders?.yes) await transaction`select write_recorders()`
   }
@@ -75,7 +75,7 @@ export async function appliedMigrations(sql: postgres.ISql): Promise<Applied[] |
   return there?.yes ? sql.unsafe<Applied[]>(APPLIED.text) : null
 }
 
-/** @throws Error with the encoding, if it is not UTF8 */
+/** Requires the encoding UTF8. @throws Error that names another encoding */
 async function requireUtf8(sql: postgres.ISql) {
   const [row] = await sql`select current_setting('server_encoding') as encoding`
   if (row?.encoding !== 'UTF8') throw new Error(`the database must be encoded in UTF8, not in ${row?.encoding}`)
@@ -87,7 +87,7 @@ export function readMigrations(folder: string) {
   try {
     files = readdirSync(folder).filter((file) => /^\d.*\.sql$/.test(file))
   } catch (error) {
-    // The error has no code, because it would look like that of an unreachable database.
+    // The error has no code, because a code of the file system would look like that of an unreachable database.
     throw new Error(`the migrations of ${folder} cannot be read (${(error as NodeJS.ErrnoException).code})`)
   }
   const misnamed = files.find((file) => !/^\d{4}_\w+\.sql$/.test(file))
@@ -99,8 +99,8 @@ export function readMigrations(folder: string) {
 }
 
 /**
- * Returns the migrations to apply. @throws Error that names an applied file that was edited, or a missing one that is out of
- * order
+ * Returns the migrations that must be applied. @throws Error that names an applied file that was edited, or a missing one that is
+ * out of order
  */
 export function pendingOf(migrations: Migration[], applied: readonly Applied[]): Migration[] {
   if (migrations.some(({ file }) => file === BASELINE)) requireAllBefore(applied.map(({ file }) => file))
@@ -108,7 +108,7 @@ export function pendingOf(migrations: Migration[], applied: readonly Applied[]):
   const edited = migrations.find(({ file, checksum }) => (checksums.get(file) ?? checksum) !== checksum)
   if (edited) throw new Error(`${edited.file} was edited after it had been applied: undo that, and add a new file instead`)
   const pending = migrations.filter(({ file }) => !checksums.has(file))
-  // A newer version may have applied files that are unknown here; the known ones must still be in order.
+  // A newer version may have applied files that are unknown here; the known files must still be in order.
   const last = migrations.findLast(({ file }) => checksums.has(file))
   const late = pending.find(({ file }) => last && file < last.file)
   if (late) throw new Error(`${late.file} comes before ${last?.file}, which is applied already: give it a later number`)
@@ -126,7 +126,10 @@ export async function pendingMigrations(url: string, folder: string): Promise<st
 
 const SAMPLE = 'sample.sql'
 
-/** Loads the sample into an empty database, once in its life. `isWanted` false: notes that it must never be loaded. */
+/**
+ * Loads the sample into an empty database, at most once in the life of the database. `isWanted`: false notes that the sample must
+ * never be loaded.
+ */
 export async function loadSample(url: string, isWanted: boolean): Promise<void> {
   await withConnection(url, (sql) =>
     inTransaction(sql, async (transaction) => {
@@ -136,14 +139,17 @@ export async function loadSample(url: string, isWanted: boolean): Promise<void> 
       const [rows] = await transaction`
         select exists (select from company) or exists (select from employee) or exists (select from absence) as there`
       if (rows?.there) return
-      // Triggers do not record changes of sessions with this name.
+      // Triggers do not record the changes of a session with this application name.
       await transaction`set local application_name = 'roster sample'`
       await transaction.unsafe(readFileSync(join(MIGRATIONS, SAMPLE), 'utf8'))
     }),
   )
 }
 
-/** Passes the settings of the change feed to the triggers; may begin a new run. Returns tables whose triggers may not fire. */
+/**
+ * Passes the settings of the change feed to the triggers, which may begin a new run of the feed. Returns the tables whose changes
+ * may not be recorded, because a trigger is missing or disabled.
+ */
 export function checkChanges(
   url: string,
   { isKept, hasValues }: Record<'isKept' | 'hasValues', boolean>,

@@ -5,20 +5,20 @@ import { openFirst } from '../execute/connect.ts'
 import { isAway } from '../execute/outcomes.ts'
 
 type Connection = Awaited<ReturnType<typeof openFirst>>
-/** Deletes up to `rows` expired rows, and returns how many. */
+/** Deletes up to `rows` expired rows, and returns their number. */
 type DeleteSlice = (sql: Connection, rows: number) => Promise<number>
 
-/** Hours to keep answers for their Idempotency-Key. D43 */
+/** Hours for which answers to writes with an Idempotency-Key are kept. D43 */
 const KEPT_HOURS = 24
 /**
- * Maximum rows of a slice, which is one statement, so that it blocks no one; and the pauses between slices and between checks for
- * expired rows.
+ * Maximum rows of a slice, which is one statement and must not block other statements for long; pauses between slices, and
+ * between checks for expired rows.
  */
 const SLICES = { sliceRows: 1_000, slicePauseMs: 250, idlePauseMs: 60_000 }
 /** Advisory lock of deletions; an arbitrary number that no other program is likely to use. */
 const LOCK = '7067837113'
 
-/** Deletes answers of writes with an Idempotency-Key. D43 */
+/** Deletes answers to writes with an Idempotency-Key after `KEPT_HOURS`. D43 */
 export const oldAnswers: DeleteSlice = async (sql, rows) => {
   const deleted = await sql`
     delete from idempotency_key where id = any (array(
@@ -28,7 +28,10 @@ export const oldAnswers: DeleteSlice = async (sql, rows) => {
   return deleted.count
 }
 
-/** Deletes old events, one server at a time, and notes the last deleted one, so that an earlier token is refused. D58 */
+/**
+ * Returns a function that deletes events older than `days`, on one server at a time, and notes the last deleted event, so that
+ * earlier tokens are refused. D58
+ */
 export function oldChanges(days: number): DeleteSlice {
   return async (sql, rows) => {
     const [found] = await sql<{ most: number }[]>`
@@ -57,14 +60,14 @@ export function oldChanges(days: number): DeleteSlice {
   }
 }
 
-/** Longest time in which a table is loaded, or a copy refreshed, so its rows of `row_change` are needed for this long. */
+/** Maximum time that loading a table, or refreshing a copy, takes: its rows of `row_change` are needed for this long. */
 const ROW_CHANGES_MS = 330_000
-/** Rows of `row_change` to delete per row of a slice; they are short. */
+/** Number of rows of `row_change` that count as one row of a slice, because they are short. */
 const ROW_CHANGES_PER_ROW = 20
 
 /**
- * Deletes rows of `row_change` that were committed `keptMs` ago. The newest row of each table stays, so that reads find it first:
- * while an old snapshot is held, they would scan the index entries of all deleted rows.
+ * Returns a function that deletes rows of `row_change` that were committed `keptMs` ago. The newest row of each table stays, so
+ * that reads find it first: while an old snapshot is held, they would otherwise scan the index entries of all deleted rows.
  */
 export function oldRowChanges(keptMs = ROW_CHANGES_MS): DeleteSlice {
   // The first check deletes nothing, because every transaction is newer than 0.
@@ -100,7 +103,10 @@ export function oldRowChanges(keptMs = ROW_CHANGES_MS): DeleteSlice {
   }
 }
 
-/** Deletes expired rows in slices. Returns a function that stops it. `onFault` gets the first error of each kind. */
+/**
+ * Starts to delete expired rows in slices. Returns a function that stops the deletion. `onFault` gets the first error of each
+ * kind of row.
+ */
 export function deleteOldRows(
   url: string,
   kinds: readonly DeleteSlice[],

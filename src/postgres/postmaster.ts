@@ -4,12 +4,12 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ROLES } from './rights.ts'
 
-/** Returns the address of a PostgreSQL that another process runs in `dataDir`; null if none is ready, or it is not shared. */
+/** Returns the address of a PostgreSQL that another process runs in `dataDir`; null if there is none that is ready and shared. */
 export function runningPostgres(dataDir: string): string | null {
   try {
     const cluster = readFileSync(lockFile(resolve(dataDir)), 'utf8')
     const lines = cluster ? readPostmaster(cluster) : null
-    // After a crash the file may name a foreign process, which must not get the password.
+    // After a crash the file can name the process of another program, which must not get the password.
     if (!lines || !isReady(cluster) || !commandLine(Number(lines[0])).includes(cluster)) return null
     return addressOf(Number(lines[3]), ROLES.tables, readFileSync(passwordFile(cluster), 'utf8'))
   } catch {
@@ -17,7 +17,10 @@ export function runningPostgres(dataDir: string): string | null {
   }
 }
 
-/** Returns the file that a server locks while it runs. It contains the cluster's folder once others may join, else ''. */
+/**
+ * Returns the path of the file that a server locks while it runs. It contains the cluster's folder when other processes may join,
+ * before that ''.
+ */
 export const lockFile = (dataDir: string) => join(dataDir, 'lock')
 
 export const passwordFile = (cluster: string) => `${cluster}.password`
@@ -26,7 +29,7 @@ export function addressOf(port: number, role: string, password: string): string 
   return `postgres://${role}:${password}@127.0.0.1:${port}/postgres`
 }
 
-/** True if the postmaster's status line says that it is ready. */
+/** Returns whether the postmaster's status line says that it is ready. */
 export function isReady(cluster: string): boolean {
   return readPostmaster(cluster)?.[7]?.startsWith('ready') ?? false
 }
@@ -41,8 +44,8 @@ function readPostmaster(cluster: string): string[] | null {
 
 /**
  * Stops the postmaster that a killed server has left, and removes its `postmaster.pid`. The caller holds the lock of the data
- * folder, so any process on the cluster is an orphan. The file may name a foreign process (after a reboot) or be empty or garbled
- * (after a power loss), so command lines decide which process it is.
+ * folder, so any process on the cluster is an orphan. The file can name the process of another program (after a reboot), or be
+ * empty or garbled (after a power loss), so command lines decide which process is the postmaster.
  */
 export async function stopOrphan(cluster: string) {
   const lines = readPostmaster(cluster)
@@ -61,7 +64,7 @@ export async function stopOrphan(cluster: string) {
   rmSync(join(cluster, 'postmaster.pid'), { force: true })
 }
 
-/** Returns the id of the postmaster that runs on the cluster, by its command line; 0 if there is none. */
+/** Returns the id of the postmaster of a cluster, which it finds by command lines; 0 if there is no such process. */
 function processOn(cluster: string): number {
   const processes =
     process.platform === 'linux'

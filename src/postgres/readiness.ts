@@ -5,8 +5,8 @@ import { APPLIED } from './baseline.ts'
 const KEPT_MS = 1_000
 
 /**
- * Returns a check that the database has every migration of `files`. It reads at most once a second, because no rate limit
- * applies. @throws ApiError 503
+ * Returns a function that checks whether the database has every migration of `files`. It reads at most once a second, because no
+ * rate limit protects the database here. @throws ApiError 503
  */
 export function createReadiness(read: (statement: Statement) => Promise<readonly Row[]>, files: readonly string[]) {
   const isReady = async () => {
@@ -22,7 +22,7 @@ export function createReadiness(read: (statement: Statement) => Promise<readonly
   return (): Promise<boolean> => {
     const nowMs = performance.now()
     if (nowMs < nextMs) return answer
-    // No further read until this one is answered: reads would pile up in a database that hangs.
+    // No further read is sent until this one is answered: reads would pile up in a database that hangs.
     nextMs = Number.POSITIVE_INFINITY
     answer = isReady().finally(() => void (nextMs = nowMs + KEPT_MS))
     return answer

@@ -5,15 +5,18 @@ import { withConnection } from '../execute/connect.ts'
 import type { Log } from '../log.ts'
 import { endOf, type Runner, sharedMemorySettings } from './runner.ts'
 
-/** `tables`: a role that owns only the server's tables; `everything`: the superuser. */
+/** Role of a connection: `tables` owns only the server's tables, `everything` is the superuser. */
 export type Access = 'tables' | 'everything'
 
-/** Role of the server, and the superuser that initdb creates. */
+/** Names of the server's role, and of the superuser that initdb creates. */
 export const ROLES: Readonly<Record<Access, string>> = { tables: 'roster_app', everything: 'roster' }
 const { tables: SERVING, everything: SUPERUSER } = ROLES
 const DATABASE = 'postgres'
 
-/** Rules of pg_hba.conf. The superuser of a server cannot connect; roles that an operator has created can, with passwords. */
+/**
+ * Rules of pg_hba.conf. On a server, the superuser cannot connect; roles that an operator has created can connect with a
+ * password.
+ */
 const HBA_RULES: Readonly<Record<Access, string>> = {
   tables: `host ${DATABASE} ${SERVING} 127.0.0.1/32 scram-sha-256
 host all,replication ${SERVING},${SUPERUSER} 0.0.0.0/0 reject
@@ -24,8 +27,8 @@ host all all 127.0.0.1/32 scram-sha-256
 }
 
 /**
- * SQL that restricts the role to the tables: it takes away the roles that come with the cluster, and the rights that PostgreSQL
- * gives to everyone.
+ * Returns SQL that restricts the server's role to its tables: it revokes the roles that came with the cluster, and the rights
+ * that PostgreSQL grants to everyone.
  */
 function restrict(password: string): string[] {
   return [
@@ -44,12 +47,13 @@ function restrict(password: string): string[] {
 }
 
 /**
- * Gives the role of `access` the password. Runs once for each password, in a cluster that is not running, by a session without
+ * Sets the password of the role of `access`. Runs once for each password, in a cluster that is not running, in a session without
  * a network. @throws Error with the end of PostgreSQL's log
  */
 export async function secure(runner: Runner, password: string, access: Access): Promise<void> {
   const file = join(runner.cluster, 'pg_hba.conf')
-  // After a lost password there is a new one, so the hash decides whether this was done.
+  // If the password file is lost, a new password is made, so the hash tells whether the rules were written for the current
+  // password.
   const hbaRules = `# Written by Roster for the password with the hash ${Bun.hash(password).toString(36)}.\n${HBA_RULES[access]}`
   if (readFileSync(file, 'utf8') === hbaRules) return
   const commands = access === 'tables' ? restrict(password) : [`alter role ${SUPERUSER} password '${password}'`]
@@ -59,8 +63,8 @@ export async function secure(runner: Runner, password: string, access: Access): 
   const input = commands.map((command) => `${command.replace(/\s+/g, ' ')}\n`).join('')
   const { child, log } = runner.launch('postgres', args, input)
   if ((await endOf(child)) !== 0) throw new Error(`PostgreSQL did not start:\n${log()}`)
-  // Written last, so that an interrupted run is repeated. The new file is created outside of the cluster: inside, PostgreSQL's
-  // user could have put a link under its name, and would get the file to which the link leads.
+  // The file is written last, so that an interrupted run is repeated. It is created outside of the cluster: inside, PostgreSQL's
+  // user could have put a link with the file's name there, and would get the file that the link points to.
   const part = `${runner.cluster}.hba.part`
   rmSync(part, { force: true })
   writeFileSync(part, hbaRules, { mode: 0o600, flag: 'wx' })
@@ -68,7 +72,7 @@ export async function secure(runner: Runner, password: string, access: Access): 
   renameSync(part, file)
 }
 
-/** Logs a warning if the role is a superuser, which no server needs. */
+/** Logs a warning if the role of `url` is a superuser, which no server needs. */
 export async function warnOfSuperuser(url: string, log: Pick<Log, 'warn'>): Promise<void> {
   const [superuser] = await withConnection(
     url,

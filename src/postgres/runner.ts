@@ -1,4 +1,4 @@
-// Programs of PostgreSQL: runs them, for root as a user without rights.
+// Runs the programs of PostgreSQL; if the server runs as root, as a user without rights.
 import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process'
 import {
   chownSync,
@@ -23,16 +23,18 @@ import { basename, dirname, join, resolve } from 'node:path'
 export type Runner = ReturnType<typeof runnerOf>
 
 export interface RunnerOptions {
-  /** Folder with `bin`, `lib`, `share`; default: that of the platform's npm package. */
+  /** Folder with `bin`, `lib` and `share`; default: the folder of the platform's npm package. */
   native?: string
-  /** How root becomes an unprivileged user, as PostgreSQL requires; default: the way that works here. */
+  /**
+   * Method by which root becomes an unprivileged user, as PostgreSQL requires; default: the method that works on this machine.
+   */
   asRoot?: 'namespace' | 'nobody'
 }
 
 const NOBODY = 65534
 /**
- * Command that makes a user namespace in which root has another number. Nothing is copied, no user is needed, and folders under
- * /root stay accessible.
+ * Command that makes a user namespace in which root has the number of `nobody`. It needs no copies and no account, and folders
+ * under /root stay accessible.
  */
 const NAMESPACE = ['unshare', '-U', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`]
 /** Command that keeps the process and its children from regaining rights. */
@@ -47,17 +49,20 @@ const AS_NOBODY = [
   '--bounding-set=-all',
 ]
 
-/** Room in /dev/shm for the rate limit tables and for the shared memory of parallel queries. */
+/** Bytes of /dev/shm that must be free for the rate limit tables and for the shared memory of parallel queries. */
 const MEMORY_BYTES_MIN = 128 * 1024 * 1024
 
-/** Settings that keep shared memory in files if `/dev/shm` is small, as in Docker; without room PostgreSQL does not start. */
+/**
+ * Returns settings that keep shared memory in files if `/dev/shm` is small, as in Docker. Without room there PostgreSQL would not
+ * start.
+ */
 export function sharedMemorySettings(): string[] {
   if (process.platform !== 'linux') return []
   const { bavail, bsize } = existsSync('/dev/shm') ? statfsSync('/dev/shm') : { bavail: 0, bsize: 0 }
   return bavail * bsize < MEMORY_BYTES_MIN ? ['-c', 'dynamic_shared_memory_type=mmap'] : []
 }
 
-/** Finds the programs and the user to run them as. @throws Error if there is no PostgreSQL for this platform */
+/** Finds the programs, and the user that they run as. @throws Error if there is no PostgreSQL for this platform */
 export function prepareRunner(dataDir: string, options: RunnerOptions): Runner {
   const native = options.native ?? packagedBinaries()
   linkLibraries(native)
@@ -79,9 +84,9 @@ function runnerOf(native: string, cluster: string, dataDir: string, prefix: read
     cluster,
     /** Gives a file or folder to the user that runs PostgreSQL. */
     give: (_path: string): void => undefined,
-    /** Runs a program whose output goes to the log. `input`: its standard input; then only its errors are logged. */
+    /** Runs a program, and writes its output to the log. `input`: its standard input; with it only errors are logged. */
     launch(program: string, args: readonly string[], input?: string) {
-      // The log of the last run is kept, because it may say why that ended; older ones are deleted.
+      // The log of the last run is kept, because it may say why that run ended; older logs are deleted.
       if (existsSync(path) && statSync(path).size > LOG_BYTES_MAX) renameSync(path, `${path}.old`)
       const file = openSync(path, 'a', 0o600)
       const from = fstatSync(file).size
@@ -101,7 +106,7 @@ function runnerOf(native: string, cluster: string, dataDir: string, prefix: read
   }
 }
 
-/** Returns the last lines that were logged since the start; '' if an operator has deleted the file. */
+/** Returns the last lines that were logged since the program's start; '' if an operator has deleted the log. */
 function tail(path: string, from: number): string {
   if (!existsSync(path)) return ''
   const bytes = readFileSync(path)
@@ -111,7 +116,8 @@ function tail(path: string, from: number): string {
 }
 
 /**
- * Returns `nobody` if root can become that user and it may enter the folder; else `namespace`, which has root's access to files.
+ * Returns `nobody` if root can become that user and the user can enter the folder; else `namespace`, in which PostgreSQL has
+ * root's access to files.
  */
 function methodFor(base: string, dataDir: string): 'namespace' | 'nobody' {
   const canGo = base === dataDir ? isReachable(dataDir) : hasCluster(base)
@@ -122,15 +128,18 @@ function methodFor(base: string, dataDir: string): 'namespace' | 'nobody' {
   throw new Error(`${cluster} was made with user namespaces (unshare -U), which this machine does not allow now`)
 }
 
-/** Returns the folder of a cluster that root starts, if the account of PostgreSQL may not enter DATA_DIR. */
+/** Returns the folder of a cluster that root starts if the user `nobody` cannot enter DATA_DIR. */
 const baseElsewhere = (dataDir: string) => join('/var/lib/roster', Bun.hash(dataDir).toString(36))
 
-/** True if a cluster was created for `dataDir`. */
+/** Returns whether a cluster was created for `dataDir`. */
 export function hasEmbedded(dataDir: string): boolean {
   return hasCluster(resolve(dataDir)) || hasCluster(baseElsewhere(resolve(dataDir)))
 }
 
-/** Returns DATA_DIR if the user `nobody` may enter it, or must; else a folder in /var/lib. */
+/**
+ * Returns the folder that gets the cluster: DATA_DIR if a cluster is already there, or if the user `nobody` can enter it; else a
+ * folder in /var/lib.
+ */
 function baseOf(dataDir: string): string {
   const other = baseElsewhere(dataDir)
   if (hasCluster(dataDir)) return dataDir
@@ -153,20 +162,25 @@ function runnerAsNobody(native: string, base: string, dataDir: string): Runner {
   return { ...runner, give: (path) => chownSync(path, NOBODY, NOBODY) }
 }
 
-/** Gives the files of a cluster to another user, its folder last, so that an interrupted run is repeated. */
+/** Gives the files of a cluster to another user. Its folder is changed last, so that an interrupted run is repeated. */
 function own(cluster: string, user: number) {
   if (!existsSync(cluster) || statSync(cluster).uid === user) return
   for (const entry of readdirSync(cluster, { recursive: true })) lchownSync(join(cluster, String(entry)), user, user)
   chownSync(cluster, user, user)
 }
 
-/** True if every user has these rights on the folder, by default to read and enter it, and may enter each folder above it. */
+/**
+ * Returns whether every user has these rights on the folder, by default to read and enter it, and can enter each folder above it.
+ */
 function isReachable(folder: string, rights = 0o005): boolean {
   if ((statSync(folder).mode & rights) !== rights) return false
   return folder === dirname(folder) || isReachable(dirname(folder), 0o001)
 }
 
-/** Copies PostgreSQL's programs, and deletes copies of other releases. A copy gets its name when it is complete. */
+/**
+ * Copies PostgreSQL's programs, and deletes copies of other releases. Returns the folder of the copy. A copy gets its name only
+ * when it is complete.
+ */
 function copyOnce(from: string, base: string): string {
   const name = `native-${Bun.hash(from + readFileSync(join(from, '../package.json'), 'utf8')).toString(36)}`
   const to = join(base, name)
@@ -174,13 +188,16 @@ function copyOnce(from: string, base: string): string {
   const isCopy = (other: string) => /^native-[0-9a-z]+(\.part)?$/.test(other) && existsSync(join(base, other, 'bin'))
   for (const other of readdirSync(base).filter(isCopy)) rmSync(join(base, other), { recursive: true, force: true })
   cpSync(from, `${to}.part`, { recursive: true, verbatimSymlinks: true })
-  // Whoever may read the original may read the copy.
+  // The original is readable for its users, and so is the copy.
   spawnSync('chmod', ['-R', 'a+rX', `${to}.part`])
   renameSync(`${to}.part`, to)
   return to
 }
 
-/** Resolves with a program's exit code, the signal that ended it, or why it could not be started. */
+/**
+ * Resolves when a program has ended: with its exit code, with the signal that ended it, or with the reason why it could not be
+ * started.
+ */
 export function endOf(child: ChildProcess): Promise<number | string | null> {
   return new Promise((done) => {
     if (child.exitCode !== null || child.signalCode !== null) done(child.exitCode ?? child.signalCode)
@@ -198,7 +215,7 @@ function packagedBinaries(): string {
   }
 }
 
-/** Makes links of libraries, which the package leaves to an install script that may not have run. */
+/** Makes the links to libraries that the package expects its install script to make, because that script may not have run. */
 function linkLibraries(native: string) {
   const list = join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return

@@ -1,13 +1,14 @@
-// The next migration: SQL that adds what the tables of a database lack, compared with the declared entities.
+// The next migration: SQL that adds what the database's tables lack, compared with the declared entities.
 import type postgres from 'postgres'
 import type { Entity } from '../model/entity.ts'
 import { type DeclaredTable, declaredTables, type Part, type Quote } from './declaredTable.ts'
 import { alterText, compareTable, constraintText, indexTexts, readTables } from './tableDifference.ts'
 
 /**
- * Compares tables with the declarations. Returns the SQL that adds missing parts, if any, its tables, and remarks: differences
- * without SQL, with advice for the developer. Changes nothing: what it creates is rolled back within the transaction, and no
- * served table is locked. `others`: tables without remarks.
+ * Compares tables with the declarations. Returns the SQL that adds what is missing, '' if nothing is; the tables that it changes;
+ * and remarks, which are differences without SQL, with advice for the developer. Changes nothing: what it creates is rolled back
+ * within the transaction, and no served table is locked. `others`: further tables that get no remark although no entity declares
+ * them.
  */
 export async function nextMigration(sql: postgres.ISql, entities: readonly Entity[], others: readonly string[] = []) {
   const quote = await quoting(sql)
@@ -23,7 +24,7 @@ export async function nextMigration(sql: postgres.ISql, entities: readonly Entit
   })
   const changed = differences.filter(({ first, last }) => first.length + last.length > 0).map(({ table }) => table)
   const silent = names.filter((table) => !found.get(table)?.isRecorded)
-  // New tables are compiled without foreign keys to columns that another table gets last.
+  // New tables are created before some columns of other tables are added, so foreign keys to those tables follow later.
   const created = allCreated(missing, quote, new Set(differences.filter(({ last }) => last.length > 0).map(({ table }) => table)))
   const statements = [
     ...differences.flatMap(({ first }) => first),
@@ -39,7 +40,10 @@ export async function nextMigration(sql: postgres.ISql, entities: readonly Entit
   }
 }
 
-/** Returns the SQL of new tables with their indexes, and then of foreign keys to later tables and to `unfinished` ones. */
+/**
+ * Returns the SQL of new tables with their indexes, and then the SQL of foreign keys to tables that come later or are
+ * `unfinished`.
+ */
 function allCreated(declared: readonly DeclaredTable[], quote: Quote, unfinished: ReadonlySet<string> = new Set()) {
   const names = declared.map(({ table }) => table)
   const tables: string[] = []
@@ -56,7 +60,7 @@ function allCreated(declared: readonly DeclaredTable[], quote: Quote, unfinished
   return { tables, keys }
 }
 
-/** Returns the SQL of tables that do not refer to others, and whose names are not words of SQL. */
+/** Returns the SQL of tables that refer only to each other, and whose names are not words of SQL. */
 export function newTables(entities: readonly Entity[]): string {
   const quote = (name: string) => name
   const declared = declaredTables(entities, quote)
@@ -64,18 +68,24 @@ export function newTables(entities: readonly Entity[]): string {
   return `${[...tables, ...keys, ...declared.map(({ table }) => recorded(table))].join('\n\n')}\n`
 }
 
-/** Returns a quoting of names by the reserved words of this PostgreSQL. */
+/** Returns a function that quotes a name if it is a reserved word of this PostgreSQL. */
 async function quoting(sql: postgres.ISql): Promise<Quote> {
   const rows = await sql`select word from pg_get_keywords() where catcode in ('R', 'T', 'C')`
   const words = new Set(rows.map(({ word }) => word as string))
   return (name) => (words.has(name) ? `"${name}"` : name)
 }
 
-/** Prefix of tables for a comparison: short, because names are truncated, and unlikely as the beginning of a name. */
+/**
+ * Prefix of tables that are created for a comparison. It is short, because PostgreSQL truncates names, and no name is likely to
+ * begin with it.
+ */
 const TRIAL = 'zq9_'
 const TRIED = new RegExp(`${TRIAL}(\\w+)`, 'g')
 
-/** Creates the declared tables under other names, to read how PostgreSQL writes their definitions; needs no more rights. */
+/**
+ * Creates the declared tables under other names, to read how PostgreSQL writes their definitions. The right to create tables is
+ * enough.
+ */
 async function createInRolledBackTransaction(sql: postgres.ISql, entities: readonly Entity[], quote: Quote) {
   const trial = declaredTables(entities, quote, TRIAL)
   const names = trial.map(({ table }) => table)
@@ -94,7 +104,7 @@ async function createInRolledBackTransaction(sql: postgres.ISql, entities: reado
   )
 }
 
-/** Removes the prefix. `quote`: names may need quotes that they did not need with the prefix. */
+/** Returns the text without the prefix `TRIAL`. `quote`: names may need quotes that they did not need with the prefix. */
 function withoutTrial(text: string, quote: Quote = (name) => name): string {
   return text.replaceAll(TRIED, (_, name) => quote(name))
 }
@@ -104,7 +114,7 @@ function recorded(table: string): string {
 select record_changes_of('${table}');`
 }
 
-/** Returns tables that an entity once had. */
+/** Returns remarks about tables that an entity once had and no entity declares now. */
 async function undeclaredTables(sql: postgres.ISql, declared: readonly string[]): Promise<string[]> {
   const rows = await sql`
     select distinct relname as name from pg_trigger

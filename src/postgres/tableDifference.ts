@@ -3,9 +3,9 @@ import type postgres from 'postgres'
 import type { DeclaredColumn, DeclaredTable, Part, Quote, Step } from './declaredTable.ts'
 
 /**
- * Compares a table with its declaration. Returns SQL in two parts: `first`, which other tables may need, and `last`, which needs
- * parts of others; and remarks: differences without SQL, with advice for the developer. `expected`: the table as the catalog
- * describes it when it is as declared.
+ * Compares a table with its declaration. Returns SQL in two lists: `first`, which other tables may need, and `last`, which needs
+ * columns or constraints of other tables; and remarks, which are differences without SQL, with advice for the developer.
+ * `wanted`: how the catalog describes the table if it is as declared.
  */
 export function compareTable(declared: DeclaredTable, found: FoundTable, wanted: FoundTable, quote: Quote) {
   return new Comparison(declared, found, wanted, quote).result()
@@ -15,7 +15,7 @@ class Comparison {
   private readonly target: string
   private readonly remarks: string[] = []
   private readonly lacking: readonly DeclaredColumn[]
-  /** Columns whose type or rules differ; no SQL is made that depends on them. */
+  /** Columns whose type or rules differ. No SQL is made for what depends on them. */
   private readonly changed: readonly string[]
 
   constructor(
@@ -30,7 +30,7 @@ class Comparison {
     this.changed = columns.map(({ name }) => name).filter((name) => this.compareColumn(name))
   }
 
-  /** Returns the difference. Call it once, because it adds remarks. */
+  /** Returns the difference. Call it only once, because each call adds the remarks. */
   result() {
     const { table, constraints, foreignKeys } = this.declared
     const lacking = [...constraints, ...foreignKeys].filter((part) => this.lacksConstraint(part))
@@ -73,7 +73,10 @@ class Comparison {
     ]
   }
 
-  /** Returns SQL that adds constraints. `isLate`: those that need another table, or a column that does. */
+  /**
+   * Returns SQL that adds constraints. `isLate`: true for constraints that need another table, or a column that needs one; false
+   * for all others.
+   */
   private added(constraints: readonly Part[], isLate: boolean): string[] {
     const late = this.lacking.filter(({ step }) => step === 'key' || step === 'made of key')
     return constraints
@@ -85,7 +88,7 @@ class Comparison {
     return columns.some((column) => this.changed.includes(column))
   }
 
-  /** Adds a remark for each difference of a column. True if there is any. */
+  /** Adds a remark for each difference of a column. Returns whether there is a difference. */
   private compareColumn(name: string): boolean {
     const is = this.found.columns.get(name)
     const should = this.wanted.columns.get(name)
@@ -98,7 +101,7 @@ class Comparison {
     return aspects.length > 0
   }
 
-  /** True if no constraint has the same rule; its name does not count. */
+  /** Returns whether no constraint of the table has the same rule; the name does not count. */
   private lacksConstraint(part: Part): boolean {
     const is = this.found.constraints.get(part.name)
     const should = this.wanted.constraints.get(part.name)
@@ -137,7 +140,10 @@ class Comparison {
   }
 }
 
-/** Aspects of a column; the catalog has null for no identity, and for no expression of a default or generated column. */
+/**
+ * Aspects of a column, with their names in remarks. In the catalog an aspect is null if the column has no collation, no default,
+ * or no expression.
+ */
 const ASPECTS = {
   type: 'the type',
   collation: 'the collation',
@@ -147,7 +153,7 @@ const ASPECTS = {
   fallback: 'the default',
 } as const
 
-/** Returns the SQL of a table's indexes, if it has any. */
+/** Returns the SQL of a table's indexes; an empty array if it has none. */
 export function indexTexts(table: string, indexes: readonly Part[], quote: Quote): string[] {
   const texts = indexes.map(({ name, text }) => `create index ${name} on ${quote(table)} ${text};`)
   return texts.length === 0 ? [] : [texts.join('\n')]
@@ -163,10 +169,10 @@ export function alterText(table: string, action: string): string {
 
 type FoundColumn = Readonly<Record<keyof typeof ASPECTS, string | boolean | null>>
 
-/** A table in the catalog: its parts by name. `isRecorded`: triggers record its changes. */
+/** A table as the catalog describes it: columns, constraints and indexes by name. `isRecorded`: triggers record its changes. */
 export type FoundTable = Awaited<ReturnType<typeof readParts>> & { readonly isRecorded: boolean }
 
-/** Reads tables of the first schema of the search path; skips missing tables. */
+/** Reads tables of the first schema of the search path. Skips tables that do not exist. */
 export async function readTables(sql: postgres.ISql, tables: readonly string[]): Promise<Map<string, FoundTable>> {
   const found = new Map<string, FoundTable>()
   for (const table of tables) {
@@ -178,7 +184,10 @@ export async function readTables(sql: postgres.ISql, tables: readonly string[]):
   return found
 }
 
-/** Reads columns by name, and definitions of constraints and of other indexes: `(name, id)`. */
+/**
+ * Reads the columns of a table, and the definitions of its constraints and of indexes without a constraint, such as `(name, id)`;
+ * all by name.
+ */
 async function readParts(sql: postgres.ISql, oid: string) {
   const columns = await sql<(FoundColumn & { name: string })[]>`
     select a.attname as name, format_type(a.atttypid, a.atttypmod) as type, c.collname as collation,

@@ -1,4 +1,4 @@
-// Binds a right of the roles file: the result is a right as any other, or why it does not exist.
+// Binds a right of the roles file. The result is a right without variables, or the reason why the right does not exist.
 import type { Right } from '../model/access.ts'
 import type { Filter } from '../model/query.ts'
 import { isPreset } from '../rights/accesses.ts'
@@ -8,7 +8,7 @@ import { isOpen } from '../rights/openFilter.ts'
 import { printRight } from '../rights/print.ts'
 import { type Bindings, bindFilters, Missing } from './binding.ts'
 
-/** Returns the right with the values of its variables. One without variables is returned as it is. */
+/** Returns the right with the values of its variables. A right without variables is returned as it is. */
 export function bindRight(right: Right, bindings: Bindings): Right | Missing {
   const { verb, collection, properties } = right
   const open = [...right.filters, ...(right.becomes ?? [])].filter(isOpen)
@@ -30,12 +30,15 @@ export function bindRight(right: Right, bindings: Bindings): Right | Missing {
   return { ...made, signedText: printRight(signed) }
 }
 
-/** Says why a right cannot set these values: one cannot be stored, or a property would need two; null if it can. */
+/**
+ * Returns the reason why a right cannot set these values: a value cannot be stored, or one property would need two values. Null
+ * if it can set them.
+ */
 function faultOfPresets(presets: readonly Filter[]): string | null {
   return presets.map(presetFault).find((fault) => fault !== null) ?? contradictionOf(presets)
 }
 
-/** Returns the bound filters, except those by `{today}` and `{now}`, which stay open. */
+/** Returns the bound filters, except that filters by `{today}` and `{now}` stay open. */
 function withTimesOpen(open: readonly Filter[], bound: readonly Filter[]): readonly Filter[] {
   return open.map((filter, index) => (isTime(filter) ? filter : (bound[index] as Filter)))
 }

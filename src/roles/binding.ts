@@ -1,4 +1,4 @@
-// Binds variables: the values that a claim or a cell has become operands, typed, and never operators or text of a query string.
+// Binds variables: values of a claim or a cell become typed operands. They never become operators or text of a query string.
 import type { Property } from '../model/entity.ts'
 import { foldText } from '../model/fold.ts'
 import { type Kind, Mismatch } from '../model/kinds.ts'
@@ -10,35 +10,38 @@ import { type RequestTime, timeFor } from './requestTime.ts'
 
 type Scalar = string | number | boolean
 
-/** The values of a variable, at least one. */
+/** Values of a variable: at least one value. */
 interface Values {
   readonly values: readonly Scalar[]
   readonly isList: boolean
 }
 
-/** Why a variable has no value, or none that a property can have: then the right does not exist. */
+/** Reason why a variable has no value, or no value that the property can have: then the right does not exist. */
 export class Missing {
-  /** `told`: the reason in words for the person herself, if it lies in her own claim. It names nothing else of the roles file. */
+  /**
+   * `told`: the reason in words for the person herself, if her own claim is at fault; it tells nothing else of the roles file.
+   * Null if she is not told a reason.
+   */
   constructor(
     readonly reason: string,
     readonly told: string | null = null,
   ) {}
 }
 
-/** Maximum values of a list. */
+/** Maximum number of values of a claim that is a list. */
 const LIST_LENGTH_MAX = 1_000
 
-/** Sources of the values of variables. */
+/** Sources of values for variables. */
 export interface Bindings {
   readonly claims: Claims
-  /** False if the claim `email` counts for nothing. */
+  /** False if the claim `email` must not be used. */
   readonly isEmailVerified: boolean
   /** Returns the cell of the person's own row, as PostgreSQL prints it. */
   ownCell(property: Property): string | null
   readonly time: RequestTime
 }
 
-/** Binds all filters; those without a variable stay as they are. */
+/** Binds all filters. Filters without a variable stay as they are. */
 export function bindFilters(filters: readonly Filter[], bindings: Bindings): readonly Filter[] | Missing {
   const bound: Filter[] = []
   for (const filter of filters) {
@@ -58,7 +61,7 @@ function bindFilter(filter: OpenFilter, bindings: Bindings): Filter | Missing {
   const operands: string[] = []
   for (const value of found.values) {
     const operand = operandOf(value, property.kind)
-    // Accents do not count, so a text of nothing but accents leaves nothing to search for.
+    // Such an operator ignores accents, so a text of nothing but accents leaves nothing to search for.
     if (operand === null || (operator.folded && foldText(operand) === ''))
       return unusable(variable, `{${variable.name}} is no value of ${property.name}, which must be ${property.kind.allowed}`)
     operands.push(operand)
@@ -76,7 +79,10 @@ function unusableClaim(name: string): string {
   return `the claim ${name} of your token has no value that could be used`
 }
 
-/** Returns whether a claim or a property of the own row has a value: it is the whole text, or an element of the list. */
+/**
+ * Returns true if a claim or a property of the own row has this value, as the whole text or as an element of the list; else why
+ * not.
+ */
 export function hasValue(variable: Variable, value: string, bindings: Bindings): true | Missing {
   const found = variable.kind === 'own' ? ownValues(variable, bindings) : claimValues(variable.name, bindings)
   if (found instanceof Missing || found.values.includes(value)) return found instanceof Missing ? found : true
@@ -100,7 +106,7 @@ function single(value: Scalar): Values {
   return { values: [value], isList: false }
 }
 
-/** Returns the values of a claim. A list has texts, numbers or booleans, and none of them is empty. */
+/** Returns the values of a claim. A list must have texts, numbers or booleans, and no empty text. */
 function claimValues(name: string, { claims, isEmailVerified }: Bindings): Values | Missing {
   const value = claimOf(claims, name)
   if (value === undefined || value === null)
@@ -122,7 +128,10 @@ function isScalar(value: unknown): value is Scalar {
   return typeof value === 'string' || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
 }
 
-/** Finds a claim: `a.b` is the claim of this name, else `b` in `a`. Only what the token itself has counts. */
+/**
+ * Returns the value of a claim: `a.b` is the claim with this name, or else `b` in the object `a`. Only properties of the token
+ * itself count.
+ */
 function claimOf(claims: Claims, name: string): unknown {
   if (Object.hasOwn(claims, name)) return claims[name]
   for (let dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
@@ -136,7 +145,10 @@ function claimOf(claims: Claims, name: string): unknown {
   return undefined
 }
 
-/** Returns a value as an operand of a property of this kind; null: no such property has it. A text of digits is a number, too. */
+/**
+ * Returns a value as an operand for a property of this kind; null if no such property can have the value. A text of digits counts
+ * as a number, too.
+ */
 function operandOf(value: Scalar, kind: Kind): string | null {
   if (typeof value === 'number' && !takesNumber(kind, value)) return null
   if (typeof value === 'boolean' && kind.jsonType !== 'boolean') return null
@@ -150,7 +162,10 @@ function operandOf(value: Scalar, kind: Kind): string | null {
   }
 }
 
-/** Returns whether properties of this kind can have a JSON number. A large integer may have lost digits when it was parsed. */
+/**
+ * Returns whether properties of this kind can have a JSON number. An integer that is not safe is refused: it may have lost digits
+ * when it was parsed.
+ */
 function takesNumber({ jsonType, hasFraction }: Kind, value: number): boolean {
   return jsonType === 'number' && (hasFraction || Number.isSafeInteger(value))
 }

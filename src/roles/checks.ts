@@ -1,4 +1,4 @@
-// Checks of a roles file: what its rights mean together, whatever roles a person has.
+// Checks of a roles file: whether its rights fit together, whatever roles a person has.
 import type { Right } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import { hasSameFields } from '../rights/accesses.ts'
@@ -8,8 +8,8 @@ import type { FaultList } from './faults.ts'
 import type { KeyBlock, PlacedRight, Role, RolesFile } from './file.ts'
 
 /**
- * Checks a file. If some of its lines have faults of their own, it leaves out the checks of rights that need other rights,
- * because those may be on the faulty lines.
+ * Checks a file. If some of its lines have faults of their own, the checks of rights that need other rights are left out, because
+ * those other rights may be on the faulty lines.
  */
 export function checkFile({ roles, keys }: RolesFile, entities: readonly Entity[], faults: FaultList): void {
   const isWhole = faults.isEmpty
@@ -22,8 +22,8 @@ export function checkFile({ roles, keys }: RolesFile, entities: readonly Entity[
 }
 
 /**
- * Checks that all rights of roles to read one collection have the same `fields`: else it would depend on the row which properties
- * exist, and what a filter finds would tell of hidden ones.
+ * Checks that all rights of roles to read one collection have the same `fields`. Otherwise each row could have other properties,
+ * and the results of a filter would tell something about hidden ones.
  */
 function checkFields(placed: readonly PlacedRight[], faults: FaultList) {
   const firsts = new Map<string, PlacedRight>()
@@ -41,8 +41,8 @@ function checkFields(placed: readonly PlacedRight[], faults: FaultList) {
 }
 
 /**
- * Checks each right of a role together with the rights that a person may have with it, which are those of all roles, since any
- * may apply to her; and with those that she certainly has, which are those of the same role and of the roles of everybody.
+ * Checks each right of a role together with other rights. A person may also have the rights of all other roles, since any role
+ * may apply to her. She certainly has the rights of the same role and of the roles for everybody.
  */
 function checkRole(role: Role, roles: readonly Role[], entities: readonly Entity[], faults: FaultList) {
   const rightsOf = (some: readonly Role[]) => some.flatMap(({ rights }) => rights.map(({ right }) => right))
@@ -54,7 +54,7 @@ function checkRole(role: Role, roles: readonly Role[], entities: readonly Entity
   }
 }
 
-/** Returns whether a right exists wherever another one does: each of its variables has a value then. */
+/** Returns whether a right exists whenever the other right exists, because each of its variables then has a value. */
 function exists({ filters }: Right, other: Right): boolean {
   const given = [...other.filters, ...(other.becomes ?? [])].filter(isOpen)
   return filters.every((filter) => !isOpen(filter) || isAlwaysBound(filter) || given.some((one) => isBoundWith(filter, one)))
@@ -67,7 +67,10 @@ function isAlwaysBound({ property, variable }: OpenFilter): boolean {
   return (name === 'Id' || required) && kind.name === property.kind.name
 }
 
-/** Returns whether a filter is bound if another is: it has the same variable for a property that takes the same values. */
+/**
+ * Returns whether a filter can be bound whenever the other filter can: both have the same variable, for properties that take the
+ * same values.
+ */
 function isBoundWith({ variable, property, operator }: OpenFilter, other: OpenFilter): boolean {
   const takesSame =
     property.kind.values !== undefined ? property === other.property : property.kind.name === other.property.kind.name

@@ -1,4 +1,4 @@
-// Finds the rights of persons: their own row, the roles that apply, and the rights of these with their variables bound.
+// Finds the rights of persons: finds their own row and the roles that apply, and binds the variables of these roles' rights.
 import type { GrantedRights, Origin, Right } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import { LruCache } from '../model/lruCache.ts'
@@ -14,39 +14,45 @@ import { Needs, type Outcome, Person } from './person.ts'
 import { type Collections, PersonRights } from './personRights.ts'
 import { ANY_TIME, type RequestTime, requestTime } from './requestTime.ts'
 
-/** Maximum memory of the rights that are kept, in bytes: those of some 6,000 persons in each of two generations of the cache. */
+/**
+ * Maximum memory of the kept rights of persons, in bytes: enough for some 6,000 persons in each of the two generations of the
+ * cache.
+ */
 const KEPT_BYTES_MAX = 192 * 2 ** 20
-/** Estimate of the views, accesses and guards of a person, in bytes. */
+/** Estimated memory of a person's views, accesses and guards, in bytes. */
 const BYTES_OF_PERSON = 12_000
-/** Maximum memory of the bound rights that persons share, in bytes; as above. */
+/** Maximum memory of the bound rights that persons share, in bytes, for the two generations of the cache together. */
 const SHARED_BYTES_MAX = 128 * 2 ** 20
-/** Estimate of a bound right without its values, in bytes, and for each character of its text: a list may have 1,000 values. */
+/**
+ * Estimated memory of a bound right, in bytes: without its values, and for each character of its text, because a list may have
+ * 1,000 values.
+ */
 const BYTES_OF_RIGHT = 1_500
 const BYTES_OF_CHARACTER = 10
 
-/** Facts of a person that follow only from her token. */
+/** Facts about a person that depend only on her token. */
 interface TokenFacts {
   readonly isEmailVerified: boolean
   readonly time: RequestTime
-  /** Filters that find her own row; null: persons need none. */
+  /** Filters that find her own row; null if the file does not look for a row of the person. */
   readonly finder: readonly Filter[] | Missing | null
-  /** The person by the row that was read last; null: none was read yet. */
+  /** The person with the row that was read last; null if no row was read yet. */
   person: Person | null
 }
 
-/** A role, whether it applies to a person, and which of its rights exist. */
+/** A role, whether it applies to a person, and which of its rights exist for her. */
 interface RoleOutcome {
   readonly name: string
-  /** Why it does not apply; null: it does. */
+  /** Reason why the role does not apply; null if it applies. */
   readonly reason: string | null
   readonly rights: readonly Outcome[]
 }
 
-/** Which rights a person has, and why. */
+/** Rights of a person, with the reasons why she has them. */
 export interface Explanation {
-  /** The own row, as `Employees/7`; null: there is none, or persons need none. */
+  /** Path of the person's own row, such as `Employees/7`; null if she has no row, or the file does not look for one. */
   readonly own: string | null
-  /** Why none of the roles applies; null: some may. */
+  /** Reason why no role can apply; null if some role may apply. */
   readonly reason: string | null
   readonly roles: readonly RoleOutcome[]
   readonly rights: GrantedRights
@@ -57,7 +63,10 @@ export class Engine {
   private readonly facts = new WeakMap<Claims, TokenFacts>()
   private readonly kept = new LruCache<PersonRights>(KEPT_BYTES_MAX, (_, text) => BYTES_OF_PERSON + 6 * text.length)
   private readonly shared = new LruCache<Right>(SHARED_BYTES_MAX, (_, text) => BYTES_OF_RIGHT + BYTES_OF_CHARACTER * text.length)
-  /** The empty rights of persons without a row, by the reason why they have none. A file has few reasons. */
+  /**
+   * Empty rights for persons who have no row, by the reason why they have no row. A roles file has few reasons, so this map stays
+   * small.
+   */
   private readonly unknown = new Map<string, PersonRights>()
 
   constructor(
@@ -75,7 +84,7 @@ export class Engine {
       : this.ofRow(facts, claims, row, questions)
   }
 
-  /** Says which rights a person has, and why. */
+  /** Returns which rights a person has, and why. */
   async explain(claims: Claims, questions: RowQuestions, isEmailVerified: boolean): Promise<Explanation> {
     const facts = this.factsOf(claims, isEmailVerified)
     const row = await this.findRow(facts, questions)
@@ -109,7 +118,7 @@ export class Engine {
     return facts
   }
 
-  /** Finds the person's own row. Null: she needs none. */
+  /** Returns the person's own row; 'none' if she has no row, null if the file does not look for one. */
   private findRow({ finder }: TokenFacts, questions: RowQuestions): Row | null | 'none' | Promise<Row | 'none'> {
     const { me } = this.file
     if (me === null || finder === null) return null
@@ -118,7 +127,10 @@ export class Engine {
     return row instanceof Promise ? row.then((one) => one ?? 'none') : (row ?? 'none')
   }
 
-  /** Returns the rights of a person without a row: none. They say what is wrong with her claim, if that is why. */
+  /**
+   * Returns the empty rights of a person who has no row. Their refusal tells her what is wrong with her claim, if that is the
+   * reason.
+   */
   private ofUnknown({ finder }: TokenFacts): PersonRights {
     const told = finder instanceof Missing ? finder.told : null
     const reason = told ?? reasonOfUnknown(this.file)
@@ -140,7 +152,10 @@ export class Engine {
     return (facts.person = new Person(this.needs, claims, isEmailVerified, row, time))
   }
 
-  /** Returns the rights that follow from the answers about lists: the same object for persons with the same rights. */
+  /**
+   * Returns the rights that follow from the answers to the person's questions about lists. Persons with the same rights get the
+   * same object.
+   */
   private grant(person: Person, answers: readonly boolean[]): PersonRights {
     const key = answers.map(Number).join('')
     const last = person.granted.get(key)?.deref()
@@ -149,7 +164,7 @@ export class Engine {
     const outcomes = applying.flatMap((role) => person.outcomes(role))
     const origins = this.originsOf(outcomes)
     const unread = unreadOf(outcomes)
-    // Persons with the same rights from other lines of the file have other origins.
+    // The line belongs to the key of the cache, because persons may have the same rights from different lines of the file.
     const given = [...origins].map(([right, { line }]) => `${keyOf(right)}\t${line}`)
     const text = [...given, ...unread.map(({ plural }) => `-${plural}`)].join('\n')
     const kept = this.kept.get(text) ?? new PersonRights([...origins.keys()], this.collections, this.share, { origins, unread })
@@ -158,7 +173,10 @@ export class Engine {
     return kept
   }
 
-  /** Returns the rights that exist, each once, in the order of the file, with the first role that gives them. */
+  /**
+   * Returns each right that the person has once, in the order of the file, with the first role that gives it. Skips rights
+   * without values for their variables.
+   */
   private originsOf(outcomes: readonly Outcome[]): Map<Right, Origin & { readonly line: number }> {
     const origins = new Map<Right, Origin & { readonly line: number }>()
     for (const { role, placed, result } of outcomes) {
@@ -169,7 +187,7 @@ export class Engine {
     return origins
   }
 
-  /** Returns the same right for the same text, so that persons share its view. */
+  /** Returns one and the same object for rights of the same text, so that persons share its view. */
   private readonly share = (right: Right): Right => {
     const key = keyOf(right)
     const shared = this.shared.get(key)
@@ -179,13 +197,13 @@ export class Engine {
   }
 }
 
-/** Identifies a bound right: one by a date is another than one by `{today}`. */
+/** Returns a text that identifies a bound right. A right with a fixed date differs from one with `{today}`, even on that date. */
 function keyOf(right: Right): string {
   return `${right.text}\t${right.signedText === undefined ? '' : signedTextOf(right)}`
 }
 
 /**
- * Returns the entities that a person cannot read, not even in a view, only because the variables of her rights have no values.
+ * Returns the entities that a person cannot read, not even in a view, and could read if the variables of her rights had values.
  */
 function unreadOf(outcomes: readonly Outcome[]): Entity[] {
   const reads = outcomes.filter(({ placed }) => placed.right.verb === 'read')
@@ -194,7 +212,7 @@ function unreadOf(outcomes: readonly Outcome[]): Entity[] {
   return [...new Set(reads.map(entityOf))].filter((entity) => !read.has(entity))
 }
 
-/** Asks whether each list has a row, all at the same time. */
+/** Asks for each list whether it has a row, for all lists at the same time. */
 function answersOf({ questions }: Person, rows: RowQuestions): (boolean | Promise<boolean>)[] {
   return questions.map((question) => !(question instanceof Missing) && rows.some(question.entity, question.filters))
 }

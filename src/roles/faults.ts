@@ -1,13 +1,13 @@
-// Faults of a roles file: all of them, each with its line.
+// Faults of a roles file: collects all faults, each with its line.
 import { ApiError, Refused } from '../errors.ts'
 
-/** A fault, with the number of its line, from 1. */
+/** A fault with its line, counted from 1. */
 export interface RolesFault {
   readonly line: number
   readonly message: string
 }
 
-/** A text that is no roles file. It has all faults, in the order of their lines. */
+/** Error of a text that is not a valid roles file. It has the faults in the order of their lines. */
 export class RolesError extends Refused {
   constructor(readonly faults: readonly RolesFault[]) {
     super(faults.map(({ line, message }) => `line ${line}: ${message}`).join('\n'))
@@ -28,7 +28,7 @@ export class FaultList {
     this.found.push({ line, message })
   }
 
-  /** Returns the result of `read`; undefined, and notes the fault, if it refuses a text of this line. */
+  /** Returns the result of `read`. If `read` refuses a text of this line, notes the fault and returns undefined. */
   try<Result>(line: number, read: () => Result): Result | undefined {
     try {
       return read()
@@ -48,5 +48,5 @@ export class FaultList {
   }
 }
 
-/** Thrown for a text that cannot be read because of another fault, which is noted already. */
+/** Thrown for a text that cannot be read because of another fault, which has already been noted. */
 export class FollowsFromFault extends Error {}

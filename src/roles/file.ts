@@ -1,4 +1,4 @@
-// A parsed roles file: who is who, which roles there are and whom they are for, and what they may do.
+// A parsed roles file: how persons are found, the roles with the condition for each, and what roles and keys may do.
 import type { Right } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import type { NamedView } from '../model/namedView.ts'
@@ -6,45 +6,45 @@ import type { Filter } from '../model/query.ts'
 import type { Variable } from '../rights/openFilter.ts'
 
 export interface RolesFile {
-  /** Finds the person's own row; null: persons need none. */
+  /** List that finds the person's own row; null if the file does not look for a row. */
   readonly me: RowList | null
   readonly views: readonly NamedView[]
   readonly roles: readonly Role[]
   readonly keys: readonly KeyBlock[]
 }
 
-/** Rows of an entity that match filters, of which some may have variables. */
+/** Rows of an entity that match filters. Some of the filters may have variables. */
 export interface RowList {
   readonly entity: Entity
   readonly filters: readonly Filter[]
-  /** The address as it is printed. */
+  /** The list's address, in canonical form. */
   readonly text: string
 }
 
 export interface Role {
   readonly name: string
   readonly line: number
-  /** Condition for those whom the role is for; null: everybody. */
+  /** Condition that a person must meet to have the role; null if everybody has it. */
   readonly when: Condition | null
   readonly rights: readonly PlacedRight[]
 }
 
 export type Condition = HasCondition | ListCondition
 
-/** A claim, or a property of the own row, has a value: it is the whole text, or an element of the list. */
+/** Condition that a claim, or a property of the own row, has a value, as the whole text or as an element of the list. */
 interface HasCondition {
   readonly kind: 'has'
   readonly variable: Variable
   readonly value: string
 }
 
-/** A list has a row. */
+/** Condition that a list has at least one row. */
 export interface ListCondition {
   readonly kind: 'list'
   readonly list: RowList
 }
 
-/** Prints a condition as it is written. */
+/** Returns a condition as text, as a roles file writes it. */
 export function printCondition(when: Condition): string {
   return when.kind === 'list' ? when.list.text : `{${when.variable.name}} has ${when.value}`
 }
@@ -55,7 +55,7 @@ export interface KeyBlock {
   readonly rights: readonly PlacedRight[]
 }
 
-/** A right with its line. Its filters may be open. */
+/** A right with its line. Its filters can be open, which means that their operand is a variable. */
 export interface PlacedRight {
   readonly right: Right
   readonly line: number

@@ -1,4 +1,4 @@
-// The rights of keys that follow a block of the roles file.
+// Rights of keys whose rights are written in a block of the roles file.
 import { isOpen } from '../rights/openFilter.ts'
 import { NarrowRights } from '../rights/reader.ts'
 import { Missing } from './binding.ts'
@@ -19,7 +19,7 @@ export class KeyRights {
     this.usesTime = block.rights.some(({ right }) => [...right.filters, ...(right.becomes ?? [])].some(isOpen))
   }
 
-  /** Returns the rights as of now: the same object while their text is the same. */
+  /** Returns the rights as of now. It is the same object as long as their text is the same. */
   now(): NarrowRights {
     const time = this.usesTime ? requestTime() : ANY_TIME
     if (this.made && this.time === time) return this.made

@@ -4,7 +4,7 @@ import { errorOf, Refused } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import { parseRoles, type Roles } from './roles.ts'
 
-/** Maximum size, in bytes; longer texts are refused by their length. */
+/** Maximum bytes of the file, checked before it is read. `FILE_LENGTH_MAX` in statements.ts is the limit for its text. */
 const BYTES_MAX = 2 * 2 ** 20
 
 /** Reads the text of a roles file. @throws Refused if it cannot be read, or is no text in UTF-8 */
@@ -20,7 +20,10 @@ export function readRolesText(path: string): string {
   }
 }
 
-/** Reads and parses the roles file of the settings; null: there is none. @throws Refused, or RolesError that has all faults */
+/**
+ * Reads and parses the roles file of the settings. Returns null if the settings name no file. @throws Refused, or RolesError that
+ * has all faults
+ */
 export function loadRoles({ rolesFile }: { readonly rolesFile: string | null }, entities: readonly Entity[]): Roles | null {
   return rolesFile === null ? null : parseRoles(readRolesText(rolesFile), entities)
 }

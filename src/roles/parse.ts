@@ -1,4 +1,4 @@
-// Parses a roles file: its statements, with the grammar of rights and the variables that each may have.
+// Parses a roles file: its statements, by the grammar of rights, with the variables that each statement can have.
 import { Refused } from '../errors.ts'
 import type { Right } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
@@ -38,7 +38,7 @@ type ViewLine = Statements['views'][number]
 
 class Parser {
   private readonly views: NamedView[] = []
-  /** They stand for views whose lines have faults. */
+  /** Substitutes for views whose lines have faults, so that rights to these views can be parsed. */
   private readonly standIns = new Set<Collection>()
   private collections: readonly Collection[]
 
@@ -80,7 +80,9 @@ class Parser {
     return parseNamedView(name, text, this.collections)
   }
 
-  /** Returns what stands for a faulty view; null: its entity is not known, or another collection has its name. */
+  /**
+   * Returns a substitute for a faulty view; null if the view's entity is not known, or another collection has the view's name.
+   */
   private standInFor({ name, text }: ViewLine): NamedView | null {
     const [, plural = ''] = /^\/?([^\s?&]+)/.exec(text) ?? []
     const base = this.entities.find(isNamed(plural))
@@ -122,7 +124,7 @@ class Parser {
     })
   }
 
-  /** Returns the collections that a right can be to. @throws FollowsFromFault for one to a view whose entity is not known */
+  /** Returns the collections that a right can name. @throws FollowsFromFault for a right to a view whose entity is not known */
   private knownFor(text: string): readonly Collection[] {
     const [, plural = ''] = /^\S+\s+\/?([^\s?&]+)/.exec(text) ?? []
     const isOfView = this.statements.views.some(({ name }) => name.toLowerCase() === plural.toLowerCase())
@@ -156,7 +158,7 @@ class Parser {
     return { kind: 'list', list }
   }
 
-  /** Reads the address of a list that is asked for rows, and has no properties to show. */
+  /** Reads the address of a list that is only asked for rows, so that it must not name properties to show. */
   private readList(text: string, scope: Scope, collections: readonly Collection[]): RowList {
     const [right] = parseRight(`read ${text}`, collections, filterReader(scope)) as [Right]
     const { collection: entity, filters, properties } = right
@@ -171,7 +173,10 @@ function isNamed(name: string): (collection: Collection) => boolean {
   return ({ plural }) => plural.toLowerCase() === name.toLowerCase()
 }
 
-/** Requires that `[]` has either one variable or values, since several `[]` of a property are united. @throws Refused */
+/**
+ * Requires that `[]` of a property has either one variable or values, because several `[]` of a property are united. @throws
+ * Refused
+ */
 function requireUnmixed(filters: readonly Filter[]) {
   const any = filters.filter(({ operator }) => operator.isAny)
   const mixed = any.find((one) => isOpen(one) && any.some((other) => other !== one && other.property === one.property))
@@ -179,7 +184,7 @@ function requireUnmixed(filters: readonly Filter[]) {
     throw new Refused(`${mixed.property.name}[] with a variable can stand only once, since its values are those of the variable.`)
 }
 
-/** Decodes percent escapes, by which a value may have a `#` after a space. */
+/** Decodes percent escapes, with which a value can contain a `#` after a space. @throws Refused for a malformed escape */
 function decode(value: string): string {
   try {
     return decodeURIComponent(value)

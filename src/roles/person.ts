@@ -1,4 +1,4 @@
-// A person at the time of a request: the values of all variables, and the questions that the conditions of roles ask with them.
+// A person at the time of a request: the values of all variables, and the questions that the conditions of roles ask about lists.
 import type { Right } from '../model/access.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Filter } from '../model/query.ts'
@@ -26,11 +26,11 @@ export function variablesOf({ me, roles }: RolesFile): Variable[] {
   ]
 }
 
-/** Facts that a file needs to know of each person. */
+/** Facts that the rights of a roles file need to know about each person. */
 export class Needs {
-  /** Columns of the own row that variables name. */
+  /** Indexes of the columns of the own row that variables name. */
   readonly columns: readonly number[]
-  /** Lists that conditions ask for, each once. */
+  /** Lists that the conditions of roles ask for, each list once. */
   readonly lists: readonly RowList[]
   readonly usesTime: boolean
   private readonly columnOf: ReadonlyMap<Property, number>
@@ -56,13 +56,13 @@ export class Needs {
   }
 }
 
-/** The question whether a list has a row. */
+/** Question whether a list has a row. */
 export interface ListQuestion {
   readonly entity: Entity
   readonly filters: readonly Filter[]
 }
 
-/** A right that a role gives to a person, or why it does not exist for her. */
+/** A right that a role gives to a person, or the reason why the right does not exist for her. */
 export interface Outcome {
   /** Name of the role. */
   readonly role: string
@@ -71,9 +71,9 @@ export interface Outcome {
 }
 
 export class Person implements Bindings {
-  /** Questions to the lists of `Needs.lists`, in their order. */
+  /** Questions about the lists of `Needs.lists`, in the same order. */
   readonly questions: readonly (ListQuestion | Missing)[]
-  /** Rights by the answers; the engine keeps them, as long as it has room. */
+  /** Rights of the person by the answers to the questions. The engine keeps the rights themselves, as long as it has room. */
   readonly granted = new Map<string, WeakRef<PersonRights>>()
 
   constructor(
@@ -93,12 +93,12 @@ export class Person implements Bindings {
     return this.needs.cellOf(this.row, property)
   }
 
-  /** Returns whether a row has the same values where variables name them. */
+  /** Returns whether a row has the same values as the person's row in all columns that variables name. */
   isOf(row: Row | null): boolean {
     return this.needs.columns.every((column) => this.row?.[column] === row?.[column])
   }
 
-  /** Returns whether the role applies, or why not. `answers`: whether each list has a row. */
+  /** Returns true if the role applies, else the reason why not. `answers`: whether each list of `questions` has a row. */
   applies({ when }: Role, answers: readonly boolean[]): true | Missing {
     if (when === null) return true
     if (when.kind === 'has') return hasValue(when.variable, when.value, this)

@@ -1,4 +1,4 @@
-// The rights of a person: those of all roles that apply, of which several may be to one collection.
+// The rights of a person: the rights of all roles that apply to her. Several of them can be to one collection.
 import { NO_ORIGINS, type Origin, type Right, type Verb } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
@@ -13,12 +13,12 @@ export interface Collections {
   readonly views: readonly NamedView[]
 }
 
-/** Facts from which the rights of a person follow. */
+/** Facts that the rights of a person depend on in addition to the bound rights. */
 interface PersonFacts {
   readonly origins?: ReadonlyMap<Right, Origin>
-  /** Why there are no rights, if there are none. */
+  /** Reason why the person has no rights; used only if she has none. */
   readonly reason?: string
-  /** Entities that no right lets her read for want of a value. */
+  /** Entities that she cannot read only because a variable of the right has no value. */
   readonly unread?: readonly Entity[]
 }
 
@@ -30,8 +30,8 @@ export class PersonRights extends NarrowRights {
   private readonly reads = new Map<string, Right | undefined>()
 
   /**
-   * `rights`: bound, in the order of the file, each text once. `share` returns the same right for the same text, so that persons
-   * share its view.
+   * `rights`: bound rights in the order of the file, each text once. `share` returns one and the same object for rights of the
+   * same text, so that persons share its view.
    */
   constructor(
     rights: readonly Right[],
@@ -52,8 +52,8 @@ export class PersonRights extends NarrowRights {
   }
 
   /**
-   * As `find`. A person without a right to read an entity may refer to every row of it. A right that only lacks a value must not
-   * have that effect, so it admits no row.
+   * As `find`. A person without a right to read an entity may refer to every row of the entity. If she only lacks the value of a
+   * variable for that right, the right must not have that effect, so it admits no row.
    */
   protected override findReferable(collection: Collection, verb: Verb): readonly Right[] {
     const isUnread = verb === 'read' && this.unread.some(({ name }) => name === collection.name)
@@ -68,7 +68,7 @@ export class PersonRights extends NarrowRights {
   }
 }
 
-/** The right to read no row of an entity. */
+/** Returns a right to read an entity that no row matches. */
 const noneOf = memoize((entity: Entity): Right => {
   const text = `read ${entity.plural}?Id=0`
   return { verb: 'read', collection: entity, filters: [noRow(entity)], properties: null, becomes: null, text }

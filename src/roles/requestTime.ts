@@ -1,4 +1,4 @@
-// The time of a request, as `{today}` and `{now}` have it.
+// The time of a request, for the variables `{today}` and `{now}`.
 import type { Kind } from '../model/kinds.ts'
 
 export interface RequestTime {
@@ -10,12 +10,12 @@ export interface RequestTime {
 
 const MINUTE_MS = 60_000
 
-/** Stands for the time where nothing depends on it. */
+/** Value to pass as the time if nothing depends on the time. */
 export const ANY_TIME = timeAt(0)
 
 let last = { minute: 0, time: ANY_TIME }
 
-/** Returns the time now: the same object for all requests of a minute. */
+/** Returns the current time; all requests of a minute get the same object. */
 export function requestTime(): RequestTime {
   const minute = Math.floor(Date.now() / MINUTE_MS)
   if (last.minute !== minute) last = { minute, time: timeAt(minute) }
@@ -27,7 +27,10 @@ function timeAt(minute: number): RequestTime {
   return { today: text.slice(0, 10), now: `${text.slice(0, 19)}Z` }
 }
 
-/** Returns the value of a variable for a kind of property; a day is its first second, too. Null: the kind has no such values. */
+/**
+ * Returns the value of a variable for a kind of property. For date-times, `{today}` means the first second of the day. Null if
+ * the variable has no value of this kind.
+ */
 export function timeFor(variable: 'today' | 'now', { moment }: Kind, { today, now }: RequestTime): string | null {
   if (moment === 'instant') return variable === 'now' ? now : `${today}T00:00:00Z`
   return moment === 'day' && variable === 'today' ? today : null

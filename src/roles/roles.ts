@@ -1,4 +1,4 @@
-// The roles file as the other rooms see it: the rights of persons, and of keys that follow it.
+// The roles file as the other rooms see it: the rights of persons, and of keys with a block in the file.
 import type { GrantedRights } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import type { NamedView } from '../model/namedView.ts'
@@ -17,31 +17,33 @@ export type { Explanation } from './engine.ts'
 export { RolesError, type RolesFault } from './faults.ts'
 
 export interface Roles {
-  /** Collections that the file declares, each with some rows and properties of an entity. */
+  /** Named views that the file declares; each shows some rows and properties of an entity. */
   readonly views: readonly NamedView[]
   readonly outline: Outline
-  /** Entities from whose rows the rights of persons follow: those of `me` and of `when`, and those to which their paths lead. */
+  /**
+   * Entities whose rows decide on the rights of persons: those that `me` and `when` name, and those to which their paths lead.
+   */
   readonly sources: readonly Entity[]
   /**
-   * Returns the rights of a person; no promise, unless `questions` returns one. Persons with equal rights get the same object.
-   * `isEmailVerified`: false if the claim `email` counts for nothing.
+   * Returns the rights of a person. Returns a promise only if `questions` returns one. Persons with equal rights get the same
+   * object. `isEmailVerified`: false if the claim `email` must not be used.
    */
   rightsOf(claims: Claims, questions: RowQuestions, isEmailVerified: boolean): GrantedRights | Promise<GrantedRights>
-  /** Says which rights a person has, and why. */
+  /** Returns which rights a person has, and why. */
   explain(claims: Claims, questions: RowQuestions, isEmailVerified: boolean): Promise<Explanation>
-  /** Returns the rights of keys that follow the block `key <name>`, as they are now; null: the file has none of this name. */
+  /** Returns the current rights of keys with the block `key <name>`; null if the file has no block of this name. */
   rightsOfKey(name: string): GrantedRights | null
 }
 
 /** Contents of a roles file in canonical form. */
 export interface Outline {
-  /** The address that finds the own row; null: persons need none. */
+  /** Address of the list that finds the person's own row; null if the file does not look for a row. */
   readonly me: string | null
   /** Claims by which the own row is found. */
   readonly ownClaims: readonly string[]
-  /** All claims that the file names; those of the line `me` come first. */
+  /** All claims that the file names, first those of the line `me`. */
   readonly claims: readonly string[]
-  /** Definitions of the views, as `view Directory Employees?EmploymentEnd=`. */
+  /** Definitions of the views, such as `view Directory Employees?EmploymentEnd=`. */
   readonly views: readonly string[]
   /** `when`: null for everybody. */
   readonly roles: readonly { readonly name: string; readonly when: string | null; readonly rights: readonly string[] }[]

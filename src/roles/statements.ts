@@ -5,9 +5,9 @@ import { suggest } from '../model/nearest.ts'
 import { listed } from '../parse/names.ts'
 import type { FaultList } from './faults.ts'
 
-/** A line, or a part of one, without its comment. */
+/** A line, or a part of a line, without its comment. */
 export interface Line {
-  /** Counted from 1. */
+  /** The line's number in the file, from 1. */
   readonly number: number
   readonly text: string
 }
@@ -16,13 +16,13 @@ export interface Line {
 export interface Block {
   readonly number: number
   readonly name: string
-  /** Condition of a role as it stands in the file; null: it is everybody's. */
+  /** Condition of a role as the file writes it; null if everybody has the role, and for keys. */
   readonly when: string | null
   readonly rights: Line[]
 }
 
 export interface Statements {
-  /** The address in the line `me`. */
+  /** Addresses in the lines `me`. A valid file has at most one such line. */
   readonly me: Line[]
   /** Names of views, and the addresses of the lists that they show. */
   readonly views: (Line & { readonly name: string })[]
@@ -35,24 +35,27 @@ const FILE_LENGTH_MAX = 500_000
 const VIEWS_MAX = 50
 const ROLES_MAX = 100
 const KEYS_MAX = 200
-/** Maximum lines with rights of all roles together, and of one key. */
+/** Maximum lines with rights: of all roles together, and of one key. */
 const ROLE_RIGHTS_MAX = 500
 const KEY_RIGHTS_MAX = 100
 
 const KEYWORDS = ['me', 'view', 'role', 'key']
-/** Matches a comment, at the start or after a space: `#` within a value belongs to it. `s`: a line may hold U+2028. */
+/**
+ * Matches a comment, which begins at the start of a line or after a space; within a value, `#` is part of the value. `s`: a line
+ * can contain U+2028.
+ */
 const COMMENT = /(?:^|\s)#.*$/s
 const NAME = /^[A-Za-z][\w-]{0,49}$/
 const ROLE = /^(\S+)(?:\s+when\s+(.+))?$/s
 
-/** Splits a roles file into its statements. Notes the lines that are none. */
+/** Splits a roles file into its statements. Notes a fault for each line that is not a statement. */
 export function readStatements(text: string, faults: FaultList): Statements {
   const statements: Statements = { me: [], views: [], roles: [], keys: [] }
   if (text.length > FILE_LENGTH_MAX) {
     faults.add(1, `a roles file has up to ${FILE_LENGTH_MAX} characters, and this one has ${text.length}.`)
     return statements
   }
-  /** Rights of the last block; null: none has begun. */
+  /** Rights of the last role or key; null if the last statement cannot have rights below it. */
   let rights: Line[] | null = null
   for (const [index, written] of text.split(/\r\n|\r|\n/).entries()) {
     const line = { number: index + 1, text: written.replace(COMMENT, '').trim() }
@@ -65,7 +68,9 @@ export function readStatements(text: string, faults: FaultList): Statements {
   return statements
 }
 
-/** Reads a line that begins a statement. Returns the list of the rights below it; null: none stand below it. */
+/**
+ * Reads a line that begins a statement. Returns the list to which the rights below it are added; null if no rights may follow.
+ */
 function readStatement(statements: Statements, { number, text }: Line, faults: FaultList): Line[] | null {
   const [, keyword = '', rest = ''] = /^(\S+)\s*(.*)$/s.exec(text) as RegExpExecArray
   if (keyword === 'role' || keyword === 'key') {
@@ -92,7 +97,7 @@ function faultOfKeyword(keyword: string): string {
   return `"${excerpt(keyword, 40)}" begins no statement: ${form}.${suggest(keyword, KEYWORDS)}`
 }
 
-/** Reads the rest of a line `role` or `key`. A faulty name is '', so that the rights below it are read all the same. */
+/** Reads the rest of a line `role` or `key`. A faulty name becomes '', so that the rights below it are still read. */
 function readBlock(keyword: 'role' | 'key', { number, text }: Line, faults: FaultList): Block {
   const [, name = '', when = null] = ROLE.exec(text) ?? []
   const form = keyword === 'role' ? 'role <name>, or role <name> when <condition>' : 'key <name>'

@@ -1,4 +1,4 @@
-// Variables of the roles file: which texts are variables, what they stand for, and whether a property can have their values.
+// Variables of the roles file: recognizes them, finds what they mean, and checks whether a property can have their values.
 import { Refused } from '../errors.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
@@ -12,16 +12,16 @@ import type { ReadFilter } from '../rights/grammar.ts'
 import { OpenFilter, type Variable } from '../rights/openFilter.ts'
 import { ANY_TIME, timeFor } from './requestTime.ts'
 
-/** The variables that a line may have. `{today}` and `{now}` stand everywhere. */
+/** Variables that a line can have. `{today}` and `{now}` are allowed in every line. */
 export interface Scope {
-  /** Entity of the person's own row; null: `me` is missing or faulty. */
+  /** Entity of the person's own row; null if the line `me` is missing or faulty. */
   readonly me: Entity | null
-  /** Why claims have no value here, and why properties of `me` have none; null: they have. */
+  /** Reason why claims cannot be used here, and reason why properties of `me` cannot; null if they can. */
   readonly claimsRefusal: string | null
   readonly ownRefusal: string | null
 }
 
-/** Matches a variable. Its name has no character that means something in a query string. */
+/** Matches a variable. Its name cannot have characters that mean something in a query string. */
 const VARIABLE = /^\{([^{}%+&#\s]{1,100})\}$/
 const OWN = 'me.'
 
@@ -38,8 +38,8 @@ export function filterReader(scope: Scope): ReadFilter {
 }
 
 /**
- * Returns the name of the variable that is the whole operand; null: the operand is a text. It is looked for in the text before it
- * is decoded, so that `%7Bx%7D` is a text. @throws Refused if braces stand within a text
+ * Returns the name of the variable that is the whole operand; null if the operand is a text. Braces are looked for before the
+ * text is decoded, so that `%7Bx%7D` is a text. @throws Refused if braces stand within a text
  */
 function variableIn({ raw }: Parameter, { property, operand }: Condition): string | null {
   const written = raw.slice(raw.indexOf('=') + 1)
@@ -51,7 +51,7 @@ function variableIn({ raw }: Parameter, { property, operand }: Condition): strin
   )
 }
 
-/** Finds what a name in braces stands for. @throws Refused for a name that stands for nothing */
+/** Returns the variable that a name in braces means. @throws Refused for a name that is not a variable */
 export function readVariable(name: string, { me, claimsRefusal, ownRefusal }: Scope): Variable {
   const lower = name.toLowerCase()
   const time = (['today', 'now'] as const).find((one) => one === lower)
@@ -61,7 +61,8 @@ export function readVariable(name: string, { me, claimsRefusal, ownRefusal }: Sc
   const refusal = isOwn ? ownRefusal : claimsRefusal
   if (refusal !== null) throw new Refused(`{${excerpt(name, 60)}} has no value here: ${refusal}`)
   if (!isOwn) return { kind: 'claim', name }
-  // The line "me" has a fault. As a claim, the variable can have any value, and the rest of its line is read.
+  // The line "me" has a fault. If the variable is read as a claim, it can have any value, and the rest of its line can be
+  // checked.
   if (me === null) return { kind: 'claim', name }
   if (lower === 'me') throw new Refused(`{me} is a row: write {me.Id}, or another property of ${me.plural}.`)
   const property = ownProperty(me, name.slice(OWN.length))
@@ -81,7 +82,9 @@ function ownProperty(me: Entity, name: string): Property {
   throw new Refused(`${me.plural} ${haveOf(me)} no property "${excerpt(name, 60)}".${suggestProperty(name, me.properties)}`)
 }
 
-/** Kinds whose values a property of another kind can have; each can have its own. */
+/**
+ * Kinds whose values a property of another kind can have, by the kind of the property. Each kind can also have its own values.
+ */
 const TAKES: Readonly<Record<KindName, readonly KindName[]>> = {
   text: ['oneOf'],
   oneOf: ['text'],
@@ -94,7 +97,7 @@ const TAKES: Readonly<Record<KindName, readonly KindName[]>> = {
   json: [],
 }
 
-/** Checks that a property can have the values of a variable, as far as they are known. */
+/** Checks that a property can have the values of a variable, as far as the values are known. @throws Refused */
 function checkFit({ property, operator }: Condition, owner: Entity, variable: Variable, { me }: Scope) {
   if (variable.kind === 'claim') return
   const { name, kind } = property
@@ -116,7 +119,7 @@ function misfit({ name }: Variable, what: string, property: Property): Refused {
   return new Refused(`{${name}} is ${what}, and ${property.name} must be ${property.kind.allowed}.`)
 }
 
-/** Returns the entity whose ids a property has; null: it has other values. */
+/** Returns the name of the entity whose ids are the property's values; null if it has other values. */
 function entityOfIds(property: Property, owner: Entity): string | null {
   const { related, reference } = property
   if (related) return entityOfIds(related.property, related.view.whole)
