@@ -3,14 +3,17 @@ import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { type AllowedTargets, isAllowedTarget, isPrivate } from '../model/networks.ts'
 
-/** Refusal of a URL; the message is for an operator. */
+/** Thrown if a URL is refused; the message is for an operator. */
 export class AddressRefused extends Error {}
 
 export type Resolve = (host: string) => Promise<readonly string[]>
 
 const URL_LENGTH_MAX = 2_000
 
-/** Parses the URL of a hook. Each delivery checks whether the address may be connected to. @throws AddressRefused */
+/**
+ * Parses the URL of a hook. Whether the server may connect to the URL's address is checked at each delivery. @throws
+ * AddressRefused
+ */
 export function readHookUrl(text: string): URL {
   const refuse = (why: string): never => {
     throw new AddressRefused(why)
@@ -19,13 +22,13 @@ export function readHookUrl(text: string): URL {
   if (!['https:', 'http:'].includes(url.protocol)) refuse('the address must begin with https://')
   if (url.username !== '' || url.password !== '')
     refuse('the address must have no user and password: deliveries are signed instead')
-  // The length counts as the URL is stored and requested, with letters beyond ASCII as %C3%BC.
+  // The limit is for the URL as it is stored and requested, with letters beyond ASCII as %C3%BC.
   if (url.href.length > URL_LENGTH_MAX) refuse(`the address has more than ${URL_LENGTH_MAX} characters`)
   if (url.hash !== '') refuse('the address must have no part behind #')
   return url
 }
 
-/** Host of a URL as system calls take it: an IPv6 address without its brackets. */
+/** Returns the host of a URL as system calls take it: an IPv6 address without its brackets. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '')
 }
@@ -33,8 +36,8 @@ export function hostOf({ hostname }: URL): string {
 const resolveName: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address)
 
 /**
- * Resolves the host once; the delivery connects to this address, because DNS may answer otherwise a moment later. @throws
- * AddressRefused
+ * Returns an address of the host to which a delivery may connect. The delivery uses this address, and does not resolve the host
+ * again, because DNS may give another answer a moment later. @throws AddressRefused
  */
 export async function addressFor(url: URL, allowed: AllowedTargets, resolve: Resolve = resolveName): Promise<string> {
   const host = hostOf(url)

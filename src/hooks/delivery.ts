@@ -12,9 +12,9 @@ export interface Message {
 
 export interface Outcome {
   readonly isDelivered: boolean
-  /** Text for the list of hooks: the status of the response, or why there was none. */
+  /** Text for the list of hooks: the status of the response, or the reason why there was no response. */
   readonly status: string
-  /** True if the receiver has answered 410: it wants no more deliveries. */
+  /** True if the receiver has answered 410, which means that it wants no more deliveries. */
   readonly isGone: boolean
 }
 
@@ -22,14 +22,14 @@ export interface DeliveryOptions {
   readonly allowed: AllowedTargets
   readonly timeoutMs: number
   readonly resolve?: Resolve
-  /** CA certificates to trust in addition to those of the system. */
+  /** CA certificates that are trusted in addition to those of the system, in PEM. */
   readonly ca?: string
 }
 
 const GONE = 410
 const STATUS_LENGTH_MAX = 200
 
-/** Posts a message once. Never rejects: a failure is an outcome. */
+/** Posts a message once. Never rejects: a failure is also an outcome. */
 export async function deliver(
   to: { readonly url: string; readonly secret: string },
   message: Message,
@@ -64,8 +64,8 @@ async function post(
     'webhook-timestamp': String(seconds),
     'webhook-signature': sign(secret, id, seconds, body),
   }
-  // Connects to the checked address, with a certificate for the name. Connections are not reused: another hook may have the same
-  // address and another name.
+  // The connection goes to the checked address, with a certificate for the name. Connections are not reused, because another hook
+  // can have the same address and another name.
   const tls = { serverName: hostOf(url), ...(ca === undefined ? {} : { ca }) }
   const target = addressed(url, address)
   const response = await fetch(target, {
@@ -95,7 +95,7 @@ function failed(status: string): Outcome {
   return { isDelivered: false, status: status.slice(0, STATUS_LENGTH_MAX), isGone: false }
 }
 
-/** Describes an error without its URL, which the messages of `fetch` contain: its query may be secret. */
+/** Returns the reason of an error without the URL, which the messages of `fetch` contain: the query of the URL may be secret. */
 function reasonOf(error: Error & { code?: string }): string {
   if (error instanceof AddressRefused) return error.message
   return error.code ? `failed (${error.code})` : 'failed'

@@ -8,8 +8,8 @@ export const ACTIONS = ['create', 'update', 'delete']
 const EVENTS_MAX = 100
 
 /**
- * Parses events such as `Employees:update,delete`, `Employees` for all its actions, or `*`. @throws RangeError that lists the
- * names
+ * Parses events such as `Employees:update,delete`, `Employees` for all actions on employees, or `*` for all events. @throws
+ * RangeError that lists the possible names
  */
 export function parseEvents(texts: readonly string[], plurals: readonly string[]): string[] {
   const events = new Set(texts.flatMap((text) => parseOne(text, plurals)))

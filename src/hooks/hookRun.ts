@@ -27,21 +27,24 @@ export interface RunParts {
 }
 
 const PAGE_EVENTS = 100
-/** Concurrent deliveries of one hook, each of another row. */
+/** Maximum concurrent deliveries of one hook; each delivery is about another row. */
 const IN_FLIGHT_MAX = 4
 /** Interval at which the position is saved during deliveries. The next sender repeats the deliveries after the saved position. */
 const SAVE_MS = 1_000
-/** Interval at which the position is saved without deliveries, so that the changes after it are still kept. */
+/**
+ * Interval at which the position is saved while there are no deliveries, so that it never gets older than the changes that are
+ * kept.
+ */
 const IDLE_SAVE_MS = 3_600_000
 /** Maximum time for saving the position when a sender stops. */
 const LAST_SAVE_MS_MAX = 1_000
 const WAIT_MS = 60_000
-/** If an attempt is late by this much, no server was running, and the time does not count as failing. */
+/** Delay of an attempt from which it follows that no server was running; this time does not count as time of failures. */
 const NO_SERVER_MS_MIN = 3_600_000
 
 /** Delivers the changes of one hook from its position on, until the run is stopped or the hook is parked. */
 export class HookRun {
-  /** Position in the feed when the whole queue is delivered. */
+  /** Position in the feed at which the hook will be when the whole queue is delivered. */
   private queueEnd: ChangesToken
   private queue: { readonly line: ChangeEvent; isDelivered: boolean }[] = []
   private savedMs: number
@@ -67,7 +70,7 @@ export class HookRun {
     await this.ended.catch(() => undefined)
   }
 
-  /** Time of the oldest change that was read and is not delivered; null if all are delivered. */
+  /** Time of the oldest change that was read and not yet delivered, in ms since 1970; null if all are delivered. */
   get waitingSinceMs(): number | null {
     const waiting = this.queue.find(({ isDelivered }) => !isDelivered)
     return waiting === undefined ? null : Date.parse(waiting.line.at)
@@ -97,7 +100,9 @@ export class HookRun {
     }
   }
 
-  /** Reads a page into the queue, or waits for a change. */
+  /**
+   * Reads a page of changes into the queue. If the hook wants none of them and the feed has no more, waits for the next change.
+   */
   private async fillQueue() {
     const { changes, waits, log } = this.parts
     try {
@@ -127,7 +132,7 @@ export class HookRun {
     }
   }
 
-  /** Delivers a batch: until `SAVE_MS` have passed, a delivery fails, or the queue ends. Then saves the position. */
+  /** Delivers changes of the queue until `SAVE_MS` have passed, a delivery fails, or the queue ends. Then saves the position. */
   private async deliverBatch() {
     const failures: Outcome[] = []
     const running = new Map<string, Promise<void>>()
@@ -199,22 +204,22 @@ export class HookRun {
 
   private async save(status: string | null, parkedFor: string | null = null) {
     this.savedMs = this.parts.nowMs()
-    // Not saved: another process is the sender now, or an operator has changed the hook and a new run follows.
+    // If nothing was saved, another process is the sender now, or an operator has changed the hook and a new run follows.
     if (!(await this.parts.session.save(this.hook, this.savedMs, status, parkedFor))) this.hasEnded = true
   }
 
-  /** Waits until the next attempt is due. False if the run was stopped. */
+  /** Waits until the next attempt is due. Returns false if the run was stopped. */
   private async pauseToAttempt(): Promise<boolean> {
     const { backOff, nowMs } = this.parts
     const { nextAttemptMs } = this.hook
     if (nextAttemptMs === null) return true
-    // Another server wrote the time, and its clock may have been ahead.
+    // Another server may have written this time, and its clock may have been ahead.
     const ms = Math.max(0, Math.min(nextAttemptMs - nowMs(), backOff.maxMs))
     return setTimeout(ms, true, { signal: this.signal }).catch(() => false)
   }
 
   /**
-   * Makes the message of a change. Its id follows from the hook and the change, so it is the same in each attempt of each
+   * Returns the message of a change. Its id is made of the hook and the change, so it is the same in each attempt of each
    * process.
    */
   private messageOf(line: ChangeEvent): Message {
@@ -231,13 +236,13 @@ export class HookRun {
   }
 }
 
-/** Pause after the first failure, longest pause, and time of failing deliveries after which a hook is parked. */
+/** Pause after the first failure, longest pause, and time of failures after which a hook is parked; in ms. */
 export const BACK_OFF = { firstMs: 5_000, maxMs: 15 * 60_000, parkAfterMs: 3 * 24 * 3_600_000 }
 export type BackOff = typeof BACK_OFF
 
 /**
- * Returns the pause before the next attempt in ms. It doubles with each failure, and is shortened by a random part of up to a
- * half. `random`: 0 to 1.
+ * Returns the pause before the next attempt, in ms. The pause doubles with each failure, and is shortened by a random amount of
+ * up to a half. `random`: 0 to 1.
  */
 export function pauseAfter(attempts: number, { firstMs, maxMs }: BackOff, random: number): number {
   const fullMs = Math.min(firstMs * 2 ** Math.min(attempts - 1, 30), maxMs)

@@ -10,7 +10,7 @@ import { entitiesOf } from './events.ts'
 /** Events and rights of a hook, as they are stored. */
 export interface Subscription {
   readonly events: readonly string[]
-  /** Rights to read, one per line; null: the hook shows all. */
+  /** Rights to read, one per line; null if the hook shows all properties. */
   readonly rights: string | null
 }
 
@@ -27,7 +27,7 @@ export function parseHookRights(texts: readonly string[], entities: readonly Ent
   return rights
 }
 
-/** Checks that each event has a right, and each right an event. @throws RangeError */
+/** Checks that each entity of the events has a right, and that each right is to an entity of the events. @throws RangeError */
 export function requireSameEntities(events: readonly string[], rights: readonly Right[], entities: readonly Entity[]): void {
   const isEvery = events.includes('*')
   const named = entitiesOf(events, entities)
@@ -38,7 +38,10 @@ export function requireSameEntities(events: readonly string[], rights: readonly 
   if (withoutEvent) throw new RangeError(`It names no event of ${withoutEvent.collection.plural}, to which there is a right.`)
 }
 
-/** Returns how a hook sees the entities whose events it delivers. @throws RightError if its rights do not fit the entities */
+/**
+ * Returns the views in which a hook shows the entities whose events it delivers. @throws RightError if its rights do not fit the
+ * entities
+ */
 export function viewsOf({ events, rights }: Subscription, entities: readonly Entity[]): readonly View[] {
   const subscribed = entitiesOf(events, entities)
   if (rights === null) return subscribed.map(wholeView)

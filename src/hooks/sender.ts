@@ -1,4 +1,4 @@
-// The sender of webhooks: one process of all servers is elected, and runs each hook.
+// The sender of webhooks: one process among all servers is elected, and runs all hooks.
 import { setTimeout } from 'node:timers/promises'
 import { errorOf } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -19,10 +19,14 @@ export interface SenderOptions {
   nowMs?(): number
 }
 
-/** Pauses in ms between checks for hooks, for the lock and for changed hooks; and after an error. */
+/**
+ * Pauses in ms: between checks for hooks, between attempts to get the lock, between checks for changed hooks, and after an error.
+ */
 const PAUSES = { idleMs: 60_000, electMs: 2_000, reloadMs: 1_000, retryMs: 2_000 }
 
-/** Metrics of webhooks: the states of hooks, the deliveries of this process, and the age of the oldest change that waits. */
+/**
+ * Metrics of webhooks: the states of hooks, the number of deliveries of this process, and the age of the oldest waiting change.
+ */
 export interface HookMetrics {
   readonly states: HookStates
   readonly delivered: number
@@ -32,12 +36,12 @@ export interface HookMetrics {
 
 const TIMEOUT_MS = 10_000
 
-/** Sends webhooks if this process holds the lock of the sender. Without a hook it checks for hooks once a minute. */
+/** Sends webhooks if this process holds the lock of the sender. If no hook is active, it looks for hooks once a minute. */
 export class HookSender {
   private readonly stopping = new AbortController()
   private readonly pauses: typeof PAUSES
   private readonly ended: Promise<void>
-  /** Aborted to end the current pause, or the next one. */
+  /** Controller whose abort ends the current pause, or the next pause. */
   private waking = new AbortController()
   private isFailing = false
   private readonly runs = new Map<string, HookRun>()
@@ -161,7 +165,7 @@ export class HookSender {
     if (this.waking.signal.aborted) this.waking = new AbortController()
   }
 
-  /** Stops the runs of hooks that were removed or changed, and starts those of new hooks. */
+  /** Stops the runs of hooks that were removed or changed, and starts the runs of new or changed hooks. */
   private async syncRuns(hooks: readonly Hook[], parts: RunParts, onFault: (error: Error) => void) {
     const { runs } = this
     const current = new Map(hooks.map((hook) => [hook.id, hook.revision]))

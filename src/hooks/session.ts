@@ -12,10 +12,10 @@ export interface Hook extends Subscription {
   readonly id: string
   readonly url: string
   readonly secret: string
-  /** Changes whenever an operator changes the hook. */
+  /** Number of the hook's version, which changes whenever an operator changes the hook. */
   readonly revision: string
   checkpoint: ChangesToken
-  /** Time of the first of the current failures; null if deliveries succeed. */
+  /** Time of the first failure since the last success; null if deliveries succeed. */
   failingSinceMs: number | null
   attempts: number
   nextAttemptMs: number | null
@@ -41,7 +41,7 @@ const OPTIONS: ConnectOptions = {
   },
 }
 
-/** The connection of the only sender of a schema. Its advisory lock ends with the connection. */
+/** The connection of a schema's sender. Its advisory lock, which only one sender can hold, ends with the connection. */
 export class Session {
   private term = ''
 
@@ -56,12 +56,12 @@ export class Session {
     return new Session(await openFirst(url, { ...OPTIONS, onclose } as ConnectOptions), losing)
   }
 
-  /** Aborts when the connection is lost or closed. */
+  /** Signal that aborts when the connection is lost or closed. */
   get lost(): AbortSignal {
     return this.losing.signal
   }
 
-  /** Tries to become the sender. `none`: no hook is active; `waiting`: another process is the sender. */
+  /** Tries to become the sender. Returns `none` if no hook is active, and `waiting` if another process is the sender. */
   async elect(): Promise<'none' | 'waiting' | 'sender'> {
     const [row] = await this.run(
       (sql) => sql<{ isAny: boolean; isSender: boolean }[]>`
@@ -76,7 +76,8 @@ export class Session {
     )
     if (!row?.isAny) return 'none'
     if (!row.isSender) return 'waiting'
-    // Fails without the right to update hooks: a sender that cannot save its position would deliver the same events again.
+    // This statement fails without the right to update hooks: a sender that cannot save its position would deliver the same
+    // events again.
     const [elected] = await this.run(
       (sql) => sql`
         with noting as (update hook set run = run where false) update hook_sender set term = term + 1 returning term::text`,
@@ -109,8 +110,8 @@ export class Session {
   }
 
   /**
-   * Saves the position of a hook and the state of its deliveries; may park it. False: it was changed, or another process is the
-   * sender.
+   * Saves the position of a hook and the state of its deliveries. `parkedFor`: reason to park the hook, or null. Returns false if
+   * the hook was changed, or another process is the sender.
    */
   async save(hook: Hook, atMs: number, status: string | null, parkedFor: string | null): Promise<boolean> {
     const { id, revision, checkpoint, failingSinceMs, attempts, nextAttemptMs } = hook

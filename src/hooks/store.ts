@@ -35,11 +35,11 @@ interface NewHook {
   readonly rights?: string | null
 }
 
-/** Maximum hooks: each has requests in flight, and reads the feed from its own position. */
+/** Maximum number of hooks: each hook has requests in flight, and reads the feed from its own position. */
 const HOOKS_MAX = 50
 export const WAITING_MAX = 1_000
 
-/** Changes hooks for an operator. Each change raises the version of the keys, by which servers notice it. */
+/** Changes hooks for an operator. Each change raises the version of the keys, by which servers notice the change. */
 export class HookStore {
   private readonly keys: KeyStore
 
@@ -84,7 +84,8 @@ export class HookStore {
   }
 
   /**
-   * Activates a hook; `isSkipping` skips the first waiting change. True if changes were lost, because they are no longer kept.
+   * Activates a hook; `isSkipping` skips the first waiting change. Returns true if changes were lost, because they are no longer
+   * kept.
    */
   resume(id: string, isSkipping: boolean): Promise<boolean> {
     return this.keys.transact(async (sql) => {
@@ -93,7 +94,7 @@ export class HookStore {
           next_attempt = null, revision = revision + 1
         where id = ${id}`
       await this.require(sql, id, resumed)
-      // A position in the future is that of a database whose backup was restored.
+      // A position is in the future if a backup of the database was restored.
       const moved = await sql`
         update hook set run = feed.run, position = deleted_position, number = deleted_number from change_feed as feed
         where id = ${id} and (hook.run <> feed.run or (position, number) < (deleted_position, deleted_number)
@@ -127,13 +128,16 @@ export class HookStore {
     return listed
   }
 
-  /** Reads the positions of the first `max` changes that wait for a hook. @throws RightError if its rights do not fit */
+  /**
+   * Reads the positions of the first `max` changes that wait for a hook. @throws RightError if the hook's rights do not fit the
+   * entities
+   */
   private async positionsOfWaiting(sql: postgres.ISql, hook: Subscription, after: FeedPosition, max: number) {
     const statement = compileWaiting(hook.events, viewsOf(hook, this.entities), after, max)
     return statement === null ? [] : sql.unsafe<FeedPosition[]>(statement.text, parametersOf(statement), { prepare: false })
   }
 
-  /** Runs a statement on one hook. @throws Refused if it finds none */
+  /** Runs a statement on one hook. @throws Refused if there is no hook with this id */
   private async require(sql: postgres.TransactionSql, id: string, statement: postgres.PendingQuery<postgres.Row[]>) {
     if ((await statement).count > 0) return
     const ids = (await sql<{ id: string }[]>`select id from hook order by id`).map((row) => row.id)
@@ -142,7 +146,8 @@ export class HookStore {
 }
 
 /**
- * Compiles a read of the first `max` positions after `after` whose changes the hook wants; null if it shows no entity.
+ * Returns a statement that reads the positions of the first `max` changes after `after` that the hook wants; null if the hook
+ * shows no entity.
  */
 export function compileWaiting(
   events: readonly string[],
@@ -163,7 +168,7 @@ export function compileWaiting(
   })
   if (pieces.length === 0) return null
   return toStatement(
-    // Sorts by the columns of `piece`, because the selected ones are texts.
+    // Sorts by the columns of `piece`, because the selected columns are texts.
     sql`select position::text, number::text from (${join(pieces, sql` union all `)}) as piece order by piece.position, piece.number limit ${integer(max)}`,
   )
 }

@@ -9,7 +9,7 @@ export interface Certificate {
 }
 
 const BYTES_MAX = 256 * 1024
-/** Maximum size of a file of certificate authorities; those of browsers have 300 KB. */
+/** Maximum size of a file of certificate authorities, in bytes; the files of browsers have 300 KB. */
 const AUTHORITIES_BYTES_MAX = 4 * 1024 * 1024
 
 /** Reads both files. @throws Error that names the file which cannot be read */
@@ -30,7 +30,10 @@ function readPem(what: string, file: string, bytesMax = BYTES_MAX): string {
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
 
-/** Returns the first certificate. @throws Error if one of the two is invalid, or the key belongs to another certificate */
+/**
+ * Returns the first certificate of the chain. @throws Error if the certificate or the key is invalid, or they do not belong
+ * together
+ */
 export function checkCertificate({ cert, key }: Certificate): X509Certificate {
   const parsed = new X509Certificate(blocksOf('TLS_CERT', cert)[0] as string)
   const privateKey = parse('TLS_KEY has no private key in PEM without a password', () => createPrivateKey(key))
@@ -44,7 +47,7 @@ export function readAuthorities(file: string): string {
   return blocksOf(what, readPem(what, file, AUTHORITIES_BYTES_MAX)).join('\n')
 }
 
-/** Returns the certificates in a text. @throws Error if there are none, or one is invalid */
+/** Returns the certificates in a text. @throws Error if the text has no certificate, or an invalid one */
 function blocksOf(what: string, text: string): string[] {
   const blocks = text.match(BLOCK) ?? []
   if (blocks.length === 0) throw new Error(`${what} has no certificate in PEM`)

@@ -1,14 +1,15 @@
-// File descriptors: reserves some for the process itself, and pauses its listener when clients have taken all others.
+// File descriptors: reserves some for the process itself, and pauses its listener when clients have taken all other descriptors.
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import type { ListenSocket } from './listenSocket.ts'
 
 const CHECK_MS = 250
 /**
- * Minimum free descriptors to accept clients again, so that the listener does not stop and start with each client that leaves.
+ * Number of descriptors that must be free before clients are accepted again, so that the listener does not stop and start with
+ * each client that leaves.
  */
 const CLIENTS_MIN = 8
 
-/** Maximum number of open descriptors of this process; infinite if the system does not tell. */
+/** Returns the maximum number of open descriptors of this process; infinity if the system does not tell. */
 export function descriptorsMax(): number {
   if (process.platform !== 'linux') return Number.POSITIVE_INFINITY
   const [, limit] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? []
@@ -16,15 +17,15 @@ export function descriptorsMax(): number {
 }
 
 /**
- * Reserves `count` descriptors, so that clients can be served when others have taken the rest. Then it frees the reserve, calls
- * `onFull`, and pauses the listener until descriptors are free again, because the runtime would retry failed accepts in a busy
- * loop. Returns a function that ends the reserve.
+ * Reserves `count` descriptors, so that connected clients can still be served when clients have taken all other descriptors. When
+ * that happens, it frees the reserve, calls `onFull`, and pauses the listener until descriptors are free again, because the
+ * runtime would retry failed accepts in a busy loop. Returns a function that ends these checks.
  */
 export function keepDescriptors(count: number, listener: ListenSocket, onFull: () => void): () => void {
   if (process.platform !== 'linux') return () => undefined
   const held: number[] = []
   let isFull = false
-  /** Opens or closes descriptors until `wanted` are held. False if not enough are free. */
+  /** Opens or closes descriptors until `wanted` are held. Returns false if not enough descriptors are free. */
   function hold(wanted: number): boolean {
     try {
       while (held.length < wanted) held.push(openSync('/dev/null', 'r'))

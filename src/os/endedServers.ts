@@ -1,4 +1,4 @@
-// Shared memory that ended servers of this user have left: finds it by its locks, and frees it.
+// Shared memory that ended servers of this user have left: finds it by the locks of its folders, and frees it.
 import { existsSync, lstatSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { tryLock } from './libc.ts'
@@ -7,17 +7,20 @@ import { freeZeroes, isMapped, isRegion } from './region.ts'
 const USER = process.getuid?.() ?? 0
 /** Prefix of the names of this user's folders. */
 export const PREFIX = `roster-${USER}-`
-/** Name of the file that contains the data folder of the folder's server. */
+/** Name of the file that contains the path of the server's data folder. */
 export const OWNER = 'owner'
 /** Name of the file that a server locks until it ends. */
 export const LOCK = 'lock'
-/** Matches names of rate-limit tables, also of tables that a start has left incomplete when it was killed. */
+/** Matches names of rate-limit tables, also of incomplete tables that a killed start has left. */
 const TABLE = /^(?:keys|anonymous|own-[0-9a-z]{1,13})(?:\.part)?$/
-/** Matches names of tables whose header need not be checked, which is written last. */
+/**
+ * Matches names that only tables have, so that their header need not be checked: a start writes the header last, and may have
+ * been killed before.
+ */
 const UNMISTAKABLE = /^(?:keys|anonymous)$|\.part$/
 
 /**
- * Frees empty pages in the tables of ended servers, whose counts are kept for a restart, and all memory of those whose data
+ * Frees empty pages in the tables of ended servers; their counts are kept for a restart. Deletes all memory of servers whose data
  * folder is gone.
  */
 export function freeEnded(base: string): void {
@@ -27,7 +30,10 @@ export function freeEnded(base: string): void {
   })
 }
 
-/** Deletes the memory of ended servers, whose counts start at 0 again. Returns the number of servers, and their bytes. */
+/**
+ * Deletes the memory of ended servers, whose counts start at 0 again. Returns the number of servers, and the bytes of their
+ * memory.
+ */
 export function deleteEnded(base: string): { servers: number; bytes: number } {
   const deleted = { servers: 0, bytes: 0 }
   forEachEnded(base, (path) => {
@@ -38,7 +44,7 @@ export function deleteEnded(base: string): { servers: number; bytes: number } {
   return deleted
 }
 
-/** Counts ended servers and their bytes of memory, except those of one folder. */
+/** Returns the number of ended servers and the bytes of their memory, without the server whose folder is `except`. */
 export function countEnded(base: string, except = ''): { servers: number; bytes: number } {
   const found = { servers: 0, bytes: 0 }
   forEachEnded(base, (path) => {
@@ -49,7 +55,7 @@ export function countEnded(base: string, except = ''): { servers: number; bytes:
   return found
 }
 
-/** Deletes a server's files, and the folder if no other files are in it. The caller must hold its lock. */
+/** Deletes a server's files, and its folder if no other files are in it. The caller must hold the folder's lock. */
 export function removeFolder(path: string): void {
   const files = [...tablesOf(path), join(path, OWNER), join(path, LOCK)]
   for (const file of files) rmSync(file, { force: true })
@@ -60,7 +66,7 @@ export function removeFolder(path: string): void {
   }
 }
 
-/** Returns whether a path is a folder that only this user can access, and no link to one. */
+/** Returns whether a path is a folder that only this user can access, and not a link to such a folder. */
 export function isOwnFolder(path: string): boolean {
   const entry = lstatSync(path)
   return entry.isDirectory() && entry.uid === USER && (entry.mode & 0o077) === 0
@@ -72,7 +78,7 @@ function forEachEnded(base: string, work: (path: string, dataDir: string) => voi
   for (const name of readdirSync(base).filter((entry) => entry.startsWith(PREFIX))) {
     const path = join(base, name)
     try {
-      // `tryLock` would create a missing lock file, and so prove nothing.
+      // `tryLock` would create a missing lock file, and then a free lock would prove nothing.
       if (!isOwnFolder(path) || ![OWNER, LOCK].every((file) => isOwnFile(join(path, file)))) continue
       const lock = tryLock(join(path, LOCK))
       if (lock === null) continue
@@ -82,7 +88,7 @@ function forEachEnded(base: string, work: (path: string, dataDir: string) => voi
         lock.release()
       }
     } catch {
-      // The folder has no data folder's name, or another program is deleting it.
+      // The file with the path of the data folder is missing, or another program is deleting the folder.
     }
   }
 }

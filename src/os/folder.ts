@@ -13,7 +13,10 @@ const NUMBERS_MAX = 64
 /** Maximum time that a start waits for other starts, which free the memory of ended servers. */
 const STARTS_MS_MAX = 2_000
 
-/** Returns the folder for the shared memory of the server with this data folder and port, unless another server has taken it. */
+/**
+ * Returns the folder that a server with this data folder and port uses for its shared memory, unless another server has taken the
+ * folder.
+ */
 export function memoryFolderOf(dataDir: string, port: number, kind: MemoryKind = 'memory'): string {
   const owner = resolve(dataDir)
   const base = kind === 'memory' && existsSync(SHM_FOLDER) ? SHM_FOLDER : join(owner, 'shared')
@@ -53,8 +56,9 @@ export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind
 }
 
 /**
- * Runs `work` while no other start of this user does: a start that frees the memory of ended servers holds their locks, and would
- * make a restarting server take another folder. `hasLock` is false if the lock of starts cannot be taken.
+ * Runs `work` while no other start of this user runs its own. A start that frees the memory of ended servers holds the locks of
+ * their folders; a server that restarts at that moment would have to take another folder. `hasLock`: false if the lock of starts
+ * cannot be taken.
  */
 export function withStartLock<T>(work: (hasLock: boolean) => T): T {
   const lock = lockStarts()
@@ -76,15 +80,15 @@ function lockStarts() {
   }
 }
 
-/** Returns candidates in a fixed order, so that a later run finds its folder again. */
+/** Returns the folders to try, in a fixed order, so that a later run finds its folder again. */
 function namesFrom(first: string): string[] {
   return [first, ...Array.from({ length: NUMBERS_MAX - 1 }, (_, index) => `${first}-${index + 2}`)]
 }
 
-/** Locks a port; null if another server of this user on this machine has locked it. */
+/** Locks a port. Returns null if another server of this user on this machine has locked it. */
 export function lockPort(host: string, port: number): { release(): void } | null {
   const folder = lockFolder()
-  // Without a lock folder the port itself shows whether it is taken; two starts at the same moment may then share it.
+  // Without a lock folder only the port itself shows that it is taken, so two starts at the same moment can share it.
   if (folder === undefined) return { release: () => undefined }
   return tryLock(join(folder, `${host.replace(/[^\w.]/g, '_')}-${port}`))
 }
@@ -99,7 +103,7 @@ function lockFolder(): string | undefined {
   }
 }
 
-/** Creates the folder. False if the name is taken by anything but a folder of this user, perhaps on purpose. */
+/** Creates the folder. Returns false if anything but a folder of this user has this name, perhaps on purpose. */
 function makeOwnFolder(path: string): boolean {
   try {
     mkdirSync(path, { mode: 0o700 })

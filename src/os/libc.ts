@@ -24,7 +24,10 @@ const KEEP_SIZE = 1
 const PUNCH_HOLE = 2
 const ENOSPC = 28
 
-/** Frees the space of a range of a file, which reads as zeroes from then on. False if the file system cannot. Linux only. */
+/**
+ * Frees the space of a range of a file, which reads as zeroes from then on. Returns false if the file system cannot do that.
+ * Linux only.
+ */
 export function freeSpace(descriptor: number, at: number, bytes: number): boolean {
   return space().fallocate(descriptor, KEEP_SIZE | PUNCH_HOLE, at, bytes) === 0
 }
@@ -41,18 +44,24 @@ const WRITE_LEASE = 1
 const NO_LEASE = 2
 const SIGURG = 23
 
-/** Returns whether a file opened for writing is open or mapped nowhere else, in any process. Linux only. */
+/**
+ * Returns whether no other descriptor or mapping of this file exists in any process. The file must be open for writing. Linux
+ * only.
+ */
 export function isOnlyDescriptor(descriptor: number): boolean {
   const { fcntl } = control()
-  // The kernel grants this kind of lease only to the sole descriptor. If another process opens the file in this moment, a signal
-  // is sent, which is set to one that has no effect.
+  // The kernel grants this kind of lease only to the sole descriptor. If another process opens the file at this moment, the
+  // kernel sends a signal; the signal set here has no effect.
   fcntl(descriptor, SET_SIGNAL, SIGURG)
   const isOnly = fcntl(descriptor, SET_LEASE, WRITE_LEASE) === 0
   if (isOnly) fcntl(descriptor, SET_LEASE, NO_LEASE)
   return isOnly
 }
 
-/** Locks the file at `path`, which is created if missing; null if another process has locked it. A lock ends with its process. */
+/**
+ * Locks the file at `path`, which is created if it is missing. Returns null if another process has locked it. The lock ends with
+ * its process.
+ */
 export function tryLock(path: string): { release(): void } | null {
   const descriptor = openSync(path, 'a', 0o600)
   if (file().flock(descriptor, LOCK_EX | LOCK_NB) !== 0) {
@@ -68,7 +77,7 @@ export function tryLock(path: string): { release(): void } | null {
   }
 }
 
-/** Runs `work` while no other process does so with the same file. A lock ends with its process. */
+/** Runs `work` while this process holds the lock of the file. The lock ends with its process. */
 export function exclusively<T>(descriptor: number, work: () => T): T {
   if (file().flock(descriptor, LOCK_EX) !== 0) throw new Error('the lock of shared memory cannot be taken')
   try {

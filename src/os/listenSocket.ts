@@ -12,7 +12,7 @@ const SO_BINDTOIFINDEX = 62
 const NO_INTERFACE = words(0x7fffffff)
 /** A packet filter of one instruction (code, jumps, operand) that drops every packet. */
 const DROP = words(0x06, 0)
-/** Maximum connections that are dropped at once, more than the kernel queues for a listener. */
+/** Maximum connections that are dropped at once: more than the kernel queues for a listener. */
 const QUEUED_MAX = 10_000
 
 const sockets = libc({
@@ -23,7 +23,8 @@ const sockets = libc({
 })
 
 /**
- * Controls which connections the kernel gives to this process: none while it is being replaced, or while descriptors are used up.
+ * Controls which connections the kernel gives to this process: no connections while it is being replaced, or while it has no
+ * descriptors left.
  */
 export class ListenSocket {
   private readonly descriptors: readonly number[]
@@ -42,7 +43,9 @@ export class ListenSocket {
     this.set(SO_BINDTOIFINDEX, NO_INTERFACE)
   }
 
-  /** Drops all packets of connections that are not accepted yet. Clients repeat them, so they connect after `acceptAgain`. */
+  /**
+   * Drops all packets of connections that are not accepted yet. Clients repeat the packets, so they connect after `acceptAgain`.
+   */
   pause(): void {
     const program = new BigUint64Array(new ArrayBuffer(16))
     program.set([1n, BigInt(ptr(DROP))])
@@ -82,7 +85,9 @@ function portOf(descriptor: number): number {
   return address.getUint16(2) // after the family, in network order, for IPv4 and IPv6
 }
 
-/** Allocates words in a separate ArrayBuffer: the JIT moves small typed arrays, and a pointer to one would dangle. */
+/**
+ * Returns words in an ArrayBuffer of their own: the JIT moves small typed arrays, and a pointer to such an array would dangle.
+ */
 function words(...values: number[]): Int32Array {
   const array = new Int32Array(new ArrayBuffer(4 * values.length))
   array.set(values)

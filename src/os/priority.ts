@@ -3,18 +3,19 @@ import { writeFileSync } from 'node:fs'
 import { getPriority, setPriority } from 'node:os'
 
 /**
- * Difference of priority: about a tenth of the processor time of this process. With less, lists might never end. setpriority(2)
+ * Amount by which the priority is lowered: a list gets about a tenth of the processor time that this process gets. With less,
+ * lists might never end. setpriority(2)
  */
 const LOW = 10
 const LOWEST = 19
 
 /**
- * Gives a process a lower priority than this one, which may have been started with a low one. Has no effect if the process has
- * ended, or belongs to another user.
+ * Gives a process a lower priority than this process has, which may itself have been started with a low priority. Has no effect
+ * if the process has ended, or belongs to another user.
  */
 export function lowerPriority(pid: number): void {
-  // The session's group, too: outside of containers Linux shares processors among sessions, and the priority of a process counts
-  // only within its own.
+  // Lowers the priority of the process's session, too: outside of containers Linux shares processors among sessions, and the
+  // priority of a process counts only within its own session.
   const lowerProcess = () => setPriority(pid, Math.min(getPriority() + LOW, LOWEST))
   const lowerGroup = () => writeFileSync(`/proc/${pid}/autogroup`, String(LOW)) // sched(7)
   for (const lower of [lowerProcess, lowerGroup])

@@ -4,7 +4,7 @@ import { freemem } from 'node:os'
 import { dirname } from 'node:path'
 import { exclusively, freeSpace, isOnlyDescriptor, takeSpace } from './libc.ts'
 
-/** Memory that several processes map: 32-bit words, of which the first `HEADER_WORDS` describe the rest. */
+/** Memory that several processes map: words of 32 bits. The first `HEADER_WORDS` words describe the rest. */
 export type Region = ReturnType<typeof openRegion>
 
 export const HEADER_WORDS = 16
@@ -18,7 +18,7 @@ const VERSION = 1
 const ZEROES = new Uint8Array(1 << 20)
 
 /**
- * The file behind a region, kept open by the process that creates it. Even if the file is deleted, all processes share it under
+ * The file of a region, kept open by the process that creates it. Even after the file is deleted, all processes share it under
  * `path`.
  */
 export class RegionFile {
@@ -34,7 +34,9 @@ export class RegionFile {
     this.part = `${file}.part`
   }
 
-  /** Creates the file, or replaces a damaged one. False if it was usable already. @throws Error if there is no room */
+  /**
+   * Creates the file, or replaces a damaged one. Returns false if the file was already usable. @throws Error if there is no room
+   */
   ensure(): boolean {
     if (this.descriptor !== null && this.isGood(this.descriptor)) return false
     this.close()
@@ -93,11 +95,11 @@ export class RegionFile {
   }
 
   /**
-   * Creates the file under another name and renames it, so that a file with its own name is complete. Processes that map the old
-   * file keep it.
+   * Creates the file under another name and renames it when it is complete, so that a file with its final name is always
+   * complete. Processes that map the old file keep it.
    */
   private create(): number {
-    // The old file cannot be used, and there may be no room for both.
+    // The old file cannot be used, and there may be no room for both files.
     rmSync(this.file, { force: true })
     requireRoom(this.file, this.words * 4)
     const descriptor = openSync(this.part, 'w+', 0o600)
@@ -131,7 +133,10 @@ function headerOf(format: string, words: number): number[] {
 const PAGE_BYTES = 4096
 const ZERO_PAGE = new Uint8Array(PAGE_BYTES)
 
-/** Frees the pages of a region that contain only zeroes. Has no effect if a process maps it, or the file is no region. */
+/**
+ * Frees the pages of a region that contain only zeroes. Has no effect if space of the file was freed before, or the file is no
+ * region.
+ */
 export function freeZeroes(file: string): void {
   if (!isInMemory(file) || !isRegion(file)) return
   const descriptor = openSync(file, 'r+')
@@ -167,7 +172,10 @@ export function isRegion(file: string): boolean {
   }
 }
 
-/** Returns whether a process maps the file. A worker may briefly outlive its supervisor, which holds the lock. */
+/**
+ * Returns whether a process maps the file. Even if a server's lock is free, one of its workers may still map the file: a worker
+ * can briefly outlive the supervisor, which holds the lock.
+ */
 export function isMapped(file: string): boolean {
   if (!isInMemory(file)) return false
   const descriptor = openSync(file, 'r+')
@@ -178,7 +186,7 @@ export function isMapped(file: string): boolean {
   }
 }
 
-/** Bytes of a file in a memory file system that have no space allocated. */
+/** Returns the number of bytes of a file in a memory file system for which no space is allocated; 0 in other file systems. */
 function missingBytes(file: string, descriptor: number): number {
   const { size, blocks } = fstatSync(descriptor)
   return isInMemory(file) ? Math.max(0, size - 512 * blocks) : 0
@@ -195,7 +203,7 @@ export function openRegion(path: string) {
   const words: Int32Array = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
   return {
     words,
-    /** Runs `work` while no other process does. A lock ends with its process. */
+    /** Runs `work` while this process holds the lock of the region. The lock ends with its process. */
     exclusive: <T>(work: () => T): T => exclusively(descriptor, work),
     /** Closes the file. The memory is freed when `words` is no longer referred to. */
     close: () => closeSync(descriptor),
@@ -203,19 +211,22 @@ export function openRegion(path: string) {
 }
 
 const WORDS_MAX = 2 ** 31 - 1
-/** Type of a memory file system in `statfs`, whose size may exceed the machine's memory. */
+/** Type, in `statfs`, of a memory file system. Its size can exceed the machine's memory. */
 const TMPFS_MAGIC = 0x01021994
 const MEMORY_SHARE = 0.8
 const FULL = ['ENOSPC', 'EFBIG', 'EDQUOT']
 
-/** Requires memory for a region before it is written, because one that does not fit would fill the machine's memory first. */
+/** Requires room for a region before it is written, because a region that does not fit would fill the machine's memory first. */
 function requireRoom(file: string, bytes: number) {
   const { bavail, bsize, type } = statfsSync(dirname(file))
   const room = type === TMPFS_MAGIC ? Math.min(bavail * bsize, MEMORY_SHARE * freemem()) : bavail * bsize
   if (bytes > WORDS_MAX * 4 || bytes > room) throw noRoom(file, bytes, { code: 'ENOSPC' })
 }
 
-/** Converts an error for lack of space to one that names the file and its size; returns other errors as they are. */
+/**
+ * Returns an error that names the file and the room that it needs; an error that has another cause than lack of space is returned
+ * as it is.
+ */
 function noRoom(file: string, bytes: number, error: { code?: string }): Error {
   if (error instanceof Error && !FULL.includes(error.code ?? '')) return error
   const need = `${(bytes / 2 ** 20).toFixed(1)} MiB`
@@ -224,7 +235,10 @@ function noRoom(file: string, bytes: number, error: { code?: string }): Error {
   })
 }
 
-/** Id of this boot, a part of the header, because times in a region are of the monotonic clock, which starts with the boot. */
+/**
+ * Returns the id of this boot. It is part of the header, because times in a region come from the monotonic clock, which starts
+ * with the boot.
+ */
 function bootId(): string {
   if (process.platform === 'linux') return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
   return Bun.spawnSync(['sysctl', '-n', 'kern.bootsessionuuid']).stdout.toString().trim()

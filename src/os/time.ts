@@ -11,13 +11,19 @@ const CLOCK_MONOTONIC = process.platform === 'darwin' ? 6 : 1
 const timespec = new Uint32Array(new ArrayBuffer(16))
 const address = ptr(timespec)
 
-/** Milliseconds of the kernel's clock: `performance.now()` differs between processes, and `Date.now()` jumps when it is set. */
+/**
+ * Returns the time of the kernel's monotonic clock, in ms: `performance.now()` differs between processes, and `Date.now()` jumps
+ * when the clock is set.
+ */
 export function monotonicMs(): number {
   clock().clock_gettime(CLOCK_MONOTONIC, address)
   return (timespec[0] as number) * 1_000 + Math.trunc((timespec[2] as number) / 1_000_000)
 }
 
-/** Settles as `promise` does, or after `afterMs` as `onMiss` does. Each call has a timer, so it suits few promises. */
+/**
+ * Settles as `promise` does, or after `afterMs` with the result or the error of `onMiss`. Each call has its own timer: for many
+ * promises use `Deadlines`.
+ */
 export function withDeadline<T>(promise: Promise<T>, afterMs: number, onMiss: () => T): Promise<T> {
   const { promise: settled, resolve, reject } = Promise.withResolvers<T>()
   const timer = setTimeout(() => Promise.try(onMiss).then(resolve, reject), afterMs)
@@ -25,12 +31,12 @@ export function withDeadline<T>(promise: Promise<T>, afterMs: number, onMiss: ()
   return settled
 }
 
-/** One deadline for many promises, with one timer for all of them: a timer for each would cost more than the race. */
+/** A deadline for many promises, with one timer for all of them: a timer for each promise would cost more than the race. */
 export class Deadlines {
   private readonly waiting = new Set<{ readonly dueMs: number; onMiss(): Error; reject(error: unknown): void }>()
   private timer: ReturnType<typeof setInterval> | null = null
 
-  /** `checkMs`: maximum time that a deadline is noticed late. */
+  /** `checkMs`: interval of the checks, by which a deadline can be noticed late. */
   constructor(
     private readonly afterMs: number,
     private readonly checkMs: number,
@@ -51,7 +57,7 @@ export class Deadlines {
 
   private sweep() {
     const nowMs = performance.now()
-    // All wait equally long, so the set, in order of insertion, is in order of deadlines too.
+    // All promises have the same time, so the set, in order of insertion, is in order of deadlines, too.
     for (const entry of this.waiting) {
       if (entry.dueMs > nowMs) break
       this.waiting.delete(entry)
@@ -64,8 +70,8 @@ export class Deadlines {
 }
 
 /**
- * Returns a function that long work calls between its steps. After `turnMs` it returns a promise, which the work awaits so that
- * other work gets its turn; before that null.
+ * Returns a function that long work calls between its steps. The function returns null until `turnMs` have passed; then it
+ * returns a promise, which the work awaits so that other work gets its turn.
  */
 export function yieldEvery(turnMs = 3): () => Promise<void> | null {
   let untilMs = performance.now() + turnMs

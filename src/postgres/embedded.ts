@@ -142,7 +142,7 @@ const DEFAULT_SETTINGS = {
   max_connections: '100',
   // Limit for each connection. Sorting a million absences needs a tenth of it.
   temp_file_limit: '1GB',
-  // If the disk is full, writes fail; if there were no room for the WAL, PostgreSQL would stop.
+  // Limits the WAL: when the disk is full, writes fail, but without room for the WAL PostgreSQL would stop.
   max_wal_size: '512MB',
   // Errors of statements are not logged: they contain people's data, and a client could fill the disk.
   log_min_messages: 'log',

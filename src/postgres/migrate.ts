@@ -20,7 +20,7 @@ export type Migration = ReturnType<typeof readMigrations>[number]
 
 interface Applied {
   readonly file: string
-  /** Checksum of the file; null for a baseline that the migrations before it replace. */
+  /** Checksum of the file; null for the baseline of a database that has the earlier migrations instead. */
   readonly checksum: string | null
 }
 
@@ -62,7 +62,8 @@ export async function applyPending(transaction: postgres.ISql, folder: string): 
       throw new Error(`${file} failed: ${error.message}`, isAway(error) && !isLost ? {} : { cause: error })
     })
     await transaction`insert into migration (file, checksum) values (${file}, ${checksum})`
-    // Trigger functions name columns, so they are written again after each migration. Before some early migration there are none.
+    // Trigger functions name columns, so they are written again after each migration. The earliest migrations run before
+    // `write_recorders` exists.
     const [recorders] = await transaction`select to_regproc('write_recorders') is not null as yes`
     if (recorders?.yes) await transaction`select write_recorders()`
   }

@@ -188,7 +188,7 @@ function copyOnce(from: string, base: string): string {
   const isCopy = (other: string) => /^native-[0-9a-z]+(\.part)?$/.test(other) && existsSync(join(base, other, 'bin'))
   for (const other of readdirSync(base).filter(isCopy)) rmSync(join(base, other), { recursive: true, force: true })
   cpSync(from, `${to}.part`, { recursive: true, verbatimSymlinks: true })
-  // The original is readable for its users, and so is the copy.
+  // Makes the copy readable for every user, since `nobody` must read it.
   spawnSync('chmod', ['-R', 'a+rX', `${to}.part`])
   renameSync(`${to}.part`, to)
   return to

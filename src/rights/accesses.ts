@@ -22,20 +22,23 @@ import { type Assignments, type Filter, ownProperty, united, unitedText } from '
 import { NO_PATHS, type RelatedViews, type View, viewOf, wholeView, withProperties } from '../model/view.ts'
 
 /**
- * The rights to one verb, in their order: a key has one at most, a person may have several. With the verb `read` they say to
- * which rows of the collection a reference may lead.
+ * Returns the rights to a collection with one verb, in their order: at most one for a key, perhaps several for a person. Rights
+ * to read decide to which rows of the collection a reference may lead.
  */
 export type FindRights = (collection: Collection, verb: Verb) => readonly Right[]
 
-/** Conditions of the rows that a right is about, with those of its named view. */
+/** Returns the filters that the rows of a right match, with the filters of its named view. */
 export function rowFiltersOf({ collection, filters }: Right): readonly Filter[] {
   return [...filtersOf(collection), ...filters]
 }
 
-/** Properties of an entity that clients write. */
+/** Returns the properties of an entity that clients write. */
 const writableOf = memoize(({ properties }: Entity): ReadonlySet<Property> => new Set(properties.filter((one) => one.writable)))
 
-/** Returns the view of a right to read. With nothing to narrow, here or behind its references, it is that of the whole entity. */
+/**
+ * Returns the view of a right to read. If neither the right nor the rights behind its references narrow anything, it is the view
+ * of the whole entity.
+ */
 export function viewOfRight(right: Right, paths: RelatedViews = NO_PATHS): View {
   const { collection, filters, properties } = right
   if (isOfWhole(right) && paths.relatedText === '') return wholeView(collection)
@@ -44,8 +47,8 @@ export function viewOfRight(right: Right, paths: RelatedViews = NO_PATHS): View 
 }
 
 /**
- * Unites rights to read one collection: the right to the rows that at least one of them admits; undefined without any. @throws
- * Error if they show different properties, since these would then differ by row
+ * Returns one right to read the rows that at least one of these rights to a collection admits; undefined if there are no rights.
+ * @throws Error if the rights show different properties, since the properties would then differ by row
  */
 export function uniteReads(rights: readonly Right[]): Right | undefined {
   const [first, ...others] = rights
@@ -69,10 +72,16 @@ export function hasSameFields({ collection, properties: one }: Right, { properti
   return new Set(one ?? collection.properties).symmetricDifference(new Set(other ?? collection.properties)).size === 0
 }
 
-/** Maximum views of one right that are kept: rights of others come and go, while this one stays. */
+/**
+ * Maximum views that are kept for one right. Its views differ by the rights behind its references, which come and go while the
+ * right stays.
+ */
 const VIEWS_MAX = 100
 
-/** Views of a right, by the text of those behind its references: keys with the same ones share them. */
+/**
+ * Returns the views of a right, by the texts of the rights behind its references. Keys for which these texts are the same share a
+ * view.
+ */
 const viewsOfRight = memoize((_: Right) => new LruCache<View>(2 * VIEWS_MAX, () => 1))
 
 /** Returns whether a right is to all rows and properties of an entity. */
@@ -81,25 +90,28 @@ function isOfWhole({ collection, filters, properties }: Right): boolean {
   return properties === null || properties.length === collection.properties.length
 }
 
-/** Text of what a right to read shows. It includes the definition of a named view, because that may change with a restart. */
+/**
+ * Returns a text that identifies what a right to read shows; '' if it shows all of an entity. The text includes the definition of
+ * a named view, because that can change with a restart.
+ */
 function textOfView(right: Right, text = right.text): string {
   if (isOfWhole(right)) return ''
   return isNamedView(right.collection) ? `${right.collection.text}\n${text}` : text
 }
 
-/** Text of a right with the names of `{today}` and `{now}`. */
+/** Returns the text of a right with the names of `{today}` and `{now}` in place of their values. */
 export function signedTextOf({ text, signedText = text }: Right): string {
   return signedText
 }
 
-/** The views of the entities that a key may read. Paths lead from one to the next. */
+/** Views of the entities and named views that a key may read. Paths lead from one view to the next. */
 export class ReadViews {
   private readonly views = new Map<string, View | null>()
 
-  /** `find`: the right of the key to read an entity or a named view. */
+  /** `find`: returns the key's right to read an entity or a named view; undefined if it has none. */
   constructor(private readonly find: (collection: Collection) => Right | undefined) {}
 
-  /** Returns the view of an entity or of a named view, always the same object; null: the key may not read it. */
+  /** Returns the view of an entity or of a named view, always the same object; null if the key may not read it. */
   readonly of = (collection: Collection): View | null =>
     this.views.getOrInsertComputed(collection.name, () => {
       const right = this.find(collection)
@@ -115,7 +127,10 @@ export class ReadViews {
       return view
     })
 
-  /** Names the rights on which paths depend. A path ends at an entity that the key may not read. */
+  /**
+   * Returns the texts of the rights on which paths from this collection depend. A path ends at an entity that the key may not
+   * read.
+   */
   private relatedTexts(from: Collection): Pick<RelatedViews, 'relatedText' | 'relatedSignedText'> {
     const texts = new Map<Entity, readonly [text: string, signedText: string]>()
     const add = ({ properties }: Entity) => {
@@ -138,7 +153,7 @@ export class ReadViews {
   }
 }
 
-/** Access to the whole entity: to read it, to write it, to do both or nothing. */
+/** Returns the access to a whole entity: to read it, to write it, to do both or neither. */
 export function wholeAccess(whole: Entity, mayRead: boolean, mayWrite: boolean): Access {
   return wholeAccesses(whole)[`${mayRead}/${mayWrite}`]
 }
@@ -162,14 +177,16 @@ const wholeAccesses = memoize((whole: Entity) => {
   } satisfies Record<`${boolean}/${boolean}`, Access>
 })
 
-/** Access that does not write, as to a named view. `read`: null if it does not read either. */
+/**
+ * Returns an access without writes, such as the access to a named view. `read`: null if the collection may not be read either.
+ */
 export function readAccess(collection: Collection, read: View | null): Access {
   return { whole: baseOf(collection), read, create: null, update: null, delete: null }
 }
 
 /**
- * Makes the access that rights give to an entity. `read`: its view; `entities` and `views`: all, to find those whose rows
- * references may name.
+ * Returns the access that rights give to an entity. `read`: the view of the entity; `entities` and `views`: all of the server, to
+ * find those whose rows a reference may name.
  */
 export function accessOf(
   whole: Entity,
@@ -208,13 +225,16 @@ function createAccess(parts: Parts, rights: readonly Right[]): CreateAccess {
 
 function createRight(parts: Parts, right: Right): CreateRight {
   const settable = settableOf(right)
-  // A value that only the right can set needs no check.
+  // The value of a property that only the right can set needs no check.
   const after = right.filters.filter((filter) => !isPreset(filter) || settable.has(filter.property))
   const guard = guardOf(parts, [{ before: [], after }], references(parts, [{ settable, fixed: right.filters }]))
   return { settable, presets: presetsOf(right), guard }
 }
 
-/** Maximum guards of updates by several rights that are kept: one for each choice of rights by what a body sets. */
+/**
+ * Maximum guards that are kept for updates by several rights. The properties that a body sets decide which rights apply, and each
+ * such set of rights has its own guard.
+ */
 const GUARDS_MAX = 64
 
 function updateAccess(parts: Parts, rights: readonly Right[]): UpdateAccess {
@@ -249,7 +269,7 @@ function updateAccess(parts: Parts, rights: readonly Right[]): UpdateAccess {
 
 function deleteAccess(parts: Parts, rights: readonly Right[]): DeleteAccess {
   const pairs = rights.map(({ filters }): RowConditions => ({ before: filters, after: [] }))
-  // Without filters every row is within reach, whether it may be read or not.
+  // A right without filters reaches every row, even a row that the key cannot read.
   const guard = pairs.some(({ before }) => before.length === 0) ? null : guardOf(parts, pairs, new Map())
   return { guard, reaches: rights.map(reachOf) }
 }
@@ -258,24 +278,27 @@ function reachOf(right: Right): RowReach {
   return { filters: right.filters, becomes: right.becomes, text: right.text, signedText: signedTextOf(right) }
 }
 
-/** Values that a right to create sets: those of its `=` filters. */
+/** Returns the values that a right to create sets: the values of its `=` filters. */
 function presetsOf({ filters }: Right): Assignments {
   return new Map(filters.filter(isPreset).map(({ property, value }) => [property, value]))
 }
 
-/** Returns whether a filter of a right to create sets its property. One by a path only checks the row that a reference names. */
+/**
+ * Returns whether a filter of a right to create sets its property. A filter by a path does not: it only checks the row that a
+ * reference names.
+ */
 export function isPreset({ property, operator }: Filter): boolean {
   return operator === equality && property.related === null
 }
 
-/** Properties that a right to create or update lets a key set. */
+/** Returns the properties that a right to create or update lets a key set. */
 export function settableOf({ collection, properties }: Right): ReadonlySet<Property> {
   return properties === null ? writableOf(collection) : new Set(properties)
 }
 
 /**
- * Conditions of a row after an update: `becomes`, and the filters by other properties that the right lets a key set, or by paths
- * that begin with these.
+ * Returns the conditions of a row after an update: `becomes`, and the right's filters by other properties that it lets a key set,
+ * or by paths that begin with such a property.
  */
 export function afterUpdate(right: Right): readonly Filter[] {
   const becomes = right.becomes ?? []
@@ -292,20 +315,21 @@ function bodyOf<Write extends { readonly settable: ReadonlySet<Property> }>(
   const [first, ...others] = rights.map(({ settable }) => settable)
   const settable = others.reduce((all, one) => all.union(one), first as ReadonlySet<Property>)
   const known = settable.union(new Set(read?.properties)).add(whole.id)
-  // With nothing to leave out it is the entity itself, whose parsers are kept.
+  // If there is nothing to leave out, the body is the entity itself, whose parsers are kept.
   const body = known.size === whole.properties.length ? whole : withProperties(whole, known)
   return { body, settable, rights }
 }
 
-/** Properties that a right lets a key set, and the filters that hold after a write. */
+/** Properties that a right lets a key set, and the filters that a row matches after the write (`fixed`). */
 interface Settable {
   readonly settable: ReadonlySet<Property>
   readonly fixed: readonly Filter[]
 }
 
 /**
- * Filters of the rights to read what is referred to. A reference that all of the rights set themselves (`fixed`) may name any
- * row; one that some of them set may also name what they set.
+ * Returns the filters that a referred row must match, by reference: those of the rights to read it. A reference that each of the
+ * rights sets itself (`fixed`) may name any row, and is left out. If only some of them set it, it may also name the row that they
+ * set.
  */
 function references(parts: Parts, rights: readonly Settable[]): Guard['references'] {
   const found = new Map<Property, readonly Filter[]>()
@@ -324,15 +348,15 @@ function references(parts: Parts, rights: readonly Settable[]): Guard['reference
 }
 
 /**
- * Filters of each right to read an entity, or a named view of it. None: there is no such right, so a reference may name any row.
- * D105
+ * Returns the filters of each right to read an entity, or a named view of it. An empty array means that there is no such right,
+ * so that a reference may name any row. D105
  */
 function readableIn(entity: Entity, { find, views }: Parts): (readonly Filter[])[] {
   const collections = [entity, ...views.filter(({ base }) => base.name === entity.name)]
   return collections.flatMap((collection) => find(collection, 'read').map(rowFiltersOf))
 }
 
-/** Returns whether the filters leave the property one value. */
+/** Returns whether the filters leave only one value for the property. */
 export function isFixed(property: Property, filters: readonly Filter[]): boolean {
   return filters.some((filter) => fixes(filter, property))
 }
@@ -341,10 +365,10 @@ function fixes(filter: Filter, property: Property): boolean {
   return filter.property === property && filter.operator === equality
 }
 
-/** Makes a guard; null if there is nothing to check. */
+/** Returns a guard; null if there is nothing to check. */
 function guardOf({ read }: Parts, pairs: readonly RowConditions[], references: Guard['references']): Guard | null {
   const readable = read?.filters ?? null
-  // Where one right admits every row, the others admit nothing more.
+  // If one right admits every row, the other rights admit nothing more.
   const unconditional = pairs.find(({ before, after }) => before.length === 0 && after.length === 0)
   if (unconditional && references.size === 0 && (readable ?? []).length === 0) return null
   const guard = { pairs: unconditional ? [unconditional] : pairs, references, readable }

@@ -1,4 +1,4 @@
-// Checks of rights when they are given: each must be able to do what it says, and none may tell what the key cannot read.
+// Checks of rights when they are given: each right must be able to do what it says, and must not reveal what the key cannot read.
 import type { Right } from '../model/access.ts'
 import { writableSourcesOf } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
@@ -27,22 +27,22 @@ export function checkRights(rights: readonly Right[], entities: readonly Entity[
   for (const right of rights) checkRight(right, { possible: rights, certain: rights }, entities)
 }
 
-/** Checks that no right before it has the same verb and collection. @throws RightError */
+/** Checks that no earlier right has the same verb and collection. @throws RightError */
 export function checkSingle(right: Right, rights: readonly Right[]): void {
   const { verb, collection } = right
   if (rights.find((other) => other.collection === collection && other.verb === verb) !== right)
     fail(right, `there is another right to ${verb} ${collection.plural}: a key has one for each verb and collection.`)
 }
 
-/** Rights that are held together with one. */
+/** Rights that the holders of some right also have. */
 export interface HeldRights {
-  /** Rights that may be held with it, also if not by everybody. */
+  /** Rights that at least some of its holders have. */
   readonly possible: readonly Right[]
-  /** Rights that are always held with it. */
+  /** Rights that all of its holders have. */
   readonly certain: readonly Right[]
 }
 
-/** Checks one right together with those that are held with it. @throws RightError */
+/** Checks one right together with the rights that its holders also have. @throws RightError */
 export function checkRight(right: Right, held: HeldRights, entities: readonly Entity[]): void {
   const { verb } = right
   const contradiction = contradictionOf(rowFiltersOf(right)) ?? contradictionOf(right.becomes ?? [])
@@ -61,7 +61,7 @@ function fail({ text }: Right, message: string): never {
   throw new RightError(`"${excerpt(text)}": ${message}`)
 }
 
-/** Checks that the right can create a row: that it can set what a row needs, and what its own filters ask for. */
+/** Checks that the right can create a row: it must be able to set what each row needs, and what its own filters require. */
 function checkCreate(right: Right) {
   const { collection: entity, filters } = right
   const settable = settableOf(right)
@@ -82,7 +82,7 @@ function checkCreate(right: Right) {
   fail(right, `a row needs ${listed(names, 'and')}: add it to fields, or set it, as in ${names[0]}=<value>.`)
 }
 
-/** Says why a value that a right sets cannot be stored; null if it can. */
+/** Returns the reason why a value that a right sets cannot be stored; null if it can be stored. */
 export function presetFault({ property: { name, kind, required }, value }: Filter): string | null {
   if (value === null) return required || !kind.nullable ? `${name} cannot be empty: it must be ${kind.allowed}.` : null
   try {
@@ -95,7 +95,7 @@ export function presetFault({ property: { name, kind, required }, value }: Filte
   }
 }
 
-/** Checks that the statement of an update can decide what the row must match after it. */
+/** Checks that the statement of an update can decide whether the row matches the right's conditions after the update. */
 function checkUpdate(right: Right) {
   const settable = settableOf(right)
   for (const { property } of right.becomes ?? []) {
@@ -114,8 +114,8 @@ function checkUpdate(right: Right) {
 }
 
 /**
- * Returns the property on which a condition depends: for a path its reference, since other rows are stored already. Refuses a
- * property that clients do not write: its value is known only when the row is stored.
+ * Returns the property on which a condition depends. For a path that is its reference, since the rows behind it are already
+ * stored. Refuses a property that clients do not write, because its value is known only when the row is stored.
  */
 function checkWritten(right: Right, property: Property, reason: string): Property {
   const written = ownProperty(property)
@@ -123,21 +123,21 @@ function checkWritten(right: Right, property: Property, reason: string): Propert
   return written
 }
 
-/** Properties that clients write, from which a copied or computed property of the entity itself follows. */
+/** Returns the properties that clients write, and from which a copied or computed property of the entity itself is made. */
 function sourcesOf(entity: Entity, property: Property): readonly Property[] {
   const columns = property.writable || property.related ? [] : writableSourcesOf(entity, property)
   return entity.properties.filter(({ column }) => columns.includes(column))
 }
 
-/** Advice for a filter by a read-only property. */
+/** Returns advice for a filter by a read-only property. */
 function insteadOf(entity: Entity, property: Property): string {
   const names = sourcesOf(entity, property).map(({ name }) => name)
   return names.length === 0 ? `leave ${property.name} out` : `filter by ${listed(names, 'or')}`
 }
 
 /**
- * Checks rules such as that `End` is not before `Start`: a key that may change one of two values, and cannot read the other,
- * would find that out by trying.
+ * Checks rules such as that `End` is not before `Start`. A key that may change one of two values, and cannot read the other,
+ * could find out the other by trying.
  */
 function checkRules(right: Right, reads: readonly Right[]) {
   const settable = settableOf(right)
@@ -160,9 +160,9 @@ function checkRules(right: Right, reads: readonly Right[]) {
 }
 
 /**
- * Checks copied properties: a key that may set a reference, and sees the value that is copied along it, sees that value of every
- * row that the reference may name. So the key must be able to read it in the other entity, and in all views of it, whose rows its
- * rights narrow.
+ * Checks copied properties. A key that may set a reference, and sees the value that is copied along it, can see that value of
+ * every row that the reference may name. So the key needs a right to read the other entity or a view of it, and each such right
+ * must show the value.
  */
 function checkCopies(right: Right, { possible, certain }: HeldRights, entities: readonly Entity[]) {
   const after = right.verb === 'create' ? right.filters : afterUpdate(right)
@@ -173,7 +173,7 @@ function checkCopies(right: Right, { possible, certain }: HeldRights, entities: 
     const source = referred?.properties.find(({ column }) => column === reference?.copy?.source)
     if (!copy || !referred || !source || isFixed(property, after)) continue
     const isReader = (other: Right) => other.verb === 'read' && baseOf(other.collection) === referred
-    // Each right to read widens what the reference may name; without any it may name every row.
+    // Each right to read adds rows that the reference may name; without such a right it may name every row.
     const mayRead = certain.some(isReader) && possible.filter(isReader).every((reader) => isVisible(reader, source))
     const seen = shownBy(right.collection, copy, entities).find((one) => possible.some((other) => shows(other, one)))
     if (seen === undefined || mayRead) continue
@@ -184,8 +184,8 @@ function checkCopies(right: Right, { possible, certain }: HeldRights, entities: 
 }
 
 /**
- * Checks properties that an expression computes, such as a display name that shows the first name only without a nickname: a key
- * that may set one source, and sees the result, would learn the other sources.
+ * Checks properties that an expression computes, such as a display name that shows the first name only if there is no nickname. A
+ * key that may set one source, and sees the result, could learn the other sources.
  */
 function checkExpressions(right: Right, reads: readonly Right[], possible: readonly Right[], entities: readonly Entity[]) {
   const settable = settableOf(right)
@@ -216,7 +216,10 @@ function checkExpressions(right: Right, reads: readonly Right[], possible: reado
   }
 }
 
-/** Returns the properties of all entities that show a property: itself, what is computed from it, and copies of these. */
+/**
+ * Returns the properties of all entities that show a property: the property itself, properties computed from it, and copies of
+ * all these.
+ */
 function shownBy(entity: Entity, property: Property, entities: readonly Entity[]): Property[] {
   const found = new Map([[property, entity]])
   // The loop also visits entries that are added to the map meanwhile.
@@ -232,30 +235,33 @@ function shownBy(entity: Entity, property: Property, entities: readonly Entity[]
 }
 
 /**
- * Returns whether answers depend on the property: it is read, or a filter decides by it which rows the key reads or deletes, also
- * rows of another entity by a path.
+ * Returns whether answers depend on the property: the right shows it, or one of the right's filters compares it, perhaps by a
+ * path that leads to it in a row of another entity.
  */
 function shows(right: Right, property: Property): boolean {
   if (rowFiltersOf(right).some((filter) => endOf(filter.property) === property)) return true
   return right.verb === 'read' && right.collection.properties.includes(property) && isVisible(right, property)
 }
 
-/** The property to which a path leads; another one itself. */
+/** Returns the property to which a path leads; a property that is not a path itself. */
 function endOf(property: Property): Property {
   return property.related ? endOf(property.related.property) : property
 }
 
-/** Advice to let the key read properties. */
+/** Returns advice to let the key read properties. */
 function toRead(reads: readonly Right[], names: string): string {
   return reads.length === 0 ? `give a right to read with fields=${names}` : `add ${names} to the fields of its right to read`
 }
 
-/** Returns which of the properties none of the rights shows. */
+/** Returns those of the properties that none of the rights shows. */
 function hiddenIn(reads: readonly Right[], properties: readonly Property[]): readonly Property[] {
   return properties.filter((property) => !reads.some((read) => isVisible(read, property)))
 }
 
-/** Returns a filter that keeps the rights to read from showing each row that the right may change; undefined if one shows all. */
+/**
+ * Returns a filter of a right to read that hides rows which `right` can change; undefined if one of the rights to read shows all
+ * these rows, or there is none.
+ */
 function widerThan(reads: readonly Right[], right: Right): Filter | undefined {
   const missing = reads.map((read) => read.filters.find((filter) => !right.filters.some((given) => implies(given, filter))))
   return missing.includes(undefined) ? undefined : missing[0]

@@ -1,4 +1,4 @@
-// Filters that no row can match together.
+// Finds filters that no row can match together.
 import { equalityHolds, isEquality } from '../model/equalities.ts'
 import { equality } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
@@ -6,7 +6,10 @@ import { listed } from '../parse/names.ts'
 import { isOpen } from './openFilter.ts'
 import { printFilter } from './print.ts'
 
-/** Says which filters contradict each other, as those of `A` and of `B` by one property; null if a row may match all. */
+/**
+ * Returns a message that names filters which contradict each other, such as two `=` filters by one property; null if a row can
+ * match all filters.
+ */
 export function contradictionOf(filters: readonly Filter[]): string | null {
   for (const given of filters) {
     const { kind } = given.property
@@ -18,7 +21,7 @@ export function contradictionOf(filters: readonly Filter[]): string | null {
   return null
 }
 
-/** Values that `=` or `[]` admits; null: another operator, or they are not known yet. */
+/** Returns the values that a filter with `=` or `[]` admits; null for other operators, or if the values are not known yet. */
 export function valuesOf(filter: Filter): readonly (string | null)[] | null {
   if (isOpen(filter)) return null
   const { operator, value, anyOf } = filter

@@ -1,4 +1,4 @@
-// Grammar of rights: a verb and the address of a list, as `read Absences?Status=Approved&fields=Id,Start,End`.
+// Grammar of rights: a verb and the address of a list, such as `read Absences?Status=Approved&fields=Id,Start,End`.
 import { ApiError, Refused } from '../errors.ts'
 import { type Right, VERBS, type Verb } from '../model/access.ts'
 import { isGroup, type Property, type RelatedPath } from '../model/entity.ts'
@@ -13,10 +13,10 @@ import { findMember, listed } from '../parse/names.ts'
 import { parseFields, parseQueryString } from '../parse/parameters.ts'
 import { printRight } from './print.ts'
 
-/** A text that is no right of these entities. The message says why, and what to write. */
+/** Thrown for a text that is not a right of these entities. The message says why, and what to write. */
 export class RightError extends Refused {}
 
-/** Maximum length of a right as it is given. */
+/** Maximum length of a right, as it is typed and as it is stored. */
 const LENGTH_MAX = 4_000
 const WRITE = 'write'
 /** Methods that people write in place of verbs. */
@@ -26,7 +26,7 @@ const METHODS = new Map<string, Verb>([
   ['put', 'update'],
   ['patch', 'update'],
 ])
-/** Matches a right of the other form, `Companies:read`. */
+/** Matches rights in the form of the option --rights, such as `Companies:read`. */
 const LISTED = /^[\w*]+:\w+(?:,[\w*]+:\w+)*$/
 const FORM = 'a verb and the address of a list, such as read Absences?Status=Approved&fields=Id,Start'
 const RIGHT = /^(\S+)\s+\/?([^\s?&]+)(?:\?(.*))?$/s
@@ -35,12 +35,12 @@ const BECOMES = /\s+becomes(?:\s+|$)/
 /** Parameters of lists and summaries that have no meaning in a right. */
 const WITHOUT_MEANING = [...RESERVED_PARAMETERS.filter((name) => name !== 'fields'), ...GROUPING_PARAMETERS, ...AGGREGATES]
 
-/** Reads a filter of a right. The roles file has variables in place of operands. */
+/** Function that reads a filter of a right. The roles file has its own, because its operands can be variables. */
 export type ReadFilter = typeof parseFilter
 
 /**
- * Parses one right to an entity or a named view, as typed or as stored. `write` gives three: create, update and delete. @throws
- * RightError
+ * Parses one right to an entity or a named view, as typed or as stored. The verb `write` gives three rights: create, update and
+ * delete. @throws RightError
  */
 export function parseRight(text: string, collections: readonly Collection[], readFilter: ReadFilter = parseFilter): Right[] {
   return parseText(text, 'a right', (trimmed, fail) => parseParts(trimmed, collections, { fail, readFilter }))
@@ -54,16 +54,19 @@ export function checkVerb(text: string): void {
   })
 }
 
-/** How the parts of a right are read, and errors raised. */
+/** Functions that read the filters of a right, and throw errors about it. */
 interface Reading {
   readonly fail: Fail
   readonly readFilter: ReadFilter
 }
 
-/** Raises an error about a text. */
+/** Throws an error about the text that is parsed. */
 export type Fail = (message: string) => never
 
-/** Parses a text, and names it in errors. `what`: `a right`. @throws RightError */
+/**
+ * Parses a text with `parse`, and names the text in errors. `what`: name of its form in errors, such as `a right`. @throws
+ * RightError
+ */
 export function parseText<Parsed extends { readonly text: string }>(
   text: string,
   what: string,
@@ -77,7 +80,7 @@ export function parseText<Parsed extends { readonly text: string }>(
   if (isLong(trimmed)) fail(`${what} has up to ${LENGTH_MAX} characters.`)
   try {
     const parsed = parse(trimmed, fail)
-    // It will be parsed again as it is stored.
+    // The text is stored with percent escapes, and will be parsed again in this form.
     if (parsed.some((one) => isLong(one.text))) fail(`${what} has up to ${LENGTH_MAX} characters, with its percent escapes.`)
     return parsed
   } catch (error) {
@@ -118,7 +121,7 @@ function verbsOf(word: string, fail: Fail): readonly Verb[] {
   return fail(`a right begins with ${listed(known, 'or')}.${method ? ` For ${word} write ${method}.` : suggest(word, known)}`)
 }
 
-/** Finds an entity or a named view by its path. */
+/** Returns the entity or named view with this path, in upper or lower case. */
 export function collectionOf<Of extends Collection>(name: string, collections: readonly Of[], fail: Fail): Of {
   const found = collections.find(({ plural }) => plural.toLowerCase() === name.toLowerCase())
   if (found) return found
@@ -129,15 +132,15 @@ export function collectionOf<Of extends Collection>(name: string, collections: r
 }
 
 /**
- * Returns what filters can name: all properties of the entity, also in a right to a named view, since the filters of a right may
- * name properties that it does not show.
+ * Returns the view whose properties filters can name: all properties of the entity. In a right to a named view, too, filters may
+ * name properties that the view does not show.
  */
 function filteredView(collection: Collection): View {
   const whole = wholeView(baseOf(collection))
   return isNamedView(collection) ? { ...whole, name: collection.name, plural: collection.plural } : whole
 }
 
-/** Returns what `fields` can name. */
+/** Returns the view whose properties `fields` can name. */
 function shownView(collection: Collection): View {
   const whole = wholeView(baseOf(collection))
   if (!isNamedView(collection)) return whole
@@ -148,7 +151,7 @@ function shownView(collection: Collection): View {
   })
 }
 
-/** Parses the filters, and the text of `fields`; null if there is none. */
+/** Parses a query string. Returns its filters, and the text of `fields`, which is null without this parameter. */
 export function parseConditions(entity: Collection, query: string, { fail, readFilter }: Reading) {
   const filtered = filteredView(entity)
   const filters: Filter[] = []
@@ -171,7 +174,10 @@ function parseBecomes(entity: Collection, query: string, reading: Reading): read
   return filters
 }
 
-/** Properties that the right names, in the entity's order. An object is all its parts, to write those that clients write. */
+/**
+ * Returns the properties that `fields` names, in the entity's order. The name of an object means all its parts; in a right to
+ * write, the parts that clients write.
+ */
 export function propertiesOf(entity: Collection, verb: Verb, fields: string, fail: Fail): readonly Property[] {
   const { properties = [], related = [] } = parseFields(shownView(entity), fields) ?? {}
   for (const { name, related: path } of related) {

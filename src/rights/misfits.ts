@@ -1,12 +1,12 @@
-// Keys whose rights do not fit the entities any more, for the start of a server, `roster doctor` and `roster keys list`.
+// Finds keys whose rights do not fit the entities any more, for the start of a server, `roster doctor` and `roster keys list`.
 import type { Entity } from '../model/entity.ts'
 import type { StoredRights } from '../model/key.ts'
 import type { NamedView } from '../model/namedView.ts'
 import { type KeyBlocks, RightsReader } from './reader.ts'
 
 /**
- * Returns the keys that have no rights, since theirs do not fit the entities, or the roles file has no block for them, each with
- * the reason. `roles`: the roles file; null: there is none.
+ * Returns the keys that have no rights, each with the reason: their rights do not fit the entities, or the roles file has no
+ * block for them. `roles`: null if there is no roles file.
  */
 export function findMisfits<Key extends StoredRights>(
   keys: readonly Key[],

@@ -1,4 +1,5 @@
-// Parses named views: a name, and the address of a list of an entity, as `Directory Employees?EmploymentEnd=&fields=Id,Manager`.
+// Parses named views: a name, and the address of a list of an entity, such as `Directory
+// Employees?EmploymentEnd=&fields=Id,Manager`.
 import type { Entity } from '../model/entity.ts'
 import { type Collection, isNamedView, type NamedView } from '../model/namedView.ts'
 import { NAME_ENDS, OWN_PATHS, RESERVED_TYPES } from '../model/names.ts'
@@ -14,15 +15,18 @@ const ADDRESS = /^\/?([^\s?&]+)(?:\?(.*))?$/s
 const FORM = 'a name and the address of a list, such as view Directory Employees?EmploymentEnd=&fields=Id,DisplayName,JobTitle'
 
 /**
- * Parses a named view. `address`: the list that it shows, `Employees?EmploymentEnd=&fields=Id,DisplayName`; `collections`: the
- * entities, and the views of other names. @throws RightError that names the fault
+ * Parses a named view. `address`: the list that the view shows, such as `Employees?EmploymentEnd=&fields=Id,DisplayName`;
+ * `collections`: the entities, and the other views. @throws RightError that names the fault
  */
 export function parseNamedView(name: string, address: string, collections: readonly Collection[]): NamedView {
   const [view] = parseText(`view ${name} ${address}`, 'a view', (_, fail) => [parseView(name, address.trim(), collections, fail)])
   return view as NamedView
 }
 
-/** Stands for a view whose line has a fault, so that rights to it can be read: it shows all of its entity. */
+/**
+ * Returns a substitute for a view whose line has a fault, so that rights to the view can be read. The substitute shows all rows
+ * and properties of its entity.
+ */
 export function standInView(name: string, base: Entity): NamedView {
   const shown = withProperties(base, new Set(base.properties))
   return Object.freeze({ ...shown, name, plural: name, base, filters: [], text: '' })
@@ -42,7 +46,7 @@ function parseView(name: string, address: string, collections: readonly Collecti
   return Object.freeze({ ...shown, name, plural: name, base: named, filters, text })
 }
 
-/** Checks that the name can be a path, and that neither the API nor another collection has it. @throws RightError by `fail` */
+/** Checks that the name can be a path, and that neither the API nor another collection uses it. @throws RightError by `fail` */
 function checkViewName(name: string, collections: readonly Collection[], fail: Fail) {
   if (!NAME.test(name) || name.length > NAME_LENGTH_MAX)
     fail(
@@ -60,7 +64,7 @@ function checkViewName(name: string, collections: readonly Collection[], fail: F
   }
 }
 
-/** Names of schemas, types and operations that a collection has, or could have. */
+/** Returns the names of schemas, types and operations that a collection with this name has, or could have. */
 function typesOf(name: string): string[] {
   return [...NAME_ENDS, 'Changes'].map((end) => name + end)
 }

@@ -1,4 +1,4 @@
-// Filters of the roles file whose operand is a variable, as `WorkEmail={email}`.
+// Filters of the roles file whose operand is a variable, such as `WorkEmail={email}`.
 import type { Property } from '../model/entity.ts'
 import type { Operator } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
@@ -11,7 +11,9 @@ export type Variable =
   | { readonly kind: 'own'; readonly name: string; readonly property: Property }
   | { readonly kind: 'today' | 'now'; readonly name: string }
 
-/** A filter whose operand is not known before a request. It is bound to values, or its right does not exist. */
+/**
+ * A filter whose operand is known only at a request. Then it is bound to values; if that is impossible, its right does not exist.
+ */
 export class OpenFilter implements Filter {
   readonly property: Property
   readonly operator: Operator
@@ -26,7 +28,7 @@ export class OpenFilter implements Filter {
     if (chain) this.chain = chain
   }
 
-  /** @throws Error, so that no statement can take an open filter for one by "no value" */
+  /** @throws Error at each call, so that no statement can take an open filter for a filter by "no value" */
   get value(): never {
     throw new Error(`{${this.variable.name}} is not bound`)
   }

@@ -6,31 +6,31 @@ import { equality, prefixes } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
 import { isOpen, type OpenFilter } from './openFilter.ts'
 
-/** Prints a right, so that parsing the text gives the same right. */
+/** Returns a right as text; parsing the text gives the same right. */
 export function printRight({ verb, collection, filters, properties, becomes }: Omit<Right, 'text'>): string {
   const after = becomes === null ? '' : ` becomes ${becomes.map(printFilter).join('&')}`
   return `${verb} ${printAddress(collection, filters, properties)}${after}`
 }
 
-/** Prints the address of a list. `properties`: null for all. */
+/** Returns the address of a list as text. `properties`: null for all properties. */
 export function printAddress({ plural }: Collection, filters: readonly Filter[], properties: readonly Property[] | null): string {
   const conditions = filters.map(printFilter)
-  // Parts of an object one by one: its name would also stand for parts that are declared later.
+  // The parts of an object are named one by one, because its name would also mean parts that are declared later.
   const fields = properties === null ? [] : [`fields=${properties.map(({ name }) => name).join()}`]
   const query = [...conditions, ...fields].join('&')
   return query === '' ? plural : `${plural}?${query}`
 }
 
-/** Prints a filter as a parameter; `[]` as one for each value. */
+/** Returns a filter as a parameter; a filter with `[]` as one parameter for each value. */
 export function printFilter(filter: Filter): string {
   const { property, operator, either } = filter
-  // For messages only: rights as they are stored have no unions.
+  // Unions are printed for messages only: stored rights have none.
   if (either) return either.map((filters) => `(${filters.map(printFilter).join('&')})`).join(' or ')
   if (isOpen(filter)) return printOpen(filter)
   const { value, anyOf } = filter
   if (anyOf) return anyOf.map((one) => `${property.name}${operator.sign}=${encode(one ?? '')}`).join('&')
   if (operator.sign.startsWith('[')) return `${property.name}${operator.sign}=${encode(value ?? '')}`
-  // A value such as `>5` would else be read as an operator.
+  // Without the operator's sign, a value such as `>5` would be read as an operator.
   const isPlain = operator === equality && !prefixes.some(({ sign }) => value?.startsWith(sign))
   return `${property.name}=${isPlain ? '' : operator.sign}${encode(value ?? '')}`
 }
@@ -41,7 +41,7 @@ function printOpen({ property, operator, variable }: OpenFilter): string {
   return `${property.name}${sign}{${variable.name}}`
 }
 
-/** Characters with a meaning in a query string, the roles file or a shell's line, and those that nobody sees. */
+/** Matches characters that mean something in a query string, in the roles file or in a shell, and characters that nobody sees. */
 const ENCODED = /[%&+#{}\p{C}\p{Z}]+/gu
 
 function encode(value: string): string {

@@ -1,4 +1,4 @@
-// Reads the rights of keys: the list of `--rights`, and rights as addresses.
+// Reads the rights of keys: the list of `--rights`, and rights in the form of addresses.
 import { type Access, type GrantedRights, NO_ORIGINS, type Origin, type Right, VERBS, type Verb } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import type { StoredRights } from '../model/key.ts'
@@ -10,26 +10,31 @@ import { accessOf, ReadViews, readAccess, signedTextOf, uniteReads, wholeAccess 
 import { checkRights } from './checks.ts'
 import { parseRight, RightError } from './grammar.ts'
 
-/** Maximum keys whose rights a worker keeps. The caches hold twice as many, since they drop a half at a time. */
+/**
+ * Number of keys whose rights a worker keeps at least. The caches have room for twice as many, since they drop half of their
+ * entries at a time.
+ */
 const KEPT_MAX = 10_000
 
-/** The blocks `key <name>` of the roles file. */
+/** Blocks `key <name>` of the roles file. */
 export interface KeyBlocks {
-  /** Returns the rights of a block as they are now; null: there is none of this name. */
+  /** Returns the rights of a block as they are now; null if the file has no block of this name. */
   rightsOfKey(name: string): GrantedRights | null
 }
 
-/** Reads stored rights. For the same text it returns the same object, while that is kept. */
+/** Reads stored rights. It returns the same object for the same text, as long as the object is kept. */
 export class RightsReader {
   private readonly kept = new LruCache<GrantedRights>(2 * KEPT_MAX, () => 1)
-  /** Rights by their lines, so that keys whose texts differ in one right share the views of the others. */
+  /**
+   * Rights by the line of text that has them, so that keys whose texts differ in one right share the views of the other rights.
+   */
   private readonly lines = new LruCache<readonly Right[]>(2 * KEPT_MAX, () => 1)
 
   private readonly collections: readonly Collection[]
 
   /**
-   * `views`: the named views of the server, to which there can be rights, too. `blocks`: those of the roles file; null: the
-   * server has none.
+   * `views`: the named views of the server, to which there can also be rights. `blocks`: blocks of the roles file; null if there
+   * is no roles file.
    */
   constructor(
     private readonly entities: readonly Entity[],
@@ -70,7 +75,7 @@ export class RightsReader {
   }
 }
 
-/** Rights to whole entities, as `Companies:read,*:write`. `*:read` is the right to read named views, too. */
+/** Rights to whole entities, such as `Companies:read,*:write`. `*:read` is also the right to read named views. */
 class WholeRights implements GrantedRights {
   readonly fault = null
   readonly refusalOfAll = null
@@ -102,7 +107,10 @@ class WholeRights implements GrantedRights {
     return this.made
   }
 
-  /** Returns whether a collection may be read. Only `*:read` reads named views: a list of rights has the names of entities. */
+  /**
+   * Returns whether a collection may be read. Only `*:read` includes named views, because a list of rights can otherwise name
+   * only entities.
+   */
   private mayRead(collection: Collection): boolean {
     return allows(this.allowed, isNamedView(collection) ? '*' : collection.plural, 'read')
   }
@@ -112,7 +120,7 @@ class WholeRights implements GrantedRights {
     if (isNamedView(collection)) return readAccess(collection, read)
     const access = wholeAccess(collection, read !== null, allows(this.allowed, collection.plural, 'write'))
     if (read === access.read) return access
-    // Paths lead from it to fewer entities.
+    // The key may not read all entities, so the paths of its view lead to fewer of them.
     return this.accesses.getOrInsertComputed(collection.name, () => ({ ...access, read }))
   }
 
@@ -121,7 +129,7 @@ class WholeRights implements GrantedRights {
   }
 }
 
-/** The rights of a key whose block the roles file does not have: none. */
+/** Empty rights of a key whose block is missing in the roles file. */
 class MissingBlock implements GrantedRights {
   readonly text = ''
   readonly signedText = ''
@@ -149,14 +157,14 @@ function actionOf(verb: Verb): Action {
   return verb === 'read' ? 'read' : 'write'
 }
 
-/** The right to read a whole entity or named view, always the same object. */
+/** Returns the right to read a whole entity or named view, always the same object. */
 const wholeReadOf = memoize((collection: Collection) => wholeRight(collection, 'read'))
 
 function wholeRight(collection: Collection, verb: Verb): Right {
   return { verb, collection, filters: [], properties: null, becomes: null, text: `${verb} ${collection.plural}` }
 }
 
-/** Rights to some rows and properties. A key has one at most for each verb and collection, a person may have several. */
+/** Rights to some rows and properties. A key has at most one right for each verb and collection; a person can have several. */
 export class NarrowRights implements GrantedRights {
   readonly refusalOfAll: string | null = null
   readonly origins: ReadonlyMap<Right, Origin> = NO_ORIGINS
@@ -191,7 +199,7 @@ export class NarrowRights implements GrantedRights {
     return uniteReads(this.find(collection, 'read'))
   }
 
-  /** Returns the rights to a verb; those to read say to which rows a reference may lead. */
+  /** Returns the rights with a verb that guards use. Rights to read decide to which rows a reference may lead. */
   protected findReferable(collection: Collection, verb: Verb): readonly Right[] {
     return this.find(collection, verb)
   }
