@@ -4,8 +4,8 @@ import { type BlockList, isIP } from 'node:net'
 import type { Client } from '../model/principal.ts'
 
 /**
- * Lower half of the number of every IPv4 client. No IPv6 network begins with these 32 bits, so the two never have the same
- * number.
+ * Lower half of the number of every IPv4 client. No IPv6 network begins with these 32 bits, so no IPv4 client has the number of
+ * an IPv6 client.
  */
 const IPV4 = 1
 /** The first words of an IPv6 address that maps an IPv4 address. RFC 4291, 2.5.5.2 */

@@ -56,7 +56,7 @@ export function readDevelopmentKey(dataDir: string): string {
   mkdirSync(dataDir, { recursive: true })
   if (!existsSync(file)) {
     writeFileSync(`${file}.part`, `roster_dev_${randomBytes(24).toString('hex')}`, { mode: 0o600 })
-    renameSync(`${file}.part`, file) // so that a crash leaves no half of a key
+    renameSync(`${file}.part`, file) // so that a crash never leaves half a key
   }
   return readFileSync(file, 'utf8').trim()
 }

@@ -73,7 +73,10 @@ export class Persons {
     this.secret = secret
   }
 
-  /** Returns the person of a token that was verified before and is still valid; null for other tokens. */
+  /**
+   * Returns the person of a token that was verified before and is still valid; null for other tokens, and until `begin` is
+   * called.
+   */
   known(token: string): Principal | null {
     const verified = this.tokens.known(token)
     return verified === null || this.secret === null ? null : this.personOf(verified, this.secret)

@@ -1,14 +1,14 @@
 // Memory layout of a rate-limit table: indexes of entries and cells, and lap bits. This file neither reads nor writes memory.
 import { HEADER_WORDS } from '../os/region.ts'
 
-// Words of an entry.
+// Indexes of the words of an entry.
 /** Lower half of the client's number. */
 export const LOW = 0
 /** Upper half of the client's number. */
 export const HIGH = 1
-/** The client's next admission: its number. */
+/** Number that the client's next admission will get. */
 export const HEAD = 2
-/** The oldest admission that a rule still counts: its number. */
+/** Number of the oldest admission that a rule still counts. */
 export const TAIL = 3
 /** Time of the client's last request, in seconds. */
 export const SEEN = 4

@@ -33,7 +33,7 @@ function depthOf(rules: readonly Rule[]): number {
  * If a process dies before it has moved the head, the lap bit of the cell shows that: it is 1 in even laps of the ring and 0 in
  * odd ones. The next process then moves the head.
  *
- * If a table is full, all clients without an entry share one, so that every request is counted.
+ * If a table is full, all clients without an entry share one entry, so that every request is counted.
  */
 export class SlidingWindows {
   private readonly words: Int32Array
@@ -76,7 +76,7 @@ export class SlidingWindows {
       // Another client has been assigned the entry in the meantime.
     }
     this.overflowed++
-    this.decide(this.table.clients, 0, 0, 1) // the last entry, which all clients without one share
+    this.decide(this.table.clients, 0, 0, 1) // the last entry, which all clients without their own share
     return this.decision
   }
 
@@ -123,7 +123,7 @@ export class SlidingWindows {
       const now = nowMs & TIME
       const used = table.minus(head, tail)
       if (this.isRefused(ring, table.plus(head, count - 1), used + count - 1, now)) {
-        // The tail is checked, too: another process may have found the client idle after this one read the time.
+        // The tail is checked, too: another process may have found the client idle after this process read the time.
         if (load(words, cell) === word && load(words, entry + HEAD) === head && load(words, entry + TAIL) === tail) return true
         continue
       }
@@ -164,8 +164,8 @@ export class SlidingWindows {
   }
 
   /**
-   * Moves the tail past admissions that no rule counts any more, and returns it. Times wrap around after 24 days, so the tail
-   * must move at least that often; SEEN tells whether a client was idle for longer.
+   * Moves the tail past admissions that no rule counts any more, and returns the new tail. Times wrap around after 24 days, so
+   * the tail must move at least that often; SEEN tells whether a client was idle for longer.
    */
   private expire(entry: number, ring: number, tail: number, head: number, nowMs: number): number {
     const { words } = this

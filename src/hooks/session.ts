@@ -26,7 +26,10 @@ export type HookStates = Readonly<Record<'active' | 'paused' | 'parked', number>
 /** Advisory lock of the sender; an arbitrary number that no other program is likely to use. */
 const SENDER_LOCK = '7067837114'
 const QUERY_MS_MAX = 10_000
-/** Options of the connection: PostgreSQL ends it, and frees the lock, a minute after the sender's machine is silent. */
+/**
+ * Options of the connection: PostgreSQL ends the connection, and frees the lock, a minute after the sender's machine has become
+ * silent.
+ */
 const OPTIONS: ConnectOptions = {
   connection: {
     application_name: 'roster hooks',
@@ -86,7 +89,7 @@ export class Session {
     return 'sender'
   }
 
-  /** Reads the secret that seals tokens. @throws Error if the database has none */
+  /** Reads the secret that seals tokens. @throws Error if the database has no secret */
   async secret(): Promise<string> {
     const [row] = await this.run((sql) => sql<{ secret: string }[]>`select secret from cursor_secret`)
     if (!row) throw new Error('the table cursor_secret is empty')

@@ -156,8 +156,8 @@ function listedBy({ request: { method }, location }: Call): readonly Entity[] {
 }
 
 /**
- * Answers a request by the rights that its key or person had at `moment`. `rights`: null if the request has no key and needs
- * none.
+ * Answers a request by the rights of its key or person. `rights`: null if the request has no key and needs none. `moment`: copies
+ * of tables from which a person's rights were decided; null if no copy was used.
  */
 function answerByRights(
   parts: Parts,

@@ -54,8 +54,8 @@ const OTHER_HEADERS = ['X-API-Key', 'Api-Key']
 const TOKEN_AS_KEY = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /**
- * Returns a hint about a wrong form of the header, such as ` The scheme is ApiKey, not Bearer.`; '' if the form is right. D33,
- * D97
+ * Returns a hint about a wrong form of the header, such as ` The scheme is ApiKey, not Bearer.`; '' if there is nothing to hint
+ * at. D33, D97
  */
 function hintForKey({ headers }: Request, takesTokens: boolean): string {
   const header = headers.get('authorization')

@@ -11,7 +11,10 @@ import { JSON_TYPE, type Reply } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
 import { RightsReader } from '../rights/reader.ts'
 
-/** Maximum documents of keys that a worker keeps. Each document has some 450 KB; another document is made in milliseconds. */
+/**
+ * Maximum documents of keys that a worker keeps. Each document has some 450 KB; a document that is not kept is made in
+ * milliseconds.
+ */
 const DOCUMENTS_MAX = 16
 
 /**

@@ -80,7 +80,10 @@ export function ownRoutesOf(app: AnyElysia | undefined, file: string): OwnRoute[
 }
 
 const SCHEME = 'ApiKey'
-/** Name of a query parameter that no client can send: half of a surrogate pair. The plugin reads it without `Authorization`. */
+/**
+ * Name of a query parameter that no client can send: half of a surrogate pair. If a request has no `Authorization`, the plugin
+ * reads this parameter instead.
+ */
 const UNREACHABLE = '\ud800'
 const NO_QUERY: Record<string, string> = {}
 

@@ -57,7 +57,7 @@ export function ownPaths(routes: readonly OwnRoute[]): [RegExp, Endpoint][] {
   })
 }
 
-/** Returns a copy of a request with its body in memory. The body may have the size that the API allows for one row. */
+/** Returns a copy of a request with its body in memory, which is limited to the size that the API allows for one row. */
 async function bounded(request: Request): Promise<Request> {
   const { method, headers } = request
   // HTTP/1.0 allows requests without a Host header, whose URL is relative.
@@ -99,7 +99,10 @@ const encodeSegment = (segment: string) => encodeURIComponent(/^\.{0,2}$/.test(s
 
 /** Headers of the client's request that `ask` passes on. */
 const HEADERS = ['if-match', 'if-none-match', 'if-unmodified-since', 'idempotency-key', 'prefer']
-/** Number of requests that `ask` has sent for a client's request, counting only reads for a read, and only writes for a write. */
+/**
+ * Number of requests that `ask` has sent for a client's request: reads for a read, writes for a write. Other requests are not
+ * counted.
+ */
 const asks = new WeakMap<Request, number>()
 const isReading = (method: string) => method === 'GET' || method === 'HEAD'
 

@@ -17,7 +17,7 @@ export interface Endpoint {
   /** True if requests need no key. */
   readonly isOpen: boolean
   readonly isUnlimited: boolean
-  /** True if a key must be valid if a request sends one, although the endpoint needs no key. */
+  /** True if the endpoint needs no key, but a key that a request sends must be valid. */
   readonly checksKey: boolean
   /** The entity or named view for which a key needs a right; null if the endpoint needs no right. */
   readonly entity: Collection | null
@@ -102,8 +102,8 @@ export class Router {
   }
 
   /**
-   * Finds a path of APP_FILE for a method that it has no route for, so that the response is 405 or `Allow`, not 404. Returns null
-   * for other paths.
+   * Finds a path of APP_FILE for a method that it has no route for, so that the response is 405, or has `Allow` for OPTIONS,
+   * instead of 404. Returns null for other paths.
    */
   other(path: string): Location | null {
     const endpoint = this.others.find(([pattern]) => pattern.test(path))?.[1]
@@ -126,9 +126,9 @@ export function viewAt({ entity }: Endpoint): NamedView | null {
 }
 
 /**
- * Returns the location at a path if a client with these rights may know of it. Only those who may read a named view may know of
- * it. D105 `rights`: null without a key. @throws ApiError NotFound; Forbidden to a person without any right, who learns of no
- * path
+ * Returns the location at a path if a client with these rights may know of it. Only a client that may read a named view may know
+ * of the view. D105 `rights`: null without a key. @throws ApiError NotFound; Forbidden to a person without any right, who learns
+ * of no path
  */
 export function requireSeen(router: Router, location: Location | null, path: string, rights: GrantedRights | null): Location {
   const isSeen = (endpoint: Endpoint) => {

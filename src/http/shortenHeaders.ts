@@ -1,5 +1,4 @@
-// Shortens the headers of a page of a list, whose links can be long, until proxies and clients accept the head of the response.
-// D31
+// Shortens the headers of a page of a list, whose links can be long, until proxies and clients accept the response's head. D31
 import { CURSOR_PARAMETER } from '../respond/pageLinks.ts'
 import { isStreamed, type Reply } from '../respond/reply.ts'
 
@@ -40,8 +39,8 @@ const STEPS: readonly Step[] = [
 ]
 
 /**
- * Edits `headers` so that the head has at most 4 KiB. If other headers and links without cursors are longer than that, the head
- * has at most 16 KiB, and keeps its cursors.
+ * Edits `headers` so that the head has at most 4 KiB. If that is impossible even without cursors, it drops only the cursors that
+ * make the head longer than 16 KiB.
  */
 export function shortenHeaders(headers: Headers, body: Reply['body']): void {
   if (headers.Location === undefined || headers.Location.length <= LINKS_LENGTH_SAFE) return
@@ -67,7 +66,7 @@ function replace(headers: Headers, name: string, value: string) {
   if (headers[name] !== undefined) headers[name] = value
 }
 
-/** Returns the bytes of the head of a 200 as it is sent. Its headers are ASCII. */
+/** Returns the number of bytes of the head of a 200 as it is sent. Its headers are ASCII. */
 function headBytes(headers: Headers, body: Reply['body']): number {
   let bytes = SERVER_BYTES + String(isStreamed(body) ? 0 : Buffer.byteLength(body ?? '')).length
   for (const [name, value] of Object.entries(headers)) bytes += `${name}: ${value}\r\n`.length

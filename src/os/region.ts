@@ -134,8 +134,8 @@ const PAGE_BYTES = 4096
 const ZERO_PAGE = new Uint8Array(PAGE_BYTES)
 
 /**
- * Frees the pages of a region that contain only zeroes. Has no effect if space of the file was freed before, or the file is no
- * region.
+ * Frees the pages of a region that contain only zeroes. Has no effect if the file is no region, or pages were freed before. Call
+ * it only if no process maps the file.
  */
 export function freeZeroes(file: string): void {
   if (!isInMemory(file) || !isRegion(file)) return

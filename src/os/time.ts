@@ -36,7 +36,7 @@ export class Deadlines {
   private readonly waiting = new Set<{ readonly dueMs: number; onMiss(): Error; reject(error: unknown): void }>()
   private timer: ReturnType<typeof setInterval> | null = null
 
-  /** `checkMs`: interval of the checks, by which a deadline can be noticed late. */
+  /** `checkMs`: interval of the checks, and so the most by which a deadline is noticed late. */
   constructor(
     private readonly afterMs: number,
     private readonly checkMs: number,

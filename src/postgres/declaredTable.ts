@@ -140,7 +140,9 @@ class Declaration {
     return this.entity.properties.some((other) => computedFrom.includes(other.column) && this.isCopied(other))
   }
 
-  /** Returns the value of a property as an expression without generated columns, to which generated columns must not refer. */
+  /**
+   * Returns the value of a property as an expression for a generated column, which must not refer to another generated column.
+   */
   private value(property: Property): string {
     const { column, computedFrom, computedBy, writable } = property
     if (writable || property === this.entity.id) return this.quote(column)

@@ -169,7 +169,7 @@ async function ready(child: ChildProcess, cluster: string): Promise<boolean> {
 async function end(child: ChildProcess, signal: 'SIGINT' | 'SIGQUIT') {
   const ended = endOf(child)
   child.kill(signal)
-  // After a while harder signals follow. The next start recovers after any of them.
+  // If PostgreSQL does not end in time, harder signals follow. The next start recovers after any of them.
   const harder = ['SIGQUIT', 'SIGKILL'] as const
   const timers = harder.map((next, index) => setTimeout(() => child.kill(next), (index + 1) * QUIT_AFTER_MS))
   await ended
@@ -195,7 +195,7 @@ async function initialize(runner: Runner) {
   const version = Number(/PostgreSQL (\d+)/.exec(catalog)?.[1])
   const builtin = version >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []
   const locale = ['--encoding=UTF8', '--locale=C', ...builtin]
-  // No role may connect until the server's role exists.
+  // `--auth=reject`: no role may connect until the server's role exists.
   const memory = version >= 16 ? sharedMemorySettings() : []
   const args = ['-D', part, '-U', ROLES.everything, '--auth=reject', ...locale, ...memory]
   const launched = runner.launch('initdb', args)

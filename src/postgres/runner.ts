@@ -117,7 +117,8 @@ function tail(path: string, from: number): string {
 
 /**
  * Returns `nobody` if root can become that user and the user can enter the folder; else `namespace`, in which PostgreSQL has
- * root's access to files.
+ * root's access to files. If neither works, a new cluster gets `nobody`. @throws Error if an existing cluster needs a namespace
+ * that this machine does not allow
  */
 function methodFor(base: string, dataDir: string): 'namespace' | 'nobody' {
   const canGo = base === dataDir ? isReachable(dataDir) : hasCluster(base)
@@ -137,8 +138,8 @@ export function hasEmbedded(dataDir: string): boolean {
 }
 
 /**
- * Returns the folder that gets the cluster: DATA_DIR if a cluster is already there, or if the user `nobody` can enter it; else a
- * folder in /var/lib.
+ * Returns the folder of the cluster: the folder that already has a cluster; else DATA_DIR if the user `nobody` can enter it, or a
+ * folder in /var/lib if not.
  */
 function baseOf(dataDir: string): string {
   const other = baseElsewhere(dataDir)

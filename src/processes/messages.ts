@@ -38,9 +38,9 @@ export type ToWorker =
   | StartMessage
   /** Tables for the keys that the worker has reported. */
   | { readonly kind: 'tables'; readonly tables: LimiterTables; readonly question: number }
-  /** The database is reachable; the worker answers requests from now on. */
+  /** Tells the worker that the database is reachable, so that it answers requests from now on. */
   | { readonly kind: 'begin'; readonly cursorSecret: string }
-  /** Sent regularly. A worker that leaves many unanswered is replaced. */
+  /** Asks whether the worker still answers; sent regularly. A worker that leaves many pings unanswered is replaced. */
   | { readonly kind: 'ping' }
   /** Tells the worker to stop: clients have `leaveMs` to leave, then requests in flight have `finishMs` to finish. */
   | { readonly kind: 'stop'; readonly leaveMs: number; readonly finishMs: number }
@@ -61,5 +61,8 @@ export type FromWorker =
    * metrics are off.
    */
   | { readonly kind: 'pong'; readonly samples: Samples | null }
-  /** The worker has read new keys. Each of `limits` needs a table, which a message `tables` names. */
+  /**
+   * Tells that the worker has read new keys. `limits`: names of the tables that these keys need; a message `tables` has their
+   * files.
+   */
   | { readonly kind: 'keys'; readonly limits: OwnLimits; readonly question: number }

@@ -66,7 +66,7 @@ export function startMonitor(config: Config, { pool, hooks, url, migrationFiles,
     try {
       known = await withConnection(url, ask)
     } catch (error) {
-      // PostgreSQL has no connection left for the monitor, but the workers have theirs. So the last known migrations count.
+      // PostgreSQL has no connection left for the monitor, but the workers have theirs. So the answer is that of the last read.
       if (classify(error) !== 'noConnection') throw error
     }
     return known

@@ -9,7 +9,7 @@ export interface Part {
   start?(): Promise<void> | void
   /** Called once, even if `start` has failed or has not ended. The previous part stops after this has resolved. */
   stop?(): Promise<void> | void
-  /** Longest wait for `stop`, in ms; undefined if `stop` has its own bound. */
+  /** Maximum wait for `stop`, in ms; undefined if `stop` limits its time itself. */
   readonly stopMsMax?: number
 }
 

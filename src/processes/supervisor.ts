@@ -102,7 +102,10 @@ export class Supervisor {
     return this.running.stop()
   }
 
-  /** Kills the workers and the embedded PostgreSQL at once. If that is still starting, the next start of the server stops it. */
+  /**
+   * Kills the workers and the embedded PostgreSQL at once. A PostgreSQL that is still starting is stopped by the next start of
+   * the server.
+   */
   async kill(): Promise<void> {
     for (const worker of this.pool?.workers ?? []) worker.kill()
     this.embedded?.then((started) => started.kill()).catch(() => undefined)
@@ -234,7 +237,7 @@ export class Supervisor {
     return null
   }
 
-  /** Retries until the database is reachable; then the workers answer requests. */
+  /** Tries to open the database until it is reachable; then tells the workers to answer requests. */
   private async awaitDatabase(): Promise<void> {
     try {
       while (!this.running.isStopping && (await this.open()) !== null) await Bun.sleep(RETRY_MS)

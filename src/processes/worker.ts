@@ -38,7 +38,7 @@ import { WorkerAdmission } from './workerAdmission.ts'
 const OWN_FILES = 16
 /** Time at a stop to accept connections that have begun, and to read their first request. */
 const SETTLE_MS = 50
-/** The same time for a server with TLS, whose handshake takes longer. */
+/** Time at a stop to accept connections with TLS, whose handshake takes longer. */
 const SETTLE_TLS_MS = 500
 /**
  * Maximum time that a question about several tables waits for a lock, because lists of the tables that are not locked wait for
@@ -111,7 +111,7 @@ export class Worker {
     return this.keys.hasKeys()
   }
 
-  /** Parts in the order of their start: each needs the parts before it. */
+  /** Returns the parts in the order of their start: each part needs the parts before it. */
   parts(): Part[] {
     return [
       // Requests that still run at the end are answered 503 when their database connection ends, so clients are disconnected
@@ -268,7 +268,7 @@ export class Worker {
 /** Progress of a stop. */
 interface Drain {
   readonly leaveMs: number
-  /** Moment, by `performance.now()`, until which requests can finish. */
+  /** End of the time for requests to finish, by `performance.now()`. */
   readonly finishByMs: number
 }
 

@@ -36,7 +36,7 @@ export class WorkerAdmission {
   private readonly keyring: Keyring
   private readonly limiters: Limiters
   private readonly store: RedisWindows | null
-  /** Null: the server takes no tokens of persons. */
+  /** Verifier of tokens; null if the server takes no tokens of persons. */
   private readonly tokens: TokenVerifier | null
   private readonly persons: Persons | null
   private readonly timers: readonly NodeJS.Timeout[]
@@ -122,9 +122,9 @@ export class WorkerAdmission {
   }
 
   /**
-   * Replaces the keys after opening the tables of those with their own limits, so that such a key is never charged to the limits
-   * of all keys. If the supervisor does not answer, a key whose table is not open is withheld. Returns false if not all tables
-   * are open.
+   * Replaces the keys after opening the tables of those with their own limits, so that such a key is not charged to the limits of
+   * all keys in the meantime. If the supervisor does not answer, a key whose table is not open is withheld. Returns false if not
+   * all tables are open.
    */
   private async replaceKeys(records: readonly KeyRecord[]): Promise<boolean> {
     const limits = ownLimitsOf(records)

@@ -82,8 +82,8 @@ export class WorkerPool {
     const { log } = this.options
     for (const worker of [...this.workers]) {
       if (this.isStopping) return false
-      if (!this.workers.has(worker)) continue // it has died, and has a successor
-      worker.isLeaving = true // if it dies now, this successor replaces it
+      if (!this.workers.has(worker)) continue // the worker has died, and has a successor
+      worker.isLeaving = true // if the worker dies now, the one launched below is its successor
       try {
         await this.launch().ready
       } catch (error) {
@@ -151,7 +151,7 @@ export class WorkerPool {
     await Bun.sleep(pauseMs)
     if (this.isStopping) return
     try {
-      await this.launch().ready // from now on `launch` watches it
+      await this.launch().ready // from now on `launch` watches the new worker
     } catch (error) {
       if (!this.isStopping) this.replace(worker, errorOf(error))
     }

@@ -24,7 +24,7 @@ const POLL_MS_MAX = 500
 
 export class WorkerProcess {
   readonly startedMs = performance.now()
-  /** Resolves when the worker answers requests. @throws StartError if it cannot */
+  /** Resolves when the worker answers requests, or waits for the database. @throws StartError if it cannot start */
   readonly ready: Promise<Ready>
   /** True if the worker shall end, so that its end is no reason to replace it. */
   isLeaving = false

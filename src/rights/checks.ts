@@ -34,15 +34,15 @@ export function checkSingle(right: Right, rights: readonly Right[]): void {
     fail(right, `there is another right to ${verb} ${collection.plural}: a key has one for each verb and collection.`)
 }
 
-/** Rights that the holders of some right also have. */
+/** Rights that keys or persons hold together with the right that is checked. */
 export interface HeldRights {
-  /** Rights that at least some of its holders have. */
+  /** Rights that at least some of these keys or persons hold. */
   readonly possible: readonly Right[]
-  /** Rights that all of its holders have. */
+  /** Rights that all of these keys or persons hold. */
   readonly certain: readonly Right[]
 }
 
-/** Checks one right together with the rights that its holders also have. @throws RightError */
+/** Checks one right together with the rights that are held with it. @throws RightError */
 export function checkRight(right: Right, held: HeldRights, entities: readonly Entity[]): void {
   const { verb } = right
   const contradiction = contradictionOf(rowFiltersOf(right)) ?? contradictionOf(right.becomes ?? [])
@@ -243,7 +243,7 @@ function shows(right: Right, property: Property): boolean {
   return right.verb === 'read' && right.collection.properties.includes(property) && isVisible(right, property)
 }
 
-/** Returns the property to which a path leads; a property that is not a path itself. */
+/** Returns the property to which a path leads. Any other property is returned unchanged. */
 function endOf(property: Property): Property {
   return property.related ? endOf(property.related.property) : property
 }

@@ -199,7 +199,7 @@ export class NarrowRights implements GrantedRights {
     return uniteReads(this.find(collection, 'read'))
   }
 
-  /** Returns the rights with a verb that guards use. Rights to read decide to which rows a reference may lead. */
+  /** Returns the rights with a verb, for guards. Rights to read decide to which rows a reference may lead. */
   protected findReferable(collection: Collection, verb: Verb): readonly Right[] {
     return this.find(collection, verb)
   }

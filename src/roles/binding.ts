@@ -80,8 +80,8 @@ function unusableClaim(name: string): string {
 }
 
 /**
- * Returns true if a claim or a property of the own row has this value, as the whole text or as an element of the list; else why
- * not.
+ * Returns true if a claim or a property of the own row has this value, as the whole text or as an element of the list; else the
+ * reason why it does not.
  */
 export function hasValue(variable: Variable, value: string, bindings: Bindings): true | Missing {
   const found = variable.kind === 'own' ? ownValues(variable, bindings) : claimValues(variable.name, bindings)

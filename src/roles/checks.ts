@@ -22,8 +22,8 @@ export function checkFile({ roles, keys }: RolesFile, entities: readonly Entity[
 }
 
 /**
- * Checks that all rights of roles to read one collection have the same `fields`. Otherwise each row could have other properties,
- * and the results of a filter would tell something about hidden ones.
+ * Checks that all rights of roles to read one collection have the same `fields`. Otherwise rows would differ in their properties,
+ * and the results of a filter could reveal hidden values.
  */
 function checkFields(placed: readonly PlacedRight[], faults: FaultList) {
   const firsts = new Map<string, PlacedRight>()
@@ -41,8 +41,8 @@ function checkFields(placed: readonly PlacedRight[], faults: FaultList) {
 }
 
 /**
- * Checks each right of a role together with other rights. A person may also have the rights of all other roles, since any role
- * may apply to her. She certainly has the rights of the same role and of the roles for everybody.
+ * Checks each right of a role together with other rights. A person may have the rights of all roles, since any role may apply to
+ * her. She certainly has the rights of the same role and of the roles for everybody.
  */
 function checkRole(role: Role, roles: readonly Role[], entities: readonly Entity[], faults: FaultList) {
   const rightsOf = (some: readonly Role[]) => some.flatMap(({ rights }) => rights.map(({ right }) => right))

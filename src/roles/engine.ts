@@ -48,7 +48,7 @@ interface RoleOutcome {
   readonly rights: readonly Outcome[]
 }
 
-/** Rights of a person, with the reasons why she has them. */
+/** Explanation of which rights a person has, and why. */
 export interface Explanation {
   /** Path of the person's own row, such as `Employees/7`; null if she has no row, or the file does not look for one. */
   readonly own: string | null

@@ -52,8 +52,9 @@ export class PersonRights extends NarrowRights {
   }
 
   /**
-   * As `find`. A person without a right to read an entity may refer to every row of the entity. If she only lacks the value of a
-   * variable for that right, the right must not have that effect, so it admits no row.
+   * Returns the rights that `find` returns, with one exception. A person without a right to read an entity may refer to every row
+   * of the entity. If she only lacks the value of a variable for that right, the right must not have that effect, so it admits no
+   * row.
    */
   protected override findReferable(collection: Collection, verb: Verb): readonly Right[] {
     const isUnread = verb === 'read' && this.unread.some(({ name }) => name === collection.name)
