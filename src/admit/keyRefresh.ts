@@ -1,4 +1,4 @@
-// Keeps the keys in memory equal to those in the database.
+// Keeps the keys in memory equal to the keys in the database.
 import type { KeyRecord, KeySource } from '../model/key.ts'
 import { monotonicMs } from '../os/time.ts'
 

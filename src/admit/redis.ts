@@ -131,7 +131,10 @@ export class RedisWindows {
   }
 }
 
-/** Removes what a server's error message repeats of a command, in quotes or after a colon: it may be the password. */
+/**
+ * Returns the message without the parts of the command that a server's error repeats, in quotes or after a colon: a part may be
+ * the password.
+ */
 export function withoutEcho(message: string): string {
   return /^(?:[\w ,.-]|\b'\b)*/.exec(message)?.[0].trim() as string
 }

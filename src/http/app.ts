@@ -133,7 +133,7 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
   if (rateLimit !== null && !rateLimit.admitted) throw rateLimitExceeded(rateLimit)
   if (parts.addCors !== null && isPreflight(request)) return respondPreflight()
   if (target.fault) throw target.fault
-  // Only those who may read a named view may learn that it exists. D105
+  // Only a client that may read a named view may learn that the view exists. D105
   if (method === 'OPTIONS' && location && viewAt(location.endpoint) === null)
     return respondEmpty({ Allow: location.endpoint.allow })
   if (!needsNoKey(location?.endpoint, request, parts.admission, principal !== null)) {

@@ -3,8 +3,8 @@ import { parseOrigins } from '../model/corsOrigins.ts'
 import { type Reply, respondEmpty } from '../respond/reply.ts'
 
 /**
- * Request headers that pages may send: all that the server reads, those that people try by mistake and its 401 explains, and
- * Cache-Control.
+ * Request headers that pages may send: headers that the server reads, headers that people send by mistake and that its 401
+ * explains, and Cache-Control.
  */
 const REQUEST_HEADERS =
   'Authorization, Content-Type, Content-Encoding, X-Request-Id, X-API-Key, API-Key, If-Match, If-None-Match, Cache-Control, Idempotency-Key, traceparent'

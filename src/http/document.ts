@@ -41,7 +41,7 @@ export class Documents {
 
   private documentFor(rights: GrantedRights | null): StoredBody {
     if (rights === null) {
-      // Leaves out the named views: only those who may read a view may learn of it. D105
+      // Leaves out the named views: only a client that may read a view may learn of it. D105
       const all = new RightsReader(this.entities).read({ rights: '*:read,*:write', addresses: null })
       return (this.open ??= this.make(all, [], CACHE_CONTROL))
     }

@@ -16,8 +16,8 @@ export interface OwnRoute {
 }
 
 /**
- * Checks that the project's own routes differ from the routes of the API, and from the names of named views, because a view may
- * be added by somebody who does not know the routes. @throws Error that names the first conflict
+ * Checks that the project's own routes differ from the routes of the API, and from the names of named views, because people can
+ * add views without knowing the routes. @throws Error that names the first conflict
  */
 export function requireFree(own: readonly OwnRoute[], routes: readonly Route[], views: readonly NamedView[]): void {
   const named = new Map(views.map((view) => [view.plural.toLowerCase(), view]))

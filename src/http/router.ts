@@ -33,8 +33,8 @@ export interface Location {
 /** A location that Elysia has matched. */
 export interface Match extends Location {
   /**
-   * Path of the request for which the match is right, because Elysia reads another path from some URLs. Null: the match is right
-   * for all paths.
+   * Path of the request for which the match is right, because Elysia reads another path from some URLs; null if the match is
+   * right for all paths.
    */
   readonly path: string | null
 }
@@ -48,7 +48,7 @@ export interface Route {
   match(id: string): Match | null
 }
 
-/** Id of a row. Any other segment may be a fixed path in other capitals: `/Absences/summary`. */
+/** Matches the id of a row. Any other segment can belong to a fixed path in other capitals: `/Absences/summary`. */
 const ROW_ID = /^\d+$/
 
 /** Makes an endpoint from the handlers of its methods. If there is a handler for GET, HEAD is allowed, too. D19 */
@@ -61,7 +61,7 @@ export function defineEndpoint(
 }
 
 /**
- * Finds the paths that Elysia does not match: those in other capitals, with a slash at the end, or with a method that they do not
+ * Finds the paths that Elysia does not match: paths in other capitals, with a slash at the end, or with a method that they do not
  * have.
  */
 export class Router {

@@ -1,5 +1,5 @@
-// The baseline: one migration that creates what many earlier migrations created. A database that has all of those counts as
-// having the baseline.
+// The baseline: one migration that creates what many earlier migrations created. A database that has all the earlier migrations
+// counts as having the baseline.
 import type { Statement } from '../model/sql.ts'
 
 /** Migration that creates the whole schema in an empty database. */

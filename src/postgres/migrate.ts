@@ -148,8 +148,8 @@ export async function loadSample(url: string, isWanted: boolean): Promise<void> 
 }
 
 /**
- * Passes the settings of the change feed to the triggers, which may begin a new run of the feed. Returns the tables whose changes
- * may not be recorded, because a trigger is missing or disabled.
+ * Passes the settings of the change feed to the triggers, which can begin a new run of the feed. Returns the tables whose changes
+ * are perhaps not recorded, because a trigger is missing or disabled.
  */
 export function checkChanges(
   url: string,

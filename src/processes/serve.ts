@@ -9,8 +9,8 @@ import { StartError } from './startError.ts'
 import { type Started, Supervisor } from './supervisor.ts'
 
 /**
- * Time within which a second signal counts as the first one that has arrived twice: a terminal sends a signal to the whole group
- * of processes, and npm passes it on, too.
+ * Time within which a second signal counts as a repetition of the first: a terminal sends a signal to the whole group of
+ * processes, and npm passes it on, too.
  */
 const SAME_SIGNAL_MS = 1_000
 const LAUNCHER_MS = 1_000

@@ -285,8 +285,8 @@ function openPools(config: Config, { log, databaseUrl }: WorkerContext) {
     isPooled: isPooled(config),
     name: `roster ${crypto.randomUUID()}`,
     onOutcomeUnknown(connections, closed) {
-      // A pooler gives the same application name to connections of other clients. Ending connections by name would end those,
-      // too.
+      // A pooler gives the same application name to connections of other clients. Ending connections by name would end their
+      // connections, too.
       if (!isPooled(config)) endConnections(database, connections, closed)
     },
   }

@@ -122,7 +122,7 @@ export class WorkerAdmission {
   }
 
   /**
-   * Replaces the keys after opening the tables of those with their own limits, so that such a key is not charged to the limits of
+   * Replaces the keys. Opens the tables of keys with their own limits first, so that such a key is not charged to the limits of
    * all keys in the meantime. If the supervisor does not answer, a key whose table is not open is withheld. Returns false if not
    * all tables are open.
    */
@@ -147,7 +147,7 @@ export class WorkerAdmission {
     }
   }
 
-  /** Splits keys into those that have an open table or need none, and those whose table is not open. */
+  /** Splits keys into keys that have an open table or need none, and keys whose table is not open. */
   private divided(records: readonly KeyRecord[]) {
     const { yes = [], no = [] } = Object.groupBy(records, (record) => (this.limiters.hasTableOf(record) ? 'yes' : 'no'))
     return [yes, no] as const
@@ -176,7 +176,7 @@ export class WorkerAdmission {
     this.noteOverflows()
     this.noteLimits()
     const ids = this.keyring.takeUsed()
-    // Sent as a read, which may be sent twice, because repeating this statement does no harm.
+    // Sent as a read, which can be sent twice: repeating this statement does no harm.
     if (ids.length > 0) await this.database.read(touchKeys(ids)).catch(() => undefined)
   }
 

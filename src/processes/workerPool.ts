@@ -1,4 +1,4 @@
-// Worker processes on one port: starts them, replaces those that end or hang, and renews all on request.
+// Worker processes on one port: starts them, replaces workers that end or hang, and renews all workers on request.
 import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
 import { errorOf } from '../errors.ts'
 import { LONG_WRITE_MS_MAX } from '../execute/limits.ts'

@@ -36,8 +36,8 @@ export function rowFiltersOf({ collection, filters }: Right): readonly Filter[] 
 const writableOf = memoize(({ properties }: Entity): ReadonlySet<Property> => new Set(properties.filter((one) => one.writable)))
 
 /**
- * Returns the view of a right to read. If neither the right nor the rights behind its references narrow anything, it is the view
- * of the whole entity.
+ * Returns the view of a right to read. If neither this right nor the rights to entities that its references lead to narrow
+ * anything, it is the view of the whole entity.
  */
 export function viewOfRight(right: Right, paths: RelatedViews = NO_PATHS): View {
   const { collection, filters, properties } = right
@@ -73,14 +73,14 @@ export function hasSameFields({ collection, properties: one }: Right, { properti
 }
 
 /**
- * Maximum views that are kept for one right. Its views differ by the rights behind its references, which come and go while the
- * right stays.
+ * Maximum views that are kept for one right. A view also depends on the rights to entities that its references lead to, and those
+ * come and go while this right stays.
  */
 const VIEWS_MAX = 100
 
 /**
- * Returns the views of a right, by the texts of the rights behind its references. Keys for which these texts are the same share a
- * view.
+ * Returns the views of a right, by the texts of the rights to entities that its references lead to. Keys with the same texts
+ * share a view.
  */
 const viewsOfRight = memoize((_: Right) => new LruCache<View>(2 * VIEWS_MAX, () => 1))
 
@@ -327,9 +327,9 @@ interface Settable {
 }
 
 /**
- * Returns the filters that a referred row must match, by reference: those of the rights to read it. A reference that each of the
- * rights sets itself (`fixed`) may name any row, and is left out. If only some of them set it, it may also name the row that they
- * set.
+ * Returns, by reference, the filters that the referred row must match: the filters of the rights to read it. A reference that
+ * each of the rights sets itself (`fixed`) is left out, since it may name any row. If only some of the rights set the reference,
+ * it may also name the row that they set.
  */
 function references(parts: Parts, rights: readonly Settable[]): Guard['references'] {
   const found = new Map<Property, readonly Filter[]>()

@@ -114,8 +114,8 @@ function checkUpdate(right: Right) {
 }
 
 /**
- * Returns the property on which a condition depends. For a path that is its reference, since the rows behind it are already
- * stored. Refuses a property that clients do not write, because its value is known only when the row is stored.
+ * Returns the property on which a condition depends. For a path it is the path's reference, since the rows behind the reference
+ * are already stored. Refuses a property that clients do not write, because its value is known only when the row is stored.
  */
 function checkWritten(right: Right, property: Property, reason: string): Property {
   const written = ownProperty(property)
@@ -253,14 +253,14 @@ function toRead(reads: readonly Right[], names: string): string {
   return reads.length === 0 ? `give a right to read with fields=${names}` : `add ${names} to the fields of its right to read`
 }
 
-/** Returns those of the properties that none of the rights shows. */
+/** Returns the properties that none of the rights shows. */
 function hiddenIn(reads: readonly Right[], properties: readonly Property[]): readonly Property[] {
   return properties.filter((property) => !reads.some((read) => isVisible(read, property)))
 }
 
 /**
  * Returns a filter of a right to read that hides rows which `right` can change; undefined if one of the rights to read shows all
- * these rows, or there is none.
+ * these rows, or there is no right to read.
  */
 function widerThan(reads: readonly Right[], right: Right): Filter | undefined {
   const missing = reads.map((read) => read.filters.find((filter) => !right.filters.some((given) => implies(given, filter))))

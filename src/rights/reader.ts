@@ -120,7 +120,7 @@ class WholeRights implements GrantedRights {
     if (isNamedView(collection)) return readAccess(collection, read)
     const access = wholeAccess(collection, read !== null, allows(this.allowed, collection.plural, 'write'))
     if (read === access.read) return access
-    // The key may not read all entities, so the paths of its view lead to fewer of them.
+    // The key may not read all entities, so the paths of its view lead to fewer entities.
     return this.accesses.getOrInsertComputed(collection.name, () => ({ ...access, read }))
   }
 

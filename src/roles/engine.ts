@@ -197,7 +197,9 @@ export class Engine {
   }
 }
 
-/** Returns a text that identifies a bound right. A right with a fixed date differs from one with `{today}`, even on that date. */
+/**
+ * Returns a text that identifies a bound right. A right with a fixed date differs from a right with `{today}`, even on that date.
+ */
 function keyOf(right: Right): string {
   return `${right.text}\t${right.signedText === undefined ? '' : signedTextOf(right)}`
 }

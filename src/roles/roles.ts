@@ -21,7 +21,8 @@ export interface Roles {
   readonly views: readonly NamedView[]
   readonly outline: Outline
   /**
-   * Entities whose rows decide on the rights of persons: those that `me` and `when` name, and those to which their paths lead.
+   * Entities whose rows decide on the rights of persons: the entities that `me` and `when` name, and the entities to which their
+   * paths lead.
    */
   readonly sources: readonly Entity[]
   /**
@@ -41,7 +42,7 @@ export interface Outline {
   readonly me: string | null
   /** Claims by which the own row is found. */
   readonly ownClaims: readonly string[]
-  /** All claims that the file names, first those of the line `me`. */
+  /** All claims that the file names, first the claims of the line `me`. */
   readonly claims: readonly string[]
   /** Definitions of the views, such as `view Directory Employees?EmploymentEnd=`. */
   readonly views: readonly string[]
