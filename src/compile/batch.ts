@@ -1,9 +1,9 @@
-// Batches: one statement for several runs of the same statement, whose values arrive as arrays; and the settings of a write's
-// transaction: the API key that triggers copy into change events (D77), and for a batch a lock timeout.
+// Batches: one statement that executes several runs of the same text, with arrays as values. Also the settings of a write's
+// transaction: the API key, which triggers copy into change events (D77), and for a batch a lock timeout.
 import { BATCH_LOCK_MS_MAX, type Batch } from '../model/batch.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement, typeName } from '../model/sql.ts'
 
-/** A value of a statement, and its SQL type. */
+/** Parameter of a statement, and the SQL type of its value. */
 export interface Operand {
   readonly param: Param
   readonly type: string
@@ -12,17 +12,21 @@ export interface Operand {
 /** The runs of a batch in SQL. */
 export interface BatchInput {
   /**
-   * Rows `b`, one for each run: its values, and its number "N", from 1. A name in upper case cannot clash with a column of an
-   * entity.
+   * The `from` clause: rows `b`, one for each run. A row has the run's values as "V1", "V2" and so on, and the run's number "N",
+   * from 1. These names have capitals, so they cannot clash with columns of an entity.
    */
   readonly from: Sql
-  /** The arrays of values, in the order of the operands. */
+  /** Arrays of values, in the order of the operands. */
   readonly arrays: readonly Sql[]
 }
 
-/** Compiles a read for each run. It is joined laterally by a nested loop, so rows of one run keep their order. */
+/**
+ * Compiles the batch form of a read. A nested loop joins the query laterally to the runs, so the rows of one run keep their
+ * order.
+ */
 export function compileBatchQuery(query: Sql, operands: readonly Operand[]): Batch {
-  // Operands must not be texts: a parameter takes its collation from the column that it is compared with, a column does not.
+  // No operand may be a text: a parameter takes the collation of the column that it is compared with, but a column of `b` does
+  // not.
   const inner = replaceParams(query, columnOf(operands))
   const params = operands.map(() => param(null))
   const { from } = batchInput(operands, params)
@@ -31,8 +35,9 @@ export function compileBatchQuery(query: Sql, operands: readonly Operand[]): Bat
 }
 
 /**
- * Compiles a write of several runs. Its arrays are numbered as the operands are; after them come the values that all runs
- * `share`, and the API key. `settings` is a condition that is always true; it sets the API key and the lock timeout.
+ * Returns the text of a write of several runs. Its parameters are an array for each operand, then the values that all runs share,
+ * then the API key. `compile` gets the runs, and in `settings` a condition that is always true and sets the API key and the lock
+ * timeout.
  */
 export function compileBatchWrite(
   operands: readonly Operand[],
@@ -47,14 +52,16 @@ export function compileBatchWrite(
 
 /** Unnests one array for each operand into a row for each run. */
 export function batchInput(operands: readonly Operand[], params: readonly Param[]): BatchInput {
-  // Types without the limits of the column: they would round a filter's number to the column's scale.
+  // Leaves out the precision and scale of a type: PostgreSQL would round a filter's number to the scale of the column.
   const arrays = operands.map(({ type }, index) => sql`${params[index] as Param}::${typeName(type.replace(/\(.*?\)/, ''))}[]`)
   const names = operands.map((_, index) => sql`"V${integer(index + 1)}"`)
   const from = sql`unnest(${commaList(arrays)}) with ordinality as b(${commaList([...names, sql`"N"`])})`
   return { from, arrays }
 }
 
-/** Returns a function that maps an operand to the column of `b` with its value in each run. Other parameters stay. */
+/**
+ * Returns a function that replaces the parameter of an operand by the column of `b` with its values, and keeps other parameters.
+ */
 export function columnOf(operands: readonly Operand[]): (param: Param) => Sql {
   return (param) => {
     const number = operands.findIndex((operand) => operand.param === param) + 1
@@ -71,7 +78,7 @@ export function setAuditKey(keyId: Param): Sql {
   return sql`(select set_config('roster.key', ${keyId}, true)) is not null`
 }
 
-/** As `setAuditKey`, for a batch, which waits at most `BATCH_LOCK_MS_MAX` for locks. */
+/** Sets `roster.key` and the lock timeout of a batch, `BATCH_LOCK_MS_MAX`, in a condition that is always true. */
 function setAuditKeyAndLockTimeout(keyId: Param): Sql {
   const timeout = sql`set_config('lock_timeout', '${integer(BATCH_LOCK_MS_MAX)}', true)`
   return sql`(select ${timeout} || set_config('roster.key', ${keyId}, true)) is not null`

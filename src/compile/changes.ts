@@ -5,7 +5,9 @@ import { arrayText, integer, join, name, param, type Sql, type Statement, sql, t
 import type { View } from '../model/view.ts'
 import { printedText } from './parts.ts'
 
-/** Columns of both statements: state of the feed, then an event, whose columns are null if there is none. */
+/**
+ * Columns of `compileChanges` and `compileHistory`: the state of the feed, then an event. Without an event its columns are null.
+ */
 export const CHANGE_COLUMNS = [
   'run',
   'deletedPosition',
@@ -27,13 +29,16 @@ export const CHANGE_COLUMNS = [
 const LINE = sql`position::text, number::text, entity, id::text, action::text, date_trunc('second', at)::text, key, to_json(changed)::text, to_json(before)::text, to_json(after)::text`
 const ALL = sql`l.run, l.deleted_position::text, l.deleted_number::text, pg_snapshot_xmin(pg_current_snapshot())::text, pg_snapshot_xmax(pg_current_snapshot())::text`
 
-/** Transactions below this number have ended, so readers can stop here without missing an event. */
+/**
+ * Number of the oldest transaction that may still run. Readers that stop before this number miss no event: all earlier
+ * transactions have ended.
+ */
 export const SETTLED = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
 
-/** The last deleted event: some of those before it may still be there for a moment. */
+/** Position of the last deleted event. An earlier event may be in the table for a moment longer, but counts as deleted. */
 const DELETED = sql`(l.deleted_position, l.deleted_number)`
 
-/** Condition that an event is after a position. Null: after the deleted events. */
+/** Condition that an event comes after a position. Null: it comes after the deleted events. */
 export function isAfter(after: FeedPosition | null): Sql {
   return sql`(position, number) > ${after ? positionOf(after) : DELETED}`
 }
@@ -42,26 +47,27 @@ function positionOf({ position, number }: FeedPosition): Sql {
   return sql`(${param(position)}::bigint, ${param(number)}::bigint)`
 }
 
-/** True if a view hides properties, so that it does not show some updates. */
+/** Returns whether a view hides properties. Then it does not show updates that change only hidden ones. */
 export function hidesProperties(view: View): boolean {
   return view.properties.length < view.whole.properties.length
 }
 
-/** Names of the columns that a view shows, as an array of PostgreSQL. */
+/** Returns the names of the columns that a view shows, as an array literal of PostgreSQL. */
 function shownColumns({ properties }: View): string {
   return arrayText(properties.map(({ column }) => column))
 }
 
 /**
- * Returns ` and …`, a condition that excludes updates of hidden properties only. The statement must exclude them: if this process
- * did, the size of a page would reveal how many updates are hidden.
+ * Returns ` and …`, a condition that leaves out updates which change only hidden properties. The statement must leave these out:
+ * if this process did, the size of a page would reveal how many updates are hidden.
  */
 export function andShown(view: View): Sql {
   return hidesProperties(view) ? sql` and (action <> 'u' or changed && ${param(shownColumns(view))}::text[])` : sql``
 }
 
 /**
- * Reads up to `countMax` events of these views after a position, in their order. `last`: last position to read; null: the end.
+ * Compiles a read of up to `countMax` events of these views after a position, in the order of the feed. `last`: last position to
+ * read; null: the read may go to the end of the feed.
  */
 export function compileChanges(
   views: readonly View[],
@@ -72,7 +78,7 @@ export function compileChanges(
   const limit = param(String(countMax))
   const isLater = isAfter(after)
   const andNotBeyond = last === null ? sql`` : sql` and (position, number) <= ${positionOf(last)}`
-  // Each entity has its own scan of the index, so that a rare entity's events are not searched for among all others.
+  // Scans the index once for each entity, so that events of a rare entity are not searched for among those of all others.
   const piece = (view: View) =>
     sql`(select * from entity_change where entity = ${word(view.table)} and ${isLater} and position < ${SETTLED}${andNotBeyond}${andShown(view)} order by position, number limit ${limit}::int)`
   return linesOf(
@@ -81,8 +87,9 @@ export function compileChanges(
 }
 
 /**
- * Finds the position up to which a statement may read, so that it reads at most `countMax` events, hidden ones included. No row:
- * the end.
+ * Compiles a search for the position up to which one statement may read: that of the event that follows the next `countMax`
+ * events of a view, hidden events included. Views that hide nothing are not counted; of several positions it returns the first.
+ * Returns no row if the statement may read to the end of the feed.
  */
 export function compileStretchEnd(views: readonly View[], after: FeedPosition | null, countMax: number): Statement {
   const piece = ({ table }: View) =>
@@ -94,8 +101,9 @@ export function compileStretchEnd(views: readonly View[], after: FeedPosition | 
 }
 
 /**
- * Reads up to `countMax` events of one row after a position, as a view shows them. `last`: last position to read; null: the end.
- * Each was committed before the next one could be written.
+ * Compiles a read of up to `countMax` events of one row after a position, as a view shows them. `last`: last position to read;
+ * null: the read may go to the end. Numbers are enough to sort these events, because each was committed before the next one could
+ * be written.
  */
 export function compileHistory(
   view: View,
@@ -111,11 +119,11 @@ export function compileHistory(
 }
 
 /**
- * Finds the position up to which a statement may read the history of a row, so that it reads at most `countMax` events. No row:
- * the end.
+ * Compiles a search for the position up to which one statement may read the history of a row: that of the event that follows the
+ * next `countMax` events. Returns no row if the statement may read to the end.
  */
 export function compileHistoryStretchEnd(view: View, id: string, after: FeedPosition | null, countMax: number): Statement {
-  // As a subquery: if the planner knew how many it skips, it could sort all events of the row.
+  // A subquery hides the number of skipped events from the planner, which could otherwise choose to sort all events of the row.
   const skipped = sql`(select ${integer(countMax)})`
   const piece = sql`select position, number from ${eventsOf(view, id, after)} order by number offset ${skipped} limit 1`
   return toStatement(
@@ -124,8 +132,9 @@ export function compileHistoryStretchEnd(view: View, id: string, after: FeedPosi
 }
 
 /**
- * The events of a row after a position: `from` and `where`. If the position is that of one of them, none before it is read. The
- * sum keeps the planner from the index by position, by which it would read the events of all rows.
+ * Returns the `from` and `where` clauses of the events of a row after a position. If one of these events has exactly this
+ * position, only events with a greater number are read. The sum `position + 0` keeps the planner from using the index by
+ * position, with which it would read the events of all rows.
  */
 function eventsOf(view: View, id: string, after: FeedPosition | null): Sql {
   const own = sql`entity = ${word(view.table)} and id = ${param(id)}`
@@ -141,24 +150,24 @@ function linesOf(lines: Sql): Statement {
   return toStatement(sql`select ${ALL}, ${LINE} from ${fed} order by line.position, line.number`)
 }
 
-/** Reads the position of the last readable event of each entity that has events. */
+/** Compiles a read of the position of each entity's last readable event. An entity without such an event has no row. */
 export function compileNewest(entities: readonly Entity[]): Statement {
-  // Qualified, because the selected columns of the same names are texts.
+  // The prefix `line.` is needed to sort by the columns: the selected texts have the same names.
   const newest = ({ table }: Entity) =>
     sql`(select entity, position::text, number::text from entity_change as line where entity = ${word(table)} and position < ${SETTLED} order by line.position desc, line.number desc limit 1)`
   return toStatement(join(entities.map(newest), sql` union all `))
 }
 
-/** A view that hides properties, and the position after which its events are searched. */
+/** A view that hides properties, and the position after which events that it shows are searched for. */
 export interface Watch {
   readonly view: View
   readonly after: FeedPosition
 }
 
 /**
- * For each watch, searches the next `countMax` events after its position. Returns the last of them that the view shows; if there
- * are more events, the first of the others, which the view may show or hide. Columns: the index of the watch from 0, position and
- * number. The text is the same for all watches.
+ * Compiles a search among the next `countMax` events after the position of each watch. Returns the last event that the view
+ * shows; but if more than `countMax` events follow, it returns the first event beyond them, which the view may show or hide.
+ * Columns: the index of the watch from 0, position and number. The text of the statement does not depend on the watches.
  */
 export function compileNewestShown(watches: readonly Watch[], countMax: number): Statement {
   const array = (value: (watch: Watch) => string) => param(arrayText(watches.map(value)))
@@ -182,7 +191,10 @@ export function compileNewestShown(watches: readonly Watch[], countMax: number):
   )
 }
 
-/** Reads rows of several entities by their ids. Columns: the index of the entity in `wanted`, its properties, then nulls. */
+/**
+ * Compiles a read of rows of several entities by their ids. Columns: the index of the entity in `wanted`, then the entity's
+ * properties, then nulls if another entity has more properties.
+ */
 export function compileRows(wanted: readonly (readonly [Entity, ids: readonly string[]])[]): Statement {
   const width = Math.max(...wanted.map(([{ properties }]) => properties.length))
   const pieces = wanted.map(([{ table, properties }, ids], index) => {

@@ -30,14 +30,16 @@ import {
 } from './guard.ts'
 import { columns } from './parts.ts'
 
-/** A filter of a guard, with the index of its pair, and whether it is for the row before or after the write. */
+/** A filter of a guard, with the index of its pair. `time`: the row must match the filter before the write, or after it. */
 export interface GuardCondition {
   readonly pair: number
   readonly time: 'before' | 'after'
   readonly filter: Filter
 }
 
-/** Conditions of a guard, in the order in which `compileComparison` and `compileRowComparisons` select whether they hold. */
+/**
+ * Returns the conditions of a guard, in the order in which `compileComparison` and `compileRowComparisons` select their results.
+ */
 export function guardConditions({ pairs }: Guard): GuardCondition[] {
   return pairs.flatMap(({ before, after }, pair) => [
     ...before.map((filter): GuardCondition => ({ pair, time: 'before', filter })),
@@ -46,8 +48,9 @@ export function guardConditions({ pairs }: Guard): GuardCondition[] {
 }
 
 /**
- * Compares a row with a guard. Returns the row, its version, whether the key may read it, and whether each condition of the guard
- * holds, all of them `t` or `f`; no row if it does not exist. `changes`: what the write would set.
+ * Compiles a comparison of a row with a guard. Returns the row and its version, then `t` or `f` for whether the key may read the
+ * row, and `t` or `f` for each condition of the guard. Returns no row if the row does not exist. `changes`: values that the write
+ * would set.
  */
 export function compileComparison(entity: Entity, id: string, guard: Guard, changes: Assignments): Statement {
   const guarded = guardParts(guard, [...changes.keys()])
@@ -62,8 +65,9 @@ export function compileComparison(entity: Entity, id: string, guard: Guard, chan
 }
 
 /**
- * Compares new rows with a guard. Returns the first `countMax` rows that it does not admit: their number, from 1, and whether
- * each condition holds. `values`: a PostgreSQL array for each of `properties`, which the guard's conditions name.
+ * Compiles a comparison of new rows with a guard. Returns the first `countMax` rows that the guard does not admit: the number of
+ * the row, from 1, and whether each condition holds. `properties`: all that the conditions name. `values`: a PostgreSQL array for
+ * each of these properties.
  */
 export function compileRowComparisons(
   properties: readonly Property[],
@@ -94,17 +98,19 @@ function comparisons({ pairs }: GuardParts, stored: ValueOf, written: ValueOf): 
     .map((condition) => sql`(${condition}) is true`)
 }
 
-/** Joins conditions to one that is true or false, and never null. */
+/** Joins conditions by `and` to one condition that is true or false, but never null. */
 function allTrue(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? sql`true` : sql`((${join(conditions, sql` and `)}) is true)`
 }
 
 /**
- * Selects the rows that the key may read: rows that match the filters of its view now, and that matched them as they were.
- * Returns their numbers, from 1. `rows`: the rows as they were, with the columns of the entity.
+ * Compiles a search for the rows of a stored answer that the key may read: those that match the filters of its view now, and that
+ * matched them when they were stored. Returns the numbers of these rows, from 1. `rows`: the rows as they were stored, with the
+ * columns of the entity.
  */
 export function compileReadable({ whole: entity, properties: shown, filters }: View, rows: readonly Row[]): Statement {
-  // Other rows were not stored, so nobody knows whether the row matched by them: its visible values must still be as they were.
+  // A filter may depend on other rows, which were not stored, so nobody knows whether the row matched it at that time. Such a row
+  // must still have all the visible values that it had.
   const unchanged = filters.some(isOfOtherRows) ? shown : []
   const properties = [...new Set([entity.id, ...filters.flatMap(ownProperties), ...unchanged])]
   const operands = properties.map(({ kind }) => ({ param: param(null), type: kind.columnType }))

@@ -28,8 +28,8 @@ import {
 import { allFound, assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
 
 /**
- * Compiles the insert of a row. Returns the row and its transaction; no row if its guard does not admit it, a reference names
- * none, a unique value is taken, or the Idempotency-Key is known or in use.
+ * Compiles the insert of a row. Returns the row and its transaction. Returns no row if the guard does not admit the row, a
+ * referenced row is missing, a unique value is taken, or the Idempotency-Key is known or in use.
  */
 export function compileCreate(entity: Entity, plan: WritePlan): BatchableStatement {
   const { values, claim } = plan
@@ -54,7 +54,7 @@ export function compileCreate(entity: Entity, plan: WritePlan): BatchableStateme
   return writeStatement(compiled, valuesOfChanged(changed, values), plan, guardValues(guard, changed))
 }
 
-/** The parts of an insert. `values` reads copied values from a row `b`. `insert` and `returning` take no operands. */
+/** Parts of an insert. `values` reads copied values from a row `b`. `insert` and `returning` have no operands. */
 export interface InsertParts {
   readonly insert: Sql
   readonly values: Sql
@@ -62,7 +62,7 @@ export interface InsertParts {
   readonly referenced: readonly ReferencedRow[]
   /** Conditions on the new values. */
   readonly valueConditions: readonly Sql[]
-  /** Columns that match a returned row to its run: the references. */
+  /** Columns that match a returned row to its run: those of the references. */
   readonly keyColumns: NonNullable<Batch['keyColumns']>
 }
 
@@ -91,8 +91,8 @@ export function insertParts(
 }
 
 /**
- * Clause that skips a row whose unique value is taken, even by a concurrent write, instead of failing. Not for several rows: all
- * or none are written, so the constraint has to undo the statement.
+ * Adds a clause that skips a row whose unique value is taken, even by a concurrent write, instead of failing. Writes of several
+ * rows do not use this clause: they write all rows or none, so the constraint has to undo the whole statement.
  */
 function skippingTaken(parts: InsertParts): InsertParts {
   return { ...parts, returning: sql`on conflict do nothing ${parts.returning}` }
@@ -102,7 +102,7 @@ function skippingTaken(parts: InsertParts): InsertParts {
 function insertOne({ insert, values, returning, referenced, valueConditions }: InsertParts, condition: Sql): Sql {
   const conditions = join([condition, ...valueConditions], sql` and `)
   if (referenced.length === 0) return sql`${insert} select ${values} where ${conditions} ${returning}`
-  // `offset 0` keeps the planner from looking up twice, for the condition and for the value.
+  // `offset 0` keeps the planner from looking each row up twice, for the condition and for the value.
   return sql`
     ${insert}
     select ${values}
@@ -131,8 +131,8 @@ function insertMany(parts: InsertParts, operands: readonly Operand[], guard: Gua
 }
 
 /**
- * Like `insertMany`, for runs that the guard may refuse. Each row lists the numbers of all runs that are inserted: a trigger may
- * have changed the values by which a row could be matched to its run.
+ * Like `insertMany`, for runs that the guard may refuse. Each returned row lists the numbers of all runs that were inserted,
+ * because a trigger may have changed the values that would match a row to its run.
  */
 function insertAdmitted(parts: InsertParts, operands: readonly Operand[], guard: GuardParts, keyId: Param): Batch {
   const { insert, returning, referenced } = parts
@@ -156,7 +156,7 @@ function insertAdmitted(parts: InsertParts, operands: readonly Operand[], guard:
   return { text, matchBy: 'numbers', distinct: null, shared: guard.params.length + 1 }
 }
 
-/** Selects the copied value of each referenced row, under its alias. */
+/** Selects for each referenced row the value that is copied from it, under the row's alias. */
 export function lookUps(referenced: readonly ReferencedRow[]): Sql {
   return commaList(referenced.map((row) => sql`${lookUp(row)} as ${row.alias}`))
 }

@@ -14,14 +14,15 @@ import { allFound } from './references.ts'
 const textOfShape = shapeCache<string>(200)
 
 /**
- * First half of the key of the advisory lock that serializes bulk creates of one table; the second half is a hash of its name.
+ * First half of the key of an advisory lock, which lets only one bulk create or upsert of a table run at a time. The second half
+ * is a hash of the table's name.
  */
 const SERIALIZED_LOCK = 59
 
 /**
- * Compiles a bulk create. `values`: a PostgreSQL array for each property of `writableOf`. Returns the rows in their order; no
- * rows if the guard does not admit one, a reference names none, a unique value is taken, or the key of `claim` is known or in
- * use. The stored answer is an array of rows.
+ * Compiles a bulk create. `values`: a PostgreSQL array for each property of `writableOf`. Returns the rows in the order of the
+ * body. Returns no rows if the guard does not admit a row, a referenced row is missing, a unique value is taken, or the key of
+ * `claim` is known or in use. The stored answer is an array of rows.
  */
 export function compileCreateRows(
   entity: Entity,
@@ -63,14 +64,14 @@ function insertAll(
   const { insert, values, returning, referenced, valueConditions } = insertParts(entity, changed, operands, guard)
   const value = columnOf(operands)
   const { from } = batchInput(operands, arrays)
-  // Without the lock, two bulk creates whose rows share unique values in different orders would deadlock, and again when one of
-  // them is repeated. D65
+  // Without the lock, two bulk creates with the same unique values in different orders would deadlock, and could
+  // deadlock again when the one that PostgreSQL undoes is sent again. D65
   const isSerialized = hasUnique(changed)
   const hasLock = isSerialized ? sql`(select "Is" from "Serialized")` : sql`true`
-  // A request that only repeats a finished one waits for no lock.
+  // A repeated request whose key is known or in use does not wait for the lock.
   const isAllowed = isClaimed ? sql`case when ${IS_FIRST} then ${hasLock} else false end` : hasLock
-  // The conditions of each row: the guard admits it, the rows that it refers to exist, and its unique values are free. All rows
-  // must meet them. An aggregate would skip a condition that is neither true nor false.
+  // Conditions that all rows must meet: the guard admits the row, the rows that it refers to exist, and its unique values are
+  // free. `is true` is needed because `bool_and` skips nulls.
   const conditions = [
     ...valueConditions.map((condition) => sql`(${condition}) is true`),
     ...(referenced.length === 0 ? [] : [allFound(referenced)]),
@@ -90,7 +91,10 @@ function insertAll(
     ${returning}`
 }
 
-/** Takes the lock by which statements of one table run one after the other, also those of other servers, as "Serialized". */
+/**
+ * Part "Serialized" of the `with` clause: takes a lock, so that bulk creates and upserts of a table run one after the other, also
+ * those of other servers.
+ */
 export function serialized({ table }: Entity): Sql {
   const lock = sql`pg_advisory_xact_lock(${integer(SERIALIZED_LOCK)}, ${integer(Bun.hash.crc32(table) >>> 1)})`
   return sql`"Serialized" as materialized (select true as "Is" from ${lock})`

@@ -1,4 +1,4 @@
-// Unions whose alternatives follow references: whether these lead to so few rows that their ids are compared one by one.
+// Unions whose alternatives follow references: finds out if these lead to so few rows that comparing each of their ids is fast.
 import type { Entity } from '../model/entity.ts'
 import { equality } from '../model/operators.ts'
 import { type Filter, isOfOtherRows, matchesNone, withoutUnions } from '../model/query.ts'
@@ -7,14 +7,14 @@ import { commaList } from './batch.ts'
 import { referredIds } from './matching.ts'
 import { shapeCache, shapeOf, valuesOf } from './parts.ts'
 
-/** Maximum ids of an alternative that are compared one by one. */
+/** Maximum number of ids of one filter that are compared one by one. */
 const IDS_MAX = 1_000
 
 const textOfShape = shapeCache<string>(200)
 
 /**
- * Returns the unions for which it pays to know how many ids they compare: an index serves each alternative, and the ids of those
- * that follow references are quickly counted.
+ * Returns the unions whose ids are worth counting: an index serves each alternative, and the ids to which references lead are
+ * quickly counted.
  */
 export function unionsOfIds(filters: readonly Filter[]): Filter[] {
   return filters.filter((filter) => {
@@ -23,7 +23,9 @@ export function unionsOfIds(filters: readonly Filter[]): Filter[] {
   })
 }
 
-/** Returns whether an index leads to the rows that match all filters: by a unique value or a reference, also to other rows. */
+/**
+ * Returns whether an index finds the rows that match all filters: by a unique value, a reference, a path or a chain.
+ */
 function isOfFewRows(filters: readonly Filter[]): boolean {
   return filters.some((filter) => {
     const { property, operator, value, anyOf, either } = filter
@@ -35,14 +37,16 @@ function isOfFewRows(filters: readonly Filter[]): boolean {
   })
 }
 
-/** Returns whether an index finds the ids with which a filter by a path compares its reference; true for other filters, too. */
+/**
+ * Returns whether an index finds the ids that a filter by a path compares with its reference. True for filters without a path.
+ */
 function isCounted({ property, operator }: Filter): boolean {
   let end = property
   while (end.related) end = end.related.property
   return property.related === null || (operator.folded === null && (end.indexed || end.unique !== null))
 }
 
-/** Selects for each union whether its references lead to few rows. */
+/** Compiles a question for each union: whether its references lead to few rows. */
 export function compileFewIds({ table }: Entity, unions: readonly Filter[]): Statement {
   const asked = unions.map((union) => withoutUnions([union]).filter((one) => isOfOtherRows(one) && !matchesNone(one)))
   const values = valuesOf(asked.flat())

@@ -1,4 +1,5 @@
-// Writes of all rows that match filters: one statement finds the rows, locks them, checks each, and writes all or none. D113
+// Writes of all rows that match filters: one statement finds and locks the rows, checks each of them, and writes all or none.
+// D113
 import type { Guard } from '../model/access.ts'
 import type { BatchableStatement, IdempotencyClaim } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
@@ -11,45 +12,45 @@ import { matching, rowsOf } from './matching.ts'
 import { shapeOf, valuesOf, writtenNames } from './parts.ts'
 import { hasVersion } from './update.ts'
 
-/** Maximum rows of one write by filters. It bounds its time, and what its answer holds in memory. */
+/** Maximum rows of one write by filters. It limits the time of the write, and the memory that its answer takes. */
 export const FILTERED_ROWS_MAX = 1_000
 
 /** A write of all rows that match filters. */
 export interface FilteredWrite {
-  /** Filters of the request and of the view of its key, as a list has them. */
+  /** Filters of the request and of the key's view, as in the query of a list. */
   readonly filters: readonly Filter[]
-  /** Maximum rows to write: if more match, nothing is written. */
+  /** Maximum rows to write. If more rows match, nothing is written. */
   readonly rowsMax: number
-  /** Versions of which each row must have one, as an array literal of PostgreSQL; null: any. */
+  /** PostgreSQL array of versions, one of which each row must have; null: rows may have any version. */
   readonly versions: string | null
-  /** True: everything is checked, no row is locked, and nothing is written. */
+  /** True for a dry run: everything is checked, but no row is locked or written. */
   readonly isDry: boolean
   readonly claim: IdempotencyClaim | null
   readonly keyId: string
   readonly guard: Guard | null
 }
 
-/** Outcome of a statement of a write by filters: what it has found, and whether it has written. */
+/** Outcome of a write by filters: counts of the rows that its statement has found, and whether it has written them. */
 export interface FilteredState {
   /** False if the Idempotency-Key is known or in use. */
   readonly isFirst: boolean
-  /** Rows that matched when the statement began, up to one more than `FILTERED_ROWS_MAX`. */
+  /** Rows that matched when the statement began. If there are more than `FILTERED_ROWS_MAX`, this is one more than that. */
   readonly found: number
-  /** Number of those that still matched once they were locked. */
+  /** Number of found rows that still matched when they were locked. */
   readonly locked: number
-  /** Number of rows that a check refuses, and the least id among them; null: none. */
+  /** Number of rows that a check refuses. `refusedId`: the least id of such a row; null if no row is refused. */
   readonly refused: number
   readonly refusedId: string | null
-  /** False if other rows copy from these, and they are too many. */
+  /** False if too many rows copy values from the rows to write. */
   readonly hasFewCopies: boolean
-  /** True if all rows were written; in a dry run, if they would be. */
+  /** True if all rows were written. In a dry run: true if all rows would be written. */
   readonly isDone: boolean
 }
 
-/** Number of columns of the state, which stand before those of each row. */
+/** Number of columns of the state, which come before the columns of each row. */
 const STATE_WIDTH = 7
 
-/** Splits what a statement of a write by filters has returned into its state and the written rows, in the order of their ids. */
+/** Splits the result of a write by filters into the state and the written rows, in the order of their ids. */
 export function filteredResult(rows: readonly Row[]): { readonly state: FilteredState; readonly rows: readonly Row[] } {
   const [first, found, locked, refused, refusedId = null, few, done] = rows[0] as Row
   const state = {
@@ -65,7 +66,7 @@ export function filteredResult(rows: readonly Row[]): { readonly state: Filtered
   return { state, rows: written }
 }
 
-/** Parameters of a write by filters, in the order of `filteredValues`. */
+/** Parameters of a write by filters. `orderedParams` puts them in the order of their values. */
 export interface FilteredParams {
   readonly conditions: readonly Condition[]
   readonly rowsMax: Param
@@ -94,7 +95,7 @@ export function orderedParams(own: readonly Param[], parts: FilteredParams, guar
   return [...before, ...(claim ?? []), ...guard.params, ...(key ? [key] : [])]
 }
 
-/** Returns a write by filters with its values. */
+/** Returns the statement of a write by filters with its values, in the order of `orderedParams`. */
 export function filteredStatement(
   text: string,
   own: readonly (string | null)[],
@@ -107,40 +108,43 @@ export function filteredStatement(
   return isDry ? { text, values, batch: null } : { text, values: [...values, keyId], batch: null, claim, keyId }
 }
 
-/** Key of a write by filters in the cache of statements. */
+/** Returns the key of a write by filters in the cache of statements. */
 export function filteredShape(entity: Entity, { filters, versions, claim, isDry }: FilteredWrite): string {
   return `${entity.table}${isDry ? ' dry' : ''}${versions === null ? '' : ' if'}${claim ? ' claim' : ''}${shapeOf(filters)}`
 }
 
-/** Parts of a write by filters that depend on whether it updates or deletes. */
+/** Parts of a write by filters that differ between updates and deletions. */
 export interface FilteredParts {
   readonly entity: Entity
   readonly params: FilteredParams
   readonly guard: GuardParts
   readonly isDry: boolean
-  /** Lock of the rows. */
+  /** Clause that locks the rows, such as `for update`. */
   readonly lock: Sql
-  /** Parts of the `with` clause between the rows that were found and those that are locked: other locks. */
+  /** Parts of the `with` clause that come after "Found" and before "Locked": they take other locks. */
   readonly before: readonly Sql[]
-  /** Conditions that always hold: other locks, which are taken before those of the rows. */
+  /** Conditions that are always true, and that take other locks before the rows are locked. */
   readonly first: readonly Sql[]
-  /** Part "Refused" of the `with` clause, with a column "I": ids of the rows of "Locked" that a check refuses. */
+  /** Part "Refused" of the `with` clause, with one column "I": ids of the rows of "Locked" that a check refuses. */
   readonly refused: Sql
-  /** Condition that other rows copy few values from the rows of "Locked". */
+  /** Condition that not too many other rows copy values from the rows of "Locked". */
   readonly hasFewCopies: Sql
-  /** Writes the rows of "Locked" if a condition holds, and returns them; in a dry run, selects no row, with one column. */
+  /**
+   * Writes the rows of "Locked" if a condition holds, and returns them. For a dry run: a query with one column that selects no
+   * row.
+   */
   effect(condition: Sql): Sql
-  /** Answer that an Idempotency-Key stores: an aggregate of all rows of "Effect". */
+  /** Answer to store for an Idempotency-Key: an aggregate over all rows of "Effect". */
   readonly answer: Sql
 }
 
 /**
  * Compiles a write by filters.
- * - "Found" has the rows that match as of the snapshot of the statement, one more than may be written at most.
- * - "Locked" has those of them that match in their newest version: PostgreSQL checks the conditions again after it has waited for
- *   the lock of a row. If these are not all, a row was changed meanwhile, and nothing is written: the caller sends the statement
- *   again. So the rows that are written are those that matched at one moment, and each matches when it is written.
- * - "State" says what was found, and whether the rows are written.
+ * - "Found" has the rows that match in the statement's snapshot, at most one more than may be written.
+ * - "Locked" has the rows of "Found" that also match in their newest version: PostgreSQL checks the conditions again after it has
+ *   waited for the lock of a row. If a row of "Found" is missing in "Locked", it was changed meanwhile. Then nothing is written,
+ *   and the caller sends the statement again. So all written rows matched at one moment, and each matches when it is written.
+ * - "State" has the counts of rows, and whether the rows are written.
  */
 export function filteredWrite(parts: FilteredParts): Sql {
   const { entity, params, before, isDry } = parts
@@ -160,7 +164,7 @@ export function filteredWrite(parts: FilteredParts): Sql {
   return sql`with ${commaList(withs)} select "State".*, "Effect".* from "State" left join "Effect" on true order by "C1"`
 }
 
-/** The rows that match, with whether the guard of the write reaches them. The limit keeps the statement short. */
+/** Selects the rows that match, and whether the guard lets the write reach each of them. The limit keeps the statement short. */
 function foundRows({ entity, params, guard }: FilteredParts): Sql {
   const { conditions, claim, key } = params
   const operands = conditions.flatMap((condition) => condition.operands)
@@ -175,12 +179,12 @@ function foundRows({ entity, params, guard }: FilteredParts): Sql {
   return sql`select ${rows.table}.id, ${isReached} as "Is" from ${rowsOf(all)} limit ${integer(FILTERED_ROWS_MAX + 1)}`
 }
 
-/** Condition that the rows may be locked: they are few enough, and the write may reach all of them. */
+/** Condition that the rows may be locked: there are not too many, and the write may reach all of them. */
 function mayLock({ params: { rowsMax } }: FilteredParts): Sql {
   return sql`(select count(*) between 1 and ${rowsMax}::bigint and bool_and("Is") from "Found")`
 }
 
-/** Joins conditions by a `case`, so that the others lock and compare nothing unless the first one holds. */
+/** Joins conditions by a `case`: unless `condition` holds, the others are not evaluated, so they lock and compare nothing. */
 export function onlyIf(condition: Sql, others: readonly Sql[]): Sql {
   return others.length === 0 ? condition : sql`case when ${condition} then ${join(others, sql` and `)} else false end`
 }
@@ -188,7 +192,8 @@ export function onlyIf(condition: Sql, others: readonly Sql[]): Sql {
 function lockedRows(parts: FilteredParts): Sql {
   const { entity, params, lock, first, isDry } = parts
   const matched = conditionsOf(params.conditions, storedValue(sql`t.`))
-  // A `case` keeps PostgreSQL from turning subqueries into joins, whose other side it would not read again after a wait.
+  // A `case` keeps PostgreSQL from turning subqueries into joins. It would not read the joined rows again after a wait for a
+  // lock.
   const again = matched.length === 0 ? [] : [sql`case when ${join(matched, sql` and `)} then true else false end`]
   const conditions = [sql`t.id = any (array(select id from "Found"))`, onlyIf(mayLock(parts), first), ...again]
   const version = params.versions === null ? sql`` : sql`, t.xmin as "V"`
@@ -220,7 +225,7 @@ function storedAnswer({ answer }: FilteredParts, [key, request]: ClaimParams): S
   )`
 }
 
-/** Joins conditions to one that is true or false, and never null. */
+/** Joins conditions by `and` to one condition that is true or false, but never null. */
 export function allOf(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? sql`true` : sql`(${join(conditions, sql` and `)}) is true`
 }

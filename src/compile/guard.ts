@@ -1,6 +1,6 @@
 // Guards of writes: what the row must match before and after, which rows it may refer to, and whether the answer may show it.
-// Conditions by equality are decided in this process, the others by the statement (D90), so that the statements of most keys of
-// few rights are those of a key of all rights.
+// This process decides conditions by equality, and the statement decides the others (D90). So most keys with few rights use the
+// same statements as a key with all rights.
 import type { Guard } from '../model/access.ts'
 import { selfCopiesOf } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
@@ -15,17 +15,22 @@ import type { Operand } from './batch.ts'
 import { compileFilter, type RowSql } from './matching.ts'
 import { shapeOf, valuesOf } from './parts.ts'
 
-/** A guard, and what of it is left for statements. */
+/** A guard, divided into the conditions that this process decides and those that are left for the statement. */
 interface Checked {
-  /** Conditions after the write that this process decides. */
+  /** Conditions on the row after the write that this process decides. */
   readonly decided: readonly Filter[]
-  /** Rest of the guard for the statement, if the new values match them. Null: nothing. */
+  /** What the statement has to check if the new values match all of `decided`. Null: it has nothing to check. */
   readonly ifMatched: Guard | null
-  /** Guard for the statement if the new values do not match them, or the write does not set all of them. Null: nothing. */
+  /**
+   * What the statement has to check if the new values do not match all of `decided`, or lack some of them. Null: nothing to
+   * check.
+   */
   readonly otherwise: Guard | null
 }
 
-/** Returns the part of a guard that the statement of a write has to check; null: none. `rows`: the values that each row gets. */
+/**
+ * Returns the part of a guard that a write's statement has to check; null if nothing is left. `rows`: the new values of each row.
+ */
 export function checkedGuard(entity: Entity, guard: Guard | null, rows: readonly Assignments[]): Guard | null {
   if (guard === null) return null
   const { decided, ifMatched, otherwise } = checkedOf(entity)(withoutFailing(entity, guard, rows))
@@ -34,8 +39,8 @@ export function checkedGuard(entity: Entity, guard: Guard | null, rows: readonly
 }
 
 /**
- * Returns the guard without the pairs that a write of one row surely fails, such as those of a right that admits other new
- * values. Mostly one pair is left. If the write fails all of them, the statement checks them, and refuses the write.
+ * Returns the guard without the pairs that a write of one row is sure to fail, such as those of a right that admits other new
+ * values. In most cases one pair is left. If the write fails all pairs, they all stay, and the statement refuses the write.
  */
 function withoutFailing(entity: Entity, guard: Guard, rows: readonly Assignments[]): Guard {
   const [values] = rows
@@ -52,24 +57,24 @@ function withoutFailing(entity: Entity, guard: Guard, rows: readonly Assignments
   return made
 }
 
-/** Maximum guards with some pairs of one guard that are kept. */
+/** Maximum number of reduced guards that are kept for one guard. */
 const PARTS_MAX = 64
 
-/** Guards with some pairs of another guard, by the indexes of these pairs: the same object for the same pairs. */
+/** Reduced guards of a guard, by the indexes of the pairs that are left: equal indexes give the same object. */
 const partsOf = memoize((_: Guard) => new LruCache<Guard>(2 * PARTS_MAX, () => 1))
 
-/** Returns a test of whether the answer to a write may show a row that it has written, to a key with this view. */
+/** Returns a test for rows that a write has returned: whether the answer may show the row to a key with this view. */
 export const readableTest = memoize(({ whole, filters }: View): ((row: Row) => boolean) => {
   const { properties } = whole
-  // What the statement has decided is in the column after the transaction.
+  // The statement has decided it, in the column after the transaction.
   if (!decidesReadable(whole, filters)) return (row) => row[properties.length + 1] === 't'
   const conditions = filters.map((filter) => ({ filter, index: properties.indexOf(filter.property) }))
   return (row) => conditions.every(({ filter, index }) => equalityHolds(filter, row[index] ?? null))
 })
 
-/** Returns whether this process decides from a written row if an answer may show it. */
+/** Returns whether this process can tell from a written row if the answer may show it, without asking PostgreSQL. */
 function decidesReadable(entity: Entity, filters: readonly Filter[]): boolean {
-  // PostgreSQL updates copies within the row itself after the statement has returned it.
+  // PostgreSQL updates copies within the row itself after the statement has returned the row, so they do not count as known here.
   const copies = selfCopiesOf(entity).map(({ copy }) => entity.properties[copy])
   return filters.every((filter) => isDecided(entity, filter) && !copies.includes(filter.property))
 }
@@ -83,8 +88,8 @@ const checkedOf = memoize((entity: Entity) =>
       before,
       after: after.filter((filter) => !decided.includes(filter)),
     }))
-    // One pair that is left without conditions admits the write. A statement would not use the values of the others, and
-    // PostgreSQL could not tell their types.
+    // A pair without conditions admits the write by itself. The other pairs must go, because a statement would not use their
+    // values, and PostgreSQL could not tell the types of these.
     const admitting = pairs.find(admitsAll)
     const ifMatched = { ...otherwise, pairs: admitting ? [admitting] : pairs, shape: `${otherwise.shape} matched` }
     return { decided, ifMatched: nullIfNothing(ifMatched), otherwise: nullIfNothing(otherwise) }
@@ -95,7 +100,7 @@ function isDecided({ properties }: Entity, filter: Filter): boolean {
   return isEquality(filter) && properties.includes(filter.property)
 }
 
-/** Returns whether one of the values is for the filter's property, and matches. */
+/** Returns whether the write sets the filter's property to a value that matches. */
 function isMatched(filter: Filter, values: Assignments): boolean {
   const value = values.get(filter.property)
   if (value === undefined) return false
@@ -111,30 +116,32 @@ function nullIfNothing(guard: Guard): Guard | null {
   return pairs.some(admitsAll) && references.size === 0 && (readable ?? []).length === 0 ? null : guard
 }
 
-/** Value of a property in SQL: a column of a row, or what a write sets. */
+/** Function that returns the value of a property in SQL: a column of a row, or what a write sets. */
 export type ValueOf = (property: Property) => Sql
 
-/** A filter, and the parameters of its values. */
+/** A filter, with the parameters for its values. */
 export interface Condition {
   readonly filter: Filter
   readonly operands: readonly Param[]
 }
 
-/** Parts of a guard in one statement, with their parameters. */
+/** Conditions of a guard in one statement, with their parameters. */
 export interface GuardParts {
   readonly pairs: readonly { readonly before: readonly Condition[]; readonly after: readonly Condition[] }[]
-  /** By changed reference, the conditions that the referenced row must match. */
+  /** Conditions that a referenced row must match, by the changed reference that names it. */
   readonly references: ReadonlyMap<Property, readonly Condition[]>
-  /** Conditions that a written row must match for the answer to show it. Empty if the key may read every row, or none. */
+  /**
+   * Conditions that a written row must match for the answer to show it. Empty if the key may read every row, or no row at all.
+   */
   readonly readable: readonly Condition[]
   /** The parameters, in the order of `guardValues`. */
   readonly params: readonly Param[]
 }
 
-/** Parts of no guard: nothing is checked. */
+/** Parts for a write without a guard: nothing is checked. */
 const UNGUARDED: GuardParts = { pairs: [{ before: [], after: [] }], references: new Map(), readable: [], params: [] }
 
-/** Returns the parts of a guard for a statement. `changed`: properties that are set; null: the row is deleted. */
+/** Returns the parts of a guard for a statement. `changed`: properties that the write sets; null for a deletion. */
 export function guardParts(guard: Guard | null, changed: readonly Property[] | null): GuardParts {
   if (guard === null) return UNGUARDED
   const params: Param[] = []
@@ -151,12 +158,12 @@ export function guardParts(guard: Guard | null, changed: readonly Property[] | n
   }
 }
 
-/** Returns the filters with parameters of their values. */
+/** Returns the filters as conditions, with a new parameter for each of their values. */
 export function bindFilters(filters: readonly Filter[]): Condition[] {
   return filters.map((filter) => ({ filter, operands: valuesOf([filter]).map(param) }))
 }
 
-/** Returns the values of a guard that a statement takes. */
+/** Returns the values of a guard for a statement, in the order of `GuardParts.params`. */
 export function guardValues(guard: Guard | null, changed: readonly Property[] | null): string[] {
   if (guard === null) return []
   return [
@@ -166,19 +173,19 @@ export function guardValues(guard: Guard | null, changed: readonly Property[] | 
   ]
 }
 
-/** Returns the shape of a guard: equal for guards that compile to the same SQL, whatever their values. */
+/** Returns the shape of a guard: the same text for guards that compile to the same SQL, whatever their values. */
 export function shapeOfGuard({ pairs, references, readable }: Omit<Guard, 'shape'>): string {
   const referred = [...references].map(([{ column }, filters]) => ` ${column}:${shapeOf(filters)}`).join('')
   const conditions = pairs.map(({ before, after }) => `${shapeOf(before)}>${shapeOf(after)}`).join('/')
   return `${conditions}|${referred}|${readable ? shapeOf(readable) : '-'}`
 }
 
-/** Returns the name of a guard within the keys of caches of statements. */
+/** Returns a guard's share of a key in a cache of statements; '' without a guard. */
 export function guardShape(guard: Guard | null): string {
   return guard === null ? '' : ` guard ${guard.shape}`
 }
 
-/** Changed references that may name some rows only, with the filters of these rows. */
+/** Returns the changed references that may name only some rows, each with the filters of these rows. */
 function restrictedReferences({ references }: Guard, changed: readonly Property[] | null): [Property, readonly Filter[]][] {
   return (changed ?? []).flatMap((property): [Property, readonly Filter[]][] => {
     const filters = references.get(property)
@@ -186,7 +193,7 @@ function restrictedReferences({ references }: Guard, changed: readonly Property[
   })
 }
 
-/** Values of a stored row. `prefix`: name of the row and a point, or nothing. */
+/** Returns the columns of a stored row as values. `prefix`: the name of the row and a point, or nothing. */
 export function storedValue(prefix: Sql): ValueOf {
   return ({ column }) => sql`${prefix}${name(column)}`
 }
@@ -199,39 +206,40 @@ export function newValue(changed: readonly Property[], operands: readonly Operan
   }
 }
 
-/** Gives a value the type of its property, and a text the collation of its column, which decides what is less. */
+/** Casts a value to the type of its property, and gives a text the collation of its column, by which texts are compared. */
 export function typedValue({ kind }: Property, value: Sql): Sql {
   const typed = sql`${value}::${typeName(kind.columnType)}`
   return kind.isText ? sql`(${typed} collate "und-x-icu")` : typed
 }
 
-/** Conditions that a row is within reach: it matches what the guard requires before. */
+/** Returns conditions that the guard lets a write reach a row: the row matches what a pair requires before the write. */
 export function reachConditions({ pairs }: GuardParts, stored: ValueOf): Sql[] {
   return anyOf(pairs.map(({ before }) => conditionsOf(before, stored)))
 }
 
-/** Conditions that a row matches both parts of a pair: `stored` before the write and `written` after it. */
+/** Returns conditions that a row matches one pair, with `stored` before the write and `written` after it. */
 export function admittedConditions({ pairs }: GuardParts, stored: ValueOf, written: ValueOf): Sql[] {
   return anyOf(pairs.map(({ before, after }) => [...conditionsOf(before, stored), ...conditionsOf(after, written)]))
 }
 
-/** Conditions of a guard for a row that is already known to be within reach. */
+/** Returns the conditions that are left to check for a row that is known to be within reach. */
 export function remainingConditions(parts: GuardParts, stored: ValueOf, written: ValueOf): Sql[] {
   const [first, ...others] = parts.pairs
   return first && others.length === 0 ? conditionsOf(first.after, written) : admittedConditions(parts, stored, written)
 }
 
 /**
- * Joins conditions of a batch in a way for which PostgreSQL does not estimate how many rows match the values of a guard. If it
- * did, a plan for these values could seem cheaper than the generic one; then it would plan each batch anew, which takes a quarter
- * of its time.
+ * Joins conditions of a batch so that PostgreSQL does not estimate how many rows match the values of a guard. With such an
+ * estimate, a plan for these values could seem cheaper than the generic plan. PostgreSQL would then plan each batch anew, which
+ * takes a quarter of the batch's time.
  */
 export function withoutEstimate(conditions: readonly Sql[]): Sql[] {
   return conditions.length === 0 ? [] : [sql`case when ${join(conditions, sql` and `)} then true else false end`]
 }
 
 /**
- * Selects whether the key may read the written row, in the column after the row's transaction; nothing if `readable` is empty.
+ * Selects, in the column after the row's transaction, whether the key may read the written row. Without conditions in `readable`
+ * it selects nothing.
  */
 export function readableColumn(entity: Entity, { readable }: GuardParts, prefix: Sql): Sql {
   if (readable.length === 0) return sql``
@@ -239,7 +247,9 @@ export function readableColumn(entity: Entity, { readable }: GuardParts, prefix:
   return sql`, case when ${join(conditions, sql` and `)} then 't' else 'f' end`
 }
 
-/** The table that a reference names, or those of its rows that match the conditions. `alias`: another name of it. */
+/**
+ * Returns the table that a reference names, or a query of its rows that match the conditions. `alias`: another name for the rows.
+ */
 export function referredRows(table: string, conditions: readonly Condition[], alias: Sql | null = null): Sql {
   if (conditions.length === 0) return alias === null ? name(table) : sql`${name(table)} as ${alias}`
   const matched = join(conditionsOf(conditions, storedValue(sql``)), sql` and `)
@@ -252,7 +262,7 @@ export function conditionsOf(conditions: readonly Condition[], value: ValueOf): 
   return conditions.map(({ filter, operands }) => compileFilter(filter, operands, row))
 }
 
-/** Joins alternatives by `or`. If one has no conditions, there is nothing to check; without alternatives no row matches. */
+/** Joins alternatives by `or`. Returns no condition if an alternative has none. Without alternatives no row matches. */
 function anyOf(alternatives: readonly Sql[][]): Sql[] {
   const [first, ...others] = alternatives
   if (!first) return [sql`false`]
@@ -263,8 +273,8 @@ function anyOf(alternatives: readonly Sql[][]): Sql[] {
 }
 
 /**
- * Values of a written row as it will be stored: PostgreSQL updates copies within the row itself only after the statement has
- * returned it.
+ * Returns the values of a written row as they will be stored: PostgreSQL updates copies within the row itself only after the
+ * statement has returned the row.
  */
 function returnedValue(entity: Entity, prefix: Sql): ValueOf {
   const stored = storedValue(prefix)

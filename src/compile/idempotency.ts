@@ -4,15 +4,15 @@ import type { Entity } from '../model/entity.ts'
 import { integer, join, type Param, param, type Sql, sql, toStatement, word } from '../model/sql.ts'
 import { printedText, writtenNames } from './parts.ts'
 
-/** Condition of a write under a key: no other write has used the key, or is using it now. */
+/** Condition that a write under an Idempotency-Key is the first: no other write has used the key, or is using it now. */
 export const IS_FIRST = sql`(select "Is" from "First")`
 
-/** Stored answer of a write: its one row, an array of its rows, or nothing for a deletion. */
+/** Form of a stored answer: the written row, an array of the written rows, or nothing for a deletion. */
 type StoredAnswer = 'row' | 'rows' | 'nothing'
 
 /**
  * Wraps a write, so that it is done once under its key. Returns what `effect` returns, or no row if the key is known or in use.
- * If two statements do not see each other, the primary key undoes the second one.
+ * If two statements both find the key unused, the primary key of the table of keys undoes the second statement.
  */
 export function underClaim(entity: Entity, [key, request]: ClaimParams, effect: Sql, answer: StoredAnswer): Sql {
   return sql`
@@ -32,8 +32,9 @@ function storedAnswer(entity: Entity, answer: StoredAnswer): Sql {
 }
 
 /**
- * Like `underClaim`, for rows that are returned in the order of the body. `parts`: what `effect` reads; `effect`: its columns and
- * its query, with the index of each row as "At", and its outcome as "Outcome", which is stored, too.
+ * Like `underClaim`, for rows that are returned in the order of the body. `parts`: parts of the `with` clause that `effect`
+ * reads. `effect`: its columns and its query. The column "At" has the row's index in the body, and "Outcome" has the row's
+ * outcome, which is stored, too.
  */
 export function underClaimInOrder(entity: Entity, [key, request]: ClaimParams, parts: Sql, effect: Sql): Sql {
   return sql`
@@ -47,19 +48,21 @@ export function underClaimInOrder(entity: Entity, [key, request]: ClaimParams, p
     select * from "Effect" order by "At"`
 }
 
-/** The answer to store: the row's columns as PostgreSQL prints them, the transaction, `others`, and the fingerprint. */
+/**
+ * Returns the answer to store for a row: its columns as PostgreSQL prints them, the transaction, `others`, and the fingerprint.
+ */
 export function answerOf(entity: Entity, others: readonly Sql[] = []): Sql {
   const texts = entity.properties.map(({ kind }, index) => printedText(sql`"C${integer(index + 1)}"`, kind))
   return sql`array[${join([...texts, sql`pg_current_xact_id()::text`, ...others, word(propertiesFingerprint(entity))], sql`, `)}]`
 }
 
-/** Compiles the check in a `case`, so that a known key takes no lock. */
+/** Compiles the check that a key is unknown and not in use. In a `case`, so that no lock is taken for a known key. */
 export function isFirst(key: Sql): Sql {
   const known = sql`(select true from idempotency_key where id = ${key})`
   return sql`case when ${known} then false else pg_try_advisory_xact_lock(uuid_hash_extended(${key}, 0)) end`
 }
 
-/** Hash that almost certainly differs if the entity has other properties. */
+/** Returns a hash of the entity's properties. After a change of the properties it is almost certainly another one. */
 export function propertiesFingerprint({ properties }: Entity): string {
   return `p${Bun.hash.crc32(properties.map(({ column, kind }) => `${column} ${kind.name}`).join())}`
 }
@@ -71,13 +74,16 @@ export function claimParams(): ClaimParams {
   return [param(null), param(null)]
 }
 
-/** Looks up a key: `t` if it was used for the same request, else `f`, and the stored answer as JSON; no row if it is unknown. */
+/**
+ * Compiles a search for a key. Returns `t` if the key was used for the same request, else `f`, then the stored answer as JSON.
+ * Returns no row if the key is unknown.
+ */
 export function compileFindStored({ key, request }: IdempotencyClaim): BatchableStatement {
   const columns = sql`request = ${param(request)}::uuid, to_json(answer)::text`
   return toStatement(sql`select ${columns} from idempotency_key where id = ${param(key)}::uuid`)
 }
 
-/** Asks whether a key is unknown and not in use: `t` or `f`. */
+/** Compiles a question: `t` if a key is unknown and not in use, else `f`. */
 export function compileIsFree({ key }: IdempotencyClaim): BatchableStatement {
   return toStatement(sql`select ${isFirst(sql`${param(key)}::uuid`)}`)
 }

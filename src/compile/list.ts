@@ -12,24 +12,26 @@ import { relatedColumns } from './related.ts'
 import { nearestRows } from './seek.ts'
 
 const compiledShape = shapeCache<Compiled>(2_000)
-/** A separate cache: statements of cursors are longer, and each combination of nulls in a cursor makes another one. */
+/**
+ * A separate cache, because statements of cursors are longer, and each combination of nulls in a cursor has its own statement.
+ */
 const cursorShape = shapeCache<Compiled>(500)
 
 // Names of computed columns have a capital letter, because properties may have any other name, such as `count` or `n`.
 
-/** Parameters of a list, by what they are for. */
+/** Parameters of a list, by their use. */
 interface ListOperands {
   readonly filters: readonly Param[]
-  /** Values in the conditions of rows to which paths of chosen properties lead. */
+  /** Values in conditions on other rows: those through which the paths of chosen properties lead. */
   readonly paths: readonly Param[]
-  /** The rows to skip, or the position of a cursor. */
+  /** Number of rows to skip, or the position of a cursor. Empty for page 1. */
   readonly place: readonly Param[]
 }
 
 /**
- * Compiles a page of a list: the entity's columns, those of chosen related properties, and the total in the last column of each
- * row. A later page without rows is one row whose id is null; page 1 without rows is no row at all. A page by cursor has one more
- * row, at its far end, if more rows follow.
+ * Compiles a page of a list. Columns: those of the entity, those of chosen related properties, and last the total, in each row.
+ * If page 1 has no rows, there is no row at all. If a later page has no rows, there is one row, whose id is null. If rows follow
+ * a page by cursor, it has one more row at its far end.
  */
 export function compileList(entity: Entity, query: ListQuery): BatchableStatement {
   const { filters, sorts, page, pageSize, seek } = query
@@ -51,12 +53,12 @@ export function compileList(entity: Entity, query: ListQuery): BatchableStatemen
   return { text, values, batch }
 }
 
-/** The related properties that a list shows. */
+/** Returns the related properties that a list shows. */
 function relatedOf({ choice }: ListQuery): readonly Property[] {
   return choice?.related ?? []
 }
 
-/** Batches only quick lists: first pages of the children of one row. */
+/** Returns the batch form of a quick list: the first page of the children of one row. Null for other lists. */
 function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batch | null {
   const { filters } = query
   if (relatedOf(query).length > 0 || filters.some((filter) => filter.either || isOfOtherRows(filter))) return null
@@ -80,7 +82,7 @@ function firstPage(entity: Entity, query: ListQuery, operands: ListOperands) {
   return sql`with ${commaList(rows.parts)} ${selected} from ${table} where id = any (array ${ids}) order by ${keys}`
 }
 
-/** The entity's columns, and those of the related properties for rows of `table`. */
+/** Selects the entity's columns, and the related properties of rows of `table`. */
 function shownColumns(entity: Entity, query: ListQuery, table: Sql, { paths }: ListOperands): Sql {
   return sql`${columns(entity)}${relatedColumns(relatedOf(query), table, paths)}`
 }
@@ -90,8 +92,8 @@ function totalOf(rows: ReusedRows): Sql {
 }
 
 /**
- * Compiles a page by number. It finds the ids first, by index-only scans if possible, from the nearer end of the order: of the
- * two branches, one has `limit 0` and does no work.
+ * Compiles a page by number. First finds the ids of the page, by index-only scans if possible. There is a branch for each end of
+ * the order: the branch for the nearer end finds the ids, and the other one has `limit 0` and does no work.
  */
 function pageByNumber(entity: Entity, query: ListQuery, operands: ListOperands): Sql {
   const { sorts, pageSize } = query
@@ -99,7 +101,7 @@ function pageByNumber(entity: Entity, query: ListQuery, operands: ListOperands):
   const rows = reusedRows(entity, query, operands.filters)
   const forwards = order(entity, sorts)
   const skip = operands.place[0] as Param
-  // An array of ids: the planner cannot know how few they are, and would read the whole table for a join.
+  // An array of ids: for a join the planner, which cannot know that the ids are few, would read the whole table.
   const ids = (keys: readonly Sort[], limit: Sql, offset: Sql) =>
     sql`(select id from ${rowsOf(rows)} order by ${orderBy(keys)} limit (select ${limit} from "Place") offset (select ${offset} from "Place"))`
   const parts = [

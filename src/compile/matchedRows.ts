@@ -5,7 +5,9 @@ import type { View } from '../model/view.ts'
 import { batchInput, columnOf, type Operand } from './batch.ts'
 import { bindFilters, conditionsOf, storedValue } from './guard.ts'
 
-/** Selects the first `countMax` rows of the view with one of the values: the number of the value, from 1, and the row's id. */
+/**
+ * Selects the first `countMax` rows of the view that have one of the values: the number of the value, from 1, and the row's id.
+ */
 export function compileMatchedRows(
   { whole: { table }, filters }: View,
   { column, kind }: Property,

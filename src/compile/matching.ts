@@ -18,7 +18,8 @@ export interface Matching {
 }
 
 /**
- * Compiles a condition for each filter. `operands`: parameters of `valuesOf`, in their order. `alias`: another name of the table.
+ * Compiles the source of a statement, and a condition for each filter. `operands`: parameters for `valuesOf(filters)`, in that
+ * order. `alias`: another name for the table.
  */
 export function matching(
   entity: Entity,
@@ -38,23 +39,23 @@ export function matching(
   return { table, from: join([source, ...texts], sql``), conditions }
 }
 
-/** A row in SQL. */
+/** Values of a row in SQL. */
 export interface RowSql {
-  /** The value of a property of the row itself. */
+  /** Returns the value of a property that belongs to the row itself. */
   valueOf(property: Property): Sql
-  /** The folded text of such a value. */
+  /** Returns the folded text of such a property. */
   foldedOf(property: Property): Sql
-  /** True if references are compared with arrays of ids, for which an index serves as well within an `or`. */
+  /** True if references are compared with arrays of ids: PostgreSQL can use an index for these even within an `or`. */
   readonly hasIdArrays: boolean
 }
 
-/** Compiles a condition for each filter. `operands`: parameters of `valuesOf`, in their order. */
+/** Compiles a condition for each filter. `operands`: parameters for `valuesOf(filters)`, in that order. */
 function compileFilters(filters: readonly Filter[], operands: readonly Param[], row: RowSql): Sql[] {
   let next = 0
   return filters.map((filter) => compileFilter(filter, operands.slice(next, (next += valuesOf([filter]).length)), row))
 }
 
-/** Compiles the condition of a filter. `operands`: those of `valuesOf`. */
+/** Compiles the condition of a filter. `operands`: parameters for `valuesOf([filter])`. */
 export function compileFilter(filter: Filter, operands: readonly Param[], row: RowSql): Sql {
   const { property, operator, anyOf, either } = filter
   if (either) return compileUnion(filter, operands, row)
@@ -72,8 +73,8 @@ export function compileFilter(filter: Filter, operands: readonly Param[], row: R
 }
 
 /**
- * Compiles a union. For an `or` over a subquery PostgreSQL reads the whole table. With arrays of ids it combines the index scans
- * of all alternatives, but a long array takes long where another index is chosen.
+ * Compiles a union. For an `or` over a subquery PostgreSQL reads the whole table. With arrays of ids it can combine index scans
+ * of all alternatives. But a long array takes long to compare if PostgreSQL chooses another index.
  */
 function compileUnion({ either = [], hasFewIds }: Filter, operands: readonly Param[], row: RowSql): Sql {
   const own = { ...row, hasIdArrays: row.hasIdArrays || hasFewIds === true }
@@ -86,41 +87,45 @@ function compileUnion({ either = [], hasFewIds }: Filter, operands: readonly Par
 }
 
 /**
- * Compiles a filter on a property of the row that a reference names. A filter that matches rows without a value asks that no row
- * with another value is named, since a row without a reference, or whose reference may not be read, has no value either.
- * PostgreSQL joins what exists, also where a list of ids would be too long for its memory; for a single row it looks one up.
+ * Compiles a filter on a property of the row that a reference names. A row has no value if it has no reference, or if the key may
+ * not read the referred row. So a filter that matches rows without a value becomes a condition that no row with another value is
+ * named. `exists` lets PostgreSQL join all rows, even if a list of ids would be too long for its memory. For a single row it
+ * looks one row up.
  */
 function compileRelated(filter: Filter, path: RelatedPath, reference: Sql, operands: readonly Param[]): Sql {
   const isOfNone = matchesNone(filter)
   const compared = isOfNone ? complementOf(filter) : filter
   const ids = idsBehind(compared ?? filter, compared === null, path, operands)
-  // The name of the reference cannot mean a column of these rows, whose only column is "I".
+  // The name of the reference cannot be mistaken for a column of "R", whose only column is "I".
   const found = sql`exists (select from (${ids}) as "R" where "R"."I" = ${reference})`
   return isOfNone ? sql`not ${found}` : found
 }
 
-/** Selects the ids of the rows that the reference of a filter by a path, or of a chain, may name. */
+/** Selects the ids that a reference may have in a row that matches: for a filter by a path, or for a chain. */
 export function referredIds(filter: Filter, operands: readonly Param[]): Sql {
   const { related } = filter.property
   return related === null ? chainedIds(filter, operands) : idsBehind(filter, false, related, operands)
 }
 
-/** Selects the ids of the rows behind a reference that match; `isNegated`: that do not. */
+/** Selects the ids of referred rows that match the rest of a path. `isNegated`: the ids of rows that do not match. */
 function idsBehind(filter: Filter, isNegated: boolean, { view, property }: RelatedPath, operands: readonly Param[]): Sql {
   const rows = matching(view.whole, [{ ...filter, property }, ...view.filters], operands)
   const [condition, ...others] = rows.conditions as [Sql, ...Sql[]]
-  // If a list of values has "no value" among them, the condition is null for other values, so `not` would be null, too.
+  // If a list of values includes "no value", the condition is null for a row with another value. A plain `not` would be null,
+  // too.
   const matched = isNegated ? sql`(${condition}) is not true` : condition
   return sql`select ${rows.table}.id as "I" from ${rowsOf({ ...rows, conditions: [matched, ...others] })}`
 }
 
-/** Returns the filter that matches all other rows, which an index may find; null: no operator does. */
+/**
+ * Returns the filter that matches exactly the other rows, for which PostgreSQL may use an index. Null: there is no such filter.
+ */
 function complementOf(filter: Filter): Filter | null {
   if (filter.anyOf) return null
   return { ...filter, operator: filter.operator === equality ? inequality : equality }
 }
 
-/** Selects the id of a row, and of all rows whose references lead there; each once, since references may form a loop. */
+/** Selects the id of a row and of all rows whose references lead to it. Each id comes once, since references may form a loop. */
 function chainedIds({ property, chain }: Filter, [operand, ...others]: readonly Param[]): Sql {
   if (!chain) throw new Error(`a chain of ${property.name} without its rows`)
   const { table, from, conditions } = matching(chain.whole, chain.filters, others)
@@ -130,24 +135,25 @@ function chainedIds({ property, chain }: Filter, [operand, ...others]: readonly 
 }
 
 /**
- * Folds a text once per row, which costs a hundred times what a comparison does. `offset 0` keeps the planner from copying the
- * expression into each condition; it is evaluated only for rows that match the other conditions.
+ * Folds a text only once for each row, because folding costs a hundred times as much as a comparison. `offset 0` keeps the
+ * planner from copying the expression into each condition. The text is folded only in rows that match the other conditions.
  */
 function foldedOnce(column: Sql, text: Sql): Sql {
   return sql` cross join lateral (select ${foldSql(column)} as ${text} offset 0) as ${text}`
 }
 
-/** Rows that a statement reads several times, such as for a total and a page. */
+/** Rows that a statement reads several times, such as for the total and for the page. */
 export interface ReusedRows extends Matching {
   /** Parts of the `with` clause. */
   readonly parts: readonly Sql[]
-  /** True if the rows are read from "Found", which has only the columns of the order. */
+  /** True if the rows are read from "Found", which has only the columns that sort the list. */
   readonly isMaterialized: boolean
 }
 
 /**
- * As `matching`, but folds texts and follows chains only once: the matching rows are materialized in "Found". For a page alone
- * PostgreSQL might compare each row in the page's order with each row of a chain, since it cannot know how short that is.
+ * Like `matching`, but folds texts and follows chains only once, because the matching rows are materialized in "Found". Otherwise
+ * PostgreSQL might find the page by comparing each row, in the page's order, with each row of a chain: it cannot know how short
+ * the chain is.
  */
 export function reusedRows(entity: Entity, { filters, sorts }: FiltersAndSorts, operands: readonly Param[]): ReusedRows {
   const matched = matching(entity, filters, operands)
@@ -158,13 +164,13 @@ export function reusedRows(entity: Entity, { filters, sorts }: FiltersAndSorts, 
   return { table, from: table, conditions: [], parts: [part], isMaterialized: true }
 }
 
-/** Returns whether a filter compares values as they are stored. */
+/** Returns whether a filter compares values as they are stored, without folding texts or following chains. */
 function isCheap({ operator, either }: Filter): boolean {
   if (either) return either.every((filters) => filters.every(isCheap))
   return operator.folded === null && !operator.isChain
 }
 
-/** The `from` and `where` clauses, without the keyword `from`. */
+/** Returns the `from` and `where` clauses, without the keyword `from`. */
 export function rowsOf({ from, conditions }: Matching): Sql {
   return sql`${from}${where(conditions)}`
 }

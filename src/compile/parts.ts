@@ -1,4 +1,4 @@
-// Parts that statements share: columns, conditions, orders, operands, unique values, and a cache of their texts.
+// Parts that statements share: columns, conditions, orders, operands, unique values, and a cache of statement texts.
 import type { Batch, BatchableStatement, WritePlan } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Kind, KindName } from '../model/kinds.ts'
@@ -7,7 +7,7 @@ import type { Assignments, Filter, Seek, Sort } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, sql } from '../model/sql.ts'
 import { commaList, type Operand } from './batch.ts'
 
-/** Operands for the properties; the statement gets their values at each execution. */
+/** Returns an operand for each property. The statement gets the values at each execution. */
 export function operandsOf(changed: readonly Property[]): Operand[] {
   return changed.map(({ kind }) => ({ param: param(null), type: kind.columnType }))
 }
@@ -16,13 +16,13 @@ export function paramsOf(operands: readonly Operand[]): Param[] {
   return operands.map((operand) => operand.param)
 }
 
-/** Columns of all properties, in the order in which the JSON writers read them, qualified by `table` if it is given. */
+/** Selects the columns of all properties, in the order that the JSON writers expect. `table`: name in front of each column. */
 export function columns(entity: Entity, table?: Sql): Sql {
   const prefix = table ? sql`${table}.` : sql``
   return commaList(entity.properties.map((property) => sql`${prefix}${name(property.column)}`))
 }
 
-/** Names of the columns that a write returns, with a capital letter, since no column of an entity has one. */
+/** Returns names for the columns that a write returns: "C1" and so on. With a capital, no name is that of an entity's column. */
 export function writtenNames({ properties }: Entity): Sql {
   return commaList(properties.map((_, index) => sql`"C${integer(index + 1)}"`))
 }
@@ -47,13 +47,13 @@ const PRINTED: Readonly<Record<KindName, (value: Sql) => Sql>> = {
   json: cast,
 }
 
-/** The clause ` where ...`; nothing without conditions. */
+/** Returns the clause ` where ...`, or nothing without conditions. */
 export function where(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? sql`` : sql` where ${join(conditions, sql` and `)}`
 }
 
-// Nulls are last ascending and first descending, as PostgreSQL orders them by default, and the collation is that of the column.
-// So the index on (column, id) gives the order of each single property, forwards or backwards.
+// Nulls come last ascending and first descending, which is PostgreSQL's default, and the collation is that of the column. So the
+// index on (column, id) has the order of each single property, forwards and backwards.
 export function orderBy(keys: readonly Sort[]): Sql {
   return commaList(
     keys.map(({ property, descending }) => (descending ? sql`${name(property.column)} desc` : name(property.column))),
@@ -64,7 +64,9 @@ export function hasUnique(changed: readonly Property[]): boolean {
   return changed.some(({ unique }) => unique !== null)
 }
 
-/** Conditions that no row but `own` has one of the unique values. Between concurrent writes the constraint decides. */
+/**
+ * Returns conditions that no other row than `own` has one of the unique values. Of concurrent writes, the constraint refuses one.
+ */
 export function uniqueConditions(
   entity: Entity,
   changed: readonly Property[],
@@ -88,8 +90,8 @@ export interface Compiled {
 const compiledShape = shapeCache<Compiled>(2_000)
 
 /**
- * Compiles a write, or returns it from the cache. Writes of unique values are never batched: a batch does not tell which run was
- * refused, and two of its updates could write the same value, since they do not see each other. D65
+ * Compiles a write, or returns it from the cache. Writes of unique values have no batch form. A batch does not tell which run was
+ * refused, and two updates in it could write the same value, since they do not see each other. D65
  */
 export function compiledWrite(verb: string, { table }: Entity, changed: readonly Property[], make: () => Compiled): Compiled {
   let shape = `${verb} ${table}`
@@ -97,7 +99,7 @@ export function compiledWrite(verb: string, { table }: Entity, changed: readonly
   return compiledShape(shape, () => (hasUnique(changed) ? { ...make(), batch: null } : make()))
 }
 
-/** Returns a write with its values: `own`, then those of its claim and of its guard, then the id of the API key. */
+/** Returns a write with its values: `own`, the values of its claim, those of its guard, and last the id of the API key. */
 export function writeStatement(
   { text, batch }: Compiled,
   own: readonly (string | null)[],
@@ -108,7 +110,7 @@ export function writeStatement(
   return { text, values: [...own, ...ofClaim, ...ofGuard, keyId], batch, claim, keyId }
 }
 
-/** Properties that are set, in the entity's order, so that the same properties always compile to the same statement. */
+/** Returns the properties that are set, in the entity's order, so that equal properties always compile to the same statement. */
 export function changedProperties({ properties }: Entity, changes: Assignments): Property[] {
   return properties.filter((property) => changes.has(property))
 }
@@ -117,7 +119,7 @@ export function valuesOfChanged(changed: readonly Property[], changes: Assignmen
   return changed.map((property) => changes.get(property) as string | null)
 }
 
-/** Cache of statements by shape, of at most `sizeMax`, so that clients cannot fill the memory. */
+/** Returns a cache of statements by shape. `sizeMax`: maximum number of statements, so that clients cannot fill the memory. */
 export function shapeCache<Made extends Compiled | string>(sizeMax: number) {
   const compiled = new LruCache<Made>(sizeMax, () => 1)
   return (shape: string, make: () => Made): Made => {
@@ -128,8 +130,8 @@ export function shapeCache<Made extends Compiled | string>(sizeMax: number) {
 }
 
 /**
- * Key of the cache: equal for queries that compile to the same text, whatever their values. `position`: of a cursor, which may
- * have nulls.
+ * Returns a key for caches of statements: the same text for queries that compile to the same SQL, whatever their values.
+ * `position`: that of a cursor, whose nulls count.
  */
 export function shapeOf(filters: readonly Filter[], sorts: readonly Sort[] = [], position: Seek['position'] = []): string {
   let shape = ''
@@ -145,14 +147,20 @@ export function shapeOf(filters: readonly Filter[], sorts: readonly Sort[] = [],
   return `${shape} ${position.map((value) => (value === null ? '-' : '?')).join('')}`
 }
 
-/** Name of a property in such a key; for a related one, with the conditions of the rows through which its path leads. */
+/**
+ * Returns the share of a property in such a key. For a related property it has the conditions on the rows through which the path
+ * leads.
+ */
 export function shapeOfProperty({ column, related }: Property): string {
   if (related === null) return column
   const { reference, view, property } = related
   return `${reference.column}(${shapeOf(view.filters)}).${shapeOfProperty(property)}`
 }
 
-/** Operands of the filters, in their order, each followed by those of the rows through which its path or its chain leads. */
+/**
+ * Returns the operands of filters, in the order of the filters. Those of a path's or a chain's conditions follow the filter's
+ * own.
+ */
 export function valuesOf(filters: readonly Filter[]): string[] {
   return filters.flatMap((filter) => {
     const { property, value, chain, either } = filter
@@ -162,7 +170,7 @@ export function valuesOf(filters: readonly Filter[]): string[] {
   })
 }
 
-/** Values of the conditions of the rows through which the paths of properties lead. */
+/** Returns the values in the conditions on the rows through which the paths of properties lead. */
 export function valuesOfPaths(properties: readonly Property[]): string[] {
   return properties.flatMap(({ related }) =>
     related === null ? [] : [...valuesOf(related.view.filters), ...valuesOfPaths([related.property])],

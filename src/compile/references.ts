@@ -6,16 +6,16 @@ import { type GuardParts, referredRows } from './guard.ts'
 
 /** A row that a written row refers to. If it is missing, nothing is written. */
 export interface ReferencedRow {
-  /** The table, or a query of the rows in it to which the write may refer. */
+  /** The table, or a query of those of its rows that the write may refer to. */
   readonly table: Sql
   readonly id: Param
-  /** Value that is copied from the row; for a reference without a copy, any value that is not null. */
+  /** Value to copy from the row. If the reference has no copy, this is any value that is not null. */
   readonly copied: Sql
   /** Alias of the row, or of its copied value. */
   readonly alias: Sql
 }
 
-/** Rows that the changed references name. */
+/** Returns the rows that the changed references name. */
 export function referencedRows(
   changed: readonly Property[],
   operands: readonly Operand[],
@@ -34,8 +34,8 @@ export function referencedRows(
 }
 
 /**
- * Columns that a write sets, with their values. A reference also sets its copied value, which `copiedFrom` returns, because the
- * foreign key compares it.
+ * Returns the columns that a write sets, with their values. A reference also sets its copied value, because the foreign key
+ * compares that, too. `copiedFrom`: returns the copied value of a row.
  */
 export function assignments(
   changed: readonly Property[],
@@ -54,14 +54,14 @@ export function assignments(
 }
 
 /**
- * Selects a row's copied value and takes the lock that the foreign key takes anyway: it waits for a concurrent rename, and then
- * sees the new name.
+ * Selects a row's copied value. It takes the lock that the foreign key takes anyway, so that it waits for a concurrent rename,
+ * and then sees the new name.
  */
 export function lookUp({ table, id, copied }: ReferencedRow): Sql {
   return sql`(select ${copied} from ${table} where id = ${id} for key share)`
 }
 
-/** Condition that the referenced rows exist. `b` has the results of `lookUp` under their aliases. */
+/** Condition that the referenced rows exist. The row `b` has the results of `lookUp` under their aliases. */
 export function allFound(rows: readonly ReferencedRow[]): Sql {
   const isFound = ({ id, alias }: ReferencedRow) => sql`(${id}::bigint is null or b.${alias} is not null)`
   return join(rows.map(isFound), sql` and `)

@@ -18,9 +18,9 @@ import {
 import { type GuardParts, guardParts, referredRows } from './guard.ts'
 
 /**
- * Selects the causes for which a write of one row was refused: columns whose reference names no row, constraints of taken unique
- * values and of broken rules, and `id` if the row does not exist. `id` null: a new row. A row that the `guard` does not let the
- * write refer to counts as missing. Returns null if no cause is possible.
+ * Compiles a search for the causes for which a write of one row was refused. Returns columns whose reference names no row,
+ * constraints of taken unique values and of broken rules, and `id` if the row does not exist. A row that the `guard` does not let
+ * the write refer to counts as missing. `id`: null for a new row. Returns null if no cause is possible.
  */
 export function compileRefusals(entity: Entity, id: string | null, changes: Assignments, guard: Guard | null): Statement | null {
   const own = id === null ? null : param(id)
@@ -34,9 +34,9 @@ export function compileRefusals(entity: Entity, id: string | null, changes: Assi
 }
 
 /**
- * Selects the first `countMax` causes for which new rows were refused: the row's number, from 1, and the column of the reference
- * or the constraint of the unique value. `properties`: references and unique ones; `values`: a PostgreSQL array for each. Returns
- * null if no cause is possible.
+ * Compiles a search for the causes for which new rows were refused. Returns the first `countMax`: the number of the row, from 1,
+ * and the column of the reference or the constraint of the unique value. `properties`: references and unique properties.
+ * `values`: a PostgreSQL array for each of these. Returns null if no cause is possible.
  */
 export function compileRowRefusals(
   entity: Entity,
@@ -53,8 +53,8 @@ export function compileRowRefusals(
 }
 
 /**
- * Selects the causes among the values of one property, as rows `b`: a reference names no row, or another row than `own` has the
- * unique value.
+ * Selects the causes for refusing values of one property, which are rows `b`: the reference names no row, or a row other than
+ * `own` has the unique value.
  */
 function causesOf(entity: Entity, property: Property, values: string, own: Param | null, guard: GuardParts): Sql[] {
   const { column, kind, reference, unique } = property
@@ -74,7 +74,7 @@ function unionOf(selects: readonly Sql[]): Sql {
   return join(selects, sql` union all `)
 }
 
-/** Selects the rule if the row would break it. Skips a rule whose values are both in the body: the parser has compared them. */
+/** Selects the rule if the row would break it. Skips a rule whose two values are in the body: the parser has compared them. */
 function broken({ table }: Entity, { later, earlier, constraint }: Rule, id: Param, changes: Assignments): Sql[] {
   if (changes.has(later) === changes.has(earlier)) return []
   const side = (property: Property) =>

@@ -5,8 +5,8 @@ import { matching, rowsOf } from './matching.ts'
 import { valuesOf, valuesOfPaths, where } from './parts.ts'
 
 /**
- * Selects the value of each property for rows of `table`, named by capital letters. `operands`: those of `valuesOfPaths`. Each is
- * a look-up of one row by its id, so it is meant for the rows of a page, or of a piece of a stream.
+ * Selects the value of each related property for rows of `table`, as "V1" and so on. `operands`: those of `valuesOfPaths`. Each
+ * value is a look-up of one row by its id, which is meant for the few rows of a page, or of a piece of a stream.
  */
 export function relatedColumns(properties: readonly Property[], table: Sql, operands: readonly Param[]): Sql {
   let next = 0
@@ -28,15 +28,17 @@ function lookUp({ reference, view, property }: RelatedPath, table: Sql, depth: n
   return sql`(select ${value} from ${from}${found})`
 }
 
-/** A table that is joined: the rows that a reference names, from another joined table or from the rows themselves. */
+/**
+ * A joined table: the rows that a reference names. `from`: the joined table that has the reference; null for the rows themselves.
+ */
 interface Join {
-  /** Names of the references that lead there. */
+  /** Names of all references that lead from the rows to this table. */
   readonly key: string
   readonly path: RelatedPath
   readonly from: Join | null
 }
 
-/** Rows of an entity with the rows of others to which paths lead. */
+/** Joins from the rows of an entity to the rows of other tables, to which paths lead. */
 export class RelatedJoins {
   private readonly joins: Join[] = []
 
@@ -48,12 +50,12 @@ export class RelatedJoins {
     return this.joins.length === 0
   }
 
-  /** Values of the conditions of the joined rows, in the order of their operands. */
+  /** Values in the conditions on the joined rows, in the order of their operands. */
   get values(): string[] {
     return this.joins.flatMap(({ path }) => valuesOf(path.view.filters))
   }
 
-  /** The joins, after rows that are called "T". */
+  /** Compiles the joins, to follow rows that are called "T". */
   compile(operands: readonly Param[]): Sql {
     let next = 0
     const joins = this.joins.map((one) => {
@@ -66,7 +68,7 @@ export class RelatedJoins {
     return join(joins, sql``)
   }
 
-  /** The column of a property, of the rows themselves or of a joined row. */
+  /** Returns the column of a property: a column of the rows themselves, or of a joined table. */
   columnOf(property: Property): Sql {
     let from: Join | null = null
     let last = property

@@ -12,10 +12,11 @@ import { hasVersion } from './update.ts'
 const compiledShape = shapeCache<string>(200)
 
 /**
- * Compiles the deletion of one row. It returns the deleted row and the transaction; no row if its guard does not admit it, a
- * row of `referring` refers to it, or its version is not one of `versions`. The statement locks the row before it looks for
- * references, and looks with a newer snapshot than its own: a new reference needs a lock on the row, and may have been
- * committed since. `referring` must be the same for all rows of an entity, because the cache does not distinguish it.
+ * Compiles the deletion of one row. Returns the deleted row and the transaction. Returns no row if the guard does not admit the
+ * deletion, a row of `referring` refers to the row, or the row's version is not one of `versions`. The statement first locks the
+ * row, and then looks for references with a newer snapshot than its own: a new reference needs a lock on the row, and can have
+ * been committed while the statement waited. `referring` must be the same for all rows of an entity, because the cache does not
+ * distinguish it.
  */
 export function compileRemove(entity: Entity, plan: WritePlan, referring: readonly ReferringColumn[]): BatchableStatement {
   const { id, versions, claim, guard } = plan
@@ -45,8 +46,8 @@ interface Removal {
 }
 
 /**
- * Deletes the row if `condition` holds, and returns it as it was. `xmax` is the deleting transaction; `xmin` still is that of the
- * write before.
+ * Deletes the row if `condition` holds, and returns it as it was. `xmax` is the transaction that deletes the row, while `xmin` is
+ * that of the last write before.
  */
 function removeOne({ entity, referring, id, versions, guard }: Removal, condition: Sql): Sql {
   const table = name(entity.table)
@@ -60,15 +61,17 @@ function removeOne({ entity, referring, id, versions, guard }: Removal, conditio
     returning ${columns(entity, sql`t`)}, t.xmax::text`
 }
 
-/** Selects, with a snapshot that is taken after the lock, an array of the row's id if other rows refer to it. */
+/**
+ * Returns an array with the row's id if other rows refer to it, else an empty array. Looks with a snapshot from after the lock.
+ */
 function referredTo(entity: Entity, referring: readonly ReferringColumn[]): Sql {
   const query = sql`select array(select id from unnest($1) as own(id) where ${isReferredTo(entity, referring)})`
   return sql`found_now('${query}', array[own.id])`
 }
 
 /**
- * Compiles why a row was not deleted: for each of `referring`, how many rows refer to it, counted up to `countMax`; no row if it
- * does not exist.
+ * Compiles a search for the reasons why a row was not deleted. Returns for each column of `referring` how many rows refer to the
+ * row, counted up to `countMax`. Returns no row if the row does not exist.
  */
 export function compileDeleteBlockers(
   entity: Entity,
@@ -84,13 +87,16 @@ export function compileDeleteBlockers(
   return toStatement(sql`select ${commaList(counts)} from ${name(entity.table)} as own where own.id = ${param(id)}`)
 }
 
-/** Condition that other rows refer to the row. Its reference to itself is deleted with it, so that does not count. */
+/** Condition that other rows refer to the row. A reference of the row to itself does not count, because it is deleted, too. */
 function isReferredTo(entity: Entity, referring: readonly ReferringColumn[]): Sql {
   const exists = referring.map((column) => sql`exists (select ${referringRows(entity, column)})`)
   return join(exists, sql` or `)
 }
 
-/** Rows that refer to the row. The range keeps PostgreSQL from reading the whole table if most rows have one of a few ids. */
+/**
+ * Selects the rows that refer to the row. PostgreSQL might read the whole table for an equality, if most rows refer to a few ids,
+ * so a range of this one id is compared.
+ */
 function referringRows(entity: Entity, { table, column }: ReferringColumn): Sql {
   const isOther = table === entity.table ? sql` and referring.id <> own.id` : sql``
   return sql`from ${name(table)} as referring where referring.${name(column)} between own.id and own.id${isOther}`

@@ -18,9 +18,9 @@ import { columns, shapeCache } from './parts.ts'
 const compiledShape = shapeCache<string>(500)
 
 /**
- * Compiles the deletion of all rows that match, unless a row that stays refers to one of them. References are looked up once the
- * rows are locked, as of that moment. `referring` must be the same for all rows of an entity. A stored answer has the ids alone:
- * values of people must not outlive their deletion.
+ * Compiles the deletion of all rows that match, unless a row that is not deleted refers to one of them. References are looked up
+ * after the rows are locked, as of that moment. `referring` must be the same for all rows of an entity. A stored answer has only
+ * the ids: values of people must not outlive their deletion.
  */
 export function compileRemoveFiltered(
   entity: Entity,
@@ -49,12 +49,12 @@ export function compileRemoveFiltered(
   return filteredStatement(text, [], write, guardValues(guard, null))
 }
 
-/** Selects the locked rows that the guard does not admit, or that other rows refer to. */
+/** Selects the locked rows that the guard does not admit, and those that a remaining row refers to. */
 function refusedRows(entity: Entity, referring: readonly ReferringColumn[], isReached: Sql): Sql {
   const unreached = sql`select l.id as "I" from "Locked" as l where not ${isReached}`
   if (referring.length === 0) return unreached
   const exists = referring.map(({ table, column }) => {
-    // Rows that are deleted, too, do not count.
+    // References from rows that are deleted by the same statement do not count.
     const isOther = table === entity.table ? sql` and referring.id <> all ($1)` : sql``
     // The range keeps PostgreSQL from reading the whole table if most rows have one of a few ids.
     const isReferring = sql`referring.${name(column)} between own.id and own.id${isOther}`

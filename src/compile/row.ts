@@ -12,7 +12,7 @@ import { relatedColumns } from './related.ts'
 const compiledGet = memoize((entity: Entity): Compiled => {
   const read = sql`select ${columns(entity)}, xmin::text as "X" from ${name(entity.table)} where id = `
   const textWith = (operand: Sql) => toStatement(sql`${read}${operand}`).text
-  // One index scan for all ids costs PostgreSQL a third less than a join.
+  // For PostgreSQL, one index scan for all ids costs a third less than a join.
   const ids = sql`any (${param(null)}::${typeName(entity.id.kind.columnType)}[])`
   return { text: textWith(sql`${param(null)}`), batch: { text: textWith(ids), matchBy: 'id', distinct: null } }
 })
@@ -20,8 +20,8 @@ const compiledGet = memoize((entity: Entity): Compiled => {
 const compiledShape = shapeCache<Compiled>(200)
 
 /**
- * Compiles the read of one row by its id, if it matches the filters of a view. Returns the row, its version, and the values of
- * `related`.
+ * Compiles the read of one row by its id, if the row matches the filters of a view. Returns the row, its version, and the values
+ * of the `related` properties.
  */
 export function compileGet(
   entity: Entity,
@@ -62,17 +62,23 @@ function compileFiltered(
 }
 
 /**
- * Compiles a read of the names and types of the table's columns, as PostgreSQL prints them. Fails if the table does not exist.
+ * Compiles a read of the names and types of the table's columns, as PostgreSQL prints them. The statement fails if the table does
+ * not exist.
  */
 export function compileColumnTypes({ table }: Entity): Statement {
   const types = sql`select attname::text, format_type(atttypid, atttypmod) from pg_attribute`
   return toStatement(sql`${types} where attrelid = ${param(`"${table}"`)}::text::regclass and attnum > 0`)
 }
 
-/** Table in which Citus lists those that it holds; null where there is no Citus. */
+/**
+ * Statement that returns the catalog table in which Citus lists the tables that it manages; null if the database has no Citus.
+ */
 export const CITUS_CATALOG = toStatement(sql`select to_regclass('pg_catalog.pg_dist_partition')::text`)
 
-/** Compiles whether Citus holds a table, spread over servers or whole; only where there is a Citus. */
+/**
+ * Compiles a question that returns a row if Citus manages a table, distributed or as a whole. It fails in a database without
+ * Citus.
+ */
 export function compileIsOfCitus({ table }: Entity): Statement {
   return toStatement(sql`select from pg_dist_partition where logicalrelid = ${param(`"${table}"`)}::text::regclass`)
 }

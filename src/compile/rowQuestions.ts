@@ -1,4 +1,4 @@
-// Questions about rows on which the rights of a person depend: the only row that matches, and whether lists have any.
+// Questions about rows on which a person's rights depend: the only row that matches, and whether any row matches.
 import type { BatchableStatement } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
 import { equality } from '../model/operators.ts'
@@ -16,17 +16,17 @@ export interface RowsAsked {
 
 const compiledShape = shapeCache<Compiled>(200)
 
-/** Compiles a read of the row that matches. A second row shows that it is not the only one. */
+/** Compiles a read of the row that matches. Returns a second row if that is not the only one. */
 export function compileOnly({ entity, filters }: RowsAsked): BatchableStatement {
   return compile('only', [{ entity, filters }], ([rows]) => sql`select ${columns(entity)} from ${rows as Sql} limit 2`)
 }
 
-/** Compiles a read of one row, with a boolean for each question: whether a row matches. */
+/** Compiles a read of one row. It has a boolean for each question: whether any row matches. */
 export function compileSome(asked: readonly RowsAsked[]): BatchableStatement {
   return compile('some', asked, (each) => sql`select ${commaList(each.map((rows) => sql`exists (select from ${rows})`))}`)
 }
 
-/** `read`: makes the statement from the `from` and `where` clauses of each question. */
+/** Compiles questions. `read`: makes the statement from the `from` and `where` clauses of each question. */
 function compile(name: string, asked: readonly RowsAsked[], read: (rows: readonly Sql[]) => Sql): BatchableStatement {
   const values = asked.flatMap(({ filters }) => valuesOf(filters))
   const shape = `${name} ${asked.map(({ entity, filters }) => `${entity.table}${shapeOf(filters)}`).join()}`
@@ -42,7 +42,7 @@ function compile(name: string, asked: readonly RowsAsked[], read: (rows: readonl
   return { text, values, batch }
 }
 
-/** Persons who ask at the same time share a statement. */
+/** Returns the batch form, by which persons who ask at the same time share a statement; null if the questions have none. */
 function batchOf(asked: readonly RowsAsked[], query: Sql, operands: readonly Param[]): Compiled['batch'] {
   const filters = asked.flatMap((one) => one.filters)
   if (operands.length === 0 || !filters.every(isBatchable)) return null
@@ -52,8 +52,8 @@ function batchOf(asked: readonly RowsAsked[], query: Sql, operands: readonly Par
 }
 
 /**
- * Returns whether a batch decides the filter correctly: its operands lack the collation of the column, which only equality can do
- * without.
+ * Returns whether a batch decides the filter correctly. The operands of a batch lack the collation of the column, so texts can
+ * only be compared for equality.
  */
 function isBatchable(filter: Filter): boolean {
   const { property, operator, anyOf } = filter

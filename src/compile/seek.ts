@@ -1,4 +1,4 @@
-// Rows before or after a cursor: a union of ranges instead of an OR, which no index serves.
+// Rows before or after a cursor: a union of ranges, since no index serves conditions that are joined by `or`.
 import type { Entity } from '../model/entity.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
 import { opposite, order, type Sort } from '../model/query.ts'
@@ -6,16 +6,17 @@ import { integer, join, name, type Param, type Sql, sql } from '../model/sql.ts'
 import type { Matching } from './matching.ts'
 import { orderBy, where } from './parts.ts'
 
-/** A range of rows on one side of a position, and the order in which an index has them. */
+/** A range of rows on one side of a position, with the order in which an index reads it. */
 interface SeekRange {
   readonly conditions: readonly Sql[]
   readonly keys: readonly Sort[]
 }
 
 /**
- * Selects the rows nearest to a position on one side: a page, and one row more if there are more. `operands`: one for each value
- * that is not null. Each branch of the union is a range: equal in the first keys, and after the position in the next one. A list
- * sorted by one property reads ranges of an index; one sorted by several costs as much as a list filtered by the first.
+ * Selects the rows nearest to a position on one side: a page, and one more row if more rows follow. `operands`: one for each
+ * value of the position that is not null. Each branch of the union is a range of rows: those that are equal in the first keys,
+ * and after the position in the next key. A list that is sorted by one property reads only ranges of an index. One that is sorted
+ * by several properties costs as much as a list that is filtered by the first.
  */
 export function nearestRows(
   entity: Entity,
@@ -34,7 +35,7 @@ export function nearestRows(
   return sql`select * from (${join(branches, sql` union all `)}) as near order by ${orderBy(keys)} ${limit}`
 }
 
-/** A part of the position: a sort key, and its value; null if the row has no value. */
+/** A part of the position: a sort key, and the value of the position's row; null if that row has no value. */
 interface PositionPart {
   readonly key: Sort
   readonly column: Sql
@@ -64,9 +65,9 @@ function rangesAfter(parts: readonly PositionPart[]): SeekRange[] {
 }
 
 /**
- * Ranges of the last property: rows after its value, and rows with the same value after the id. Both are one comparison of pairs,
- * because for `a = $1 and id > $2` the planner may choose the index of ids, and read all of it to find a few rows. If the id is
- * sorted in the other direction, the rows with the same value are a range of their own.
+ * Returns the ranges for the last property and the id: rows after the property's value, and rows with the same value after the
+ * id. Both are one comparison of pairs: for `a = $1 and id > $2` the planner may choose the index of ids, and read all of it to
+ * find a few rows. If the id is sorted in the other direction, the rows with the same value are a separate range.
  */
 function rangesAfterPair(last: PositionPart, id: PositionPart): SeekRange[] {
   const isDescending = id.key.descending
@@ -77,7 +78,10 @@ function rangesAfterPair(last: PositionPart, id: PositionPart): SeekRange[] {
   return [...others, { conditions: [pair, end], keys: [{ ...last.key, descending: isDescending }, id.key] }]
 }
 
-/** Ranges after one value. Rows without a value come last ascending and first descending, and are a separate range. */
+/**
+ * Returns the conditions of the ranges after one value. Rows without a value are a separate range: last ascending, first
+ * descending.
+ */
 function conditionsAfter(part: PositionPart): Sql[] {
   const { property, descending } = part.key
   if (part.value === null) return descending ? [sql`${part.column} is not null`] : []

@@ -11,7 +11,9 @@ import { nearestRows } from './seek.ts'
 
 const textOfShape = shapeCache<string>(200)
 
-/** Columns that a stream reads, in this order: the chosen ones, and those of its sorts; those of other rows last. */
+/**
+ * Returns the columns that a stream reads: first those that are chosen or sorted by, then related ones. Without a choice: all.
+ */
 export function streamColumns(entity: Entity, { sorts, choice }: StreamQuery): readonly Property[] {
   if (choice === null) return entity.properties
   const read = new Set(order(entity, sorts).map(({ property }) => property))
@@ -21,7 +23,7 @@ export function streamColumns(entity: Entity, { sorts, choice }: StreamQuery): r
   return [...entity.properties.filter((property) => read.has(property)), ...choice.related]
 }
 
-/** Compiles one batch: `size` rows after a position (null: from the start), and one row more if there are more. */
+/** Compiles one batch: `size` rows after a position (null: from the start), and one more row if more rows follow. */
 export function compilePiece(
   entity: Entity,
   { filters, sorts }: StreamQuery,

@@ -11,8 +11,9 @@ import { RelatedJoins } from './related.ts'
 const textOfShape = shapeCache<string>(500)
 
 /**
- * Compiles a page of groups (null: all). Columns: number of groups, keys, count (null: there is no group), figures. Keys with a
- * zone are the first dates of their periods.
+ * Compiles a page of groups. `page`: null for all groups. Columns: the number of groups, the keys, the count of rows, and the
+ * figures. A row whose count is null is no group: the page has none. For a key with a zone, the column has the first date of the
+ * period.
  */
 export function compileSummary(entity: Entity, query: SummaryQuery, page: { offset: number; size: number } | null): Statement {
   const { filters, keys, figures, sorts } = query
@@ -36,7 +37,7 @@ export function compileSummary(entity: Entity, query: SummaryQuery, page: { offs
   return { text, values }
 }
 
-/** The matching rows, and the rows of other tables to which paths lead. */
+/** Returns the matching rows, joined to the rows of other tables to which paths lead. */
 function joinedRows(matched: Matching, joins: RelatedJoins, operands: readonly Param[]): Sql {
   return sql`(select ${matched.table}.* from ${rowsOf(matched)}) as "T"${joins.compile(operands)}`
 }

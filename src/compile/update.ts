@@ -33,14 +33,15 @@ import {
 } from './parts.ts'
 import { assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
 
-/** Maximum copies that an update may change within the deadline of a statement. */
+/** Maximum copies of values that an update may change within the deadline of an ordinary statement. */
 export const COPIES_MAX = 1_000
 
 /**
- * Compiles an update of one row and at least one property. Returns the row and the transaction; no row if its guard does not
- * admit it, a reference names none, a unique value is taken, a rule would be broken, or the row has none of the plan's
- * versions. `copying`: columns that copy from this row, of which at most `COPIES_MAX` rows each may need a change; null: the
- * update changes no copies.
+ * Compiles an update of one row that sets at least one property. Returns the row and the transaction. Returns no row if the guard
+ * does not admit the update, a referenced row is missing, a unique value is taken, a rule would be broken, or the row has none of
+ * the plan's versions. `copying`: columns that copy from this row; the update is refused if more than `COPIES_MAX` rows of a
+ * column copy from it. Empty: there is no such maximum. Null: there is none, either, and the update may be batched, which a
+ * rename must not be.
  */
 export function compileUpdate(
   entity: Entity,
@@ -80,7 +81,7 @@ export function compileUpdate(
     return { text, batch: updateMany(parts, key) }
   })
   const own = [...valuesOfChanged(changed, values), ...(versions === null ? [] : [versions]), id]
-  // A rename is never batched: it may reach rows that other runs return, and it is not known in advance how many.
+  // A rename has no batch: it can change rows that other runs return, and nobody knows in advance how many rows it changes.
   const batch = copying === null ? compiled.batch : null
   return writeStatement({ text: compiled.text, batch }, own, plan, guardValues(guard, changed))
 }
@@ -88,19 +89,19 @@ export function compileUpdate(
 interface UpdateParts {
   readonly entity: Entity
   readonly changed: readonly Property[]
-  /** The changed values, the versions if there are any, and the id, in the order of the parameters. */
+  /** The changed values, the versions if the plan has some, and the id, in the order of the parameters. */
   readonly operands: readonly Operand[]
   readonly id: Param
-  /** PostgreSQL array of the versions that the row may have; null: any. */
+  /** PostgreSQL array of the versions that the row may have; null: it may have any version. */
   readonly versions: Param | null
   readonly guard: GuardParts
   readonly copying: readonly ReferringColumn[]
 }
 
 /**
- * Updates one row. The statement that checks the row also locks it, so that no other write comes between. The rows that it refers
- * to are locked first, because a rename also locks a referenced row before this one. `isAllowed`: condition of the write; if it
- * is false, no referenced row is locked.
+ * Updates one row. The statement that checks the row also locks it, so that no other write comes between. Rows that the row
+ * refers to are locked first, because a rename also locks a referenced row before the rows that refer to it. `isAllowed`:
+ * condition of the write; if it is false, no referenced row is locked.
  */
 function updateOne(parts: UpdateParts, keyId: Param, isAllowed: Sql | null = null): Sql {
   const { entity, changed, operands, id, versions, guard, copying } = parts
@@ -131,14 +132,14 @@ function updateOne(parts: UpdateParts, keyId: Param, isAllowed: Sql | null = nul
     ${returningOf(parts)}`
 }
 
-/** Locks in a `case`, so that a write that is not allowed locks nothing. */
+/** Joins the locks to a condition by a `case`, so that a write that is not allowed locks nothing. */
 function lockedIf(isAllowed: Sql, locks: readonly Sql[]): Sql {
   return locks.length === 0 ? isAllowed : sql`case when ${isAllowed} then ${join(locks, sql` and `)} else false end`
 }
 
 /**
- * Updates a row for each run, each with another id. A row that fails a condition is not changed. All referenced rows are locked
- * before the updated ones, and both in the order of their ids, as a rename does, so that none deadlock.
+ * Updates a row for each run; no two runs have the same id. A row that fails a condition is not changed. To avoid deadlocks, all
+ * referenced rows are locked before the updated ones, and both in the order of their ids, which is the order of a rename.
  */
 function updateMany(parts: UpdateParts, keyId: Param): Batch {
   const { entity, changed, operands, id, versions, guard } = parts
@@ -196,14 +197,15 @@ function returningOf({ entity, guard }: UpdateParts): Sql {
   return sql`returning ${columns(entity, sql`t`)}, t.xmin::text${readableColumn(entity, guard, sql`t.`)}`
 }
 
-/** Condition that a locked row has one of the versions: PostgreSQL checks it again after it has waited for the lock. */
+/** Condition that a locked row has one of the versions. After a wait for the lock, PostgreSQL checks the condition again. */
 export function hasVersion(xmin: Sql, versions: Sql): Sql {
   return sql`${xmin}::text = any (${versions}::text[])`
 }
 
 /**
- * Locks all rows of the table that a rename changes, ordered by id, so that opposite renames queue instead of deadlocking;
- * none if the row is out of reach. Null if no rows of the table copy from each other.
+ * Selects and locks all rows of the table that a rename changes, in the order of their ids, so that opposite renames queue
+ * instead of deadlocking. It locks nothing if the row is out of reach. Returns null if the update sets nothing that rows of the
+ * table copy from each other.
  */
 function lockRenamedRows({ entity, changed, operands, id, guard }: UpdateParts): Sql | null {
   const copying = referringColumns(entity, [entity]).filter(({ isCopying }) => isCopying)
@@ -217,7 +219,7 @@ function lockRenamedRows({ entity, changed, operands, id, guard }: UpdateParts):
   const restricted = others.filter((other) => !isOpen(other))
   // The row itself, the rows that it refers to, and the rows that refer to it.
   const ids = commaList([id, ...open.map(({ param }) => param)].map((param) => sql`${param}::bigint`))
-  // A row that the key may not refer to is not waited for: the wait would tell that it exists.
+  // The write must not wait for a row that the key may not refer to: the wait would reveal that this row exists.
   const restrictedRows = restricted.map(({ param, conditions }) => {
     const admitted = conditionsOf(conditions, storedValue(sql``))
     return sql` or (${join([sql`id = ${param}::bigint`, ...admitted], sql` and `)})`
@@ -231,12 +233,15 @@ function lockRenamedRows({ entity, changed, operands, id, guard }: UpdateParts):
   return sql`(select count(*) from (${rows}) as locked)`
 }
 
-/** True if a reference may name every row. */
+/** Returns whether a reference may name every row. */
 function isOpen({ conditions }: { readonly conditions: readonly Condition[] }): boolean {
   return conditions.length === 0
 }
 
-/** Rules between changed and unchanged values of a row. The parser has already compared values that are both in the body. */
+/**
+ * Returns conditions that rules hold between a changed and an unchanged value. The parser has compared values that are both in
+ * the body.
+ */
 export function rulesOf({ rules }: Entity, changed: readonly Property[], operands: readonly Operand[], row: Sql): Sql[] {
   return rules.flatMap(({ later, earlier }) => {
     const laterAt = changed.indexOf(later)

@@ -36,8 +36,8 @@ import { COPIES_MAX, rulesOf } from './update.ts'
 const compiledShape = shapeCache<string>(500)
 
 /**
- * Compiles an update of all rows that match, which sets at least one property. `copying`: columns that copy from these rows, of
- * which at most `COPIES_MAX` rows each may need a change; null: any number.
+ * Compiles an update of all rows that match, which sets at least one property. `copying`: columns that copy from these rows; the
+ * update changes at most `COPIES_MAX` rows of each. Null: it may change any number of copies.
  */
 export function compileUpdateFiltered(
   entity: Entity,
@@ -46,7 +46,7 @@ export function compileUpdateFiltered(
   copying: readonly ReferringColumn[] | null,
 ): BatchableStatement {
   const checked = checkedGuard(entity, write.guard, [values])
-  // A dry run returns no rows, so it does not ask which of them the key may read.
+  // A dry run returns no rows, so the statement need not tell which rows the key may read.
   const guard = checked !== null && write.isDry ? { ...checked, readable: [] } : checked
   const changed = changedProperties(entity, values)
   const names = changed.map(({ column }) => ` ${column}`).join('')
@@ -78,7 +78,7 @@ function partsOf(update: Update, copying: readonly ReferringColumn[] | null): Om
     sql`(select bool_and("Is") from "Found")`,
     referenced.map((row) => isThere(row, isDry)),
   )
-  // Rows of a rename are locked first, as by a rename of one row.
+  // Rows that a rename changes are locked first, as they are by a rename of one row.
   const before = [
     ...(renamed === null ? [] : [sql`"Renamed" as materialized (${renamed})`]),
     ...(referenced.length === 0 ? [] : [sql`"Referred" as materialized (select ${areThere} as "Is")`]),
@@ -100,14 +100,15 @@ function partsOf(update: Update, copying: readonly ReferringColumn[] | null): Om
   }
 }
 
-/** Condition that a referenced row exists. Its lock keeps it there. */
+/** Condition that a referenced row exists. The row is locked, so that it stays until the end of the write. */
 function isThere({ table, id }: ReferencedRow, isDry: boolean): Sql {
   const lock = isDry ? sql`` : sql` for key share`
   return sql`(${id}::bigint is null or (select true from ${table} where id = ${id}${lock}))`
 }
 
 /**
- * Selects the locked rows that the guard does not admit, or that would name a missing row, break a rule or share a unique value.
+ * Selects the locked rows that the guard does not admit, and those whose update would name a missing row, break a rule, or make a
+ * unique value occur twice.
  */
 function refusedRows({ entity, changed, operands, guard }: Update, isReferring: boolean): Sql {
   const stored = storedValue(sql`l.`)
@@ -124,7 +125,7 @@ function refusedRows({ entity, changed, operands, guard }: Update, isReferring: 
   return sql`select l.id as "I" from "Locked" as l where not ${allOf(conditions)}`
 }
 
-/** Condition that a unique value is free for the one row of "Locked". */
+/** Condition that a unique value is free, and that "Locked" has only one row to get it. */
 function isFree({ table }: Entity, { column }: Property, value: Sql): Sql {
   const taken = sql`select from ${name(table)} as taken where taken.${name(column)} = ${value} and taken.id <> l.id`
   return sql`(${value} is null or ((select count(*) from "Locked") = 1 and not exists (${taken})))`
@@ -137,15 +138,15 @@ function updateLocked({ entity, changed, operands, guard }: Update, condition: S
     returning ${columns(entity, sql`t`)}, t.xmin::text${readableColumn(entity, guard, sql`t.`)}`
 }
 
-/** Selects no row. It names the new values, because PostgreSQL must know the type of each parameter. */
+/** Selects no row. The query contains the new values only because PostgreSQL must know the type of each parameter. */
 function nothingOf(operands: readonly Operand[]): Sql {
   const nulls = operands.map(({ param, type }) => sql`${param}::${typeName(type)} is null`)
   return sql`select null::text where false and (${join(nulls, sql` or `)})`
 }
 
 /**
- * Selects and locks all rows of the table that a rename changes, ordered by id, so that opposite renames queue instead of
- * deadlocking. Null if no rows of the table copy from each other.
+ * Selects and locks all rows of the table that a rename changes, in the order of their ids, so that opposite renames queue
+ * instead of deadlocking. Returns null if the update sets nothing that rows of the table copy from each other.
  */
 function lockRenamedRows({ entity, changed, operands, guard }: Update): Sql | null {
   const copying = referringColumns(entity, [entity]).filter(({ isCopying }) => isCopying)

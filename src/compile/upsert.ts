@@ -49,7 +49,7 @@ import {
 } from './upsertChanges.ts'
 
 const OUTCOMES = ['created', 'updated', 'unchanged'] as const
-/** Outcome of a row of the body. */
+/** Outcome of a write for one row of the body. */
 export type UpsertOutcome = (typeof OUTCOMES)[number]
 
 export function isUpsertOutcome(text: string | null): text is UpsertOutcome {
@@ -58,11 +58,11 @@ export function isUpsertOutcome(text: string | null): text is UpsertOutcome {
 
 /** Values of an upsert as array literals of PostgreSQL. */
 export interface UpsertValues {
-  /** For new rows, an array for each property of `writableOf`, and one of their indexes in the body. */
+  /** Values of new rows: an array for each property of `writableOf`, and an array of the rows' indexes in the body. */
   readonly created: readonly string[]
-  /** For stored rows: ids, values of the matched property, indexes, masks, and an array for each of `changed`. */
+  /** Values of stored rows: ids, values of the matched property, indexes, masks, and an array for each property of `changed`. */
   readonly updated: readonly string[]
-  /** All values of the matched property, of new and of stored rows. */
+  /** All values of the matched property: those of new rows, and those of stored rows. */
   readonly matched: string
   /** Ids of the rows of the view that had one of these values when the body was divided. */
   readonly known: string
@@ -71,9 +71,9 @@ export interface UpsertValues {
 const textOfShape = shapeCache<string>(500)
 
 /**
- * Compiles an upsert. Returns the rows in the order of the body, each with its transaction, its index and its outcome; no rows if
- * a row is not as it was when the body was divided, a guard does not admit a row, a reference names none, a unique value is
- * taken, a rule would be broken, or the key of `claim` is known or in use.
+ * Compiles an upsert. Returns the rows in the order of the body, each with its transaction, its index and its outcome. Returns no
+ * rows if a row has changed since the body was divided, a guard does not admit a row, a referenced row is missing, a unique value
+ * is taken, a rule would be broken, or the key of `claim` is known or in use.
  */
 export function compileUpsert(
   shape: UpsertShape,
@@ -111,11 +111,11 @@ export function compileUpsert(
 }
 
 /**
- * Compiles a check of the stored rows of an upsert, which locks and writes nothing. Returns for each its index, whether it may be
- * updated, and whether its values differ; both are `t` or `f`.
+ * Compiles a check of the stored rows of an upsert, which locks and writes nothing. Returns for each row its index, whether it
+ * may be updated, and whether its values differ; the last two are `t` or `f`.
  */
 export function compileUpsertCheck(whole: UpsertShape, values: readonly string[]): Statement {
-  // It returns no rows, so it does not ask which of them the key may read.
+  // The check returns no rows, so it need not tell which rows the key may read.
   const shape = { ...whole, ofUpdate: whole.ofUpdate && { ...whole.ofUpdate, readable: [] } }
   const text = textOfShape(`check ${nameOf(shape, null)}`, () => {
     const updates = new Updates(shape)
@@ -141,7 +141,7 @@ function nameOf(shape: UpsertShape, claim: IdempotencyClaim | null): string {
   return `${claim ? 'claim ' : ''}${entity.table} ${matched.column}${view}${creates}${hasUpdates ? updates + guardShape(ofUpdate) : ''}`
 }
 
-/** Operands of the new rows, and the guard of the right by which they are created. */
+/** Operands of the new rows, and the guard of the right that creates them. */
 class Creates {
   readonly changed: readonly Property[]
   readonly own: readonly Operand[]
@@ -204,16 +204,18 @@ function upsert(
 }
 
 /**
- * Condition that no further row of the view has got one of the values since the body was divided. Upserts and bulk creates of a
- * table that take this lock run one after the other, and the function sees what the earlier ones have committed, which the
- * snapshot of the statement does not. So two requests with the same new value create one row, also if the property is not unique.
- * - Up to the snapshot, rows of the view are compared with those that the division knows.
- * - Since the snapshot, no row at all may have got or lost a value. Rows outside of the view may be many, so they are only
+ * Condition that no further row has got one of the values since the body was divided. Upserts and bulk creates of a table that
+ * take the lock of "Serialized" run one after the other. The function `found_now` sees what the earlier ones have committed,
+ * which the snapshot of the statement does not. So two requests with the same new value create one row, even if the property is
+ * not unique.
+ * - Up to the snapshot: the view has no row with one of the values that the division does not know.
+ * - After the snapshot: no row at all has got or lost a value. There can be many rows outside of the view, so rows are only
  *   counted, with a sum of their ids.
  */
 function isStillNew({ entity, matched }: UpsertShape, { matched: values, known, shown }: Fresh): Sql {
   const type = typeName(matched.kind.columnType.replace(/\(.*?\)/, ''))
-  // A join: PostgreSQL would compare each row of the table with each element of an array that it does not know when it plans.
+  // A join, because PostgreSQL would compare each row of the table with each element of an array that it does not know when it
+  // plans.
   const rowsOf = (sent: Sql) =>
     sql`unnest(${sent}::${type}[]) as sent(value) join ${name(entity.table)} as t on t.${name(matched.column)} = sent.value`
   const summary = sql`array[count(*), coalesce(bit_xor(hashint8extended(t.id, 0)), 0)]`
@@ -227,7 +229,7 @@ function isStillNew({ entity, matched }: UpsertShape, { matched: values, known, 
   return sql`(select ${isSame} from "Serialized" where ${isSet})`
 }
 
-/** The rows to create as "New", each with whether it may be created as "Ok". */
+/** The rows to create, as "New". "Ok" says whether a row may be created. */
 function newRows({ entity }: UpsertShape, { changed, own, operands, guard }: Creates): Sql {
   const { referenced, valueConditions } = insertParts(entity, changed, own, guard)
   const value = columnOf(operands)
@@ -248,7 +250,7 @@ function inserted(shape: UpsertShape, creates: Creates): Sql {
   const { entity, hasUpdates, changed } = shape
   const { insert, values } = insertParts(entity, creates.changed, creates.own, creates.guard)
   const returning = sql`returning ${columns(entity)}, xmin::text${readableColumn(entity, creates.guard, sql``)}`
-  // Rows are updated first: then PostgreSQL renames the copies of a new row before it checks its reference.
+  // Rows are updated first, so that PostgreSQL renames the copies of a new row before it checks the row's reference.
   const after = hasUpdates && changed.length > 0 ? sql` and (select count(*) from "Updated") is not null` : sql``
   return sql`"Inserted" (${shownNames(shape, hasReadable(creates.guard))}) as (
     ${insert}
@@ -257,7 +259,7 @@ function inserted(shape: UpsertShape, creates: Creates): Sql {
   )`
 }
 
-/** Ids are assigned in the order of the new rows, so the first id is that of the first row. */
+/** Selects the created rows. Ids are assigned in the order of "New", so the lowest id is that of the first new row. */
 function createdOutcomes(shape: UpsertShape, { operands, index, guard }: Creates): Sql {
   const at = columnOf(operands)(index.param)
   const indexes = sql`array(select ${at} from "New" as b order by b."N")`
@@ -279,7 +281,7 @@ function areAllRight({ hasCreates, hasUpdates, copying }: UpsertShape): Sql {
   )
 }
 
-/** Condition that at most `COPIES_MAX` rows copy from the renamed ones by a column. */
+/** Condition that for a column, at most `COPIES_MAX` rows copy from the renamed rows. */
 function hasFewCopies({ table, column }: ReferringColumn): Sql {
   const max = integer(COPIES_MAX + 1)
   const ofRow = sql`select from ${name(table)} as copying where copying.${name(column)} = b."V1" limit ${max}`

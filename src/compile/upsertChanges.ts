@@ -20,40 +20,43 @@ import {
 import { columns, operandsOf, paramsOf, uniqueConditions, writtenNames } from './parts.ts'
 import { assignments, type ReferencedRow, referencedRows } from './references.ts'
 
-/** The statement of an upsert without its values. */
+/** Form of an upsert's statement: all that its text depends on. */
 export interface UpsertShape {
   readonly entity: Entity
-  /** Property by whose value rows are found. */
+  /** Property by whose value stored rows are found. */
   readonly matched: Property
-  /** Filters of the view. A row outside of it is treated as if it did not exist. */
+  /** Filters of the view. A row that the view does not have is treated as if it did not exist. */
   readonly shown: readonly Filter[]
   readonly hasCreates: boolean
   readonly hasUpdates: boolean
-  /** Properties that some of the stored rows get, without `matched`, in the entity's order. */
+  /** Properties that the body sets in at least one stored row, without `matched`, in the entity's order. */
   readonly changed: readonly Property[]
-  /** True if each stored row gets all of them. */
+  /** True if the body sets all properties of `changed` in each stored row. */
   readonly isUniform: boolean
-  /** Changed properties that the key may not read. It must not learn whether a value was equal, so these are written. */
+  /** Changed properties that the key may not read. They are written even if they are equal: the key must not learn that. */
   readonly hidden: readonly Property[]
   /** Changed properties that other rows copy. */
   readonly renaming: readonly Property[]
-  /** Columns that copy from the rows, of which at most `COPIES_MAX` rows each may need a change; null: any number. */
+  /**
+   * Columns that copy from the rows; the upsert changes at most `COPIES_MAX` rows of each. Null: it may change any number of
+   * copies.
+   */
   readonly copying: readonly ReferringColumn[] | null
   readonly ofCreate: Guard | null
   readonly ofUpdate: Guard | null
 }
 
-/** Operands of the stored rows, and the guard of the rights by which they are updated. */
+/** Operands of the stored rows, and the guard of the rights that update them. */
 export class Updates {
   readonly id: Operand
   readonly matched: Operand
   readonly index: Operand = { param: param(null), type: 'bigint' }
-  /** For each row a text of a digit for each changed property: 1 if the row gets it. */
+  /** Text with a digit for each changed property: 1 if the row gets the property, else 0. */
   readonly mask: Operand = { param: param(null), type: 'text' }
   readonly own: readonly Operand[]
   readonly operands: readonly Operand[]
   readonly guard: GuardParts
-  /** Conditions of the view, which a row must match when it is locked, too. */
+  /** Conditions of the view. A row must still match them when it is locked. */
   readonly shown: readonly Condition[]
 
   constructor({ entity, matched, shown, changed, ofUpdate }: UpsertShape) {
@@ -66,14 +69,14 @@ export class Updates {
   }
 }
 
-/** Condition of every lock and write: the statement may go on. */
+/** Condition of every lock and write: the statement is allowed to begin. */
 export const IS_BEGUN = sql`(select "Is" from "Begun")`
-/** Condition of every write: all rows may be written. */
+/** Condition of every write: all rows of the body may be written. */
 export const IS_RIGHT = sql`(select "Is" from "All")`
 
 /**
- * Locks the rows to which the stored rows are to refer. They are locked before the stored rows, and both in the order of ids, as
- * by a rename.
+ * Locks the rows to which the stored rows will refer. These are locked before the stored rows, and both in the order of their
+ * ids, as in a rename.
  */
 export function lockedReferences({ changed }: UpsertShape, { own, operands, guard }: Updates, lock = sql`for key share`): Sql[] {
   const arrays = batchInput(operands, paramsOf(operands)).arrays
@@ -85,7 +88,7 @@ export function lockedReferences({ changed }: UpsertShape, { own, operands, guar
   })
 }
 
-/** The stored rows as "Before", locked in the order of their ids, as they are when they are locked. */
+/** Locks the stored rows in the order of their ids. "Before" has the rows as they are then. */
 export function lockedRows(
   { entity, changed }: UpsertShape,
   { id, own, operands, guard }: Updates,
@@ -99,7 +102,7 @@ export function lockedRows(
   )`
 }
 
-/** Compiles the comparison of the stored rows as "Changes": whether each differs, is renamed, and may be updated. */
+/** Compares the stored rows with the body. "Changes" tells whether each row differs, is renamed, and may be updated. */
 export function changesOf(shape: UpsertShape, updates: Updates): Sql {
   const { entity, matched, changed, hidden, renaming } = shape
   const { own, operands, guard } = updates
@@ -140,7 +143,9 @@ export function changesOf(shape: UpsertShape, updates: Updates): Sql {
   )`
 }
 
-/** Returns the condition that a row gets a changed property; null: each row gets each of them. */
+/**
+ * Returns a function for the condition that a row gets the changed property with this index; null: every row gets all of them.
+ */
 function givenOf({ isUniform }: UpsertShape, { mask }: Updates): (at: number) => Sql | null {
   return (at) => (isUniform ? null : sql`substr(${mask.param}, ${integer(at + 1)}, 1) = '1'`)
 }
@@ -149,7 +154,10 @@ function whenGiven(isGiven: Sql | null, given: Sql, otherwise: Sql): Sql {
   return isGiven === null ? given : sql`case when ${isGiven} then ${given} else ${otherwise} end`
 }
 
-/** Rules between two values, of which the body has only one. The parser has compared values that are both in the body. */
+/**
+ * Returns conditions that rules hold between a value of the body and a stored one. The parser has compared two values of the
+ * body.
+ */
 function rulesOf({ entity: { rules }, changed }: UpsertShape, written: ValueOf): Sql[] {
   const concerned = rules.filter(({ later, earlier }) => changed.includes(later) || changed.includes(earlier))
   return concerned.map(({ later, earlier }) => sql`(${written(later)} >= ${written(earlier)}) is not false`)
@@ -184,7 +192,10 @@ export function unchangedOutcomes({ entity }: UpsertShape, { id, index, operands
     where not b."Differs" and ${IS_RIGHT}`
 }
 
-/** Names of the columns of a written row, and of its transaction. `isShown`: then of whether the key may read it, too. */
+/**
+ * Returns names for the columns of a written row and its transaction. `isShown`: also for the column of whether the key may read
+ * it.
+ */
 export function shownNames({ entity }: UpsertShape, isShown: boolean): Sql {
   return sql`${writtenNames(entity)}, "Version"${isShown ? sql`, "Readable"` : sql``}`
 }
@@ -193,7 +204,7 @@ export function hasReadable(...guards: readonly GuardParts[]): boolean {
   return guards.some(({ readable }) => readable.length > 0)
 }
 
-/** Joins conditions to one that is true or false, and never null. */
+/** Joins conditions by `and` to one condition that is true or false, but never null. */
 export function isTrue(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? sql`true` : sql`(${join(conditions, sql` and `)}) is true`
 }
