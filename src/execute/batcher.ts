@@ -9,37 +9,40 @@ import { isUndone } from './outcomes.ts'
 /** A statement that is being executed. */
 export interface Execution {
   readonly statement: BatchableStatement
-  /** Time by `performance.now()` after which it is not sent: its client then has a 503 that says nothing was done. */
+  /**
+   * Time by `performance.now()` after which the statement is not sent: its client has a 503 by then, which says that nothing was
+   * done.
+   */
   readonly untilMs: number
   /** True if the statement may wait for a row lock; then nothing else is pipelined after it. */
   readonly mayWaitForLock: boolean
   /** Progress of a write; null: the statement changes nothing. */
   readonly progress: WriteProgress | null
-  /** Notes each query that is handed to the driver, and its pool. Default: `progress` does. */
+  /** Gets each query that is handed to the driver, and its pool. Default: `progress`. */
   readonly listener?: Pick<WriteProgress, 'onDispatch'>
   /** The driver's query of the last attempt. */
   query?: DriverQuery
 }
 
-/** Progress of a write. It decides what a client is told after its deadline: nothing was done, or the outcome is unknown. */
+/** Progress of a write. By it, a client is told after its deadline that nothing was done, or that the outcome is unknown. */
 export class WriteProgress {
-  /** True if it was sent and may have been done, though the answer was lost. */
+  /** True if the write was sent and its answer was lost, so that it may have been done. */
   isUnknown = false
-  /** The batch that it is part of at the moment. */
+  /** Progress of the batch that has the write at the moment; null: no batch has it. */
   private batch: WriteProgress | null = null
   /** True while the write waits in this process; PostgreSQL has nothing of it yet. */
   waitsInProcess = false
   private query: DriverQuery | null = null
   private pool: object | null = null
 
-  /** Makes the progress of a batch, which its writes share. */
+  /** Makes the progress of a batch, and gives it to all writes of the batch. */
   static joinBatch(parts: readonly { readonly progress: WriteProgress | null }[]): WriteProgress {
     const batch = new WriteProgress()
     for (const { progress } of parts) if (progress) progress.batch = batch
     return batch
   }
 
-  /** Leaves a batch that has ended. An unknown outcome of the batch is one of its writes, too. */
+  /** Leaves a batch that has ended. If the outcome of the batch is unknown, so is that of the write. */
   leaveBatch(): void {
     if (this.batch?.isUnknown) this.isUnknown = true
     this.batch = null
@@ -50,7 +53,7 @@ export class WriteProgress {
     return this.waitsInProcess || this.batch?.isWaiting === true
   }
 
-  /** Notes the driver's query of an attempt, and the pool that it is handed to. */
+  /** Notes the driver's query of an attempt, and the pool that gets the query. */
   onDispatch(query: DriverQuery, pool: object): void {
     this.query = query
     this.pool = pool
@@ -66,7 +69,7 @@ export class WriteProgress {
     return this.query !== null && this.query.state === null
   }
 
-  /** Cancels the query if no connection has taken it. Returns its pool; null: there is nothing to cancel. */
+  /** Cancels the query if no connection has taken it. Returns the query's pool, or null if there was nothing to cancel. */
   cancelUnsent(): object | null {
     if (this.batch) return this.batch.cancelUnsent()
     if (!this.isUnsent) return null
@@ -81,7 +84,7 @@ export class WriteProgress {
   }
 }
 
-/** A statement that waits for its batch, or is part of one. */
+/** A statement that waits for a batch, or that is in one. */
 interface Run extends Pick<Execution, 'statement' | 'progress' | 'untilMs'> {
   resolve(rows: Row[]): void
   reject(error: unknown): void
@@ -91,7 +94,7 @@ interface Run extends Pick<Execution, 'statement' | 'progress' | 'untilMs'> {
 interface Queue {
   readonly key: string
   waiting: Run[]
-  /** Batches of the queue that hold up the next one. */
+  /** Number of running batches that delay the next one. */
   running: number
 }
 
@@ -101,27 +104,27 @@ const BATCHED = { read: seriesOf('batched', 'read'), write: seriesOf('batched', 
 const RUNNING_MAX = 2
 
 /**
- * Sends statements that wait at the same time together: as one batch if they differ only in their values and are of one API key,
- * equal reads as one read. Each is sent after it was asked for, so a read sees every earlier write. None waits for company: a
- * batch is what has arrived in one turn of the event loop, or while two others of its text ran.
+ * Sends statements together that wait at the same time. Statements of one text and one API key are sent as one batch, and equal
+ * reads as one read. Each statement is sent after it was requested, so a read sees every earlier write. No statement waits for
+ * others to come: a batch has what has arrived in one turn of the event loop, or while two other batches of its text ran.
  *
- * `ListReads` shares equal lists by a map of its own. A common class could hold no more than that map: a list is sent when one of
- * its API keys may use a connection, not at the end of a turn, and each of its clients may leave or miss its deadline earlier.
+ * `ListReads` shares equal lists by a map of its own. A common class could have nothing but that map: a list is sent when one of
+ * its API keys may use a connection, not at the end of a turn, and each of its clients can leave or miss its deadline earlier.
  */
 export class Batcher {
   private readonly queues = new Map<string, Queue>()
   /** Queues that are sent at the end of this turn of the event loop. */
   private due = new Set<Queue>()
-  /** Maximum runs of a batch: halved after a slow one, since its first run waits for its last. */
+  /** Maximum runs of the next batch. It is halved after a slow batch, in which the first run has to wait for the last. */
   private readonly runsMax = new WeakMap<Batch, number>()
 
-  /** `runningMsMax`: time after which a batch holds up no others. */
+  /** `runningMsMax`: time in ms after which a running batch no longer delays the next one. */
   constructor(
     private readonly run: (execution: Execution) => Promise<Row[]>,
     private readonly runningMsMax: number,
   ) {}
 
-  /** Resolves with the rows of the statement, which is sent by itself or in a batch, by `untilMs` or not at all. */
+  /** Returns the rows of the statement. It is sent by itself or in a batch, before `untilMs` or not at all. */
   ask(statement: BatchableStatement, untilMs: number, progress: WriteProgress | null = null): Promise<Row[]> {
     const key = keyOf(statement)
     const queue = this.queues.getOrInsertComputed(key, () => ({ key, waiting: [], running: 0 }))
@@ -174,7 +177,8 @@ export class Batcher {
       return
     }
     const startMs = performance.now()
-    // The first run has waited longest. The clients of those that are late have been answered, and each ends without being sent.
+    // The first run has waited longest. Clients of runs that are late have been answered, so each of these runs ends without
+    // being sent.
     if (untilMs <= startMs) {
       const inTime = runs.filter((run) => run.untilMs > startMs)
       this.runEachAlone(runs.filter((run) => run.untilMs <= startMs))
@@ -191,7 +195,7 @@ export class Batcher {
     else this.runEachAlone(runs)
   }
 
-  /** Runs several statements as one. Returns null if it did nothing, so that each of them may succeed by itself. */
+  /** Runs several statements as one. Returns null if the batch had no effect, and each statement may succeed by itself. */
   private async runBatch(batch: Batch, runs: readonly Run[]): Promise<Row[] | null> {
     const [{ statement, progress, untilMs }] = runs as [Run]
     const { keyId } = statement
@@ -220,13 +224,16 @@ export class Batcher {
     for (const run of runs) this.runAlone(run).then(run.resolve, run.reject)
   }
 
-  /** Runs one statement. A batch gives up on locks soon, a single write waits for them, and reads meet none. */
+  /** Runs one statement by itself. A single write waits for locks, on which a batch soon gives up. Reads meet no locks. */
   private runAlone({ statement, progress, untilMs }: Omit<Run, 'resolve' | 'reject'>): Promise<Row[]> {
     return this.run({ statement, untilMs, mayWaitForLock: progress !== null, progress })
   }
 }
 
-/** Returns the key of statements that can be sent as one: runs of a batch that share its last values; else equal ones. */
+/**
+ * Returns a key that is equal for statements that can be sent as one: runs that share the batch's last values, or equal
+ * statements.
+ */
 function keyOf({ text, values, batch }: BatchableStatement): string {
   if (!batch) return `${text}\0${JSON.stringify(values)}`
   const { shared = 0 } = batch

@@ -1,4 +1,5 @@
-// Connections to PostgreSQL by an address, with its TLS options. Pools and commands open theirs through it.
+// Connections to the PostgreSQL of an address, with the TLS options of the address. Pools and commands open their connections
+// here.
 import { createConnection } from 'node:net'
 import postgres from 'postgres'
 import { readDatabaseUrl } from '../model/databaseUrl.ts'
@@ -7,7 +8,7 @@ import { withDeadline } from '../os/time.ts'
 import { CONNECT_SECONDS_MAX } from './limits.ts'
 import { classify } from './outcomes.ts'
 
-/** Options of all clients: a lost connection is opened again at once, however often, and no types are read from the database. */
+/** Options of all clients: they reopen a lost connection at once, any number of times, and read no types from the database. */
 const CONNECTING = {
   fetch_types: false,
   connect_timeout: CONNECT_SECONDS_MAX,
@@ -17,15 +18,15 @@ const CONNECTING = {
 } as const
 
 export interface ConnectOptions extends Omit<postgres.Options<Record<string, postgres.PostgresType>>, 'connection'> {
-  /** Settings of the database for these connections; they win over those of the address. */
+  /** PostgreSQL's settings for these connections. They override settings of the address. */
   connection?: Readonly<Record<string, string | number>>
-  /** Index of the host, modulo the number of hosts in the address. */
+  /** Index of the host to use, modulo the number of hosts in the address. Default: 0, the first host. */
   hostIndex?: number
 }
 
 /**
- * Returns a client of PostgreSQL for one host of the address. Of several hosts the driver would hide why each fails, and it would
- * dial them for ever, without a pause. Parameters of the address that users may not set are left out.
+ * Returns a client of PostgreSQL for one host of the address. With several hosts, the driver would hide why each of them fails,
+ * and would try to connect for ever, without a pause. Parameters of the address that users may not set are left out.
  */
 export function connectTo(url: string, { connection, hostIndex = 0, ...clientOptions }: ConnectOptions): postgres.Sql {
   const { address, hosts, options, authoritiesFile, connection: settings } = readDatabaseUrl(url)
@@ -46,14 +47,15 @@ export function connectTo(url: string, { connection, hostIndex = 0, ...clientOpt
   return postgres(address, all as object)
 }
 
-/** Maximum time to open a connection for one piece of work, and for its first answer. */
+/** Maximum seconds to open a connection in `openFirst`, and to get its first answer. */
 const FIRST_SECONDS_MAX = 5
-/** Idle time after which a connection closes, for one that the driver opens after `withConnection` has given up. */
+/** Idle seconds after which a connection closes. They matter if the driver opens one after `withConnection` has given up. */
 const IDLE_SECONDS_MAX = 10
 
 /**
- * Does `work` over a new connection without a `statement_timeout`, and closes it. @throws Error with the code CONNECT_TIMEOUT if
- * the database does not answer in time: the driver would reconnect for ever to a proxy that closes each connection
+ * Does `work` over a new connection without a `statement_timeout`, and closes the connection. @throws Error with the code
+ * CONNECT_TIMEOUT if the database does not answer in time: the driver would reconnect for ever to a proxy that closes each
+ * connection
  */
 export async function withConnection<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   // As a text, since the driver leaves out the number 0.
@@ -69,10 +71,13 @@ export async function withConnection<T>(url: string, work: (sql: postgres.Sql) =
 /** Index of the host that was used last, by address. It is tried first. */
 const lastHosts = new Map<string, number>()
 
-/** Returns a client of the first host that can be used. @throws the error of a host without free connections, else of the last */
+/**
+ * Returns a client of the first usable host. @throws the error of a host without free connections, else the error of the last
+ * host
+ */
 export async function openFirst(url: string, clientOptions: ConnectOptions): Promise<postgres.Sql> {
   const { hosts, options } = readDatabaseUrl(url)
-  // A fifth longer than the driver waits for the connection, whose error says more.
+  // A fifth longer than the driver waits for the connection, because the driver's error says more.
   const msMax = 1_200 * Math.max(FIRST_SECONDS_MAX, Number(options.connect_timeout ?? 0))
   const first = lastHosts.get(url) ?? 0
   let noConnection: unknown = null
@@ -103,8 +108,8 @@ export async function openFirst(url: string, clientOptions: ConnectOptions): Pro
 }
 
 /**
- * Does `work` in a transaction. `mode`: as after PostgreSQL's `begin`. An error of `work` closes the client, so that the driver
- * sends no rollback: on a lost connection that would be an uncaught exception, and elsewhere could hide the error.
+ * Does `work` in a transaction. `mode`: the text after `begin` in SQL. An error of `work` closes the client, so that the driver
+ * sends no rollback. A rollback on a lost connection would be an uncaught exception, and on another one it could hide the error.
  */
 export async function inTransaction<T>(
   sql: postgres.Sql,
@@ -131,7 +136,7 @@ export async function inTransaction<T>(
 /** PostgreSQL's SSLRequest message; a server without TLS answers `N`. PostgreSQL 18, 54.7 */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
-/** Returns whether the address asks for TLS and the server has none, so that waiting for the database would not help. */
+/** Returns whether the address asks for TLS and the server has none, so that it is useless to wait for the database. */
 export function refusesTls(url: string): Promise<boolean> {
   const { hosts, options, authoritiesFile } = readDatabaseUrl(url)
   const isAsked = authoritiesFile !== undefined || /^(?:true|require|verify-)/.test(String(options.ssl))

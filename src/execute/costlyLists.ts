@@ -6,36 +6,33 @@ import { FairSemaphore } from './fairSemaphore.ts'
 import { LIST_COSTLY_MS_MIN, STATEMENT_MS_MAX } from './limits.ts'
 import { retryLater } from './outcomes.ts'
 
-/**
- * Maximum costly lists that run at the same time: of all API keys, and of one. The other connections are for lists that are found
- * soon.
- */
+/** Maximum costly lists that run at the same time: of all API keys, and of one key. Fast lists have the other connections. */
 const AT_ONCE_MAX = 2
 const AT_ONCE_PER_KEY_MAX = 1
-/** Time for which lists count as costly after one of their kind took long. */
+/** Time in ms for which all lists of a kind count as costly after one of them took long. */
 const COSTLY_FOR_MS = 60_000
-/** Maximum memory of the kinds that are remembered. */
+/** Maximum estimated bytes of the kinds that are remembered. */
 const KINDS_BYTES_MAX = 256 * 1024
 
 /** Limits costly lists, since each keeps a processor of the database busy. They wait here before they wait for a connection. */
 export class CostlyLists {
   private readonly semaphore: FairSemaphore
-  /** Time by `performance.now()` until which lists of a kind count as costly, since one took long. */
+  /** Time by `performance.now()` until which all lists of a kind count as costly, because one of them took long. */
   private readonly until = new LruCache<number>(KINDS_BYTES_MAX, (_, kind) => 64 + 2 * kind.length)
-  /** Time that the last costly list took: an estimate of the next one's. */
+  /** Time in ms that the last costly list took, as an estimate for the next one. */
   private lastMs = 0
 
-  /** `connections`: number of those that all lists share. */
+  /** `connections`: number of connections that all lists share. */
   constructor(connections: number) {
     this.semaphore = new FairSemaphore(Math.min(AT_ONCE_MAX, Math.max(1, connections >> 1)), AT_ONCE_PER_KEY_MAX)
   }
 
-  /** Returns whether a list is costly. Lists of one kind are likely to cost the same. */
+  /** Returns whether a list is costly. `kind`: name of lists that are likely to cost the same. */
   has({ isCostly, parentRow }: ListCost, kind: string): boolean {
     return (isCostly && parentRow === null) || performance.now() < (this.until.get(kind) ?? 0)
   }
 
-  /** Resolves when the API key may run a costly list, with the function that ends its use. */
+  /** Resolves when the API key may run a costly list, with the function to call when the list has ended. */
   take(keyId: string): Promise<() => void> {
     return this.semaphore.take(keyId)
   }

@@ -28,20 +28,26 @@ import { busyWithWrites, classify, errorFor, isUnknown, outcomeUnknown, unavaila
 import { closePool, openPool, type Pool, type PoolOptions } from './pool.ts'
 
 export interface DatabaseOptions extends PoolOptions {
-  /** Label of its statements in metrics. Default: read or write, by the statement. */
+  /** Label of the pool's statements in metrics. Default: read or write, by the statement. */
   kind?: Extract<KindOfStatement, 'list' | 'longWrite'>
-  /** True: a read that meets a lock fails after `lockMsMax`. Default: if it is no list, it is sent again later. */
+  /**
+   * True: a read that meets a lock fails after `lockMsMax`; false: it is sent again later. Default: true only for a pool of
+   * lists.
+   */
   failsAtLocks?: boolean
-  /** Called after each statement with its text, which has no values, and the time that it took. */
+  /** Called after each statement with its text, which has no values, and the time in ms that it took. */
   onStatement?(text: string, ms: number): void
-  /** Deadline of a statement, with the wait for a connection. Default: `QUERY_MS_MAX`. */
+  /** Maximum time of a statement in ms, including the wait for a connection. Default: `QUERY_MS_MAX`. */
   queryMsMax?: number
   /**
-   * Called when writes over connections of this name were given up, although they may still be done. After `closed` resolves none
-   * is sent.
+   * Called when the server gave up writes that PostgreSQL may still execute. `connections`: the application name that their
+   * connections share. No write is sent over these connections once `closed` has resolved.
    */
   onOutcomeUnknown?(connections: string, closed: Promise<void>): void
-  /** Runs the statements of this pool while PostgreSQL gives it no connection at all. Default: they wait for one. */
+  /**
+   * Database that runs this pool's statements while PostgreSQL gives the pool no connection. Default: the statements wait for
+   * one.
+   */
   fallback?: Database
 }
 
@@ -56,18 +62,18 @@ export class Database {
   private readonly writes: Batcher
   /** Shares connections among API keys that write: a key that writes locked rows delays only its own writes. */
   private readonly writeSemaphore: FairSemaphore
-  /** Writes in flight by API key, with those that wait for a batch. */
+  /** Number of writes in flight by API key, including those that wait for a batch. */
   private readonly writesOf = new Map<string, number>()
-  /** Writes in flight of all API keys. */
+  /** Number of writes in flight of all API keys. */
   private writing = 0
-  /** Reads and writes in flight. */
+  /** Number of reads and writes in flight. */
   private inFlight = 0
-  /** Missed deadlines since the last answer. */
+  /** Number of missed deadlines since the last answer. */
   private missedInRow = 0
   /** True once a write has succeeded: the database is no standby. */
   private hasWritten = false
   private isEnded = false
-  /** Error of PostgreSQL while statements wait for a connection; null: none waits. */
+  /** PostgreSQL's last refusal of a connection; null if none has been refused since the last answer. */
   private refusal: unknown = null
 
   constructor(private readonly options: DatabaseOptions) {
@@ -80,18 +86,23 @@ export class Database {
     this.pool = openPool(this.options, 0, 0)
   }
 
-  /** Runs a statement that changes nothing, again after a lost connection. @throws ApiError 500, 503 */
+  /** Runs a statement that changes nothing. Sends it again after a lost connection. @throws ApiError 500, 503 */
   read(statement: BatchableStatement): Promise<Row[]> {
     return this.admit(() => this.reads.ask(statement, performance.now() + this.queryMsMax))
   }
 
-  /** As `read`, but never in a batch, and sent by `untilMs` or not at all. `onSent` gets a getter of the backend that runs it. */
+  /**
+   * Runs a read by itself, never in a batch, sent before `untilMs` or not at all. `onSent` gets a function that returns the
+   * process id of the backend that runs the read, or null while there is none.
+   */
   readAlone(statement: Statement, untilMs: number, onSent: (backend: () => number | null) => void): Promise<Row[]> {
     const listener = { onDispatch: (query: DriverQuery) => onSent(() => query.state?.pid ?? null) }
     return this.admit(() => this.run({ statement, untilMs, mayWaitForLock: true, progress: null, listener }))
   }
 
-  /** Runs a statement, again only when it certainly had no effect. @throws ApiError 500, 503; ConstraintViolation */
+  /**
+   * Runs a statement that writes. Sends it again only if that cannot write twice. @throws ApiError 500, 503; ConstraintViolation
+   */
   async write(statement: BatchableStatement): Promise<Row[]> {
     const { keyId = '' } = statement
     const others = this.writesOf.get(keyId) ?? 0
@@ -113,7 +124,7 @@ export class Database {
     }
   }
 
-  /** Statements under way: requested, and handed to the driver. */
+  /** Numbers of statements in flight: of all that were requested, and of those that the driver has. */
   get load(): { queries: number; sent: number } {
     return { queries: this.inFlight, sent: this.pool.running }
   }
@@ -126,14 +137,16 @@ export class Database {
   }
 
   /**
-   * Answers each statement by its deadline, by itself or in a batch. @throws ApiError 503 at once if too many are in flight
+   * Answers each statement by its deadline, whether it runs by itself or in a batch. @throws ApiError 503 at once if too many are
+   * in flight
    *
-   * A list meets three deadlines. They begin at different times, and none can be derived from another.
-   * - The one of `ListReads` begins with each client, and ends its wait, which may be one for a connection.
-   * - This one begins when the statement may be sent, and ends the wait for it, in a batch or between two attempts. It counts
-   *   frozen connections: by the deadline of the clients, lists that were sent late would count as frozen.
-   * - The one of `send` begins with each attempt, and ends the use of its connection. By the deadline of this function, a slow
-   *   write that was sent late would lose its connection and its outcome, although `statement_timeout` soon ends it.
+   * A list has three deadlines. They begin at different times, and none of them can be derived from another.
+   * - The deadline of `ListReads` begins with each client, and ends the client's wait, which can be a wait for a connection.
+   * - This deadline begins when the statement may be sent, and ends the wait for the statement, in a batch or between two
+   *   attempts. Missed deadlines are a sign of frozen connections. Here a list that was sent late does not count as frozen, as it
+   *   would with the clients' deadline.
+   * - The deadline of `send` begins with each attempt, and ends the use of its connection. With this function's deadline instead,
+   *   a slow write that was sent late would lose its connection and its outcome, although `statement_timeout` soon ends it.
    */
   private async admit(ask: () => Promise<Row[]>, progress: WriteProgress | null = null, hasClaim = false): Promise<Row[]> {
     if (this.inFlight >= QUERIES_MAX) throw unavailable(new Error('too many queries wait for the database'))
@@ -149,7 +162,7 @@ export class Database {
   /** Runs a statement, and sends it again where that may help and can do no harm. */
   private async run(execution: Execution): Promise<Row[]> {
     const { progress } = execution
-    // Error of the last attempt that found a row locked; null: none did.
+    // Error of the last attempt that found a row locked; null: no attempt has found one.
     let lockError: unknown = null
     let attempt = 1
     for (;;) {
@@ -196,7 +209,7 @@ export class Database {
     }
   }
 
-  /** Waits until the API key of a write may use one more connection. Returns the function that ends its use; null for reads. */
+  /** Waits until the API key of a write may use one more connection. Returns the function that gives it back; null for reads. */
   private async acquireForWrite({ statement, progress }: Execution): Promise<(() => void) | null> {
     if (progress === null) return null
     progress.waitsInProcess = true
@@ -237,7 +250,10 @@ export class Database {
     if (this.pool === pool && !this.isEnded) this.replacePool()
   }
 
-  /** Replaces the pool of a lost connection: the driver can take many seconds to open another one. */
+  /**
+   * Replaces a pool that lost a connection, because the driver can take many seconds to open another connection. If a statement
+   * could not be sent and the address has more hosts, the new pool uses the next host.
+   */
   private replacePoolAfter(verdict: Verdict, pool: Pool) {
     if (this.pool !== pool) return
     if (verdict === 'lost') this.replacePool()
@@ -277,7 +293,7 @@ export class Database {
     }
   }
 
-  /** Returns the verdict on an error. A statement that no connection has taken was not sent, and may go to another host. */
+  /** Returns the verdict on an error. A statement that no connection has taken was not sent, and may be sent to another host. */
   private verdictOn(error: unknown, { progress, query }: Execution, { hasHosts }: Pool): Verdict {
     const verdict = classify(error)
     if (hasHosts && query?.state === null && (verdict === 'lost' || verdict === 'refused')) return 'notSent'
@@ -286,12 +302,14 @@ export class Database {
     return 'notSent'
   }
 
-  /** Returns the error of a statement that missed its deadline. Too many in a row, and the connections are replaced. */
+  /**
+   * Returns the error of a statement that missed its deadline. Replaces the connections after too many missed deadlines in a row.
+   */
   private missed(pool: Pool, progress: WriteProgress | null, hasClaim: boolean): Error {
     if (progress?.isWaiting && !progress.mayBeDone) return busyWithWrites()
     if (progress) this.cancelUnsent(progress)
     const cause = this.refusal ?? new Error('a query missed its deadline')
-    // One frozen pool misses many deadlines at once; they must not count against the pool that has replaced it.
+    // One frozen pool misses many deadlines at once. These must not count against the pool that has replaced it.
     if (this.refusal === null && this.pool === pool && ++this.missedInRow >= MISSED_IN_ROW_MAX) this.replacePool()
     return progress?.mayBeDone ? outcomeUnknown(cause, hasClaim) : unavailable(cause)
   }
@@ -302,8 +320,8 @@ export class Database {
   }
 
   /**
-   * Opens a new pool; the old one closes after its last query. The new one has the next host if `toNextHost` is true, or if the
-   * old one never answered.
+   * Opens a new pool, and closes the old pool after its last query. The new pool uses the next host if `toNextHost` is true, or
+   * if the old pool never got an answer.
    */
   private replacePool(toNextHost = false) {
     const old = this.pool
@@ -311,7 +329,7 @@ export class Database {
     try {
       this.pool = openPool(this.options, old.number + 1, old.hostIndex + Number(toNextHost || !old.hasAnswered))
     } catch {
-      return // The file of sslrootcert is being replaced; the old connections, which have read it, serve on.
+      return // The file of sslrootcert is being replaced. The old connections have read it, and stay in use.
     }
     count(RENEWALS)
     this.missedInRow = 0

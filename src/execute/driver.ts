@@ -1,4 +1,4 @@
-// The inside of postgres.js: all that this program uses of it and its types do not promise. Checked whenever a pool opens.
+// The internals of postgres.js that this program uses although the driver's types do not promise them. Checked when a pool opens.
 import { Readable } from 'node:stream'
 import type postgres from 'postgres'
 import type { KindName } from '../model/kinds.ts'
@@ -9,13 +9,13 @@ import type { Row, Statement } from '../model/sql.ts'
 export interface DriverQuery extends PromiseLike<Row[]> {
   /** Null until a connection has taken the statement. */
   readonly state: { readonly pid: number | null } | null
-  /** Rejects the statement at once if no connection has taken it; then none does. */
+  /** Rejects the statement at once if no connection has taken it. Then it is never sent. */
   cancel(): void
 }
 
 /** Values go in and out as text: our writers and parsers know the types, and no date or decimal becomes a float. */
 const AS_TEXT = { serialize: (text: string) => text, parse: (text: string) => text }
-/** Numbers in `pg_type` of the columns of kinds; null: values of this type are texts without an entry. */
+/** Numbers in `pg_type` of the types of each kind's columns; null: values of the type are texts even without an entry. */
 const TYPE_NUMBERS: Readonly<Record<KindName, number | null>> = {
   text: null,
   oneOf: null,
@@ -25,10 +25,12 @@ const TYPE_NUMBERS: Readonly<Record<KindName, number | null>> = {
   decimal: 1700,
   date: 1082,
   instant: 1184,
-  // The driver would write the text of JSON as JSON once more.
+  // Without an entry, the driver would encode the text of JSON as JSON once more.
   json: 3802,
 }
-/** The option `types` of a client whose values are texts. It is cast, since the driver's types know only its own parsers. */
+/**
+ * The option `types` of a client whose values are texts. The cast is needed because the driver's types know only its own parsers.
+ */
 export const TEXT_TYPES = Object.fromEntries(
   Object.entries(TYPE_NUMBERS).flatMap(([name, to]) => (to === null ? [] : [[name, { to, from: [to], ...AS_TEXT }]])),
 ) as never
@@ -39,15 +41,20 @@ interface SendOptions {
   readonly isExclusive: boolean
 }
 
-/** An answer of false to the driver's hook keeps other statements from being pipelined. */
+/** Option with a hook that answers false, which keeps the driver from pipelining other statements after this one. */
 const EXCLUSIVE = { onexecute: () => false }
 
-/** Returns the values of a statement as the driver's types want them: a list that may be changed, though the driver does not. */
+/**
+ * Returns the values of a statement with the type that the driver asks for: a mutable array, which the driver does not change.
+ */
 export function parametersOf({ values }: Statement): (string | null)[] {
   return values as (string | null)[]
 }
 
-/** Makes a query of a statement. */
+/**
+ * Returns the driver's query for a statement, which is sent when its rows are awaited, prepared and pipelined as `SendOptions`
+ * say.
+ */
 export function queryOf(client: postgres.Sql, statement: Statement, { prepare, isExclusive }: SendOptions): DriverQuery {
   // `simple: false`, since without it a statement without parameters would never be prepared.
   const options = { simple: false, prepare, ...(isExclusive ? EXCLUSIVE : {}) }
@@ -58,18 +65,18 @@ export function queryOf(client: postgres.Sql, statement: Statement, { prepare, i
 const PREPARED_MAX = 200
 /** Maximum texts whose uses are counted. */
 const CANDIDATES_MAX = 2_000
-/** Uses after which a text is prepared: one that is used once or twice is not worth a statement on every connection. */
+/** Uses after which a text is prepared: a text that is used once or twice is not worth a statement on every connection. */
 const USES_MIN = 3
 
 /** Decides which statements are prepared, since the driver never drops one. */
 export class PreparePolicy {
   private readonly prepared = new Set<string>()
-  /** Uses of texts that are not prepared. */
+  /** Number of uses of each text that is not prepared. */
   private readonly candidates = new LruCache<number>(CANDIDATES_MAX, () => 1)
 
   constructor(private readonly enabled: boolean) {}
 
-  /** Returns whether `text` is to be prepared; counts this as a use of it. */
+  /** Counts a use of `text`, and returns whether the statement is to be prepared. */
   shouldPrepare(text: string): boolean {
     if (!this.enabled) return false
     if (this.prepared.has(text)) return true
@@ -79,20 +86,23 @@ export class PreparePolicy {
     return uses >= USES_MIN
   }
 
-  /** True if the connections hold the maximum of prepared statements, and are to be replaced. */
+  /** True if the connections have the maximum number of prepared statements, so that they must be replaced. */
   get isFull(): boolean {
     return this.prepared.size >= PREPARED_MAX
   }
 }
 
-/** After a query that failed amid its rows, the driver leaves as many entries empty at the start of the next answer. */
+/**
+ * Removes empty entries at the start of an answer. After a query that failed halfway through its rows, the driver leaves one
+ * entry for each of those rows in the next answer.
+ */
 export function withoutHoles(rows: Row[]): Row[] {
   return rows.length > 0 && rows[0] === undefined ? rows.filter(Boolean) : rows
 }
 
 /**
- * Begins a COPY to the client, and returns its stream. The driver may destroy the stream in the turn of the event loop in which
- * it resolves it, before anyone else could listen for its error. @throws that error
+ * Begins a COPY to this program, and returns its stream. The driver may destroy the stream in the same turn of the event loop in
+ * which it resolves the query, before a caller could listen for the stream's error. @throws that error
  */
 export async function openCopy(transaction: postgres.TransactionSql, text: string): Promise<Readable> {
   const query = transaction.unsafe(text)
@@ -104,12 +114,14 @@ export async function openCopy(transaction: postgres.TransactionSql, text: strin
   return stream
 }
 
-/** Call it after a COPY has ended: the driver pauses its socket for a full stream, and resumes it when asked for more. */
+/**
+ * Lets the driver read on after a COPY has ended: it pauses its socket when a stream is full, until the stream is asked for more.
+ */
 export function resumeAfterCopy(stream: Readable): void {
   stream._read(0)
 }
 
-/** Checks that a query has the members that this file uses. @throws Error for a version of the driver that has others */
+/** Checks that a query has the members that this file uses. @throws Error for a version of the driver that lacks one */
 export function checkDriver(client: postgres.Sql): void {
   const query = client.unsafe('') as unknown as Record<string, unknown>
   const isKnown = query.state === null && typeof query.cancel === 'function' && typeof query.resolve === 'function'

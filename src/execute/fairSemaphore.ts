@@ -1,35 +1,36 @@
 // A fair semaphore: API keys share connections, for lists and for writes.
 import { LruCache } from '../model/lruCache.ts'
 
-/** Uses of one key: those that wait, and the number of those that run. */
+/** Uses by one key: the queue of those that wait, and the number of those that run. */
 interface Waiters {
-  /** Functions that grant a permit to a waiting use. They take the function that gives it back. */
+  /** Functions that grant a permit to a waiting use. Each gets the function that gives the permit back. */
   readonly queue: ((release: () => void) => void)[]
   running: number
 }
 
-/** Half-life of a key's usage: what a key used long ago does not count against it. */
+/** Half-life of a key's usage in ms: what a key used long ago does not count against it. */
 const HALF_LIFE_MS = 10_000
 /** Maximum keys whose usage is remembered. */
 const USAGES_MAX = 2_000
 
 /**
- * Shares a few permits among keys, such as those of connections. A free permit goes to the key that holds the fewest, and among
- * those to the one that has held permits for the least time recently. The last free permit is kept for a key that holds none.
+ * Shares a few permits among keys, such as permits to use a connection. A free permit goes to the key that holds the fewest
+ * permits, and among such keys to the one that has held permits for the least time recently. The last free permit is kept for a
+ * key that holds none.
  */
 export class FairSemaphore {
   private readonly waitersOf = new Map<string, Waiters>()
-  /** Time for which each key has held permits, halved each `HALF_LIFE_MS`. */
+  /** Time in ms for which each key has held permits, halved every `HALF_LIFE_MS`. */
   private readonly usages = new LruCache<{ readonly ms: number; readonly atMs: number }>(USAGES_MAX, () => 1)
   private running = 0
 
-  /** `permits`: maximum uses at a time. `perKeyMax`: maximum uses of one key. */
+  /** `permits`: maximum uses at the same time. `perKeyMax`: maximum uses of one key at the same time. */
   constructor(
     private readonly permits: number,
     private readonly perKeyMax = permits,
   ) {}
 
-  /** Resolves when the key has a permit, with the function that gives it back. */
+  /** Resolves when the key has a permit, with the function that gives the permit back. */
   take(keyId: string): Promise<() => void> {
     const waiters = this.waitersOf.getOrInsertComputed(keyId, () => ({ queue: [], running: 0 }))
     const { promise, resolve } = Promise.withResolvers<() => void>()
@@ -64,7 +65,7 @@ export class FairSemaphore {
     })
   }
 
-  /** Returns the key that gets the next permit. Null: none is free, or the last free one is kept. */
+  /** Returns the key that gets the next permit; null if no waiting key may have one now. */
   private next(): readonly [string, Waiters] | null {
     const free = this.permits - this.running
     if (free <= 0) return null

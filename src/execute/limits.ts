@@ -5,15 +5,22 @@ import { BATCH_LOCK_MS_MAX } from '../model/batch.ts'
 
 /** Maximum time to wait for a lock over a connection. Then a statement that has time left waits without a connection. D69 */
 export const LOCK_MS_MAX = 100
-/** Maximum time of a list to wait for the lock of a table: another fault than a list that costs too much. D39 */
+/**
+ * Maximum time that a list waits for the lock of a table: short enough that it does not count as a list that costs too much. D39
+ */
 export const LIST_LOCK_MS_MAX = 2_000
-/** `statement_timeout` of connections: PostgreSQL ends a statement, so that none outlives its request by long. D39 */
+/**
+ * `statement_timeout` of connections: PostgreSQL ends a statement after this time, so that none runs much longer than its
+ * request. D39
+ */
 export const STATEMENT_MS_MAX = 3_000
-/** Deadline of a request's statement, with the wait for a connection: its client gets 503. D39 */
+/** Deadline of a request's statement, including the wait for a connection. After it, the client gets 503. D39 */
 export const QUERY_MS_MAX = 5_000
-/** Interval at which deadlines are checked, so the maximum time by which a statement is given up late. */
+/** Interval at which deadlines are checked. So a statement is given up at most this time after its deadline. */
 export const DEADLINE_CHECK_MS = 100
-/** Time without a byte after which the server closes the connection of a client. A proxy has to close its own sooner. */
+/**
+ * Time without a byte after which the server closes the connection of a client. A proxy must close idle connections to it sooner.
+ */
 export const CLIENT_IDLE_MS = 30_000
 
 // Connections.
@@ -22,58 +29,81 @@ export const CLIENT_IDLE_MS = 30_000
 export const CONNECT_SECONDS_MAX = 2
 /** Pauses between attempts after a lost connection: when one backend crashes, PostgreSQL drops all connections and recovers. */
 export const RETRY_PAUSES_MS: readonly number[] = [50, 150, 450]
-/** Minimum time at a host: if all hosts refuse, each failed statement would open a pool. */
+/** Minimum time for which a host is used before the next one: if all hosts refuse, each failed statement would open a pool. */
 export const HOST_MS_MIN = 40
-/** Average pause of a statement that found a row locked, or no connection free. It is random, so that two do not meet again. */
+/**
+ * Average pause of a statement that found a row locked, or no free connection. It is random, so that two statements do not meet
+ * again.
+ */
 export const WAIT_PAUSE_MS = 40
 /** Longest pause, as a multiple of the average one. */
 export const WAIT_PAUSE_FACTOR_MAX = 1.5
 /** Missed deadlines in a row after which connections count as dead, not slow, and are replaced. */
 export const MISSED_IN_ROW_MAX = 4
-/** Connections that writes leave free: requests by id, readiness and keys need them while writes wait for locks. D69 */
+/**
+ * Connections that writes leave free. Requests by id, readiness checks and key checks need these while writes wait for locks. D69
+ */
 export const READ_CONNECTIONS_MIN = 2
-/** Interval of the attempts to end the connections of a write that was given up, and their maximum number. */
+/** Interval of attempts to end the connections of a write that was given up, and the maximum number of attempts. */
 export const TERMINATE_EVERY_MS = 250
 export const TERMINATE_ATTEMPTS_MAX = 240
 
-/** Connections for questions about one table, and for those about several. With two, one table may be locked. */
+/**
+ * Connections for questions about one table, and as many for questions about several. With two, one can wait for a locked table.
+ */
 export const QUESTIONS_POOL = 2
-/** Connections of a worker for memory: those, and one that loads tables and reads the order of texts. */
+/** Connections of a worker for copies in memory: those for questions, and one that loads tables and reads the order of texts. */
 export const MEMORY_CONNECTIONS = 2 * QUESTIONS_POOL + 1
 
 // Reads and writes.
 
-/** Maximum statements in flight; maximum writes among them, of all keys and of one. Further ones are refused at once. D39 */
+/**
+ * Maximum statements in flight; maximum writes among them, of all keys and of one key. Further statements are refused at once.
+ * D39
+ */
 export const QUERIES_MAX = 1_000
 export const WRITES_MAX = 600
 export const WRITES_PER_KEY_MAX = 400
-/** Share of its time within which a write is sent. If it were sent later, its outcome could be unknown at the deadline. */
+/** Share of a write's time after which it is not sent any more: a later write could have an unknown outcome at its deadline. */
 export const WRITE_SENT_SHARE = 0.6
-/** Time before its deadline after which a read waits for no lock: a missed deadline would count as a sign of dead connections. */
+/**
+ * Time before a read's deadline in which it no longer waits for locks: a missed deadline would count as a sign of dead
+ * connections.
+ */
 export const READ_RESERVE_MS = 240
 
 // Batches.
 
-/** Time after which a batch no longer delays the next ones of its text. Writes have less, since they wait for locks. */
+/**
+ * Time after which a batch no longer delays the next one of its text. Batches of writes have less, since they can wait for locks.
+ */
 export const READ_BATCH_MS_MAX = 500
 export const WRITE_BATCH_MS_MAX = 100
-/** Runs of the first batch of a text, and the bounds of later ones. With less than two, no batch could show that it is fast. */
+/**
+ * Runs of the first batch of a text, and the bounds for later batches. With one run, there would be no batch that could be fast.
+ */
 export const BATCH_RUNS_FIRST = 8
 export const BATCH_RUNS_MIN = 2
 export const BATCH_RUNS_MAX = 64
-/** Maximum time of a full batch after which the next one may have twice as many runs. */
+/** Maximum time of a full batch for which the maximum number of runs is doubled. */
 export const BATCH_FAST_MS_MAX = 50
-/** Time of a batch above which the next one has half as many runs: more than what a busy machine adds to any batch. */
+/** Time of a batch above which the maximum number of runs is halved: more than what a busy machine adds to any batch. */
 export const BATCH_SLOW_MS_MIN = 250
 
 // Lists.
 
-/** Share of a pool for lists. If most others wait for locks, one of the other connections is still free. */
+/**
+ * Share of a pool's connections that lists get. It is less than half, so that others are free while some statements wait for
+ * locks.
+ */
 export const LISTS_SHARE = 0.45
-/** Maximum lists that wait, of all keys and of one. Further ones would miss their deadline. */
+/** Maximum waiting lists, of all keys and of one key. Further lists are refused, because they would miss their deadline. */
 export const LISTS_WAITING_MAX = 1_000
 export const LISTS_WAITING_PER_KEY_MAX = 200
-/** Maximum time of a list in the shared pool, where other statements of its connection wait for it. */
+/**
+ * Maximum time of a list in the shared pool, where statements of the same connection wait for it. After a slower list, the next
+ * lists of the same row use the list pool.
+ */
 export const LIST_FAST_MS_MAX = 100
 /** Time of a list above which lists like it count as costly for a while, whatever their filters. */
 export const LIST_COSTLY_MS_MIN = 500
@@ -82,13 +112,13 @@ export const CLIENT_CHECK_MS = 250
 
 // Long writes.
 
-/** Maximum long writes of a worker that wait or run. Further ones are refused at once. */
+/** Maximum long writes of a worker that wait or run. Further long writes are refused at once. */
 export const LONG_WRITES_MAX = 8
 /** Maximum time to wait for earlier long writes. */
 export const LONG_WRITE_WAIT_MS_MAX = 30_000
 /** `statement_timeout` of long writes: a rename may take a minute, as docs/api.md says. */
 export const LONG_STATEMENT_MS_MAX = 60_000
-/** Deadline of a long write that is sent. */
+/** Deadline of a long write, counted from its turn. */
 export const LONG_QUERY_MS_MAX = 65_000
 /** Longest time that a client waits for the answer to a write. */
 export const LONG_WRITE_MS_MAX = LONG_WRITE_WAIT_MS_MAX + LONG_QUERY_MS_MAX
@@ -100,20 +130,20 @@ const LIMITS = {
   LIST_LOCK_MS_MAX,
   STATEMENT_MS_MAX,
   QUERY_MS_MAX,
-  /** The time at which the last client gets its 503. */
+  /** Time after which the last client has its 503. */
   QUERY_ENDED_MS: QUERY_MS_MAX + DEADLINE_CHECK_MS,
   CLIENT_IDLE_MS,
-  /** The time that all attempts of a statement can take to find no connection. */
+  /** Maximum time in which all attempts of a statement find no connection. */
   ATTEMPTS_MS: 1_000 * CONNECT_SECONDS_MAX + RETRY_PAUSES_MS.reduce((sum, ms) => sum + ms, 0),
   HOST_MS_MIN,
   RETRY_PAUSE_MS_MIN: Math.min(...RETRY_PAUSES_MS),
   QUERIES_MAX,
   WRITES_MAX,
   WRITES_PER_KEY_MAX,
-  /** The last time at which a write is sent, and at which PostgreSQL says that its row is locked. */
+  /** Latest time at which a write is sent, and latest time at which PostgreSQL says that its row is locked. */
   WRITE_SENT_MS: WRITE_SENT_SHARE * QUERY_MS_MAX,
   WRITE_LOCKED_MS: WRITE_SENT_SHARE * QUERY_MS_MAX + LOCK_MS_MAX,
-  /** The time that a read takes to pause, and to wait for the lock again. */
+  /** Time that a read takes to pause, and to wait for the lock again. */
   READ_LOCKED_MS: WAIT_PAUSE_FACTOR_MAX * WAIT_PAUSE_MS + LOCK_MS_MAX,
   READ_RESERVE_MS,
   READ_BATCH_MS_MAX,
@@ -132,16 +162,16 @@ const LIMITS = {
   LONG_STATEMENT_MS_MAX,
   LONG_QUERY_MS_MAX,
   LONG_WRITE_MS_MAX,
-  /** The time for which the connection of a write that was given up is ended. */
+  /** Time for which the server tries to end the connections of a write that was given up. */
   TERMINATE_MS: TERMINATE_EVERY_MS * TERMINATE_ATTEMPTS_MAX,
 }
 export type Limits = Readonly<Record<keyof typeof LIMITS, number>>
 
 interface Rule {
   readonly why: string
-  /** Limits, or numbers, each less than the next. */
+  /** Limits by name, or numbers. Each must be less than the next. */
   readonly ascending: readonly (keyof Limits | number)[]
-  /** True if two of them may also be equal. */
+  /** True if neighbors may also be equal. Default: false. */
   readonly mayBeEqual?: boolean
 }
 
@@ -192,7 +222,10 @@ const RULES: readonly Rule[] = [
   },
 ]
 
-/** Checks the order of limits; `changes` replace some of them. @throws Error with the two limits that are in a wrong order */
+/**
+ * Checks the order of limits. `changes`: values in place of some limits. @throws Error with two limits that are in the wrong
+ * order
+ */
 export function checkLimits(changes: Partial<Limits> = {}): void {
   const limits = { ...LIMITS, ...changes }
   for (const { ascending, mayBeEqual = false, why } of RULES) {

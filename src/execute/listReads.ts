@@ -22,18 +22,18 @@ import {
 import { retryLater } from './outcomes.ts'
 
 /**
- * Time for which lists of one row's children use the list pool after one of them was slow. It ends, since a lock may have been
- * the cause.
+ * Time in ms for which lists of one row's children use the list pool after one of them was slow. It is limited, since the cause
+ * may have been a lock.
  */
 const SLOW_FOR_MS = 60_000
 const SLOW_BYTES_MAX = 256 * 1024
 
-/** SQLSTATE of a statement that PostgreSQL ended, after its timeout or since it was asked to. */
+/** SQLSTATE of a statement that PostgreSQL ended, after its timeout or by a cancel request. */
 const QUERY_CANCELED = '57014'
 /** SQLSTATE of a statement that needs more temporary files than `temp_file_limit` allows. */
 const LIMIT_EXCEEDED = '53400'
 
-/** A list that was given up, since all of its clients have left. */
+/** Error of a list that was given up because all of its clients have left. */
 export class Abandoned extends ApiError {
   constructor() {
     super('ServiceUnavailable', 'The client has left.', { headers: { 'Retry-After': '1' } })
@@ -43,22 +43,25 @@ export class Abandoned extends ApiError {
 /** Message for a list that PostgreSQL ended, and would end again. */
 const TOO_COSTLY = `The list took longer than ${STATEMENT_MS_MAX / 1_000} seconds, or sorted too many rows, and was ended.`
 
-/** Divides a pool between lists, which may take long, and other statements: at least two, since a write may wait for a lock. */
+/**
+ * Divides a pool's connections between lists, which may take long, and other statements. The others get at least two if the pool
+ * has two, since a write may wait for a lock.
+ */
 export function shareConnections(poolSize: number): { lists: number; others: number } {
   const lists = Math.max(1, Math.floor(poolSize * LISTS_SHARE))
   return { lists, others: Math.max(Math.min(2, poolSize), poolSize - lists) }
 }
 
 interface ListReadsOptions {
-  /** Reads lists that are likely to be fast, and ends the statements of others. */
+  /** Reads lists that are likely to be fast. It also sends the cancel requests for statements of the list pool. */
   readonly sharedPool: Database
   /** Reads all other lists. */
   readonly listPool: Database
-  /** Number of connections of the list pool, which API keys share fairly. */
+  /** Number of connections in the list pool, which API keys share fairly. */
   readonly connections: number
-  /** False behind a pooler, whose process ids of backends are not those of PostgreSQL. */
+  /** False behind a pooler: the process ids that it reports are not those of PostgreSQL's backends. */
   readonly mayCancel: boolean
-  /** Called once with the process id of each backend, soon after it has begun its first list. */
+  /** Called once for each backend, with its process id, soon after it has begun its first list. */
   readonly onBackend?: ((backend: number) => void) | undefined
 }
 
@@ -67,14 +70,15 @@ const UNKNOWN_COST: ListCost = { parentRow: null, isCostly: false }
 
 /** Time after which the backend of a list is looked up again, if its connection was still being opened. */
 const CONNECTED_MS = 100
-/** Maximum backends that are remembered. Then all are forgotten, and reported again. */
+/** Maximum number of backends that are remembered. Beyond it, all are forgotten, and each is reported again. */
 const BACKENDS_MAX = 1_000
 
 /**
- * Reads lists, which may take seconds, over a separate pool, so that no other statement queues after one. API keys share its
- * connections fairly. Equal lists that wait are one statement. Once all of its clients have left, it is not sent, or ended.
+ * Reads lists, which may take seconds, over a separate pool, so that no other statement queues after a list. API keys share the
+ * pool's connections fairly. Equal lists that wait share one statement. When all clients of a statement have left, it is not
+ * sent, or it is ended.
  *
- * `Batcher` shares equal reads, too; it says why it does so by itself.
+ * `Batcher` shares equal reads, too. Its comment says why there is no common class.
  */
 export class ListReads {
   private readonly semaphore: FairSemaphore
@@ -82,9 +86,12 @@ export class ListReads {
   private readonly deadlines = new Deadlines(QUERY_MS_MAX, DEADLINE_CHECK_MS)
   /** Lists that wait, by text and values. */
   private readonly queue = new Map<string, QueuedList>()
-  /** Time by `performance.now()` until which lists of a row use the list pool, since one was slow. By name of the row. */
+  /**
+   * Time by `performance.now()` until which the lists of a row's children use the list pool, because one of them was slow. By
+   * parent row.
+   */
   private readonly slow = new LruCache<number>(SLOW_BYTES_MAX, (_, key) => 64 + 2 * key.length)
-  /** Backends that were reported. */
+  /** Process ids of the backends that were reported to `onBackend`. */
   private readonly backends = new Set<number>()
 
   constructor(private readonly options: ListReadsOptions) {
@@ -136,7 +143,7 @@ export class ListReads {
     }
   }
 
-  /** Resolves when the API key may use a connection for the list, with the function that ends its use. */
+  /** Resolves when the API key may use a connection for the list, with the function that gives the connection back. */
   private async acquire(keyId: string, isCostly: boolean, list: QueuedList): Promise<() => void> {
     if (!isCostly) return this.semaphore.take(keyId)
     const releaseCostly = await this.costly.take(keyId)
@@ -148,7 +155,9 @@ export class ListReads {
     }
   }
 
-  /** Sends a list over the list pool; again, if it was ended by a cancel request that was meant for the statement before it. */
+  /**
+   * Sends a list over the list pool. Sends it once more if a cancel request has ended it that was meant for an earlier statement.
+   */
   private async run(list: QueuedList, attempts = 2): Promise<Row[]> {
     const startMs = performance.now()
     const note = () => this.costly.note(list.kind, performance.now() - startMs)
@@ -185,7 +194,10 @@ export class ListReads {
     this.options.onBackend?.(number)
   }
 
-  /** Gives up the list for one of its clients, who has left. If there is no other, it is not sent, or its statement is ended. */
+  /**
+   * Notes that one of the list's clients has left. After the last client has left, the list is not sent, or its statement is
+   * ended.
+   */
   private cancelFor(key: string, list: QueuedList): void {
     list.callers--
     if (list.callers > 0) return
@@ -203,13 +215,16 @@ export class ListReads {
   }
 }
 
-/** Returns whether PostgreSQL has cancelled the statement, by `statement_timeout` or `temp_file_limit`. */
+/** Returns whether PostgreSQL has ended the statement: by `statement_timeout`, `temp_file_limit` or a cancel request. */
 export function wasEnded(error: unknown): error is { cause: { code: string } } {
   const { code } = ((error as ApiError).cause ?? {}) as { code?: unknown }
   return code === QUERY_CANCELED || code === LIMIT_EXCEEDED
 }
 
-/** Calls `leave` when the client has left. Fast lists end before that is checked: reading a request's signal costs CPU. */
+/**
+ * Calls `leave` when the client has left. Returns the function that ends the watch. The first check comes when most lists have
+ * ended, because reading a request's signal costs CPU.
+ */
 function watchLeaving({ request }: Caller, leave: () => void): () => void {
   let signal: AbortSignal | null = null
   const timer = setTimeout(() => {
@@ -223,7 +238,7 @@ function watchLeaving({ request }: Caller, leave: () => void): () => void {
   }
 }
 
-/** A list that waits or runs, with its result for all who ask for it. */
+/** A list that waits or runs, with its result for all callers who wait for it. */
 type QueuedList = ReturnType<typeof queuedListOf>
 
 function queuedListOf(statement: Statement, kind: string) {
@@ -232,13 +247,13 @@ function queuedListOf(statement: Statement, kind: string) {
     statement,
     /** Name of lists that are likely to cost the same. */
     kind,
-    /** Time by `performance.now()` at which the last of its callers has a 503. */
+    /** Time by `performance.now()` after which its last caller gets a 503. */
     untilMs: 0,
-    /** Number of callers who wait for it. */
+    /** Number of callers who wait for the list. */
     callers: 0,
-    /** True once it is sent, or given up. */
+    /** True once the list is sent or given up. */
     isSent: false,
-    /** Returns the backend that runs it; null: none does. */
+    /** Returns the process id of the backend that runs the list; null: no backend runs it. */
     backend: (): number | null => null,
   }
 }

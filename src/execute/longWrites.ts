@@ -1,4 +1,4 @@
-// Writes that may take a minute, such as renames that many rows copy: one after the other, over a connection of their own.
+// Writes that can take a minute, such as renames that many rows copy: they run one by one, over a connection of their own.
 import type { BatchableStatement } from '../model/batch.ts'
 import type { Row } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
@@ -11,7 +11,7 @@ export class LongWrites {
   private readonly database: Database
   /** Resolves when the last write of the queue has ended. */
   private last: Promise<unknown> = Promise.resolve()
-  /** Writes that wait or run. */
+  /** Number of writes that wait or run. */
   private queued = 0
 
   constructor(options: DatabaseOptions) {
@@ -21,8 +21,9 @@ export class LongWrites {
   }
 
   /**
-   * Runs a statement after those that came earlier, again only if it had no effect. `requireAllowed`: called when it is its turn,
-   * since its key may have lost the right meanwhile. @throws as `Database.write` and `requireAllowed`; ApiError 503
+   * Runs a statement after the long writes that came earlier. Sends it again only if that cannot write twice. `requireAllowed`:
+   * called when it is the statement's turn, because its key may have lost the right meanwhile. @throws as `Database.write` and
+   * `requireAllowed`; ApiError 503
    */
   async write({ text, values, claim, keyId }: BatchableStatement, requireAllowed: () => Promise<void>): Promise<Row[]> {
     if (this.queued >= LONG_WRITES_MAX) throwBusy()

@@ -1,27 +1,28 @@
-// The step after a statement that failed: whether it waits, is sent again, or fails.
+// The step after a statement failed: wait, send the statement again, or fail.
 import { RETRY_PAUSES_MS } from './limits.ts'
 import type { Verdict } from './outcomes.ts'
 
-/** A statement that failed, and what is known of it. */
+/** A failed attempt to execute a statement. */
 export interface FailedAttempt {
   readonly verdict: Verdict
   /** Number of this attempt, from 1; waits for locks and connections do not count. */
   readonly attempt: number
   /** True if the statement has no effect when it is done a second time: a read, or a write with an Idempotency-Key. */
   readonly isRepeatable: boolean
-  /** True if the statement may wait for a lock, and has the time to. */
+  /** True if the statement may wait for a lock, and has time left for that. */
   readonly mayWaitForLock: boolean
-  /** True if this pool has no connection, and another one can run the statement. */
+  /** True if this pool has no connection, and another pool can run the statement. */
   readonly hasFallback: boolean
 }
 
 /**
- * `waitForLock`, `waitForConnection`: pause, and send it again, until its time is over. `useFallback`: hand it to the other
- * database. `retry`, `retryAfterPause`: send it again. `fail`: answer with the error.
+ * Step after a failed attempt. `waitForLock`, `waitForConnection`: pause and send the statement again, until its time is over.
+ * `useFallback`: hand it to the other database. `retry`: send it again at once. `retryAfterPause`: send it again after a pause.
+ * `fail`: answer with the error.
  */
 export type NextStep = 'waitForLock' | 'waitForConnection' | 'useFallback' | 'retry' | 'retryAfterPause' | 'fail'
 
-/** Returns the next step. A write that may have been done is never sent again, unless it is repeatable. */
+/** Returns the next step. A write that may have been done is sent again only if it is repeatable. */
 export function nextStep({ verdict, attempt, isRepeatable, mayWaitForLock, hasFallback }: FailedAttempt): NextStep {
   if (verdict === 'locked') return mayWaitForLock ? 'waitForLock' : 'fail'
   if (verdict === 'noConnection') return hasFallback ? 'useFallback' : 'waitForConnection'

@@ -2,7 +2,10 @@
 import postgres from 'postgres'
 import { ApiError, errorOf } from '../errors.ts'
 
-/** Returns whether a batch certainly did nothing and may succeed one by one. A read that met a lock would only wait again. */
+/**
+ * Returns whether a batch certainly had no effect, and its statements may succeed one by one. False for reads that met a lock,
+ * since they would only wait for the lock again.
+ */
 export function isUndone(error: unknown, isRead: boolean): boolean {
   if (!(error instanceof ApiError)) return error instanceof ConstraintViolation || error instanceof postgres.PostgresError
   if (error.code === 'OutcomeUnknown') return false
@@ -10,12 +13,12 @@ export function isUndone(error: unknown, isRead: boolean): boolean {
   return verdict === 'rolledBack' || verdict === 'refused' || (verdict === 'locked' && !isRead)
 }
 
-/** Returns whether a statement that was sent may have been done all the same. */
+/** Returns whether a statement that failed may have been done all the same. */
 export function isUnknown(error: unknown, verdict: Verdict): boolean {
   return verdict === 'lost' || (verdict === 'fault' && !(error instanceof postgres.PostgresError))
 }
 
-/** Returns the error 503 of a statement that certainly had no effect. Without a cause it was not sent in time. */
+/** Returns the error 503 of a statement that certainly had no effect. Default of `cause`: the statement was not sent in time. */
 export function unavailable(cause?: unknown): ApiError {
   const message = 'The database does not answer at the moment; retry after the seconds in Retry-After.'
   return retryLater(message, cause ?? new Error('a query missed its deadline'))
@@ -33,7 +36,10 @@ export function busyWithWrites(cause?: unknown): ApiError {
   return retryLater(message, cause)
 }
 
-/** Returns the error of a write that was sent and not answered. `hasKey`: it has an Idempotency-Key, so a retry is safe. D44 */
+/**
+ * Returns the error of a write that was sent, but not answered. `hasKey`: the write has an Idempotency-Key, so a retry is safe.
+ * D44
+ */
 export function outcomeUnknown(cause: unknown, hasKey: boolean): ApiError {
   const remedy = hasKey
     ? 'Send it again with the same Idempotency-Key after the seconds in Retry-After.'
@@ -42,17 +48,17 @@ export function outcomeUnknown(cause: unknown, hasKey: boolean): ApiError {
   return new ApiError('OutcomeUnknown', `The write may have been done, or not. ${remedy}`, { headers, cause })
 }
 
-/** A write that failed. */
+/** State of a write that failed. */
 interface FailedWrite {
-  /** True if it may have been done. */
+  /** True if the write may have been done. */
   readonly isUnknown: boolean
-  /** True if it has an Idempotency-Key. */
+  /** True if the write has an Idempotency-Key. */
   readonly hasKey: boolean
 }
 
 /**
- * Returns the error for the client of a statement that failed. `write`: null for reads. `hasWritten`: the database has taken
- * writes before, so if it takes none now, it is a standby before its promotion. D51
+ * Returns the client's error for a statement that failed. `write`: null for reads. `hasWritten`: true if the database has done
+ * writes before. Then a database that takes no writes is a standby before its promotion, and the error is not ReadOnly. D51
  */
 export function errorFor(error: unknown, verdict: Verdict, write: FailedWrite | null, hasWritten: boolean): Error {
   if (write && !write.isUnknown && !hasWritten && (error as { code?: unknown }).code === READ_ONLY) {
@@ -67,7 +73,7 @@ export function errorFor(error: unknown, verdict: Verdict, write: FailedWrite | 
   return error instanceof ApiError ? error : unavailable(error)
 }
 
-/** A write that the table's constraints refused; nothing was written. */
+/** Error of a write that a constraint of the table refused. Nothing was written. */
 export class ConstraintViolation extends Error {
   readonly constraint: string
   readonly isForeignKey: boolean
@@ -80,14 +86,14 @@ export class ConstraintViolation extends Error {
 }
 
 /**
- * Meaning of a driver's error for its statement.
- * - `notSent`: PostgreSQL never got it.
- * - `noConnection`: PostgreSQL never got it, since it has no connection left for this program.
- * - `rolledBack`: PostgreSQL undid it.
- * - `lost`: its outcome is unknown.
- * - `refused`: PostgreSQL cannot serve it at the moment.
- * - `locked`: another transaction holds a lock that it needs.
- * - `constraint`: a constraint of the table refused it.
+ * Meaning of a driver's error for the failed statement.
+ * - `notSent`: PostgreSQL never got the statement.
+ * - `noConnection`: PostgreSQL never got the statement, since it has no connection left for this program.
+ * - `rolledBack`: PostgreSQL undid the statement.
+ * - `lost`: the outcome is unknown.
+ * - `refused`: PostgreSQL cannot serve the statement at the moment.
+ * - `locked`: another transaction holds a lock that the statement needs.
+ * - `constraint`: a constraint of the table refused the statement.
  * - `fault`: this program is wrong.
  */
 export type Verdict = 'notSent' | 'noConnection' | 'rolledBack' | 'lost' | 'refused' | 'locked' | 'constraint' | 'fault'
@@ -109,18 +115,18 @@ const BY_CODE: Record<string, Verdict> = {
   CONNECTION_DESTROYED: 'lost',
   '40001': 'rolledBack', // serialization failure
   '40P01': 'rolledBack', // deadlock
-  '53300': 'noConnection', // of PostgreSQL, of the database or of the role; comes when a connection is opened
+  '53300': 'noConnection', // too many to PostgreSQL, to the database or of the role; comes when a connection is opened
   '55P03': 'locked', // lock timeout
-  '57P01': 'lost', // shutdown; can also be the previous connection's, so the outcome is unknown
+  '57P01': 'lost', // shutdown; may come from the connection before, so the outcome is unknown
   '57P02': 'lost',
   '57P03': 'notSent', // still starting
   [READ_ONLY]: 'refused',
   '3D000': 'refused', // no such database
-  '42501': 'refused', // a role without the right, or PostgreSQL without that to a file of its own: the same code
-  '42809': 'refused', // as 42501, for a folder in place of a file
+  '42501': 'refused', // the role lacks the right, or PostgreSQL lacks the right to one of its files
+  '42809': 'refused', // PostgreSQL found a folder in place of one of its files
 }
 
-/** SQLSTATE classes, where the whole class means one thing. PostgreSQL documentation, appendix A. */
+/** SQLSTATE classes in which all codes have the same meaning. PostgreSQL documentation, appendix A. */
 const BY_CLASS: Record<string, Verdict> = {
   '08': 'lost', // connection
   '23': 'constraint',
@@ -134,9 +140,9 @@ const BY_CLASS: Record<string, Verdict> = {
 
 /** Codes of faults that an operator has to mend, so that waiting would only hide them. */
 const NEEDS_OPERATOR = /^(28...|3D000|42...|57014|55P03)$/
-/** Codes of errors of a TLS certificate, or of the server's SCRAM signature: the server may be another than the one meant. */
+/** Codes of errors about a TLS certificate, or about the server's SCRAM signature: the server may not be the intended one. */
 const UNTRUSTED = /CERT|SIGNATURE|^ERR_TLS/
-/** Verdicts that mean that the database cannot be used at the moment. */
+/** Verdicts for which the database cannot be used at the moment. */
 const AWAY: readonly Verdict[] = ['notSent', 'noConnection', 'lost', 'refused']
 
 /** Returns whether the error, or its cause, says that the database is unreachable or cannot serve yet: a retry may succeed. */

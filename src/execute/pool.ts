@@ -10,20 +10,28 @@ export interface PoolOptions {
   poolSize: number
   /** False behind a pooler in transaction mode: the next connection may not have the prepared statement. */
   prepare: boolean
-  /** True behind a pooler: connections take no settings, and other programs may have their name. Default: not `prepare`. */
+  /**
+   * True behind a pooler: connections accept no settings, and other programs may use connections of the same name. Default: not
+   * `prepare`.
+   */
   isPooled?: boolean
   /** Prefix of the names of connections. A connection whose write was given up is found and ended by its name. */
   name?: string
-  /** `statement_timeout` of the connections. Default: `STATEMENT_MS_MAX`. */
+  /** `statement_timeout` of the connections in ms. Default: `STATEMENT_MS_MAX`. */
   statementMsMax?: number
-  /** `lock_timeout` of the connections. Default, and behind a pooler: a statement waits for a lock as long as it may run. */
+  /**
+   * `lock_timeout` of the connections in ms. Default, and behind a pooler: a statement waits for a lock as long as it may run.
+   */
   lockMsMax?: number
 }
 
 /** Connections that are opened as they are needed, and replaced together. */
 export type Pool = ReturnType<typeof openPool>
 
-/** Returns a pool, which opens a connection when a statement needs one. `number`: distinguishes the names of its connections. */
+/**
+ * Returns a pool, which opens a connection when a statement needs one. `number`: part of the name of its connections, so that
+ * each pool has another name. `hostIndex`: index of the host in the address.
+ */
 export function openPool(options: PoolOptions, number: number, hostIndex: number) {
   const { url, poolSize, prepare, isPooled = !prepare, name, statementMsMax = STATEMENT_MS_MAX, lockMsMax } = options
   const connections = name === undefined ? 'roster' : `${name}/${number}`
@@ -41,7 +49,7 @@ export function openPool(options: PoolOptions, number: number, hostIndex: number
       TimeZone: 'UTC',
       DateStyle: 'ISO',
       statement_timeout: statementMsMax,
-      // A pooler would refuse it, unless an operator lets it through to no effect.
+      // A pooler would refuse `lock_timeout`, or ignore it if an operator has allowed it there.
       ...(lockMsMax === undefined || isPooled ? {} : { lock_timeout: lockMsMax }),
       // Compiling a plan costs more than any of our statements.
       jit: 'off',
@@ -60,7 +68,7 @@ export function openPool(options: PoolOptions, number: number, hostIndex: number
     /** Time by `performance.now()` until which no other host is tried. */
     keptUntilMs: number === 0 ? 0 : performance.now() + HOST_MS_MIN,
     hasAnswered: false,
-    /** Resolves when its connections are closed, so that nothing more is sent. */
+    /** Resolves when the pool's connections are closed, so that nothing more is sent over them. */
     closed,
     /** Queries that have neither ended nor missed their deadline. */
     running: 0,
@@ -73,8 +81,8 @@ export function closePool({ sql, resolveClosed }: Pool) {
 }
 
 /**
- * Ends the connections of this name once `closed` has resolved, so that a write that was given up is not done long after. Tries
- * it for a minute at least.
+ * Ends the connections of this name once `closed` has resolved, so that PostgreSQL does not do a write long after it was given
+ * up. Tries for at least a minute, until an attempt succeeds.
  */
 export async function endConnections(
   database: { read(statement: Statement): Promise<unknown> },
