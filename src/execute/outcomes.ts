@@ -115,9 +115,9 @@ const BY_CODE: Record<string, Verdict> = {
   CONNECTION_DESTROYED: 'lost',
   '40001': 'rolledBack', // serialization failure
   '40P01': 'rolledBack', // deadlock
-  '53300': 'noConnection', // too many to PostgreSQL, to the database or of the role; comes when a connection is opened
+  '53300': 'noConnection', // too many connections, in all, to the database or of the role; comes when one is opened
   '55P03': 'locked', // lock timeout
-  '57P01': 'lost', // shutdown; may come from the connection before, so the outcome is unknown
+  '57P01': 'lost', // shutdown; may concern the previous connection, so the outcome is unknown
   '57P02': 'lost',
   '57P03': 'notSent', // still starting
   [READ_ONLY]: 'refused',

@@ -24,7 +24,7 @@ import { respondWrittenRows } from './writtenRows.ts'
  */
 const ROWS_OF_REQUEST = 100
 const BYTES_OF_REQUEST = 200 * 1024
-/** Rows to convert between two checks of whether other requests have waited long enough. */
+/** Rows to convert before the next check whether other requests have waited long enough. */
 const STEP_ROWS = 50
 
 export class BulkCreates {
@@ -59,7 +59,10 @@ export class BulkCreates {
     return this.created(written, call)
   }
 
-  /** Dry run: answers how many rows would be created. It stores no answer, but checks the Idempotency-Key. @throws ApiError */
+  /**
+   * Dry run: answers how many rows would be created. It stores no answer, but checks the form of the Idempotency-Key. @throws
+   * ApiError
+   */
   async check(call: ResourceRequest, rows: readonly Assignments[], right: CreateRight, faultOf: FaultOf): Promise<Reply> {
     parseIdempotencyKey(call.request)
     await this.writes.checkRows(call, rows, right, faultOf)
@@ -73,7 +76,10 @@ export class BulkCreates {
   }
 }
 
-/** Charges the rows of a body, before any is parsed, and returns their texts. @throws ApiError as `findRows` and `chargeMore` */
+/**
+ * Charges for the rows of a body before any row is parsed, and returns the rows' texts. @throws ApiError as `findRows` and
+ * `chargeMore`
+ */
 export async function chargedRows(
   { charged }: ResourceRequest,
   body: UnparsedRows,
@@ -86,7 +92,7 @@ export async function chargedRows(
   return found
 }
 
-/** Returns the values of each property as an array literal of PostgreSQL. */
+/** Returns an array literal of PostgreSQL for each property, with the property's values in all rows. */
 export async function arraysOf(rows: readonly Assignments[], properties: readonly Property[]): Promise<string[]> {
   const yieldIfDue = yieldEvery()
   const arrays: string[] = []
@@ -102,7 +108,7 @@ export async function arraysOf(rows: readonly Assignments[], properties: readonl
   return arrays
 }
 
-/** Returns the values of a property as an array literal of PostgreSQL. */
+/** Returns the values of one property in all rows, as an array literal of PostgreSQL. */
 function arrayOf(rows: readonly Assignments[], property: Property): string {
   return arrayText(rows.map((row) => row.get(property) ?? null))
 }

@@ -18,14 +18,14 @@ import { ConcurrencyLimit, FOLLOWERS } from './concurrencyLimit.ts'
 import { type ResourceParts, type ResourceRequest, requireRight, viewFor } from './resourceRequest.ts'
 import { replyStreamed } from './streams.ts'
 
-/** Seconds that a connection may stay silent after its request has waited. */
+/** Seconds for which a connection may stay silent beyond the time that its request waits. */
 const SPARE_SECONDS = 15
 /** Events that are charged as one request; a page has fewer, so only streams are charged again. */
 const CHARGED_EVENTS = 1_000
 /** Interval of heartbeats in a stream: a token keeps the connection open and the client's position current. */
 const HEARTBEAT_MS = 15_000
 /**
- * Interval of key checks. A check reads the state for which the previous check has asked, so a wait with a revoked key ends
+ * Interval of key checks. Each check uses the answer that the previous check has asked for, so a wait with a revoked key ends
  * within a second.
  */
 const KEY_CHECK_MS = 500
@@ -95,14 +95,20 @@ export class ChangeFeed {
     }
   }
 
-  /** Returns the end of the feed for readers of a view; null if no changes are kept, or the view has no changes. D73 */
+  /**
+   * Returns a token of the feed's end for readers of a view; null if no changes are kept, or the feed has no events of the view.
+   * D73
+   */
   async tokenNow(view: View, rights: GrantedRights | null): Promise<string | null> {
     if (!this.parts.changes || !isFed(view)) return null
     const { end } = await this.changes.pageAfter([view], 'now', { pageSize: 1, hasRows: false })
     return this.showToken(rights, writeToken(end))
   }
 
-  /** Returns the events of one row, which may be deleted. @throws ApiError NotFound if there is neither a row nor an event */
+  /**
+   * Returns the events of one row, also of one that has been deleted. @throws ApiError NotFound if there is neither a row nor an
+   * event
+   */
   async history(entity: Entity, call: ResourceRequest): Promise<Reply> {
     const view = requireFed(viewFor(call))
     const { hasValues } = this.requireKept()
@@ -121,21 +127,21 @@ export class ChangeFeed {
     return respondChanges(lines, next, more, { hasValues, show: (token) => this.showToken(call.rights, token) })
   }
 
-  /** Returns a token as a key gets it. */
+  /** Returns a token in the form that the key gets: sealed, or as it is. */
   private showToken(rights: GrantedRights | null, token: string): string {
     return this.areSealed(rights) ? this.tokens.seal(token) : token
   }
 
-  /** Reads a token that a key has sent; null if it is none. */
+  /** Reads a token that a key has sent; null if the text is no valid token. */
   private readToken(rights: GrantedRights | null, text: string): ChangesToken | null {
     return this.areSealed(rights) ? this.tokens.readSealed(text) : this.tokens.read(text)
   }
 
-  /** Returns whether the tokens of a key are sealed: if one of its rights to read hides anything. */
+  /** Returns whether the tokens of a key are sealed. They are if one of the key's rights to read hides anything. */
   private areSealed(rights: GrantedRights | null): boolean {
     const { entities, views } = this.parts
     const textOf = (collection: Collection) => rights?.accessTo(collection).read?.text ?? null
-    // A named view hides nothing from a key that reads its entity whole.
+    // A named view hides nothing from a key that may read the view's entity whole.
     return entities.some((entity) => textOf(entity)) || views.some((view) => textOf(view) && textOf(view.base) !== '')
   }
 
@@ -144,7 +150,10 @@ export class ChangeFeed {
     throw new ApiError('NotFound', 'This server keeps no changes: its setting CHANGES_DAYS is 0.')
   }
 
-  /** Returns the requested entities as the key sees them, by default all whose changes it may read. @throws ApiError Forbidden */
+  /**
+   * Returns the requested entities as the key sees them; by default all entities whose changes it may read. @throws ApiError
+   * Forbidden
+   */
   private viewsFor(rights: GrantedRights, { entities }: ChangesQuery): readonly View[] {
     if (entities !== null) return entities.map((entity) => requireFed(requireRight(rights, entity, 'read').read as View))
     const readable = this.parts.entities.flatMap((entity) => rights.accessTo(entity).read ?? [])
@@ -156,8 +165,8 @@ export class ChangeFeed {
 }
 
 /**
- * Returns whether the feed has events of a view. It has none of named views, nor of views with filters: a row may match these at
- * one time only.
+ * Returns whether the feed has events of a view. A named view or a view with filters has none: a row may match it at one time and
+ * not at another, so its events would be incomplete.
  */
 function isFed({ filters, whole, collection }: View): boolean {
   return filters.length === 0 && collection === whole
@@ -181,7 +190,7 @@ interface FollowParts {
   readonly heartbeatMs?: number
 }
 
-/** Yields events as lines; heartbeats are lines with the token of the end. */
+/** Yields events as lines of JSON, and at intervals a heartbeat: a line with the token of the feed's end. */
 export async function* followTexts(first: ChangesPage, parts: FollowParts): AsyncGenerator<string> {
   const { heartbeatMs = HEARTBEAT_MS } = parts
   let paidEvents = CHARGED_EVENTS
@@ -200,7 +209,7 @@ export async function* followTexts(first: ChangesPage, parts: FollowParts): Asyn
       heartbeatAtMs = performance.now() + heartbeatMs
     }
     if (!more) {
-      // Heartbeats follow the clock: one for each page without events would tell when a hidden property has changed.
+      // Heartbeats follow the clock: a heartbeat for each page without events would reveal when a hidden property has changed.
       if (isCatchingUp || performance.now() >= heartbeatAtMs) {
         yield `{"next":"${parts.showToken(writeToken(end))}"}\n`
         heartbeatAtMs = performance.now() + heartbeatMs
@@ -215,7 +224,7 @@ export async function* followTexts(first: ChangesPage, parts: FollowParts): Asyn
   }
 }
 
-/** Waits for an event, and checks the key in the meantime. False if too many requests wait already. */
+/** Waits for an event, and checks the key in the meantime. Returns false if too many requests wait already. */
 async function waitForEvent(after: ChangesToken, untilMs: number, parts: FollowParts): Promise<boolean> {
   while (!parts.isOver() && performance.now() < untilMs) {
     const checkMs = Math.min(performance.now() + KEY_CHECK_MS, untilMs)

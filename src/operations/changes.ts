@@ -28,7 +28,7 @@ const FEED_END: FeedPosition = { position: '9223372036854775807', number: '0' }
 
 /** Maximum events of an entity that one statement reads to find those that a view shows. */
 const SCANNED_MAX = 20_000
-/** Maximum events that a poll reads for one view: it also reads for others. */
+/** Maximum events that a poll reads for one view. It is small, because a poll reads for all views that are waited for. */
 const SCANNED_IN_POLL_MAX = 1_000
 /** Time after which a page ends although it is not full, because so many events are hidden. */
 const PAGE_MS_MAX = 3_000
@@ -43,12 +43,12 @@ export interface ChangesPage {
   readonly end: ChangesToken
 }
 
-/** Events that a page is read from: of the whole feed, or of one row. */
+/** Events from which a page is read: those of the whole feed, or those of one row. */
 interface Events {
   readonly views: readonly View[]
-  /** Compiles a read of up to `countMax` events after `start`, none of them after `last`; null: up to the end. */
+  /** Compiles a read of up to `countMax` events after `start` (null: from the first), up to `last` (null: to the end). */
   compile(start: FeedPosition | null, countMax: number, last: FeedPosition | null): Statement
-  /** Compiles a read of the position up to which one statement may read. */
+  /** Compiles the search for the position up to which one statement may read. */
   compileStretchEnd(start: FeedPosition | null): Statement
 }
 
@@ -57,8 +57,8 @@ export class Changes {
   constructor(private readonly database: Pick<Database, 'read'>) {}
 
   /**
-   * Returns events that these views show after a token; null: from the start of the feed; `now`: no events, only its end. @throws
-   * ApiError TokenExpired
+   * Returns a page of the events that these views show after a token. Null: from the start of the feed. `now`: no events, only
+   * the end of the feed. @throws ApiError TokenExpired
    */
   pageAfter(views: readonly View[], after: After, query: PageQuery): Promise<ChangesPage> {
     return this.readPage(after, query, {
@@ -68,7 +68,7 @@ export class Changes {
     })
   }
 
-  /** Returns events of one row, which may be deleted. @throws ApiError TokenExpired */
+  /** Returns a page of the events of one row, also of one that has been deleted. @throws ApiError TokenExpired */
   historyAfter(view: View, id: string, after: After, query: PageQuery): Promise<ChangesPage> {
     return this.readPage(after, query, {
       views: [view],
@@ -88,8 +88,8 @@ export class Changes {
       const compile = (start: FeedPosition | null) => events.compile(start, pageSize + 1, last)
       const page = await this.read(views, compile, place, { ...query, pageSize })
       lines.push(...page.lines)
-      // If more events follow, the page ends at its last event. An earlier stretch may have read that one: then this stretch was
-      // only read to learn whether more follow.
+      // If more events follow, the page ends at its last event. An earlier read may have found that event. Then this read has
+      // only shown that more events follow.
       if (page.more) return { lines, more: true, end: readToken(lines.at(-1)?.token ?? '') as ChangesToken }
       if (last === null) return { ...page, lines }
       // A page that is not full goes on, because ending it here would tell how many events are hidden.
@@ -98,7 +98,7 @@ export class Changes {
     }
   }
 
-  /** Returns the position up to which one statement may read, so that it stays within its time; null: the end. */
+  /** Returns the position up to which one statement may read without taking too long; null: it may read to the end. */
   private async stretchEndOf({ compileStretchEnd }: Events, after: FeedPosition | null): Promise<FeedPosition | null> {
     const [row] = await this.database.read(compileStretchEnd(after))
     return row ? { position: row[0] as string, number: row[1] as string } : null
@@ -120,14 +120,14 @@ export class Changes {
     const plain = page.map((row) => ({ ...row, token: writeToken(row), entity: viewNamed(row.entity) }))
     const lines = hasRows && plain.length > 0 ? await this.withRows(plain) : plain
     const more = found.length > pageSize
-    // All events before `settled` were read. A history also has later ones; transactions in progress may still add events before
-    // these.
+    // All events before `settled` were read. A history also has later events, but transactions in progress may still add events
+    // before these, so the page ends at `settled`.
     const { run, settled } = first
     const { position, number } = (more && page.at(-1)) || { position: settled, number: '0' }
     return { lines, more, end: { run, position, number } }
   }
 
-  /** Adds the current rows, which are at least as new as the events, because those were read first. */
+  /** Adds the current rows. They are at least as new as the events, because the events were read first. */
   private async withRows(lines: readonly ChangeEvent[]): Promise<ChangeEvent[]> {
     const wantedRows = [...Map.groupBy(lines, ({ entity }) => entity)].map(
       ([{ whole }, lines]) => [whole, [...new Set(lines.map(({ id }) => id))]] as const,
@@ -139,7 +139,7 @@ export class Changes {
   }
 }
 
-/** Checks that no event after the token was deleted. @throws ApiError TokenExpired */
+/** Checks that the token is of this run of the feed, and that no event after it was deleted. @throws ApiError TokenExpired */
 function requireKept(token: ChangesToken, { run, begun, deletedPosition, deletedNumber }: Found) {
   const isOld = comparePositions(token, { position: deletedPosition, number: deletedNumber }) < 0
   const isForeign = token.run !== run || BigInt(token.position) > BigInt(begun)
@@ -160,7 +160,7 @@ interface Wait {
   readonly key: string
 }
 
-/** A waiting request, with a position for each view up to which there is no event for it. */
+/** A waiting request. `seen`: a position for each view, up to which the view has no event for the request. */
 interface Waiter {
   readonly key: string
   readonly seen: Map<View, FeedPosition>
@@ -168,15 +168,17 @@ interface Waiter {
 
 /** The newest events at one poll. */
 interface Newest {
-  /** Position of the last event of each entity, by its table. */
+  /** Position of each entity's last event, by table. */
   readonly byTable: ReadonlyMap<string, FeedPosition>
-  /** For each view that hides properties, the last event after `from` that it shows; null: there is none. */
+  /**
+   * For each view that hides properties: `position` is what `compileNewestShown` found after `from`; null if it found nothing.
+   */
   readonly byView: ReadonlyMap<View, { readonly from: FeedPosition; readonly position: FeedPosition | null }>
 }
 
 const NOTHING_NEW: Newest = { byTable: new Map(), byView: new Map() }
 
-/** Maximum waiting requests, in total and per key; further ones are answered at once, and poll. */
+/** Maximum waiting requests, in total and per key. Further requests for a page are answered at once, and further streams poll. */
 const LIMITS = { waitersMax: 500, waitersOfKeyMax: 100 }
 const POLL_MS = 100
 
@@ -191,7 +193,7 @@ export class ChangeWaits {
     private readonly options: { isDraining(): boolean } & Partial<typeof LIMITS>,
   ) {}
 
-  /** Waits for an event after `after`. False if time is over, the client has left, or too many requests wait. */
+  /** Waits for an event after `after`. Returns false if time is over, the client has left, or too many requests wait. */
   async wait({ views, after, untilMs, signal, key }: Wait): Promise<boolean> {
     const { isDraining, waitersMax, waitersOfKeyMax } = { ...LIMITS, ...this.options }
     let ofKey = 0
@@ -237,8 +239,8 @@ export class ChangeWaits {
   }
 
   /**
-   * Returns a watch for each view that hides properties and may have new events, from the earliest position that its requests
-   * have seen.
+   * Returns the views that the next poll must search: those that hide properties and may have new events. Each search starts at
+   * the earliest position that a waiting request of the view has seen.
    */
   private watchesFor(newest: Newest['byTable']): Watch[] {
     const from = new Map<View, FeedPosition>()
@@ -253,8 +255,8 @@ export class ChangeWaits {
 }
 
 /**
- * Returns whether a view has an event that its request has not seen. If all events up to the newest one are hidden, notes that,
- * so that no later poll reads them again.
+ * Returns whether a view has an event that the request has not seen. If all events up to the newest one are hidden, notes this,
+ * so that no later poll reads these events again.
  */
 function hasEventFor({ seen }: Waiter, view: View, { byTable, byView }: Newest): boolean {
   const after = seen.get(view) as FeedPosition
@@ -262,10 +264,10 @@ function hasEventFor({ seen }: Waiter, view: View, { byTable, byView }: Newest):
   if (!isLater(newest, after)) return false
   if (!hidesProperties(view)) return true
   const found = byView.get(view)
-  // A request that came during the poll was not asked for, and waits for the next one.
+  // The poll did not search for a request that came during it. This request waits for the next poll.
   if (found === undefined || comparePositions(found.from, after) > 0) return false
   if (isLater(found.position, after)) return true
-  // An event before `after` is that of another request, and the poll may have read none beyond it.
+  // An event up to `after` was found for another request, and the poll may have read no further. It says nothing about this one.
   if (found.position === null) seen.set(view, newest)
   return false
 }

@@ -6,12 +6,12 @@ import type { StreamSlot } from '../respond/reply.ts'
 interface Limit {
   /** Maximum concurrent requests of all keys. */
   readonly max: number
-  /** Maximum of one key; lower than `max`, so that other keys can be served. */
+  /** Maximum concurrent requests of one key. It is less than `max`, so that other keys can be served. */
   readonly perKeyMax: number
   readonly nounPlural: string
   /** Advice that follows "Retry after the seconds in Retry-After" in messages. */
   readonly remedy: string
-  /** Maximum bytes that all these requests together hold until they end; infinite if they hold none. */
+  /** Maximum bytes that all these requests together may hold until they end; infinite if they hold none. */
   readonly bytesMax: number
   /** True if a client can resume after an eviction without losing data. */
   readonly isResumable: boolean
@@ -36,7 +36,7 @@ export const BODIES: Limit = { ...STREAMS, max: 8, nounPlural: 'bodies of severa
 /** Time that a client must have read nothing before its stream can be evicted. */
 const IDLE_MS = 100
 
-/** The running requests of one kind, by key. */
+/** Limit on the running requests of one kind. It holds their slots by key. */
 export class ConcurrencyLimit {
   private readonly slotsByKey = new Map<string, Set<StreamSlot>>()
   private running = 0
@@ -44,8 +44,8 @@ export class ConcurrencyLimit {
   constructor(private readonly limit: Limit) {}
 
   /**
-   * Takes a slot for the key; the caller releases it. If all slots are taken, one is taken from the key with the most, if that
-   * has at least two more than this key. @throws ApiError ServiceUnavailable
+   * Takes a slot for the key, which the caller must release. If all slots are taken, a slot of the key with the most slots is
+   * evicted, provided that this other key has at least two slots more than `key`. @throws ApiError ServiceUnavailable
    */
   take(key: string): StreamSlot {
     const { max, perKeyMax, nounPlural, remedy } = this.limit
@@ -66,8 +66,8 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * Notes that a slot of the key holds `bytes` until its end. Beyond `bytesMax`, a slot of the key that holds the most is
-   * evicted, if that key holds more than this one would. @throws ApiError ServiceUnavailable
+   * Notes that a slot of the key holds `bytes` until its end. If all slots together hold more than `bytesMax`, a slot of the key
+   * that holds the most is evicted, provided that this other key holds more than `key` would. @throws ApiError ServiceUnavailable
    */
   hold(key: string, slot: StreamSlot, bytes: number): void {
     const { bytesMax, nounPlural } = this.limit
@@ -81,7 +81,10 @@ export class ConcurrencyLimit {
     slot.bytes = bytes
   }
 
-  /** Evicts a slot of the key with the greatest amount, if that amount is at least `atLeast`. False: no slot can be evicted. */
+  /**
+   * Evicts a slot of the key with the greatest amount, if the amount is at least `atLeast`. Returns false if no slot can be
+   * evicted.
+   */
   private evictOne(amountOf: (slots: ReadonlySet<StreamSlot>) => number, atLeast: number): boolean {
     const keys = [...this.slotsByKey.values()]
       .filter((slots) => amountOf(slots) >= atLeast)

@@ -1,4 +1,4 @@
-// Questions about rows on which rights depend, asked of copies in memory.
+// Answers from copies in memory to questions about rows on which rights depend.
 import type { ColumnTable } from '../columns/columnTable.ts'
 import type { FoundPage } from '../columns/listSearch.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
@@ -10,19 +10,20 @@ import type { RowQuestions } from '../model/rowQuestions.ts'
 import type { Row } from '../model/sql.ts'
 import { tablesIn, waitForCopies } from './neededCopies.ts'
 
-/** Rows that are looked for: a second one shows that the first is not the only one. */
+/** Number of rows to find: a second row shows that the first is not the only one. */
 const ROWS = 2
 
 export interface CopyQuestionsParts {
   readonly memory: TableCopies
   readonly caller: Caller
-  /** Answers what memory cannot. */
+  /** Answers the questions that memory cannot answer. */
   readonly database: RowQuestions
 }
 
 /**
- * Asks the copies `current`, which are of one moment after the arrival of the request, and answers in the same turn of the event
- * loop. For what they cannot tell it answers with a promise: it asks copies that it brings to a later moment, or the database.
+ * Answers from the copies `current` in the same turn of the event loop. These are as of one moment after the arrival of the
+ * request. If they cannot answer, it returns a promise: it brings copies to a later moment and asks these, or it asks the
+ * database.
  */
 export class CopyQuestions implements RowQuestions {
   constructor(
@@ -44,7 +45,7 @@ export class CopyQuestions implements RowQuestions {
     return this.find(entity, filters).then((page) => (page ? page.total > 0 : database.some(entity, filters)))
   }
 
-  /** Finds rows in this turn; null: the copies cannot tell. */
+  /** Finds rows in this turn of the event loop; null: the current copies cannot answer. */
   private findNow(entity: Entity, filters: readonly Filter[]): FoundPage | null {
     const { memory } = this.parts
     const tables = tablesOf(entity, filters)
@@ -54,7 +55,7 @@ export class CopyQuestions implements RowQuestions {
     return this.prepare(copies, query) === null ? findIn(copies, query) : null
   }
 
-  /** Finds rows in copies that are refreshed for it; null: the database has to. @throws ApiError */
+  /** Refreshes the copies, then finds the rows in them. Null: the rows must be found in the database. @throws ApiError */
   private async find(entity: Entity, filters: readonly Filter[]): Promise<FoundPage | null> {
     const { memory } = this.parts
     const tables = tablesOf(entity, filters)

@@ -1,4 +1,5 @@
-// Rights of persons, which follow from rows: as fresh as any read, and for lists from memory as of the moment of their rows. D106
+// Rights of persons, which follow from rows. They are as fresh as any read, and those of a list from memory are of the moment of
+// its rows. D106
 import { ApiError } from '../errors.ts'
 import type { ListReads } from '../execute/listReads.ts'
 import { retryLater } from '../execute/outcomes.ts'
@@ -25,12 +26,12 @@ interface CurrentRightsParts {
   readonly listReads: Pick<ListReads, 'read'>
 }
 
-/** Rights that were decided from copies. They hold while the copies have this version, and requests this time. */
+/** Rights that were decided from copies. They are valid while the copies have this version, and requests have this time. */
 interface KeptRights {
   readonly version: Version
   readonly time: RequestTime
   readonly isEmailVerified: boolean
-  /** The roles decide how many rights are kept. */
+  /** A weak reference, because the roles decide how many rights stay in memory. */
   readonly granted: WeakRef<GrantedRights>
 }
 
@@ -42,7 +43,7 @@ interface Subject {
 }
 
 export class CurrentRights {
-  /** The last rights of each person, by the claims of a token, which stay the same object. */
+  /** Last rights of each person, by the claims of a token. Requests with the same token share the object of its claims. */
   private readonly kept = new WeakMap<Claims, KeptRights>()
 
   constructor(private readonly parts: CurrentRightsParts) {}
@@ -62,7 +63,7 @@ export class CurrentRights {
   private async decide(memory: TableCopies, subject: Subject, reads: readonly Entity[]): Promise<RightsNow> {
     const { sources } = this.parts.roles
     const others = reads.filter((entity) => !sources.includes(entity))
-    // A table that is missing, behind or locked must not keep rights from being decided from the others.
+    // A missing, late or locked table of the list must not keep the rights from being decided from the other copies.
     const choices = others.length === 0 ? [sources] : [[...sources, ...others], sources]
     for (const tables of choices) {
       const copies = memory.allOf(tables)
@@ -79,7 +80,7 @@ export class CurrentRights {
     return ofNoMoment(this.ask(memory, subject, []))
   }
 
-  /** Decides rights from copies of one moment, in this turn of the event loop unless questions need more than these. */
+  /** Decides rights from copies of one moment. Returns a promise only if questions need more than these copies. */
   private decideNow(memory: TableCopies, subject: Subject, copies: readonly TableCopy[]): GrantedRights | Promise<GrantedRights> {
     const { claims, isEmailVerified } = subject
     const { sources } = this.parts.roles
@@ -97,14 +98,14 @@ export class CurrentRights {
     return granted
   }
 
-  /** Returns whether the same rights follow from copies as they are in this turn of the event loop. */
+  /** Returns whether the rights `granted` still follow from the copies in this turn of the event loop. */
   private follow(memory: TableCopies, subject: Subject, copies: readonly TableCopy[], granted: GrantedRights): boolean {
     const present = this.decideNow(memory, subject, copies)
     if (!(present instanceof Promise)) {
       const isSame = present.text === granted.text && present.signedText === granted.signedText
       return present === granted || isSame
     }
-    // The request begins anew, and then waits for answers that memory does not have.
+    // The request begins anew. It will then wait for the answers that memory does not have.
     present.catch(() => undefined)
     return false
   }
@@ -136,12 +137,12 @@ function ofNoMoment(granted: GrantedRights | Promise<GrantedRights>): RightsNow 
 
 const NEVER_ABORTED = new AbortController().signal
 
-/** The person for whom statements run. Several requests share the answers, so none of them is given up. */
+/** Returns the caller for statements about a person. It never leaves, because several requests share the answers. */
 function callerOf({ iss, sub }: Claims) {
   return { key: JSON.stringify([iss, sub]), request: { signal: NEVER_ABORTED } }
 }
 
-/** A question that takes too long is no fault of the request. */
+/** Rethrows an error. TooCostly becomes a 503, because a question that takes too long is no fault of the request. */
 function asUnavailable(error: unknown): never {
   if (!(error instanceof ApiError && error.code === 'TooCostly')) throw error
   throw retryLater('The rights of the person cannot be read in time; retry after the seconds in Retry-After.', error.cause)

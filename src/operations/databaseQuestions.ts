@@ -6,13 +6,13 @@ import type { Filter } from '../model/query.ts'
 import type { RowQuestions } from '../model/rowQuestions.ts'
 import type { Row } from '../model/sql.ts'
 
-/** A question that waits for the others of its turn of the event loop. */
+/** A question that waits for other questions of its turn of the event loop. */
 interface Waiting {
   readonly asked: RowsAsked
   readonly answer: PromiseWithResolvers<boolean>
 }
 
-/** Reads each row by its own statement. Questions whether lists have rows, if they come together, share one statement. */
+/** Reads each row by its own statement. Questions whether any row matches share one statement if they come at the same time. */
 export class DatabaseQuestions implements RowQuestions {
   private waiting: Waiting[] = []
 

@@ -1,4 +1,4 @@
-// Unions of a list that PostgreSQL finds: asks how many ids they compare before the list is compiled.
+// Unions in lists that PostgreSQL finds: asks, before a list is compiled, whether its unions compare few ids.
 import { compileFewIds, unionsOfIds } from '../compile/fewIds.ts'
 import type { Database } from '../execute/database.ts'
 import { wasEnded } from '../execute/listReads.ts'

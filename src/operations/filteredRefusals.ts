@@ -1,4 +1,5 @@
-// Refusals of writes by filters: one row refuses all, so the error names it, and says what leaves it out. D113
+// Refusals of writes by filters: one refused row refuses the whole write, so the error names that row, and says how to leave it
+// out. D113
 import type { FilteredState } from '../compile/filteredRows.ts'
 import { ApiError, type Fault, faultsError } from '../errors.ts'
 import type { ConstraintViolation } from '../execute/outcomes.ts'
@@ -14,14 +15,14 @@ import type { ExpectedVersion } from './rowReads.ts'
 interface RefusedRow {
   readonly state: FilteredState
   readonly guard: Guard | null
-  /** Version that each row must have; null: any. */
+  /** Version that each row must have; null: rows may have any version. */
   readonly expected: ExpectedVersion | null
   readonly seen: Seen
   readonly keyId: string
 }
 
 interface RefusedUpdate extends RefusedRow {
-  /** Guard of all rights to update. */
+  /** Guard of all rights to update; null: they admit every row. */
   readonly reach: Guard | null
   readonly values: Assignments
 }
@@ -58,7 +59,7 @@ export class FilteredRefusals {
     return cause && this.named(cause, state, guard && 'delete')
   }
 
-  /** Returns the error of a constraint that refuses the write each time, of which no row is known. */
+  /** Returns the error of a constraint that refused every attempt, when no row is known to be the cause. */
   ofViolation(verb: 'update' | 'delete', violation: ConstraintViolation): ApiError {
     if (!violation.isForeignKey) return conflict(violation)
     if (verb === 'update') {
@@ -68,7 +69,10 @@ export class FilteredRefusals {
     return new ApiError('StillReferenced', `No ${this.entity.name} was deleted: rows of another table refer to one that matches.`)
   }
 
-  /** Names the row in an error about it. `may`: value of the parameter that leaves out rows that the key may not write. */
+  /**
+   * Names the refused row in its error; null if the row no longer matches. `may`: value of the parameter that leaves out rows
+   * that the key may not write.
+   */
   private named(cause: ApiError, { refused, found, refusedId }: FilteredState, may: string | null): ApiError | null {
     const { code, details, target, headers } = cause
     // The row has left what the key may read or write, so it does not match any more.
@@ -84,7 +88,7 @@ export class FilteredRefusals {
     return faultsError(faults)
   }
 
-  /** Error of a unique value for several rows; null: the values have none. */
+  /** Returns the error of a unique value that several rows would get; null if no value is unique. */
   private sharedValue({ found }: FilteredState, values: Assignments): ApiError | null {
     const [property] = [...values].find(([{ unique }, value]) => unique !== null && value !== null) ?? []
     if (!property) return null

@@ -22,20 +22,23 @@ import type { ExpectedVersion } from './rowReads.ts'
 import { type RowWrites, runStatement, type Writer } from './rowWrites.ts'
 import { respondWrittenRows } from './writtenRows.ts'
 
-/** Number of rows that count as one request, as of a bulk create. */
+/** Number of rows that count as one request, as in a bulk create. */
 const ROWS_OF_REQUEST = 100
 
-/** Maximum times that constraints refuse a write: mostly another write came between, and the next time it is explained. */
+/**
+ * Maximum number of attempts that constraints refuse. Mostly another write came between, and the next attempt explains the
+ * refusal.
+ */
 const VIOLATIONS_MAX = 3
 
-/** A write by filters: how it is compiled, and why a row may refuse it. */
+/** A write by filters, with how its statement is compiled, and how its refusals are explained. */
 interface Plan {
   readonly call: ResourceRequest
   readonly verb: 'update' | 'delete'
   readonly rows: WrittenRows
   readonly expected: ExpectedVersion | null
   readonly claim: IdempotencyClaim | null
-  /** Compiles the statement. `isBounded`: it may change few copies only. */
+  /** Compiles the statement. `isBounded`: the statement is refused if it would change many copies. */
   compile(write: FilteredWrite, isBounded: boolean): BatchableStatement
   /** Returns why a row refuses the write; null if the cause is gone. */
   explain(state: FilteredState, violation: ConstraintViolation | null): Promise<ApiError | null>
@@ -82,7 +85,9 @@ export class FilteredWrites {
     return withReplayed({ rows: [], isReplayed: done === null }, reply)
   }
 
-  /** Returns the versions that rows must have, and the claim; null without an Idempotency-Key, or if dry. @throws ApiError */
+  /**
+   * Returns the versions that rows must have, and the claim: null for a dry run, or without an Idempotency-Key. @throws ApiError
+   */
   private preconditions(call: ResourceRequest, rows: WrittenRows, values: Assignments | null) {
     const expected = this.writes.reads.expectedVersion(call.request.headers)
     requireNoOther(expected)
@@ -135,7 +140,7 @@ export class FilteredWrites {
     return respondWrittenRows(200, request, written, (row, index) => writeWritten(views[index] ?? null, row))
   }
 
-  /** Sends the statement until it has written all rows that match, or is refused. */
+  /** Sends the statement until it has written all rows that match, or is refused for good. */
   private async run(plan: Plan): Promise<Done> {
     const { call, expected, claim, verb, rows } = plan
     const versions = expected?.versions ?? null
@@ -144,7 +149,7 @@ export class FilteredWrites {
     const filters = await this.sized(rows.filters)
     let writer: Writer | null = null
     let violations = 0
-    // Rows that are paid for: those of one request, until more are found.
+    // Number of rows that are paid for: as many as one request pays for, until more rows are found.
     let rowsMax = ROWS_OF_REQUEST
     for (;;) {
       const write = { filters, rowsMax, versions, isDry: rows.isDry, claim, keyId: call.key, guard: null }
@@ -176,7 +181,7 @@ export class FilteredWrites {
     return (await withFewIds({ filters }, this.entity, this.parts.database)).filters
   }
 
-  /** Sends the statement once. A state of null: a constraint refused it. @throws ApiError 503, TooCostly */
+  /** Sends the statement once. The state is null if a constraint refused the statement. @throws ApiError 503, TooCostly */
   private async send({ compile }: Plan, write: FilteredWrite, writer: Writer | null) {
     const { database } = this.parts
     const statement = compile(write, writer === null)
@@ -193,7 +198,9 @@ export class FilteredWrites {
     }
   }
 
-  /** Charges for more rows than were paid for. Returns how many may be written now. @throws ApiError 429, TooManyRows */
+  /**
+   * Charges for more rows than were paid for. Returns the number of rows that are paid for now. @throws ApiError 429, TooManyRows
+   */
   private async charge({ call, verb }: Plan, found: number, rowsMax: number): Promise<number> {
     const { plural } = this.entity
     const done = verb === 'update' ? 'changes' : 'deletes'
@@ -211,14 +218,17 @@ export class FilteredWrites {
     return requests * ROWS_OF_REQUEST
   }
 
-  /** Returns null if the write was done before. @throws ApiError InProgress, IdempotencyMismatch, or if that is not known */
+  /**
+   * Returns null if the write was done before. @throws ApiError InProgress, IdempotencyMismatch; Conflict if the key is free
+   * again
+   */
   private async replayed(claim: IdempotencyClaim | null): Promise<null> {
     if (await this.idempotency.isStored(claim)) return null
     throw await this.idempotency.refusalWithoutCause(claim)
   }
 }
 
-/** A slot of the limit of bodies of several rows, for a write of more rows than one request pays for. */
+/** A slot in the limit on bodies of several rows, which a write takes if one request does not pay for all of its rows. */
 class Slot implements Disposable {
   private taken: StreamSlot | null = null
 
@@ -237,7 +247,7 @@ class Slot implements Disposable {
   }
 }
 
-/** State of a statement that another one with the same Idempotency-Key has undone. */
+/** State of a statement that was undone because another one used the same Idempotency-Key. */
 const USED: FilteredState = {
   isFirst: false,
   found: 0,
@@ -248,21 +258,24 @@ const USED: FilteredState = {
   isDone: false,
 }
 
-/** Parses which rows a request writes, by what its key may read. @throws ApiError, also Forbidden if it may read none */
+/**
+ * Parses which rows a request writes. Filters may name only what the key may read. @throws ApiError, also Forbidden if the key
+ * may read no rows
+ */
 export function parseWhere(entity: Entity, { rights, query }: ResourceRequest, verb: 'update' | 'delete'): WrittenRows {
   if (rights === null) throw new Error('a request writes without rights')
   const access = requireRight(rights, entity, 'read')
   return parseFilteredWrite(access.read as View, access, verb, query)
 }
 
-/** Refuses a body that would change nothing: it is a mistake, or all that it names is read-only. @throws ApiError InvalidValue */
+/** Refuses a body that would change nothing: it names no property, or only read-only ones. @throws ApiError InvalidValue */
 export function requireValues(values: Assignments): void {
   if (values.size > 0) return
   const message = 'The body must set a property: it names none, or only such as are read-only.'
   throw faultsError([{ code: 'InvalidValue', target: 'Body', message }])
 }
 
-/** Refuses `If-None-Match`: filters say what the rows must not be. @throws ApiError PreconditionFailed */
+/** Refuses `If-None-Match`: filters can say which rows not to write. @throws ApiError PreconditionFailed */
 function requireNoOther(expected: ExpectedVersion | null): void {
   if (expected === null || expected.conditions.ifNoneMatch === null) return
   const message = 'If-None-Match cannot be for several rows: leave it out, or write them one by one.'

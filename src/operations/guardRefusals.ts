@@ -10,20 +10,20 @@ import { arrayText, type Row } from '../model/sql.ts'
 import { listed } from '../parse/names.ts'
 import type { RowReads } from './rowReads.ts'
 
-/** Adds a row's index to a fault; if the body was one object, it returns the fault as it is. */
+/** Function that adds a row's index to a fault. If the body was one object, it returns the fault as it is. */
 export type FaultOf = (index: number, fault: Fault) => Fault
 
-/** The entity with the properties that the key may read or set; null: it sees none. */
+/** The entity with the properties that the key may read or set; null: the key may read or set none. */
 export type Seen = Entity | null
 
 /**
- * Conditions that a refusal is about: `own` values of the row alone, or `all`, also those on the rows that its references name. A
- * reference that names no row, or none that the key may read, is reported between the two; otherwise the answer would reveal
- * whether a hidden row matches, and so that it exists.
+ * Conditions that a refusal is about. `own`: only those on values of the row itself. `all`: also those on rows that its
+ * references name. A reference to a missing or unreadable row is reported after the `own` conditions, but before the others.
+ * Otherwise the answer would reveal whether a hidden row matches, and so that this row exists.
  */
 export type Extent = 'own' | 'all'
 
-/** Returns the fault; if the key does not see its property, since its right has set that, then without the name. */
+/** Returns the fault. It does not name a property that the key does not see, and whose value comes from the key's right. */
 export function asSeen(fault: Fault, seen: Seen): Fault {
   if (fault.target === 'Body' || seen?.properties.some(({ name }) => name === fault.target)) return fault
   const message = `What your right sets ${fault.code === 'AlreadyExists' ? 'is not free' : 'names no row'}.`
@@ -51,7 +51,7 @@ export class GuardRefusals {
     return row
   }
 
-  /** Error of a write to a row that is not within reach; null if it is. `row`: from `find`. */
+  /** Returns the error of a write to a row that is out of reach; null if the row is within reach. `row`: as `find` returns it. */
   refusalOfReach(row: Row, guard: Guard, seen: Seen, verb: 'update' | 'delete'): ApiError | null {
     if (this.isWithinReach(row, guard)) return null
     const { name, plural } = this.entity
@@ -63,7 +63,10 @@ export class GuardRefusals {
     return new ApiError('Forbidden', `Your right to ${verb} ${plural} is not for ${name} ${row[0]}.`)
   }
 
-  /** Error of an update after which the row would leave what the right admits; null if it would not. `row`: from `find`. */
+  /**
+   * Returns the error of an update that would give the row values which the guard does not admit; null if the guard admits them.
+   * `row`: as `find` returns it.
+   */
   refusalOfChange(row: Row, guard: Guard, seen: Seen, extent: Extent): ApiError | null {
     const compared = compare(guard, this.holding(row), extent)
     if (pairsThatHold(guard, compared).length > 0) return null
@@ -77,7 +80,7 @@ export class GuardRefusals {
     return new ApiError('Forbidden', `Your right to update ${this.entity.plural} does not admit this change.`)
   }
 
-  /** Error of new rows that the guard does not admit; null if it admits all. */
+  /** Returns the error of new rows that the guard does not admit; null if it admits all of them. */
   async refusalOfRows(
     rows: readonly Assignments[],
     whole: Guard,
@@ -121,7 +124,7 @@ interface Compared extends GuardCondition {
   readonly holds: boolean
 }
 
-/** Returns the conditions of a guard with whether they hold, without those that the extent leaves out. */
+/** Returns those conditions of a guard that belong to the extent, each with whether it holds. */
 function compare(guard: Guard, holds: Row, extent: Extent = 'all'): Compared[] {
   const isLater = ({ time, filter }: GuardCondition) => extent === 'own' && time === 'after' && isOfOtherRows(filter)
   return guardConditions(guard)
@@ -129,12 +132,12 @@ function compare(guard: Guard, holds: Row, extent: Extent = 'all'): Compared[] {
     .filter((condition) => !isLater(condition))
 }
 
-/** Returns the pairs of a guard whose conditions among these all hold. */
+/** Returns the indexes of the pairs of a guard for which all compared conditions hold. */
 function pairsThatHold({ pairs }: Guard, compared: readonly Compared[]): number[] {
   return [...pairs.keys()].filter((pair) => compared.every((one) => one.pair !== pair || one.holds))
 }
 
-/** Returns the conditions of the pair with the fewest failing ones, the first of several such pairs. */
+/** Returns the conditions of the pair in which the fewest conditions fail. If there are several such pairs, it is the first. */
 function nearestPair(compared: readonly Compared[]): readonly Compared[] {
   const pairs = [...Map.groupBy(compared, ({ pair }) => pair).values()]
   const failing = (pair: readonly Compared[]) => pair.filter(({ holds }) => !holds).length
@@ -148,8 +151,8 @@ function ofOwnValues(guard: Guard): Guard {
 }
 
 /**
- * Returns the filters that failed, of properties that the key sees. One by a path is named only where the write sets its
- * reference, and then once: which property of the other row does not match is hidden.
+ * Returns the filters that failed, if the key sees their properties. A filter by a path is returned only if the write sets the
+ * path's reference, and then only once for the reference: it stays hidden which property of the other row does not match.
  */
 function failedOf(compared: readonly Compared[], seen: Seen): Filter[] {
   const failed: Filter[] = []
@@ -167,7 +170,9 @@ function forbidden({ name }: Property, message: string): Fault {
   return { code: 'Forbidden', target: name, message }
 }
 
-/** Fault of a value that a row may not have after the write. `isOnly`: no other right might admit it. */
+/**
+ * Returns the fault of a value that a row may not have after the write. `isOnly`: true if no other right could admit the value.
+ */
 function afterFault(filter: Filter, isOnly: boolean): Fault {
   const { property, operator, value, anyOf } = filter
   const begin = isOnly ? 'After the write' : 'By the nearest right, after the write'
@@ -183,7 +188,7 @@ function afterFault(filter: Filter, isOnly: boolean): Fault {
   return forbidden(property, `${begin}, ${property.name} must ${rule}${reason}.`)
 }
 
-/** A filter as a client writes it. */
+/** Returns a filter as a client writes it. */
 function textOf({ property: { name }, operator: { sign, isAny }, value, anyOf }: Filter): string {
   if (isAny) return (anyOf ?? []).map((one) => `${name}${sign}=${one ?? ''}`).join('&')
   if (sign.startsWith('[')) return `${name}${sign}=${value ?? ''}`

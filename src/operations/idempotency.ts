@@ -19,7 +19,8 @@ import type { Reply } from '../respond/reply.ts'
 import type { ResourceRequest } from './resourceRequest.ts'
 
 /**
- * A request with the name of its API key, which is the same after a rotation: a client's retries are recognized with its new key.
+ * A request with the name of its API key. The name stays the same after a rotation, so retries are recognized even if the client
+ * sends them with its new key.
  */
 type KeyedRequest = Pick<ResourceRequest, 'request' | 'keyName'>
 
@@ -29,10 +30,10 @@ export interface Written {
   readonly isReplayed: boolean
 }
 
-/** A write without an Idempotency-Key, which holds up no other. */
+/** Result of `begin` for a write without an Idempotency-Key: it refuses no other write. */
 const NO_KEY: Disposable = { [Symbol.dispose]: () => undefined }
 
-/** Marks the answer of a repeated request. */
+/** Adds the header that marks the answer to a repeated request. */
 export function withReplayed({ isReplayed }: Written, reply: Reply): Reply {
   return isReplayed ? { ...reply, headers: { ...reply.headers, 'Idempotency-Replayed': 'true' } } : reply
 }
@@ -61,9 +62,8 @@ export class Idempotency {
   }
 
   /**
-   * Returns the claim of a write of all rows that match filters, whatever their order. `values`: null for a deletion. `versions`:
-   * those that rows must have; null: any.
-   * @throws ApiError 400
+   * Returns the claim of a write of all rows that match filters. The order of the filters does not matter. `values`: null for a
+   * deletion. `versions`: those of which each row must have one; null: any version. @throws ApiError 400
    */
   claimFiltered(
     { request, keyName }: KeyedRequest,
@@ -97,8 +97,8 @@ export class Idempotency {
   }
 
   /**
-   * Returns the claim of an upsert. It does not depend on which rows are stored: when the request is repeated, others are.
-   * @throws ApiError 400
+   * Returns the claim of an upsert. It does not depend on which rows are stored: when a client repeats the request, the first one
+   * has changed these. @throws ApiError 400
    */
   async claimUpsert(
     { request, keyName }: KeyedRequest,
@@ -120,7 +120,10 @@ export class Idempotency {
     return { key: digest([keyName, key]), request: halfOf(hash) }
   }
 
-  /** Begins a write, which is in progress until the block of its `using` ends. @throws ApiError InProgress if another one is */
+  /**
+   * Begins a write, which is in progress until the block of its `using` ends. @throws ApiError InProgress if another write with
+   * the same key is in progress
+   */
   begin(claim: IdempotencyClaim | null): Disposable {
     if (claim === null) return NO_KEY
     const { key } = claim
@@ -140,7 +143,10 @@ export class Idempotency {
     return (await this.findAnswer(claim)) !== undefined
   }
 
-  /** Returns the rows that a finished write by filters has changed, maybe none; null if there was none. @throws ApiError */
+  /**
+   * Returns the rows that a finished update by filters has changed, perhaps none. Null: there was no such update. @throws
+   * ApiError
+   */
   async findStoredRows(claim: IdempotencyClaim | null): Promise<Row[] | null> {
     const answer = await this.findAnswer(claim)
     if (answer === undefined) return null
@@ -148,7 +154,10 @@ export class Idempotency {
     return rows.length === 0 ? [] : this.asStored(rows)
   }
 
-  /** Returns the ids that a finished deletion by filters has deleted; null if there was none. @throws ApiError */
+  /**
+   * Returns the ids of the rows that a finished deletion by filters has deleted. Null: there was no such deletion. @throws
+   * ApiError
+   */
   async findStoredIds(claim: IdempotencyClaim | null): Promise<string[] | null> {
     const answer = await this.findAnswer(claim)
     return answer === undefined ? null : JSON.parse(answer ?? '[]')
@@ -174,14 +183,17 @@ export class Idempotency {
     }
   }
 
-  /** Returns the error of a write that was refused, although no cause is found. */
+  /** Returns the error of a write that was refused without a known cause: InProgress if its key is in use, else Conflict. */
   async refusalWithoutCause(claim: IdempotencyClaim | null): Promise<ApiError> {
     if (claim === null) return conflict()
     const [isFree] = (await this.database.read(compileIsFree(claim)))[0] ?? []
     return isFree === 't' ? conflict() : inProgress()
   }
 
-  /** Returns the stored rows; reads them again if they were stored with other properties of the entity. @throws ApiError */
+  /**
+   * Returns the stored rows. Reads the current rows instead if the entity had other properties when they were stored. @throws
+   * ApiError
+   */
   private async asStored(stored: Row | readonly Row[]): Promise<Row[]> {
     const { entity, database } = this
     const isSeveral = Array.isArray(stored[0])
@@ -195,12 +207,12 @@ export class Idempotency {
     if (current.length < rows.length)
       throw new ApiError('NotFound', 'The write was done, by another version of the server, and a row of it was deleted since.')
     const byId = new Map(current.map((row) => [row[0], row]))
-    // What follows the columns of the stored row, such as the outcome of an upsert, is kept.
+    // The values after the columns of the stored row, such as the outcome of an upsert, are kept.
     return rows.map((row) => [...(byId.get(row[0] ?? null) ?? []), ...row.slice(-2)])
   }
 }
 
-/** Returns the values that a body has; none if it has too many faults, which its parsing will name. */
+/** Returns the values in a body; no values if the body has faults that keep it from being parsed, which are reported later. */
 function givenIn(entity: Entity, body: JsonObject): Assignments {
   try {
     return parseBody(entity, wholeBody(entity), body).given
@@ -223,7 +235,7 @@ function inProgress(): ApiError {
   return new ApiError('InProgress', message, { target: 'Idempotency-Key', headers: { 'Retry-After': '1' } })
 }
 
-/** Error: other writes keep changing the rows that this one depends on. */
+/** Returns the error of a write that fails because other writes keep changing the rows that it depends on. */
 export function conflict(cause?: Error): ApiError {
   return new ApiError('Conflict', 'The write does not agree with what is stored; nothing was written.', { cause })
 }

@@ -18,7 +18,7 @@ import { withFewIds } from './fewIds.ts'
 import { neededCopies } from './neededCopies.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 
-/** Why the database answers a list or a summary. */
+/** Reason for which the database answers a list or a summary. */
 export type Reason = Parameters<typeof countDatabaseList>[0]
 
 /** Returns a page of a list. @throws ApiError */
@@ -27,11 +27,11 @@ export async function pageList(view: View, parts: ResourceParts, call: ResourceR
   const parse = () => parseList(view, call.query, cursors, call.access)
   if (memory === null) return pageFromDatabase(view, parts, call, parse(), 'noCopy')
   const plainTarget = targetOf(view, call)
-  // The query is parsed before the database is asked, so that its faults are named whatever the database does. A target in the
+  // The query is parsed before the database is asked, so that its faults are reported even if the database fails. A target in the
   // cache has no faults.
   const cachedTables = memory.responses.tablesOf(plainTarget)
   const parsed = cachedTables === null ? parse() : null
-  // Copies have no JSON, so no list that shows it is in the cache, and its query was parsed.
+  // Copies have no JSON values, so a list that shows JSON is never in the cache. Its query has been parsed.
   if (parsed !== null && showsJson(view, parsed)) return pageFromDatabase(view, parts, call, parsed, 'json')
   const target = withReach(plainTarget, parsed)
   const tables = cachedTables ?? tablesOfList(view, parsed as ListQuery)
@@ -80,21 +80,21 @@ function tablesOfList(view: View, { filters, choice }: ListQuery): readonly Enti
   return tablesOf(view, filters, choice?.related ?? [])
 }
 
-/** Returns the entities whose tables a query needs, its own first. */
+/** Returns the entities whose tables a query needs, beginning with the entity of the view. */
 export function tablesOf({ whole }: View, filters: readonly Filter[], properties: readonly Property[]): readonly Entity[] {
   const others = otherEntities(filters, properties)
   return others.length === 0 ? [whole] : [whole, ...others.filter((other) => other !== whole)]
 }
 
-/** Returns the key of an answer in the response cache. It contains the right, since keys of other rights get other answers. */
+/** Returns the name of an answer in the response cache. It contains the right: API keys with other rights get other answers. */
 export function targetOf({ text, relatedText }: View, { url, query }: ResourceRequest): string {
   const target = `${url}?${query}`
   return text === '' && relatedText === '' ? target : `${text}\n${relatedText}\n${target}`
 }
 
 /**
- * Adds the rights to write to the key of an answer that depends on them. Such an answer is never found by the plain key, so its
- * query is always parsed. `parsed`: null if an answer of the plain key is in the cache.
+ * Adds the rights to write to the cache name of an answer that depends on them. Such an answer is never found by the plain name,
+ * so its query is always parsed. `parsed`: null if an answer with the plain name is in the cache.
  */
 export function withReach(target: string, parsed: { readonly may: Reach | null } | null): string {
   return parsed?.may ? `may ${parsed.may.text}\n${target}` : target
@@ -112,7 +112,7 @@ async function pageFromDatabase(
   const rows = await parts.listReads
     .read(statement, call, listCostOf(view.whole, query))
     .catch(withAdvice(() => suggestCheaperQuery(query)))
-  // After the total, a row of a batch has the number of its run.
+  // Column of the total. The last column cannot be used: in a batch it is the number of the run.
   const shown = view.whole.properties.length + (query.choice?.related.length ?? 0)
   const total = Number(rows[0]?.[shown] ?? 0)
   return respondPage(view, query, { rows, total }, call.url, parts.cursors)
@@ -146,8 +146,8 @@ export function suggestCheaperQuery({
 }
 
 /**
- * Answers 304 if the client has this page: its tag is the same while rows, total and links are. The tag is weak, so no `If-Match`
- * matches it. @throws ApiError PreconditionFailed. RFC 9110, 13.1 and 15.4.5, D42
+ * Answers 304 if the client has this page already. The page's tag stays the same while rows, total and links do. The tag is weak,
+ * so no `If-Match` matches it. @throws ApiError PreconditionFailed. RFC 9110, 13.1 and 15.4.5, D42
  */
 export async function unlessHeld(reply: Promise<Reply> | Reply, conditions: Conditions): Promise<Reply> {
   const page = await reply
@@ -159,7 +159,8 @@ export async function unlessHeld(reply: Promise<Reply> | Reply, conditions: Cond
 }
 
 /**
- * Checks the conditions of a create, whose target, the list, always exists. @throws ApiError InvalidHeader, PreconditionFailed
+ * Checks the conditions of a create. Its target is the list, which always exists. @throws ApiError InvalidHeader,
+ * PreconditionFailed
  */
 export function requireList(headers: Headers): void {
   const conditions = parseConditions(headers)

@@ -1,17 +1,18 @@
-// The moment at which a person has her rights: a request begins anew if its rows are of a moment at which the rights differ. D106
+// The moment of a person's rights: a request begins anew if its rows are of another moment, at which the rights differ. D106
 import { ApiError } from '../errors.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
 import type { GrantedRights } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import type { RightsNow } from '../model/principal.ts'
 
-/** Maximum times that a request is begun because the rights of its person have changed meanwhile. */
+/** Maximum attempts at a request whose person's rights keep changing while it runs. */
 const ATTEMPTS_MAX = 3
 
 /** The copies in memory from which rights were decided, brought to one moment after the arrival of the request. */
 export class RightsMoment {
   /**
-   * `followFrom`: returns whether the same rights follow from these and further copies in this turn of the event loop.
+   * `followFrom`: returns whether the same rights follow from `copies`, in this turn of the event loop. These include the copies
+   * of this moment.
    */
   constructor(
     readonly copies: readonly TableCopy[],
@@ -19,9 +20,9 @@ export class RightsMoment {
   ) {}
 }
 
-/** Thrown if the person has other rights by the copies in which a list is found than those with which the request began. */
+/** Thrown if the copies in which a list is found give the person other rights than those with which the request began. */
 export class RightsChanged extends ApiError {
-  /** `tables`: those that the next attempt has to read as of one moment. */
+  /** `tables`: entities whose copies the next attempt has to bring to one moment. */
   constructor(readonly tables: readonly Entity[]) {
     const message = 'The rights of the person change faster than the list is found; retry after the seconds in Retry-After.'
     super('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
@@ -29,8 +30,8 @@ export class RightsChanged extends ApiError {
 }
 
 /**
- * Handles a request with the present rights, and begins anew if they have changed before its rows were found. `expected`:
- * entities that it is about to list. @throws ApiError
+ * Handles a request with the present rights. Begins anew if the rights have changed before the request's rows were found.
+ * `expected`: entities that the request is about to list. @throws ApiError
  */
 export async function withRightsOfNow<Result>(
   expected: readonly Entity[],
@@ -44,7 +45,8 @@ export async function withRightsOfNow<Result>(
       return await handle(rights, moment instanceof RightsMoment ? moment : null)
     } catch (error) {
       if (!(error instanceof RightsChanged) || attempt === ATTEMPTS_MAX) throw error
-      // With these tables read along with the rights, nothing has to be waited for between the rights and the rows.
+      // The next attempt refreshes these tables together with the rights, so that it need not wait between the rights and the
+      // rows.
       reads = error.tables
     }
   }

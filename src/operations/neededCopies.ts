@@ -1,4 +1,4 @@
-// The copies that a list or summary is found in, with those from which the rights of its person follow: as of one moment. D106
+// The copies in which a list or summary is found, and those from which its person's rights follow: all as of one moment. D106
 import type { ColumnTable } from '../columns/columnTable.ts'
 import type { Tables } from '../columns/tables.ts'
 import type { Version } from '../memory/questionQueue.ts'
@@ -10,17 +10,17 @@ import { RightsChanged, type RightsMoment } from './momentRights.ts'
 /** Maximum attempts to learn the order of new texts, or to bring copies to one moment, before the database answers. */
 const ATTEMPTS_MAX = 3
 
-/** Returns the copies of a query's tables, its own first, and of its rights; null: one of the tables has no copy. */
+/** Returns the copies of a query's tables, its own table first, and those of its rights; null if one of `tables` has no copy. */
 export function neededCopies(memory: TableCopies, tables: readonly Entity[], moment: RightsMoment | null): NeededCopies | null {
   const own = memory.allOf(tables)
   return own && new NeededCopies(memory, own, moment)
 }
 
 export class NeededCopies {
-  /** Copies of the query's tables, its own first, and then others of its rights. */
+  /** Copies of the query's tables, its own table first, then the other copies from which the rights follow. */
   private readonly all: readonly TableCopy[]
 
-  /** `own`: those of the query's tables. `moment`: of the rights; null if they follow from no copies. */
+  /** `own`: copies of the query's tables. `moment`: moment of the rights; null if they follow from no copies. */
   constructor(
     private readonly memory: TableCopies,
     private readonly own: readonly TableCopy[],
@@ -30,7 +30,7 @@ export class NeededCopies {
     this.all = others.length === 0 ? own : [...own, ...others]
   }
 
-  /** The query's own table. */
+  /** The table of the query's own entity. */
   get table(): ColumnTable {
     return (this.own[0] as TableCopy).columns
   }
@@ -45,21 +45,24 @@ export class NeededCopies {
     return this.memory.versionOf(this.all, this.own)
   }
 
-  /** Why there is no version. */
+  /** Reason why `version` is null. */
   get reason(): 'noCopy' | 'behind' | 'apart' {
     for (const { unusable } of this.all) if (unusable !== null) return unusable
     return 'apart'
   }
 
-  /** Brings the copies to a moment after the arrival of the request, if they are not of one. @throws ApiError */
+  /**
+   * Brings all copies to one moment after the arrival of the request, unless they have been brought there already. @throws
+   * ApiError
+   */
   async refresh(): Promise<void> {
     const { all, moment } = this
-    // They were brought to it when the rights were decided.
+    // The copies were brought to one moment when the rights were decided.
     if (moment !== null && all.length === moment.copies.length && this.version !== null) return
     await this.memory.refresh(all)
   }
 
-  /** As `waitForCopies`, of all copies, and then `prepare`s the query's table. */
+  /** Returns what `waitForCopies` returns for all copies. `prepare`: prepares the query's own table. */
   waitFor(prepare: (table: ColumnTable) => Promise<void> | null, attempt: number): Promise<void> | null {
     return waitForCopies(this.memory, this.all, () => prepare(this.table), attempt)
   }
@@ -80,7 +83,8 @@ export function tablesIn(copies: readonly TableCopy[]): Tables {
 
 /**
  * Returns a promise to wait for before the search in copies: until changed rows are taken in, until all copies are of one
- * snapshot again, or until `prepare` has texts known. Null: search now, in this turn of the event loop. `attempt`: from 1.
+ * snapshot again, or until `prepare` has learned the order of new texts. Null: there is nothing more to wait for, so search in
+ * this turn of the event loop. `attempt`: from 1.
  */
 export function waitForCopies(
   memory: TableCopies,

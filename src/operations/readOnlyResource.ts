@@ -11,7 +11,7 @@ import { RowReads } from './rowReads.ts'
 import { streamList } from './streams.ts'
 import { pageSummary, streamSummary } from './summaries.ts'
 
-/** Operations on a collection whose rows are only read. */
+/** Operations on a collection that only read rows. */
 export class ReadOnlyResource {
   protected readonly reads: RowReads
 
@@ -44,7 +44,7 @@ export class ReadOnlyResource {
   }
 
   /**
-   * Answers with a row that shows values of others. Its tag differs when one of these does, and is weak, since no write could
+   * Answers with a row that shows values of other rows. The tag changes with these values. It is weak, because no write could
    * expect it. RFC 9110, 8.8.1
    */
   private respondRelated(id: string, tag: string, body: string, conditions: Conditions | null): Reply {
@@ -56,7 +56,7 @@ export class ReadOnlyResource {
     return { ...reply, headers: { ...reply.headers, ETag } }
   }
 
-  /** Answers in the form of the `Accept` header. @throws ApiError */
+  /** Answers with a page or a stream, as the `Accept` header asks. @throws ApiError */
   private pageOrStream(call: ResourceRequest, page: typeof pageList, stream: typeof streamList): Promise<Reply> {
     const { parts } = this
     const view = viewFor(call)

@@ -18,7 +18,7 @@ import type { ExpectedVersion, RowReads } from './rowReads.ts'
 export type RefusedWrite = RefusedCreate | RefusedUpdate | RefusedDeletion | RefusedRows
 
 interface Refused {
-  /** The entity as the key sees it: errors name no other properties. */
+  /** The entity as the key sees it: errors name only its properties. */
   readonly seen: Seen
 }
 
@@ -38,7 +38,10 @@ export interface RefusedUpdate extends Refused {
   readonly verb: 'update'
   readonly plan: WritePlan
   readonly expected: ExpectedVersion | null
-  /** Guard of all rights to update. A row within its reach is not 404, even if the rights that the write uses do not reach it. */
+  /**
+   * Guard of all rights to update; null: they admit every row. A row within its reach gets no 404, even if the rights that the
+   * write uses do not reach the row.
+   */
   readonly reach: Guard | null
 }
 
@@ -46,7 +49,7 @@ export interface RefusedDeletion extends Refused {
   readonly verb: 'delete'
   readonly plan: WritePlan
   readonly expected: ExpectedVersion | null
-  /** Rights of the key: the error counts only rows that it may read. Null if it has none. */
+  /** Rights of the key: the error counts only rows that the key may read. Null if the request has no rights. */
   readonly rights: GrantedRights | null
 }
 
@@ -54,7 +57,7 @@ export interface RefusedDeletion extends Refused {
 export class Refusals {
   /** Properties that other writes may make invalid: references and unique values. */
   private readonly refusable: readonly Property[]
-  /** Explains what guards do not admit. */
+  /** Explains writes that a guard does not admit. */
   readonly guards: GuardRefusals
 
   constructor(
@@ -71,8 +74,8 @@ export class Refusals {
 
   /**
    * Returns why a write was refused, such as NotFound, PreconditionFailed or ReferenceNotFound; null if the cause is gone.
-   * `violation`: the violated constraint, if others have written in the meantime. The error may also say that the cause was not
-   * found in time.
+   * `violation`: the violated constraint, because other requests have written in the meantime; null if no constraint was
+   * violated. The error can also say that the cause was not found in time.
    */
   async explainRefusal(write: RefusedWrite, violation: ConstraintViolation | null): Promise<ApiError | null> {
     try {
@@ -124,7 +127,7 @@ export class Refusals {
     const counts = await countReferring(this.database, entity, id, referring, rights)
     if (counts === null && violation === null) return this.reads.notFound(id)
     const isReferred = violation !== null || counts?.some((count) => count > 0)
-    // Without a violation, another cause is possible: the foreign key of a table that is not an entity.
+    // With a violation, rows of a table that is not an entity may refer to the row, too.
     const isWhole = violation === null
     return isReferred ? stillReferenced(entity, id, referring, counts ?? [], rights, isWhole) : null
   }
@@ -145,15 +148,17 @@ export class Refusals {
     if (rule !== undefined && references.every((column) => rule < `${this.entity.table}_${column}_found`))
       return brokenRule(this.ruleOf(rule) as Rule)
     const faults = [...references.map((column) => missingReference(column, values)), ...taken]
-    // A trigger may have changed the value, or the other row may be gone.
+    // A trigger may have changed the value, or the other row may be gone. Then the constraint tells which value was taken.
     const known = violation && takenValue(this.entity, violation.constraint)
     if (faults.length === 0 && known) faults.push(known)
     return faults.length === 0 ? null : faultsError(faults.map((fault) => asSeen(fault, seen)))
   }
 
   /**
-   * Returns an error that names each row that the guard does not admit by its own values; else each reference to a missing row,
-   * and each unique value that another row has; else each row that the guard does not admit by what its references name.
+   * Returns an error for the first of these causes, with a fault for each row that has it; null if no row has any.
+   * - The guard does not admit the row's own values.
+   * - A reference names a missing row, or another row has the unique value.
+   * - The guard does not admit the rows that its references name.
    */
   private async explainRows(write: RefusedRows): Promise<ApiError | null> {
     const { rows, guard, faultOf, seen } = write
@@ -181,7 +186,7 @@ function brokenRule({ later, earlier }: Rule): ApiError {
   return faultsError([{ code: 'InvalidValue', target: later.name, message }])
 }
 
-/** Fault: the reference in a column names a row that does not exist. */
+/** Returns the fault of a reference that names a missing row. `column`: column of the reference. */
 function missingReference(column: string, assignments: Assignments): Fault {
   const [property, value] = [...assignments].find(([candidate]) => candidate.column === column) ?? []
   const message = `${property?.name} names no ${property?.reference?.entity}${value === '0' ? '' : `: there is none with id ${value}`}.`
@@ -202,7 +207,10 @@ const COUNTED_MAX = 1_000
 /** Number of rows that refer to a row, for each column. */
 type Counts = readonly number[]
 
-/** Counts the rows that refer to a row, up to `COUNTED_MAX` each; null if the row does not exist. */
+/**
+ * Counts for each column the rows that refer to a row. It stops above `COUNTED_MAX`, or at 1 if the key may see no count. Null:
+ * the row does not exist.
+ */
 async function countReferring(
   database: Database,
   entity: Entity,
@@ -215,15 +223,15 @@ async function countReferring(
   return found ? referring.map((_, index) => Number(found[index])) : null
 }
 
-/** True if the key may read every row with the column: then the error may count them. */
+/** Returns whether the key may read every row with the column. Then the error may count these rows. */
 function isWhollyReadable({ entity, property }: ReferringColumn, rights: GrantedRights | null): boolean {
   const read = rights?.accessTo(entity).read
   return read?.filters.length === 0 && read.properties.some(({ name }) => name === property)
 }
 
 /**
- * Error: other rows refer to the row. Its message counts only rows that the key may read, and does not say whether there are
- * others. `isWhole`: no other table can refer to the row.
+ * Returns the error of deleting a row to which other rows refer. The message counts only rows that the key may read, and does not
+ * tell whether there are more. `isWhole`: no other table can refer to the row.
  */
 function stillReferenced(
   entity: Entity,

@@ -1,4 +1,4 @@
-// The operations on one entity, each as visible steps: parse, plan, execute, respond; those that read are in
+// The operations on one entity, each as visible steps: parse, plan, execute, respond. Those that only read are in
 // readOnlyResource.ts. Spec 4.1.
 import { ApiError } from '../errors.ts'
 import type { UpdateAccess, Verb } from '../model/access.ts'
@@ -20,7 +20,8 @@ import { Upserts } from './upserts.ts'
 import { UpsertWrites } from './upsertWrites.ts'
 
 /**
- * Time for which a request keeps the rights that it began with, less than the second for which a revoked key may still be used.
+ * Time for which a request keeps the rights that it began with. It is less than the second for which a revoked key may still be
+ * used.
  */
 const RIGHTS_MS_MAX = 500
 
@@ -99,7 +100,7 @@ export class Resource extends ReadOnlyResource {
     return this.filteredWrites.remove(call, parseWhere(this.entity, call, 'delete'))
   }
 
-  /** Returns what the key may update. @throws ApiError Forbidden for a PUT, if that is not every property */
+  /** Returns what the key may update. @throws ApiError Forbidden for a PUT, if the key may not set every property */
   private requireComplete(call: ResourceRequest, parse: typeof parseComplete): UpdateAccess {
     const access = accessFor(call, 'update')
     if (parse === parseComplete && !access.isComplete) throw incompleteRight(this.entity)
@@ -107,22 +108,22 @@ export class Resource extends ReadOnlyResource {
   }
 
   /**
-   * Reads the body of a request. If it came slowly, the key may have lost rights meanwhile, so the request goes on with the
-   * present ones. @throws ApiError
+   * Reads the body of a request. If the body came slowly, the key may have lost rights meanwhile, so the request goes on with the
+   * key's present rights. @throws ApiError
    */
   private async readBodyOf<Body>(begun: ResourceRequest, verb: Verb, read: (request: Request) => Promise<Body>) {
     const { request } = begun
     const startMs = performance.now()
     const body = await read(request)
     const { keysInUse } = this.parts
-    // Requests of APP_FILE carry no key: theirs was checked when they were sent, and their body is in memory.
+    // Requests that APP_FILE makes carry no key. Their rights were checked when they were sent, and their body is in memory.
     const isSlow = performance.now() - startMs > RIGHTS_MS_MAX && request.headers.has('authorization')
     if (!isSlow || !keysInUse) return { body, call: begun }
     const rights = await keysInUse.rightsOf(request)
     return { body, call: { ...begun, rights, access: requireRight(rights, this.entity, verb) } }
   }
 
-  /** Answers with the row as the key reads it, or with its id. */
+  /** Answers with the row as the key reads it, or else with the row's id. */
   private async respondWritten(
     status: number,
     { access }: ResourceRequest,
@@ -135,7 +136,7 @@ export class Resource extends ReadOnlyResource {
   }
 }
 
-/** Error: PUT would clear properties that the key may not set. */
+/** Returns the error of a PUT that would clear properties which the key may not set. */
 function incompleteRight({ plural }: Entity): ApiError {
   const message = `You have no right to set all properties of ${plural}, which PUT does; change those that you may set by PATCH.`
   return new ApiError('Forbidden', message)

@@ -1,4 +1,4 @@
-// Inputs of the operations: a request after routing, their dependencies, and checks of keys and rights.
+// Inputs of the operations: a request after routing, the operations' dependencies, and checks of keys and rights.
 import type { RateLimitStatus } from '../admit/limiter.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
@@ -31,19 +31,21 @@ export interface ResourceRequest {
   readonly query: string
   /** Last path segment: the id of a row. */
   readonly id: string
-  /** Sets the timeout of the connection. Undefined or null: it stays open for however long the answer takes. */
+  /** Sets the timeout of the connection. Undefined or null: the connection stays open as long as the answer takes. */
   readonly server?: { timeout(request: Request, seconds: number): void } | null | undefined
-  /** Access of the key to the entity of the endpoint, at least for the method; null: the endpoint has no entity. */
+  /**
+   * Access of the key to the endpoint's entity, with at least the right that the method needs; null: the endpoint has no entity.
+   */
   readonly access: Access | null
   /** Rights of the key or person; null if the request has none. */
   readonly rights: GrantedRights | null
-  /** The moment of the copies from which the rights were decided; undefined or null: they do not follow from copies. */
+  /** Moment of the copies from which the rights were decided; undefined or null: the rights do not follow from copies. */
   readonly moment?: RightsMoment | null
-  /** Id of the key, or the pseudonym of a person, which stands in its place. */
+  /** Id of the key; for a person, her pseudonym. */
   readonly key: string
-  /** Name of the key, which stays the same after a rotation, or the pseudonym of a person. */
+  /** Name of the key, which stays the same after a rotation; for a person, her pseudonym. */
   readonly keyName: string
-  /** The principal that is charged; undefined if none is. */
+  /** The principal that is charged; undefined if no one is charged. */
   readonly charged?: Charged
   /** Answers a request that a custom route makes for its client; undefined if custom routes are not asked. */
   readonly answerInner?: (inner: Request) => Promise<Reply>
@@ -56,8 +58,8 @@ export interface KeysInUse {
   /** Charges one request and returns the current rights of the key. @throws ApiError RateLimitExceeded */
   charge(request: Request): Promise<GrantedRights>
   /**
-   * Charges `count` more requests for a request that costs as much work as several. `neverAllowed`: error if the limits never
-   * allow so many, of `limit` requests per `period`; default: that of a body. @throws ApiError
+   * Charges `count` more requests for a request that costs as much work as several. `neverAllowed`: makes the error for limits,
+   * of `limit` requests per `period`, that never allow this number; default: the error for a body. @throws ApiError
    */
   chargeMore(charged: Charged, count: number, neverAllowed?: (limit: number, period: string) => ApiError): Promise<void>
 }
@@ -91,13 +93,15 @@ export interface ResourceParts {
   /** Null: a rename is written like any update. */
   readonly longWrites: LongWrites | null
   readonly cursors: Cursors
-  /** Checks keys of long requests; undefined if keys cannot be revoked, and each request is charged once. */
+  /** Checks keys of long requests. Undefined: keys cannot be revoked, and each request is charged once. */
   readonly keysInUse?: KeysInUse
   /** Limits on concurrent streams, bodies and summaries of all entities together. */
   readonly streamLimit: ConcurrencyLimit
   readonly summaryLimit: ConcurrencyLimit
   readonly bodyLimit: ConcurrencyLimit
-  /** Returns the end of the feed for readers of a view; undefined or null if no changes are kept, or the view has none. */
+  /**
+   * Returns a token of the feed's end for readers of a view; null if no changes are kept, or the feed has no events of the view.
+   */
   readonly changesToken?: (view: View, rights: GrantedRights | null) => Promise<string | null>
   /** Null: every list is read from the database. */
   readonly memory: TableCopies | null

@@ -11,9 +11,9 @@ import type { Row } from '../model/sql.ts'
 import { parseConditions } from '../parse/headers.ts'
 import { parseId } from '../parse/parameters.ts'
 
-/** Modulus of `xmin`: the `xmin` of a row is PostgreSQL's counter of transactions modulo this. */
+/** Modulus by which PostgreSQL reduces its counter of transactions to the `xmin` of a row. */
 const TRANSACTIONS = 2 ** 32
-/** Form of an `xmin`. */
+/** Pattern of an `xmin` as text. */
 const VERSION = /^\d{1,10}$/
 
 /** Version that `If-Match` or `If-None-Match` allows a row to have. */
@@ -25,7 +25,9 @@ export interface ExpectedVersion {
 
 /** Reads rows of one entity or named view. Every write, of any program, gives a row another version. */
 export class RowReads {
-  /** Hash of the properties, in every tag: after a change of the declaration, an unchanged row has another response. */
+  /**
+   * Hash of the properties, with which every tag begins: if the declaration changes, even the response of an unchanged row does.
+   */
   private readonly shape: string
   /** The entity whose columns statements read. */
   private readonly entity: Entity
@@ -55,7 +57,10 @@ export class RowReads {
     return row
   }
 
-  /** Returns the values of a row for the JSON writers: its columns, and those of related properties. */
+  /**
+   * Returns the values of a row for the JSON writers: its columns and those of related properties, without the version between
+   * them.
+   */
   valuesOf(row: Row): Row {
     return row.toSpliced(this.width, 1)
   }
@@ -71,13 +76,13 @@ export class RowReads {
     return this.shape + (Number(row[this.width]) % TRANSACTIONS)
   }
 
-  /** Returns the version that a write expects the row to have; null for any. @throws ApiError InvalidHeader */
+  /** Returns the version that a write expects the row to have; null: the row may have any. @throws ApiError InvalidHeader */
   expectedVersion(headers: Headers): ExpectedVersion | null {
     const conditions = parseConditions(headers)
     return conditions && { versions: this.versionsIn(conditions.ifMatch ?? '*'), conditions }
   }
 
-  /** Requires that row `id` has an expected version; null: any. @throws ApiError PreconditionFailed */
+  /** Requires that row `id` has an expected version; null: it may have any. @throws ApiError PreconditionFailed */
   requireExpected(row: Row, id: string, expected: ExpectedVersion | null): void {
     if (expected === null) return
     const { conditions } = expected
@@ -86,8 +91,8 @@ export class RowReads {
   }
 
   /**
-   * True if the client has the version with the tag `opaque` already. @throws ApiError PreconditionFailed if it requires another
-   * one
+   * Returns whether the client has the version with the tag `opaque` already, by `If-None-Match`. @throws ApiError
+   * PreconditionFailed if `If-Match` requires another version
    */
   isHeld({ ifMatch, ifNoneMatch }: Conditions, id: string, opaque: string): boolean {
     if (ifMatch !== null && !hasStrongly(ifMatch, opaque)) throw this.failed('If-Match', ifMatch, id, opaque)

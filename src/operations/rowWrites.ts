@@ -33,9 +33,9 @@ export class RowWrites {
   readonly refusals: Refusals
   /** Columns of all entities that refer to rows of this entity. */
   readonly referring: readonly ReferringColumn[]
-  /** The referring columns of tables that also copy values of the row. */
+  /** Those referring columns whose tables also copy values of the row. */
   readonly copying: readonly ReferringColumn[]
-  /** Columns that other rows copy, as they are or within a computed text. */
+  /** Columns whose values other rows copy, as they are or within a computed text. */
   private readonly copiedColumns: ReadonlySet<string>
   private readonly ownCopies: ReturnType<typeof selfCopiesOf>
 
@@ -89,7 +89,7 @@ export class RowWrites {
     const replayed = await this.replayedBeforeConditions(call, claim)
     if (replayed !== null) return replayed
     const access = accessFor(call, 'update')
-    // The guard of a write that sets nothing is that of all rights.
+    // For an update that sets nothing, `guardOf` returns the guard of all rights.
     const reach = access.guardOf([])
     const expected = await this.expectedVersion(call, id, reach)
     const guard = access.guardOf(values.keys())
@@ -116,8 +116,8 @@ export class RowWrites {
   }
 
   /**
-   * Returns the version that the row must have; null for any. The statement checks `If-Match`. `If-None-Match` is checked here,
-   * because a row never has the same version twice. @throws ApiError InvalidHeader, NotFound, PreconditionFailed
+   * Returns the version that the row must have; null: it may have any. The statement checks `If-Match`. `If-None-Match` is
+   * checked here, because a row never has the same version twice. @throws ApiError InvalidHeader, NotFound, PreconditionFailed
    */
   private async expectedVersion({ request }: ResourceRequest, id: string, guard: Guard | null): Promise<ExpectedVersion | null> {
     const expected = this.reads.expectedVersion(request.headers)
@@ -131,7 +131,10 @@ export class RowWrites {
     return guard === null ? this.reads.find(id) : this.refusals.guards.find(id, guard, NOTHING)
   }
 
-  /** Adds copies to a row that refers to itself: PostgreSQL updates them after the statement has returned the row. */
+  /**
+   * Fills in copied properties of a row that refers to itself. PostgreSQL sets these only after the statement has returned the
+   * row.
+   */
   withOwnCopies(row: Row): Row {
     let whole = row
     for (const { reference, copy, source } of this.ownCopies)
@@ -139,7 +142,10 @@ export class RowWrites {
     return whole
   }
 
-  /** Adds copies to rows that refer to each other, or to themselves: PostgreSQL updates them after it has returned the rows. */
+  /**
+   * Fills in copied properties of rows that refer to each other or to themselves. PostgreSQL sets these only after it has
+   * returned the rows.
+   */
   withCopiesAmong(rows: readonly Row[]): readonly Row[] {
     if (this.ownCopies.length === 0) return rows
     const byId = new Map(rows.map((row) => [row[0], row]))
@@ -154,7 +160,8 @@ export class RowWrites {
   }
 
   /**
-   * Returns how the answer shows each row; null: by its id alone. `view`: the present view of the key; null: it reads nothing.
+   * Returns the view by which the answer shows each row; null: the answer shows only the row's id. `view`: the key's present
+   * view; null: the key may not read rows.
    */
   async viewsOf(written: Written, view: View | null): Promise<(View | null)[]> {
     const { rows, isReplayed } = written
@@ -165,7 +172,7 @@ export class RowWrites {
   }
 
   /**
-   * Returns the views of a repeated request. A stored answer has the row as it was, so it is shown if the key may read the row
+   * Returns the views of a repeated request. A stored answer has each row as it was. So a row is shown if the key may read it
    * now, and could have read it then.
    */
   private async viewsOfReplayed({ rows }: Written, view: View): Promise<(View | null)[]> {
@@ -192,7 +199,8 @@ export class RowWrites {
     const { rows, violation } = await runStatement(statement, writer)
     if (rows.length > 0) return { rows, isReplayed: false }
     const refusal = await this.refusals.explainRefusal(refused, violation)
-    // Read after the cause was searched: a write with the same key may have ended in between, and be that cause.
+    // The stored answer is read after the search for a cause: a write with the same key may have ended in between, and be that
+    // cause.
     const stored = await this.idempotency.findStoredAfterWrite(statement.claim ?? null)
     if (stored !== null) return { rows: stored, isReplayed: true }
     if (refusal !== null) throw refusal
@@ -210,7 +218,10 @@ export class RowWrites {
     return properties.filter(({ column }) => this.copiedColumns.has(column))
   }
 
-  /** Updates a row and all its copies: as any other write up to `COPIES_MAX` rows, else as a long write. */
+  /**
+   * Updates a row and all its copies: as an ordinary write if at most `COPIES_MAX` rows copy from it by each column, else as a
+   * long write.
+   */
   private async rename(call: ResourceRequest, refused: RefusedUpdate): Promise<Written> {
     const { database } = this.parts
     const { plan } = refused
@@ -254,7 +265,8 @@ export class RowWrites {
   }
 
   /**
-   * Finds the stored answer before conditions are checked: `If-None-Match` may name the version that the first request has made.
+   * Finds the stored answer before conditions are checked, because `If-None-Match` may name the version that the first request
+   * made.
    */
   private async replayedBeforeConditions({ request }: ResourceRequest, claim: IdempotencyClaim | null): Promise<Written | null> {
     if (!request.headers.has('if-none-match')) return null
@@ -268,7 +280,10 @@ function refusedRows(call: ResourceRequest, rows: readonly Assignments[], { guar
   return { verb: 'createRows', rows, guard, seen: body, faultOf }
 }
 
-/** Runs a statement that writes. No rows: it was refused, by a constraint if there is a violation. @throws ApiError 503 */
+/**
+ * Runs a statement that writes. Returns no rows if the statement was refused, and the violation if a constraint refused it.
+ * @throws ApiError 503
+ */
 export async function runStatement(
   statement: BatchableStatement,
   writer: Writer,

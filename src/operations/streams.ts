@@ -31,8 +31,8 @@ export function streamList(view: View, parts: ResourceParts, call: ResourceReque
   const headers = streamHeaders(view.plural, form, call.request.headers)
   const columns = streamColumns(view, query)
   const length = columns.reduce((sum, { kind }) => sum + (kind.lengthMax ?? VALUE_LENGTH), 0)
-  // The first piece assumes that texts have their maximum length. Later ones assume the longest row of the piece before, and have
-  // at most eight times as many rows.
+  // The size of the first piece assumes that texts have their maximum length. The size of a later piece assumes rows as long as
+  // the longest row of the piece before, and is at most eight times `safeRows`.
   const safeRows = Math.max(1, Math.floor(PIECE_LENGTH_MAX / length))
   let rowsMax = safeRows
   let sized: StreamQuery | null = null
@@ -78,8 +78,9 @@ export function streamList(view: View, parts: ResourceParts, call: ResourceReque
 }
 
 /**
- * Ends a stream whose key now reads other rows or properties, or may write other rows if it asks for these (`may`): what was
- * begun cannot go on. `hasPaths`: it reads other entities, too. @throws ApiError Forbidden
+ * Ends a stream if its key may now read other rows or properties than at the beginning. `may`: rows that the stream asks for
+ * because the key may write them: the stream also ends if these are others now. `hasPaths`: the stream reads other entities, too.
+ * @throws ApiError Forbidden
  */
 export function requireSameRights(rights: GrantedRights, view: View, may: Reach | null, hasPaths: boolean) {
   const access = requireRight(rights, view.collection, 'read')
@@ -124,7 +125,7 @@ export async function replyStreamed(
   { headers, form }: { readonly headers: Record<string, string>; readonly form: StreamForm },
   begin: (slot: StreamSlot) => Promise<AsyncGenerator<string>>,
 ): Promise<Reply> {
-  // Same headers as for GET; without this one the head would declare an empty body.
+  // HEAD has the headers of GET. Without `Transfer-Encoding`, the response would declare an empty body.
   if (request.method === 'HEAD') return { status: 200, headers: { ...headers, 'Transfer-Encoding': 'chunked' }, body: null }
   const slot = limit.take(key)
   try {
@@ -139,7 +140,7 @@ export async function replyStreamed(
 
 /** Rows of a stream that are charged as one request. */
 export const PAID_ROWS = 1_000
-/** Rows to write in one go, which blocks the event loop for some hundred microseconds. */
+/** Rows to convert to text without a pause, which blocks the event loop for some hundred microseconds. */
 export const TEXT_ROWS = 100
 /** Minimum pause of a stream: timers are no finer than a millisecond. */
 const PAUSE_MS_MIN = 2

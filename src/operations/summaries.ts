@@ -38,7 +38,7 @@ export async function pageSummary(view: View, parts: ResourceParts, call: Resour
   const parse = () => parseSummary(view, call.query, 'json', call.access)
   if (memory === null) return pageFromDatabase(view, parts, call, parse(), 'noCopy')
   const plainTarget = targetOf(view, call)
-  // As in `pageList`: faults are named whatever the database does, and copies that are not current have no cached response.
+  // As in `pageList`: faults are reported even if the database fails, and copies that are not current have no cached response.
   const cachedTables = memory.responses.tablesOf(plainTarget)
   const parsed = cachedTables === null ? parse() : null
   const target = withReach(plainTarget, parsed)
@@ -96,7 +96,7 @@ function tablesOfSummary(view: View, { filters, keys, figures }: SummaryQuery): 
   )
 }
 
-/** Returns whether a summary depends on rights to read what its references lead to. */
+/** Returns whether a summary depends on the rights to read the rows to which its references lead. */
 function hasPaths({ filters, keys, figures }: SummaryQuery): boolean {
   return filters.some(isOfOtherRows) || [...keys, ...figures].some(({ property }) => property.related !== null)
 }
@@ -111,8 +111,9 @@ function takeGroups(grouping: Grouping, hold: (bytes: number) => void): Grouping
 }
 
 /**
- * Groups the rows of copies as of one moment, while they may change, and calls `use` with the groups and the copies' version of
- * that moment; or returns why the database must group. @throws ApiError TooManyGroups; 503 if it waits too long for others
+ * Groups the rows of copies as of one moment, although the copies may change meanwhile. Calls `use` with the groups and the
+ * version of the copies at that moment, and returns its result. If the database must group, returns the reason. @throws ApiError
+ * TooManyGroups; 503 if the summary waits too long for other summaries
  */
 async function withGroups<Result>(
   call: ResourceRequest,
@@ -176,12 +177,12 @@ async function readGroups(
     .catch(withAdvice(() => 'filter by a range that few rows match'))
   const total = Number(found[0]?.[0] ?? 0)
   if (total > GROUPS_MAX) throw tooManyGroups()
-  // After the last group the statement returns a row without a count.
+  // For a page without groups, the statement returns one row without a count.
   const groups = found.filter((row) => row[1 + query.keys.length] !== null).map((row) => row.slice(1))
   return { total, rows: withZonedStarts(query, groups) }
 }
 
-/** Groups of a stream that are sorted at once. Each time all groups are scanned. */
+/** Number of groups of a stream that are sorted in one step. Each step scans all groups. */
 const PIECE_GROUPS = 4_000
 
 function* piecesOf(call: ResourceRequest, memory: TableCopies, grouping: Grouping): Generator<Promise<Row[]>> {

@@ -16,20 +16,23 @@ import type { RefusedUpdate } from './refusals.ts'
 import { accessFor, type ResourceParts, type ResourceRequest, viewFor } from './resourceRequest.ts'
 import { type RowWrites, runStatement } from './rowWrites.ts'
 
-/** Maximum stored rows with the values of one body. More make the statement slow, and say that the values tell no rows apart. */
+/**
+ * Maximum stored rows with the values of one body. More rows make the statement slow, and mean that the values do not tell rows
+ * apart.
+ */
 const STORED_MAX = 10_000
 /** Maximum ids that a message lists. */
 const IDS_MAX = 5
 
-/** How the rows of a body are divided into new and stored ones. */
+/** Division of a body's rows into new and stored ones. */
 export interface Division {
-  /** By index, the id of the stored row; null: the row is new. */
+  /** Id of the stored row for each row of the body, by index; null: the row is new. */
   readonly ids: readonly (string | null)[]
-  /** Ids of all rows that have one of the values, of those that the key may read. */
+  /** Ids of all rows that the key may read and that have one of the body's values. */
   readonly known: readonly string[]
 }
 
-/** An upsert that is parsed. */
+/** A parsed upsert. */
 export interface Upsert {
   readonly matched: Property
   readonly rows: UpsertRows
@@ -38,7 +41,10 @@ export interface Upsert {
   readonly faultOf: FaultOf
 }
 
-/** The rows of a check: indexes of stored rows that may not be updated, and numbers of those that differ and that are equal. */
+/**
+ * Result of a check: indexes of stored rows that may not be updated, and the numbers of stored rows that differ and that are
+ * equal.
+ */
 interface Checked {
   readonly refused: readonly number[]
   readonly differing: number
@@ -53,7 +59,10 @@ export class UpsertWrites {
     private readonly parts: ResourceParts,
   ) {}
 
-  /** Finds the stored rows that the key may read. @throws ApiError with a fault for each value that several of them have */
+  /**
+   * Divides the rows of a body into new and stored ones, among those that the key may read. @throws ApiError with a fault for
+   * each value that several stored rows have
+   */
   async divide(call: ResourceRequest, matched: Property, rows: readonly MatchedRow[], faultOf: FaultOf): Promise<Division> {
     const valued = rows.filter(({ value }) => value !== null)
     const ids: (string | null)[] = rows.map(() => null)
@@ -90,7 +99,7 @@ export class UpsertWrites {
     return null
   }
 
-  /** True if the upsert may change copies of names, so that it may take long. */
+  /** Returns whether the upsert can change copies of names, which may take long. */
   mayRename({ rows: { changed } }: Upsert): boolean {
     return this.writes.copying.length > 0 && this.writes.renaming(changed).length > 0
   }

@@ -18,10 +18,10 @@ import type { RowWrites } from './rowWrites.ts'
 import type { Upsert, UpsertWrites } from './upsertWrites.ts'
 import { respondWrittenRows } from './writtenRows.ts'
 
-/** Maximum attempts: each loses to another request that has written one of the rows meanwhile. */
+/** Maximum attempts. Each failed attempt lost to another request, which has written one of the rows meanwhile. */
 const ATTEMPTS_MAX = 10
 
-/** A request whose rows are read. */
+/** An upsert request whose body has been read as rows, before their properties are parsed. */
 interface Read {
   readonly matched: Property
   readonly rows: readonly MatchedRow[]
@@ -69,7 +69,7 @@ export class Upserts {
     if (isDry) return this.check(call, read)
     const claim = await this.idempotency.claimUpsert(call, matched, rows)
     using _inProgress = this.idempotency.begin(claim)
-    // Looked up before the body is divided: the rows that the first request created are stored now.
+    // The answer is looked up before the body is divided, because the rows that the first request created are stored now.
     const stored = await this.idempotency.findStored(claim)
     if (stored !== null) return this.answer(call, read, { rows: stored, isReplayed: true })
     let isLong = false
@@ -77,7 +77,7 @@ export class Upserts {
       const upsert = { ...(await this.parse(call, read)), claim }
       const written = await this.upserts.attempt(call, upsert, isLong, () => this.divide(call, read))
       if (written !== null) return this.answer(call, read, written)
-      // It may have been refused because more copies change than a statement can within its deadline.
+      // The write may have been refused because it would change more copies than an ordinary statement can within its deadline.
       isLong ||= this.upserts.mayRename(upsert)
     }
     throw await this.idempotency.refusalWithoutCause(claim)
@@ -104,7 +104,7 @@ export class Upserts {
     return respondJson(200, JSON.stringify({ rows: read.rows.length, created, updated: differing, unchanged: equal }))
   }
 
-  /** Makes the answer: for each row what became of it, and the row as the key reads it, in the order of the body. */
+  /** Makes the answer: for each row its outcome, and the row as the key reads it, in the order of the body. */
   private async answer(call: ResourceRequest, { isSingle }: Read, written: Written): Promise<Reply> {
     const rows = this.writes.withCopiesAmong(written.rows)
     const views = await this.writes.viewsOf({ ...written, rows }, call.access?.read ?? null)
@@ -115,7 +115,7 @@ export class Upserts {
   }
 }
 
-/** Outcome of a row: its last column, and in a stored answer the one before. */
+/** Returns the outcome of a row: its last column, or in a stored answer the column before the last. */
 function outcomeOf(row: Row): UpsertOutcome {
   const outcome = row.slice(-2).find(isUpsertOutcome)
   if (outcome === undefined) throw new Error('a row of an upsert has no outcome')
