@@ -87,9 +87,9 @@ export function compileChanges(
 }
 
 /**
- * Compiles a search for the position up to which one statement may read: that of the event that follows the next `countMax`
- * events of a view, hidden events included. Views that hide nothing are not counted; of several positions it returns the first.
- * Returns no row if the statement may read to the end of the feed.
+ * Compiles a search for the position up to which one read may go: that of the event which follows the next `countMax` events of a
+ * view, hidden events included. It looks only at views that hide properties, and returns the first of their positions. It returns
+ * no row if the read may go to the end of the feed.
  */
 export function compileStretchEnd(views: readonly View[], after: FeedPosition | null, countMax: number): Statement {
   const piece = ({ table }: View) =>
@@ -119,8 +119,8 @@ export function compileHistory(
 }
 
 /**
- * Compiles a search for the position up to which one statement may read the history of a row: that of the event that follows the
- * next `countMax` events. Returns no row if the statement may read to the end.
+ * Compiles a search for the position up to which one read of a row's history may go: that of the event which follows the next
+ * `countMax` events. It returns no row if the read may go to the end.
  */
 export function compileHistoryStretchEnd(view: View, id: string, after: FeedPosition | null, countMax: number): Statement {
   // A subquery hides the number of skipped events from the planner, which could otherwise choose to sort all events of the row.
@@ -158,16 +158,16 @@ export function compileNewest(entities: readonly Entity[]): Statement {
   return toStatement(join(entities.map(newest), sql` union all `))
 }
 
-/** A view that hides properties, and the position after which events that it shows are searched for. */
+/** A view that hides properties, and the position after which events that the view shows are searched for. */
 export interface Watch {
   readonly view: View
   readonly after: FeedPosition
 }
 
 /**
- * Compiles a search among the next `countMax` events after the position of each watch. Returns the last event that the view
- * shows; but if more than `countMax` events follow, it returns the first event beyond them, which the view may show or hide.
- * Columns: the index of the watch from 0, position and number. The text of the statement does not depend on the watches.
+ * Compiles a search among the next `countMax` events after the position of each watch. The statement returns the last event that
+ * the view shows; but if more than `countMax` events follow, it returns the first event beyond them, which the view may show or
+ * hide. Columns: the index of the watch from 0, position and number. The text of the statement does not depend on the watches.
  */
 export function compileNewestShown(watches: readonly Watch[], countMax: number): Statement {
   const array = (value: (watch: Watch) => string) => param(arrayText(watches.map(value)))

@@ -48,9 +48,9 @@ export function guardConditions({ pairs }: Guard): GuardCondition[] {
 }
 
 /**
- * Compiles a comparison of a row with a guard. Returns the row and its version, then `t` or `f` for whether the key may read the
- * row, and `t` or `f` for each condition of the guard. Returns no row if the row does not exist. `changes`: values that the write
- * would set.
+ * Compiles a comparison of a row with a guard. The statement returns the row and its version, then `t` or `f` for whether the key
+ * may read the row, and `t` or `f` for each condition of the guard. It returns no row if the row does not exist. `changes`:
+ * values that the write would set.
  */
 export function compileComparison(entity: Entity, id: string, guard: Guard, changes: Assignments): Statement {
   const guarded = guardParts(guard, [...changes.keys()])
@@ -65,9 +65,9 @@ export function compileComparison(entity: Entity, id: string, guard: Guard, chan
 }
 
 /**
- * Compiles a comparison of new rows with a guard. Returns the first `countMax` rows that the guard does not admit: the number of
- * the row, from 1, and whether each condition holds. `properties`: all that the conditions name. `values`: a PostgreSQL array for
- * each of these properties.
+ * Compiles a comparison of new rows with a guard. The statement returns the first `countMax` rows that the guard does not admit:
+ * the number of the row, from 1, and whether each condition holds. `properties`: all that the conditions name. `values`: a
+ * PostgreSQL array for each of these properties.
  */
 export function compileRowComparisons(
   properties: readonly Property[],
@@ -105,8 +105,8 @@ function allTrue(conditions: readonly Sql[]): Sql {
 
 /**
  * Compiles a search for the rows of a stored answer that the key may read: those that match the filters of its view now, and that
- * matched them when they were stored. Returns the numbers of these rows, from 1. `rows`: the rows as they were stored, with the
- * columns of the entity.
+ * matched them when they were stored. The statement returns the numbers of these rows, from 1. `rows`: the rows as they were
+ * stored, with the columns of the entity.
  */
 export function compileReadable({ whole: entity, properties: shown, filters }: View, rows: readonly Row[]): Statement {
   // A filter may depend on other rows, which were not stored, so nobody knows whether the row matched it at that time. Such a row

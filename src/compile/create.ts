@@ -28,8 +28,8 @@ import {
 import { allFound, assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
 
 /**
- * Compiles the insert of a row. Returns the row and its transaction. Returns no row if the guard does not admit the row, a
- * referenced row is missing, a unique value is taken, or the Idempotency-Key is known or in use.
+ * Compiles the insert of a row. The statement returns the row and its transaction. It returns no row if the guard does not admit
+ * the row, a referenced row is missing, a unique value is taken, or the Idempotency-Key is known or in use.
  */
 export function compileCreate(entity: Entity, plan: WritePlan): BatchableStatement {
   const { values, claim } = plan

@@ -20,9 +20,9 @@ const textOfShape = shapeCache<string>(200)
 const SERIALIZED_LOCK = 59
 
 /**
- * Compiles a bulk create. `values`: a PostgreSQL array for each property of `writableOf`. Returns the rows in the order of the
- * body. Returns no rows if the guard does not admit a row, a referenced row is missing, a unique value is taken, or the key of
- * `claim` is known or in use. The stored answer is an array of rows.
+ * Compiles a bulk create. `values`: a PostgreSQL array for each property of `writableOf`. The statement returns the rows in the
+ * order of the body. It returns no rows if the guard does not admit a row, a referenced row is missing, a unique value is taken,
+ * or the key of `claim` is known or in use. The stored answer is an array of rows.
  */
 export function compileCreateRows(
   entity: Entity,
@@ -92,8 +92,8 @@ function insertAll(
 }
 
 /**
- * Part "Serialized" of the `with` clause: takes a lock, so that bulk creates and upserts of a table run one after the other, also
- * those of other servers.
+ * Part "Serialized" of the `with` clause: takes a lock, so that bulk creates and upserts of a table run one after the other, on
+ * all servers.
  */
 export function serialized({ table }: Entity): Sql {
   const lock = sql`pg_advisory_xact_lock(${integer(SERIALIZED_LOCK)}, ${integer(Bun.hash.crc32(table) >>> 1)})`

@@ -66,7 +66,7 @@ const partsOf = memoize((_: Guard) => new LruCache<Guard>(2 * PARTS_MAX, () => 1
 /** Returns a test for rows that a write has returned: whether the answer may show the row to a key with this view. */
 export const readableTest = memoize(({ whole, filters }: View): ((row: Row) => boolean) => {
   const { properties } = whole
-  // The statement has decided it, in the column after the transaction.
+  // The statement has decided whether the key may read the row: in the column after the transaction.
   if (!decidesReadable(whole, filters)) return (row) => row[properties.length + 1] === 't'
   const conditions = filters.map((filter) => ({ filter, index: properties.indexOf(filter.property) }))
   return (row) => conditions.every(({ filter, index }) => equalityHolds(filter, row[index] ?? null))
@@ -74,7 +74,7 @@ export const readableTest = memoize(({ whole, filters }: View): ((row: Row) => b
 
 /** Returns whether this process can tell from a written row if the answer may show it, without asking PostgreSQL. */
 function decidesReadable(entity: Entity, filters: readonly Filter[]): boolean {
-  // PostgreSQL updates copies within the row itself after the statement has returned the row, so they do not count as known here.
+  // PostgreSQL updates copies within the row itself after the statement has returned the row, so this process does not know them.
   const copies = selfCopiesOf(entity).map(({ copy }) => entity.properties[copy])
   return filters.every((filter) => isDecided(entity, filter) && !copies.includes(filter.property))
 }
@@ -180,7 +180,7 @@ export function shapeOfGuard({ pairs, references, readable }: Omit<Guard, 'shape
   return `${conditions}|${referred}|${readable ? shapeOf(readable) : '-'}`
 }
 
-/** Returns a guard's share of a key in a cache of statements; '' without a guard. */
+/** Returns what a guard adds to a statement's key in a cache; '' without a guard. */
 export function guardShape(guard: Guard | null): string {
   return guard === null ? '' : ` guard ${guard.shape}`
 }

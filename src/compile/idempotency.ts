@@ -11,8 +11,8 @@ export const IS_FIRST = sql`(select "Is" from "First")`
 type StoredAnswer = 'row' | 'rows' | 'nothing'
 
 /**
- * Wraps a write, so that it is done once under its key. Returns what `effect` returns, or no row if the key is known or in use.
- * If two statements both find the key unused, the primary key of the table of keys undoes the second statement.
+ * Wraps a write, so that it is done once under its key. The statement returns what `effect` returns, or no row if the key is
+ * known or in use. If two statements both find the key unused, the primary key of the table of keys undoes the second statement.
  */
 export function underClaim(entity: Entity, [key, request]: ClaimParams, effect: Sql, answer: StoredAnswer): Sql {
   return sql`
@@ -75,8 +75,8 @@ export function claimParams(): ClaimParams {
 }
 
 /**
- * Compiles a search for a key. Returns `t` if the key was used for the same request, else `f`, then the stored answer as JSON.
- * Returns no row if the key is unknown.
+ * Compiles a search for a key. The statement returns `t` if the key was used for the same request, else `f`, then the stored
+ * answer as JSON. It returns no row if the key is unknown.
  */
 export function compileFindStored({ key, request }: IdempotencyClaim): BatchableStatement {
   const columns = sql`request = ${param(request)}::uuid, to_json(answer)::text`

@@ -65,7 +65,8 @@ export function hasUnique(changed: readonly Property[]): boolean {
 }
 
 /**
- * Returns conditions that no other row than `own` has one of the unique values. Of concurrent writes, the constraint refuses one.
+ * Returns conditions that no other row than `own` has one of the unique values. For concurrent writes only the constraint can
+ * tell.
  */
 export function uniqueConditions(
   entity: Entity,
@@ -148,8 +149,8 @@ export function shapeOf(filters: readonly Filter[], sorts: readonly Sort[] = [],
 }
 
 /**
- * Returns the share of a property in such a key. For a related property it has the conditions on the rows through which the path
- * leads.
+ * Returns what a property adds to such a key. For a related property this includes the conditions on the rows through which its
+ * path leads.
  */
 export function shapeOfProperty({ column, related }: Property): string {
   if (related === null) return column

@@ -14,7 +14,7 @@ const WHOLE_FROM: Partial<Record<Period, Sql>> = {
   year: sql`'4713-01-01 BC'`,
 }
 
-/** Operands for `offsetValues`. */
+/** Operands for the two values that `offsetValues` returns. */
 export interface OffsetOperands {
   readonly changes: Param
   readonly offsets: Param

@@ -6,7 +6,7 @@ import { type GuardParts, referredRows } from './guard.ts'
 
 /** A row that a written row refers to. If it is missing, nothing is written. */
 export interface ReferencedRow {
-  /** The table, or a query of those of its rows that the write may refer to. */
+  /** The table, or a query of the rows in the table that the write may refer to. */
   readonly table: Sql
   readonly id: Param
   /** Value to copy from the row. If the reference has no copy, this is any value that is not null. */

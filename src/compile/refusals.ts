@@ -18,9 +18,10 @@ import {
 import { type GuardParts, guardParts, referredRows } from './guard.ts'
 
 /**
- * Compiles a search for the causes for which a write of one row was refused. Returns columns whose reference names no row,
- * constraints of taken unique values and of broken rules, and `id` if the row does not exist. A row that the `guard` does not let
- * the write refer to counts as missing. `id`: null for a new row. Returns null if no cause is possible.
+ * Compiles a search for the causes for which a write of one row was refused. The statement returns columns whose reference names
+ * no row, constraints of taken unique values and of broken rules, and `id` if the row does not exist. A row that the `guard` does
+ * not let the write refer to counts as missing. `id`: null for a new row. If no cause is possible, null is returned instead of a
+ * statement.
  */
 export function compileRefusals(entity: Entity, id: string | null, changes: Assignments, guard: Guard | null): Statement | null {
   const own = id === null ? null : param(id)
@@ -34,9 +35,9 @@ export function compileRefusals(entity: Entity, id: string | null, changes: Assi
 }
 
 /**
- * Compiles a search for the causes for which new rows were refused. Returns the first `countMax`: the number of the row, from 1,
- * and the column of the reference or the constraint of the unique value. `properties`: references and unique properties.
- * `values`: a PostgreSQL array for each of these. Returns null if no cause is possible.
+ * Compiles a search for the causes for which new rows were refused. The statement returns the first `countMax`: the number of the
+ * row, from 1, and the column of the reference or the constraint of the unique value. `properties`: references and unique
+ * properties. `values`: a PostgreSQL array for each of these. If no cause is possible, null is returned instead of a statement.
  */
 export function compileRowRefusals(
   entity: Entity,

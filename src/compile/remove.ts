@@ -12,11 +12,11 @@ import { hasVersion } from './update.ts'
 const compiledShape = shapeCache<string>(200)
 
 /**
- * Compiles the deletion of one row. Returns the deleted row and the transaction. Returns no row if the guard does not admit the
- * deletion, a row of `referring` refers to the row, or the row's version is not one of `versions`. The statement first locks the
- * row, and then looks for references with a newer snapshot than its own: a new reference needs a lock on the row, and can have
- * been committed while the statement waited. `referring` must be the same for all rows of an entity, because the cache does not
- * distinguish it.
+ * Compiles the deletion of one row. The statement returns the deleted row and the transaction. It returns no row if the guard
+ * does not admit the deletion, a row of `referring` refers to the row, or the row's version is not one of `versions`. The
+ * statement first locks the row, and then looks for references with a newer snapshot than its own: a new reference needs a lock
+ * on the row, and can have been committed while the statement waited. `referring` must be the same for all rows of an entity,
+ * because the cache does not distinguish it.
  */
 export function compileRemove(entity: Entity, plan: WritePlan, referring: readonly ReferringColumn[]): BatchableStatement {
   const { id, versions, claim, guard } = plan
@@ -70,8 +70,8 @@ function referredTo(entity: Entity, referring: readonly ReferringColumn[]): Sql 
 }
 
 /**
- * Compiles a search for the reasons why a row was not deleted. Returns for each column of `referring` how many rows refer to the
- * row, counted up to `countMax`. Returns no row if the row does not exist.
+ * Compiles a search for the reasons why a row was not deleted. The statement returns for each column of `referring` how many rows
+ * refer to the row, counted up to `countMax`. It returns no row if the row does not exist.
  */
 export function compileDeleteBlockers(
   entity: Entity,

@@ -20,8 +20,8 @@ const compiledGet = memoize((entity: Entity): Compiled => {
 const compiledShape = shapeCache<Compiled>(200)
 
 /**
- * Compiles the read of one row by its id, if the row matches the filters of a view. Returns the row, its version, and the values
- * of the `related` properties.
+ * Compiles the read of one row by its id, if the row matches the filters of a view. The statement returns the row, its version,
+ * and the values of the `related` properties.
  */
 export function compileGet(
   entity: Entity,

@@ -16,7 +16,7 @@ export interface RowsAsked {
 
 const compiledShape = shapeCache<Compiled>(200)
 
-/** Compiles a read of the row that matches. Returns a second row if that is not the only one. */
+/** Compiles a read of the row that matches. The statement returns a second row if that is not the only one. */
 export function compileOnly({ entity, filters }: RowsAsked): BatchableStatement {
   return compile('only', [{ entity, filters }], ([rows]) => sql`select ${columns(entity)} from ${rows as Sql} limit 2`)
 }

@@ -12,8 +12,8 @@ const textOfShape = shapeCache<string>(500)
 
 /**
  * Compiles a page of groups. `page`: null for all groups. Columns: the number of groups, the keys, the count of rows, and the
- * figures. A row whose count is null is no group: the page has none. For a key with a zone, the column has the first date of the
- * period.
+ * figures. If the page has no groups, there is one row, whose count is null. For a key with a zone, the column has the first date
+ * of the period.
  */
 export function compileSummary(entity: Entity, query: SummaryQuery, page: { offset: number; size: number } | null): Statement {
   const { filters, keys, figures, sorts } = query

@@ -37,11 +37,11 @@ import { assignments, lookUp, type ReferencedRow, referencedRows } from './refer
 export const COPIES_MAX = 1_000
 
 /**
- * Compiles an update of one row that sets at least one property. Returns the row and the transaction. Returns no row if the guard
- * does not admit the update, a referenced row is missing, a unique value is taken, a rule would be broken, or the row has none of
- * the plan's versions. `copying`: columns that copy from this row; the update is refused if more than `COPIES_MAX` rows of a
- * column copy from it. Empty: there is no such maximum. Null: there is none, either, and the update may be batched, which a
- * rename must not be.
+ * Compiles an update of one row that sets at least one property. The statement returns the row and the transaction. It returns no
+ * row if the guard does not admit the update, a referenced row is missing, a unique value is taken, a rule would be broken, or
+ * the row has none of the plan's versions. `copying`: columns that copy from this row; the update is refused if more than
+ * `COPIES_MAX` rows of a column copy from it. Empty or null: there is no such maximum. Only with null the statement has a batch
+ * form, which must not be used for a rename.
  */
 export function compileUpdate(
   entity: Entity,

@@ -71,9 +71,9 @@ export interface UpsertValues {
 const textOfShape = shapeCache<string>(500)
 
 /**
- * Compiles an upsert. Returns the rows in the order of the body, each with its transaction, its index and its outcome. Returns no
- * rows if a row has changed since the body was divided, a guard does not admit a row, a referenced row is missing, a unique value
- * is taken, a rule would be broken, or the key of `claim` is known or in use.
+ * Compiles an upsert. The statement returns the rows in the order of the body, each with its transaction, its index and its
+ * outcome. It returns no rows if a row has changed since the body was divided, a guard does not admit a row, a referenced row is
+ * missing, a unique value is taken, a rule would be broken, or the key of `claim` is known or in use.
  */
 export function compileUpsert(
   shape: UpsertShape,
@@ -111,8 +111,8 @@ export function compileUpsert(
 }
 
 /**
- * Compiles a check of the stored rows of an upsert, which locks and writes nothing. Returns for each row its index, whether it
- * may be updated, and whether its values differ; the last two are `t` or `f`.
+ * Compiles a check of the stored rows of an upsert, which locks and writes nothing. The statement returns for each row its index,
+ * whether it may be updated, and whether its values differ; the last two are `t` or `f`.
  */
 export function compileUpsertCheck(whole: UpsertShape, values: readonly string[]): Statement {
   // The check returns no rows, so it need not tell which rows the key may read.
@@ -208,9 +208,9 @@ function upsert(
  * take the lock of "Serialized" run one after the other. The function `found_now` sees what the earlier ones have committed,
  * which the snapshot of the statement does not. So two requests with the same new value create one row, even if the property is
  * not unique.
- * - Up to the snapshot: the view has no row with one of the values that the division does not know.
- * - After the snapshot: no row at all has got or lost a value. There can be many rows outside of the view, so rows are only
- *   counted, with a sum of their ids.
+ * - In the snapshot: the division knows each row of the view that has one of the values.
+ * - After the snapshot: no row at all has got or lost one of the values. There can be many rows outside of the view, so rows are
+ *   only counted, with a sum of their ids.
  */
 function isStillNew({ entity, matched }: UpsertShape, { matched: values, known, shown }: Fresh): Sql {
   const type = typeName(matched.kind.columnType.replace(/\(.*?\)/, ''))

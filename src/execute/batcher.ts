@@ -24,7 +24,10 @@ export interface Execution {
   query?: DriverQuery
 }
 
-/** Progress of a write. By it, a client is told after its deadline that nothing was done, or that the outcome is unknown. */
+/**
+ * Progress of a write. It decides what a client is told after its deadline: that nothing was done, or that the outcome is
+ * unknown.
+ */
 export class WriteProgress {
   /** True if the write was sent and its answer was lost, so that it may have been done. */
   isUnknown = false

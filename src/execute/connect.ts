@@ -49,7 +49,9 @@ export function connectTo(url: string, { connection, hostIndex = 0, ...clientOpt
 
 /** Maximum seconds to open a connection in `openFirst`, and to get its first answer. */
 const FIRST_SECONDS_MAX = 5
-/** Idle seconds after which a connection closes. They matter if the driver opens one after `withConnection` has given up. */
+/**
+ * Idle seconds after which a connection closes. This ends a connection that the driver opens after `withConnection` has given up.
+ */
 const IDLE_SECONDS_MAX = 10
 
 /**

@@ -41,7 +41,7 @@ export class CostlyLists {
     return this.semaphore.waitingOf(keyId)
   }
 
-  /** Runs a list whose clients wait until `untilMs`. @throws ApiError 503 if it would probably end after that */
+  /** Runs a list whose clients wait until `untilMs`. @throws ApiError 503 if the list would probably end later */
   async run<Result>(untilMs: number, read: () => Promise<Result>): Promise<Result> {
     const startMs = performance.now()
     if (untilMs - startMs < Math.min(2 * this.lastMs, STATEMENT_MS_MAX)) throw busyWithCostlyLists()

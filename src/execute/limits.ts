@@ -80,7 +80,8 @@ export const READ_RESERVE_MS = 240
 export const READ_BATCH_MS_MAX = 500
 export const WRITE_BATCH_MS_MAX = 100
 /**
- * Runs of the first batch of a text, and the bounds for later batches. With one run, there would be no batch that could be fast.
+ * Runs of the first batch of a text, and the bounds for later batches. With one run there would be no batch, and so no fast one
+ * that could raise the number again.
  */
 export const BATCH_RUNS_FIRST = 8
 export const BATCH_RUNS_MIN = 2

@@ -155,9 +155,7 @@ export class ListReads {
     }
   }
 
-  /**
-   * Sends a list over the list pool. Sends it once more if a cancel request has ended it that was meant for an earlier statement.
-   */
+  /** Sends a list over the list pool. Sends it once more if it was ended by a cancel request for an earlier statement. */
   private async run(list: QueuedList, attempts = 2): Promise<Row[]> {
     const startMs = performance.now()
     const note = () => this.costly.note(list.kind, performance.now() - startMs)
@@ -209,7 +207,7 @@ export class ListReads {
     }
     const backend = list.backend()
     if (backend === null || !this.options.mayCancel) return
-    // If that fails, PostgreSQL ends the statement after `STATEMENT_MS_MAX`.
+    // If the cancel request fails, PostgreSQL ends the statement after `STATEMENT_MS_MAX`.
     const cancelling = toStatement(sql`select pg_cancel_backend(${param(String(backend))})`)
     this.options.sharedPool.read(cancelling).catch(() => undefined)
   }
@@ -247,7 +245,7 @@ function queuedListOf(statement: Statement, kind: string) {
     statement,
     /** Name of lists that are likely to cost the same. */
     kind,
-    /** Time by `performance.now()` after which its last caller gets a 503. */
+    /** Time by `performance.now()` after which the list's last caller gets a 503. */
     untilMs: 0,
     /** Number of callers who wait for the list. */
     callers: 0,

@@ -48,7 +48,7 @@ interface Events {
   readonly views: readonly View[]
   /** Compiles a read of up to `countMax` events after `start` (null: from the first), up to `last` (null: to the end). */
   compile(start: FeedPosition | null, countMax: number, last: FeedPosition | null): Statement
-  /** Compiles the search for the position up to which one statement may read. */
+  /** Compiles the search for the position up to which one read may go. */
   compileStretchEnd(start: FeedPosition | null): Statement
 }
 
@@ -267,7 +267,7 @@ function hasEventFor({ seen }: Waiter, view: View, { byTable, byView }: Newest):
   // The poll did not search for a request that came during it. This request waits for the next poll.
   if (found === undefined || comparePositions(found.from, after) > 0) return false
   if (isLater(found.position, after)) return true
-  // An event up to `after` was found for another request, and the poll may have read no further. It says nothing about this one.
+  // If an event up to `after` was found, the poll looked for another request's events, and may have read none of the later ones.
   if (found.position === null) seen.set(view, newest)
   return false
 }

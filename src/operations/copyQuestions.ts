@@ -21,8 +21,8 @@ export interface CopyQuestionsParts {
 }
 
 /**
- * Answers from the copies `current` in the same turn of the event loop. These are as of one moment after the arrival of the
- * request. If they cannot answer, it returns a promise: it brings copies to a later moment and asks these, or it asks the
+ * Answers from the copies `current` in the same turn of the event loop. The copies are as of one moment after the arrival of the
+ * request. If they cannot answer, it returns a promise: it brings copies to a later moment and asks those, or it asks the
  * database.
  */
 export class CopyQuestions implements RowQuestions {

@@ -1,5 +1,5 @@
-// Rights of persons, which follow from rows. They are as fresh as any read, and those of a list from memory are of the moment of
-// its rows. D106
+// Rights of persons, which follow from rows. They are as fresh as any read. For a list from memory, they are as of the moment of
+// the list's rows. D106
 import { ApiError } from '../errors.ts'
 import type { ListReads } from '../execute/listReads.ts'
 import { retryLater } from '../execute/outcomes.ts'
@@ -49,8 +49,8 @@ export class CurrentRights {
   constructor(private readonly parts: CurrentRightsParts) {}
 
   /**
-   * Returns the rights of a person as of a moment after this call. `reads`: entities that the request is about to list, whose
-   * copies are brought to the same moment, so that it need not wait again. @throws ApiError
+   * Returns the rights of a person as of a moment after this call. `reads`: entities that the request is about to list. Their
+   * copies are brought to the same moment, so that the request need not wait again. @throws ApiError
    */
   of(claims: Claims, isEmailVerified: boolean, reads: readonly Entity[] = []): RightsNow | Promise<RightsNow> {
     const { roles, memory } = this.parts

@@ -26,7 +26,8 @@ export interface ExpectedVersion {
 /** Reads rows of one entity or named view. Every write, of any program, gives a row another version. */
 export class RowReads {
   /**
-   * Hash of the properties, with which every tag begins: if the declaration changes, even the response of an unchanged row does.
+   * Hash of the properties, with which every tag begins: if the declaration changes, even the response of an unchanged row
+   * changes.
    */
   private readonly shape: string
   /** The entity whose columns statements read. */

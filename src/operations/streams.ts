@@ -78,9 +78,9 @@ export function streamList(view: View, parts: ResourceParts, call: ResourceReque
 }
 
 /**
- * Ends a stream if its key may now read other rows or properties than at the beginning. `may`: rows that the stream asks for
- * because the key may write them: the stream also ends if these are others now. `hasPaths`: the stream reads other entities, too.
- * @throws ApiError Forbidden
+ * Ends a stream if its key may now read other rows or properties than at the beginning. `may`: reach of the key's rights to
+ * write, if the stream filters by it; the stream also ends if this reach has changed. `hasPaths`: the stream reads other
+ * entities, too. @throws ApiError Forbidden
  */
 export function requireSameRights(rights: GrantedRights, view: View, may: Reach | null, hasPaths: boolean) {
   const access = requireRight(rights, view.collection, 'read')
