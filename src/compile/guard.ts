@@ -19,11 +19,11 @@ import { shapeOf, valuesOf } from './parts.ts'
 interface Checked {
   /** Conditions on the row after the write that this process decides. */
   readonly decided: readonly Filter[]
-  /** What the statement has to check if the new values match all of `decided`. Null: it has nothing to check. */
+  /** Guard that the statement has to check if the new values match all of `decided`. Null: there is nothing to check. */
   readonly ifMatched: Guard | null
   /**
-   * What the statement has to check if the new values do not match all of `decided`, or lack some of them. Null: nothing to
-   * check.
+   * Guard that the statement has to check if the new values do not match all of `decided`, or lack some of them. Null: there is
+   * nothing to check.
    */
   readonly otherwise: Guard | null
 }

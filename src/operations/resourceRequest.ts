@@ -39,7 +39,7 @@ export interface ResourceRequest {
   readonly access: Access | null
   /** Rights of the key or person; null if the request has none. */
   readonly rights: GrantedRights | null
-  /** Moment of the copies from which the rights were decided; undefined or null: the rights do not follow from copies. */
+  /** The moment of the copies from which the rights were decided; undefined or null: the rights do not follow from copies. */
   readonly moment?: RightsMoment | null
   /** Id of the key; for a person, her pseudonym. */
   readonly key: string

@@ -33,7 +33,7 @@ export class RowWrites {
   readonly refusals: Refusals
   /** Columns of all entities that refer to rows of this entity. */
   readonly referring: readonly ReferringColumn[]
-  /** Those referring columns whose tables also copy values of the row. */
+  /** Referring columns of tables that also copy values of the row. */
   readonly copying: readonly ReferringColumn[]
   /** Columns whose values other rows copy, as they are or within a computed text. */
   private readonly copiedColumns: ReadonlySet<string>
