@@ -1,7 +1,7 @@
 // Writes bitmaps of conditions, by checkpoints, by runs of an index or by a pass over the codes. Also writes sets of ids.
 import type { Bound } from './checkpoints.ts'
 import { type Code, halvesTo, NO_CODE } from './codes.ts'
-import { AFTER_IDS, BEFORE_IDS, type Ranks } from './columnOrder.ts'
+import { AFTER_IDS, BEFORE_IDS, compareTargets, type Ranks } from './columnOrder.ts'
 import { type ColumnStore, ID } from './columnStore.ts'
 import type { ColumnCondition } from './conditions.ts'
 import { type IdRange, IdSet, type Ids } from './idSet.ts'
@@ -192,12 +192,13 @@ export class BitmapWriter {
 
 /** Returns the rows whose code, or rank, is at least `least` and at most `greatest`. NaN for both: rows without a value. */
 export function sliceBetween(index: SortedIndex, least: Code, greatest: Code): Slice {
-  const from = index.order.targetAt(least, BEFORE_IDS)
-  const to = index.order.targetAt(greatest, AFTER_IDS)
-  const place = index.find(from)
-  const bounds = { from: { target: from, place }, to: { target: to, place: index.find(to) } }
-  const count = index.count(bounds.from.place, bounds.to.place)
-  return count > 0 ? { index, ...bounds, count } : { index, from: bounds.from, to: bounds.from, count: 0 }
+  const first = index.order.targetAt(least, BEFORE_IDS)
+  const last = index.order.targetAt(greatest, AFTER_IDS)
+  const from = { target: first, place: index.find(first) }
+  // Filters may contradict each other, as those of a client and of a right. No row is between such bounds.
+  if (compareTargets(first, last) >= 0) return { index, from, to: from, count: 0 }
+  const to = { target: last, place: index.find(last) }
+  return { index, from, to, count: index.count(from.place, to.place) }
 }
 
 /** Returns the rows with one code; it is fastest if there are few. NaN: rows without a value. */
