@@ -9,7 +9,10 @@ export const SCALAR_FILE = `scalar-${vendored.version}.js`
 
 export const scalarReply = packedScript(`${SCALAR_FILE}.gz`)
 
-/** Replaces storage, which Scalar reads as it loads, if the browser blocks it or has no room. */
+/**
+ * Inline script that replaces `localStorage` and `sessionStorage` by texts in memory if the browser blocks them or has no room.
+ * It runs before Scalar, which reads both as it loads.
+ */
 const storageScript = `
 for (const name of ['localStorage', 'sessionStorage']) {
   try {
@@ -30,7 +33,10 @@ for (const name of ['localStorage', 'sessionStorage']) {
 }
 `
 
-/** Starts Scalar without other hosts: requests go to the server of the page. A key that is typed without its scheme gets it. */
+/**
+ * Inline script that starts Scalar without other hosts: requests go to the server of the page. A key that the reader types
+ * without a scheme is sent with `ApiKey`.
+ */
 const script = `
 const root = new URL(document.querySelector('#docs').dataset.root, location.href).href
 // OpenAPI does not allow a parameter Accept, so on this page this parameter takes its place.
@@ -114,7 +120,7 @@ const POLICY = [
   "connect-src 'self'",
 ]
 
-/** Renders the page for reading the API and trying requests. */
+/** Renders the page on which people read about the API and try requests. */
 export function docsPage(root: string): StoredBody {
   const body = html`<div id="docs" data-root="${root}"></div>
 <noscript><p>These docs need JavaScript. The same is in the <a href="${root}openapi.json">OpenAPI document</a>.</p></noscript>

@@ -1,4 +1,5 @@
-// The pages of errors, as HTML and JSON: all codes, one code with an example, and the error of a request by a browser.
+// Pages about errors, as HTML and JSON: the list of all codes, a page with an example for each code, and the answer to a browser
+// whose request fails.
 import { STATUS_CODES } from 'node:http'
 import { type ApiError, type ErrorCode, errorTable } from '../errors.ts'
 import type { ErrorEntry } from '../errorTable/entry.ts'
@@ -18,15 +19,15 @@ const kinds: readonly ErrorKind[] = Object.entries(errorTable).map(([code, entry
 }))
 const byCode = new Map(kinds.map((kind) => [kind.code.toLowerCase(), kind]))
 
-/** All codes, for hints. */
+/** All error codes, among which a misspelled one is looked for. */
 export const errorCodes: readonly string[] = kinds.map(({ code }) => code)
 
-/** Returns the error with this code, in any case; null if there is none. */
+/** Returns the error with this code, in upper or lower case; null if there is none. */
 export function findError(code: string): ErrorKind | null {
   return byCode.get(code.toLowerCase()) ?? null
 }
 
-/** Renders the page of all codes, by their status. */
+/** Renders the page of all codes, grouped by HTTP status. */
 export function errorsPage(root: string): StoredBody {
   const byStatus = [...Map.groupBy(kinds, ({ status }) => status)].sort(([one], [other]) => one - other)
   const main = html`<h1>Errors</h1>
@@ -83,11 +84,11 @@ function statusText(status: number): string {
 /** Paths of this length or longer get JSON: a page's links depend on the whole path, and the path is cut at this length. */
 const PATH_LENGTH_MAX = 200
 
-/** Renders an error of a browser's request as a page with links; null if the answer is JSON. */
+/** Renders an error as a page with links, if a browser has sent the request. Null: the answer is JSON. */
 export function faultPage({ method, headers: asked }: Request, path: string, error: ApiError): Reply | null {
   const { code, message, details, headers } = error
   const { status, title, remedy } = findError(code) as ErrorKind
-  // A page costs many times a JSON body, so the answer to refused requests is JSON.
+  // Rendering a page costs many times what a JSON body costs, so requests over a rate limit get JSON.
   const isPage = status !== 429 && (method === 'GET' || method === 'HEAD') && path.length < PATH_LENGTH_MAX
   if (!isPage || !prefersHtml(asked.get('accept'))) return null
   const root = rootOf(path)

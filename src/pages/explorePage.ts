@@ -14,17 +14,20 @@ const styles = new StoredBody(css, { 'Content-Type': 'text/css; charset=utf-8', 
 
 const SCRIPT = `explore-${script.sha256.slice(0, 12)}.js`
 const STYLE = `explore-${Bun.hash(css).toString(36)}.css`
-/** Reads dropped files; the script imports it then. */
+/** Name of the second script, which reads files. The first script imports it when a file is dropped or chosen. */
 const READER = `reader-${reader.sha256.slice(0, 12)}.js`
 
-/** Files of the page. Browsers cache them for ever. */
+/** Files of the page, by name. Browsers cache them for a year, because a name changes with its content. */
 export const exploreFiles: Readonly<Record<string, (request: Headers) => Promise<Reply> | Reply>> = {
   [SCRIPT]: packedScript('explore.js.gz'),
   [STYLE]: (request) => styles.reply(request),
   [READER]: packedScript('exploreReader.js.gz'),
 }
 
-/** Returns the page. Its script reads the OpenAPI document, and then lists, with a key or as a person who signs in. */
+/**
+ * Returns the handler of the page. The page's script reads the OpenAPI document, and then lists, with a key or as a person who
+ * signs in. `signIn`: returns how people sign in; null if they cannot.
+ */
 export function explorePages(signIn: (() => Promise<SignIn>) | null) {
   const cache = new Map<string, { facts: string; body: StoredBody }>()
   return async ({ headers, path }: { readonly headers: Headers; readonly path: string }): Promise<Reply> => {
@@ -32,28 +35,29 @@ export function explorePages(signIn: (() => Promise<SignIn>) | null) {
     const facts = JSON.stringify(offered)
     const root = rootOf(path)
     let kept = cache.get(root)
-    // The issuer has other addresses than before.
+    // Renders the page at the first request, and again when the issuer's addresses have changed.
     if (kept?.facts !== facts) cache.set(root, (kept = { facts, body: explorePage(root, offered) }))
     return kept.body.reply(headers)
   }
 }
 
 function explorePage(root: string, signIn: SignIn | null): StoredBody {
-  // The answer of a sign-in is in the page's address: requests for the page's files must not repeat it.
+  // After a sign-in, the page's address contains the issuer's answer, which requests for the page's files must not send as their
+  // referrer.
   const head = html`<meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
 <link rel="stylesheet" href="${root}explore/${STYLE}">
 <script defer src="${root}explore/${SCRIPT}"></script>`
   const body = html`<div id="explore" data-root="${root}" data-reader="explore/${READER}" data-sign-in="${JSON.stringify(signIn)}"></div>
 <noscript><p>This page needs JavaScript. The <a href="${root}docs">docs</a> say how to ask for the same data.</p></noscript>`
-  // With a page of five minutes ago, its script would ask addresses that the issuer no longer has.
+  // A cached page of five minutes ago could have addresses that the issuer no longer has.
   const headers = signIn === null ? {} : { 'Cache-Control': 'no-cache' }
   return htmlDocument({ title: 'Roster', root, head, body, policy: policyOf(signIn), headers })
 }
 
 /**
- * Returns the content security policy: no inline script runs, and the script cannot turn text into markup. Besides its own
- * server it asks the issuer for tokens; the issuer's other addresses are opened by the browser, and not by the script.
+ * Returns the content security policy: no inline script runs, and the script cannot turn text into markup. The script sends
+ * requests only to its own server and, for tokens, to the issuer. The issuer's other addresses are opened by the browser itself.
  */
 function policyOf(signIn: SignIn | null): string[] {
   const ofTokens = signIn?.endpoints ? ` ${new URL(signIn.endpoints.token).origin}` : ''

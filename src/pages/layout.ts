@@ -14,7 +14,7 @@ export function hashSource(text: string): string {
 
 interface Document {
   readonly title: string
-  /** Relative path to the server's root: `./`, plus `../` for each further segment. */
+  /** Relative path from the page to the server's root, as `rootOf` returns it: `./`, `../` and so on. */
   readonly root: string
   readonly head: Markup
   readonly body: Markup
@@ -24,7 +24,8 @@ interface Document {
 }
 
 /**
- * Returns the path from a page to the server's root; relative, so that it works under any host name and any prefix of a proxy.
+ * Returns the path from a page to the server's root. It is relative, so that it works under any host name and behind a proxy that
+ * adds a prefix.
  */
 export function rootOf(path: string): string {
   return '../'.repeat(Math.max(0, path.split('/').length - 2)) || './'
@@ -72,7 +73,10 @@ ${main}
   return htmlDocument({ title, root, head, body, policy, headers: { Vary: 'Accept' } })
 }
 
-/** Returns JSON for programs, at the address of a page for people. Its type is that of its schema in the OpenAPI document. */
+/**
+ * Returns the JSON that programs get at the address of a page. Its type follows from the schema of that page in the OpenAPI
+ * document.
+ */
 export function jsonPage<Name extends keyof PageJson>(value: PageJson[Name]): StoredBody {
   return new StoredBody(JSON.stringify(value), { 'Content-Type': JSON_TYPE, 'Cache-Control': PAGE_CACHE, Vary: 'Accept' })
 }

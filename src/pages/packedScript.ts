@@ -1,4 +1,4 @@
-// Vendored scripts: sent gzipped as they are in vendor/, and unpacked for clients without gzip.
+// Serves the vendored scripts: gzipped, as `vendor/` has them, or unpacked for clients that do not accept gzip.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -15,10 +15,15 @@ const HEADERS = {
   Vary: 'Accept-Encoding',
 }
 
-/** Serves a script of `vendor/`; its path must change with its content. */
+/**
+ * Returns a handler that serves a script of `vendor/`. The path must change with the content, because browsers cache the script
+ * for a year.
+ */
 export function packedScript(file: string): (request: Headers) => Promise<Reply> {
   let gzipped: Uint8Array<ArrayBuffer> | undefined
-  /** Unpacked once, and shared by all clients without gzip, so that many slow ones need no more memory. */
+  /**
+   * The unpacked script, shared by all clients that do not accept gzip, so that many slow downloads need no more memory than one.
+   */
   let unpacked: Promise<Uint8Array<ArrayBuffer>> | undefined
   return async (request) => {
     gzipped ??= new Uint8Array(readFileSync(join(import.meta.dir, 'vendor', file)))

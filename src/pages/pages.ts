@@ -28,8 +28,8 @@ type Page = (request: PageRequest) => Promise<Reply> | Reply
 const DAY = 'max-age=86400'
 
 /**
- * Returns the pages for people, by path; a part in braces stands for any segment. Each page is rendered on its first request, and
- * cached.
+ * Returns the handlers of the pages by path, in which a part in braces stands for any segment. Each page is rendered on its first
+ * request, and cached.
  */
 export function createPages(
   entities: readonly Entity[],
@@ -38,7 +38,7 @@ export function createPages(
 ): Record<string, Page> {
   const cache = new Map<string, StoredBody>()
   const keep = (name: string, make: () => StoredBody) => cache.getOrInsertComputed(name, make)
-  /** Serves HTML to browsers, with links relative to the path, and JSON to programs. */
+  /** Returns a handler that serves HTML to browsers, with links relative to the path, and JSON to programs. */
   const either =
     (name: string, page: (root: string) => StoredBody, json: () => StoredBody) =>
     ({ headers, path }: PageRequest) => {
@@ -70,7 +70,7 @@ export function createPages(
   }
 }
 
-/** Serves one of these files, by the request's id. */
+/** Returns a handler that serves the file whose name is the second segment of the path. */
 function fileOf(files: typeof exploreFiles): Page {
   return ({ headers, id }) => {
     const file = Object.hasOwn(files, id) ? files[id] : undefined

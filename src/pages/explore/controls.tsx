@@ -52,7 +52,7 @@ export function Menu({ label, children }: { readonly label: string; readonly chi
 export interface Named {
   readonly name: string
   readonly words: string
-  /** Heading above it in a menu. */
+  /** Heading under which a menu shows the option; none for an option that comes before all headings. */
   readonly group?: string
 }
 
@@ -65,7 +65,7 @@ interface SelectProps {
   take(value: string): void
 }
 
-/** A menu whose label only screen readers see. Options with a heading come after the others. */
+/** A menu whose label only screen readers see. Options without a heading come first. */
 export function Select({ label, value, options, take, ...rest }: SelectProps) {
   const named = options.map((one): Named => (typeof one === 'string' ? { name: one, words: one } : one))
   const { '': plain = [], ...groups } = Object.groupBy(named, ({ group = '' }) => group)
@@ -87,7 +87,7 @@ export function Select({ label, value, options, take, ...rest }: SelectProps) {
   )
 }
 
-/** Chooses the zone of date-times, where the computer has another one than UTC. */
+/** Menu for the zone of date-times: UTC, or that of the computer. If the computer's zone is UTC, shows a text instead. */
 export function ZoneChoice() {
   if (/^(Etc\/)?(UTC|GMT)$/.test(ownZone)) return <span>Times are in UTC</span>
   const zones = [
@@ -123,8 +123,8 @@ export function CopyButton({ label, look = 'button', text }: { readonly label: s
 }
 
 /**
- * Copies a text to the clipboard. Browsers offer it only over HTTPS and on this machine; elsewhere the text is copied from a
- * field.
+ * Copies a text to the clipboard. Browsers offer the clipboard only over HTTPS and to pages of the same machine. On other pages
+ * the text is copied from a field.
  */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text)
@@ -137,13 +137,13 @@ async function copyText(text: string): Promise<void> {
 }
 
 interface EmptyProps {
-  /** Heading of a page that has no other. */
+  /** Heading, if the page has no other one. */
   readonly title?: string
   readonly words: ComponentChildren
   readonly children?: ComponentChildren
 }
 
-/** Says why there is nothing to show, and has buttons and links below that lead on. */
+/** Says why there is nothing to show. `children`: buttons and links that lead to something. */
 export function Empty({ title, words, children }: EmptyProps) {
   return (
     <div class="empty">
@@ -161,7 +161,7 @@ interface TroubleProps {
   retry(): void
 }
 
-/** Shows the API's words for an error. If these say when to retry, it counts down, and then retries. */
+/** Shows the message of an error. If the error says when to retry, the seconds are counted down, and then `retry` is called. */
 export function Trouble({ problem, retry, words: [being, doing] = ['Asking', 'Ask'] }: TroubleProps) {
   const { message, status, code, retryAfter } = problem
   const [seconds, setSeconds] = useState(retryAfter ?? 0)

@@ -1,4 +1,5 @@
-// The forms that change one row: those of rights that admit it, by the page's own comparison or by the server's word.
+// Finds the forms that change one row: those of the rights that admit the row. If the page cannot compare a row with a right's
+// conditions, it asks the server.
 import { useEffect, useState } from 'preact/hooks'
 import { readTotal, send } from './api.ts'
 import type { Resource, Row } from './resources.ts'
@@ -6,7 +7,10 @@ import { updateVariants, type Variant, withoutContained } from './variants.ts'
 import { printPath } from './view.ts'
 import { writableOf } from './writable.ts'
 
-/** Maximum questions about one row; a person with more rights whose conditions only the server can compare is rare. */
+/**
+ * Maximum requests that ask whether rights admit one row. Few people have more rights that only the server can compare with a
+ * row.
+ */
 const ASKED_MAX = 5
 
 /** Hook that returns the forms that change a row; null while it asks the server which rights admit the row. */

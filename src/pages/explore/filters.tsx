@@ -15,14 +15,14 @@ import { type Choice, choiceOf, choicesOf } from './words.ts'
 export const isRefused = ({ name, sign }: Filter, problem: Problem | null) =>
   problem?.status === 400 && [name, name + sign].some((one) => one.toLowerCase() === problem.target.toLowerCase())
 
-/** The filters of a view; the key / opens the form for another one. */
+/** Chips of a view's filters, and buttons that add filters. The key `/` opens the form for a new filter. */
 export function Filters({ resource, view, problem }: Shown & { readonly problem: Problem | null }) {
   const [edited, edit] = useState<Edited | null>(null)
   const adds = useRef<HTMLButtonElement>(null)
   const { filters } = view
   const { span } = resource
   const found = spanIn(span, filters, zoneStore.value)
-  // A condition that the API refuses stands by itself, with the API's message.
+  // If the API refuses one of the two conditions of a span, each has a chip of its own, with the API's message.
   const spanned = found?.places.some((place) => isRefused(filters[place] as Filter, problem)) ? null : found
   const close = () => {
     edit(null)
@@ -126,7 +126,7 @@ function FilterForm({ resource, filter, apply, close }: FormProps) {
   const submit = (event: Event) => {
     event.preventDefault()
     const values = isAny ? [...picked, ...(text === '' ? [] : [text])] : [operator.operand ? text : '']
-    // Submitting a value adds it to the list; submitting an empty field applies the filter.
+    // The button Add, or Enter in a field with a text, adds the text to the list. Otherwise the filter is applied.
     if (isAny && text !== '' && (event as SubmitEvent).submitter?.className === 'adds') {
       pick(values)
       setText('')
@@ -198,12 +198,12 @@ function ValueField({ resource, property, value, take }: FieldProps) {
   )
 }
 
-/** A day and a time in the chosen zone; without a time it is midnight there. */
+/** Fields for a day and a time in the chosen zone. A day without a time means its midnight there. */
 function InstantField({ value, take }: Pick<FieldProps, 'value' | 'take'>) {
   const [day = '', time = ''] = toZone(value)?.split('T') ?? []
   const join = (newDay: string, newTime: string) => {
     const instant = newDay === '' ? '' : fromZone(`${newDay}T${newTime || '00:00'}`, value)
-    // While a year such as 1985 is typed, the day is one of the year 1, which no instant has.
+    // While somebody types a year such as 1985, the field first has a day of the year 1, which is no valid instant.
     if (instant !== null) take(instant)
   }
   return (

@@ -17,20 +17,20 @@ import { instantOf, localOf } from './zone.ts'
 
 const UNITS = ['year', 'quarter', 'month', 'week', 'day'] as const
 export type Unit = (typeof UNITS)[number]
-/** A property to group by; of a date a period of it. */
+/** A property to group by. A date can be grouped by its periods, such as months. */
 export interface Dimension {
-  /** `Type` or `month(Start)` */
+  /** Name in the page's address: `Type` or `month(Start)`. */
   readonly name: string
   readonly words: string
   readonly unit: Unit | null
   readonly property: Property
-  /** Zone in which its periods begin and end. */
+  /** Zone in which the periods begin and end. */
   readonly zone: string
 }
 
 /** A value to compute for each group. */
 export interface Measure {
-  /** `count` or `sum(Period.Days)` */
+  /** Name in the page's address: `count` or `sum(Period.Days)`. */
   readonly name: string
   readonly words: string
   readonly calculation: 'count' | (typeof CALCULATIONS)[number]
@@ -38,7 +38,7 @@ export interface Measure {
 }
 
 const CALCULATIONS = ['sum', 'average', 'minimum', 'maximum'] as const
-/** Other members of a group; no property or object with these names can be a key. */
+/** Names of the members of a group that are not its keys. A property or object with such a name cannot be grouped by. */
 const MEMBERS: readonly string[] = ['count', ...CALCULATIONS]
 
 const isKey = ({ path, kind }: Property) => kind !== 'json' && !MEMBERS.includes(path[0] as string)
@@ -51,10 +51,13 @@ const wholeOf = (property: Property): Dimension => ({
   zone: UTC,
 })
 
-/** Returns the zone of periods: that of the reader, if the server takes it. */
+/** Returns the zone in which periods begin: the one that the reader has chosen, if the summary takes a zone, else UTC. */
 export const periodZone = ({ hasZone }: Resource) => (hasZone ? zoneStore.value : UTC)
 
-/** Returns the dimensions that these properties make: periods of dates, and values of others. `zone`: that of date-times. */
+/**
+ * Returns the dimensions that these properties make: the periods of a date, the values of any other property. `zone`: zone of the
+ * periods of date-times.
+ */
 export function dimensionsOf(properties: readonly Property[], zone = UTC): Dimension[] {
   return properties.filter(isKey).flatMap((property): Dimension[] => {
     if (property.kind !== 'date' && property.kind !== 'instant') return [wholeOf(property)]
@@ -80,20 +83,20 @@ export function measuresOf(properties: readonly Property[]): Measure[] {
   return [COUNT, ...computed]
 }
 
-/** Parts of a summary that are chosen. */
+/** Parts of a summary that the reader chooses: `show` is the measure, `by` and `and` are the dimensions. */
 export const PARTS = ['show', 'by', 'and'] as const
 export type Part = (typeof PARTS)[number]
 
-/** The summary that a view asks for; parts that are missing in the address have a default. */
+/** The summary that a view asks for. Parts that the address does not have get a default. */
 export interface Question {
   readonly measure: Measure
   readonly by: Dimension
   readonly and: Dimension | null
-  /** Parts of the address that are nothing to show, or to group by. */
+  /** Texts of the address that the page cannot show or group by, each under its part. */
   readonly unknown: Readonly<Partial<Record<Part, string>>>
 }
 
-/** Returns what a view asks for. `zone`: that of periods of date-times. */
+/** Returns the summary that a view asks for. `zone`: zone of the periods of date-times. */
 export function questionOf(resource: Resource, view: View, zone = periodZone(resource)): Question {
   const properties = allProperties(resource)
   const dimensions = dimensionsOf(properties, zone)
@@ -109,7 +112,10 @@ export function questionOf(resource: Resource, view: View, zone = periodZone(res
   return { ...shown, and: isTwice ? null : shown.and, unknown: Object.fromEntries(unknown) }
 }
 
-/** Finds a dimension by its name in the address, also what is not offered: whole dates, and paths through two references. */
+/**
+ * Finds a dimension by its name in the address. Some can be found that no menu offers: whole dates, and properties behind two
+ * references.
+ */
 export function findDimension(resource: Resource, name: string, zone = UTC): Dimension | undefined {
   const offered = findNamed(dimensionsOf(allProperties(resource), zone), name)
   if (offered !== undefined || name === '') return offered
@@ -117,15 +123,15 @@ export function findDimension(resource: Resource, name: string, zone = UTC): Dim
   return property && isKey(property) ? wholeOf(property) : findNamed(dimensionsOf(distantProperties(resource), zone), name)
 }
 
-/** Returns whether both group by one property, which the API refuses. */
+/** Returns whether two dimensions group by the same property, which the API refuses. */
 export const isOfOneProperty = (one: Dimension, other: Dimension) => one.property.name === other.property.name
 
 /** True if the values of groups add up to the value of all rows; the API sorts groups only by such values. */
 export const isAdditive = ({ calculation }: Measure) => calculation === 'count' || calculation === 'sum'
 
 /**
- * Path of a summary's request, with `parts` such as sort and page. Unknown parts of a question are sent as they are, so that the
- * API says what is wrong with them.
+ * Returns the path of a summary. `parts`: further parameters, such as sort and page. Unknown parts of the question are sent
+ * unchanged, so that the API says what is wrong with them.
  */
 export function summaryPath(resource: Resource, view: View, question: Partial<Question>, parts: Parameters = {}): string {
   const { measure, by, and, unknown = {} } = question
@@ -141,7 +147,7 @@ export function measured(group: Row, { calculation, property }: Measure): string
   return valueIn(group, { path: [calculation, ...property.path] }) as string | number | null
 }
 
-/** Formats a measure; counts, and sums and extremes of whole numbers, are whole. */
+/** Formats the value of a measure. Counts are whole numbers, and so are sums, minimums and maximums of whole numbers. */
 export function formatMeasured({ calculation, property }: Measure, value: string | number): string {
   const isWhole = property === null || (property.kind === 'integer' && calculation !== 'average')
   return isWhole ? formatCount(value as number) : formatDecimal(value)
@@ -154,18 +160,21 @@ export function placeOf(group: Row, { property, unit, zone }: Dimension): string
   const value = valueIn(group, property)
   if (value === null) return NO_VALUE
   if (value === '') return 'empty text'
-  // As periods are, so that a chart has one time.
+  // A date-time that is no period is shown in UTC, the zone of its dimension.
   return unit ? formatUnit(unit, wallClock(String(value), zone)) : formatValue(property, value, 'UTC')
 }
 
-/** Returns the wall-clock time at which a period begins, as if it were one of UTC. */
+/** Returns the wall-clock time at which a period begins, written as an instant of UTC. */
 export function wallClock(start: string, zone: string): string {
   const local = zone === UTC ? null : localOf(start, zone)
-  // Where clocks skip midnight, a day begins later.
+  // Writes midnight, also for a day on which clocks skip midnight, so that it begins later.
   return local === null ? start : `${local.slice(0, 10)}T00:00:00Z`
 }
 
-/** Returns the reference of a group whose dimension is a copied name: rows of one name are not one group. Null: there is none. */
+/**
+ * Returns the reference of a group by a copied name, which tells namesakes apart: rows with the same name are not one group.
+ * Null: the name is not copied, or the group has no reference.
+ */
 export function referenceOf(group: Row, { copiedThrough }: Property): { readonly name: string; readonly id: string } | null {
   if (copiedThrough === null) return null
   const key = copiedThrough.replace(/(?<=^|\.)[A-Z]/g, (letter) => letter.toLowerCase())
@@ -181,7 +190,7 @@ function filtersOf(group: Row, dimensions: readonly Dimension[]): Filter[] {
     const value = valueIn(group, property)
     if (value === null || unit === null) return [{ name, sign: '=', values: [String(value ?? '')] }]
     const start = new Date(wallClock(String(value), zone))
-    // A date beyond those that a browser knows, or infinity, has no end to ask for.
+    // Infinity, or a date that a browser cannot represent, has no end of its period: the filter asks for the value itself.
     if (Number.isNaN(start.getTime())) return [{ name, sign: '=', values: [String(value)] }]
     const print = (date: Date) => {
       const text = date.toISOString()
@@ -195,8 +204,9 @@ function filtersOf(group: Row, dimensions: readonly Dimension[]): Filter[] {
 }
 
 /**
- * Returns filters of the rows of a group, or null: a filter for the empty text also matches no value, so neither group has one if
- * both can exist. `hasEmptyText`: true if one of the groups has it, or not all groups are known.
+ * Returns filters that find exactly the rows of a group; null if no filters do. A filter for the empty text also finds rows
+ * without a value. So the group of the empty text has no filters, and the group without a value has none if both groups can
+ * exist. `hasEmptyText`: returns whether a property's empty text is a group, or may be one because not all groups are known.
  */
 export function linkedFilters(
   group: Row,
@@ -211,25 +221,25 @@ export function linkedFilters(
   return isFound ? filtersOf(group, dimensions) : null
 }
 
-/** Adds filters to those of a view, each once. */
+/** Returns the filters of a view, and further filters that it does not have yet. */
 export function addFilters(filters: readonly Filter[], more: readonly Filter[]): Filter[] {
   const known = new Set(filters.map((filter) => JSON.stringify(filter)))
   return [...filters, ...more.filter((filter) => !known.has(JSON.stringify(filter)))]
 }
 
-/** Returns filters of the rows that are in none of these groups; null: the API has no filters for that. */
+/** Returns filters that find the rows which are in none of these groups; null if the API has no filters for that. */
 export function otherFilters(
   groups: readonly Row[],
   dimension: Dimension,
   hasEmptyText: (property: Property) => boolean,
 ): Filter[] | null {
-  // A period is two conditions, of which a row need not match one.
+  // A period is two conditions. A row outside of it need fail only one of them, which filters cannot say.
   if (dimension.unit !== null) return null
   const found = groups.map((group) => linkedFilters(group, [dimension], hasEmptyText)?.[0] ?? null)
   return found.every((filter) => filter !== null) ? found.map((filter) => ({ ...filter, sign: '!=' })) : null
 }
 
-/** Returns the first instant of the next year, quarter, month, week or day. */
+/** Returns the start of the next period. `start`: start of a year, quarter, month, week or day. */
 export function nextUnit(start: Date, unit: Unit): Date {
   const next = new Date(start)
   if (unit === 'day' || unit === 'week') next.setUTCDate(next.getUTCDate() + (unit === 'day' ? 1 : 7))

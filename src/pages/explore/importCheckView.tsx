@@ -1,4 +1,4 @@
-// What an import would do: its faults, new and changed rows, and those that nearly match.
+// View of what an import would do: faults of the file, new and changed rows, and new rows that nearly equal stored ones.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button, CopyButton, Select } from './controls.tsx'
 import { formatCount, formatDate } from './format.ts'
@@ -27,7 +27,7 @@ export function CheckView({ work, check, opened }: Props) {
     { name: '', words: 'nothing: all rows are new' },
   ]
   const section = useRef<HTMLElement>(null)
-  // It is below the columns of the file, where nobody would see it.
+  // The result is below the columns of the file, outside of what the reader sees.
   useEffect(() => section.current?.scrollIntoView({ block: 'nearest' }), [check])
   return (
     <section aria-labelledby="import-result" ref={section}>
@@ -93,7 +93,7 @@ function wordsOfStart(created: number, changed: number): string {
 
 const LINES_SHOWN = 100
 
-/** Sentences, the first hundred of them; all can be copied. */
+/** List of the first `LINES_SHOWN` sentences, with a button that copies all of them. */
 export function FaultList({ title, lines }: { readonly title: string; readonly lines: readonly string[] }) {
   const more = lines.length - LINES_SHOWN
   return (
@@ -170,7 +170,7 @@ function Twins({ check, takes, take }: TwinProps) {
   )
 }
 
-/** Values by which people know a row. */
+/** Maximum values that are shown of a row, so that people recognize it. */
 const VALUES_SHOWN = 3
 
 const wordsOfValues = (row: ImportRow | undefined, references: References) =>
@@ -220,7 +220,7 @@ function Changes({ changed, references }: ChangesProps) {
   )
 }
 
-/** Returns a value for people; of a reference the name of the row, if it is known. */
+/** Returns a value as text for people. For a reference, this is the name of the row, if the page knows it. */
 function shownJson(json: string, rows: ReferencedRows | undefined): string {
   if (json === 'null' || json === '""') return 'nothing'
   const named = rows?.names.get(json) ?? ''

@@ -6,7 +6,7 @@ import type { Resource } from './resources.ts'
 import { change, type Shown, type View } from './view.ts'
 import { writableOf } from './writable.ts'
 
-/** Forms of files that are read. */
+/** Extensions of the files that can be read. */
 const ACCEPTED = '.csv,.tsv,.txt,.xlsx,.xlsm'
 
 /** Returns whether the reader may import rows into a collection. */
@@ -21,7 +21,7 @@ function take(resource: Resource, view: View, file: File | undefined): void {
   change(view, { row: '', form: 'import' })
 }
 
-/** Button that leads to the import; and the page takes a file that is dropped anywhere on it. */
+/** Button that opens the import. As long as it is shown, a file can be dropped anywhere on the page. */
 export function ImportButton({ resource, view }: Shown) {
   if (!mayImport(resource)) return null
   return (
@@ -34,7 +34,7 @@ export function ImportButton({ resource, view }: Shown) {
 
 const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('Files') === true
 
-/** Covers the page while a file is held over it. */
+/** Takes a file that is dropped anywhere on the page, which it covers while a file is held over it. */
 export function DropArea({ resource, view }: Shown) {
   const [isOver, setOver] = useState(false)
   useEffect(() => {
@@ -74,7 +74,7 @@ export function FileField({ resource, view }: Shown) {
         accept={ACCEPTED}
         onChange={({ currentTarget }) => {
           take(resource, view, currentTarget.files?.[0])
-          // The same file can be chosen again after it was corrected.
+          // Clears the field, so that the same file can be chosen again after it was corrected.
           currentTarget.value = ''
         }}
       />

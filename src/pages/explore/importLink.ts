@@ -9,14 +9,14 @@ export function idsOfRows(answer: string): readonly number[] {
   return JSON.parse(answer).map(({ id }: { readonly id: number }) => id)
 }
 
-/** Returns filters that find exactly the rows with these ids; null: no rows, or too many for an address. */
+/** Returns filters that find exactly the rows with these ids. Null: there are no ids, or too many for an address. */
 export function filtersOfIds(ids: readonly number[]): readonly Condition[] | null {
   const sorted = ids.toSorted((one, other) => one - other)
   const [first] = sorted
   const last = sorted.at(-1)
   if (first === undefined || last === undefined || !Number.isSafeInteger(last)) return null
   if (first === last) return [{ name: 'Id', sign: '=', values: [String(first)] }]
-  // Rows of one import mostly follow each other, and an id is of one row.
+  // Ids without gaps need only a range: the rows of one import mostly have such ids.
   if (last - first === sorted.length - 1)
     return [
       { name: 'Id', sign: '>=', values: [String(first)] },

@@ -1,4 +1,4 @@
-// Compares the rows of a dropped file with those that are there: which are new, which differ, and which nearly match.
+// Compares the rows of a dropped file with the stored rows: which are new, which differ, and which nearly match.
 import { faultPlaces } from '../../spreadsheets/faults.ts'
 import { nearKey } from '../../spreadsheets/nearValues.ts'
 import { UniqueColumns } from '../../spreadsheets/uniqueColumns.ts'
@@ -6,23 +6,23 @@ import type { Change } from './importJournal.ts'
 import type { ImportFault, ImportRow, ImportValue } from './importRows.ts'
 import { comparable, type ImportProperty } from './importTarget.ts'
 
-/** A row that is there, with the values of the columns of the file. */
+/** A stored row, with the values of the properties that the file has. */
 export interface StoredRow {
   readonly id: string
   /** Values as JSON has them, by the names of properties. */
   readonly values: ReadonlyMap<string, string | number | boolean | null>
 }
 
-/** A row of the file whose stored row has other values. */
+/** A row of the file that was found among the stored rows, where some values differ. */
 export interface ChangedRow {
   readonly at: string
   readonly id: string
-  /** Value by which it was found. */
+  /** Value by which the stored row was found. */
   readonly value: string
   readonly changes: readonly Change[]
 }
 
-/** A new row of the file, where a row that is there has nearly the same value. */
+/** A new row of the file whose value is nearly that of a stored row. */
 export interface NearRow {
   readonly at: string
   readonly value: string
@@ -30,7 +30,7 @@ export interface NearRow {
   readonly stored: string
 }
 
-/** A row of the file that a stored row equals in all values. */
+/** A row of the file whose values all equal those of a stored row. */
 export interface TwinRow {
   readonly at: string
   readonly id: string
@@ -44,15 +44,19 @@ interface Matched {
   readonly faults: readonly ImportFault[]
 }
 
-/** Share of its values that a column of names must have in common with the stored rows: two people may have one name. */
+/**
+ * Minimum share of a column's names that stored rows must have for the page to find rows by name: two people can have one name.
+ */
 const NAMES_SHARE = 0.5
-/** Number of names below which all of them must be stored: a few may be there by chance. */
+/**
+ * Minimum number of names for which `NAMES_SHARE` is enough. Fewer names must all be stored, because a few can match by chance.
+ */
 const FEW_NAMES = 5
 
 /** A property by which rows of the file can be found. */
 interface Candidate {
   readonly property: ImportProperty
-  /** False for names, which two people may have. */
+  /** False for names, which two people can have. */
   readonly isIdentifier: boolean
 }
 
@@ -65,12 +69,15 @@ export function matchCandidates(rows: readonly ImportRow[], properties: readonly
   return [...(id ? [{ property: id, isIdentifier: true }] : []), ...found]
 }
 
-/** Names of properties whose values are of one row each, in all companies. */
+/** Names of properties whose values no two rows share, even in different companies. */
 const OWN_VALUES = /number|mail|code/i
-/** Above this share, repeated values are taken for intended, not for mistakes. */
+/** Share of repeated values above which they are taken for intended, not for mistakes. */
 const REPEATED_SHARE = 0.05
 
-/** Says which numbers and addresses several rows of the file have, so that rows cannot be found by them. */
+/**
+ * Returns a sentence for each property, such as a number or an e-mail address, by which no rows can be found because several rows
+ * of the file have the same value.
+ */
 export function repeatedValues(rows: readonly ImportRow[], properties: readonly ImportProperty[]): readonly string[] {
   const own = properties.filter(({ name, writable, reference }) => writable && reference === null && OWN_VALUES.test(name))
   return own.flatMap((property) => {
@@ -95,7 +102,7 @@ export function proposeMatch(
 ): ImportProperty | null {
   const hasIdentifier = candidates.some(({ isIdentifier }) => isIdentifier)
   for (const { property, isIdentifier } of candidates) {
-    // Where the file has numbers, and they are new, equal names are of other people.
+    // The file has numbers, and none is stored. So stored rows with an equal name are other people.
     if (!isIdentifier && hasIdentifier) return null
     const keys = new Map<string, number>()
     for (const { values } of stored) {
@@ -104,7 +111,7 @@ export function proposeMatch(
     }
     const texts = rows.flatMap((row) => textOf(row, property) ?? [])
     const found = texts.filter((text) => keys.has(nearKey(text)))
-    // A value that several rows have tells nothing.
+    // A value that several stored rows have does not say which of them is meant.
     if (found.some((text) => (keys.get(nearKey(text)) ?? 0) > 1)) continue
     const foundMin = isIdentifier ? 1 : texts.length < FEW_NAMES ? texts.length : texts.length * NAMES_SHARE
     if (found.length > 0 && found.length >= foundMin) return property
@@ -155,7 +162,9 @@ export function matchRows(rows: readonly ImportRow[], matched: ImportProperty | 
   return result
 }
 
-/** Returns the rows of the file that are there with the same values: each row that is there stands for one of them. */
+/**
+ * Returns the rows of the file that equal a stored row in all values. Each stored row is counted for one row of the file only.
+ */
 export function twinsOf(rows: readonly ImportRow[], stored: readonly StoredRow[]): readonly TwinRow[] {
   const [{ values: first } = { values: [] }] = rows
   const properties = first.map(({ property }) => property)
@@ -199,7 +208,7 @@ function compare(
 const isOther = ({ property, text }: ImportValue, { values }: StoredRow) =>
   comparable(property.kind.name, values.get(property.name)) !== text
 
-/** Writes a value as JSON; a number with many digits is a text so far. */
+/** Writes a value as JSON. A number with more digits than a double holds comes as text, and is written as a number. */
 function jsonOf({ kind }: ImportProperty, value: string | number | boolean | null): string {
   const isNumber = kind.name === 'integer' || kind.name === 'decimal'
   return isNumber && typeof value === 'string' ? value : JSON.stringify(value)

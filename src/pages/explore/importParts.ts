@@ -7,7 +7,7 @@ export type { OpenedFile } from '../../spreadsheets/openedFile.ts'
 
 let loaded: Promise<Reader> | null = null
 
-/** Returns the second script; it is asked for again if that has failed. */
+/** Returns the second script. If loading has failed, the next call tries again. */
 export function loadReader(): Promise<Reader> {
   loaded ??= import(READER).catch((error) => {
     loaded = null

@@ -1,30 +1,30 @@
-// Requests of an import: each is repeated while a limit or a failure passes, and the reader sees for how long.
+// Requests of an import. Each is repeated until a rate limit or a failure has passed, and the reader sees how long it waits.
 import { Problem, parseExact, send } from './api.ts'
 import type { Row } from './resources.ts'
 import { sessionStore } from './session.ts'
 import { type Filter, printPath } from './view.ts'
 import { isUncertain, problemOf } from './writes.ts'
 
-/** How far an import is. */
+/** Progress of an import: rows that are done, and all rows. */
 export interface Progress {
   readonly done: number
   readonly total: number
-  /** Why it waits, and for how many seconds; null: it does not. */
+  /** Reason for which the import waits, and the seconds that are left; null while it does not wait. */
   readonly waits: { readonly message: string; readonly seconds: number } | null
 }
 
-/** The reader's way to see and stop what is under way. */
+/** Lets the reader see the progress of some work, and stop it. */
 export interface Watch {
-  /** Session that has begun it: nobody else goes on with it. */
+  /** Session that has begun the work: nobody else continues it. */
   readonly sessionId: string
   readonly signal: AbortSignal
   show(progress: Partial<Progress>): void
 }
 
-/** Attempts while the server fails; a limit that says when it ends does not count. */
+/** Maximum attempts while the server fails. A refusal by a rate limit does not count as an attempt. */
 const TRIES_MAX = 20
 const PAUSE_SECONDS = 5
-/** Longest limit that is waited for; for a longer one the reader decides. */
+/** Longest wait for a rate limit. If the limit lasts longer, the import stops, and the reader decides when to continue it. */
 const WAIT_SECONDS_MAX = 3_600
 
 /** Runs a request until it is answered for good. @throws Problem for an error that waiting does not mend; AbortError */
@@ -44,7 +44,7 @@ export async function untilAnswered<T>(run: () => Promise<T>, watch: Watch): Pro
   }
 }
 
-/** Waits some seconds, which it counts down. @throws AbortError */
+/** Waits some seconds, and shows how many are left. @throws AbortError */
 async function wait(seconds: number, { message }: Problem, watch: Watch): Promise<void> {
   for (let left = seconds; left > 0; left--) {
     watch.show({ waits: { message, seconds: left } })
@@ -60,11 +60,11 @@ export async function readByIds(plural: string, ids: readonly string[], watch: W
   return new Map(rows.map((row) => [String(row.id), row]))
 }
 
-/** Maximum rows of a collection that is read whole; of a larger one only rows with values of the file are. */
+/** Maximum rows of a collection that is read whole. Of a larger collection, only rows with values of the file are read. */
 export const WHOLE_ROWS_MAX = 50_000
 const VALUES_AT_ONCE = 40
 
-/** Reads these properties of all rows, or of those that have one of the values. @throws Problem */
+/** Reads some properties of all rows, or only of the rows that have one of the values of `only`. @throws Problem */
 export async function readStored(
   plural: string,
   fields: readonly string[],
@@ -85,7 +85,10 @@ async function readAll(plural: string, fields: string, watch: Watch): Promise<re
   return readStream(plural, [], { fields, sort: 'Id' }, watch)
 }
 
-/** Reads a stream. A limit may end it; then the next one begins after the last row. @throws Problem */
+/**
+ * Reads all rows of a list by streams. A rate limit can end a stream; then the next one begins after the last row. @throws
+ * Problem
+ */
 async function readStream(
   plural: string,
   filters: readonly Filter[],
@@ -106,7 +109,7 @@ async function readStream(
   }
 }
 
-/** Returns the rows of a stream, and the error that ended it; null: it is whole. */
+/** Returns the rows of a stream, and the error that has cut it short; null if the stream is complete. */
 function readLines(text: string) {
   const lines: Row[] = []
   for (const line of text.split('\n')) {

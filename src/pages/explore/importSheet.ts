@@ -1,4 +1,4 @@
-// The sheet of a dropped file: where its headers are, what its columns have, and what the reader has chosen for them before.
+// The sheet of a dropped file: its table, its columns with examples, and the reader's earlier choices for such columns.
 import { isNotated } from '../../model/kinds.ts'
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import type { NotatedCell } from '../../spreadsheets/foundNotation.ts'
@@ -8,17 +8,17 @@ import { allProperties, type Resource } from './resources.ts'
 import { keepText, readText } from './storage.ts'
 
 const EXAMPLES = 3
-/** Cells by which the language of a file is found. */
+/** Number of cells that are enough to find the language of a file. */
 const NOTATED_CELLS = 5_000
 
 /** Totals and notes below a table. */
 export interface Footer {
   readonly count: number
-  /** True if they are taken for rows. */
+  /** True if the reader wants to import them as rows. */
   readonly isTaken: boolean
 }
 
-/** Returns the records of the table: those below the header and above the footer. */
+/** Returns the records of the table: those below the header, without the footer unless the reader takes it. */
 export function tableOf(records: readonly CsvRecord[], { body }: Pick<Header, 'body'>, { count, isTaken }: Footer) {
   return records.slice(body, records.length - (isTaken ? 0 : count))
 }
@@ -38,7 +38,7 @@ export function headersOf(headers: CsvRecord['cells'], rows: readonly CsvRecord[
   }).filter(({ header, examples }) => header !== '' || examples.length > 0)
 }
 
-/** Returns the cells whose form depends on the language of the file. */
+/** Returns the cells whose notation depends on the language of the file, such as dates and decimals. */
 export function notatedCells(records: readonly CsvRecord[], chosen: Chosen, choices: readonly Choice[]): readonly NotatedCell[] {
   const columns = [...chosen].flatMap(([index, value]) => {
     const choice = choices.find((one) => one.value === value)
@@ -66,18 +66,21 @@ const rememberedKey = (plural: string) => `roster.import.${plural}`
 /** Maximum headers that the browser keeps for a collection. */
 const REMEMBERED_MAX = 500
 
-/** Returns what the reader has chosen for headers before, by their letters and digits. */
+/**
+ * Returns the reader's earlier choices by header, of which only letters and digits count. An empty choice: the column is left
+ * out.
+ */
 export function rememberedColumns(plural: string): ReadonlyMap<string, string> {
   try {
     const kept = JSON.parse(readText('localStorage', rememberedKey(plural)) ?? '[]')
     return new Map(Array.isArray(kept) ? kept : [])
   } catch {
-    // The text is not of this page.
+    // Something else is stored under this name.
     return new Map()
   }
 }
 
-/** Keeps what a header, in letters and digits, means; empty: it is left out. */
+/** Remembers the choice for a header, of which only letters and digits are given. Empty: the column is left out. */
 export function rememberColumn(plural: string, header: string, value: string): void {
   const kept = new Map(rememberedColumns(plural))
   kept.delete(header)

@@ -1,16 +1,19 @@
-// Pages of a list in the order that a view asks for. Rows without a value come last in both directions: the API has them first
-// when descending, so there the page reads two lists, the rows with a value and then those without.
+// Pages of a list in the order of a view, in which rows without a value come last in both directions. The API puts them first in
+// a descending list. So there the page reads two lists: the rows with a value, and then those without.
 import { type Page, Problem, readPage, readTotal, send } from './api.ts'
 import { findNamed, type Property, type Resource } from './resources.ts'
 import { type Filter, pagePath, printPath, type Shown, type View } from './view.ts'
 
-/** Rows of a page that the API gives at least, and at most. */
+/** Least and greatest `PageSize` of the API. */
 const SIZES = { min: 5, max: 50 }
 
-/** Returns the number of rows of a page. */
+/** Returns the number of rows of a view's page, within the limits of the API. */
 export const pageSizeOf = ({ size }: Pick<View, 'size'>) => Math.min(SIZES.max, Math.max(SIZES.min, Number(size) || SIZES.max))
 
-/** Returns a view with its order: that of the address, else the latest start first, else that of ids. */
+/**
+ * Returns a view with the order in which the page shows it: that of the address, else the latest start first. A resource without
+ * a span keeps the API's order, by id.
+ */
 export function inOrder({ span }: Resource, view: View): View {
   return view.sort.length > 0 || span === null ? view : { ...view, sort: [`-${span.start.name}`] }
 }
@@ -19,7 +22,10 @@ export function inOrder({ span }: Resource, view: View): View {
 const leavesOutNone = ({ sign, values }: Filter) =>
   sign === '[]' ? !values.includes('') : sign === '!=' ? values[0] === '' : sign !== '=' || values[0] !== ''
 
-/** Returns the property by which a list must be read in two parts; null: the API's own order has its empty rows last. */
+/**
+ * Returns the property by whose values a list must be read in two parts. Null: the API's own order has rows without a value last,
+ * or there are none.
+ */
 function splitOf({ properties }: Resource, { sort: [first = ''], filters }: View): Property | null {
   if (!first.startsWith('-')) return null
   const property = findNamed(properties, first.slice(1).trim())
@@ -34,7 +40,7 @@ export interface ListRequest {
   read(response: Response): Promise<Page>
 }
 
-/** Makes the request for a page. `fields`: properties to read; undefined for those of the row itself. */
+/** Returns the request for a page of a list. `fields`: properties to read; undefined for those of the row itself. */
 export function listRequest({ resource, view }: Shown, fields?: string): ListRequest {
   const { plural } = resource
   const split = splitOf(resource, view)
@@ -49,7 +55,10 @@ export function listRequest({ resource, view }: Shown, fields?: string): ListReq
   return { path: pagePath(plural, withValue, fields), read }
 }
 
-/** Fills a page of rows with a value by some of the `rest` that have none. `pathOf`: path of a page of these. */
+/**
+ * Fills up a page of rows with a value by rows without one. `rest`: number of all rows without a value. `pathOf`: returns the
+ * path of a page of these rows.
+ */
 async function joined(view: View, page: Page, rest: number, pathOf: (number: number) => string): Promise<Page> {
   const size = pageSizeOf(view)
   const number = Number(view.page)
@@ -57,7 +66,7 @@ async function joined(view: View, page: Page, rest: number, pathOf: (number: num
   const isPast = page.rows.length === 0
   const from = isPast ? Math.max(0, (number - 1) * size - page.total) : 0
   const wanted = Math.min(size - page.rows.length, rest - from)
-  // Pages of the rest begin elsewhere than those of the whole list, so some rows of two of them are shown.
+  // The pages of the second list begin at other rows than those of the whole list, so one page may need rows of two of them.
   const first = Math.floor(from / size)
   const numbers = wanted <= 0 ? [] : [first, ...(from - first * size + wanted > size ? [first + 1] : [])]
   const parts = await Promise.all(numbers.map(async (at) => (await readPage(await sendNext(pathOf(at + 1)))).rows))
@@ -74,10 +83,13 @@ async function joined(view: View, page: Page, rest: number, pathOf: (number: num
   }
 }
 
-/** Maximum times that one request of a page is sent. */
+/** Maximum attempts for one request of a page. */
 const ATTEMPTS_MAX = 3
 
-/** Sends a further request of a page; waits for a limit, which a page that begins again would reach again. @throws Problem */
+/**
+ * Sends a further request for the same page. Waits at a rate limit, because a page that began again would reach the limit again.
+ * @throws Problem
+ */
 async function sendNext(path: string, options?: RequestInit): Promise<Response> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -15,7 +15,10 @@ export function namingProperty({ properties }: Resource): Property | null {
 
 const WHOLE = /^((display|full)?name)$/i
 
-/** Returns the properties of which a name consists: one, or those of a person whose whole name the reader does not see. */
+/**
+ * Returns the properties that make up a row's name. Usually this is one; for a person whose whole name the reader may not see,
+ * these are `KnownAs`, `FirstName` and `LastName`.
+ */
 export function nameParts(resource: Resource): readonly Property[] {
   const naming = namingProperty(resource)
   if (naming === null) return []
@@ -23,7 +26,10 @@ export function nameParts(resource: Resource): readonly Property[] {
   return WHOLE.test(naming.name) || !parts.includes(naming) ? [naming] : parts
 }
 
-/** Returns the name of a row, in the order of `DisplayName`: known as, else first name; then last name. Empty: it has none. */
+/**
+ * Returns the name of a row; empty if it has none. A name of several properties is written as `DisplayName` is: `KnownAs`, or
+ * else `FirstName`, and then `LastName`.
+ */
 export function nameIn(resource: Resource, row: Row): string {
   const parts = nameParts(resource)
   const textOf = (name: string) => {
@@ -35,7 +41,7 @@ export function nameIn(resource: Resource, row: Row): string {
   return [textOf('KnownAs') || textOf('FirstName'), textOf('LastName')].filter(Boolean).join(' ')
 }
 
-/** Returns the property whose value stands beside a name; null if there is none. */
+/** Returns the property that is shown beside a name to tell namesakes apart; null if there is none. */
 export function tellingProperty({ properties }: Resource): Property | null {
   const texts = properties.filter(({ kind }) => kind === 'text')
   return best(texts, TELLING)
@@ -49,7 +55,7 @@ function best(properties: readonly Property[], patterns: readonly RegExp[]): Pro
   return null
 }
 
-/** Names a row: `Company 5 (Acme)`, `Absence 7 (Ada Byron, 5 Jan 2026)`. */
+/** Returns words for a row: `Company 5 (Acme)`, `Absence 7 (Ada Byron, 5 Jan 2026)`. */
 export function nameOfRow(resource: Resource, row: Row): string {
   const whole = `${wordsOf(resource.entity)} ${row.id}`
   const name = nameIn(resource, row)
@@ -63,7 +69,10 @@ export function nameOfRow(resource: Resource, row: Row): string {
   return facts.length > 0 ? `${whole} (${facts.join(', ')})` : whole
 }
 
-/** Returns the properties by which people know a row without a name: whose it is, and of when. */
+/**
+ * Returns the properties by which people recognize a row without a name: the first copied name, such as an employee's, and the
+ * first date.
+ */
 function factsOf(resource: Resource): Property[] {
   const whose = resource.properties.find(({ copiedThrough }) => copiedThrough !== null)
   const when = resource.properties.find(({ kind }) => kind === 'instant' || kind === 'date')

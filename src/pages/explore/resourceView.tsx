@@ -42,7 +42,8 @@ export function ResourceView({ resource, view }: Shown) {
     'HEAD',
   )
   const { answer: all } = useAnswer(filters.length > 0 && asks ? resource.plural : null, readTotal, path + written, 'HEAD')
-  // A refused request hides the page shown before, as an address does that the page cannot show; any other problem leaves it.
+  // The page shown before is hidden if the API refuses the request, or if the address asks for a summary that this page cannot
+  // show. It stays on any other problem.
   const isShowable = !isSummary || Object.keys(questionOf(resource, view).unknown).length === 0
   const page = asked.problem?.status === 400 || !isShowable ? null : asked.answer
   const found = page && (isSummary ? matching : page.total)
@@ -53,7 +54,7 @@ export function ResourceView({ resource, view }: Shown) {
     const row = document.querySelector<HTMLElement>('tr[aria-current=true]')
     if (view.form === 'edit') sayKept(draftIdOf(resource.plural, view.row))
     change(view, { row: '' })
-    // On a phone the table is there again after the page is drawn.
+    // On a phone, the table can get the focus only after the page is drawn without the row.
     setTimeout(() => row?.focus())
   }
   useRowKeys(view, asked, closeRow)
@@ -110,7 +111,10 @@ export function ResourceView({ resource, view }: Shown) {
   )
 }
 
-/** The form for a new row, which leads to the row, or says why it does not. */
+/**
+ * The form for a new row, which opens the row once it is created. If the reader may not create rows any more, shows what she had
+ * typed.
+ */
 function NewRow({ resource, view }: Shown) {
   const writable = writableOf(resource)
   if (!writable || writable.creates.length === 0) return <LostDraft plural={resource.plural} id="" />
@@ -118,7 +122,10 @@ function NewRow({ resource, view }: Shown) {
   return <NewPanel writable={writable} created={created} close={() => change(view, { form: '' })} />
 }
 
-/** The request for the page shown, its path as the API itself orders it, and the paths of all rows or groups, also for Excel. */
+/**
+ * Returns the request for the page that is shown, the path of that page for curl, and the paths that download all rows or groups:
+ * for programs, and for Excel.
+ */
 function requestsOf({ resource, view }: Shown, isSummary: boolean, columns: readonly Property[]) {
   const sort = view.sort.join(',') || undefined
   const listPath = (parts?: Parameters) => printPath(resource.plural, view.filters, { sort, ...parts })
@@ -142,7 +149,7 @@ function requestsOf({ resource, view }: Shown, isSummary: boolean, columns: read
   }
 }
 
-/** Buttons for the table and the summary. */
+/** Buttons that switch between the table and the summary. */
 function Tabs({ view, isSummary }: { readonly view: View; readonly isSummary: boolean }) {
   const tab = (name: string, label: string) => (
     <button type="button" aria-pressed={isSummary === (name === 'summary')} onClick={() => change(view, { tab: name })}>
@@ -157,7 +164,7 @@ function Tabs({ view, isSummary }: { readonly view: View; readonly isSummary: bo
   )
 }
 
-/** Says why a page has no rows, and leads to some. */
+/** Says why a page has no rows, with a button that leads to rows. */
 function NoRows({ view, total }: Pick<Shown, 'view'> & { readonly total: number }) {
   if (total > 0)
     return (
@@ -173,7 +180,7 @@ function NoRows({ view, total }: Pick<Shown, 'view'> & { readonly total: number 
   )
 }
 
-/** Keys for an open row: Escape closes it, arrows open the previous and the next one. */
+/** Hook for the keys of an open row: Escape closes the row, the arrow keys open the previous or the next one. */
 function useRowKeys(view: View, { answer }: Asked<Page>, close: () => void): void {
   useEffect(() => {
     if (view.row === '') return

@@ -25,23 +25,28 @@ import { Store } from './store.ts'
 
 const PENDING = 'roster.signIn'
 const SIGNED_OUT = 'roster.signedOut'
-/** Address to which the issuer sends people back; it is registered there. */
+/** Address to which the issuer sends people back. The operator has registered it at the issuer. */
 const REDIRECT = `${ROOT}explore`
 /** Maximum time of a request to the issuer. */
 const REQUEST_MS_MAX = 10_000
-/** Time until an issuer that did not answer is asked again. */
+/** Time after which an issuer that did not answer is asked again. */
 export const RETRY_MS = 5_000
-/** A token is renewed this long before its end, or when a quarter of its life is left. */
+/** Maximum time before its end at which a token is renewed. A token with a short life is renewed when a quarter of it is left. */
 const RENEW_MS_MAX = 60_000
-/** Maximum time until a reloaded page has regained its claim. In a duplicated tab the first request waits for it. */
+/**
+ * Maximum time that the first request waits for `claimRenewal`. A reloaded page gets its claim back sooner; a duplicated tab gets
+ * none.
+ */
 const CLAIM_MS_MAX = 1_000
-/** Longest time of a browser's timer. */
+/** Longest delay that a browser's timer accepts. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 const SHOWN_LENGTH_MAX = 200
 /** End of a message about a sign-in that failed. */
 const TELL = '– Sign in again. If it goes on, tell whoever runs this server.'
 
-/** A sign-in that has begun: what its answer must have, and what the page showed. */
+/**
+ * A sign-in that has begun: the values that the issuer's answer must match, and the part of the address after `#` to return to.
+ */
 interface Pending {
   readonly state: string
   readonly nonce: string
@@ -49,12 +54,15 @@ interface Pending {
   readonly hash: string
 }
 
-/** State of a sign-in: the page leaves for the issuer, or exchanges the code that it brought back. */
+/**
+ * State of a sign-in. `leaving`: the browser is about to open the issuer. `returning`: the page exchanges the issuer's code for
+ * tokens. Empty: neither.
+ */
 export const signInStore = new Store<'' | 'leaving' | 'returning'>('')
 
-/** Sends the reader to the issuer. `asOther`: she signs in again there, although the issuer knows her. */
+/** Sends the reader to the issuer. `asOther`: the issuer asks her to sign in, even if she is signed in there already. */
 export async function startSignIn(asOther = false): Promise<void> {
-  // Only a new page has addresses that the server has read meanwhile.
+  // The server did not know the issuer's addresses when it made this page; a new page may have them.
   if (!SIGN_IN?.endpoints) return location.reload()
   if (crypto.subtle === undefined) return refuse('To sign in, open this page by https: browsers refuse it otherwise.')
   const state = generateRandomState()
@@ -82,8 +90,8 @@ export async function startSignIn(asOther = false): Promise<void> {
 }
 
 /**
- * Takes the answer of the issuer out of the address and the tab's history at once, and shows the address from before the sign-in.
- * An answer to no sign-in of this tab changes nothing: anybody can write a link with a code.
+ * Removes the issuer's answer from the address and from the tab's history at once, and restores the address from before the
+ * sign-in. An answer that belongs to no sign-in of this tab signs nobody in, because anybody can write a link with a code.
  */
 export function takeAnswerFromAddress(): void {
   const parameters = new URLSearchParams(location.search)
@@ -92,7 +100,7 @@ export function takeAnswerFromAddress(): void {
   const isOwn = pending !== null && parameters.get('state') === pending.state
   history.replaceState(null, '', location.pathname + (isOwn ? pending.hash : location.hash))
   if (isOwn) {
-    // A state is good for one answer.
+    // Each `state` is used for one answer only.
     forgetText('sessionStorage', PENDING)
     finishSignIn(parameters, pending)
   } else if (sessionStore.value.session === null)
@@ -134,7 +142,7 @@ async function finishSignIn(parameters: URLSearchParams, { state, nonce, verifie
   }
 }
 
-/** Says why nobody was signed in; a session that the tab has stays. */
+/** Shows why nobody was signed in. The tab keeps the session that it has. */
 function refuse(refusal: string): void {
   signInStore.set('')
   sessionStore.set({ ...sessionStore.value, refusal })
@@ -155,14 +163,17 @@ const client = () => ({ client_id: (SIGN_IN as NonNullable<typeof SIGN_IN>).clie
 const options = () => ({
   additionalParameters: { client_id: client().client_id, ...ofResource() },
   signal: AbortSignal.timeout(REQUEST_MS_MAX),
-  // The server offers addresses of http only of an issuer on the same machine.
+  // The server gives the page an address of http only if the issuer runs on the same machine.
   [allowInsecureRequests]: true,
 })
 
-/** Names the API for which the token is. RFC 8707 */
+/** Returns the parameter that names the API for which a token is issued; none if the server names no API. RFC 8707 */
 const ofResource = () => (SIGN_IN?.resource ? { resource: SIGN_IN.resource } : {})
 
-/** Returns what to keep of an answer of the token endpoint. `before`: the person whose tokens it renews. */
+/**
+ * Returns the person whom an answer of the token endpoint describes. `before`: the person as she was before a renewal; null after
+ * a sign-in.
+ */
 function personOf(tokens: TokenEndpointResponse, before: Person | null): Person {
   const { issuer, clientId, sends } = SIGN_IN as NonNullable<typeof SIGN_IN>
   const claims = getValidatedIdTokenClaims(tokens)
@@ -207,12 +218,12 @@ function reasonOf(error: unknown): string {
   return `The answer of ${ISSUER_NAME} does not fit this sign-in: ${shorten((error as Error).message)} ${TELL}`
 }
 
-/** True if the issuer could not be asked, so that another attempt may succeed. */
+/** True if the issuer could not be reached or could not answer at the moment, so that another attempt may succeed. */
 function isAway(error: unknown): boolean {
   if (error instanceof ResponseBodyError) return error.status >= 500 || error.status === 429
   const { name, cause } = error as Error
   if (cause instanceof Response) return cause.status >= 500 || cause.status === 429
-  // The library has TypeErrors of its own, which have a code.
+  // A TypeError of the browser's `fetch` has no `code`; those of the library have one.
   return name === 'TimeoutError' || (error instanceof TypeError && !('code' in error))
 }
 
@@ -220,17 +231,17 @@ function isAway(error: unknown): boolean {
 type Renewal = 'renewed' | 'refused' | 'away'
 
 let renewal: Promise<Renewal> | null = null
-/** Sign-in whose token this tab may renew. */
+/** `signInId` of the sign-in whose token this tab may renew; empty if there is none. */
 let claimed = ''
-/** Resolves when it is known whether this tab may renew its token. */
+/** Resolves when it is known whether this tab may renew its token, or after `CLAIM_MS_MAX`. */
 let claiming: Promise<unknown> = Promise.resolve()
 /** True if the issuer did not answer the last renewal. */
 let isLost = false
 let timer = 0
 
 /**
- * Claims the renewal of this tab's sign-in. A tab that was duplicated has the refresh token of another one, and would end the
- * sign-in there by using it, too: it waits until that tab is closed.
+ * Claims the right to renew this tab's sign-in. A duplicated tab has the same refresh token as its original, and would end the
+ * sign-in there by using the token. So it gets the claim only when the original is closed.
  */
 export function claimRenewal(): void {
   const { signInId } = signedIn() ?? {}
@@ -240,7 +251,7 @@ export function claimRenewal(): void {
     claimed = signInId
     known.resolve()
     watchEnd()
-    // Held until the page is left.
+    // A promise that never resolves holds the lock until the page is left.
     return new Promise<never>(() => undefined)
   }
   setTimeout(known.resolve, CLAIM_MS_MAX)
@@ -273,7 +284,7 @@ async function renewOnce(): Promise<Renewal> {
     const next = personOf(tokens, before)
     // The person may have signed out meanwhile. OpenID Connect Core 1.0, 12.2: the subject stays the same.
     if (signedIn()?.refreshToken !== refreshToken || next.subject !== before.subject) return 'refused'
-    // An issuer may renew only the access token.
+    // An issuer may renew only the access token. If the page sends the ID token, that one is still the old one.
     if (next.token === before.token) return 'refused'
     isLost = false
     keepPerson(next)
@@ -284,7 +295,9 @@ async function renewOnce(): Promise<Renewal> {
   }
 }
 
-/** Renews the token before its end while somebody looks at the page: in a hidden tab, the issuer's own time limits hold. */
+/**
+ * Sets a timer that renews the token before its end. A hidden tab has no timer, so that the issuer's own time limits apply to it.
+ */
 export function watchEnd(): void {
   clearTimeout(timer)
   const { renewMs = null } = signedIn() ?? {}
@@ -298,7 +311,7 @@ async function renewInTime(): Promise<void> {
   else watchEnd()
 }
 
-/** Renews the token, and returns the session; or why there is none: the sign-in has ended, or the issuer does not answer. */
+/** Renews the token, and returns the session. `ended`: the sign-in has ended. `away`: the issuer does not answer. */
 async function renewedSession(): Promise<Session | 'ended' | 'away'> {
   const outcome = await renew()
   if (outcome === 'away') return 'away'
@@ -329,7 +342,7 @@ export async function sessionForRequest(): Promise<Session | 'ended' | 'away'> {
   return currentSession()
 }
 
-/** Returns the session for a second attempt, after the server has refused the token of `refused`. */
+/** Returns the session for a second attempt, after the server has refused the token of the session `refused`. */
 export async function sessionAfterRefusal(refused: Session): Promise<Session | 'ended' | 'away'> {
   const session = currentSession()
   if (session === 'ended' || session.authorization !== refused.authorization) return session
@@ -343,13 +356,13 @@ export function signOut(): void {
   const endSessionAddress = SIGN_IN?.endpoints?.endSession
   forgetEverything()
   if (!endSessionAddress) {
-    // The issuer still knows her: on a shared computer the next one would be signed in as her.
+    // She is still signed in at the issuer. Without this mark, the next person on a shared computer would be signed in as her.
     keepText('sessionStorage', SIGNED_OUT, 'yes')
     return
   }
   const address = new URL(endSessionAddress)
   const parameters = {
-    // A sign-in that has ended has none, and an empty one may be refused.
+    // Without an ID token the parameter is left out, because the issuer may refuse an empty one.
     ...(idToken === '' ? {} : { id_token_hint: idToken }),
     client_id: client().client_id,
     post_logout_redirect_uri: REDIRECT,

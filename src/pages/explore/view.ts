@@ -5,9 +5,9 @@ import { Store } from './store.ts'
 /** A filter in the form of the API. */
 export interface Filter {
   readonly name: string
-  /** `=`, `!=`, `<`, `<=`, `>`, `>=`, `[]`, `[contains]` or `[begins]`. */
+  /** Operator: `=`, `!=`, `<`, `<=`, `>`, `>=`, `[]`, `[contains]`, `[begins]` or `[under]`. */
   readonly sign: string
-  /** Operands: one, or several for `[]`; an empty one means "no value". */
+  /** Operands: one, or several for `[]`. An empty operand means "no value". */
   readonly values: readonly string[]
 }
 
@@ -19,9 +19,10 @@ const DEFAULTS = {
   size: '50',
   row: '',
   tab: 'table',
-  // The open form: `new` for another row, `edit` for the open one.
+  // The open form: `new` for a new row, `edit` for the open row, `import` for a file.
   form: '',
-  // Parts of a summary: `sum(Period.Days)`, `month(Start)`, `Type`, `stacked`; sort and page of its groups.
+  // Summary: measure such as `sum(Period.Days)`, dimensions such as `month(Start)` and `Type`, chart style, sort and page of
+  // groups.
   show: '',
   by: '',
   and: '',
@@ -31,14 +32,14 @@ const DEFAULTS = {
 }
 type Plain = keyof typeof DEFAULTS
 const PLAIN = Object.keys(DEFAULTS) as Plain[]
-/** Names in the address, if they differ. */
+/** Names of parameters in the address that differ from the names in `View`. */
 const NAMES: Partial<Record<Plain, string>> = { size: 'PageSize', tab: 'view', groupSort: 'groups' }
 
 /** Everything that the page shows, except the key. */
 export interface View extends Readonly<Record<Plain, string>> {
   readonly resource: string
   readonly filters: readonly Filter[]
-  /** Names in order; a descending one has a minus sign. */
+  /** Names of the properties to sort by, the first one first. A minus sign in front means descending. */
   readonly sort: readonly string[]
 }
 
@@ -88,7 +89,7 @@ function addFilter(filters: Filter[], name: string, value: string): void {
 /** Parameters of a query string; undefined ones are left out. */
 export type Parameters = Readonly<Record<string, string | undefined>>
 
-/** Returns the API's parameters for a filter. An operand that begins like an operator gets a `=` in front. */
+/** Returns the API's parameters for a filter. An operand that looks like the beginning of an operator gets a `=` in front. */
 function filterPairs({ name, sign, values }: Filter): [string, string][] {
   if (sign.startsWith('[')) return values.map((value) => [name + sign, value])
   const [value = ''] = values
@@ -107,7 +108,9 @@ export function printPath(path: string, filters: readonly Filter[], parameters: 
   return pairs.length > 0 ? `${path}?${pairs.join('&')}` : path
 }
 
-/** Writes the path of a list's page, as the view has it. `fields`: properties to read; undefined for those of the row itself. */
+/**
+ * Returns the path of the page of a list that a view shows. `fields`: properties to read; undefined for those of the row itself.
+ */
 export function pagePath(plural: string, { filters, sort, size, page, cursor }: View, fields?: string): string {
   const place = { PageSize: size, page, cursor: cursor || undefined }
   return printPath(plural, filters, { sort: sort.join(',') || undefined, fields, ...place })
@@ -138,7 +141,7 @@ export function changed(view: View, parts: Partial<View>): View {
   }
 }
 
-/** Changes some parts of the current view. */
+/** Shows the view with some parts changed; the browser's Back returns to the view before. */
 export const change = (view: View, parts: Partial<View>) => go(changed(view, parts))
 
 /** Shows another view. `isStep`: the browser's Back returns to the current one. */

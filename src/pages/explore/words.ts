@@ -29,7 +29,7 @@ const ofTimes = [...ordered('on or after', 'before', 'after', 'up to'), is, ...o
 const ofNumbers = [is, ...ordered('at least', 'less than', 'more than', 'at most'), ...others]
 const ofTexts = [is, ...others, ...ordered('from', 'before', 'after', 'up to')]
 
-/** Returns the operators of a kind, the likeliest first. */
+/** Returns the operators that a filter by this property can have, the likeliest first. */
 export function choicesOf({ kind, hasParts, hasChain }: Pick<Property, 'kind' | 'hasParts' | 'hasChain'>): readonly Choice[] {
   const ofIntegers = hasChain ? [...ofNumbers, choice('[under]', 'is, or is under')] : ofNumbers
   const byKind: Record<Kind, readonly Choice[]> = {
@@ -53,7 +53,7 @@ export function choiceOf(property: Property | undefined, { sign, values }: Filte
   return choices.find((one) => one.sign === sign && one.operand === operand) ?? choice(sign, sign, operand)
 }
 
-/** True for the parameter that asks for rows which the reader may write; it stands among the filters of a view. */
+/** True for `may`, which asks for rows that the reader may write. A view has this parameter among its filters. */
 export const isMay = ({ name }: Filter) => name.toLowerCase() === 'may'
 
 /** Returns a filter in words: `Status`, `is`, `Approved`. */
@@ -71,7 +71,7 @@ export function spanInWords({ words, start: { kind } }: Span, { days, hours }: F
   return [words, days.from === days.to ? 'on' : 'between', formatDays(days.from, days.to)]
 }
 
-/** Returns `may=update(Status)` in words. To decide is to set a property for which a right lists the values. */
+/** Returns `may=update(Status)` in words: "decide" if rights list the values of each of the properties, else "change". */
 function mayInWords({ plural }: Resource, { values: [value = ''] }: Filter): string {
   const [, verb, list] = /^(\w+)(?:\((.*)\))?$/.exec(value) ?? []
   if (verb === 'delete') return 'that I may delete'

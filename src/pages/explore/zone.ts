@@ -1,15 +1,15 @@
 // Wall-clock times of a time zone: from instants and back, also in the hours when clocks change.
 
-/** Digits in the order of ISO 8601, whatever the reader's language is. */
+/** Formatters by time zone. Each writes Latin digits of the ISO calendar, whatever the reader's language is. */
 const formatters = new Map<string, Intl.DateTimeFormat>()
 const DAY_MS = 86_400_000
-/** Instants of the years that a browser's fields take, such as `2026-01-31T09:00:00.5Z`. */
+/** Instants such as `2026-01-31T09:00:00.5Z`, of the years that a browser's fields accept. */
 const INSTANT = /^(?!000[01])\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/
 const LOCAL = /^(?!000[01])\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(\.\d+)?)?$/
 
 /**
- * Returns the wall-clock time of an instant: `2026-01-31T10:00:00` for `2026-01-31T09:00:00Z` in Europe/Amsterdam. Null for
- * what is no instant of the years 2 to 9999.
+ * Returns the wall-clock time of an instant: `2026-01-31T10:00:00` for `2026-01-31T09:00:00Z` in Europe/Amsterdam. Null: the text
+ * is no instant of the years 2 to 9999.
  */
 export function localOf(instant: string, zone: string): string | null {
   const [, fraction = ''] = INSTANT.exec(instant) ?? []
@@ -20,15 +20,15 @@ export function localOf(instant: string, zone: string): string | null {
 }
 
 /**
- * Returns the instant of a wall-clock time: `2026-01-31T09:00:00Z` for `2026-01-31T10:00` in Europe/Amsterdam. In the hour that
- * clocks skip it is as much later as they skip; in the hour that they repeat it is the first one, unless `before`, the instant
- * that the field had, has this wall-clock time. Null for what is no time.
+ * Returns the instant of a wall-clock time: `2026-01-31T09:00:00Z` for `2026-01-31T10:00` in Europe/Amsterdam. A time that clocks
+ * skip is moved later by as much as they skip. A time that clocks repeat means the first instant, unless `before`, the instant
+ * that the field had, has this wall-clock time, too. Null: the text is no time.
  */
 export function instantOf(local: string, zone: string, before = ''): string | null {
   const [, fraction = ''] = LOCAL.exec(local) ?? []
   const whole = local.slice(0, local.length - fraction.length)
   const wall = Date.parse(`${whole}Z`)
-  // Browsers take 30 February for 2 March.
+  // Browsers read 30 February as 2 March.
   if (!LOCAL.test(local) || Number.isNaN(wall) || !printMs(wall).startsWith(whole)) return null
   if (before !== '' && localOf(before, zone) === printMs(wall) + fraction) return before
   // Clocks change by a day at most, and not twice in two days.
@@ -40,10 +40,10 @@ export function instantOf(local: string, zone: string, before = ''): string | nu
   return INSTANT.test(instant) ? instant : null
 }
 
-/** Writes seconds as ISO 8601, without the zone. */
+/** Writes a time in whole seconds, given in ms, as ISO 8601 without the zone. */
 const printMs = (ms: number) => new Date(ms).toISOString().replace(/\.000Z$/, '')
 
-/** Returns how much the clocks of a zone are ahead of UTC at an instant. */
+/** Returns the milliseconds that the clocks of a zone are ahead of UTC at an instant. */
 function offsetMs(ms: number, zone: string): number {
   if (zone === 'UTC') return 0
   const found = formatters.get(zone) ?? formatterOf(zone)
