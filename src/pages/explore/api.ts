@@ -14,7 +14,7 @@ export interface Fault {
   readonly message: string
 }
 
-/** An error response, with the API's message. */
+/** An error that the page shows: an error response with the API's message, or a failure in words of the page. */
 export class Problem extends Error {
   constructor(
     message: string,
@@ -25,7 +25,7 @@ export class Problem extends Error {
     readonly retryAfter: number | null = null,
     /** Faults of a body, one for each property at fault. */
     readonly details: readonly Fault[] = [],
-    /** Version of the row that has none of those in `If-Match`; empty: the error names no row. */
+    /** Version of the row, of a response to an `If-Match` that did not match; empty if the response has none. */
     readonly tag = '',
   ) {
     super(message)
@@ -45,10 +45,10 @@ export async function send(path: string, options: RequestInit = {}): Promise<Res
     throw problem
   }
   const renewed = await sessionAfterRefusal(session)
-  // Somebody else asks by now, and has not asked for this.
+  // The tab has another session by now, for which this request was not meant.
   if (sessionStore.value.session?.id !== session.id) throw await problemOf(response)
   if (renewed === 'ended') return refusePerson(await problemOf(response))
-  // A body that nobody reads holds its connection.
+  // An unread body would keep its connection busy.
   void response.body?.cancel()
   const second = await ask(path, options, usable(renewed))
   return second.status === 401 ? refusePerson(await problemOf(second)) : checked(second)
@@ -79,8 +79,8 @@ async function checked(response: Response): Promise<Response> {
 }
 
 /**
- * Ends the sign-in of a person whose token the server refuses. If it has never accepted one, the page says why: another sign-in
- * would be refused as well.
+ * Ends the sign-in of a person whose token the server refuses. If the server has accepted no token of this sign-in, the page says
+ * why it refuses: a new token would be refused as well.
  */
 function refusePerson(problem: Problem): never {
   const { session, isEnded } = sessionStore.value
@@ -103,12 +103,15 @@ async function problemOf(response: Response): Promise<Problem> {
   return new Problem(Message || wordsOf(status), status, Code, Target, retryAfter, details, tagOf(response))
 }
 
-/** Returns the version of the row in an answer. Proxies that compress answers make it weak, and `If-Match` takes no weak ones. */
+/**
+ * Returns the version of the row in an answer; empty if there is none. Proxies that compress answers make the tag weak, but
+ * `If-Match` accepts only strong tags.
+ */
 export function tagOf({ headers }: Response): string {
   return (headers.get('etag') ?? '').replace(/^W\//, '')
 }
 
-/** Returns words for an error without any, as of a proxy. */
+/** Returns words for an error response without a message, such as that of a proxy. */
 function wordsOf(status: number): string {
   if (status >= 500) return `The server cannot do this at the moment (${status}). If it goes on, tell whoever runs it.`
   return `The server does not take this request (${status}). Go back to Start, or tell whoever runs the server.`
@@ -140,16 +143,19 @@ export async function readPage(response: Response): Promise<Page> {
   return { rows: parseExact(await response.text()), total: Number(response.headers.get('x-total-count')), links }
 }
 
-/** Requests that were sent before anything asked for their answers, by path; each is used once, and only for its session. */
+/**
+ * Requests that were sent before a component needed their answers, by path. Each answer is used once, and only by the session
+ * that sent the request.
+ */
 const ahead = new Map<string, { readonly sessionId: string | undefined; readonly response: Promise<Response> }>()
-/** Time for which an answer may wait to be used; a later reader gets a new one. */
+/** Time for which an answer can wait to be used, in ms. After it, the request is sent again. */
 const AHEAD_MS = 10_000
 
-/** Sends a request whose answer `useAnswer` will ask for once the page knows what it shows. */
+/** Sends a request whose answer `useAnswer` takes once the page knows what to show. */
 export function sendAhead(path: string): void {
   const response = send(path)
   ahead.set(path, { sessionId: sessionStore.value.session?.id, response })
-  // It fails where its answer is used.
+  // A failure is handled where the answer is used.
   response.catch(() => {})
   setTimeout(() => ahead.delete(path), AHEAD_MS)
 }
@@ -170,12 +176,12 @@ export interface Asked<T> {
   retry(): void
 }
 
-/** Hook that requests `path` whenever it changes; null requests nothing. `also`: requests again when it changes. */
+/** Hook that requests `path` whenever the path changes; null requests nothing. `also`: text whose change repeats the request. */
 export function useAnswer<T>(path: string | null, read: (response: Response) => Promise<T>, also = '', method = 'GET'): Asked<T> {
   const [state, setState] = useState<{ answer: T | null; problem: Problem | null }>({ answer: null, problem: null })
   const [lateness, setLateness] = useState<0 | 1 | 2>(0)
   const [attempt, setAttempt] = useState(0)
-  // Before the page is painted: an effect would wait for that.
+  // Requests before the page is painted; a plain effect would run after that.
   useLayoutEffect(() => {
     if (path === null) return
     const controller = new AbortController()

@@ -1,4 +1,5 @@
-// The comparison after somebody else was faster: property by property, what was there before, what the reader wants, and theirs.
+// The form that is shown after somebody else was faster: for each property the value before, the reader's, and the other
+// person's.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button } from './controls.tsx'
 import { formatDate } from './format.ts'
@@ -14,7 +15,7 @@ interface Props {
   choose(texts: Texts): void
 }
 
-/** Asks for each property that both have changed whose value is to stay. */
+/** Asks which value stays, for each property that both the reader and somebody else have changed. */
 export function Conflict({ clashes, choose }: Props) {
   const [theirs, setTheirs] = useState<readonly string[]>([])
   const heading = useRef<HTMLHeadingElement>(null)
@@ -81,7 +82,7 @@ function Comparison({ clash: { field, before, mine, theirs }, isTheirs, take }: 
   )
 }
 
-/** A text of a form as people read it; of a reference the name of its row. */
+/** The text of a field as people read it. For a reference this is the name of the row. */
 function Value({ field, text }: { readonly field: FormField; readonly text: string }) {
   const { kind, references } = field
   const name = useNameOf(references === null ? [] : collectionsOf(references), references === null ? '' : text, '')

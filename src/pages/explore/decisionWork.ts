@@ -1,4 +1,4 @@
-// The work of the buttons of a row: a decision is done once, and only on the row that the reader has seen.
+// The work behind the buttons of a row. A decision is made once, and only on a row that is still as the reader has seen it.
 import { send } from './api.ts'
 import type { Attempt } from './drafts.ts'
 import { renewRights } from './renewRights.ts'
@@ -8,7 +8,7 @@ import { printBody } from './typed.ts'
 import { announceDecided } from './undo.ts'
 import { announce, attemptOf, inWordsOf, isUncertain, problemOf, readVersioned, type Versioned, writeRow } from './writes.ts'
 
-/** A value that a button sets. */
+/** The change that a button makes, and the words of the button. */
 export interface Decision {
   /** Properties and the values that they get; the button is about the first. */
   readonly values: readonly { readonly name: string; readonly value: string }[]
@@ -30,7 +30,7 @@ export type State =
   | { readonly kind: 'changed'; readonly message: string; readonly decision: Decision; readonly now: Versioned }
 
 const IDLE: State = { kind: 'idle', message: '' }
-/** Times that a decision is sent for versions that differ in nothing that the reader sees. */
+/** Maximum times that a decision is sent again because other writes gave the row a version that looks the same to the reader. */
 const ROUNDS_MAX = 3
 
 export class DecisionWork {
@@ -44,7 +44,10 @@ export class DecisionWork {
     private readonly isInList: boolean,
   ) {}
 
-  /** Sends a decision about a row as it was seen. `rounds`: number of earlier attempts that other writes outdated. */
+  /**
+   * Sends a decision about a row as the reader has seen it. `rounds`: number of earlier attempts for versions that were no longer
+   * current.
+   */
   async decide(decision: Decision, seen: Seen, rounds = 0): Promise<void> {
     this.state.set({ kind: 'sending' })
     if (seen.tag === null) return this.compare(decision, seen, rounds)
@@ -71,7 +74,7 @@ export class DecisionWork {
     }
   }
 
-  /** Reads the row, and goes on if it is as it was seen. Else it says what somebody else has done. */
+  /** Reads the row, and sends the decision if the reader sees the same in it. Else says what somebody else has changed. */
   private async compare(decision: Decision, seen: Seen, rounds: number): Promise<void> {
     let now: Versioned
     try {
@@ -93,7 +96,7 @@ export class DecisionWork {
     this.state.set({ kind: 'changed', message, decision, now })
   }
 
-  /** Returns the properties whose values differ, of those that both have: a row of a list may have some only. */
+  /** Returns the properties that both rows have, with different values. A row of a list can lack some properties. */
   private differences(seen: Row, now: Row): readonly Property[] {
     const isIn = (row: Row, { path }: Property) => (path[0] as string) in row
     return this.resource.properties.filter(
@@ -108,23 +111,23 @@ export class DecisionWork {
   /** Says why nothing was decided. */
   private refuse(message: string): void {
     this.state.value = { kind: 'idle', message: this.isInList ? '' : message }
-    // Others may have decided: the row is read again, so that it shows what is so now.
+    // Somebody else may have decided, so lists and rows are read again. A row may then leave its list, and a message in it, too.
     announce(this.isInList ? message : '')
-    // Or the right has ended.
+    // The right may have ended, so the rights are read again.
     void renewRights()
   }
 
   private async announce({ values: [first, ...others] }: Decision, seen: Seen, now: Versioned): Promise<void> {
     const { name = '', value = '' } = first ?? {}
     const property = findNamed(this.resource.properties, name)
-    // The way back is offered for one value that the reader sees.
+    // An undo is offered only if the decision has set one value, which the reader sees.
     if (property === undefined || others.length > 0) return announce(`${property?.label ?? name} is “${value}” now.`)
     await announceDecided({ resource: this.resource, property, value, row: seen.row, now })
   }
 }
 
 const GONE = 'This row was deleted meanwhile, or you may no longer see it.'
-/** Words for a person: those of the API name properties and rights, which a button has not shown. */
+/** Messages by status, in place of those of the API, which name properties and rights that a button has not shown. */
 const REFUSALS: Readonly<Record<number, string>> = {
   403: 'You may not decide this, or not any more. Nothing was changed.',
   404: GONE,

@@ -17,7 +17,7 @@ import { announce, type Versioned } from './writes.ts'
 /** Returns words for a new row: `New absence`. */
 export const newWords = ({ entity }: Pick<Writable, 'entity'>) => `New ${wordsOf(entity).toLowerCase()}`
 
-/** Button that opens the form for a new row, where the reader may create rows. */
+/** Button that opens the form for a new row; nothing if the reader may not create rows. */
 export function NewButton({ resource, view }: Shown) {
   const writable = writableOf(resource)
   if (!writable || writable.creates.length === 0) return null
@@ -42,7 +42,7 @@ interface NewProps {
 export function NewPanel({ writable, created, close }: NewProps) {
   const { plural, entity } = writable
   const saved = ({ row }: Versioned) => {
-    // Who may not read the new row gets only its id.
+    // A reader who may not read the new row gets only its id.
     const isReadable = Object.keys(row).length > 1
     const words = `${wordsOf(entity)} ${row.id} was created.`
     created(isReadable ? String(row.id) : null)
@@ -73,7 +73,7 @@ interface EditProps {
   close(): void
 }
 
-/** The form that changes a row, in its panel. */
+/** The form that changes a row, in the panel of that row. */
 export function EditForm({ resource, row, variants, close }: EditProps) {
   const id = String(row.row.id)
   const saved = (_: Versioned, others: readonly FormField[]) => {
@@ -95,7 +95,7 @@ export function EditForm({ resource, row, variants, close }: EditProps) {
   )
 }
 
-/** Says, when a form is closed, that what was typed is kept. */
+/** Says that what was typed is kept, if a form with a draft is closed. */
 export function sayKept(draftId: string): void {
   if (readDraft(draftId) !== null) say('What you typed is kept until you close this tab.')
 }
@@ -141,7 +141,7 @@ interface FormProps {
   close(): void
 }
 
-/** A form by the rights of the reader. */
+/** A form with the fields that the rights of the reader give it. */
 function RowForm({ draftId, variants, row, path, label, saved, close }: FormProps) {
   const isOpen = useRef(true)
   const work = useMemo(
@@ -151,7 +151,7 @@ function RowForm({ draftId, variants, row, path, label, saved, close }: FormProp
         variants,
         row,
         path,
-        // A form that was closed meanwhile leads nowhere any more.
+        // If the form was closed meanwhile, the page only says that the row was saved, and stays where it is.
         saved: (written, others) => (isOpen.current ? saved(written, others) : announce('Saved.')),
       }),
     [draftId],
@@ -198,7 +198,7 @@ function RowForm({ draftId, variants, row, path, label, saved, close }: FormProp
   )
 }
 
-/** The buttons of a form, in sight wherever its panel is scrolled to, below what is to be said about it. */
+/** Messages about a form, and its buttons below them. Both stay in sight while the panel is scrolled. */
 function FormEnd({ work, label, close }: Pick<FormProps, 'label' | 'close'> & { readonly work: FormWork }) {
   const state = work.state.value
   const isBusy = state.kind !== 'open'
@@ -278,7 +278,7 @@ function VariantChoice({ variants, work }: { readonly variants: readonly Variant
   )
 }
 
-/** Values that a right sets, as facts. */
+/** List of the values that a right sets. */
 function Presets({ presets }: { readonly presets: readonly Preset[] }) {
   return (
     <dl>
@@ -296,13 +296,13 @@ function Presets({ presets }: { readonly presets: readonly Preset[] }) {
   )
 }
 
-/** The value of a preset; of a reference the name of its row, if the reader may read it. */
+/** The value of a preset. For a reference this is the name of the row, or its id if the reader may not read the row. */
 function PresetValue({ value, references }: Preset) {
   const name = useNameOf(references === null ? [] : collectionsOf(references), references === null ? '' : value, '')
   return references === null ? value : name === value ? `id ${value}` : name
 }
 
-/** Says that the row is gone, and keeps what was typed to copy. */
+/** Says that the row is gone, and shows what was typed, so that the reader can copy it. */
 function Gone({ work, close }: { readonly work: FormWork; close(): void }) {
   const discard = () => {
     work.discard()
@@ -325,7 +325,7 @@ export function LostDraft({ plural, id }: Readonly<Record<'plural' | 'id', strin
   return <Typed text={lines.join('\n')} discard={() => forgetDraft(draftId)} />
 }
 
-/** Texts that can no longer be saved, to copy. */
+/** Text that can no longer be saved, with buttons that copy and discard it. */
 function Typed({ text, discard }: { readonly text: string; discard(): void }) {
   return (
     <section aria-label="What you typed">

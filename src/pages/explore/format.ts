@@ -5,7 +5,7 @@ import { instantOf, localOf } from './zone.ts'
 
 const UTC = { timeZone: 'UTC' } as const
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', ...UTC })
-/** Formatters of date-times by zone; making one takes longer than a table of them. */
+/** Formatters of date-times by zone, kept because making one takes longer than formatting a table. */
 const instantsByZone = new Map<string, Record<'short' | 'medium', Intl.DateTimeFormat>>()
 const months = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', ...UTC })
 const decimals = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 8 })
@@ -21,14 +21,14 @@ export function formatShort(number: number): string {
   const size = Math.abs(number)
   return (size < 1 ? small : size < 10_000 ? plain : short).format(number)
 }
-/** Formats a decimal with all its digits, also of a text with more digits than a double holds. */
+/** Formats a decimal with all its digits. A value with more digits than a double holds is given as a text. */
 export const formatDecimal = (value: string | number) => (typeof value === 'string' ? exact : decimals).format(value as number)
 
-/** Returns the wall-clock time of an instant in the chosen zone, for fields: `2026-01-31T10:00:00`. Null: no field has it. */
+/** Returns the wall-clock time of an instant in the chosen zone: `2026-01-31T10:00:00`. Null: no field can show the instant. */
 export const toZone = (instant: string) => localOf(instant, zoneStore.value)
 /**
  * Returns the instant of a wall-clock time in the chosen zone: `2026-01-31T09:00:00Z`. `before`: the instant that the field had,
- * which decides in the hour that clocks repeat. Null for what is no time.
+ * which decides if clocks repeat this time. Null: the text is no time.
  */
 export const fromZone = (local: string, before = '') => instantOf(local, zoneStore.value, before)
 
@@ -41,7 +41,7 @@ export function formatValue(property: Property, value: string | number | boolean
   return kind === 'date' || kind === 'instant' ? formatDate(kind, String(value), zone) : String(value)
 }
 
-/** Formats a date, or a date-time without trailing zeros; returns any other text as it is. */
+/** Formats a date, or a date-time, whose seconds are left out if they are 0. Returns any other text unchanged. */
 export function formatDate(kind: Kind, text: string, zone = zoneStore.value): string {
   const date = new Date(text)
   if (Number.isNaN(date.getTime()) || !/^\d{4}-/.test(text)) return text
@@ -49,7 +49,7 @@ export function formatDate(kind: Kind, text: string, zone = zoneStore.value): st
   return instantsOf(zone)[date.getUTCSeconds() === 0 ? 'short' : 'medium'].format(date)
 }
 
-/** Formats the first and the last of some days, without repeating what they share: `1 – 31 Dec 2026`. */
+/** Formats a range of days, without repeating what both days share: `1 – 31 Dec 2026`. */
 export function formatDays(from: string, to: string): string {
   return dates.formatRange(new Date(from), new Date(to))
 }

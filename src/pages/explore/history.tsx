@@ -25,13 +25,13 @@ const PAGES_MAX = 20
 const ACTIONS: Readonly<Record<string, string>> = { create: 'Created', update: 'Changed', delete: 'Deleted' }
 
 interface History {
-  /** The newest changes that were read, the last one first. */
+  /** The latest of the changes that were read, up to `CHANGES_SHOWN`, the latest first. */
   readonly changes: readonly Change[]
-  /** True if newer ones follow, which were not read. */
+  /** True if there are later changes, which were not read. */
   readonly isCut: boolean
 }
 
-/** Reads the pages of a history, up to `PAGES_MAX`. */
+/** Returns a function that reads the pages of a history, up to `PAGES_MAX`, from the response with the first. */
 function readChanges(path: string) {
   return async (response: Response): Promise<History> => {
     let { changes, next, more } = await readJson(response)
@@ -77,17 +77,17 @@ function authorOf(key: string | null): string {
   return key.startsWith('person-') ? 'by a person' : `by key ${key}`
 }
 
-/** Returns the id of the reader's own key, which is a part of it. */
+/** Returns the id that the reader's own key contains; undefined for persons. */
 function ownKeyId(): string | undefined {
   return /^ApiKey roster_(\w{10})_/.exec(sessionStore.value.session?.authorization ?? '')?.[1]
 }
 
-/** Values of before and after a change, or only the names of the properties. */
+/** Values before and after a change; if the server keeps no values, only the names of the properties. */
 function Values({ change, properties }: { readonly change: Change; readonly properties: readonly Property[] }) {
   const { action, changed, before, after } = change
   const shown = changed.flatMap((name) => {
     const property = findNamed(properties, name)
-    // The name of a row that was chosen says more than its id.
+    // For a chosen row, the change of its name is shown, which says more than that of its id.
     const isNamed = properties.some((one) => one.copiedThrough === property?.name && changed.includes(one.name))
     return isNamed ? [] : [{ name, property, label: roleOf(property?.label ?? name) }]
   })

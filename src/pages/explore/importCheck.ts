@@ -1,4 +1,4 @@
-// Finds out what an import would do: rows that names stand for, rows that are there already, and what the server refuses.
+// Finds out what an import would do: which rows its values stand for, which rows are stored already, and what the server refuses.
 
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import type { Problem } from './api.ts'
@@ -22,12 +22,12 @@ export interface Question {
   /** Records below the header. */
   readonly records: readonly CsvRecord[]
   readonly columns: readonly FileColumn[]
-  /** Property by which rows are found; empty: all are new; null: it is proposed. */
+  /** Property by which rows are found. Empty: all rows are new. Null: the page proposes one. */
   readonly match: string | null
   readingOf(references: RowReading['references']): RowReading
 }
 
-/** Maximum faults that are requested from the server. */
+/** Number of faults after which the server is asked for no more. */
 const FAULTS_MAX = 100
 
 /** Returns what the import would do. @throws Problem, AbortError */
@@ -60,7 +60,9 @@ export async function checkImport(question: Question, watch: Watch) {
   }
 }
 
-/** Returns words for columns that the file calls otherwise than the page, by the names of their properties. */
+/**
+ * Returns words such as `column “Eintritt”` by the names of properties, for columns whose header differs from the page's label.
+ */
 function wordsOfColumns({ reader, columns }: Question, { choices }: RowReading): ReadonlyMap<string, string> {
   const words = new Map<string, string>()
   for (const { index, header } of columns) {
@@ -72,8 +74,8 @@ function wordsOfColumns({ reader, columns }: Question, { choices }: RowReading):
 }
 
 /**
- * Returns the rows that are there, with the properties of the file: all of a collection, or those with values of the file.
- * `candidate`: the property that has these values.
+ * Returns the stored rows, with the properties that the file has. Of a large collection, these are only the rows whose value of
+ * `candidate` is in the file.
  */
 async function storedRows(
   { resource }: Question,
@@ -94,7 +96,9 @@ async function storedRows(
   }))
 }
 
-/** Returns the new rows that are there already with the same values, such as absences, which have no number of their own. */
+/**
+ * Returns the new rows that equal a stored row in all values. They are rows such as absences, which have no number of their own.
+ */
 async function findTwins(question: Question, rows: readonly ImportRow[], watch: Watch): Promise<readonly TwinRow[]> {
   const properties = (rows[0]?.values ?? []).map(({ property }) => property)
   // Without a property that divides the rows, a large collection would be read whole.
@@ -104,7 +108,7 @@ async function findTwins(question: Question, rows: readonly ImportRow[], watch: 
   return question.reader.twinsOf(rows, await storedRows(question, rows, candidate, watch))
 }
 
-/** Faults of values that new rows may not have. */
+/** Returns the faults of new rows with values that the reader may not set. */
 function unsettable(rows: readonly ImportRow[]): ImportFault[] {
   return rows.flatMap(({ at, values }) =>
     values
@@ -117,7 +121,7 @@ function unsettable(rows: readonly ImportRow[]): ImportFault[] {
   )
 }
 
-/** Asks the server what is wrong with new rows; nothing is written. */
+/** Asks the server by dry runs what is wrong with new rows. */
 async function askServer({ resource, writable }: Question, rows: readonly ImportRow[], watch: Watch): Promise<ImportFault[]> {
   const faults: ImportFault[] = []
   watch.show({ done: 0, total: rows.length })
@@ -137,7 +141,7 @@ async function askServer({ resource, writable }: Question, rows: readonly Import
   return faults
 }
 
-/** Returns the faults of a refused request by the places of its rows in the file. */
+/** Returns the faults of a refused request. `places`: places of the request's rows in the file. */
 export function rowFaults(problem: Problem, places: readonly string[]): ImportFault[] {
   const all = placesInWords(places)
   return faultsOf(problem).map(({ target, message }) => {

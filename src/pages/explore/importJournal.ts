@@ -1,10 +1,11 @@
-// What an import has sent and changed, kept in the browser's IndexedDB: it goes on after the page was closed, and can be undone.
+// Journal of imports in the browser's IndexedDB: what each has sent and changed. With it, an import can continue after the page
+// was closed, and can be undone.
 import type { Filter } from './view.ts'
 
 /** An import of this browser. */
 export interface ImportEntry {
   readonly id: string
-  /** Session that has begun it; another one does not find it. */
+  /** Session that has begun the import; other sessions do not find it. */
   readonly sessionId: string
   readonly plural: string
   /** Name of the file. */
@@ -12,7 +13,10 @@ export interface ImportEntry {
   readonly begunMs: number
   readonly created: number
   readonly changed: number
-  /** Filters that find exactly the rows that it has created, once it is done; null: there are none that an address can have. */
+  /**
+   * Filters that find exactly the rows that the import has created. Null: it is not finished, or no address can have such
+   * filters.
+   */
   readonly filters: readonly Filter[] | null
   /** `open`: there is more to send. `undoing`: there is more to undo. */
   readonly state: 'open' | 'done' | 'undoing' | 'undone'
@@ -26,15 +30,15 @@ export interface CreateStep {
   /** `Idempotency-Key` of the request. */
   readonly key: string
   readonly body: string
-  /** Positions of its rows in the file. */
+  /** Places of the rows in the file, such as `line 12`. */
   readonly places: readonly string[]
-  /** Time at which it was sent first; null: not yet. */
+  /** Time at which the request was sent first; null: it was not sent yet. */
   readonly sentMs: number | null
-  /** JSON of the rows as they were created; null: not known. */
+  /** JSON of the rows as the server created them; null: there is no answer yet. */
   readonly made: string | null
 }
 
-/** A change of a value. JSON of both. */
+/** A change of one value. `before` and `after` are JSON. */
 export interface Change {
   readonly name: string
   readonly label: string
@@ -50,7 +54,7 @@ export interface ChangeStep {
   readonly at: string
   readonly rowId: string
   readonly changes: readonly Change[]
-  /** Changes that were made: those that nobody else had made meanwhile. */
+  /** Changes that were made, without those of values that somebody else has changed meanwhile. Null: the step is still open. */
   readonly made: readonly Change[] | null
 }
 
@@ -84,7 +88,10 @@ function open(): Promise<IDBDatabase | null> {
   return opened
 }
 
-/** Runs one transaction to its end; null if the browser stores nothing. */
+/**
+ * Runs one transaction to its end, and returns the result of the request; null if there is none, or if the browser stores
+ * nothing.
+ */
 async function transact<T>(
   mode: IDBTransactionMode,
   use: (entries: IDBObjectStore, steps: IDBObjectStore) => IDBRequest<T> | null,
@@ -107,7 +114,10 @@ async function transact<T>(
 const stepKey = ({ importId, index }: Step) => `${importId} ${index}`
 const ofImport = (id: string) => IDBKeyRange.bound([id], [id, []])
 
-/** Keeps an import and steps of it. Returns false if they end with the page. */
+/**
+ * Stores an import, and some of its steps. Returns false if the browser cannot store them, so that they last until the page is
+ * left.
+ */
 export async function keepImport(entry: ImportEntry, steps: readonly Step[] = []): Promise<boolean> {
   const kept = await transact('readwrite', (entries, store) => {
     for (const step of steps) store.put(step)
@@ -119,7 +129,7 @@ export async function keepImport(entry: ImportEntry, steps: readonly Step[] = []
   return false
 }
 
-/** Returns the imports of a session into a collection, the last first; forgets old ones. */
+/** Returns the imports of a session into a collection, the latest first. Forgets all imports older than `KEPT_MS`. */
 export async function readImports(sessionId: string, plural: string): Promise<readonly ImportEntry[]> {
   const all = [...((await transact<ImportEntry[]>('readonly', (entries) => entries.getAll())) ?? []), ...unkept.entries.values()]
   for (const { id, begunMs } of all) if (begunMs < Date.now() - KEPT_MS) await forgetImport(id)
@@ -151,7 +161,7 @@ export async function forgetImports(sessionId: string): Promise<void> {
   unkept.steps.clear()
   await transact('readwrite', (entries, steps) => {
     const all: IDBRequest<ImportEntry[]> = entries.getAll()
-    // In one transaction, which the browser ends even if the page is left.
+    // Deletes all in one transaction, which the browser finishes even if the page is left.
     all.onsuccess = () => {
       for (const { id } of all.result.filter((entry) => entry.sessionId === sessionId)) {
         steps.delete(ofImport(id))

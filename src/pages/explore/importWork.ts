@@ -1,4 +1,4 @@
-// The work of an import: the dropped file, where its columns go, what it would do, and how far it is.
+// The work of an import: the dropped file, what its columns mean, what the import would do, and its progress.
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import { Problem } from './api.ts'
 import { formatCount } from './format.ts'
@@ -41,7 +41,7 @@ export interface Check {
   readonly repeated: readonly string[]
   /** Property by which rows are found; empty: all are new. */
   readonly match: string
-  /** Properties by which they could be found. */
+  /** Properties by which rows could be found. */
   readonly matches: readonly { readonly name: string; readonly label: string }[]
   /** Rows that values of the file stand for. */
   readonly references: References
@@ -59,7 +59,7 @@ export interface Opened {
   readonly footer: Footer
   readonly columns: readonly FileColumn[]
   readonly chosen: Chosen
-  /** Indexes of columns that are left out because they say yes and no, until the reader chooses, with what their headers name. */
+  /** Columns left out until the reader chooses, because they say yes and no: by index, the property that the header names. */
   readonly doubtful: ReadonlyMap<number, ImportProperty>
   /** Language of the values; empty: as the API writes them. */
   readonly language: string
@@ -70,18 +70,18 @@ export interface Opened {
 export type Doing =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'opening' | 'checking' | 'importing' | 'undoing'; readonly progress: Progress }
-  /** It has stopped. `faults`: of rows that the server refuses. */
+  /** The work has stopped. `faults`: sentences about rows that the server refuses. */
   | { readonly kind: 'stopped'; readonly problem: Problem; readonly faults: readonly string[] }
 
 export interface ImportState {
   readonly opened: Opened | null
-  /** Why the file cannot be read; empty: it can, or there is none. */
+  /** Why the file cannot be read; empty if it can be read, or if there is no file. */
   readonly fault: string
-  /** Property by which rows are found, as the reader has chosen it; null: it is proposed. */
+  /** Property by which rows are found, as the reader has chosen it; null: the page proposes one. */
   readonly match: string | null
   readonly check: Check | null
   readonly doing: Doing
-  /** Imports of this browser into the collection, the last first. */
+  /** Imports of this browser into the collection, the latest first. */
   readonly entries: readonly ImportEntry[]
   /** Result of the last undo. */
   readonly undone: Undone | null
@@ -101,7 +101,7 @@ export function importWorkOf(resource: Resource, writable: Writable): ImportWork
   return work
 }
 
-/** Forgets what a session has imported: it ends. */
+/** Forgets the imports of a session that ends. */
 export function forgetWorks(sessionId: string): void {
   for (const work of works.values()) work.stop()
   works.clear()
@@ -170,7 +170,7 @@ export class ImportWork {
     this.show({ name, bytes, file, sheet: 0 })
   }
 
-  /** Shows a sheet, and proposes what its columns are. `headerIndex`: of its record; null to find it. */
+  /** Shows a sheet, and proposes what its columns are. `headerIndex`: index of the record with the headers; null to find it. */
   private show(parts: Pick<Opened, 'name' | 'bytes' | 'file' | 'sheet'>, headerIndex: number | null = null): void {
     const reader = this.reader as Reader
     const records = parts.file.sheets[parts.sheet]?.records ?? []
@@ -190,7 +190,7 @@ export class ImportWork {
     this.set({ opened, fault: '', match: null, check: null, doing: NOTHING })
   }
 
-  /** Returns the cells whose form depends on the language. */
+  /** Returns the cells whose notation depends on the language, without placeholders such as N/A. */
   private notated(rows: readonly CsvRecord[], chosen: Chosen) {
     const cells = notatedCells(rows, chosen, this.choices)
     return cells.filter(({ text }) => this.reader?.isPlaceholder(text) !== true)
@@ -201,7 +201,7 @@ export class ImportWork {
     if (opened) this.show({ ...opened, sheet })
   }
 
-  /** Takes the record with this line as the one with the headers. */
+  /** Takes the record at this line, or the next one after it, for the one with the headers. */
   chooseHeader(line: number): void {
     const { opened } = this.state.value
     const place = opened?.file.sheets[opened.sheet]?.records.findIndex((record) => record.line >= line) ?? -1
@@ -304,12 +304,12 @@ export class ImportWork {
         },
         watch,
       )
-      // The columns may have been changed meanwhile.
+      // If the columns were changed meanwhile, the result is of no use.
       this.set(this.state.value.opened === opened ? { check, doing: NOTHING } : { doing: NOTHING })
     })
   }
 
-  /** Begins what was checked. `takesAll`: creates rows that nearly match, or are there already, too. */
+  /** Begins the import that was checked. `takesAll`: also creates rows that equal a stored row, or nearly do. */
   async start(takesAll: boolean): Promise<void> {
     const { opened, check } = this.state.value
     if (!opened || !check || this.isBusy) return
@@ -325,7 +325,7 @@ export class ImportWork {
     await this.readEntries()
   }
 
-  /** Sends what is open of an import. */
+  /** Continues an import: sends the steps that are still open. */
   async resume(entry: ImportEntry): Promise<void> {
     this.set({ check: null })
     await this.run('importing', (watch) => this.send(entry, watch))
@@ -339,7 +339,7 @@ export class ImportWork {
   }
 
   async undo(entry: ImportEntry): Promise<void> {
-    // What an open file would do depends on the rows that are there.
+    // An undo changes the stored rows, and with them the result of a check.
     this.set({ check: null })
     await this.run('undoing', async (watch) => {
       const undone = await undoImport(entry, this.resource, watch)
@@ -384,7 +384,7 @@ export class ImportWork {
 const TOO_LATE =
   'The last rows of this import were sent more than a day ago, and it is not known whether they were created. Choose the file again: rows that are there are found.'
 
-/** Returns why something has stopped. */
+/** Returns the state after an error: why the work has stopped. */
 async function stopped(error: unknown): Promise<Doing> {
   if (error instanceof TooLate) return { kind: 'stopped', problem: new Problem(TOO_LATE), faults: [] }
   if (!(error instanceof StepRefused)) return { kind: 'stopped', problem: inWordsOf(problemOf(error)), faults: [] }

@@ -8,14 +8,14 @@ import type { Part } from './rights.ts'
 import { Cell } from './table.tsx'
 import { emptyView, printView, type View } from './view.ts'
 
-/** Maximum facts of a row besides whose it is, and of when. */
+/** Maximum properties of `what` that are shown of a row. */
 const FACTS_MAX = 3
 
 /** Properties that say what a row is, in the order in which they are shown. */
 export interface Facts {
-  /** The name of a row; null: rows have none, as absences. */
+  /** Property that names a row; null if rows have no name, such as absences. */
   readonly name: Property | null
-  /** Names of rows that it refers to, as that of an employee. */
+  /** Copied names of rows to which the row refers, such as that of an employee. */
   readonly whose: readonly Property[]
   /** The first two dates. */
   readonly when: readonly Property[]
@@ -24,12 +24,15 @@ export interface Facts {
   readonly state: Property | null
 }
 
-/** Parts of a name, which it has already. */
+/** Properties that are not shown beside a name: parts of the name, titles and numbers. */
 const NAME_PART = /^title$|name$|^knownas$|number$/i
 /** Properties that tell rows of one name apart, the best first. */
 const TELLING = [/jobtitle/i, /department/i, /location/i]
 
-/** Returns the facts of rows. `state`: name of the property that decisions change; `skipped`: properties that all rows share. */
+/**
+ * Returns the facts of a resource's rows. `state`: name of the property that decisions change. `skipped`: names of properties
+ * whose values all rows of the list share.
+ */
 export function factsOf(resource: Resource, state: string | null, skipped: readonly string[] = []): Facts {
   const name = namingProperty(resource)
   const shown = resource.properties.filter((property) => !skipped.includes(property.copiedThrough ?? property.name))
@@ -47,14 +50,19 @@ export function factsOf(resource: Resource, state: string | null, skipped: reado
   }
 }
 
-/** Texts of groups are last: `Period.Prefered` says something of the others in its group, and nothing without them. */
+/**
+ * Returns the position of a property among the facts. A text inside an object comes last: `Period.Prefered` says nothing without
+ * the other properties of `Period`.
+ */
 function rank({ name, kind, path }: Property): number {
   const place = TELLING.findIndex((pattern) => pattern.test(name))
   if (place >= 0) return place
   return TELLING.length + Number(kind === 'text' && path.length > 1)
 }
 
-/** Returns the order of a list: by name, or by the first date. */
+/**
+ * Returns the property to sort by, with a minus sign for descending: the first date, or else the name; undefined: neither exists.
+ */
 export function sortOf({ name, when }: Facts, isNewestFirst: boolean): string | undefined {
   const [date] = when
   if (date) return isNewestFirst ? `-${date.name}` : date.name
@@ -65,13 +73,13 @@ interface Props {
   readonly part: Part
   readonly facts: Facts
   readonly rows: readonly Row[]
-  /** Parts of the view that a row opens in. */
+  /** Parts of the view in which a row opens, such as the sort. */
   readonly view: Partial<View>
   /** Returns what stands at the end of a row, such as buttons. */
   actions?(row: Row): ComponentChildren
 }
 
-/** Rows of a part. Each begins with a link that opens it in the list of the part. */
+/** Rows of a part of the start page. Each begins with a link that opens the row in the list of that part. */
 export function Items({ part: { resource, filters }, facts, rows, view, actions }: Props) {
   const list = useFocusInList(rows)
   return (
@@ -84,7 +92,7 @@ export function Items({ part: { resource, filters }, facts, rows, view, actions 
   )
 }
 
-/** Returns the unit that a quantity is named by: ` days` of `Period.Days`; null: it is named otherwise. */
+/** Returns the unit in the name of a quantity: ` days` for `Period.Days`. Null: the name contains no unit. */
 function unitOf({ path }: Property): string | null {
   const word = String(path.at(-1))
   return /^(minutes|hours|days|weeks|months|years)$/i.test(word) ? ` ${word.toLowerCase()}` : null
@@ -140,7 +148,7 @@ function useFocusInList(rows: readonly Row[]) {
       const items = [...(list.current?.children ?? [])]
       place.current = items.findIndex((item) => item.contains(target as Node))
     }
-    // Of the whole page: the focus may have gone on elsewhere before the row leaves.
+    // Listens on the whole page, because the focus may move elsewhere before the row leaves.
     addEventListener('focusin', onFocus)
     return () => removeEventListener('focusin', onFocus)
   }, [])

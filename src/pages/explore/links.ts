@@ -11,7 +11,7 @@ export interface Found {
   readonly href: string
 }
 
-/** True if all rows of the entity may be read here; a view may leave some out. */
+/** True if the reader finds all rows of the entity in this resource; a view may leave some out. */
 const isWhole = ({ entity, rowsOf, conditions }: Resource) => entity === rowsOf && conditions.length === 0
 
 /** Returns the resources that show rows of an entity, the one with the most rows first: the entity before its views. */
@@ -21,7 +21,10 @@ export function resourcesOfRows(entity: string | null): readonly Resource[] {
   return found.toSorted((one, other) => rank(one) - rank(other))
 }
 
-/** Returns the row that a reference, or the name copied through it, names; null if there is none, or nowhere to read it. */
+/**
+ * Returns the row that a reference, or a name copied through the reference, stands for. Null: there is none, or no resource shows
+ * such rows.
+ */
 export function referredBy({ properties }: Resource, property: Property, row: Row): Found | null {
   const reference = property.copiedThrough ? properties.find(({ name }) => name === property.copiedThrough) : property
   if (!reference?.references || property.through !== null) return null
@@ -36,8 +39,8 @@ export function referredBy({ properties }: Resource, property: Property, row: Ro
 const nameOf = ({ resource, id }: Pick<Found, 'resource' | 'id'>) => `${resource.plural}/${id}`
 
 /**
- * Hook that returns whether a row which these rows refer to may be read. Where only some may be, it asks for those of this page:
- * one request for each collection.
+ * Hook that returns whether a row to which these rows refer may be read. If only some rows of a collection may be read, the hook
+ * asks which of those on this page are among them, by one request for each collection.
  */
 export function useReadable(resource: Resource, rows: readonly Row[]): (found: Found) => boolean {
   const [readable, setReadable] = useState<ReadonlySet<string>>(new Set())
@@ -58,7 +61,7 @@ export function useReadable(resource: Resource, rows: readonly Row[]): (found: F
   return (found) => isWhole(found.resource) || readable.has(nameOf(found))
 }
 
-/** Returns the lists that tell which rows may be read, by their resource. */
+/** Returns the paths of the lists that tell which referred rows may be read, by their resource. */
 function pathsOf(resource: Resource, rows: readonly Row[]): ReadonlyMap<Resource, string> {
   const asked = rows.flatMap((row) => resource.properties.flatMap((property) => referredBy(resource, property, row) ?? []))
   const byResource = Map.groupBy(asked, (found) => found.resource)

@@ -1,10 +1,11 @@
-// Colours of values: a state has that of its meaning, in tables, panels, forms and charts; another value keeps one of its own.
+// Colours of values in tables, panels, forms and charts. A state has the colour of its meaning; any other value gets a colour of
+// its own, and keeps it.
 import type { Property } from './resources.ts'
 
 /** Meaning of a state for the row that has it. */
 type Tone = 'waits' | 'good' | 'bad' | 'ended'
 
-/** States by meaning; case is ignored. */
+/** States by meaning; capitals do not matter. */
 const STATES: Readonly<Record<Tone, string>> = {
   waits: 'Requested Pending Submitted Waiting Open New Planned Draft Joining',
   good: 'Approved Active Enabled Accepted Confirmed Current Completed Done Paid Granted',
@@ -19,10 +20,12 @@ const toneOf = (value: string) => toneByState.get(value.toLowerCase()) ?? ''
 /** Colours of `explore.css` for values that are no states. */
 const HUES = ['s0', 's1', 's2', 's3', 's4']
 const TONES: readonly string[] = Object.keys(STATES)
-/** Maximum examples of a text that has few values; names and codes have more. */
+/** Maximum examples in the document for which a text is taken to have few values; names and codes have more. */
 const EXAMPLES_MAX = 12
 
-/** True if a property has few values: the document lists them or has several examples; a status has few in any case. */
+/**
+ * True if a property has few values: the document lists them, or has several examples. A status or state needs only one example.
+ */
 export function hasPills({ kind, name, values, references, copiedThrough }: Property): boolean {
   if (references !== null || copiedThrough !== null || values.length === 0) return false
   if (kind === 'oneOf' || /(^|\.)(Status|State)$/.test(name)) return true
@@ -40,12 +43,12 @@ export function Pill({ property, value }: { readonly property: Pick<Property, 'n
   )
 }
 
-/** Colours that values of a property have taken, by its name. */
+/** Colours that were given to values, by the name of the property. */
 const taken = new Map<string, Map<string, string>>()
 
 /**
- * Returns the colour of a value as a variable of `explore.css`; the same until the page is left, whatever else it shows. Two
- * values of a property have different ones as long as there are enough.
+ * Returns the colour of a value, as a variable of `explore.css`. It stays the same until the page is left, whatever the page
+ * shows. Two values of a property have different colours as long as there are enough.
  */
 function hueOf(property: string, value: string): string {
   const hues = taken.get(property) ?? new Map<string, string>()
@@ -67,7 +70,10 @@ export function huesOf(property: string, values: readonly string[]): string[] {
   return shown
 }
 
-/** Returns all colours, the likeliest first: that of a state's meaning, or one by the letters of another value. */
+/**
+ * Returns all colours in the order in which they suit a value. First comes the colour of a state's meaning; for any other value,
+ * one that its letters determine.
+ */
 function wantedHues(value: string): string[] {
   let hash = 0
   for (const letter of value.toLowerCase()) hash = (hash * 31 + (letter.codePointAt(0) as number)) % 1_000_003

@@ -3,7 +3,7 @@ import { keepText, readText } from './storage.ts'
 import { Store } from './store.ts'
 
 const NAME = 'roster.zone'
-/** Text that the browser keeps for the computer's zone, so that the zone goes along with a reader who travels. */
+/** Text that the browser stores in place of the name of the computer's zone: a reader who travels sees times in the new zone. */
 const OWN = 'own'
 
 /** Time zone of the computer, such as `Europe/Amsterdam`. */

@@ -6,12 +6,12 @@ import { findHits, type Hit, useNameOf } from './rowNames.ts'
 import type { ControlProps } from './typed.ts'
 
 type Props = Pick<ControlProps, 'field' | 'text' | 'chosen' | 'take'> & {
-  /** The entity that is referred to. */
+  /** Entity to which the field refers. */
   readonly references: string
   readonly attributes: Readonly<Record<string, unknown>> & { readonly id: string }
 }
 
-/** Searches in the collections that the reader may read; without any, it takes an id. */
+/** Field that searches in the collections that the reader may read. If she may read none, she types an id. */
 export function ReferenceField(props: Props) {
   const { references, attributes, text, take } = props
   const collections = collectionsOf(references).filter((one) => namingProperty(one) !== null)
@@ -28,7 +28,7 @@ export function ReferenceField(props: Props) {
   )
 }
 
-/** State of the list below the field. `active`: place of the row that Enter takes; -1: none. */
+/** State of the list below the field. `active`: index of the row that Enter takes; -1: none. */
 interface Found {
   readonly hits: readonly Hit[]
   readonly active: number
@@ -36,10 +36,10 @@ interface Found {
   readonly fault: string
 }
 
-/** Time without a key pressed after which the page searches, in ms. */
+/** Pause in typing after which the page searches, in ms. */
 const PAUSE_MS = 200
 
-/** Hook that searches; null: the list is closed. */
+/** Hook that searches rows for a reference. `found` is null while the list is closed. */
 function useSearch(collections: readonly Resource[], targets: readonly Condition[]) {
   const [found, setFound] = useState<Found | null>(null)
   const latest = useRef<{ timer?: ReturnType<typeof setTimeout>; controller?: AbortController }>({})
@@ -78,7 +78,7 @@ function Combobox(props: Props & { readonly collections: readonly Resource[] }) 
   const { field, text, chosen, take, attributes, collections } = props
   const known = useNameOf(collections, text, chosen)
   const { found, find, close, move } = useSearch(collections, field.targets)
-  // Another text is no longer the chosen row: until one is chosen, the text itself is kept, and refused.
+  // A typed text is no row. Until the reader chooses a row, the field has the text with `?` in front, which cannot be saved.
   const typed = text.startsWith('?') ? text.slice(1) : null
   const choose = ({ id, name }: Hit) => {
     close()
@@ -117,7 +117,8 @@ function Combobox(props: Props & { readonly collections: readonly Resource[] }) 
         onInput={({ currentTarget: { value } }) => onInput(value)}
         onKeyDown={onKeyDown}
         onClick={() => found === null && find(typed?.trim() ?? '', 0)}
-        // Words below the field stay: without them, a button below would move away from a click that has begun.
+        // Only an open list is closed, and a message below the field stays. If it went, a button below would move away from a
+        // click that has begun.
         onBlur={() => isOpen && close()}
       />
       {isOpen && <Hits id={list} label={field.label} found={found} choose={choose} />}
@@ -135,7 +136,7 @@ interface HitsProps {
   choose(hit: Hit): void
 }
 
-/** The rows to choose from. The field keeps the focus, and the keys. */
+/** The rows to choose from. The focus stays in the field, which also handles the keys. */
 function Hits({ id, label, found, choose }: HitsProps) {
   const list = useRef<HTMLDivElement>(null)
   // A panel that scrolls would hide the list of a field at its lower edge.

@@ -1,4 +1,4 @@
-// Deletion of a row: the question that names it, and what stands against it.
+// Deletion of a row: a question that names the row, and why the server refuses to delete it.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { readTotal, useAnswer } from './api.ts'
 import { Button, Trouble } from './controls.tsx'
@@ -23,7 +23,7 @@ function mayDelete(resource: Resource, row: Row): boolean | null {
   return results.includes(null) ? null : false
 }
 
-/** Button that asks whether the row is to be deleted; there is none where no right admits that. */
+/** Button that asks whether to delete the row; nothing if no right admits that. */
 export function DeleteButton(props: Props) {
   const { resource, row } = props
   const may = mayDelete(resource, row.row)
@@ -89,7 +89,7 @@ function Refused({
 }) {
   const problem = problemOf(error)
   useEffect(() => {
-    // What is shown is not what there is now: the row is read again, and the reader asked anew.
+    // The row has changed since it was shown. It is read again, and the reader has to decide anew.
     if (problem.status !== 412) return
     close()
     announce('Somebody else has changed this row meanwhile. Look at it again before you delete it.')
@@ -105,7 +105,7 @@ function Refused({
   )
 }
 
-/** Links to the rows that refer to the row, of those that the API counts: `2 of Employees (CompanyId=1)`. */
+/** Links to the rows that refer to this row, as the API's message counts them: `2 of Employees (CompanyId=1)`. */
 function References({ message, entity }: Readonly<Record<'message' | 'entity', string>>) {
   const found = [...message.matchAll(/((?:over )?[\d,]+) of (\w+) \((\w+)=(\d+)\)/g)]
   return (

@@ -4,12 +4,12 @@ import { say } from './notices.tsx'
 import { knownStore, type Right, resourcesOf } from './resources.ts'
 import { sessionStore } from './session.ts'
 
-/** When they were asked for; the page has loaded them when it was opened. */
+/** Time of the last request for the rights; at first the time at which the page was opened and loaded them. */
 let askedMs = performance.now()
 
 /**
- * Asks for the rights again, unless it has done so within `pauseMs`. If they have changed, the page shows what may be done now,
- * and says so.
+ * Reads the rights again, unless they were read within the last `pauseMs`. If they have changed, the page shows what the reader
+ * may do now, and says so.
  */
 export async function renewRights(pauseMs = 0): Promise<void> {
   const nowMs = performance.now()
@@ -20,16 +20,19 @@ export async function renewRights(pauseMs = 0): Promise<void> {
     const rights: readonly Right[] = await (await send('Rights')).json()
     if (textOf(rights) === textOf(known.rights)) return
     const document = await (await send('openapi.json')).json()
-    // Somebody else may ask by now.
+    // The tab may have another session by now.
     if (knownStore.value !== known || sessionStore.value.session?.id !== known.sessionId) return
     knownStore.set({ ...known, rights, document, resources: resourcesOf(document, rights) })
     say('What you may do here has changed. The page shows what you may do now.')
   } catch {
-    // The request that was refused has said why.
+    // Without an answer, the page keeps the rights that it knows. A request that was refused has its own message.
   }
 }
 
-/** Returns the rights as a text to compare. The time of day is left out, since it changes by itself. */
+/**
+ * Returns the rights as one text, to compare them. A right with the day or the time counts by its template, since its text
+ * changes by itself.
+ */
 function textOf(rights: readonly Right[]): string {
   return rights.map(({ text, template }) => (/\{(today|now)\}/.test(template ?? '') ? template : text)).join('\n')
 }

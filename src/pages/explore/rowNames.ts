@@ -1,4 +1,4 @@
-// Rows by their names: those whose name has a part, for a reference to choose from, and the name of a row with a known id.
+// Finds rows by a part of their name, for the field of a reference, and the name of a row by its id.
 import { useEffect, useState } from 'preact/hooks'
 import { readJson, send } from './api.ts'
 import { formatValue } from './format.ts'
@@ -10,13 +10,16 @@ import { type Filter, printPath } from './view.ts'
 export interface Hit {
   readonly id: string
   readonly name: string
-  /** A second fact, which tells rows of one name apart. */
+  /** A second fact, which tells rows with the same name apart. */
   readonly fact: string
 }
 
 const HITS_MAX = 10
 
-/** Finds up to ten rows whose name has this part, or the first ones, of those that match `targets`. @throws Problem */
+/**
+ * Finds up to `HITS_MAX` rows that match `targets` and whose name contains `part`; an empty part finds the first rows. @throws
+ * Problem
+ */
 export async function findHits(
   collections: readonly Resource[],
   targets: readonly Condition[],
@@ -25,7 +28,7 @@ export async function findHits(
 ): Promise<readonly Hit[]> {
   const found = await Promise.all(
     collections.flatMap((collection) => {
-      // A view may not show what a right compares; then the server compares it when the row is saved.
+      // A view can hide a property on which a right has a condition. Then only the server compares it, when the row is saved.
       const shown = targets.filter((one) => findNamed(collection.properties, one.name) !== undefined)
       if (part === '') return readHits(collection, shown, signal)
       return nameParts(collection).map(({ name, hasParts }) =>
@@ -55,7 +58,7 @@ async function readHits(collection: Resource, filters: readonly Filter[], signal
   }))
 }
 
-/** Returns the name of the row with this id in the collections; its id if the reader may not read it. @throws Problem */
+/** Returns the name of the row with this id in the collections, or the id if the reader may not read the row. @throws Problem */
 async function readName(collections: readonly Resource[], id: string): Promise<string> {
   for (const collection of collections) {
     const [hit] = await readHits(collection, [{ name: 'Id', sign: '=', values: [id] }])
@@ -64,7 +67,10 @@ async function readName(collections: readonly Resource[], id: string): Promise<s
   return id
 }
 
-/** Returns the name of the row that a field has; it is asked for if the form does not know it. */
+/**
+ * Hook that returns the name of the row with this id, or the id while the name is not known. `known`: the name, if the form has
+ * it; empty: the name is requested.
+ */
 export function useNameOf(collections: readonly Resource[], id: string, known: string): string {
   const [read, setRead] = useState({ id: '', name: '' })
   const isAsked = known === '' && /^\d+$/.test(id)
@@ -73,7 +79,7 @@ export function useNameOf(collections: readonly Resource[], id: string, known: s
     if (isAsked)
       readName(collections, id).then(
         (name) => isCurrent && setRead({ id, name }),
-        // The id is a name, too.
+        // Without an answer, the id stands for the name.
         () => undefined,
       )
     return () => {

@@ -7,14 +7,14 @@ import { decodeText } from './view.ts'
 const KEY = 'roster.key'
 const PERSON = 'roster.person'
 
-/** A key or a person, for whom the page asks. */
+/** The key or the person with whose rights the page sends its requests. */
 export interface Session {
   readonly kind: 'key' | 'person'
   /** Value of the header `Authorization`. */
   readonly authorization: string
   /** Words for the header of the page: the public part of the key; name or e-mail of the person. */
   readonly label: string
-  /** Changes when another one asks; the same across renewals. It tells nothing of the key. */
+  /** Differs between keys and between persons, but stays the same across renewals. The key cannot be told from it. */
   readonly id: string
 }
 
@@ -42,7 +42,10 @@ interface Sessions {
   readonly session: Session | null
   /** Why a key or a sign-in was refused, in words of the server or of this page. */
   readonly refusal: string
-  /** Key from a link that was opened in a tab with another session, until the reader has chosen; empty if it cannot be used. */
+  /**
+   * Key of a link that was opened in a tab with another session, while the page asks the reader which one to use. Empty: the
+   * link's key cannot be used. Null: the page does not ask.
+   */
   readonly offered: string | null
   /** True if the person's sign-in has ended, and cannot be renewed: the page stays as it is, and asks to sign in again. */
   readonly isEnded: boolean
@@ -60,7 +63,9 @@ function storedSession(): Session | null {
   return key === null ? null : sessionOfKey(key)
 }
 
-/** Shows the session that is stored now: the browser may bring back a page as it was before a sign-in, or a sign-out. */
+/**
+ * Takes over the session that is stored now, because the browser can bring back a page as it was before a sign-in or a sign-out.
+ */
 export function restoreSession(): void {
   const session = storedSession()
   if (session !== null) sessionStore.set({ ...sessionStore.value, session, isEnded: false })
@@ -75,7 +80,7 @@ function storedPerson(): Person | null {
     const stored: Person = JSON.parse(text)
     if (stored.issuer === SIGN_IN?.issuer && stored.clientId === SIGN_IN.clientId) return stored
   } catch {
-    // The text is not of this page.
+    // Something else is stored under this name.
   }
   // The server has another issuer now, or none.
   forgetText('sessionStorage', PERSON)
@@ -90,7 +95,7 @@ function sessionOf({ token, label, subject }: Person): Session {
   return { kind: 'person', authorization: `Bearer ${token}`, label, id: `person ${subject}` }
 }
 
-/** Returns some digits that differ between two keys, and tell nothing of a key. FNV-1a */
+/** Returns a hash of 32 bits (FNV-1a), which tells keys apart without showing anything of a key. */
 function hashOf(text: string): string {
   let hash = 0x811c9dc5
   for (const letter of text) hash = Math.imul(hash ^ letter.charCodeAt(0), 0x01000193)
@@ -102,7 +107,7 @@ export function excerptOf(key: string): string {
   return `${/^roster_\w{10}(?=_)/.exec(key)?.[0] ?? key.slice(0, 10)}…`
 }
 
-/** True if a header can carry the key; the … of a key that was copied in part cannot be sent. */
+/** True if a header can contain the key: an excerpt with `…`, for example, cannot be sent. */
 const isPlain = (key: string) => !/[^\x21-\x7e]/.test(key)
 const NOT_PLAIN = 'The key has characters that no key has.'
 
@@ -144,7 +149,7 @@ export function noteAccepted(): void {
   keepText('sessionStorage', PERSON, JSON.stringify(person))
 }
 
-/** Ends a person's sign-in: the page stays as it is, and its tokens are forgotten. */
+/** Ends a person's sign-in, and forgets her tokens. The page stays as it is. */
 export function endSignIn(): void {
   person = null
   forgetText('sessionStorage', PERSON)
@@ -153,7 +158,7 @@ export function endSignIn(): void {
 
 /** Forgets key and tokens. `refusal`: why; empty if the reader asked for it. */
 export function endSession(refusal = ''): void {
-  // The key that this computer keeps may be another one than that which was refused.
+  // This computer may keep another key than the refused one; that key stays.
   const isKept = sessionStore.value.session?.authorization === `ApiKey ${readText('localStorage', KEY)}`
   if (refusal === '' || isKept) forgetText('localStorage', KEY)
   forgetText('sessionStorage', KEY)
@@ -168,7 +173,7 @@ export function forgetEverything(): void {
   endSession()
 }
 
-/** Forgets this tab's key if another tab has forgotten the one that this computer keeps. */
+/** Forgets this tab's key if another tab has removed the same key from this computer. */
 export function followOtherTabs({ key, oldValue, newValue }: StorageEvent): void {
   if (key !== KEY || newValue !== null || oldValue === null) return
   if (sessionStore.value.session?.authorization === `ApiKey ${oldValue}`) endSession()

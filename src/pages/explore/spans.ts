@@ -1,4 +1,4 @@
-// "Away between two days": the conditions that find rows by the time that they take, and the days that two conditions name.
+// Filters by a span, such as "Away between two days": the conditions for a range of days, and the range that two conditions name.
 import type { Condition, Span } from './resources.ts'
 import { instantOf, localOf } from './zone.ts'
 
@@ -10,11 +10,11 @@ export interface Days {
 
 /** Two filters of a view that together ask for rows by their span. */
 export interface FoundSpan {
-  /** Their indexes among the filters: of the start, then of the end. */
+  /** Indexes of the two among the filters: first that of the start's condition, then that of the end's. */
   readonly places: readonly [start: number, end: number]
-  /** Days for the form; if the conditions are of hours, the days that have these. */
+  /** Days for the form. If the conditions name hours, these are the days of the hours. */
   readonly days: Days
-  /** Values of the conditions, if they are not of whole days. */
+  /** Values of the conditions if they name hours; null if they name whole days. */
   readonly hours: Days | null
 }
 
@@ -29,9 +29,9 @@ function addDays(day: string, days: number): string {
 const firstInstant = (day: string, zone: string) => instantOf(`${day}T00:00`, zone) ?? ''
 
 /**
- * Returns the conditions of rows that touch these days: they begin before the last one is over, and end on the first one or
- * later. An end at midnight counts, because programs that know days only write the last one so. Rows without a start or an end
- * match neither.
+ * Returns the conditions of rows whose time overlaps these days: they begin before the last day is over, and end on the first day
+ * or later. An end at the midnight that begins the first day counts, because programs that know only days write the last day in
+ * this way. Rows without a start or without an end do not match.
  */
 export function filtersOfDays({ start, end }: Span, { from, to }: Days, zone: string): Condition[] {
   if (start.kind === 'date')
@@ -45,7 +45,7 @@ export function filtersOfDays({ start, end }: Span, { from, to }: Days, zone: st
   ]
 }
 
-/** Finds the two conditions of a span among the filters of an address, whoever wrote them. Null: it has none. */
+/** Finds the two conditions of a span among filters, also if a person has typed them into the address. Null: there are none. */
 export function spanIn(span: Span | null, filters: readonly Condition[], zone: string): FoundSpan | null {
   if (span === null) return null
   const placeOf = (name: string, signs: readonly string[]) =>
@@ -57,27 +57,30 @@ export function spanIn(span: Span | null, filters: readonly Condition[], zone: s
   return { places, days: { from: from.day, to: to.day }, hours: isWhole ? null : { from: from.value, to: to.value } }
 }
 
-/** A limit of a span. */
+/** The first or the last day of a range, as a condition names it. */
 interface Limit {
   readonly day: string
-  /** True if the day is the first or the last one as a whole. */
+  /** True if the range includes the whole day. */
   readonly isWhole: boolean
   readonly value: string
 }
 
-/** Returns the day that a condition names; null: its value is no date, or there is no condition. */
+/** Returns the day that a condition names. Null: the value is no date, or there is no condition. */
 function limitOf({ start: { kind } }: Span, filter: Condition | undefined, zone: string): Limit | null {
   const { sign = '', values: [value = ''] = [] } = filter ?? {}
   const local = kind === 'date' ? instantOf(`${value}T00:00`, 'UTC') && value : localOf(value, zone)?.slice(0, 10)
   if (!local) return null
   const isFirst = kind === 'date' || Date.parse(firstInstant(local, zone)) === Date.parse(value)
-  // `<` leaves out the day that it names, `>` as well; midnight is a day's first instant.
+  // `<` and `>` leave out a date that they name. Of an instant, only `<` with midnight, the day's first instant, leaves out the
+  // day.
   const isLeftOut = kind === 'date' ? sign === '<' || sign === '>' : isFirst && sign === '<'
   const day = isLeftOut ? addDays(local, sign === '<' ? -1 : 1) : local
   return { day, isWhole: kind === 'date' || (isFirst && (sign === '<' || sign === '>=')), value }
 }
 
-/** Returns ranges of days to choose with one click, from the one that is today. `firstDay` of the week: 1 is Monday, 7 Sunday. */
+/**
+ * Returns ranges of days to choose with one click. `day`: today. `firstDay`: day with which a week begins; 1 is Monday, 7 Sunday.
+ */
 export function presetsOf(day: string, firstDay: number): readonly (readonly [words: string, days: Days])[] {
   const weekday = new Date(`${day}T00:00:00Z`).getUTCDay()
   const week = addDays(day, -((weekday - firstDay + 7) % 7))
@@ -92,9 +95,12 @@ export function presetsOf(day: string, firstDay: number): readonly (readonly [wo
   ]
 }
 
-/** Returns the day with which weeks begin where the reader lives, if the browser knows it; else Monday. */
+/**
+ * Returns the day with which a week begins in the region of a language: 1 is Monday, 7 Sunday. If the browser does not know the
+ * day, it is Monday.
+ */
 export function firstDayOfWeek(language: string): number {
-  // TypeScript does not know it yet, and Firefox has had it since 2025.
+  // TypeScript does not declare the week's first day yet, and Firefox has it only since 2025.
   const locale = new Intl.Locale(language) as Intl.Locale & {
     getWeekInfo?(): { firstDay: number }
     weekInfo?: { firstDay: number }

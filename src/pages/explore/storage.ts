@@ -35,7 +35,7 @@ export function forgetOwnTexts(): void {
   })
 }
 
-/** Runs `use`; null if the browser refuses: SecurityError, QuotaExceededError, or no storage at all. */
+/** Returns the result of `use`; null if the browser refuses it: SecurityError, QuotaExceededError, or no storage at all. */
 function attempt<T>(use: () => T): T | null {
   try {
     return use()

@@ -34,10 +34,10 @@ const NOT_ADDITIVE = 'Groups cannot be sorted by averages, minimums and maximums
 
 const NOTHING_ELSE: Named = { name: '', words: 'nothing else' }
 
-/** Maximum dates to show as bars; more are a line. */
+/** Maximum periods that are shown as bars by default; more are shown as a line. */
 const BARS_MAX = 48
 
-/** Path of all groups, for a file. `parts`: size and number of a page. */
+/** Returns the path of all groups, as for a download. `parts`: further parameters, such as size and number of a page. */
 export function groupsPath(resource: Resource, view: View, parts: Parameters = {}): string {
   return summaryPath(resource, view, questionOf(resource, view), { sort: view.groupSort || undefined, ...parts })
 }
@@ -53,7 +53,7 @@ export function Summary({ resource, view, asked, page }: Shown & Shows) {
   const question = questionOf(resource, view)
   const { measure, by } = question
   const unknown = Object.values(question.unknown).map((text) => `“${text}”`)
-  // The API answers some questions whose answer the page cannot show.
+  // The API can answer a question that this page cannot show. The page says so only once the API has answered.
   const isAnswered = PARTS.every((part) => asked.answer?.view[part] === view[part])
   const sort = by.unit ? undefined : isAdditive(measure) ? `-${measure.name}` : '-count'
   const pathOf = (page: number) => summaryPath(resource, view, question, { sort, PageSize: '1000', page: String(page) })
@@ -90,19 +90,19 @@ function Choices({ resource, view, question, style }: ChoicesProps) {
   const headed = <Of extends Named & { readonly property: Property | null }>(one: Of) =>
     one.property ? { ...one, ...headingOf(one.property) } : one
   const dimensions = dimensionsOf(properties)
-  // A date has five periods: without a heading of its own, other properties are lost among them.
+  // A date has five periods, among which other properties would be lost: so each date has its own heading.
   const headedDimension = (one: Dimension) => (one.unit ? { ...one, group: one.property.label } : headed(one))
   const looks = stylesOf(question).map((one) => ({ name: one, words: one === 'line' ? 'a line' : `${one} bars` }))
   const others = dimensions.filter((one) => !isOfOneProperty(one, by))
   const partsOf = (name: Part, chosen: string): Partial<View> => {
     const next = name === 'by' ? findDimension(resource, chosen) : undefined
-    // A summary has no property twice.
+    // A summary cannot group by one property twice, so the other dimension is removed.
     return { groupSort: '', [name]: chosen, ...(next && and && isOfOneProperty(next, and) ? { and: '' } : {}) }
   }
   const choice = (label: string, name: Part, known: Named, offered: readonly Named[]) => {
     const text = unknown[name]
     const chosen = text === undefined ? known : { name: text, words: text }
-    // The address may have what is not offered.
+    // The address can name something that is not offered; the menu shows that, too.
     const options = offered.some((one) => one.name === chosen.name) ? offered : [chosen, ...offered]
     const select = { id: name, label, value: chosen.name, options, class: text === undefined ? '' : 'bad' }
     return (
@@ -123,7 +123,7 @@ function Choices({ resource, view, question, style }: ChoicesProps) {
   )
 }
 
-/** Returns whether another group has the name of this one, but not its row. */
+/** Returns whether another group has the same name, but stands for another row. */
 function isNamesake(group: Row, groups: readonly Row[], one: Dimension): boolean {
   const id = referenceOf(group, one.property)?.id
   const name = placeOf(group, one)

@@ -8,19 +8,21 @@ import { allProperties, type Property, type Resource } from './resources.ts'
 import { sessionStore } from './session.ts'
 import { keepText, readText } from './storage.ts'
 
-/** Returns a curl command for a request. Key or token is taken from a shell variable, so that the text does not contain it. */
+/**
+ * Returns a curl command for a request. The key or the token comes from a shell variable, so that the text does not contain it.
+ */
 export function curl(url: string): string {
   const credential = sessionStore.value.session?.kind === 'person' ? 'Bearer $ROSTER_TOKEN' : 'ApiKey $ROSTER_KEY'
   return `curl -g -H "Authorization: ${credential}" '${url.replaceAll("'", '%27')}'`
 }
 
 interface DownloadProps {
-  /** Path of a download of all properties, and of the shown ones of other rows, in the API's format. */
+  /** Path of the download for programs: all properties of the rows, and the shown ones of related rows, in the API's format. */
   readonly path: string
   readonly name: string
   /**
-   * Path of a download of the shown columns, in the format of a spreadsheet. Without a locale, decimals have points, and commas
-   * separate cells.
+   * Returns the path of the download for spreadsheets: the shown columns, in the format of a locale. Without a locale, decimals
+   * have points, and commas separate cells.
    */
   excelPath(locale: string | undefined): string
 }
@@ -75,8 +77,8 @@ export function Download({ path, name, excelPath }: DownloadProps) {
 const LOCALES_MAX = 4
 
 /**
- * Values of `locale` to try, the best first; undefined for none. The API only writes Latin digits, so for a language with other
- * digits its form with Latin digits is tried, which can have another decimal mark.
+ * Returns values of `locale` to try, the best first; undefined asks without a locale. The API writes only Latin digits, so a
+ * language with other digits is tried in its form with Latin ones, whose decimal mark can differ.
  */
 function localesOf(languages: readonly string[]): (string | undefined)[] {
   const found = languages.flatMap((one) => [one, `${one}-u-nu-latn`].find(hasCommaOrPoint) ?? [])
@@ -87,7 +89,7 @@ function hasCommaOrPoint(language: string): boolean {
   try {
     return /[.,]/.test(new Intl.NumberFormat(language).format(1.5))
   } catch {
-    // The tag is not that of a language.
+    // The browser names a language by a tag that is not valid.
     return false
   }
 }
@@ -105,7 +107,7 @@ async function sendFirst([path = '', ...others]: readonly string[], options: Req
 const QUOTE = '"'.charCodeAt(0)
 const LINE_END = '\n'.charCodeAt(0)
 
-/** Collects a stream; counts lines outside of quotes, except the first, which has the names. */
+/** Collects the bytes of a CSV, and reports its number of rows so far: lines outside of quotes, without the header. */
 async function collect(stream: ReadableStream<Uint8Array<ArrayBuffer>>, count: (rows: number) => void): Promise<Blob> {
   const pieces: Uint8Array<ArrayBuffer>[] = []
   let lines = -1
@@ -136,7 +138,10 @@ const columnsKey = (plural: string) => `roster.columns.${plural}`
 /** True if this browser stores columns for the resource. */
 export const hasKeptColumns = (plural: string) => readText('localStorage', columnsKey(plural)) !== null
 
-/** Columns that this browser stores for a resource; by default all but ids whose name is a column, too. */
+/**
+ * Returns the columns that this browser stores for a resource. By default these are its properties, without ids of rows whose
+ * name is a column, too.
+ */
 export function keptColumns(resource: Resource): readonly Property[] {
   const { properties } = resource
   // A stored text may be anything, so only names of this resource are taken from it.
