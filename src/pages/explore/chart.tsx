@@ -1,4 +1,4 @@
-// Charts of groups as SVG: bars that stand or lie, grouped or stacked, and lines.
+// Charts of groups as SVG: vertical or horizontal bars, grouped or stacked, and lines.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { BarLink, type Pointed, type Pointing, Tip } from './chartTip.tsx'
 import { formatCount, formatShort } from './format.ts'
@@ -121,7 +121,7 @@ interface Layout {
   readonly whole: number
   /** Width of a single rectangle. */
   readonly thick: number
-  /** Values of the axis that have a line. */
+  /** Values at which the axis has a grid line. */
   readonly lines: readonly number[]
   y(value: number): number
   middle(bar: number): number
@@ -152,7 +152,7 @@ function Standing(props: Drawn) {
   const pointing = { pointed, stop, point }
   const layout = layoutOf(props)
   const { left, band, step, lines, y, middle } = layout
-  // The bar without a date comes last, and has a label.
+  // The bar of the rows without a date comes last, and has a label; bars close to it have none.
   const isNamed = (place: number) =>
     endsWithNone && bars.length - 1 - place < step ? place === bars.length - 1 : place % step === 0
   return (
@@ -288,7 +288,7 @@ function Lying(props: Drawn) {
   )
 }
 
-/** Null if the browser blocks canvases. */
+/** Canvas that measures labels; null if the browser blocks canvases. */
 const ruler = document.createElement('canvas').getContext('2d')
 /** Splits a text into characters as people count them; browsers before 2024 may only know code points. */
 const lettersOf = (text: string) =>

@@ -1,9 +1,9 @@
-// What a bar of a chart says on hover and on focus, and the way from it to its rows.
+// The bars of a chart as links to their rows, and the tip that shows the values of a bar on hover and on focus.
 import type { ComponentChildren } from 'preact'
 import { formatMeasured } from './groups.ts'
 import type { Chart } from './pivot.ts'
 
-/** The bar that the pointer or the focus is on, and the series under the pointer; -1: none. */
+/** The bar that the pointer or the focus is on. `series`: index of the series under the pointer; -1: none. */
 export interface Pointed {
   readonly bar: number
   readonly series: number
@@ -44,15 +44,15 @@ export function BarLink({ chart, place, pointed, stop, point, children }: LinkPr
     currentTarget.closest('svg')?.querySelectorAll('a')[to]?.focus()
   }
   const label = { 'aria-label': linesOf(chart, place).join(', ') }
-  // Without rows to lead to it is only a text.
+  // A bar without an address is no link, but a picture with a text.
   const named = href === null ? ({ ...label, role: 'img' } as const) : { ...label, href }
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it is a link, or a picture that Tab reaches for its value
     <a
       {...named}
-      // Lower case: names of attributes in SVG differ by case.
+      // In lower case, because names of SVG attributes are case-sensitive.
       tabindex={place === Math.min(stop, bars.length - 1) ? 0 : -1}
-      // A press of the pointer gives the focus, too, and is about the series below it.
+      // A click gives the focus, too. Then the series under the pointer stays the pointed one.
       onFocus={() => point(pointed?.bar === place ? pointed : { bar: place, series: -1 })}
       onBlur={() => point(null)}
       onMouseOver={({ target }) => point({ bar: place, series: Number((target as SVGElement).dataset.series ?? -1) })}
@@ -64,7 +64,7 @@ export function BarLink({ chart, place, pointed, stop, point, children }: LinkPr
   )
 }
 
-/** Returns the name of a bar, its values, and why it leads nowhere. */
+/** Returns the name of a bar, its values, and why the bar is no link if only its filters are too many. */
 function linesOf(chart: Chart, place: number): string[] {
   const { bars, series, otherBar, links, values } = chart
   const isOne = series.length === 1
@@ -90,10 +90,12 @@ type TipProps = {
   readonly pointed: Pointed
   readonly colours: readonly string[]
   readonly width: number
-  /** Position of its middle, in pixels from the left edge of the chart, and of its edge next to the bar. */
+  /**
+   * Middle of the tip, in pixels from the left edge of the chart. `y`: edge of the tip next to the bar, in pixels from the top.
+   */
   readonly x: number
   readonly y: number
-  /** True if it hangs below `y`; else it stands above. */
+  /** True if the tip hangs below `y`; else it stands above. */
   readonly isBelow: boolean
 }
 

@@ -5,23 +5,26 @@ import type { FoundSpan } from './spans.ts'
 import type { Filter } from './view.ts'
 import { inWords, isMay, spanInWords } from './words.ts'
 
-/** Form that changes the filters of a chip. */
+/** Form that changes the filters of a chip: the index of a filter, or `SPAN`. */
 export type Edited = number | typeof SPAN
-/** Names the form of a span; a number is the index of a filter. */
+/** Stands for the form of a span. */
 export const SPAN = 'span'
 
 export interface Chip {
   /** Indexes of its filters. */
   readonly places: readonly number[]
   readonly words: readonly [name: string, operator: string, value: string]
-  /** Null: it can only be removed. */
+  /** Form that a click opens; null: the chip can only be removed. */
   readonly edited: Edited | null
 }
 
-/** Maximum values to leave out with a chip each; more share one, as those that lead to the others of a chart. */
+/**
+ * Maximum filters by `!=` of one property that have a chip each. More of them share one chip, as when a chart's "others" are
+ * opened.
+ */
 const LEFT_OUT_MAX = 3
 
-/** Returns the chips of a view's filters. */
+/** Returns the chips of a view's filters. `found`: the two filters of a span, which share a chip. */
 export function chipsOf(resource: Resource, filters: readonly Filter[], found: FoundSpan | null): Chip[] {
   const placesLike = ({ name, sign }: Filter) =>
     filters.flatMap((other, place) => (sign === '!=' && other.sign === sign && other.name === name ? [place] : []))

@@ -4,7 +4,7 @@ import { Button } from './controls.tsx'
 import { NewPanel, newWords } from './form.tsx'
 import type { Writable } from './writable.ts'
 
-/** The form for a new row; it opens again for another one. */
+/** The form for a new row. Once it is closed, a button opens it for another row. */
 export function CreateOnly({ writable }: { readonly writable: Writable }) {
   const [isOpen, open] = useState(true)
   const close = () => open(false)

@@ -4,14 +4,14 @@ import { sessionStore } from './session.ts'
 import { forgetText, keepText, readText } from './storage.ts'
 import type { Texts } from './typed.ts'
 
-/** A write that was sent, and may have been done: it is sent again as it was, so that it is done once. */
+/** A write that was sent, and may have been done. It is sent again unchanged, with the same key, so that it is done only once. */
 export interface Attempt {
   readonly body: string
-  /** Its `Idempotency-Key`. */
+  /** `Idempotency-Key` of the write. */
   readonly key: string
   /** Time at which it was made, by this machine's clock. */
   readonly madeMs: number
-  /** Version of the row that it changes; empty for a new row. */
+  /** Version of the row to change; empty for a new row. */
   readonly tag: string
 }
 
@@ -23,7 +23,7 @@ export interface Draft {
   readonly labels: Texts
   /** The row as it was when the reader began to change it, and its version; null for a new row. */
   readonly base: { readonly row: Row; readonly tag: string } | null
-  /** Which of several rights the form follows. */
+  /** Index of the variant of the form: the right that it follows. */
   readonly variant: number
   /** The last write, if it is not known whether it was done; else null. */
   readonly attempt: Attempt | null
@@ -40,12 +40,12 @@ export function draftIdOf(plural: string, row: string): string {
   return `${readerId()} ${plural}/${row}`
 }
 
-/** Returns who reads: nobody finds what another has typed in the same tab. */
+/** Returns the id of the session, so that nobody finds what another person has typed in the same tab. */
 function readerId(): string {
   return sessionStore.value.session?.id ?? ''
 }
 
-/** Returns the draft of this id; null if there is none, or if the browser has kept something else by its name. */
+/** Returns the draft of this id; null if there is none, or if something else is stored under its name. */
 export function readDraft(id: string): Draft | null {
   try {
     const draft = JSON.parse(readText('sessionStorage', nameOf(id)) ?? 'null')
@@ -55,7 +55,7 @@ export function readDraft(id: string): Draft | null {
   }
 }
 
-/** Keeps a draft; the oldest makes room for a new one. Returns false if it is too long to be kept. */
+/** Stores a draft; the oldest one makes room for a new one. Returns false if the draft is too long to be stored. */
 export function keepDraft(id: string, draft: Draft): boolean {
   const text = JSON.stringify(draft)
   if (text.length > CHARACTERS_MAX) return false
@@ -71,7 +71,7 @@ export function forgetDraft(id: string): void {
   keepText('sessionStorage', LIST, JSON.stringify(idsOfDrafts().filter((one) => one !== id)))
 }
 
-/** Ids of the drafts, the oldest first. */
+/** Returns the ids of the drafts, the oldest first. */
 function idsOfDrafts(): readonly string[] {
   try {
     const ids = JSON.parse(readText('sessionStorage', LIST) ?? '[]')

@@ -31,7 +31,9 @@ export interface Clash {
 export type State =
   | { readonly kind: 'open'; readonly faults: Texts; readonly problem: Problem | null }
   | { readonly kind: 'sending' }
-  /** It is sent again. `isCertain`: nothing was saved yet, so that the reader may go back to the fields. */
+  /**
+   * A write that failed waits to be sent again. `isCertain`: nothing was saved yet, so that the reader can go back to the fields.
+   */
   | { readonly kind: 'waiting'; readonly problem: Problem; readonly isCertain: boolean }
   | { readonly kind: 'clash'; readonly clashes: readonly Clash[]; readonly theirs: Versioned }
   /** The row is gone. */
@@ -42,7 +44,7 @@ const OPEN: State = { kind: 'open', faults: {}, problem: null }
 interface Options {
   readonly draftId: string
   readonly variants: readonly Variant[]
-  /** The row that is changed, as it is now; null for a new one. */
+  /** The row to change, as it is now; null for a new one. */
   readonly row: Versioned | null
   /** Path of the collection, or of the row. */
   readonly path: string
@@ -50,9 +52,9 @@ interface Options {
   saved(row: Versioned, others: readonly FormField[]): void
 }
 
-/** Times that a write is sent for versions of others that change nothing of what the reader changes. */
+/** Maximum times that a write is sent again after other people's writes that change none of the reader's properties. */
 const ROUNDS_MAX = 3
-/** Time for which the server knows that a new row was created already, by the key of the write. */
+/** Time for which the server recognizes a repeated creation by its `Idempotency-Key`. */
 const REPEAT_MS_MAX = 24 * 3_600_000
 
 export class FormWork {
@@ -68,7 +70,7 @@ export class FormWork {
     this.draft = readDraft(options.draftId) ?? this.emptyDraft()
   }
 
-  /** Sends a write again that was under way when the page was left, which does nothing twice. */
+  /** Sends a write again that was under way when the page was left. The server does it only once. */
   resume(): void {
     if (this.draft.attempt === null) return
     this.isUnknown = true
@@ -97,7 +99,7 @@ export class FormWork {
     return base === null ? (field.kind === 'boolean' ? 'false' : '') : textOf(field, base.row)
   }
 
-  /** Takes what was typed into a field; `chosen` is the name of a row that was chosen. */
+  /** Takes what was typed into a field. `chosen`: name of the row that was chosen; empty if none was. */
   take(field: FormField, text: string, chosen = ''): void {
     const { [field.name]: _, ...rest } = this.draft.texts
     const texts = text === this.baseOf(field) ? rest : { ...rest, [field.name]: text }
@@ -132,14 +134,14 @@ export class FormWork {
     if (isChanged) say('What you typed was discarded.', { undo })
   }
 
-  /** Goes back to the fields while a write waits that was not done. */
+  /** Returns to the fields, so that the reader can change a write that was not saved before it is sent again. */
   stopWaiting(): void {
     this.state.set(OPEN)
   }
 
   /**
-   * Saves what was typed, unless a text is not valid for its property. `rounds`: number of earlier attempts that other writes
-   * outdated.
+   * Saves what was typed, unless a text is not valid for its property. `rounds`: number of earlier attempts for versions that
+   * were no longer current.
    */
   async save(rounds = 0): Promise<void> {
     const typed = this.sentFields().map((field) => ({ name: field.name, typed: typedOf(field, this.textOf(field)) }))
@@ -161,7 +163,7 @@ export class FormWork {
     return isWhole ? fields : fields.filter((field) => isTyped(field) || field.isRequired)
   }
 
-  /** Sends the attempt of the draft. `rounds`: number of earlier attempts that other writes outdated. */
+  /** Sends the attempt of the draft. `rounds`: number of earlier attempts for versions that were no longer current. */
   async send(rounds = 0): Promise<void> {
     const { attempt, base } = this.draft
     if (attempt === null) return
@@ -173,7 +175,7 @@ export class FormWork {
     } catch (error) {
       const problem = problemOf(error)
       this.isUnknown ||= isUncertain(problem)
-      // Another attempt could create a second row.
+      // The same attempt is kept, because a new one could create a second row.
       if (isUncertain(problem) || (this.isUnknown && tellsNothing(problem))) return this.wait(problem, false)
       this.keep({ ...this.draft, attempt: null })
       if (base !== null && problem.status === 412) return this.merge(rounds)
@@ -181,7 +183,10 @@ export class FormWork {
     }
   }
 
-  /** Leaves it to the reader whether to send a new row again, as it could be a second one by now. */
+  /**
+   * Leaves it to the reader whether to send a new row again. The row may have been created, and the server does not know the key
+   * any more.
+   */
   private giveUp(): void {
     this.keep({ ...this.draft, attempt: null })
     const words = 'It is not certain whether this was saved before. Look for it in the list: if it is not there, save it again.'
@@ -199,7 +204,7 @@ export class FormWork {
     this.state.set({ kind: 'waiting', problem: inWordsOf(problem), isCertain })
   }
 
-  /** Shows why nothing was saved: faults at their fields, others above them. */
+  /** Shows why nothing was saved: faults at their fields, and a message for any other error. */
   private refuse(problem: Problem): void {
     if (problem.status === 404 && this.draft.base !== null) this.state.set({ kind: 'gone' })
     else if (problem.retryAfter !== null) this.wait(problem, true)
@@ -210,7 +215,7 @@ export class FormWork {
     const { fields } = this.variant
     const faults: Record<string, string> = {}
     for (const { target, message } of faultsOf(problem)) {
-      // A fault of `EmployeeId.CompanyId` is one of the employee that was chosen.
+      // A fault of `EmployeeId.CompanyId` is shown at the field of the employee.
       const field = fields.find(({ name }) => `${target}.`.toLowerCase().startsWith(`${name}.`.toLowerCase()))
       if (field) faults[field.name] = [faults[field.name], message].filter(Boolean).join(' ')
     }
@@ -219,7 +224,10 @@ export class FormWork {
     this.state.set({ kind: 'open', faults, problem: words })
   }
 
-  /** Compares with what somebody else has saved meanwhile; asks only about what both have changed. */
+  /**
+   * Reads what somebody else has saved meanwhile. Asks the reader only about properties that both have changed; without any,
+   * saves again.
+   */
   private async merge(rounds: number): Promise<void> {
     try {
       const theirs = await readVersioned(await send(this.options.path))
@@ -240,7 +248,7 @@ export class FormWork {
     })
   }
 
-  /** Takes the row of somebody else as the one that is changed, with the chosen texts, and saves. */
+  /** Continues with the row that somebody else has saved: applies what was typed, and the chosen texts, and saves. */
   async rebase(theirs: Versioned, chosen: Texts, rounds = 0): Promise<void> {
     const { fields } = this.variant
     const texts = { ...this.draft.texts, ...chosen }

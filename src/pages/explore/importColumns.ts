@@ -1,4 +1,4 @@
-// Where the columns of a dropped file may go, and where each of them is proposed to go.
+// The choices for the columns of a dropped file, and which of them is proposed for each column.
 import { KIND_TRAITS } from '../../model/kindTraits.ts'
 import { findColumn, type NamedColumn, plainHeader } from '../../spreadsheets/columns.ts'
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
@@ -8,15 +8,18 @@ import { meaningsOf } from '../../spreadsheets/headerWords.ts'
 import { areYesOrNo } from '../../spreadsheets/notation.ts'
 import type { ImportProperty } from './importTarget.ts'
 
-/** A place for a column to go: a property, or the row that a reference names, found by a value of that row. */
+/**
+ * A choice for a column: a property that gets the value of the cell, or a reference whose row has that value in one of its
+ * properties.
+ */
 export interface Choice {
-  /** `EmployeeNumber`, `CompanyId`, or `CompanyId=Name`. */
+  /** Name of the choice: `EmployeeNumber`, `CompanyId`, or `CompanyId=Name`. */
   readonly value: string
   readonly label: string
-  /** Names by which a header means it. */
+  /** Headers that stand for this choice. */
   readonly names: readonly string[]
   readonly property: ImportProperty
-  /** Property of the other row that has the value; null: the cell has the value itself. */
+  /** Property of the referred row that has the value of the cell; null: the cell has the property's own value. */
   readonly by: string | null
   /** Words for `by`; empty if it is null. */
   readonly byWords: string
@@ -26,23 +29,23 @@ export interface Choice {
 export interface FileColumn {
   readonly index: number
   readonly header: string
-  /** Its first values. */
+  /** First different values of the column. */
   readonly examples: readonly string[]
 }
 
-/** Values of `Choice` by the index of the column; columns that are left out have none. */
+/** `value` of the `Choice` by the index of the column. A column that is left out is missing. */
 export type Chosen = ReadonlyMap<number, string>
 
 /** Names of the columns of a sheet. */
 export interface Header {
-  /** Index of its record; a header over two rows begins there. */
+  /** Index of the header's record; the first one of a header over two rows. */
   readonly index: number
   /** Index of the first record below the header. */
   readonly body: number
   readonly names: CsvRecord['cells']
 }
 
-/** Returns the header of a sheet. `index`: of its record; null to find it. */
+/** Returns the header of a sheet. `index`: index of the header's record; null to find it. */
 export function headerOf(records: readonly CsvRecord[], choices: readonly Choice[], index: number | null): Header {
   const named = namedColumns(choices)
   const first = records.slice(0, HEADER_ROWS_MAX).map(({ cells }) => cells)
@@ -55,7 +58,7 @@ export function headerOf(records: readonly CsvRecord[], choices: readonly Choice
 /** Returns how many of the last records below the header seem to be totals or notes. */
 export function footerOf(records: readonly CsvRecord[]): number {
   const finder = new FooterFinder()
-  // The rows before a total may be all that the table has.
+  // The last records may be a total, but the ones before it also belong to the table, and a short table has no other rows.
   for (const record of records.slice(0, -1)) finder.add(record)
   return finder.count(records.slice(-FOOTER_ROWS_MAX))
 }
@@ -63,7 +66,7 @@ export function footerOf(records: readonly CsvRecord[]): number {
 const namedColumns = (choices: readonly Choice[]): readonly NamedColumn<Choice>[] =>
   choices.map((choice) => ({ names: choice.names, of: choice }))
 
-/** Returns what a header names, or what it means in another language; undefined: neither. */
+/** Returns the choice for which a header stands, in the words of the API or in another language; undefined: there is none. */
 function findMeant(header: string, named: readonly NamedColumn<Choice>[]): Choice | undefined {
   const own = findColumn(header, named)
   if (own !== undefined) return own
@@ -74,15 +77,18 @@ function findMeant(header: string, named: readonly NamedColumn<Choice>[]): Choic
   return undefined
 }
 
-/** Returns the row of another collection that this property finds, such as an absence's employee; undefined if several do. */
+/**
+ * Returns the only choice that finds a referred row by this property, such as an absence's employee; undefined if there are
+ * several, or none.
+ */
 function onlyBy(name: string, named: readonly NamedColumn<Choice>[]): Choice | undefined {
   const found = named.filter(({ of }) => of.by === name)
   return found.length === 1 ? found[0]?.of : undefined
 }
 
 /**
- * Proposes where each column goes. `remembered`: what the reader has chosen for a header before; empty: left out. `doubtful`:
- * columns that go nowhere.
+ * Proposes where each column goes. `remembered`: the reader's earlier choices by header; an empty one leaves the column out.
+ * `doubtful`: columns to leave out.
  */
 export function proposeColumns(
   columns: readonly FileColumn[],
@@ -102,7 +108,7 @@ export function proposeColumns(
     if (choice === undefined || doubtful.has(index)) continue
     const { name } = choice.property
     const other = takenBy.get(name)
-    // An id says more than a name that was copied along it.
+    // Two columns for one reference: the id is taken, since it says more than the name beside it.
     if (other !== undefined && (choice.by !== null || chosen.get(other) === name)) continue
     if (other !== undefined) chosen.delete(other)
     takenBy.set(name, index)
@@ -117,8 +123,8 @@ function isDoubtful({ property, by }: Choice, examples: readonly string[]): bool
 }
 
 /**
- * Returns the columns that say yes and no although their headers name free texts, with the properties of these. Columns for which
- * the reader has chosen before are not among them. `remembered`: as for `proposeColumns`.
+ * Returns the columns that say yes and no although their headers name free texts: by index, the property that the header names.
+ * Columns with an earlier choice of the reader are left out. `remembered`: as for `proposeColumns`.
  */
 export function doubtfulColumns(
   columns: readonly FileColumn[],
@@ -136,7 +142,10 @@ export function doubtfulColumns(
   )
 }
 
-/** Returns the choice, or the one by a name if a column that is called as the id has names. */
+/**
+ * Returns the choice that fits the values of a column. If the header stands for an id and the values are names, the row is found
+ * by a name.
+ */
 function fitting(choice: Choice, choices: readonly Choice[], examples: readonly string[]): Choice | undefined {
   const isReference = choice.property.references !== null
   if (!isReference || choice.by !== null || examples.every((text) => /^\d+$/.test(text.trim()))) return choice

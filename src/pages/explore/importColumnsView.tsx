@@ -1,4 +1,4 @@
-// What a dropped file was taken for, its columns with where each goes, and its first rows.
+// View of a dropped file: how it is read, where each of its columns goes, and its first rows.
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import { Button, Select } from './controls.tsx'
 import { formatCount, formatValue } from './format.ts'
@@ -21,7 +21,7 @@ interface Props {
   readonly opened: Opened
 }
 
-/** Sheet, language and encoding that the file was taken for, to be changed. */
+/** Says as what the file is read: sheet, language, encoding and header. The reader can change each. */
 export function Reading({ work, opened }: Props) {
   const { name, file, sheet, header, footer, language, found } = opened
   const { records = [] } = file.sheets[sheet] ?? {}
@@ -231,7 +231,10 @@ export function Preview({ work }: Pick<Props, 'work'>) {
   )
 }
 
-/** Returns a value for people; of a reference the cell, with the name of the row once that is known. */
+/**
+ * Returns a value as text for people. If a name stands for a row, this is the cell, with the name of the row once the page knows
+ * it.
+ */
 export function shownValue({ property, json, text, cell, isName }: ImportValue, references: References): string {
   const rows = references.get(property.name)
   if (isName) return rows === undefined ? cell : withName(rows, cell)

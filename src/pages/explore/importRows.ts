@@ -25,26 +25,26 @@ export interface ImportValue {
 
 /** A row of the file. */
 export interface ImportRow {
-  /** Its place in the file: `line 12`, `row 12`. */
+  /** Place of the row in the file: `line 12`, `row 12`. */
   readonly at: string
   readonly values: readonly ImportValue[]
 }
 
-/** How the file is read. */
+/** The way in which the file is read. */
 export interface RowReading {
   readonly unit: 'line' | 'row'
   readonly notation: Notation | null
-  /** True if it is a download of this page for spreadsheets. */
+  /** True if the file is a download of this page for spreadsheets. */
   readonly isExcel: boolean
   /** Meanings of the columns, by their indexes. */
   readonly choices: ReadonlyMap<number, Choice>
-  /** Rows that values stand for, by the names of properties; those that are not read yet have none. */
+  /** Rows for which values stand, by the names of properties. A property is missing while its rows have not been read. */
   readonly references: ReadonlyMap<string, ReferenceValues>
 }
 
 /** A fault of a row of the file. */
 export interface ImportFault extends RowFault {
-  /** Name of the property whose value is wrong; undefined: it is not one value. */
+  /** Name of the property whose value is wrong; undefined: the fault is not about one value. */
   readonly name?: string
 }
 
@@ -53,7 +53,7 @@ interface ReadRows {
   readonly faults: readonly ImportFault[]
 }
 
-/** Converts the records below the header. A row with a fault is left out of the rows. */
+/** Converts the records below the header. The rows leave out records with a fault, and empty ones. */
 export function readRows(records: readonly CsvRecord[], reading: RowReading): ReadRows {
   const faults: ImportFault[] = []
   const convert = cellConverter(records[0]?.separator ?? null, cellReading(reading))
@@ -69,7 +69,7 @@ export function readRows(records: readonly CsvRecord[], reading: RowReading): Re
         isRight = false
       }
     }
-    // A row below a table may have nothing but a remark in a column that is left out.
+    // A record below a table can have nothing but a remark, in a column that is left out.
     const isEmpty = values.every(({ text }) => text === null || text === 'false')
     return isRight && !isEmpty ? [{ at, values }] : []
   })
@@ -91,7 +91,7 @@ function readCell(
   convert: ReturnType<typeof cellConverter>,
 ): ImportValue | CellFault {
   const given = record.cells[index] ?? ''
-  // Where only a number, a day or another row can stand, N/A is no value; in a text it is one.
+  // A placeholder such as N/A means no value where only a number, a day or another row is possible. In a text it is a value.
   const isEmpty = isPlaceholder(given) && (property.references !== null || !/text|oneOf/.test(property.kind.name))
   const cell = isEmpty ? '' : given
   const unread = record.faults?.get(index)
@@ -99,7 +99,7 @@ function readCell(
   if (by !== null) return readReference(property, byWords, cell.trim(), references.get(property.name) ?? null)
   try {
     const read = isEmpty ? null : convert(property, record, index)
-    // Blanks around a value are mistakes of typing, but those of a download are in the rows.
+    // Blanks around a value are taken for typing errors, except in a download of this page, whose rows have them.
     const text = (isExcel ? read : read?.trim()) || null
     const json = JSON.stringify(parsedCell(property, text))
     const message = faultOf(property, json, text ?? '', notation)

@@ -1,4 +1,4 @@
-// Makes the requests of an import of the rows that it creates and changes, and keeps them before the first is sent.
+// Makes the steps of an import from the rows to create and to change, and stores all of them before the first is sent.
 import { widestVariant } from './importChoices.ts'
 import { type ImportEntry, keepImport, type Step } from './importJournal.ts'
 import type { ChangedRow } from './importMatch.ts'
@@ -7,9 +7,9 @@ import { printBody } from './typed.ts'
 import type { Writable } from './writable.ts'
 import { attemptOf } from './writes.ts'
 
-/** Rows of one request: it counts as one of the limits. */
+/** Maximum rows of one request: so many count as one request against the limits. */
 const PIECE_ROWS = 100
-/** Characters of one request, which a server takes in any encoding of them. */
+/** Maximum characters of one request. The server accepts this length in any encoding of the characters. */
 const PIECE_LENGTH_MAX = 150_000
 
 interface Planned {
@@ -21,7 +21,7 @@ interface Planned {
   readonly changed: readonly ChangedRow[]
 }
 
-/** Keeps the steps of an import. */
+/** Stores a new import with its steps, of which none is sent yet. Returns the import. */
 export async function keepSteps({ sessionId, plural, file, writable, created, changed }: Planned): Promise<ImportEntry> {
   const importId = attemptOf('').key
   const entry: ImportEntry = {

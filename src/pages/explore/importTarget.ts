@@ -6,26 +6,29 @@ import type { FormField } from './writable.ts'
 export interface ImportProperty extends Omit<FormField, 'kind'> {
   readonly kind: { readonly name: KindName }
   readonly writable: boolean
-  /** As `references`, by the name that the reading of files has for it. */
+  /** The same as `references`; `spreadsheets/` reads it by this name. */
   readonly reference: string | null
-  /** The document does not say which values are unique. */
+  /** Always null, because the OpenAPI document does not say which values are unique. */
   readonly unique: null
-  /** True if it refers to rows of its own kind, as to a manager: these may be in the same file. */
+  /** True if the property refers to rows of its own collection, as a manager does: such rows can be in the same file. */
   readonly isToItself: boolean
-  /** False if it can only be set in new rows. */
+  /** False if the property can only be set in new rows. */
   readonly mayChange: boolean
-  /** False if it can only be changed in rows that are there. */
+  /** False if the property can only be changed in stored rows. */
   readonly mayCreate: boolean
 }
 
-/** Returns a text that is the same for equal values; null: no value. `value`: of JSON; a number may be a text with all digits. */
+/**
+ * Returns a text that is the same for equal values; null: no value. `value`: a value of JSON, or a text with all digits of a
+ * number.
+ */
 export function comparable(kind: KindName, value: unknown): string | null {
   if (value === null || value === undefined || value === '') return null
   const text = String(value)
   if (kind === 'decimal') return plainDecimal(text)
   if (kind !== 'instant') return text
   const ms = Date.parse(text)
-  // Times have microseconds, and a date of JavaScript milliseconds.
+  // Times of the API have microseconds, JavaScript's dates only milliseconds. So a text with microseconds stays as it is.
   const isExact = !/\.\d{4}/.test(text)
   return Number.isNaN(ms) || !isExact ? text : new Date(ms).toISOString()
 }
@@ -35,7 +38,7 @@ function plainDecimal(text: string): string {
   return plain.includes('.') ? plain.replace(/\.?0+$/, '') : plain
 }
 
-/** As `comparable`, of a value in JSON, whose numbers keep all digits. */
+/** Returns the text of `comparable` for a value in JSON. Numbers keep all digits. */
 export function textOfJson({ kind }: Pick<ImportProperty, 'kind'>, json: string): string | null {
   return comparable(kind.name, json.startsWith('"') || json === 'null' ? JSON.parse(json) : json)
 }

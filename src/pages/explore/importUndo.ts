@@ -1,4 +1,5 @@
-// Undoes an import: writes back the values that it changed, and deletes the rows that it created. What others have changed stays.
+// Undoes an import: writes back the values that it changed, and deletes the rows that it created. What somebody else has changed
+// since stays.
 import { type CreatedRows, type Deletion, deleteCreated } from '../../spreadsheets/deleteCreated.ts'
 import { parseExact } from './api.ts'
 import { type ChangeStep, type CreateStep, type ImportEntry, keepImport, readSteps, type Step } from './importJournal.ts'
@@ -13,17 +14,17 @@ import { attemptOf, problemOf, write } from './writes.ts'
 export interface Undone {
   readonly deleted: number
   readonly restored: number
-  /** Rows and values that were left, each with the reason. */
+  /** Sentences about rows and values that were left as they are, each with the reason. */
   readonly left: readonly string[]
 }
 
-/** Takes an import back, the last step first. It can be run again. @throws Problem, AbortError */
+/** Undoes an import, the last step first. It can be called again if it fails, or leaves rows. @throws Problem, AbortError */
 export async function undoImport(entry: ImportEntry, resource: Resource, watch: Watch): Promise<Undone> {
   await keepImport({ ...entry, state: 'undoing' })
   const left: string[] = []
   const steps: Step[] = []
   for (const step of await readSteps(entry.id)) steps.push(await settled(entry, resource, step, left, watch))
-  // The first change without a result may have been made all the same.
+  // The first change without a result may have been written all the same: its answer may be lost.
   const doubtful = steps.find((step) => step.kind === 'change' && step.made === null)
   const changes = steps.flatMap((step) => {
     if (step.kind !== 'change') return []
@@ -42,7 +43,7 @@ export async function undoImport(entry: ImportEntry, resource: Resource, watch: 
   const ids = created.map((piece) => piece.map(idOf))
   const referred = await deleteCreated(ids, rows, (count) => watch.show({ done: (done += count) }))
   for (const message of referred.values()) left.push(message)
-  // Once what refers to them is gone, they can be deleted, too.
+  // Rows to which others refer can be deleted later, once nothing refers to them. So the undo is not finished.
   await keepImport({ ...entry, state: referred.size > 0 ? 'undoing' : 'undone' })
   return { deleted: rows.deleted, restored, left }
 }
@@ -52,7 +53,10 @@ const idOf = (row: Row) => String(row.id)
 /** Returns the rows that a step created. */
 const rowsOf = ({ made }: CreateStep): readonly Row[] => (made === null ? [] : parseExact(made))
 
-/** Sends a step again that was sent and has no answer: the server repeats what it has created. */
+/**
+ * Repeats a creation that was sent and has no answer, so that the server tells what it has created. Returns any other step as it
+ * is.
+ */
 async function settled(entry: ImportEntry, resource: Resource, step: Step, left: string[], watch: Watch): Promise<Step> {
   if (step.kind === 'change' || step.made !== null || step.sentMs === null) return step
   try {
@@ -60,7 +64,7 @@ async function settled(entry: ImportEntry, resource: Resource, step: Step, left:
     await keepImport({ ...entry, state: 'undoing' }, [made])
     return made
   } catch (error) {
-    // What was refused has created nothing.
+    // A refused request has created nothing.
     if (error instanceof StepRefused) return step
     if (!(error instanceof TooLate)) throw error
     left.push(`${step.places[0]} to ${step.places.at(-1)}: these rows may have been created. Look for them in the list.`)
@@ -81,14 +85,14 @@ async function restore(resource: Resource, { rowId, made, at }: ChangeStep, watc
   }
 }
 
-/** Returns the words for a row that the server does not let the reader undo. @throws the error of any other kind */
+/** Returns why the server does not let the reader undo a row. @throws the error if it is of any other kind */
 function refusedWords(error: unknown): string {
   const { status, message } = problemOf(error)
   if ([400, 403, 404, 409, 412].includes(status)) return message
   throw error
 }
 
-/** Rows that an import has created, on the server. */
+/** The rows that an import has created, for `deleteCreated`: reads and deletes them on the server. */
 class RowsOfImport implements CreatedRows {
   /** Number of rows that were deleted so far. */
   deleted = 0
@@ -97,7 +101,7 @@ class RowsOfImport implements CreatedRows {
   constructor(
     private readonly resource: Resource,
     created: readonly Row[],
-    /** Rows that are left, each with the reason. */
+    /** Sentences about rows that are left, each with the reason; this class adds some. */
     private readonly left: string[],
     private readonly watch: Watch,
   ) {
@@ -116,7 +120,7 @@ class RowsOfImport implements CreatedRows {
     } catch (error) {
       const { status, code, tag } = problemOf(error)
       if (status === 412 && tag !== '') return { kind: 'otherVersion', version: tag }
-      // Proxies may remove the version; a deletion of one row reads it first.
+      // Without a version, which proxies may remove, the rows are deleted one by one: each is then read first.
       if (status === 412) return { kind: 'unsupported' }
       if (status === 403 || status === 409 || code === 'TooCostly') return { kind: 'refused' }
       throw error
@@ -133,7 +137,7 @@ class RowsOfImport implements CreatedRows {
       const { row, tag } = (await readRow(this.resource, id, this.watch)) ?? { row: null, tag: '' }
       if (!this.isAsCreated(id, row)) return null
       if (tag === '') {
-        // Without it, the deletion could take along what somebody changes meanwhile.
+        // Without the version, the deletion could include what somebody changes meanwhile.
         this.left.push(
           `${this.resource.entity} ${id}: the answer has no version of it, which a proxy may have removed. It stays.`,
         )
@@ -155,14 +159,14 @@ class RowsOfImport implements CreatedRows {
     }
   }
 
-  /** Notes a row that is no longer there, or that the reader may not read. */
+  /** Adds a sentence about a missing row if the reader may not see it. A row that was deleted needs none. */
   private noteMissing(id: string): void {
-    // Of a row that she may not read, a creation returns nothing else.
+    // If she may not read a row, the answer to its creation has only the id.
     const isHidden = Object.keys(this.created.get(id) ?? {}).length <= 1
     if (isHidden) this.left.push(`${this.resource.entity} ${id}: you may not see it, so it stays.`)
   }
 
-  /** Returns whether a row has the values with which it was created; notes why not. */
+  /** Returns whether a row still has the values with which it was created. If not, adds a sentence that says why. */
   private isAsCreated(id: string, now: Row | null): boolean {
     if (now === null) {
       this.noteMissing(id)
@@ -175,7 +179,7 @@ class RowsOfImport implements CreatedRows {
   }
 }
 
-/** True for a value that the row had when it was created, and that does not follow from another row. */
+/** True for a property that the row had when it was created, and that is not copied from another row. */
 function isOwn(property: Property, row: Row): boolean {
   return property.copiedThrough === null && (property.path[0] as string) in row
 }

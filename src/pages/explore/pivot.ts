@@ -28,14 +28,17 @@ export interface Chart {
   readonly total: number
   readonly bars: readonly string[]
   readonly series: readonly string[]
-  /** Colours of the series, or of the bars if there is one series and the bars are values with colours; as in `explore.css`. */
+  /**
+   * Colours of the series, as variables of `explore.css`. `barHues`: colours of the bars, if there is one series and the bars are
+   * values with colours; else null.
+   */
   readonly hues: readonly string[]
   readonly barHues: readonly string[] | null
   /** Values by bar, then by series; null for no value. */
   readonly values: readonly (readonly (number | null)[])[]
   /** Addresses of the rows of a bar, and of each series in it; null if no filters find exactly these rows. */
   readonly links: readonly BarLinks[]
-  /** Index of the bar that has the others; -1 if there is none. */
+  /** Index of the bar that adds up all bars which are not shown; -1 if there is none. */
   readonly otherBar: number
   /** True if the last bar has the rows without a date. */
   readonly endsWithNone: boolean
@@ -46,19 +49,25 @@ interface BarLinks {
   readonly series: readonly (string | null)[]
 }
 
-/** Maximum filters of a list, and of those that follow paths. */
+/** Maximum filters of a list, and maximum filters among them that follow paths. */
 const FILTERS_MAX = 32
 const PATHS_MAX = 8
-/** Maximum characters of an address that leads to rows; a request target may have 3 KiB, and parameters follow. */
+/** Maximum characters of an address that leads to rows. A request target can have 3 KiB, and has further parameters. */
 const LINK_LENGTH_MAX = 2_500
 const GROUPS_MAX = 5_000
 const NAMES_MAX = 30
 const SERIES_MAX = 8
-/** Maximum dates without a group to show as empty bars; with more, one odd date would hide all others. */
+/**
+ * Maximum periods from the first to the last for which periods without a group get an empty bar. With more, one odd date would
+ * hide all others.
+ */
 const GAPS_MAX = 400
 const OTHERS = 'others'
 
-/** Reads all pages, up to `GROUPS_MAX` groups. `pathOf`: path of a page; `allPath`: path of a summary of all rows. */
+/**
+ * Returns a function that reads the groups of a chart, up to `GROUPS_MAX`, from the response with the first page. `pathOf`:
+ * returns the path of a page. `allPath`: path of the summary of all rows together.
+ */
 export function readChart(question: Question, shown: Shown, pathOf: (page: number) => string, allPath: string) {
   const { measure } = question
   return async (response: Response): Promise<Chart> => {
@@ -76,8 +85,8 @@ export function readChart(question: Question, shown: Shown, pathOf: (page: numbe
 }
 
 /**
- * Arranges groups: dates in order; of names the largest, and the rest as "others" if values add up. `all`: value of all rows;
- * null if not needed.
+ * Arranges groups as bars and series: dates in order, and of other values the largest. The rest becomes "others" if values add
+ * up. `all`: value of all rows together; null if the groups already have all rows.
  */
 function pivot(groups: readonly Row[], all: number | null, { measure, by, and }: Question) {
   const sums = isAdditive(measure)
@@ -119,14 +128,16 @@ function pivot(groups: readonly Row[], all: number | null, { measure, by, and }:
   return { keys, bars: labelled(bars), series: labelled(series), hues, barHues, values, otherBar, endsWithNone }
 }
 
-/** Returns what tells groups apart: values may be shown alike, as null and the text "no value", or an id 2 and a decimal 2.00. */
+/**
+ * Returns a key that tells groups apart. Their labels can be equal, as for no value and the text "no value", or for namesakes.
+ */
 function keyIn(group: Row, dimension: Dimension): string {
   if (dimension.unit) return placeOf(group, dimension)
   const id = referenceOf(group, dimension.property)?.id ?? ''
   return `${dimension.name} ${JSON.stringify(valueIn(group, dimension.property))} ${id}`
 }
 
-/** Keys of bars and series, and the indexes of those that stand for others. */
+/** Keys of bars and series. `otherBar`, `otherSeries`: index of the one that stands for all others; -1 if there is none. */
 interface Keys {
   readonly bars: readonly string[]
   readonly series: readonly string[]
@@ -134,7 +145,9 @@ interface Keys {
   readonly otherSeries: number
 }
 
-/** Returns the addresses of the rows of each bar, and of its parts. `isPart`: there are groups that the chart does not have. */
+/**
+ * Returns the addresses of the rows of each bar, and of each series in it. `isPart`: true if the chart does not have all groups.
+ */
 function linksOf(
   groups: readonly Row[],
   isPart: boolean,
@@ -169,7 +182,10 @@ function linksOf(
   }))
 }
 
-/** Returns a colour for each key; others, and no value, have greys. Namesakes differ, and a state has the colour of its text. */
+/**
+ * Returns a colour for each key. "Others" and "no value" are grey, namesakes have different colours, and a state has the colour
+ * of its text.
+ */
 function coloursOf({ name }: Dimension, keys: readonly string[], labels: ReadonlyMap<string, string>, other: number): string[] {
   const texts = keys.map((key) => labels.get(key) ?? key)
   const isAlone = (text: string) => texts.indexOf(text) === texts.lastIndexOf(text)
@@ -188,13 +204,15 @@ function heaviest(weights: ReadonlyMap<string, number>): string[] {
   return [...weights.keys()].sort((one, other) => (weights.get(other) ?? 0) - (weights.get(one) ?? 0))
 }
 
-/** Returns the first names, and the index after them, which stands for the others. */
+/** Returns the first `max` names, and the index of "others", which follows them. The index is -1 if there are no others. */
 function first(names: string[], max: number, hasOthers: boolean): [string[], number] {
   if (names.length <= max) return [names, -1]
   return hasOthers ? [[...names.slice(0, max), OTHERS], max] : [names.slice(0, max), -1]
 }
 
-/** Returns the dates from the first to the last, including those without a group; the group without a date comes last. */
+/**
+ * Returns the labels of the periods from the first to the last, also of those without a group. The rows without a date come last.
+ */
 function datesOf(groups: readonly Row[], by: Question['by'], unit: Unit): string[] {
   const values = groups.map((group) => valueIn(group, by.property) as string | null)
   const starts = [...new Set(values.map((start) => start && wallClock(start, by.zone)))]

@@ -10,20 +10,22 @@ export interface Property {
   readonly name: string
   /** Path in responses, such as `['period', 'days']`. */
   readonly path: readonly string[]
-  /** The one form of words for people, wherever the page names it: `Period days`, `Employee: Department`. */
+  /** Words for people, the same wherever the page names the property: `Period days`, `Employee: Department`. */
   readonly label: string
   readonly kind: Kind
   /** Values in the document: all of a `oneOf`, examples of a text. */
   readonly values: readonly string[]
-  /** Entity that its ids refer to. */
+  /** Entity to which the ids refer; null if the property is no reference. */
   readonly references: string | null
-  /** Reference whose row it copies a name from: `EmployeeId` for `Employee`. */
+  /** Reference to the row from which the name is copied: `EmployeeId` for `Employee`. Null: the property is no copied name. */
   readonly copiedThrough: string | null
-  /** Reference to the row that has the property: `EmployeeId` for `EmployeeId.Department`. Null: it is the row's own. */
+  /**
+   * Reference to the row that has the property: `EmployeeId` for `EmployeeId.Department`. Null: the row itself has the property.
+   */
   readonly through: string | null
   /** True if the API can search for parts of the text. */
   readonly hasParts: boolean
-  /** True if it leads to a row of its own kind, as to a manager, so that there is a chain of them. */
+  /** True if the reference leads to a row of its own kind, as to a manager, so that filters can follow the chain. */
   readonly hasChain: boolean
   /** True if rows may have no value. */
   readonly isNullable: boolean
@@ -47,7 +49,9 @@ export interface Resource {
   readonly plural: string
   /** Name of one row, such as `Absence`; of a named view its own name. */
   readonly entity: string
-  /** Entity whose rows it shows: `Employee` for a view of employees, else `entity` itself. References name it. */
+  /**
+   * Entity whose rows the resource shows: `Employee` for a view of employees, else `entity` itself. References have this name.
+   */
   readonly rowsOf: string
   readonly properties: readonly Property[]
   /** Properties of the rows to which references lead. */
@@ -55,13 +59,15 @@ export interface Resource {
   /** The first pair of dates that form a span (`x-not-before`); null: the reader sees none. */
   readonly span: Span | null
   readonly hasSummary: boolean
-  /** True if its summary takes the zone of periods; else they are those of UTC. */
+  /** True if the summary takes the zone of periods; else periods are those of UTC. */
   readonly hasZone: boolean
-  /** True if rows have their changes. */
+  /** True if the API has the changes of a row. */
   readonly hasChanges: boolean
-  /** True if its list takes `may`: only rows of which the reader may do this. */
+  /** True if the list takes `may`, which finds only the rows that the reader may write in a certain way. */
   readonly hasMay: boolean
-  /** Conditions of the rows that may be read: a row matches all of one list. Empty: all rows may be read. */
+  /**
+   * Conditions of the rows that may be read: a row must match all conditions of one of the lists. Empty: all rows may be read.
+   */
   readonly conditions: readonly (readonly Condition[])[]
 }
 
@@ -75,11 +81,11 @@ export interface Condition {
 /** A right of the key or person, as `GET /Rights` answers it. */
 export interface Right {
   readonly text: string
-  /** Its text with the names of variables in place of their values, as `{me.Id}`; null for keys. */
+  /** Text of the right with variables such as `{me.Id}` in place of their values; null for rights of keys. */
   readonly template: string | null
   readonly collection: string
   readonly verb: string
-  /** Names of the properties that are seen or set; null: all. */
+  /** Names of the properties that the reader may see or set by the right; null: all. */
   readonly properties: readonly string[] | null
   readonly filters: readonly RightFilter[]
   /** Conditions of the row after an update; null: those of `filters`. */
@@ -157,8 +163,8 @@ function spanOf(schema: Schema, properties: readonly Property[]): Span | null {
 }
 
 /**
- * Returns the collections in which rows of an entity can be found: the one whose rows are all readable, the entity before its
- * views; else all of them.
+ * Returns the collections in which rows of an entity can be found. If all rows of a collection may be read, this is the only one.
+ * Else all are returned, the entity before its views.
  */
 export function collectionsOf(entity: string): readonly Resource[] {
   const all = knownStore.value.resources.filter(({ rowsOf }) => rowsOf === entity)
@@ -168,12 +174,12 @@ export function collectionsOf(entity: string): readonly Resource[] {
   return whole ? [whole] : sorted
 }
 
-/** All properties: those of the rows, and those of the rows to which their references lead. */
+/** Returns all properties of a resource: those of its rows, and those of the rows to which their references lead. */
 export function allProperties({ properties, related }: Resource): readonly Property[] {
   return [...properties, ...related]
 }
 
-/** Properties behind two references: the page takes them from an address, but there are too many to choose from. */
+/** Returns the properties behind two references. The page accepts them in an address, but there are too many to choose from. */
 export function distantProperties({ related }: Resource): Property[] {
   return related.flatMap((reference) => {
     const target = knownStore.value.resources.find(({ entity }) => entity === reference.references)
@@ -271,10 +277,10 @@ export function wordsOf(...names: readonly string[]): string {
 /** Returns whom a reference names: `Manager` for `Manager id`. */
 export const roleOf = (label: string) => label.replace(/ id$/, '')
 
-/** Returns the heading of a property of another row in menus: `Employee` for `Employee: Department`. */
+/** Returns the heading under which menus show a property of another row: `Employee` for `Employee: Department`. */
 export const headingOf = ({ through, label }: Property) => (through === null ? {} : { group: label.replace(/:.*/s, '') })
 
-/** Finds an item by its name, ignoring case, as the API does. */
+/** Finds an item by its name, in upper or lower case, as the API does. */
 export function findNamed<Of extends { readonly name: string }>(all: readonly Of[], name: string): Of | undefined {
   return all.find((one) => one.name.toLowerCase() === name.toLowerCase())
 }
@@ -285,14 +291,17 @@ export interface Row {
 }
 type Value = string | number | boolean | null | Row
 
-/** Returns the value of a property in a row, JSON as text; null if it, or the object that contains it, has none. */
+/**
+ * Returns the value of a property in a row; an object or array as its JSON. Null: the property, or the object that contains it,
+ * has no value.
+ */
 export function valueIn(row: Row, { path }: { path: readonly string[] }): string | number | boolean | null {
   let value: Value | undefined = row
   for (const name of path) value = (value as Row | null | undefined)?.[name]
   return plainValue(value as Value | undefined)
 }
 
-/** Writes a value that is JSON of several values as text. */
+/** Returns the JSON of an object or array, and any other value as it is; null for undefined. */
 export function plainValue(value: Value | undefined): string | number | boolean | null {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : (value ?? null)
 }

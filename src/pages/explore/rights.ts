@@ -1,5 +1,5 @@
 // What the rights of a person mean for the page: which rows are hers, which she decides, which are her team's, and what she may
-// create. It follows from the templates of her rights: `read Absences?EmployeeId={me.Id}` makes absences hers.
+// create. The templates of her rights say so: `read Absences?EmployeeId={me.Id}` makes absences hers.
 import {
   type Condition,
   conditionOf,
@@ -17,7 +17,7 @@ export interface Part {
   readonly resource: Resource
   /** Words for the heading and for links: `My absences`. */
   readonly words: string
-  /** Filters of the list that has these rows and no others; `may` is one of those to decide. */
+  /** Filters of the list that has these rows and no others. Rows to decide have `may` among the filters. */
   readonly filters: readonly Condition[]
   /** Id of the only row; null: there may be several. */
   readonly id: string | null
@@ -30,28 +30,33 @@ export interface Creation {
   readonly isMine: boolean
 }
 
-/** The parts of a person's start page, each row and resource in one of them. */
+/** The parts of a person's start page. Each row and each resource is in one part only. */
 export interface Meaning {
   readonly toDecide: readonly Part[]
   readonly mine: readonly Part[]
   readonly team: readonly Part[]
-  /** Resources of which more may be read than the parts above show. */
+  /** Entities of which the person may read more rows than the parts above show. `views`: the same for views. */
   readonly collections: readonly Resource[]
   readonly views: readonly Resource[]
   readonly creations: readonly Creation[]
 }
 
-/** Group of rows that a right admits, by whose they are. */
+/**
+ * Rows that a right admits: `record`: the person's own row, or one that her row names; `mine`: rows that refer to her; `team`:
+ * rows of her team, department or company; `all`: any other rows.
+ */
 type Scope = 'record' | 'mine' | 'team' | 'all'
 
-/** A right, and whose rows it admits. */
+/** A right, and the scope of the rows that it admits. */
 interface Scoped {
   readonly right: Right
   readonly scope: Scope
   readonly words: string
 }
 
-/** A condition of a template whose operand is a property of the own row: `EmployeeId`, `=`, `Id` for `EmployeeId={me.Id}`. */
+/**
+ * A condition of a template whose operand is a property of the person's row: `EmployeeId`, `=`, `Id` for `EmployeeId={me.Id}`.
+ */
 interface OwnCondition {
   readonly name: string
   readonly sign: string
@@ -60,7 +65,7 @@ interface OwnCondition {
 
 const ALL = { scope: 'all', words: '' } as const
 
-/** Returns what the rights of a person mean. */
+/** Returns the parts of the start page that follow from the rights of a person. */
 export function meaningOf(resources: readonly Resource[], rights: readonly Right[]): Meaning {
   const scopedOf = (resource: Resource, verb: string) =>
     rights
@@ -74,7 +79,7 @@ export function meaningOf(resources: readonly Resource[], rights: readonly Right
   const others = rest.map(([resource]) => resource)
   return {
     toDecide: resources.flatMap((resource) => toDecideOf(resource, scopedOf(resource, 'update'))),
-    // Her lists come first: they are what she comes for, and the own record is long.
+    // Lists come before the own record: they are what the person comes for, and the record is long.
     mine: mine.toSorted((one, other) => Number(one.id !== null) - Number(other.id !== null)),
     team,
     collections: others.filter(({ entity, rowsOf }) => entity === rowsOf),
@@ -85,15 +90,17 @@ export function meaningOf(resources: readonly Resource[], rights: readonly Right
 
 const partKey = ({ resource, words }: Part) => `${resource.plural} ${words}`
 
-/** Leaves out a part whose words another one has: a view and its entity may both show the own row. */
+/** Leaves out a part with the words of an earlier one: a view and its entity can both show the person's row. */
 function distinct(parts: readonly Part[]): readonly Part[] {
   return parts.filter(({ words }, place) => parts.findIndex((other) => other.words === words) === place)
 }
 
-/** Returns whose rows of the resource a right admits, by its template; rights of keys have none. */
+/**
+ * Returns the scope of a right, and words for it, by the right's template. Rights of keys have no template, and the scope `all`.
+ */
 function scopeOf(resource: Resource, right: Right): Pick<Scoped, 'scope' | 'words'> {
   const scopes = ownConditions(right).map((condition) => scopeOfCondition(resource, condition))
-  // A right for own rows stays one if it has further conditions.
+  // A right for own rows keeps its scope if it has further conditions.
   return ['record', 'mine', 'team'].flatMap((wanted) => scopes.find(({ scope }) => scope === wanted) ?? [])[0] ?? ALL
 }
 
@@ -121,8 +128,8 @@ function scopeOfCondition(resource: Resource, { name, sign, own }: OwnCondition)
 }
 
 /**
- * Says of which rows a resource consists for the reader; empty: of all. Rights of persons are said by whose rows they admit,
- * others by their conditions. `print` returns a condition in words.
+ * Returns words for the rows of a resource that the reader may read; empty: all rows. Rights of persons are described by their
+ * scope, other rights by their conditions. `print`: returns a condition in words.
  */
 export function admittedInWords(resource: Resource, rights: readonly Right[], print: (condition: Condition) => string): string {
   if (resource.conditions.length === 0) return ''
@@ -137,27 +144,31 @@ export function admittedInWords(resource: Resource, rights: readonly Right[], pr
   return `Only ${[...new Set(words)].join('; or ')}`
 }
 
-/** True if another reference to the same entity says whose row it is: `ApproverId` beside `EmployeeId`. */
+/**
+ * True for a reference such as `ApproverId` if another reference to the same entity, such as `EmployeeId`, says whose row it is.
+ */
 function isAside({ properties }: Resource, property: Property | undefined): property is Property {
   const isPlain = ({ name, references }: Property) => name.toLowerCase() === `${references}id`.toLowerCase()
   if (!property || isPlain(property)) return false
   return properties.some((other) => other.references === property.references && isPlain(other))
 }
 
-/** Rows that are the person's own: the own row, and rows that refer to it. Rights with the same words are one part. */
+/**
+ * Returns the parts with the person's own rows: her row, and rows that refer to her. Rights with the same words make one part.
+ */
 function mineOf(resource: Resource, scoped: readonly Scoped[]): Part[] {
   return labelsOf(scoped, ['record', 'mine']).flatMap((words) => {
     const own = scoped.filter((one) => one.words === words)
     const conditions = commonConditions(own)
     const filters = conditions.filter(({ name }) => isVisible(resource, name))
-    // Without a filter that is hidden from her, the list has only these rows if she reads no others.
+    // A filter by a property that she may not see is left out. Then the list has only these rows if she may read no others.
     if (filters.length < conditions.length && own.length < scoped.length) return []
     const id = own[0]?.scope === 'record' ? (filters.find(({ name }) => isId(name))?.values[0] ?? null) : null
     return { resource, words, filters, id }
   })
 }
 
-/** Rows of the person's team, department or company. */
+/** Returns the parts with rows of the person's team, department or company. */
 function teamOf(resource: Resource, scoped: readonly Scoped[], resources: readonly Resource[]): Part[] {
   const labels = labelsOf(scoped, ['team'])
   const others = scoped.filter(({ scope }) => scope !== 'team')
@@ -170,7 +181,8 @@ function teamOf(resource: Resource, scoped: readonly Scoped[], resources: readon
 }
 
 /**
- * Rows that wait for the person's decision: rights list the values that a property may get, and also admit rows of other people.
+ * Returns the part with the rows that wait for the person's decision. Rights to decide list the values that a property can get,
+ * and also admit rows of other people.
  */
 function toDecideOf(resource: Resource, updates: readonly Scoped[]): Part[] {
   const ofOthers = updates.filter(({ right, scope }) => right.becomes !== null && (scope === 'team' || scope === 'all'))
@@ -184,7 +196,8 @@ function toDecideOf(resource: Resource, updates: readonly Scoped[]): Part[] {
 }
 
 /**
- * Returns the filter for the values before a decision, if all rights to decide name the same ones, such as `Status=Requested`.
+ * Returns the filter for the values before a decision, such as `Status=Requested`. Empty: some right to decide names no such
+ * values.
  */
 function openValues(deciding: readonly Scoped[], name: string): Condition[] {
   const before = deciding.map(({ right }) =>
@@ -195,7 +208,10 @@ function openValues(deciding: readonly Scoped[], name: string): Condition[] {
   return [{ name, sign: values.length === 1 ? '=' : '[]', values }]
 }
 
-/** Returns the filter for all rows but the person's own; null if no filter has them, or these rights admit more than her own. */
+/**
+ * Returns the filter for all rows except the person's own. Null: no filter finds them, or the rights in `others` admit more than
+ * her own rows.
+ */
 function withoutMine(resource: Resource, others: readonly Scoped[]): Condition[] | null {
   if (others.some(({ scope }) => scope !== 'mine')) return null
   const own = others.map(({ right }) => {
@@ -208,7 +224,7 @@ function withoutMine(resource: Resource, others: readonly Scoped[]): Condition[]
   return isOne ? [{ ...first, sign: '!=' }] : null
 }
 
-/** Returns the conditions that all of these rights have; those of the first if they share none. */
+/** Returns the conditions that all of these rights have. If they share none, returns those of the first right. */
 function commonConditions(scoped: readonly Scoped[]): Condition[] {
   const [first = [], ...rest] = scoped.map(({ right }) => right.filters.map(conditionOf))
   const isSame = (one: Condition) => (other: Condition) => JSON.stringify(one) === JSON.stringify(other)
@@ -223,7 +239,9 @@ function labelsOf(scoped: readonly Scoped[], scopes: readonly Scope[]): string[]
 const isId = (name: string) => name.toLowerCase() === 'id'
 const isVisible = ({ properties }: Resource, name: string) => findNamed(properties, name) !== undefined
 
-/** True if a filter by this path finds what the right's own filter finds, since the person reads all rows to which it leads. */
+/**
+ * True if a filter by this path finds the same rows as the right, because the person may read all rows to which the path leads.
+ */
 function isReadPath({ properties, related }: Resource, path: string, resources: readonly Resource[]): boolean {
   const reference = findNamed(properties, findNamed(related, path)?.through ?? '')
   const target = resources.find(({ entity }) => entity === reference?.references)
@@ -257,7 +275,10 @@ export interface Decision {
   readonly to: string
 }
 
-/** Returns whether some right may allow the way back. Its other conditions are unknown here: `may` of a list tells. */
+/**
+ * Returns whether a right may allow the opposite change. Only the server knows the right's other conditions: a list with `may`
+ * tells.
+ */
 export function mayUndo(rights: readonly Right[], { collection, name, from, to }: Decision): boolean {
   const ofName = (filters: Right['filters']) => filters.map(conditionOf).filter((one) => one.name === name)
   return rights.some((right) => {
@@ -268,7 +289,7 @@ export function mayUndo(rights: readonly Right[], { collection, name, from, to }
   })
 }
 
-/** Returns a test of conditions; an operator that it does not know admits nothing. */
+/** Returns a test whether a condition admits this value. A condition with any operator but `=`, `[]` and `!=` admits none. */
 function admits(value: string): (condition: Condition) => boolean {
   return ({ sign, values }) => {
     if (sign === '=' || sign === '[]') return values.includes(value)

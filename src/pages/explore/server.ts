@@ -3,10 +3,10 @@ import type { SignIn } from '../../model/signIn.ts'
 
 const facts = document.querySelector<HTMLElement>('#explore')?.dataset
 
-/** Root of the server that this page came from, under whatever name the browser used. */
+/** Address of the root of the server, by the host name that the browser used. */
 export const ROOT = new URL(facts?.root ?? './', location.href.replace(/[?#].*/s, '')).href
 
-/** Null if people do not sign in here. */
+/** Settings by which people sign in; null if they do not sign in at this server. */
 export const SIGN_IN: SignIn | null = JSON.parse(facts?.signIn ?? 'null')
 
 /** Name of the service where people sign in: the host of the issuer. */

@@ -6,7 +6,7 @@ import { ISSUER_NAME, SIGN_IN } from './server.ts'
 import { excerptOf, keepKey, keepOwnSession, type Session, sessionStore } from './session.ts'
 import { signInStore, signOut, startSignIn } from './signIn.ts'
 
-/** Offers to sign in, where the server has it, and to use a key. `refusal`: why the last attempt failed. */
+/** Offers to sign in, if people can sign in at this server, and to use a key. `refusal`: why the last attempt failed. */
 export function SignInForm({ refusal }: { readonly refusal: string }) {
   if (SIGN_IN === null) return <KeyForm refusal={refusal} isFirst={true} />
   return (
@@ -39,7 +39,7 @@ export function SignInForm({ refusal }: { readonly refusal: string }) {
   )
 }
 
-/** Leads to the issuer. */
+/** Button that leads to the issuer. `asOther`: as for `startSignIn`. */
 function SignInButton({ label, asOther = false }: { readonly label: string; readonly asOther?: boolean }) {
   const isLeaving = signInStore.value === 'leaving'
   return <Button class="button primary" label={label} disabled={isLeaving} onClick={() => startSignIn(asOther)} />
@@ -55,7 +55,7 @@ export function EndedBar() {
   )
 }
 
-/** Any path that needs rights: of a person without any, the server says why. */
+/** A path that needs rights. If a person has none, the server's refusal says why. */
 const REASON_PATH = 'Changes'
 
 /** Says why a person may do nothing here, in the server's words, and what to do. */

@@ -9,7 +9,7 @@ import { type Days, type FoundSpan, firstDayOfWeek, presetsOf } from './spans.ts
 import { changed, type Filter, printPath, printView, type Shown } from './view.ts'
 import { localOf } from './zone.ts'
 
-/** Years that four digits have, and that have a next one. */
+/** First and last day that can be typed: the years have four digits, as has the day after the last one. */
 const YEARS = { min: '1000-01-01', max: '9998-12-31' }
 
 interface FormProps {
@@ -20,7 +20,7 @@ interface FormProps {
   close(): void
 }
 
-/** Asks for two days, or one of the likely pairs. */
+/** Form that asks for two days, with buttons for likely pairs. */
 export function SpanForm({ span, days, apply, close }: FormProps) {
   const [from, setFrom] = useState(days?.from ?? '')
   const [to, setTo] = useState(days?.to ?? '')
@@ -33,7 +33,7 @@ export function SpanForm({ span, days, apply, close }: FormProps) {
       aria-label={`${span.words} between`}
       onSubmit={(event) => {
         event.preventDefault()
-        // Whoever names them in the other order means the same days.
+        // Two days in the wrong order mean the same range.
         apply(from <= to ? { from, to } : { from: to, to: from })
       }}
       onKeyDown={(event) => {
@@ -56,7 +56,7 @@ export function SpanForm({ span, days, apply, close }: FormProps) {
   )
 }
 
-/** Returns the reader's present day: for date-times in the chosen zone, for dates in that of the computer. */
+/** Returns the present day of the reader. For date-times it is that of the chosen zone, for dates that of the computer's zone. */
 function today({ start }: Span): string {
   const now = new Date().toISOString()
   return (localOf(now, start.kind === 'date' ? ownZone : zoneStore.value) ?? now).slice(0, 10)
@@ -64,7 +64,7 @@ function today({ start }: Span): string {
 
 type GapsProps = Shown & { readonly span: Span; readonly found: FoundSpan }
 
-/** Links to rows that the filter cannot find: without a start or an end, nobody knows whether they touch the days. */
+/** Links to rows that the filter cannot find: nobody knows whether rows without a start or an end overlap the days. */
 export function SpanGaps({ span, found: { places }, ...shown }: GapsProps) {
   const [start, end] = places
   return (
@@ -77,7 +77,9 @@ export function SpanGaps({ span, found: { places }, ...shown }: GapsProps) {
 
 type GapProps = Shown & { readonly property: Property; readonly place: number; readonly title: string }
 
-/** A link to the rows that match all filters but one, whose property has no value. Nothing if there are none. */
+/**
+ * A link to the rows whose property has no value, and that match all filters but the one at `place`. Nothing if there are none.
+ */
 function Gap({ resource, view, property, place, title }: GapProps) {
   const none: Filter = { name: property.name, sign: '=', values: [''] }
   const filters = view.filters.with(place, none)

@@ -1,4 +1,4 @@
-// The variants of a form: each follows one right, since one right must allow all of a write.
+// The variants of a form: each follows one right, because a single right must allow the whole write.
 import { type Condition, collectionsOf, findNamed, type Resource, type Row, roleOf, wordsOf } from './resources.ts'
 import { admits, type FormField, maySet, valuesAfter, type Writable, type WriteRight } from './writable.ts'
 
@@ -7,7 +7,7 @@ export interface Variant {
   readonly fields: readonly FormField[]
   /** Values that the right sets. */
   readonly presets: readonly Preset[]
-  /** True if a body must name all fields: else an earlier right would decide the write. */
+  /** True if a body must name all fields. With fewer, an earlier right would decide about the write. */
   readonly isWhole: boolean
   /** True if the page can tell that the right admits the row; else the server can. */
   readonly isSure: boolean
@@ -22,7 +22,9 @@ export interface Preset {
   readonly references: string | null
 }
 
-/** Returns the forms for a new row. A right that could set no more than an earlier one never decides, and has no form. */
+/**
+ * Returns the forms for a new row. A right that lets the reader set no more than an earlier one never decides, and has no form.
+ */
 export function createVariants({ creates, createFields, entity }: Writable): readonly Variant[] {
   const variants: Variant[] = []
   for (const right of creates) {
@@ -36,7 +38,10 @@ export function createVariants({ creates, createFields, entity }: Writable): rea
   return variants
 }
 
-/** Returns the forms that change a row, without those of rights that do not admit it, and of those whose only use are buttons. */
+/**
+ * Returns the forms that change a row. A right that does not admit the row has none, nor has one that only sets values for which
+ * there are buttons.
+ */
 export function updateVariants({ updates, updateFields }: Writable, resource: Resource, row: Row): readonly Variant[] {
   return updates.flatMap((right) => {
     const isAdmitted = admits(resource, right, row)
@@ -47,7 +52,7 @@ export function updateVariants({ updates, updateFields }: Writable, resource: Re
   })
 }
 
-/** Leaves out forms all of whose fields another one has. */
+/** Leaves out a form if another form has all of its fields. */
 export function withoutContained(variants: readonly Variant[]): readonly Variant[] {
   const isWithin = (one: Variant, other: Variant) =>
     one.fields.every(({ name }) => other.fields.some((field) => field.name === name))
@@ -67,7 +72,7 @@ function decidedNames({ becomes }: WriteRight): readonly string[] {
 const isPreset = (right: WriteRight, name: string) =>
   right.conditions.some((condition) => condition.sign === '=' && condition.name.toLowerCase() === name.toLowerCase())
 
-/** Returns the field with the values, and the rows to refer to, that the right allows after the write. */
+/** Returns the field, limited to the values, or to the referred rows, that the right allows after the write. */
 function limited(field: FormField, right: WriteRight): FormField {
   if (field.references !== null) return { ...field, targets: targetsOf(field, right) }
   const values = valuesAfter(right, field.name)?.filter((value) => value !== '')
@@ -86,7 +91,7 @@ function targetsOf({ name }: FormField, { conditions, becomes }: WriteRight): re
 
 function presetsOf({ conditions }: WriteRight, fields: readonly FormField[], entity: string): readonly Preset[] {
   return conditions.flatMap(({ name, sign, values: [value = ''] }) => {
-    // A path is no value of the new row, and nor is one that is empty.
+    // A condition on another row, or on an empty value, sets no value of the new row.
     if (sign !== '=' || value === '' || (name.includes('.') && findNamed(fields, name) === undefined)) return []
     const references = findNamed(fields, name)?.references ?? referenceOf(entity, name)
     const label = wordsOf(...name.split('.'))
