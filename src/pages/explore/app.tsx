@@ -18,7 +18,7 @@ import { hasKeptColumns } from './tools.tsx'
 import { emptyView, go, pagePath, printView, readView, viewStore } from './view.ts'
 import { unreadableWritables } from './writable.ts'
 
-/** Maximum characters of a name that the page does not know. */
+/** Maximum characters that the page shows of the name of an unknown resource. */
 const NAME_LENGTH_MAX = 50
 
 /** The page. It first loads what the session may do. */
@@ -27,7 +27,7 @@ function App() {
   Store.redraw = redraw
   const { session, refusal, offered, isEnded } = sessionStore.value
   const view = viewStore.value
-  // A key that is offered is sent only if the reader says so; until then nothing is shown.
+  // The key of a link is sent only if the reader agrees. Until then the page shows no data.
   const used = offered === null && signInStore.value !== 'returning' ? session : null
   const isLoaded = used !== null && knownStore.value.sessionId === used.id
   const { resources, rights } = isLoaded ? knownStore.value : NOTHING
@@ -36,7 +36,7 @@ function App() {
   const hasStart = isLoaded && used.kind === 'person' && resources.length + unreadableWritables().length > 0
   const isStart = hasStart && view.resource === ''
   useEffect(() => {
-    // The reader may have gone on since this was drawn.
+    // The reader may have opened something else since the page was drawn.
     if (viewStore.value.resource === '' && !hasStart && resources[0]) go(emptyView(resources[0].plural), false)
     document.title = `${resource ? `${resource.plural} – ` : isStart ? 'Start – ' : ''}Roster`
   }, [view.resource, resources])
@@ -100,7 +100,7 @@ const DOCUMENT_PATH = 'openapi.json'
 const RIGHTS_PATH = 'Rights'
 const readBody = (response: Response) => response.json()
 
-/** Loads the document and the rights of the session, each again if it fails. */
+/** Loads the document and the rights of the session. Each of the two is requested again if it fails. */
 function Loading({ id }: { readonly id: string }) {
   const described = useAnswer(DOCUMENT_PATH, readBody)
   const rights = useAnswer<readonly Right[]>(RIGHTS_PATH, readBody)
@@ -117,7 +117,7 @@ function Loading({ id }: { readonly id: string }) {
   return failed?.problem ? <Trouble key={failed.problem} problem={failed.problem} retry={failed.retry} /> : null
 }
 
-/** Lists the rights of a key or a person that reads nothing. */
+/** Lists the rights of a key or a person who may read nothing. */
 function Unreadable({ session, rights }: { readonly session: Session; readonly rights: readonly Right[] }) {
   if (session.kind === 'person' && rights.length === 0) return <NoRights label={session.label} />
   return (
@@ -195,7 +195,7 @@ function Tab({ words, resource, isCurrent }: TabProps) {
   )
 }
 
-/** Ends the session, and leaves what it showed: another one begins with the first resource that it reads. */
+/** Ends the session, and clears the address, so that the next session begins with its own first page. */
 function leave() {
   const { session } = sessionStore.value
   const isPerson = session?.kind === 'person'
@@ -213,8 +213,9 @@ function readAddress() {
 }
 
 /**
- * Sends the first requests together. Each would else wait for the one before: what the reader may see, and the page of a list
- * that the address names. Chosen columns may need properties of other rows, so then the list waits.
+ * Sends the first requests at the same time, so that none waits for the answer of another: what the reader may see, and the page
+ * of the list that the address names. If this browser stores columns for the list, they may need properties of other rows, so the
+ * list waits.
  */
 function askAhead(): void {
   const { session, offered } = sessionStore.value

@@ -27,15 +27,18 @@ interface Props {
   readonly resource: Resource
   /** The row as the reader sees it. */
   readonly row: Row
-  /** Version of the row; null, or left out: it is read when a button is clicked, and compared with the row. */
+  /** Version of the row. Null, or left out: a click on a button first reads the row, and compares it with `row`. */
   readonly tag?: string | null
-  /** True if the row is known to be one that the reader may decide, as in a list with `may`. */
+  /** True if the reader may decide the row, as is known in a list with `may`. */
   readonly isAdmitted?: boolean
-  /** True if the row is one of a list: then no request asks whether it may be decided, and messages are not shown in the row. */
+  /**
+   * True if the row is one of a list. Then no request asks whether the reader may decide it, and messages are not shown in the
+   * row.
+   */
   readonly isInList?: boolean
 }
 
-/** Buttons that decide a row. There are none where no right allows a decision. */
+/** Buttons that decide a row; nothing if no right allows a decision. */
 export function Decisions(props: Props) {
   const { resource, row, tag, isAdmitted = false, isInList = false } = props
   const { sure, unsure } = decisionsOf(resource, row)
@@ -50,8 +53,8 @@ export function Decisions(props: Props) {
 }
 
 /**
- * Returns the decisions that rights allow for a row: `sure` by rights whose conditions the page can compare with the row,
- * `unsure` by others, such as those with paths.
+ * Returns the decisions that rights allow for a row. `sure`: by rights whose conditions the page can compare with the row.
+ * `unsure`: by other rights, such as those with a condition on a path.
  */
 function decisionsOf(resource: Resource, row: Row): Readonly<Record<'sure' | 'unsure', readonly Decision[]>> {
   const updates = writableOf(resource)?.updates ?? []
@@ -64,9 +67,12 @@ function decisionsOf(resource: Resource, row: Row): Readonly<Record<'sure' | 'un
   return { sure, unsure: by(null).filter(({ words }) => sure.every((one) => one.words !== words)) }
 }
 
-/** Returns a decision for each value of a right's first property that has several, or that the row has not. */
+/**
+ * Returns the decisions that a right allows: one for each value of the property that can get several, or else of the first
+ * property. The value that the row has already is left out.
+ */
 function decisionsBy(right: WriteRight, { properties }: Resource, row: Row): readonly Decision[] {
-  // A property that she may not set has to match already.
+  // A property that the reader may not set is left out: it must have the demanded value already.
   const names = [...new Set((right.becomes ?? []).map(({ name }) => name))].filter((name) => maySet(right, { name }))
   const closed = names.map((name) => ({ name, values: valuesAfter(right, name)?.filter((value) => value !== '') ?? [] }))
   // All but one must have a single value, which is then sent as well.
@@ -85,14 +91,14 @@ type ButtonsProps = Props & { readonly decisions: readonly Decision[] }
 
 function Buttons({ resource, row, tag = null, isInList = false, decisions }: ButtonsProps) {
   const path = `${resource.plural}/${encodeURIComponent(String(row.id))}`
-  // The resource is another object once the rights have changed, and what the work has to say stays.
+  // The work stays, with its messages, when the rights change, which makes another object of the same resource.
   const work = useMemo(() => new DecisionWork(resource, path, isInList), [path])
   const state = work.state.value
   const [asked, ask] = useState<Decision | null>(null)
   const frame = useRef<HTMLSpanElement>(null)
   const wasAsked = useRef(false)
   useLayoutEffect(() => {
-    // The focus was on the question, which is gone.
+    // The question that had the focus is gone.
     if (wasAsked.current && asked === null) frame.current?.querySelector('button')?.focus()
     wasAsked.current = asked !== null
   }, [asked])
@@ -138,7 +144,9 @@ function Buttons({ resource, row, tag = null, isInList = false, decisions }: But
   )
 }
 
-/** Returns whether a right may allow the way back, so that a slip does no harm: a message then offers it. */
+/**
+ * Returns whether a right may allow an undo. Then no question is needed, because a message after the decision offers the undo.
+ */
 function hasWayBack({ values: [first, ...others] }: Decision, { plural, properties }: Resource, row: Row): boolean {
   const property = findNamed(properties, first?.name ?? '')
   if (first === undefined || property === undefined || others.length > 0) return false
@@ -152,10 +160,10 @@ interface QuestionProps {
   keep(): void
 }
 
-/** Asks before a decision that its reader cannot take back. */
+/** Asks before a decision that the reader cannot undo. */
 function Question({ decision, decide, keep }: QuestionProps) {
   const question = useRef<HTMLSpanElement>(null)
-  // On no button: Enter that is held, or pressed twice, must not answer.
+  // No button has the focus: Enter that is held down, or pressed twice, must not answer.
   useLayoutEffect(() => question.current?.focus(), [])
   return (
     <span class="decisions">

@@ -6,7 +6,7 @@ import { ReferenceField } from './referenceField.tsx'
 import type { ControlProps } from './typed.ts'
 import type { FormField } from './writable.ts'
 
-/** Id of the control of a property, which an error moves the focus to. */
+/** Returns the id of the control of a property, by which the focus is moved to a fault. */
 export const controlId = ({ name }: Pick<FormField, 'name'>) => `form-${name}`
 const faultId = (field: FormField) => `${controlId(field)}-fault`
 
@@ -80,7 +80,7 @@ function Control(props: ControlProps) {
   return <TextField {...props} />
 }
 
-/** Texts of more characters get a field of several lines. */
+/** Maximum characters of a text whose field has one line. */
 const LINE_LENGTH = 200
 
 /** A text or a number, with suggestions. */
@@ -97,7 +97,7 @@ function TextField(props: ControlProps) {
   if (kind === 'json' || (kind === 'text' && (lengthMax === null || lengthMax > LINE_LENGTH || /[\r\n]/.test(text))))
     return <textarea rows={3} {...shared} />
   const list = values.length > 0 ? `${controlId(field)}-values` : undefined
-  // Keyboards of phones for numbers have no minus sign.
+  // On phones, the keyboards for numbers have no minus sign.
   const inputMode = field.isSigned ? 'text' : kind === 'decimal' ? 'decimal' : kind === 'integer' ? 'numeric' : 'text'
   return (
     <>
@@ -113,7 +113,7 @@ function TextField(props: ControlProps) {
   )
 }
 
-/** Times of day of a day that was chosen without one: an end takes in its whole day. */
+/** Times of day for a day that is chosen without a time. An end gets `LAST`, so that it includes its whole day. */
 const FIRST = '00:00'
 const LAST = '23:59'
 
@@ -125,7 +125,8 @@ function InstantField(props: ControlProps) {
   const join = (newDay: string, newTime: string) => {
     if (newDay === '') return take(newTime === '' || time === whole ? '' : `T${newTime}`)
     const instant = fromZone(`${newDay}T${newTime || whole}`, text)
-    // While a year such as 1985 is typed, the day is one of the year 1, which no instant has: another text would end the typing.
+    // While somebody types a year such as 1985, the field first has a day of the year 1, which is no valid instant. To take
+    // another text then would end the typing.
     if (instant !== null) take(instant)
   }
   return (

@@ -1,4 +1,5 @@
-// Where the columns of a file may go in a collection: own properties, and rows that references name, by a value of these.
+// The choices for the columns of a file: properties of the collection, and references, whose rows are found by one of their
+// values.
 import type { Choice, Chosen } from './importColumns.ts'
 import type { ImportProperty } from './importTarget.ts'
 import { namingProperty } from './names.ts'
@@ -6,7 +7,7 @@ import { collectionsOf, findNamed, lowerFirst, type Property, type Resource } fr
 import { createVariants, type Variant } from './variants.ts'
 import { type FormField, maySet, type Writable } from './writable.ts'
 
-/** Properties of other rows by which people know them; others are rarely in a file. */
+/** Properties by which people know a referred row. Files rarely have its other properties. */
 const TELLING = /name|number|mail|code|^title$/i
 
 /** Returns the form for new rows that an import fills: the one with most properties, since one right must allow all of them. */
@@ -17,7 +18,7 @@ export function widestVariant(writable: Writable): Variant | undefined {
   )
 }
 
-/** Returns where a column may go, in the order of the form; the id last, by which rows are found. */
+/** Returns the choices for a column, in the order of the form. The last one is the id, which only finds rows. */
 export function choicesFor(resource: Resource, writable: Writable): readonly Choice[] {
   const created = widestVariant(writable)?.fields ?? []
   const changed = writable.updateFields.filter((field) => writable.updates.some((right) => maySet(right, field)))

@@ -1,4 +1,4 @@
-// Rows that values of a dropped file stand for, such as the company of a name or the person of a number, with their names.
+// Rows for which values of a dropped file stand, such as a company for its name or a person for her number.
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import type { ReferenceValues } from '../../spreadsheets/referenceValues.ts'
 import { readTotal, send } from './api.ts'
@@ -11,7 +11,7 @@ import { collectionsOf, findNamed, type Property, type Resource, type Row, value
 /** Rows for which the values of a column stand. */
 export interface ReferencedRows {
   readonly values: ReferenceValues
-  /** Their names for people, by their ids. */
+  /** Names of the rows for people, by id. */
   readonly names: ReadonlyMap<string, string>
 }
 
@@ -53,7 +53,10 @@ export function countRows({ plural }: Resource, watch: Watch): Promise<number> {
   return untilAnswered(async () => readTotal(await send(`${plural}?fields=Id&PageSize=5`, { method: 'HEAD' })), watch)
 }
 
-/** Returns a cell with the name of the row for which it stands: `00421 (Ada Byron)`; only the cell if that is the name. */
+/**
+ * Returns a cell with the name of the row for which it stands: `00421 (Ada Byron)`. If the cell is the name itself, or stands for
+ * no row or several, returns only the cell.
+ */
 export function withName({ values, names }: ReferencedRows, cell: string): string {
   const [id, second] = values.idsOf(cell.trim())
   const name = id === undefined || second !== undefined ? '' : (names.get(id) ?? '')

@@ -1,4 +1,4 @@
-// Sends an import step by step. Each step is kept before it is sent, so that it can go on after anything.
+// Sends an import step by step. Each step is stored before it is sent, so that the import can continue after any interruption.
 import { send } from './api.ts'
 import {
   type Change,
@@ -16,7 +16,7 @@ import { findNamed, type Property, type Resource, type Row, valueIn } from './re
 import { printBody } from './typed.ts'
 import { attemptOf, problemOf, readVersioned, type Versioned, write } from './writes.ts'
 
-/** Time for which the server knows what a request has created, by its key; a little less than a day. */
+/** Time for which the server recognizes a repeated creation by its `Idempotency-Key`: a little less than a day. */
 const REPEAT_MS_MAX = 23 * 3_600_000
 /** Maximum attempts for a row that others write at the same time. */
 export const TRIES_MAX = 5
@@ -34,7 +34,9 @@ export class StepRefused extends Error {
   }
 }
 
-/** Sends what is open of an import. @throws StepRefused, TooLate, Problem, AbortError */
+/**
+ * Sends the open steps of an import, and returns the import with its result. @throws StepRefused, TooLate, Problem, AbortError
+ */
 export async function runImport(entry: ImportEntry, resource: Resource, watch: Watch): Promise<ImportEntry> {
   let now = entry
   const steps = await readSteps(entry.id)
@@ -80,7 +82,7 @@ function refuse(step: Step, error: unknown): never {
 
 export const pathOf = (resource: Resource, id: string) => `${resource.plural}/${encodeURIComponent(id)}`
 
-/** Compares a value of a change with that of a row. */
+/** Returns whether a row has a value of a change. `json`: the value before or after the change. */
 function isAt(resource: Resource, { name }: Change, json: string, row: Row): boolean {
   const property = findNamed(resource.properties, name) as Property
   return comparable(property.kind, exactValue(row, property)) === textOfJson({ kind: { name: property.kind } }, json)
@@ -96,14 +98,14 @@ async function change(resource: Resource, step: ChangeStep, watch: Watch): Promi
 interface Rewritten {
   /** Changes that were written. */
   readonly made: readonly Change[]
-  /** Changes that were not, since somebody else has changed the value, with the row as it is. */
+  /** Changes that were not written, because somebody else has changed the value. `row`: the row as it was read. */
   readonly lost: readonly Change[]
   readonly row: Row
 }
 
 /**
- * Writes what is still as before. Values that are as after already count as written, since an earlier attempt may have been
- * answered to nobody. Null: the row is gone. @throws Problem
+ * Writes the changes whose values are still as before. Values that are already as after the change count as written, because the
+ * answer to an earlier attempt may be lost. Null: the row is gone. @throws Problem
  */
 export async function rewrite(
   resource: Resource,

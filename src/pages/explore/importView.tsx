@@ -1,4 +1,4 @@
-// The page of an import: a file is chosen, its columns get their meaning, what it would do is shown, and then it is done.
+// The page of an import. The reader chooses a file, says where its columns go, sees what the import would do, and starts it.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button, Empty, Trouble } from './controls.tsx'
 import { formatCount } from './format.ts'
@@ -187,7 +187,9 @@ function Entry({ work, entry }: { readonly work: ImportWork; readonly entry: Imp
   )
 }
 
-/** Has no number: of the new rows, the reader may not be allowed to read all. */
+/**
+ * Returns the words of the link to the new rows. They have no number, because the reader may not be allowed to read all of these.
+ */
 const wordsOfLink = (created: number) => `Show the new ${created === 1 ? 'row' : 'rows'}`
 
 /** Says what an undo does: `Delete 300, change 4 back`. */

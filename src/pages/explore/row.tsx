@@ -35,7 +35,7 @@ export function RowPanel({ resource, view, id, close }: Props) {
   const variants = useEditing(resource, isShown ? row : null)
   const isEditable = variants !== null && variants.length > 0
   const isEdited = isShown && view.form === 'edit' && isEditable
-  // What was typed about a row that may not be changed any more, or is gone, is there to copy.
+  // If the row is gone, or may not be changed any more, what was typed is shown, so that the reader can copy it.
   const isLost = !isEdited && (problem?.status === 404 || (isShown && variants?.length === 0))
   return (
     <aside aria-label="Row">
@@ -113,12 +113,12 @@ function Facts({ resource, row }: { readonly resource: Resource; readonly row: R
   )
 }
 
-/** Leaves out the ids of rows whose names are shown. */
+/** Leaves out the references to rows whose copied names are properties, too. */
 function withoutNamedIds(properties: readonly Property[]): readonly Property[] {
   return properties.filter(({ name }) => !properties.some(({ copiedThrough }) => copiedThrough === name))
 }
 
-/** Returns the id of the row that a copied name is of: `Manager id 1`. */
+/** Returns the title of a copied name, which says the id of its row: `Manager id 1`. Undefined for any other property. */
 function titleOf({ copiedThrough }: Property, { properties }: Resource, row: Row): string | undefined {
   const reference = properties.find((one) => one.name === copiedThrough)
   return reference && `${reference.label} ${valueIn(row, reference) ?? 'without a value'}`
@@ -133,13 +133,16 @@ function Referred({ property, found }: { readonly property: Property; readonly f
   )
 }
 
-/** A reference in the rows of another resource, or of the same one. */
+/** A reference in rows of another resource, or of the same one. */
 interface Reference {
   readonly other: Resource
   readonly property: Property
 }
 
-/** Returns the references by which other rows lead to a row. A reference that an entity and its views show counts once. */
+/**
+ * Returns the references that lead to rows of a resource. If an entity and its views show the same reference, it is returned
+ * once.
+ */
 function referringTo({ rowsOf }: Resource): readonly Reference[] {
   const { resources } = knownStore.value
   return resources.flatMap((other) =>
@@ -157,7 +160,7 @@ type ReferringProps = Readonly<Record<'one' | 'id', string>> & { readonly other:
 function Referring({ property: { name, label }, other, one, id }: ReferringProps) {
   const filters = [{ name, sign: '=', values: [id] }]
   const { answer: total } = useAnswer(printPath(other.plural, filters), readTotal, '', 'HEAD')
-  // Of rows that the reader sees in part, none need not mean that there is none.
+  // If the reader may read only some of these rows, a number of 0 does not mean that there are none.
   if (other.conditions.length > 0 && !total) return null
   const isPlain = name.toLowerCase() === `${one}id`.toLowerCase()
   return (

@@ -23,20 +23,20 @@ import { announce, writesStore } from './writes.ts'
 /** Maximum rows of a list on this page; a link leads to all of them. */
 const ROWS_MAX = 10
 const TEAM_ROWS_MAX = 5
-/** Maximum lists of one kind. */
+/** Maximum lists of each kind: rows to decide, own rows, and rows of the team. */
 const PARTS_MAX = 2
 /** Maximum requests of the page, besides those for the document and the rights. */
 const REQUESTS_MAX = 9
-/** Time for which the page takes rights as they are, when it is opened. */
+/** Age of the rights up to which they are not read again when the start page is opened. */
 const FRESH_MS = 5_000
-/** Age of the lists from which they are read again when the reader comes back. */
+/** Age of the lists from which they are read again when the reader comes back to the tab. */
 const STALE_MS = 30_000
 /** Maximum properties of the own record. */
 const RECORD_MAX = 12
 
 /**
- * The name in the own row of a person, with the id of her session. A sign-in may have it in another order than the names of her
- * colleagues, so the header shows this one once it is known.
+ * Name of the person in her own row, with the id of her session. Her sign-in may have the name in another order than the names of
+ * her colleagues, so the header shows this one once the page knows it.
  */
 export const ownNameStore = new Store({ sessionId: '', name: '' })
 
@@ -49,7 +49,7 @@ export function Start({ session }: { readonly session: Session }) {
   useFreshness()
   const lists = meaning.mine.filter((part) => part !== record)
   const totals = REQUESTS_MAX - requestsOf({ ...meaning, mine: lists })
-  // The list of own rows has the button for another one already.
+  // A list of own rows already has the button for a new row.
   const creations = meaning.creations.filter(({ collection }) => !lists.some(({ resource }) => resource.plural === collection))
   return (
     <>
@@ -77,7 +77,10 @@ export function Start({ session }: { readonly session: Session }) {
   )
 }
 
-/** Hook that keeps the page as it is now: rights when it is opened, and everything when the reader comes back to its tab. */
+/**
+ * Hook that keeps the page up to date: reads the rights again when the page is opened, and everything when the reader comes back
+ * to its tab.
+ */
 function useFreshness(): void {
   const readMs = useRef(Date.now())
   useEffect(() => {
@@ -93,7 +96,7 @@ function useFreshness(): void {
   }, [])
 }
 
-/** Number of requests of all lists: each list of own rows may ask for its totals, too. */
+/** Returns the number of requests of all lists. Each list of own rows may also ask for its totals by state. */
 function requestsOf({ toDecide, mine, team }: Meaning): number {
   return 1 + Math.min(PARTS_MAX, toDecide.length) + 2 * Math.min(PARTS_MAX, mine.length) + Math.min(PARTS_MAX, team.length)
 }
@@ -316,7 +319,7 @@ function Team({ part, isCreatable }: { readonly part: Part; readonly isCreatable
 
 interface OthersProps {
   readonly meaning: Meaning
-  /** Number of resources of which the page asks how many rows they have. */
+  /** Maximum resources whose number of rows is requested. */
   readonly totals: number
   /** Parts for which the page has no room. */
   readonly parts: readonly Part[]

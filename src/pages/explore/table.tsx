@@ -14,7 +14,7 @@ interface HeaderProps {
   readonly isNumber?: boolean
   /** Why the API cannot sort by this column; empty if it can. */
   readonly unsortable?: string
-  /** Unit or zone of the values, such as a time zone. */
+  /** Words in small type after the label, such as the time zone of the values. */
   readonly note?: string
   readonly sort: readonly string[]
   setSort(sort: string[]): void
@@ -110,7 +110,7 @@ export function Table({ resource, columns, rows, view }: TableProps) {
   )
 }
 
-/** Properties with addresses, and what one looks like. */
+/** Names of properties that have e-mail addresses, and the form of an address. */
 const MAIL_NAME = /mail$/i
 const MAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
 
@@ -124,7 +124,7 @@ interface CellProps {
   isReadable?(found: Found): boolean
 }
 
-/** A value; a reference is a link to its row. */
+/** The value of a property. If the value is a reference, or a name copied through one, it links to the referred row. */
 export function Cell({ resource, property, row, view, isReadable }: CellProps) {
   const value = valueIn(row, property)
   if (value === null) return <span class="none" title="no value" children="–" />

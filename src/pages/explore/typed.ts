@@ -5,11 +5,11 @@ import type { FormField } from './writable.ts'
 /** Texts of the fields of a form, by the names of their properties. */
 export type Texts = Readonly<Record<string, string>>
 
-/** Shows a text of a form in the control of its property. */
+/** Inputs of the control in which a field of a form shows its text. */
 export interface ControlProps {
   readonly field: FormField
   readonly text: string
-  /** Name of the row that a reference has chosen; empty: it is not known. */
+  /** Name of the row that was chosen for a reference; empty if the form does not know it. */
   readonly chosen: string
   /** Why the text cannot be saved; undefined if it can. */
   readonly fault: string | undefined
@@ -17,10 +17,10 @@ export interface ControlProps {
   take(text: string, chosen?: string): void
 }
 
-/** The JSON of a value; or why the text is none. */
+/** The JSON of a value, or why the text stands for no value. */
 export type Typed = { readonly json: string } | { readonly fault: string }
 
-/** Mark between the whole part and the fraction of a number in the reader's language, and the mark between thousands. */
+/** Marks of numbers in the reader's language: before the decimals, and between thousands. */
 const [DECIMAL_MARK, GROUP_MARK] = marksOf(undefined)
 
 function marksOf(locale: string | undefined): readonly [decimal: string, group: string] {
@@ -37,9 +37,9 @@ export function textOf({ kind, path }: Pick<FormField, 'kind' | 'path'>, row: Ro
   return kind === 'decimal' ? printDecimal(String(value)) : String(value)
 }
 
-/** Writes a decimal with all its digits and the reader's mark, and without zeros at its end. */
+/** Writes a decimal with all its digits and the reader's decimal mark, without zeros at its end. */
 function printDecimal(text: string): string {
-  // Doubles write small numbers as 1e-8, with at most 8 places as the API has them.
+  // JavaScript writes small numbers as 1e-8. The API has at most 8 decimal places.
   const plain = /e/i.test(text) ? Number(text).toFixed(8) : text
   return plain
     .replace(/(\.\d*?)0+$/, '$1')
@@ -89,8 +89,9 @@ function typedDecimal(text: string): Typed {
 }
 
 /**
- * Reads a number in the reader's language, as a JSON number with the same digits; null if it is none. The other mark of the two,
- * which a keypad may have, is taken as well, but not where it could stand between thousands.
+ * Reads a number in the reader's language, and returns a JSON number with the same digits; null if the text is no number. If the
+ * reader's decimal mark is a comma, a point is accepted, too, or the other way round, because keypads may have only one of the
+ * two. It is refused where it could separate thousands.
  */
 export function numberOf(text: string, [decimal, group]: readonly [string, string] = [DECIMAL_MARK, GROUP_MARK]): string | null {
   const plain = latinDigits(text.trim())
@@ -118,7 +119,7 @@ function latinDigits(text: string): string {
   return text
     .replace(/\p{Nd}/gu, (digit) => {
       const code = digit.codePointAt(0) as number
-      // Unicode has the ten digits of a script in order, from one whose code is found by going back to the first.
+      // Unicode has the ten digits of a script in a row. Going back to the first of them finds the zero.
       let zero = code
       while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1)) && code - zero < 9) zero -= 1
       return String(code - zero)

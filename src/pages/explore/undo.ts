@@ -1,4 +1,4 @@
-// The way back from a decision: offered beside the message about it, if a right allows it.
+// Undo of a decision. The message about the decision offers it, if a right allows that.
 import { type Problem, readTotal, send } from './api.ts'
 import { nameIn } from './names.ts'
 import { say } from './notices.tsx'
@@ -14,23 +14,25 @@ export interface Decided {
   /** Property that was set. */
   readonly property: Property
   readonly value: string
-  /** The row before. */
+  /** The row before the decision. */
   readonly row: Row
   /** The row as it is now. */
   readonly now: Versioned
 }
 
-/** Says what was decided; lists and rows are read again. */
+/** Says what was decided, and offers an undo if the reader may set the former value again. Lists and rows are read again. */
 export async function announceDecided(decided: Decided): Promise<void> {
   const { resource, property, value, now } = decided
-  // Whoever decides one row after the other sees to which of them the message belongs.
+  // A reader who decides several rows in turn must see to which one the message belongs.
   const text = `${whoseOf(resource, now.row)}${property.label} is “${value}” now.`
   if (!(await isReversible(decided))) return announce(text)
   announce('')
   say(text, { undo: () => void undo(decided) })
 }
 
-/** Returns `Ada Byron: `, the name of a row, or the first that it shows of another row; empty: it has neither. */
+/**
+ * Returns words such as `Ada Byron: ` that say whose row it is: its name, or else its first copied name. Empty: it has neither.
+ */
 function whoseOf(resource: Resource, row: Row): string {
   const copied = resource.properties.find(({ copiedThrough, through }) => copiedThrough !== null && through === null)
   const name = nameIn(resource, row) || String((copied && valueIn(row, copied)) ?? '')
@@ -39,7 +41,7 @@ function whoseOf(resource: Resource, row: Row): string {
 
 const valueBefore = ({ row, property }: Decided) => valueIn(row, property) as string | null
 
-/** Returns whether the reader may set the former value again: the server knows it of rights with paths. */
+/** Returns whether the reader may set the former value again. The server is asked, because it also knows rights with paths. */
 async function isReversible(decided: Decided): Promise<boolean> {
   const { resource, property, value, row, now } = decided
   const change = { collection: resource.plural, name: property.name, from: valueBefore(decided) ?? '', to: value }
@@ -49,7 +51,7 @@ async function isReversible(decided: Decided): Promise<boolean> {
   try {
     return (await readTotal(await send(path, { method: 'HEAD' }))) === 1
   } catch {
-    // What was decided is said in any case.
+    // Without an answer there is no undo, but the message about the decision is shown.
     return false
   }
 }

@@ -23,9 +23,9 @@ export interface FormField {
   readonly path: readonly string[]
   readonly label: string
   readonly kind: Kind
-  /** Values that are suggested; of a `oneOf`, and of what a right limits, the only ones. */
+  /** Suggested values. If `isListed`, as of a `oneOf`, or where a right limits them, the property can have no others. */
   readonly values: readonly string[]
-  /** True if there are no other values than these. */
+  /** True if the property can have only these values. */
   readonly isListed: boolean
   /** Maximum characters; null: the document says none. */
   readonly lengthMax: number | null
@@ -33,21 +33,21 @@ export interface FormField {
   readonly isSigned: boolean
   readonly isNullable: boolean
   readonly isRequired: boolean
-  /** True for the end of a span whose start is another property, unless it begins another span. */
+  /** True if the property is the end of a span that another property begins, and begins no other span itself. */
   readonly isEnd: boolean
-  /** Entity that its ids refer to. */
+  /** Entity to which the ids refer; null if the property is no reference. */
   readonly references: string | null
-  /** Conditions of the rows to which a right lets it refer. */
+  /** Conditions that a row must meet for this field to refer to it, as a right demands. */
   readonly targets: readonly Condition[]
 }
 
 /** A right to write. */
 export interface WriteRight {
-  /** Names of the properties that it lets the reader set; null: all. */
+  /** Names of the properties that the right lets the reader set; null: all. */
   readonly properties: readonly string[] | null
   /** Conditions of the row: before an update or a deletion, after a create. */
   readonly conditions: readonly Condition[]
-  /** Conditions of the row after an update, by the properties that they name; null: `conditions` hold after it, too. */
+  /** Conditions of the row after an update, for the properties that they name; null: `conditions` hold after the update, too. */
   readonly becomes: readonly Condition[] | null
 }
 
@@ -72,7 +72,7 @@ function writables(): readonly Writable[] {
   return known.writables
 }
 
-/** Returns what the reader may write in a collection; undefined: nothing. */
+/** Returns what the reader may write in a collection; undefined if she may write nothing. */
 export function writableOf({ plural }: Pick<Resource, 'plural'>): Writable | undefined {
   return writables().find((one) => one.plural === plural)
 }
@@ -96,7 +96,7 @@ function writablesOf(document: Schema, rights: readonly Right[]): Writable[] {
       updates: of('update'),
       deletes: of('delete'),
       createFields: fieldsOf(document, bodySchema(document, post)),
-      // The page does not know all digits of the numbers in stored JSON.
+      // JSON is left out, because the page cannot write back all digits of the numbers in it.
       updateFields: fieldsOf(document, bodySchema(document, patch)).filter(({ kind }) => kind !== 'json'),
     }
   })
@@ -106,7 +106,7 @@ function writeRightOf({ properties, filters, becomes }: Right): WriteRight {
   return { properties, conditions: filters.map(conditionOf), becomes: becomes?.map(conditionOf) ?? null }
 }
 
-/** Returns the name of an entity: that of the schema of its rows, or of the schema of the answer to a write. */
+/** Returns the name of a collection's entity: that of the schema of its rows, or of the schema of the answer to a write. */
 function entityOf(document: Schema, plural: string): string {
   const operations = [document.paths[`/${plural}/{id}`]?.get, document.paths[`/${plural}`]?.post]
   for (const operation of operations) {
@@ -152,7 +152,7 @@ function fieldsOf(document: Schema, schema: Schema, above: readonly string[] = [
   })
 }
 
-/** Returns the properties that end a span and begin no other one. */
+/** Returns the properties that end a span and begin no other span. */
 function endsOf(pairs: readonly (readonly [later: string, earlier: string, during?: string])[]): ReadonlySet<string> {
   const beginnings = new Set(pairs.map(([, earlier]) => earlier))
   return new Set(pairs.map(([later]) => later).filter((name) => !beginnings.has(name)))
@@ -168,7 +168,7 @@ function isWithin(name: string, whole: string): boolean {
   return `${name}.`.toLowerCase().startsWith(`${whole}.`.toLowerCase())
 }
 
-/** Returns the only values that a property may have after the write; null: the right leaves it open. */
+/** Returns the only values that a property can have after the write; null: the right does not limit them. */
 export function valuesAfter({ conditions, becomes }: WriteRight, name: string): readonly string[] | null {
   const isOf = (condition: Condition) => condition.name.toLowerCase() === name.toLowerCase()
   const own = becomes?.filter(isOf) ?? []
@@ -177,8 +177,8 @@ export function valuesAfter({ conditions, becomes }: WriteRight, name: string): 
 }
 
 /**
- * Compares a row with the conditions of a right. Null: the page cannot know, as of a path, or of a property that the reader does
- * not see.
+ * Returns whether a row meets the conditions of a right. Null: the page cannot tell, as for a condition on a path, or on a
+ * property that the reader does not see.
  */
 export function admits(resource: Resource, { conditions }: WriteRight, row: Row): boolean | null {
   const results = conditions.map((condition) => matches(resource, condition, row))
@@ -205,7 +205,7 @@ function isSame(kind: Kind, value: unknown, operand: string): boolean {
   return String(value) === operand
 }
 
-/** Compares numbers and times; the order of texts is that of the database. */
+/** Compares numbers and times. Null: texts, whose order only the database knows, and invalid operands. */
 function compares(kind: Kind, sign: string, value: unknown, operand: string): boolean | null {
   const isTime = kind === 'instant' || kind === 'date'
   if (!isTime && kind !== 'decimal' && kind !== 'integer') return null

@@ -8,7 +8,7 @@ import { Store } from './store.ts'
 /** Number of writes of this page so far; lists and rows are read again after each. */
 export const writesStore = new Store(0)
 
-/** Says what was done, and has lists and rows read again. An empty message says nothing. */
+/** Shows a message about what was done, unless it is empty, and has lists and rows read again. */
 export function announce(message: string): void {
   writesStore.set(writesStore.value + 1)
   if (message !== '') say(message)
@@ -24,19 +24,19 @@ export async function readVersioned(response: Response): Promise<Versioned> {
   return { row: await readJson(response), tag: tagOf(response) }
 }
 
-/** Makes an attempt with a key of its own. */
+/** Returns an attempt with a new `Idempotency-Key`. */
 export function attemptOf(body: string, tag = ''): Attempt {
   return { body, key: uuid(), madeMs: Date.now(), tag }
 }
 
-/** Makes a random UUID; `crypto.randomUUID` exists over HTTPS and on this machine only. */
+/** Returns a random UUID. Browsers have `crypto.randomUUID` only over HTTPS and for pages of the same machine. */
 function uuid(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   const digits = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-/** Sends a write; without a key if it is only a question. @throws Problem */
+/** Sends a write. An attempt whose key is empty, as for a dry run, is sent without `Idempotency-Key`. @throws Problem */
 export async function write(method: 'POST' | 'PATCH' | 'DELETE', path: string, attempt: Attempt): Promise<Response> {
   const { body, key, tag } = attempt
   const headers: Record<string, string> = key === '' ? {} : { 'Idempotency-Key': `"${key}"` }
@@ -45,30 +45,30 @@ export async function write(method: 'POST' | 'PATCH' | 'DELETE', path: string, a
   return send(path, { method, headers, ...(body === '' ? {} : { body }) })
 }
 
-/** Writes and returns the row of the answer; of a row that the reader may not read it has only the id. @throws Problem */
+/** Sends a write, and returns the row of the answer. If the reader may not read the row, it has only the id. @throws Problem */
 export async function writeRow(method: 'POST' | 'PATCH', path: string, attempt: Attempt): Promise<Versioned> {
   return readVersioned(await write(method, path, attempt))
 }
 
-/** Returns the error of an exception. */
+/** Returns what the page shows for an exception: the `Problem` itself, or one that has its text. */
 export function problemOf(error: unknown): Problem {
   return error instanceof Problem ? error : new Problem(String(error))
 }
 
-/** True if the write may have been done: it must be sent again as it was. */
+/** True if the write may have been done. It must then be sent again unchanged. */
 export function isUncertain({ status, code }: Problem): boolean {
   return status === 0 || status === 500 || status === 502 || status === 504 || code === 'OutcomeUnknown' || code === 'InProgress'
 }
 
-/** Statuses of a request that was refused whatever it asked for. */
+/** Statuses of refusals that do not depend on what the request asks for. */
 const UNREAD: ReadonlySet<number> = new Set([401, 408, 429, 503])
 
-/** True if an answer does not tell whether the same write, sent before, was done. */
+/** True if the answer to a repeated write does not tell whether an earlier attempt was done. */
 export function tellsNothing({ status }: Problem): boolean {
   return UNREAD.has(status)
 }
 
-/** Returns the faults of a write by the names of properties. */
+/** Returns the faults of a refused write, each with the property at fault. Empty: the write was not refused for its content. */
 export function faultsOf({ target, code, message, details, status }: Problem): readonly Fault[] {
   if (status !== 400 && status !== 403 && status !== 409) return []
   return details.length > 0 ? details : [{ code, target, message }]
