@@ -19,7 +19,7 @@ const kinds: readonly ErrorKind[] = Object.entries(errorTable).map(([code, entry
 }))
 const byCode = new Map(kinds.map((kind) => [kind.code.toLowerCase(), kind]))
 
-/** All error codes, among which a misspelled one is looked for. */
+/** All error codes. For an unknown code, the page suggests the nearest of these. */
 export const errorCodes: readonly string[] = kinds.map(({ code }) => code)
 
 /** Returns the error with this code, in upper or lower case; null if there is none. */
@@ -43,7 +43,7 @@ ${kinds.map(({ code, title }) => html`<li><a href="${root}errors/${code}">${code
   return layOut({ title: 'Errors – Roster', root, main })
 }
 
-/** Renders the page of a code: its meaning, cause, remedy, and an example. */
+/** Renders the page of one code: meaning, cause, remedy and example. */
 export function errorPage(kind: ErrorKind, baseUrl: string, root: string): StoredBody {
   const { code, status, title, explanation, remedy } = kind
   const main = html`<h1>${code}</h1>

@@ -81,7 +81,7 @@ export function jsonPage<Name extends keyof PageJson>(value: PageJson[Name]): St
   return new StoredBody(JSON.stringify(value), { 'Content-Type': JSON_TYPE, 'Cache-Control': PAGE_CACHE, Vary: 'Accept' })
 }
 
-/** Text that is already markup: escaped by `html`, or a constant. */
+/** Text that is markup already: `html` has escaped its values, or it is a constant. */
 export class Markup {
   constructor(readonly text: string) {}
 }

@@ -25,7 +25,7 @@ export class Problem extends Error {
     readonly retryAfter: number | null = null,
     /** Faults of a body, one for each property at fault. */
     readonly details: readonly Fault[] = [],
-    /** Version of the row, of a response to an `If-Match` that did not match; empty if the response has none. */
+    /** Version of the row that did not match `If-Match`; empty if the response has none. */
     readonly tag = '',
   ) {
     super(message)
@@ -34,7 +34,7 @@ export class Problem extends Error {
 
 const UNKNOWN_KEY = 'This key is not known here, or was revoked.'
 
-/** Sends a request for the session. Ends a session that is not valid any more. @throws Problem */
+/** Sends a request with the key or token of the session. Ends a session that is not valid any more. @throws Problem */
 export async function send(path: string, options: RequestInit = {}): Promise<Response> {
   const session = usable(await sessionForRequest())
   const response = await ask(path, options, session)
@@ -79,8 +79,8 @@ async function checked(response: Response): Promise<Response> {
 }
 
 /**
- * Ends the sign-in of a person whose token the server refuses. If the server has accepted no token of this sign-in, the page says
- * why it refuses: a new token would be refused as well.
+ * Ends the sign-in of a person whose token the server refuses. If the server has accepted no token of this sign-in, the page
+ * shows the server's reason, because a new token would be refused as well.
  */
 function refusePerson(problem: Problem): never {
   const { session, isEnded } = sessionStore.value
@@ -148,7 +148,7 @@ export async function readPage(response: Response): Promise<Page> {
  * that sent the request.
  */
 const ahead = new Map<string, { readonly sessionId: string | undefined; readonly response: Promise<Response> }>()
-/** Time for which an answer can wait to be used, in ms. After it, the request is sent again. */
+/** Time for which an answer can wait to be used, in ms. After that, the request is sent again. */
 const AHEAD_MS = 10_000
 
 /** Sends a request whose answer `useAnswer` takes once the page knows what to show. */

@@ -1,4 +1,4 @@
-// The entry point of the script, and the frame of the page: navigation, who asks, and the view of one resource.
+// The entry point of the script, and the frame of the page: navigation, the session, and the view of one resource.
 import { render } from 'preact'
 import { useEffect, useLayoutEffect, useReducer } from 'preact/hooks'
 import { ROOT, sendAhead, useAnswer } from './api.ts'
@@ -21,7 +21,7 @@ import { unreadableWritables } from './writable.ts'
 /** Maximum characters that the page shows of the name of an unknown resource. */
 const NAME_LENGTH_MAX = 50
 
-/** The page. It first loads what the session may do. */
+/** The whole page. It first loads what the key or person may do. */
 function App() {
   const [, redraw] = useReducer<number, void>((drawn) => drawn + 1, 0)
   Store.redraw = redraw
@@ -145,7 +145,10 @@ interface HeaderProps {
   readonly hasStart: boolean
 }
 
-/** Links to the resources and the docs, and who asks. Without a session there are no links to resources. */
+/**
+ * Links to the resources and the docs, and the key or the person of the session. Without a session there are no links to
+ * resources.
+ */
 function Header({ resources, current, session, hasStart }: HeaderProps) {
   return (
     <header>

@@ -18,7 +18,9 @@ export interface Pointing {
 
 type LinkProps = Pointing & { readonly chart: Chart; readonly place: number; readonly children: ComponentChildren }
 
-/** A bar as a link to its rows; arrows lead from bar to bar. Parts of it have the index of their series as `data-series`. */
+/**
+ * A bar as a link to its rows; arrow keys move from bar to bar. The bar's shapes have the index of their series as `data-series`.
+ */
 export function BarLink({ chart, place, pointed, stop, point, children }: LinkProps) {
   const { bars, links } = chart
   const series = pointed?.bar === place ? pointed.series : -1
@@ -52,7 +54,7 @@ export function BarLink({ chart, place, pointed, stop, point, children }: LinkPr
       {...named}
       // In lower case, because names of SVG attributes are case-sensitive.
       tabindex={place === Math.min(stop, bars.length - 1) ? 0 : -1}
-      // A click gives the focus, too. Then the series under the pointer stays the pointed one.
+      // A click also focuses the bar. Then the series under the pointer stays marked.
       onFocus={() => point(pointed?.bar === place ? pointed : { bar: place, series: -1 })}
       onBlur={() => point(null)}
       onMouseOver={({ target }) => point({ bar: place, series: Number((target as SVGElement).dataset.series ?? -1) })}
@@ -64,7 +66,7 @@ export function BarLink({ chart, place, pointed, stop, point, children }: LinkPr
   )
 }
 
-/** Returns the name of a bar, its values, and why the bar is no link if only its filters are too many. */
+/** Returns the name of a bar, its values and, if the bar stands for all others and has no link, the reason. */
 function linesOf(chart: Chart, place: number): string[] {
   const { bars, series, otherBar, links, values } = chart
   const isOne = series.length === 1

@@ -1,4 +1,4 @@
-// Chips of filters: one for each, one for the two conditions of a span, and one for many values that a property does not have.
+// Chips of filters: one for each filter, one for both conditions of a span, and one for several filters by `!=` of one property.
 import { formatOperand } from './format.ts'
 import { findProperty, type Resource } from './resources.ts'
 import type { FoundSpan } from './spans.ts'
@@ -11,7 +11,7 @@ export type Edited = number | typeof SPAN
 export const SPAN = 'span'
 
 export interface Chip {
-  /** Indexes of its filters. */
+  /** Indexes of the chip's filters in the view. */
   readonly places: readonly number[]
   readonly words: readonly [name: string, operator: string, value: string]
   /** Form that a click opens; null: the chip can only be removed. */

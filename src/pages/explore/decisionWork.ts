@@ -15,7 +15,7 @@ export interface Decision {
   readonly words: string
 }
 
-/** A row as the reader sees it. `tag`: its version; null: it is not known, as in a list. */
+/** A row as the reader sees it. `tag`: version of the row; null if the version is not known, as in a list. */
 export interface Seen {
   readonly row: Row
   readonly tag: string | null
@@ -74,7 +74,9 @@ export class DecisionWork {
     }
   }
 
-  /** Reads the row, and sends the decision if the reader sees the same in it. Else says what somebody else has changed. */
+  /**
+   * Reads the row, and sends the decision if nothing that the reader sees has changed. Else says what somebody else has changed.
+   */
   private async compare(decision: Decision, seen: Seen, rounds: number): Promise<void> {
     let now: Versioned
     try {
@@ -111,7 +113,7 @@ export class DecisionWork {
   /** Says why nothing was decided. */
   private refuse(message: string): void {
     this.state.value = { kind: 'idle', message: this.isInList ? '' : message }
-    // Somebody else may have decided, so lists and rows are read again. A row may then leave its list, and a message in it, too.
+    // Somebody else may have decided, so lists and rows are read again. A message in a row would leave a list with the row.
     announce(this.isInList ? message : '')
     // The right may have ended, so the rights are read again.
     void renewRights()

@@ -75,7 +75,7 @@ function decisionsBy(right: WriteRight, { properties }: Resource, row: Row): rea
   // A property that the reader may not set is left out: it must have the demanded value already.
   const names = [...new Set((right.becomes ?? []).map(({ name }) => name))].filter((name) => maySet(right, { name }))
   const closed = names.map((name) => ({ name, values: valuesAfter(right, name)?.filter((value) => value !== '') ?? [] }))
-  // All but one must have a single value, which is then sent as well.
+  // All properties but one must have a single value, which is sent with the decision.
   const several = closed.filter(({ values }) => values.length > 1)
   const [decided = closed[0]] = several
   if (!decided || several.length > 1 || closed.some(({ values }) => values.length === 0)) return []
@@ -91,7 +91,7 @@ type ButtonsProps = Props & { readonly decisions: readonly Decision[] }
 
 function Buttons({ resource, row, tag = null, isInList = false, decisions }: ButtonsProps) {
   const path = `${resource.plural}/${encodeURIComponent(String(row.id))}`
-  // The work stays, with its messages, when the rights change, which makes another object of the same resource.
+  // `resource` is a new object after the rights have changed. The work must stay, so that its messages stay.
   const work = useMemo(() => new DecisionWork(resource, path, isInList), [path])
   const state = work.state.value
   const [asked, ask] = useState<Decision | null>(null)

@@ -9,7 +9,7 @@ export interface Attempt {
   readonly body: string
   /** `Idempotency-Key` of the write. */
   readonly key: string
-  /** Time at which it was made, by this machine's clock. */
+  /** Time at which the attempt was made, by this machine's clock. */
   readonly madeMs: number
   /** Version of the row to change; empty for a new row. */
   readonly tag: string
@@ -35,7 +35,10 @@ const CHARACTERS_MAX = 60_000
 const LIST = 'roster.drafts'
 const nameOf = (id: string) => `roster.draft.${id}`
 
-/** Returns the id of a form's draft: of this reader, collection, and row; `row` is empty for a new one. */
+/**
+ * Returns the id of a form's draft, which differs between readers, collections and rows. `row`: id of the row; empty for a new
+ * one.
+ */
 export function draftIdOf(plural: string, row: string): string {
   return `${readerId()} ${plural}/${row}`
 }

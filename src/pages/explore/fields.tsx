@@ -125,8 +125,8 @@ function InstantField(props: ControlProps) {
   const join = (newDay: string, newTime: string) => {
     if (newDay === '') return take(newTime === '' || time === whole ? '' : `T${newTime}`)
     const instant = fromZone(`${newDay}T${newTime || whole}`, text)
-    // While somebody types a year such as 1985, the field first has a day of the year 1, which is no valid instant. To take
-    // another text then would end the typing.
+    // While somebody types a year such as 1985, the field first has a day of the year 1, which is no valid instant. Taking
+    // another text would end the typing.
     if (instant !== null) take(instant)
   }
   return (

@@ -38,7 +38,7 @@ interface NewProps {
   close(): void
 }
 
-/** The form for a new row. */
+/** The form for a new row, in its panel. */
 export function NewPanel({ writable, created, close }: NewProps) {
   const { plural, entity } = writable
   const saved = ({ row }: Versioned) => {

@@ -1,4 +1,4 @@
-// Summaries as the page asks for them: dimensions, measures, paths of requests, and filters for the rows of a group.
+// Summaries as the page requests them: dimensions, measures, paths of requests, and filters for the rows of a group.
 import { formatCount, formatDecimal, formatUnit, formatValue } from './format.ts'
 import { zoneStore } from './readerZone.ts'
 import {
@@ -160,14 +160,14 @@ export function placeOf(group: Row, { property, unit, zone }: Dimension): string
   const value = valueIn(group, property)
   if (value === null) return NO_VALUE
   if (value === '') return 'empty text'
-  // A date-time that is no period is shown in UTC, the zone of its dimension.
+  // A date-time that is not grouped by a period is shown in UTC, the zone of its dimension.
   return unit ? formatUnit(unit, wallClock(String(value), zone)) : formatValue(property, value, 'UTC')
 }
 
 /** Returns the wall-clock time at which a period begins, written as an instant of UTC. */
 export function wallClock(start: string, zone: string): string {
   const local = zone === UTC ? null : localOf(start, zone)
-  // Writes midnight, also for a day on which clocks skip midnight, so that it begins later.
+  // Always midnight, although a day begins later where clocks skip midnight.
   return local === null ? start : `${local.slice(0, 10)}T00:00:00Z`
 }
 
@@ -233,7 +233,7 @@ export function otherFilters(
   dimension: Dimension,
   hasEmptyText: (property: Property) => boolean,
 ): Filter[] | null {
-  // A period is two conditions. A row outside of it need fail only one of them, which filters cannot say.
+  // A period is two conditions. A row outside of the period fails one or the other, and filters have no "or".
   if (dimension.unit !== null) return null
   const found = groups.map((group) => linkedFilters(group, [dimension], hasEmptyText)?.[0] ?? null)
   return found.every((filter) => filter !== null) ? found.map((filter) => ({ ...filter, sign: '!=' })) : null

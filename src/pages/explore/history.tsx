@@ -12,7 +12,7 @@ interface Change {
   readonly at: string
   readonly key: string | null
   readonly changed: readonly string[]
-  /** Values by the names of properties, where the server keeps values. */
+  /** Values by the names of properties; undefined if the server keeps no values. */
   readonly before?: Values
   readonly after?: Values
 }

@@ -1,4 +1,5 @@
-// Finds out what an import would do: which rows its values stand for, which rows are stored already, and what the server refuses.
+// Finds out what an import would do: for which rows the values of the file stand, which rows are stored already, and what the
+// server refuses.
 
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import type { Problem } from './api.ts'
@@ -27,7 +28,7 @@ export interface Question {
   readingOf(references: RowReading['references']): RowReading
 }
 
-/** Number of faults after which the server is asked for no more. */
+/** Number of faults after which the server is not asked about further rows. */
 const FAULTS_MAX = 100
 
 /** Returns what the import would do. @throws Problem, AbortError */
@@ -141,7 +142,7 @@ async function askServer({ resource, writable }: Question, rows: readonly Import
   return faults
 }
 
-/** Returns the faults of a refused request. `places`: places of the request's rows in the file. */
+/** Returns the faults of a refused request. `places`: positions of the request's rows in the file. */
 export function rowFaults(problem: Problem, places: readonly string[]): ImportFault[] {
   const all = placesInWords(places)
   return faultsOf(problem).map(({ target, message }) => {

@@ -58,7 +58,7 @@ export function headerOf(records: readonly CsvRecord[], choices: readonly Choice
 /** Returns how many of the last records below the header seem to be totals or notes. */
 export function footerOf(records: readonly CsvRecord[]): number {
   const finder = new FooterFinder()
-  // The last records may be a total, but the ones before it also belong to the table, and a short table has no other rows.
+  // Counts all records but the last as rows of the table, also those that may be totals: a short table has hardly any others.
   for (const record of records.slice(0, -1)) finder.add(record)
   return finder.count(records.slice(-FOOTER_ROWS_MAX))
 }
@@ -108,7 +108,7 @@ export function proposeColumns(
     if (choice === undefined || doubtful.has(index)) continue
     const { name } = choice.property
     const other = takenBy.get(name)
-    // Two columns for one reference: the id is taken, since it says more than the name beside it.
+    // If two columns go to one reference, the id is taken, since it says more than the name beside it.
     if (other !== undefined && (choice.by !== null || chosen.get(other) === name)) continue
     if (other !== undefined) chosen.delete(other)
     takenBy.set(name, index)

@@ -21,7 +21,7 @@ interface Props {
   readonly opened: Opened
 }
 
-/** Says as what the file is read: sheet, language, encoding and header. The reader can change each. */
+/** Menus for the sheet, the language, the encoding and the header of the file. They show what the page has recognized. */
 export function Reading({ work, opened }: Props) {
   const { name, file, sheet, header, footer, language, found } = opened
   const { records = [] } = file.sheets[sheet] ?? {}
@@ -127,7 +127,7 @@ function wordsOfLanguage(language: string): string {
     )
     return `${name}: ${day}, ${new Intl.NumberFormat(language).format(1234.5)}`
   } catch {
-    // Browsers may not know the tag.
+    // The browser may not know the language.
     return language
   }
 }

@@ -1,4 +1,4 @@
-// Takes a file that is dropped on the page, or chosen, where the reader may create rows.
+// Takes a file that is dropped on the page, or chosen, if the reader may create rows.
 import { useEffect, useState } from 'preact/hooks'
 import { Button } from './controls.tsx'
 import { importWorkOf } from './importWork.ts'
@@ -34,7 +34,7 @@ export function ImportButton({ resource, view }: Shown) {
 
 const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('Files') === true
 
-/** Takes a file that is dropped anywhere on the page, which it covers while a file is held over it. */
+/** Takes a file that is dropped anywhere on the page. While a file is held over the page, a notice covers it. */
 export function DropArea({ resource, view }: Shown) {
   const [isOver, setOver] = useState(false)
   useEffect(() => {

@@ -30,7 +30,7 @@ export interface CreateStep {
   /** `Idempotency-Key` of the request. */
   readonly key: string
   readonly body: string
-  /** Places of the rows in the file, such as `line 12`. */
+  /** Positions of the rows in the file, such as `line 12`. */
   readonly places: readonly string[]
   /** Time at which the request was sent first; null: it was not sent yet. */
   readonly sentMs: number | null
@@ -81,7 +81,7 @@ function open(): Promise<IDBDatabase | null> {
       request.onerror = () => done(null)
       request.onblocked = () => done(null)
     } catch {
-      // Browsers that block storage throw.
+      // A browser that blocks storage throws an error.
       done(null)
     }
   })
@@ -144,7 +144,7 @@ export async function readSteps(id: string): Promise<readonly Step[]> {
   return (kept ?? own).toSorted((one, other) => one.index - other.index)
 }
 
-/** Forgets an import: it can neither go on nor be undone. */
+/** Forgets an import, which then can neither continue nor be undone. */
 export async function forgetImport(id: string): Promise<void> {
   unkept.entries.delete(id)
   for (const [key, { importId }] of unkept.steps) if (importId === id) unkept.steps.delete(key)

@@ -53,14 +53,14 @@ const NAMES_SHARE = 0.5
  */
 const FEW_NAMES = 5
 
-/** A property by which rows of the file can be found. */
+/** A property whose values can find the stored row for a row of the file. */
 interface Candidate {
   readonly property: ImportProperty
   /** False for names, which two people can have. */
   readonly isIdentifier: boolean
 }
 
-/** Returns the properties by which rows of the file can be found, the best first. */
+/** Returns the properties by which stored rows can be found, the best first. */
 export function matchCandidates(rows: readonly ImportRow[], properties: readonly ImportProperty[]): readonly Candidate[] {
   const unique = new UniqueColumns<ImportProperty>({ properties })
   for (const { at, values } of rows) unique.add(at, new Map(values.map(({ property, text }) => [property, text])))
@@ -94,7 +94,7 @@ export function repeatedValues(rows: readonly ImportRow[], properties: readonly 
   })
 }
 
-/** Returns the candidate whose values stored rows have already; null: none, so that all rows are new. */
+/** Returns the property by which stored rows have values of the file; null: there is none, so that all rows are new. */
 export function proposeMatch(
   rows: readonly ImportRow[],
   candidates: readonly Candidate[],
@@ -127,7 +127,10 @@ function keyOf({ kind }: ImportProperty, value: unknown): string | null {
   return text === null ? null : nearKey(text)
 }
 
-/** Divides the rows of the file into new, changed and equal ones. `matched`: null if all are new. */
+/**
+ * Divides the rows of the file into new, changed and equal ones. `matched`: property that finds stored rows; null: all rows are
+ * new.
+ */
 export function matchRows(rows: readonly ImportRow[], matched: ImportProperty | null, stored: readonly StoredRow[]): Matched {
   if (matched === null) return { created: rows, changed: [], equal: 0, near: [], faults: [] }
   const byText = Map.groupBy(stored, ({ values }) => comparable(matched.kind.name, values.get(matched.name)) ?? '')

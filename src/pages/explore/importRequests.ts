@@ -27,7 +27,7 @@ const PAUSE_SECONDS = 5
 /** Longest wait for a rate limit. If the limit lasts longer, the import stops, and the reader decides when to continue it. */
 const WAIT_SECONDS_MAX = 3_600
 
-/** Runs a request until it is answered for good. @throws Problem for an error that waiting does not mend; AbortError */
+/** Runs a request until it has a final answer. @throws Problem for an error that waiting does not mend; AbortError */
 export async function untilAnswered<T>(run: () => Promise<T>, watch: Watch): Promise<T> {
   for (let tries = 1; ; tries++) {
     watch.signal.throwIfAborted()
@@ -54,7 +54,7 @@ async function wait(seconds: number, { message }: Problem, watch: Watch): Promis
   watch.show({ waits: null })
 }
 
-/** Reads up to 100 rows by their ids. Rows that the reader may not see, or that are gone, are left out. @throws Problem */
+/** Reads up to 100 rows by their ids. Leaves out rows that the reader may not see, and deleted ones. @throws Problem */
 export async function readByIds(plural: string, ids: readonly string[], watch: Watch): Promise<ReadonlyMap<string, Row>> {
   const rows = await readStream(plural, [{ name: 'Id', sign: '[]', values: ids }], {}, watch)
   return new Map(rows.map((row) => [String(row.id), row]))

@@ -25,7 +25,7 @@ export interface ImportValue {
 
 /** A row of the file. */
 export interface ImportRow {
-  /** Place of the row in the file: `line 12`, `row 12`. */
+  /** Position of the row in the file: `line 12`, `row 12`. */
   readonly at: string
   readonly values: readonly ImportValue[]
 }

@@ -14,7 +14,7 @@ const NOTATED_CELLS = 5_000
 /** Totals and notes below a table. */
 export interface Footer {
   readonly count: number
-  /** True if the reader wants to import them as rows. */
+  /** True if the reader wants to import these records as rows. */
   readonly isTaken: boolean
 }
 

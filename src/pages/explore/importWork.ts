@@ -35,15 +35,15 @@ export interface Check {
   readonly near: readonly NearRow[]
   /** New rows whose values a stored row has already; only if no property is chosen to find rows by. */
   readonly twins: readonly TwinRow[]
-  /** Faults as sentences; equal ones are listed once. */
+  /** Faults as sentences; equal faults are listed once. */
   readonly faults: readonly string[]
   /** Sentences about numbers that several rows of the file have. */
   readonly repeated: readonly string[]
-  /** Property by which rows are found; empty: all are new. */
+  /** Property by which rows are found; empty: all rows are new. */
   readonly match: string
   /** Properties by which rows could be found. */
   readonly matches: readonly { readonly name: string; readonly label: string }[]
-  /** Rows that values of the file stand for. */
+  /** Rows for which values of the file stand. */
   readonly references: References
 }
 
@@ -61,7 +61,7 @@ export interface Opened {
   readonly chosen: Chosen
   /** Columns left out until the reader chooses, because they say yes and no: by index, the property that the header names. */
   readonly doubtful: ReadonlyMap<number, ImportProperty>
-  /** Language of the values; empty: as the API writes them. */
+  /** Language in which the values are written; empty: the API's notation. */
   readonly language: string
   readonly found: FoundNotation
 }
@@ -375,7 +375,7 @@ export class ImportWork {
     } catch (error) {
       if (signal.aborted) this.set({ doing: NOTHING })
       else this.set({ doing: await stopped(error) })
-      // Rows may have been written before it stopped.
+      // Rows may have been written before the work stopped.
       if (kind !== 'checking') announce('')
     }
   }

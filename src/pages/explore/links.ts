@@ -1,4 +1,4 @@
-// Links to the rows that references name: in their entity, or in a view of it, and only to rows that may be read.
+// Links to the rows that references name. They lead to the entity or to a view of it, and only to rows that may be read.
 import { useEffect, useState } from 'preact/hooks'
 import { readJson, send } from './api.ts'
 import { knownStore, type Property, type Resource, type Row, valueIn } from './resources.ts'

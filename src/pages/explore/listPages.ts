@@ -23,8 +23,8 @@ const leavesOutNone = ({ sign, values }: Filter) =>
   sign === '[]' ? !values.includes('') : sign === '!=' ? values[0] === '' : sign !== '=' || values[0] !== ''
 
 /**
- * Returns the property by whose values a list must be read in two parts. Null: the API's own order has rows without a value last,
- * or there are none.
+ * Returns the property by whose values a list must be read in two parts. Null: the API's order has rows without a value last, or
+ * no row without a value can match.
  */
 function splitOf({ properties }: Resource, { sort: [first = ''], filters }: View): Property | null {
   if (!first.startsWith('-')) return null

@@ -23,7 +23,7 @@ import { emptyView, type Filter, printView, type Shown } from './view.ts'
 /** Values by bar and series. */
 export interface Chart {
   readonly question: Question
-  /** Number of groups in the chart, and in total. */
+  /** Number of groups in the chart; `total`: number of all groups. */
   readonly count: number
   readonly total: number
   readonly bars: readonly string[]
@@ -86,7 +86,7 @@ export function readChart(question: Question, shown: Shown, pathOf: (page: numbe
 
 /**
  * Arranges groups as bars and series: dates in order, and of other values the largest. The rest becomes "others" if values add
- * up. `all`: value of all rows together; null if the groups already have all rows.
+ * up. `all`: value of all rows together; null if the groups have all rows, or values do not add up.
  */
 function pivot(groups: readonly Row[], all: number | null, { measure, by, and }: Question) {
   const sums = isAdditive(measure)

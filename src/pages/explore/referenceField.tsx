@@ -117,8 +117,8 @@ function Combobox(props: Props & { readonly collections: readonly Resource[] }) 
         onInput={({ currentTarget: { value } }) => onInput(value)}
         onKeyDown={onKeyDown}
         onClick={() => found === null && find(typed?.trim() ?? '', 0)}
-        // Only an open list is closed, and a message below the field stays. If it went, a button below would move away from a
-        // click that has begun.
+        // Only an open list is closed. If a message below the field went away, a button below the message would move from under a
+        // click.
         onBlur={() => isOpen && close()}
       />
       {isOpen && <Hits id={list} label={field.label} found={found} choose={choose} />}

@@ -54,7 +54,7 @@ export function ResourceView({ resource, view }: Shown) {
     const row = document.querySelector<HTMLElement>('tr[aria-current=true]')
     if (view.form === 'edit') sayKept(draftIdOf(resource.plural, view.row))
     change(view, { row: '' })
-    // On a phone, the table can get the focus only after the page is drawn without the row.
+    // On a phone, the table cannot have the focus until the page has been drawn without the open row.
     setTimeout(() => row?.focus())
   }
   useRowKeys(view, asked, closeRow)
@@ -112,8 +112,8 @@ export function ResourceView({ resource, view }: Shown) {
 }
 
 /**
- * The form for a new row, which opens the row once it is created. If the reader may not create rows any more, shows what she had
- * typed.
+ * The form for a new row, which opens the row once it is created. If the reader may not create rows any more, what she had typed
+ * is shown instead.
  */
 function NewRow({ resource, view }: Shown) {
   const writable = writableOf(resource)

@@ -88,7 +88,7 @@ export interface Right {
   /** Names of the properties that the reader may see or set by the right; null: all. */
   readonly properties: readonly string[] | null
   readonly filters: readonly RightFilter[]
-  /** Conditions of the row after an update; null: those of `filters`. */
+  /** Conditions of the row after an update; null: the conditions of `filters` hold after the update, too. */
   readonly becomes: readonly RightFilter[] | null
 }
 
@@ -274,7 +274,7 @@ export function wordsOf(...names: readonly string[]): string {
   )
 }
 
-/** Returns whom a reference names: `Manager` for `Manager id`. */
+/** Returns the role of a referred row: `Manager` for `Manager id`. */
 export const roleOf = (label: string) => label.replace(/ id$/, '')
 
 /** Returns the heading under which menus show a property of another row: `Employee` for `Employee: Department`. */

@@ -1,4 +1,4 @@
-// Who asks: an API key, or a person who has signed in. No other module knows where keys and tokens are kept.
+// The key or the person for whom the page sends requests. No other module knows where keys and tokens are kept.
 import { ISSUER_NAME, SIGN_IN } from './server.ts'
 import { forgetOwnTexts, forgetText, keepText, readText } from './storage.ts'
 import { Store } from './store.ts'
@@ -30,7 +30,9 @@ export interface Person {
   readonly token: string
   readonly idToken: string
   readonly refreshToken: string | null
-  /** Time at which the token ends, and at which it is renewed, by this machine's clock; null: the issuer does not say. */
+  /**
+   * Time at which the token ends, by this machine's clock; null: the issuer does not say. `renewMs`: time at which it is renewed.
+   */
   readonly endsMs: number | null
   readonly renewMs: number | null
   /** True if the server has accepted a token of this sign-in. */

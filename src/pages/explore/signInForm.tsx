@@ -1,4 +1,4 @@
-// Asks who the reader is: sign-in, the form for a key, the question which key to use, and what to do if neither leads on.
+// Asks who the reader is: sign-in, the form for a key, the question which key to use, and what to do for a person without rights.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useAnswer } from './api.ts'
 import { Button } from './controls.tsx'

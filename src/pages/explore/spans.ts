@@ -12,7 +12,7 @@ export interface Days {
 export interface FoundSpan {
   /** Indexes of the two among the filters: first that of the start's condition, then that of the end's. */
   readonly places: readonly [start: number, end: number]
-  /** Days for the form. If the conditions name hours, these are the days of the hours. */
+  /** Days for the form. If the conditions name hours, these are the days that contain the hours. */
   readonly days: Days
   /** Values of the conditions if they name hours; null if they name whole days. */
   readonly hours: Days | null

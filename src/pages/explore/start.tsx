@@ -29,7 +29,7 @@ const PARTS_MAX = 2
 const REQUESTS_MAX = 9
 /** Age of the rights up to which they are not read again when the start page is opened. */
 const FRESH_MS = 5_000
-/** Age of the lists from which they are read again when the reader comes back to the tab. */
+/** Age of the page's data from which it is read again when the reader comes back to the tab. */
 const STALE_MS = 30_000
 /** Maximum properties of the own record. */
 const RECORD_MAX = 12
@@ -49,7 +49,7 @@ export function Start({ session }: { readonly session: Session }) {
   useFreshness()
   const lists = meaning.mine.filter((part) => part !== record)
   const totals = REQUESTS_MAX - requestsOf({ ...meaning, mine: lists })
-  // A list of own rows already has the button for a new row.
+  // A list of own rows has a button for a new row, so other parts have none.
   const creations = meaning.creations.filter(({ collection }) => !lists.some(({ resource }) => resource.plural === collection))
   return (
     <>
@@ -140,7 +140,7 @@ interface SectionProps {
   readonly children?: ComponentChildren
 }
 
-/** A part of the page with its number of rows. Its error hides no other part. */
+/** A part of the page, with its number of rows. An error in one part hides no other part. */
 function Section({ title, asked, all, empty, actions, children }: SectionProps) {
   const total = asked?.answer?.total ?? null
   const id = `part-${title.toLowerCase().replace(/[^a-z]+/g, '-')}`
@@ -268,7 +268,7 @@ interface StatesProps {
   readonly page: Page
 }
 
-/** Number of rows by state, each with a link to them; counted here if the page has all rows. */
+/** Numbers of rows by state, each with a link to these rows. The page counts them itself if it has all rows. */
 function States({ part: { resource, filters }, state, page }: StatesProps) {
   const property = resource.properties.find(({ name }) => name === state)
   const isAsked = page.total > page.rows.length && resource.hasSummary

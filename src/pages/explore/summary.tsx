@@ -102,7 +102,7 @@ function Choices({ resource, view, question, style }: ChoicesProps) {
   const choice = (label: string, name: Part, known: Named, offered: readonly Named[]) => {
     const text = unknown[name]
     const chosen = text === undefined ? known : { name: text, words: text }
-    // The address can name something that is not offered; the menu shows that, too.
+    // The address can name a measure or dimension that is not offered: the menu then shows it, too.
     const options = offered.some((one) => one.name === chosen.name) ? offered : [chosen, ...offered]
     const select = { id: name, label, value: chosen.name, options, class: text === undefined ? '' : 'bad' }
     return (

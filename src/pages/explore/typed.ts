@@ -17,7 +17,7 @@ export interface ControlProps {
   take(text: string, chosen?: string): void
 }
 
-/** The JSON of a value, or why the text stands for no value. */
+/** The JSON of a typed value, or why the text is no valid value. */
 export type Typed = { readonly json: string } | { readonly fault: string }
 
 /** Marks of numbers in the reader's language: before the decimals, and between thousands. */
@@ -89,9 +89,9 @@ function typedDecimal(text: string): Typed {
 }
 
 /**
- * Reads a number in the reader's language, and returns a JSON number with the same digits; null if the text is no number. If the
- * reader's decimal mark is a comma, a point is accepted, too, or the other way round, because keypads may have only one of the
- * two. It is refused where it could separate thousands.
+ * Reads a number in the reader's language, and returns a JSON number with the same digits; null if the text is no number. A point
+ * is accepted as well as a comma, whichever of the two the language has, because a keypad may have only one. The other mark is
+ * refused where it could separate thousands.
  */
 export function numberOf(text: string, [decimal, group]: readonly [string, string] = [DECIMAL_MARK, GROUP_MARK]): string | null {
   const plain = latinDigits(text.trim())

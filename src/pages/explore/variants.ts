@@ -2,14 +2,14 @@
 import { type Condition, collectionsOf, findNamed, type Resource, type Row, roleOf, wordsOf } from './resources.ts'
 import { admits, type FormField, maySet, valuesAfter, type Writable, type WriteRight } from './writable.ts'
 
-/** A form by one right. */
+/** A form that follows one right. */
 export interface Variant {
   readonly fields: readonly FormField[]
   /** Values that the right sets. */
   readonly presets: readonly Preset[]
   /** True if a body must name all fields. With fewer, an earlier right would decide about the write. */
   readonly isWhole: boolean
-  /** True if the page can tell that the right admits the row; else the server can. */
+  /** True if the page knows that the right admits the row; false if only the server can tell. */
   readonly isSure: boolean
 }
 

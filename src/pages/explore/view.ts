@@ -13,7 +13,7 @@ export interface Filter {
 
 /** Parts of a view that are single parameters of the address, with their defaults. `row`: id of the open row. */
 const DEFAULTS = {
-  // Position in the list, by the API's links.
+  // Position in the list, as the API's links name it.
   page: '1',
   cursor: '',
   size: '50',
@@ -39,7 +39,7 @@ const NAMES: Partial<Record<Plain, string>> = { size: 'PageSize', tab: 'view', g
 export interface View extends Readonly<Record<Plain, string>> {
   readonly resource: string
   readonly filters: readonly Filter[]
-  /** Names of the properties to sort by, the first one first. A minus sign in front means descending. */
+  /** Names of the properties to sort by, in their order. A minus sign in front means descending. */
   readonly sort: readonly string[]
 }
 
