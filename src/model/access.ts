@@ -8,7 +8,7 @@ export type Verb = 'read' | 'create' | 'update' | 'delete'
 
 export const VERBS: readonly Verb[] = ['read', 'create', 'update', 'delete']
 
-/** Access of a key to one entity, or to a named view, which is only read. Null: it may do nothing of that kind. */
+/** Access of a key to one entity, or to a named view, which can only be read. A verb is null if the key has no right to it. */
 export interface Access {
   /** The entity; for a named view, the entity whose rows it shows. */
   readonly whole: Entity
@@ -20,25 +20,25 @@ export interface Access {
 
 /** One right to create or update. */
 export interface WriteRight {
-  /** Writable properties that it lets a key set. */
+  /** Writable properties that the right lets a key set. */
   readonly settable: ReadonlySet<Property>
 }
 
 /** Rows that a right to update or delete admits. */
 export interface RowReach {
-  /** Conditions of a row before the write. */
+  /** Conditions that a row must meet before the write. */
   readonly filters: readonly Filter[]
-  /** Conditions of a row after an update; null: the right has no `becomes`. */
+  /** Conditions that a row must meet after an update; null: the right has no `becomes`. */
   readonly becomes: readonly Filter[] | null
-  /** Text of the right; '' for one to the whole entity. */
+  /** Text of the right; '' for a right to the whole entity. */
   readonly text: string
-  /** The text with the names of `{today}` and `{now}` in place of their values. */
+  /** `text` with the names of `{today}` and `{now}` in place of their values. */
   readonly signedText: string
 }
 
 /** Properties that a body may name. */
 export interface BodyAccess {
-  /** The entity with the properties that the key may set or read: others do not exist for it. */
+  /** The entity with the properties that the key may set or read. For this key, other properties do not exist. */
   readonly body: Entity
   /** Writable properties that the key may set. */
   readonly settable: ReadonlySet<Property>
@@ -47,14 +47,14 @@ export interface BodyAccess {
 }
 
 export interface CreateAccess extends BodyAccess {
-  /** A create takes the first that lets the key set what the body sets. */
+  /** A create uses the first right that lets the key set every property of the body. */
   readonly rights: readonly CreateRight[]
 }
 
 export interface CreateRight extends WriteRight {
-  /** Values that the right sets where the body does not, before the defaults of the kinds. */
+  /** Values of properties that the body leaves out. They take precedence over the defaults of the kinds. */
   readonly presets: Assignments
-  /** Null: every row may be created, and every created row may be read. */
+  /** Conditions of a created row. Null: the key may create every row, and read it. */
   readonly guard: Guard | null
 }
 
@@ -66,7 +66,7 @@ export interface UpdateAccess extends BodyAccess {
   readonly rights: readonly UpdateRight[]
   /** True if one right lets the key set all writable properties, which PUT needs. */
   readonly isComplete: boolean
-  /** Returns the guard of an update that sets these properties. Null: every row may be updated so, and read. */
+  /** Returns the guard of an update that sets these properties. Null: the key may update every row in this way, and read it. */
   guardOf(changed: Iterable<Property>): Guard | null
 }
 
@@ -78,17 +78,23 @@ export interface DeleteAccess {
 
 /** Conditions of a write, which its statement checks while it holds the lock of the row. */
 export interface Guard {
-  /** The row must match both parts of one of these. */
+  /** Alternatives: the row must meet all conditions of at least one of them. */
   readonly pairs: readonly RowConditions[]
-  /** By reference, the filters of the key's right to read the referred entity, if it has any: the referred row must match. */
+  /**
+   * Filters that the referred row must match, by reference. They follow from the key's rights to read the referred entity. A
+   * reference that is missing here may name any row.
+   */
   readonly references: ReadonlyMap<Property, readonly Filter[]>
-  /** Filters of the right to read the entity, which decide whether the answer is the row or its id; null: it is the id. */
+  /**
+   * Filters of the right to read the entity. The answer is the row if it matches them, else only its id. Null: the key has no
+   * right to read, so the answer is the id.
+   */
   readonly readable: readonly Filter[] | null
-  /** Names the guard in caches of statements: equal for guards that compile to the same SQL, whatever their values. */
+  /** Name of the guard in caches of statements: equal for guards that compile to the same SQL, whatever their values. */
   readonly shape: string
 }
 
-/** Conditions of a row before a write, and after it. A created row has no before, a deleted one no after. */
+/** Conditions of a row before a write, and after it. `before` is empty for a create, `after` for a deletion. */
 export interface RowConditions {
   readonly before: readonly Filter[]
   readonly after: readonly Filter[]
@@ -100,17 +106,20 @@ export interface GrantedRights {
   accessTo(collection: Collection): Access
   /** Text of the rights, one per line, as `keys list` prints them. */
   readonly text: string
-  /** The text with the names of `{today}` and `{now}` in place of their values: it stays the same while the rights do. */
+  /** `text` with the names of `{today}` and `{now}` in place of their values, so that it changes only with the rights. */
   readonly signedText: string
   /** The rights as data, in the order of their text, for `GET /Rights`. */
   readonly rights: readonly Right[]
   /** The roles that give a person her rights. Rights of keys have no origin. */
   readonly origins: ReadonlyMap<Right, Origin>
-  /** Why the rights do not fit the entities any more, so that the key has none; null: they do. */
+  /** Reason why the rights do not fit the entities any more, so that the key has no rights. Null: they fit. */
   readonly fault: string | null
-  /** Message of 403 at any path, for a person who has no right at all and learns of no path; null: for others, and for keys. */
+  /**
+   * Message of the 403 that a person without any right gets at every path, so that she learns of no path. Null for keys, and for
+   * persons who have a right.
+   */
   readonly refusalOfAll: string | null
-  /** Message of 403 for a verb that the key has no right to. */
+  /** Returns the message of the 403 for a verb that the key has no right to. */
   refusal(collection: Collection, verb: Verb): string
 }
 
@@ -127,16 +136,16 @@ export const NO_ORIGINS: ReadonlyMap<Right, Origin> = new Map()
 /** One right: a verb, and the address of a list. */
 export interface Right {
   readonly verb: Verb
-  /** An entity, or a named view, which is only read. */
+  /** An entity, or a named view, to which the only verb is `read`. */
   readonly collection: Collection
-  /** Conditions before the write, or of the rows that are read. */
+  /** Conditions of a row before the write, or of the rows that may be read. */
   readonly filters: readonly Filter[]
-  /** Properties that are seen or set; null: all. */
+  /** Properties that the key may read or set; null: all. */
   readonly properties: readonly Property[] | null
-  /** Conditions after an update; null: the right has no `becomes`. */
+  /** Conditions of a row after an update; null: the right has no `becomes`. */
   readonly becomes: readonly Filter[] | null
   /** The right in canonical form, as it is stored. */
   readonly text: string
-  /** The text with the names of `{today}` and `{now}` in place of their values; undefined: it has none of them. */
+  /** `text` with the names of `{today}` and `{now}` in place of their values; undefined: the right has neither. */
   readonly signedText?: string
 }

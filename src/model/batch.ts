@@ -10,16 +10,17 @@ import type { Statement } from './sql.ts'
 export interface Batch {
   readonly text: string
   /**
-   * Assigns returned rows to runs. `number`: by the last column, the run's number from 1. `position`: in the order of the runs,
-   * at most one row each. `numbers`: in the order of the runs whose numbers the last column lists, the same list in each row.
-   * `id`: by the first column, which is the first value of the run.
+   * Rule by which returned rows are assigned to runs. `number`: the last column is the number of the run, from 1. `position`: the
+   * rows are in the order of the runs, at most one row for each. `numbers`: each row has, in its last column, the same list of
+   * run numbers; the rows belong to these runs in the order of the list. `id`: the first column equals the first value of the
+   * run.
    */
   readonly matchBy: 'number' | 'numbers' | 'position' | 'id'
-  /** Columns that match a row to its run, for runs that may return none. Undefined: each run returns a row. */
+  /** Columns that match a row to its run, for runs that can return no row. Undefined: each run returns a row. */
   readonly keyColumns?: readonly { readonly value: number; readonly column: number }[] | undefined
-  /** Index of the value that must differ among the runs; null: none. */
+  /** Index of the value that must differ between runs; null if no value must differ. */
   readonly distinct: number | null
-  /** Number of last values that are the same in all runs: values of the key's rights, and the API key of a write. Default: 0. */
+  /** Number of values at the end that all runs share: those of the key's rights, and a write's API key. Default: 0. */
   readonly shared?: number
 }
 
@@ -27,9 +28,9 @@ export interface Batch {
 export interface BatchableStatement extends Statement {
   /** The batch form; null or undefined: its runs are never batched. */
   readonly batch?: Batch | null | undefined
-  /** Makes the statement idempotent: repeating it has no effect, so it may be sent again after a lost connection. */
+  /** Makes the statement idempotent: repeating it has no effect, so it can be sent again after a lost connection. */
   readonly claim?: IdempotencyClaim | null | undefined
-  /** Id of the API key that writes, '' for none. It is the last value. */
+  /** Id of the API key that writes, '' if there is none. It is also the last of the statement's values. */
   readonly keyId?: string | undefined
 }
 
@@ -41,7 +42,7 @@ export interface IdempotencyClaim {
   readonly request: string
 }
 
-/** Lock timeout of a batch. Then its runs are sent one by one, so that only writes of locked rows wait. */
+/** Lock timeout of a batch, in ms. After it, the runs are sent one by one, so that only writes of locked rows wait. */
 export const BATCH_LOCK_MS_MAX = 100
 
 /** Primary key of the table of Idempotency-Keys, which a concurrent write with the same key violates. */
@@ -53,12 +54,12 @@ export interface WritePlan {
   readonly id: string
   /** New values; empty for a deletion. */
   readonly values: Assignments
-  /** PostgreSQL array of the versions of which the row must have one; null: any version. */
+  /** Text of a PostgreSQL array of versions: the row must have one of them. Null: the row may have any version. */
   readonly versions: string | null
   /** Claim of the Idempotency-Key; null if the request has none. */
   readonly claim: IdempotencyClaim | null
-  /** Id of the API key, '' for none. */
+  /** Id of the API key, '' if there is none. */
   readonly keyId: string
-  /** Conditions of the key's right; null: there is nothing to check. */
+  /** Conditions that the key's rights impose; null: there are none to check. */
   readonly guard: Guard | null
 }

@@ -8,7 +8,7 @@ export interface FeedPosition {
   readonly number: string
 }
 
-/** A position, and the run of the feed that it belongs to. */
+/** A position, and the run of the feed to which it belongs: a restored database has another run. */
 export interface ChangesToken extends FeedPosition {
   readonly run: string
 }
@@ -37,8 +37,8 @@ const CIPHER = 'aes-256-ctr'
 const OF_NO_RUN: ChangesToken = { run: '', position: '0', number: '0' }
 
 /**
- * Tokens for keys that see a part of the changes. Plain tokens contain the numbers of transactions and events of the whole
- * database, so two of them reveal how many came in between. A sealed token is encrypted, and the same for the same position.
+ * Tokens for keys that see only some of the changes. Plain tokens contain the numbers of transactions and events of the whole
+ * database, so two of them reveal how many events lie between. A sealed token is encrypted; equal positions have equal tokens.
  */
 export class SealedTokens {
   /** `secret`: returns the secret of the database, which all servers share. */
@@ -53,8 +53,8 @@ export class SealedTokens {
   }
 
   /**
-   * Reads a sealed or a plain token; null unless `seal` or `writeToken` has written exactly this text. If another secret has
-   * sealed it, it is a token of no run, and so has expired, as a plain one of another database has.
+   * Reads a sealed or a plain token; null unless `seal` or `writeToken` has written exactly this text. A token that another
+   * secret has sealed belongs to no run, so it has expired, as has a plain token of another database.
    */
   read(text: string): ChangesToken | null {
     const plain = readToken(text)
@@ -67,8 +67,8 @@ export class SealedTokens {
   }
 
   /**
-   * As `read`, for keys that get sealed tokens. It takes no plain ones: a key could write some, and find the last transaction by
-   * trying.
+   * Reads a token of a key that gets sealed tokens. A plain token counts as expired: a key could compose plain tokens, and find
+   * the number of the last transaction by trying. Null as for `read`.
    */
   readSealed(text: string): ChangesToken | null {
     return readToken(text) === null ? this.read(text) : OF_NO_RUN

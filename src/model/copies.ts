@@ -9,7 +9,10 @@ export function copiedProperties(entity: Entity, entities: readonly Entity[]): P
   return entity.properties.filter(({ column }) => copies.includes(keyColumnOf(column)))
 }
 
-/** Columns through which clients change a property: its own, those that it is computed from, or the reference of a copy. */
+/**
+ * Columns through which clients change a property: its own column, the columns from which it is computed, or the reference along
+ * which it is copied.
+ */
 export function writableSourcesOf(entity: Entity, { column, writable, computedFrom }: Property): string[] {
   if (writable) return [column]
   const { properties } = entity
@@ -39,7 +42,9 @@ export function referringColumns(entity: Entity, entities: readonly Entity[]): R
   )
 }
 
-/** Self-references with a copy: indexes of the reference, of the copy, and of the property that is copied. */
+/**
+ * References of an entity to itself along which a property is copied: indexes of the reference, of the copy, and of the source.
+ */
 export function selfCopiesOf({ properties, table }: Entity) {
   const indexOf = (column: string) => properties.findIndex((property) => property.column === column)
   return properties.flatMap(({ reference }, index) =>
@@ -49,7 +54,7 @@ export function selfCopiesOf({ properties, table }: Entity) {
   )
 }
 
-/** Sorts entities so that each comes after those that it refers to; in a cycle the order is arbitrary. */
+/** Sorts entities so that each comes after the entities that it refers to; in a cycle the order is arbitrary. */
 export function referredFirst(entities: readonly Entity[]): Entity[] {
   const seen = new Set<Entity>()
   const ordered: Entity[] = []

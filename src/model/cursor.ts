@@ -11,7 +11,7 @@ const SIGNS = { after: '>', before: '<' } as const
 const MAC_LENGTH = 22
 /** Maximum length of a cursor: a link with it still fits into the longest target that the server accepts. */
 const LENGTH_MAX = 2_048
-/** Maximum keys of a position, eight properties and the id: the SQL for a position grows quadratically with them. */
+/** Maximum keys of a position, eight properties and the id: the SQL for a position grows with the square of their number. */
 const KEYS_MAX = 9
 
 /** Parts of a query that a cursor is bound to. */
@@ -63,9 +63,12 @@ export class Cursors {
   }
 }
 
-/** Text that identifies a list. Its only line break is at its end, so that no part of a cursor can pass for a part of it. */
+/**
+ * Returns a text that identifies a list. It ends with its only line break, so that the cursor's text, which is signed with it,
+ * cannot be taken for its continuation.
+ */
 function scopeOf(view: View, { filters, sorts, may }: List): string {
-  // The texts of rights stand for their filters, which may have the time as a value.
+  // Texts of rights replace the filters of the rights, because a filter can have the current time as its value.
   const own = filters.filter((filter) => !view.filters.includes(filter) && !may?.filters.includes(filter))
   const conditions = own.map((filter) => JSON.stringify(identify(filter)))
   const keys = order(view, sorts).map(({ property, descending }) => [property.column, descending])

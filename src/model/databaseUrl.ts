@@ -5,8 +5,9 @@ const SESSIONS = ['read-write', 'read-only', 'primary', 'standby', 'prefer-stand
 const oneOf = (values: readonly string[]) => ({ allows: (value: string) => values.includes(value), allowed: values.join(', ') })
 
 /**
- * Allowed query parameters, their values, and the driver's options for them. Others are refused: the driver would pass them on as
- * settings of the session, such as its time zone or time limit. Settings of the server take precedence over those in `options`.
+ * Allowed query parameters, their values, and the driver's options for them. Any other parameter is refused: the driver would
+ * pass it on as a setting of the session, such as the time zone or a time limit. Settings of the server take precedence over
+ * those in `options`.
  */
 const PARAMETERS: Record<string, { allows(value: string): boolean; allowed: string; option?: string }> = {
   sslmode: { ...oneOf(SSL_MODES), option: 'ssl' },
@@ -22,7 +23,7 @@ const PARAMETERS: Record<string, { allows(value: string): boolean; allowed: stri
 
 /** Parses DATABASE_URL. @throws RangeError that names the fault, without any value of the URL */
 export function readDatabaseUrl(text: string) {
-  /** The URL without its query, whose parameters the driver would prefer to the server's settings. */
+  /** The URL without its query: the driver would prefer parameters of the query to the server's settings. */
   const address = text.replace(/[?#].*$/s, '')
   const hosts = hostsOf(address)
   /** Options of the driver. */
@@ -55,7 +56,7 @@ function optionOf(value: string): string | number | false {
   return value === 'disable' || value === 'false' ? false : /^\d+$/.test(value) ? Number(value) : value
 }
 
-/** Returns the hosts of an address, IPv6 without brackets. @throws RangeError if the first one is invalid */
+/** Returns the hosts of an address, IPv6 without brackets. @throws RangeError if the first host is invalid */
 function hostsOf(address: string): { host: string; port: number }[] {
   const [, list = ''] = /:\/\/(?:[^/]*@)?([^/]*)/.exec(address) ?? []
   const hosts = list.split(',')
@@ -66,7 +67,10 @@ function hostsOf(address: string): { host: string; port: number }[] {
   })
 }
 
-/** Name of a parameter for messages, which hides a part of a password that contains a question mark. */
+/**
+ * Returns the name of a parameter for messages, or `one` for a text that is no such name: it may be the end of a password that
+ * contains a question mark.
+ */
 function nameOf(name: string): string {
   return /^[a-z_.]{1,40}$/i.test(name) ? name : 'one'
 }

@@ -17,7 +17,7 @@ export const instantKind: Kind = {
 
 const PRINTED_LENGTH = '2024-01-31 09:00:00+00'.length
 
-/** Returns an instant that clients cannot write as it is: one before year 1 or after 9999, or infinity. */
+/** Converts PostgreSQL's text of an instant that requests cannot contain: before the year 1, after 9999, or infinity. */
 function readFarInstant(text: string): string {
   return text.replace(' ', 'T').replace('+00', 'Z')
 }

@@ -26,7 +26,7 @@ export function plainDecimal(source: string): string | null {
 /** Compares decimals without exponents. NaN is greater than all others. */
 export function compareDecimals(one: string, other: string): number {
   if (one === 'NaN' || other === 'NaN') return Number(one === 'NaN') - Number(other === 'NaN')
-  // Rounding keeps the order, so only decimals that it makes equal are compared by all their digits.
+  // Rounding keeps the order, so only decimals that are equal after it are compared by all their digits.
   const difference = Number(one) - Number(other)
   if (difference !== 0) return Math.sign(difference)
   const scale = Math.max(...[one, other].map((text) => text.split('.')[1]?.length ?? 0))
@@ -34,7 +34,10 @@ export function compareDecimals(one: string, other: string): number {
   return first < second ? -1 : Number(first > second)
 }
 
-/** Prints a decimal with the scale of its column; a finer one keeps all of its digits. */
+/**
+ * Prints a decimal with at least `scale` digits after the point, as its column does. A decimal with more digits keeps all of
+ * them.
+ */
 export function printDecimal(plain: string, scale: number): string {
   const [whole = '', fraction = ''] = plain.split('.')
   const printed = fraction.padEnd(scale, '0')

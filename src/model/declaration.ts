@@ -8,12 +8,12 @@ const PROPERTY = /^[a-z][A-Za-z0-9]*$/
 const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']
 /** Longest name. PostgreSQL truncates names at 63 bytes, and the trial objects of `generate migration` have 4 more. */
 const NAME_LENGTH_MAX = 59
-/** The longest suffix that is appended to the name of a constraint or an index. */
+/** Longest suffix that is appended to the name of a constraint or an index. */
 const LONGEST_END = '_current'
-/** Maximum length assumed for values that are not free texts, to compute the length of computed texts. */
+/** Length that is assumed for values of kinds without a maximum length, when the length of a computed text is calculated. */
 const VALUE_LENGTH_MAX = 100
 
-/** A field of a declaration with its names: two if it is a part of an object. */
+/** A field of a declaration with its path: one name, or the names of its object and of the part. */
 export interface NamedField {
   readonly path: readonly string[]
   readonly field: Field
@@ -43,7 +43,7 @@ export function checkDeclaration(name: string, plural: string, fields: Fields): 
   for (const key of [...Object.keys(fields), ...named.flatMap(({ path }) => path)])
     if (!PROPERTY.test(key))
       fail(`cannot have a property called "${key}": it must begin with a small letter, and letters A to Z and digits may follow`)
-  // Rows are expected to have the id in their first column.
+  // Other rooms expect the id in the first column of a row.
   if ('id' in fields && Object.keys(fields)[0] !== 'id') fail('needs id: identity() as its first field')
   for (const [key, field] of Object.entries(fields))
     if ('group' in field && Object.keys(field.group).length === 0) fail(`cannot have ${key} without any part`)
@@ -130,7 +130,10 @@ function checkComputed(property: string, field: Field, named: readonly NamedFiel
   }
 }
 
-/** Maximum length of a value in characters. `ofCopy`: the length to assume for a copy, whose source is another entity. */
+/**
+ * Returns the maximum length of a value in characters. `ofCopy`: the length to assume for a copied property, whose source belongs
+ * to another entity.
+ */
 export function lengthOf(
   { kind, copied, computedFrom, computedBy }: Field,
   named: readonly NamedField[],
@@ -142,7 +145,7 @@ export function lengthOf(
   return lengths.reduce((sum, one) => sum + one, lengths.length - 1)
 }
 
-/** Finds a field by the name of its column. */
+/** Finds the field that has the same column as a property of this name would have. */
 function find(named: readonly NamedField[], key: string): NamedField | undefined {
   return named.find(({ path }) => path.map(snakeCase).join('_') === snakeCase(key))
 }

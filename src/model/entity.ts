@@ -33,29 +33,29 @@ export interface Property {
   readonly kind: Kind
   readonly writable: boolean
   readonly examples: readonly string[]
-  /** True if the table has an index on the column and the id, which serves both directions. */
+  /** True if the table has an index on the column and the id, which serves sorts in both directions. */
   readonly indexed: boolean
   /** True if every row has a value. */
   readonly required: boolean
   /** Name of the unique constraint; null if rows may share a value. */
   readonly unique: string | null
-  /** Columns from which the database computes the value; empty if it is written by clients, or copied. */
+  /** Columns from which the database computes the value; empty if clients write the value, or it is copied. */
   readonly computedFrom: readonly string[]
   /** SQL expression of a computed property; null if the values are joined by spaces. */
   readonly computedBy: string | null
   /** Set if the property holds the id of another row. */
   readonly reference: Reference | null
-  /** Set if the property is one of another row, to which a reference leads. */
+  /** Set for a related property: a property of another row, to which a reference leads. */
   readonly related: RelatedPath | null
 }
 
-/** The place of a related property. */
+/** A resolved path: the reference with which it begins, and the property to which it leads. */
 export interface RelatedPath {
-  /** The reference that leads there, a property of the entity itself. */
+  /** The reference with which the path begins, a property of the entity itself. */
   readonly reference: Property
   /** The referred entity as the request may read it: a row outside this view has no values. */
   readonly view: View
-  /** The property of the referred entity: one of its own, or a related one, behind a second reference. */
+  /** The property of the referred entity: its own, or a related one to which a second reference leads. */
   readonly property: Property
 }
 
@@ -83,9 +83,9 @@ interface Copy {
 export interface Group {
   readonly name: string
   readonly key: string
-  /** Its parts, or those that a request chooses. */
+  /** Parts of the object: all, or only those that a request chooses. */
   readonly properties: readonly Property[]
-  /** All its parts, also if only some are chosen: the object is null if none of them has a value. */
+  /** All parts of the object, even if a request chooses only some. If none of them has a value, the object is null. */
   readonly allProperties: readonly Property[]
 }
 
@@ -94,7 +94,7 @@ export interface Rule {
   readonly constraint: string
   readonly later: Property
   readonly earlier: Property
-  /** Word for a row between the two, such as `away`; null: it has none. */
+  /** Word for a row during its span from `earlier` to `later`, such as `away`; null: there is no such word. */
   readonly during: string | null
 }
 
@@ -115,7 +115,8 @@ export interface Entity {
 
 /**
  * An entity as a key may read it. Parsers, writers and hints get the view in place of the entity, so they never learn of a hidden
- * property. Its properties are the entity's own objects; statements and columns are always those of `whole`.
+ * property. The properties of a view are the same objects as those of the entity. Statements and columns are always those of
+ * `whole`.
  */
 export interface View extends Entity {
   /** The declared entity. Rows of statements and of copies have its columns, in its order. */
@@ -124,15 +125,21 @@ export interface View extends Entity {
   readonly collection: Entity
   /** Filters that the parsers append to those of each request; they may name hidden properties. */
   readonly filters: readonly Filter[]
-  /** Text of the right, the same in every process: caches and cursors are for one right. '' for a whole entity. */
+  /** Text of the right, the same in every process, to which caches and cursors are bound. '' for a whole entity. */
   readonly text: string
-  /** The text with the names of `{today}` and `{now}` in place of their values, so that cursors outlive a minute. */
+  /** `text` with the names of `{today}` and `{now}` in place of their values, so that cursors outlive a minute. */
   readonly signedText: string
-  /** The view of the rows that a reference names; null: no path leads through it, since the key may not read them. */
+  /**
+   * Returns the view of the rows to which a reference leads. Null: the key may not read them, so no path leads through the
+   * reference.
+   */
   related(reference: Property): View | null
-  /** Text of the rights to read the entities to which paths can lead; caches depend on it, too. '' if they are read whole. */
+  /**
+   * Text of the rights to read the entities to which paths can lead; caches are bound to it, too. '' if the key reads these
+   * entities whole.
+   */
   readonly relatedText: string
-  /** Text of these rights with the names of `{today}` and `{now}`. */
+  /** `relatedText` with the names of `{today}` and `{now}` in place of their values. */
   readonly relatedSignedText: string
 }
 
@@ -143,11 +150,14 @@ export interface Filter {
   readonly value: string | null
   /** Values of `[]` without duplicates; null: "no value". */
   readonly anyOf?: readonly (string | null)[]
-  /** Rows through which the chain of `[under]` leads. */
+  /** View of the rows through which the chain of `[under]` leads. */
   readonly chain?: View
   /** Alternatives of a union, made by `unionFilter`: a row matches if it matches all filters of one of them. */
   readonly either?: readonly (readonly Filter[])[]
-  /** For a union: true if references that its alternatives compare lead to few rows, which SQL may then list. */
+  /**
+   * For a union: true if few rows match the conditions on referred rows, so that SQL can compare the references with a list of
+   * their ids.
+   */
   readonly hasFewIds?: boolean
 }
 
@@ -155,7 +165,7 @@ export function isGroup(member: Property | Group): member is Group {
   return 'properties' in member
 }
 
-/** Name of a member in JSON; for a part of an object the name inside it. */
+/** Returns the name of a member in JSON; for a part of an object, the name inside the object. */
 export function keyOf(member: Property | Group): string {
   return isGroup(member) ? member.key : (member.path.at(-1) as string)
 }
@@ -163,7 +173,10 @@ export function keyOf(member: Property | Group): string {
 interface Options {
   /** Path segment; default: the plural of the name. */
   plural?: string
-  /** Pairs of date-times that must not be in the wrong order: `[later, earlier]`, and a word for a row between them: `away`. */
+  /**
+   * Pairs of dates or date-times that must be in order: `[later, earlier]`, and a word for a row during the span between them,
+   * such as `away`.
+   */
   notBefore?: [later: string, earlier: string, during?: string][]
 }
 
@@ -235,14 +248,14 @@ function toProperty(table: string, path: string[], field: Field, siblings: Field
   }
 }
 
-/** Sets the target of each reference to the entity that it names, if that is among these entities. */
+/** Sets the target of each reference to the entity that it names; null if that entity is not among these. */
 export function linkReferences(entities: readonly Entity[]): void {
   for (const { properties } of entities)
     for (const { reference } of properties)
       if (reference) reference.target = entities.find(({ name }) => name === reference.entity) ?? null
 }
 
-/** Makes the property of another row to which a reference leads. Its name is a path, which is a single name in JSON. */
+/** Makes a related property: the property of a row to which a reference leads. In JSON, its whole path is a single name. */
 export function relatedProperty(reference: Property, view: View, property: Property): Property {
   return {
     path: [`${reference.path.join('.')}.${property.path.join('.')}`],
@@ -266,7 +279,7 @@ export function keyColumnOf(column: string): string {
 }
 
 /**
- * Makes a reference. Its copy is the sibling field that names it; the foreign key compares the copy through a separate key
+ * Makes a reference. If a sibling field copies along it, the foreign key also compares the copied value, in a separate key
  * column.
  */
 function toReference(table: string, key: string, entity: string, siblings: Fields): Reference {
@@ -287,9 +300,9 @@ function toReference(table: string, key: string, entity: string, siblings: Field
 /** Properties of each row that a request has chosen, in the entity's order. */
 export interface Projection {
   readonly members: readonly (Property | Group)[]
-  /** The chosen properties, with the parts of objects one by one. */
+  /** The chosen properties, with each part of an object as a property of its own. */
   readonly properties: readonly Property[]
-  /** The chosen properties of other rows. */
+  /** The chosen related properties. */
   readonly related: readonly Property[]
 }
 

@@ -11,9 +11,9 @@ export type EntityTags = readonly EntityTag[] | '*'
 
 /** Preconditions of a request; null if it has none. RFC 9110, 13.1 */
 export interface Conditions {
-  /** Tags that must include the current one, compared strongly, so that weak tags never match. */
+  /** Tags that must include the current tag. The comparison is strong, so that weak tags never match. */
   readonly ifMatch: EntityTags | null
-  /** Tags that must not include the current one, compared weakly. */
+  /** Tags that must not include the current tag, in a weak comparison. */
   readonly ifNoneMatch: EntityTags | null
 }
 
@@ -21,7 +21,8 @@ export interface Conditions {
 const TAG_AND_COMMA = /(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)")?[ \t]*(?:,[ \t]*|$)/y
 
 /**
- * Parses the tags of a header; null if its syntax is wrong, or it has no tag. Commas may follow each other, or be part of a tag.
+ * Parses the tags of a header; null if its syntax is wrong, or it has no tag. Several commas in a row are allowed, and commas
+ * inside a tag.
  */
 export function readTags(text: string): EntityTags | null {
   if (text === '*') return '*'
@@ -36,12 +37,12 @@ export function readTags(text: string): EntityTags | null {
   return tags.length === 0 ? null : tags
 }
 
-/** Returns whether one of the tags is this one, and strong. RFC 9110, 8.8.3.2 */
+/** Returns whether one of the tags is strong and equals this one. RFC 9110, 8.8.3.2 */
 export function hasStrongly(tags: EntityTags, opaque: string): boolean {
   return tags === '*' || tags.some((tag) => !tag.isWeak && tag.opaque === opaque)
 }
 
-/** Returns whether one of the tags is this one, weak or strong. */
+/** Returns whether one of the tags equals this one, weak or strong. */
 export function hasWeakly(tags: EntityTags, opaque: string): boolean {
   return tags === '*' || tags.some((tag) => tag.opaque === opaque)
 }

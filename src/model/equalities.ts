@@ -1,9 +1,9 @@
-// Filters by equality, which this process decides exactly as PostgreSQL does. Order depends on its collations, parts of texts on
-// how it folds them.
+// Filters by equality, which this process decides exactly as PostgreSQL does. Filters by order depend on PostgreSQL's collations,
+// filters by parts of texts on how PostgreSQL folds texts.
 import { memoize } from './memoize.ts'
 import type { Filter } from './query.ts'
 
-/** Returns whether a filter is by equality alone, as those with `=`, `!=` and `[]` are. */
+/** Returns whether a filter only compares for equality, as `=`, `!=` and `[]` do. */
 export function isEquality({ operator: { isAny, sides } }: Pick<Filter, 'operator'>): boolean {
   return isAny || (sides !== null && sides.less === sides.greater)
 }
@@ -16,7 +16,7 @@ export function equalityHolds(filter: Filter, printed: string | null): boolean {
   return anyOf ? isAmong : isAmong === operator.sides?.equal
 }
 
-/** Operands of a filter as their column prints them; null: no value. */
+/** Returns the operands of a filter as their column prints them; null stands for "no value". */
 const printedOperands = memoize(({ property: { kind }, value, anyOf = [value] }: Filter): ReadonlySet<string | null> => {
   return new Set(anyOf.map((one) => (one === null ? null : kind.printFilter(one))))
 })

@@ -39,7 +39,10 @@ export interface FieldGroup {
 
 export type Fields = Readonly<Record<string, Field | FieldGroup>>
 
-/** Options of properties. Ids and references always have an index. `Writable`: options of properties that clients write. */
+/**
+ * Options of properties. Ids and references always have an index. `Writable`: options of kinds whose values cannot be declared
+ * unique.
+ */
 interface Options {
   /** `false`: the column has no index, which makes writes cheaper; filters and sorts by it read all rows, within the deadline. */
   indexed?: boolean
@@ -52,20 +55,20 @@ type Indexing = Pick<Options, 'indexed'>
 type Writable = Pick<Options, 'indexed' | 'required'>
 
 const SCALE_MAX = 20
-/** Room for generated data. */
+/** Least `bytesMax` that a declaration can give, so that generated data fit. */
 const JSON_BYTES_MIN = 100
 
-/** Makes a field. The kind of a required one has no null, and an empty text counts as no value. */
+/** Makes a field that clients write. If it is required, it is never null, and an empty text counts as no value. */
 function writable(kind: Kind, options: Writable): Field {
   if (!options.required) return { kind, readOnly: false, ...options }
   const schema = kind.emptyIsNoValue ? { ...kind.schema, minLength: 1 } : kind.schema
   return { kind: { ...kind, nullable: false, schema }, readOnly: false, ...options }
 }
 
-/** The id that the service generates on creation. */
+/** The id, which the database generates when a row is created. */
 export const identity = (): Field => ({ kind: idKind(false), readOnly: true })
 
-/** Text of at most `lengthMax` (200) code points. */
+/** Text of at most `lengthMax` code points, by default 200. */
 export const text = ({ lengthMax = 200, ...options }: { lengthMax?: number; examples?: string[] } & Options = {}): Field =>
   writable(textKind(lengthMax), options)
 
@@ -93,8 +96,8 @@ export const date = (options: Options = {}): Field => writable(dateKind, options
 export const instant = (options: Writable = {}): Field => writable(instantKind, options)
 
 /**
- * An exact number with 10 digits before the point and `scale` after it, from `min` (0) to `max`. @throws Error for an invalid
- * scale or range
+ * An exact number with 10 digits before the point and `scale` after it, from `min` (by default 0) to `max`. @throws Error for an
+ * invalid scale or range
  */
 export const decimal = (scale: number, { min, max, ...options }: Partial<NumberRange> & Writable = {}): Field => {
   if (!Number.isSafeInteger(scale) || scale < 0 || scale > SCALE_MAX)
@@ -111,7 +114,7 @@ export const decimal = (scale: number, { min, max, ...options }: Partial<NumberR
 /** A UUID of any version. */
 export const uuid = (options: Options = {}): Field => writable(uuidKind, options)
 
-/** JSON of at most `bytesMax` (16,384) bytes. It has no index. @throws Error for an invalid maximum */
+/** JSON of at most `bytesMax` bytes, by default 16,384. It has no index. @throws Error for an invalid maximum */
 export const json = ({
   bytesMax = JSON_BYTES_MAX,
   ...options

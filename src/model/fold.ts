@@ -4,16 +4,16 @@ import { letters, type Sql, sql } from './sql.ts'
 const ACCENTS = /[\u0300-\u036f]/g
 const ASCII = /^[\0-\x7f]*$/
 /**
- * Matches characters that PostgreSQL may fold differently, because its Unicode may be older: those added since Unicode 10. U+11A7
- * is composed by PostgreSQL only.
+ * Matches characters that PostgreSQL may fold differently: those added since Unicode 10, because its Unicode may be older, and
+ * U+11A7, which only PostgreSQL composes.
  */
 const UNSURE =
   /[\u1abf-\u1aff\u1dfa\u07fd\u0897-\u089f\u08ca-\u08d3\u09fe\u0c3c\u0eba\ua82c\u11a7\u1715\u1c80-\u1cbf\u2c2f\ua7b8-\ua7ff\u{10400}-\u{1efff}\p{Cn}]/u
 
 /**
  * Letters that Unicode does not decompose, and how people type them: all of Latin-1 and Latin Extended-A, as CLDR's Latin-ASCII
- * replaces them (ŉ without its apostrophe), and ς. Others, such as ə and ɓ, stay: Unicode sorts them as separate letters, and no
- * spelling for them is common.
+ * replaces them (ŉ without its apostrophe), and ς. Other letters, such as ə and ɓ, stay: Unicode sorts them as separate letters,
+ * and has no common spelling for them.
  */
 const SINGLE = { from: 'ðøđħıĸłŉŋŧſŀς', to: 'dodhiqlnntslσ' }
 /**
@@ -44,7 +44,7 @@ const ofSingle = new Map(Array.from(SINGLE.from, (letter, place) => [letter, SIN
 const ANY_SINGLE = new RegExp(`[${SINGLE.from}]`, 'g')
 const ANY_SEVERAL = new RegExp(SEVERAL.map(([from]) => from).join('|'))
 
-/** Folds a text as `foldSql` does, if `isSurelyFolded`: to lower case, without accents and variants of letters. */
+/** Folds a text to lower case, without accents and variants of letters. The result is that of `foldSql` if `isSurelyFolded`. */
 export function foldText(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase()
   const bare = text.normalize('NFD').replace(ACCENTS, '').toLowerCase()
@@ -54,14 +54,14 @@ export function foldText(text: string): string {
   return SEVERAL.reduce((folded, [from, to]) => folded.replaceAll(from, to), single).normalize('NFC')
 }
 
-/** Returns whether every PostgreSQL folds the text as `foldText` does; others must be folded by PostgreSQL. */
+/** Returns whether every version of PostgreSQL folds the text as `foldText` does. If not, only PostgreSQL can fold it. */
 export function isSurelyFolded(text: string): boolean {
   return ASCII.test(text) || !UNSURE.test(text)
 }
 
 /**
- * Folds an expression in SQL, and composes the result, because 임 does not contain 이, nor ガ カ. Most texts are ASCII, recognized by
- * their bytes, and cost a fraction of the others.
+ * Folds an expression in SQL. The result is composed again, because 임 does not contain 이, and ガ does not contain カ. Most texts
+ * are ASCII: their number of bytes shows it, and folding them costs a fraction.
  */
 export function foldSql(text: Sql): Sql {
   const bare = sql`lower(regexp_replace(normalize(${text}, NFD), '[\\u0300-\\u036f]', '', 'g') collate "und-x-icu")`

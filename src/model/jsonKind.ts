@@ -4,14 +4,14 @@ import { baseOf, JsonNumber, type Kind, Mismatch } from './kinds.ts'
 
 /** Maximum bytes of a value, unless its declaration says otherwise. */
 export const JSON_BYTES_MAX = 16_384
-/** Maximum bytes that a declaration may allow: a page has 50 rows. */
+/** Maximum bytes that a declaration may allow for a value: a page can have 50 of them. */
 export const JSON_BYTES_END = 65_536
-/** Maximum objects and arrays within each other. */
+/** Maximum depth of nested objects and arrays. */
 const DEPTH_MAX = 32
 
 /**
- * Kind of a JSON value of at most `bytesMax` bytes of UTF-8, in which names of objects are sorted. Filters only ask whether there
- * is one.
+ * Kind of a JSON value of at most `bytesMax` bytes of UTF-8, in which the names in objects are sorted. Filters can only ask
+ * whether a row has a value.
  */
 export function jsonKind(bytesMax: number): Kind {
   return {
@@ -32,8 +32,8 @@ export function jsonKind(bytesMax: number): Kind {
 }
 
 /**
- * Writes a parsed value, with its numbers in all their digits and the names of objects in order: equal values have equal texts,
- * but for zeros at the end of a fraction. @throws Mismatch
+ * Writes a parsed value, with all digits of its numbers and sorted names in its objects. Equal values have equal texts, except
+ * for zeros at the end of a fraction. @throws Mismatch
  */
 function canonicalJson(value: unknown, depth: number): string {
   if (value instanceof JsonNumber) return numberText(value.source)

@@ -10,9 +10,9 @@ export interface StoredRights {
   readonly role: string | null
 }
 
-/** A key as the database and workers have it. Nothing in it is enough to authenticate. */
+/** A key as the database and workers have it. Its contents do not suffice to authenticate. */
 export interface KeyRecord extends StoredRights {
-  /** Public part of the key's text, by which it is found: 10 letters and digits. */
+  /** Public part of the key's text, by which the record is found: 10 letters and digits. */
   readonly id: string
   readonly name: string
   /** SHA-256 of the key's text, in hexadecimal. */
@@ -23,7 +23,7 @@ export interface KeyRecord extends StoredRights {
 
 /** Source of the keys in the database. */
 export interface KeySource {
-  /** Returns a text that differs whenever the set of valid keys does, also after an expiry. */
+  /** Returns a text that changes whenever the valid keys change, also when a key expires. */
   version(): Promise<string>
   /** Returns the keys that are valid now. */
   current(): Promise<KeyRecord[]>
@@ -35,6 +35,6 @@ export interface KeySource {
 export interface Caller {
   /** Id of the client's key. */
   readonly key: string
-  /** Its signal is aborted when the client disconnects. */
+  /** The client's request. Its signal is aborted when the client disconnects. */
   readonly request: { readonly signal: AbortSignal }
 }

@@ -1,22 +1,22 @@
-// Kinds of property by name, with what tells them apart. The names of kinds, and of groups of them, follow from this table.
+// Kinds of property by name, with the traits that distinguish them. The types of kind names below follow from this table.
 
-/** Traits that all kinds of one name have in common. A `Kind` also has what a declaration decides, such as a length. */
+/** Traits that all kinds of one name have in common. A `Kind` also has limits that a declaration decides, such as a length. */
 export interface KindTraits {
   /** Type of a value in JSON, as TypeScript names it. */
   readonly jsonType: 'string' | 'number' | 'boolean' | 'unknown'
-  /** The `format` of its JSON Schema; null: it has none. */
+  /** The `format` in the JSON Schema of a value; null: the schema has none. */
   readonly format: 'date-time' | 'date' | 'int64' | 'uuid' | null
   /** True for decimals, whose values may have digits after the point. */
   readonly hasFraction: boolean
-  /** True for texts, which have the order of their column's collation. */
+  /** True for texts, which are ordered by the collation of their column. */
   readonly isText: boolean
-  /** True for texts that people make up, in whose parts filters search. */
+  /** True for texts with any content, in which filters can search for a part. */
   readonly isFreeText: boolean
-  /** True if '' is a value, which filters take for none. */
+  /** True if '' can be stored, and filters treat it as "no value". */
   readonly emptyIsNoValue: boolean
   /** True if values may have characters that mean something in a CSV or a spreadsheet. */
   readonly isEscaped: boolean
-  /** True if languages write values differently, as `1,5` and `01.09.2026`. */
+  /** True if values are written differently in different languages, such as `1,5` and `01.09.2026`. */
   readonly isNotated: boolean
   /** A day of the calendar, or an instant, whose day depends on the zone; null for all other values. */
   readonly moment: 'day' | 'instant' | null
@@ -26,11 +26,12 @@ export interface KindTraits {
   readonly isCompared: boolean
   /** True if a declaration may say that no two rows have the same value. */
   readonly mayBeUnique: boolean
-  /** True if people name rows by values, as by a number, a name or a code. */
+  /** True if people use values to name rows, such as a number, a name or a code. */
   readonly namesRows: boolean
   /**
-   * How copies in memory keep values: each different one as a text, whose order PostgreSQL knows; as numbers in the order of the
-   * values; or only whether there is one.
+   * Form of values in copies in memory. `text`: each different value once, as a text; only PostgreSQL knows the order, because
+   * its ICU and Bun's may differ in version. `number`: numbers in the order of the values. `presence`: only whether a row has a
+   * value.
    */
   readonly memory: 'text' | 'number' | 'presence'
 }
@@ -190,11 +191,11 @@ type NameWith<Traits extends Partial<KindTraits>> = {
   [Name in KindName]: Table[Name] extends Traits ? Name : never
 }[KindName]
 
-/** Kinds of which copies in memory keep each different value as a text. */
+/** Kinds whose different values copies in memory keep as texts. */
 type KeptAsText = NameWith<{ memory: 'text' }>
-/** Kinds of which copies in memory have numbers: the value, or whether there is one. */
+/** Kinds that copies in memory keep as numbers, which stand for the value or for its presence. */
 export type PlainName = Exclude<KindName, KeptAsText>
-/** Kinds whose values languages write differently. */
+/** Kinds whose values are written differently in different languages. */
 export type NotatedName = NameWith<{ isNotated: true }>
 export type MomentName = NameWith<{ moment: 'day' | 'instant' }>
 

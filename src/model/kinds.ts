@@ -15,13 +15,13 @@ export {
 
 /** Maximum length of a computed text: two names of 200 characters and a space. */
 export const READ_ONLY_LENGTH_MAX = 401
-/** Longest text that fits into an index entry of 2,704 bytes. */
+/** Maximum characters of a text that is indexed, so that it fits into an index entry of 2,704 bytes. */
 export const INDEXED_LENGTH_MAX = 650
 
 /** Thrown for a value that does not fit a kind. `message` continues a sentence that begins with the property's name. */
 export class Mismatch extends Error {}
 
-/** A JSON number as it was written: a binary float would lose `1e2` and `4.00000000`. */
+/** A JSON number with its source text: a binary float would lose how `1e2` and `4.00000000` were written. */
 export class JsonNumber {
   constructor(readonly source: string) {}
 }
@@ -31,7 +31,10 @@ export interface Kind extends KindTraits {
   readonly name: KindName
   /** All allowed values; undefined if they are not listed. */
   readonly values?: readonly string[]
-  /** The least and the greatest allowed number; undefined for a decimal that is only bounded by its digits, from 0 on. */
+  /**
+   * The least and the greatest allowed number. Undefined for ids, for kinds that are not numbers, and for a decimal without a
+   * declared range, which is 0 or more and has as many digits as its kind allows.
+   */
   readonly range?: NumberRange
   /** Maximum length in code points. */
   readonly lengthMax?: number
@@ -58,7 +61,7 @@ export interface Kind extends KindTraits {
 
 type Base = KindTraits & Pick<Kind, 'name' | 'scale' | 'nullable' | 'default' | 'printFilter'>
 
-/** Returns the traits of a kind, and what most kinds have. */
+/** Returns the traits of a kind, and the defaults of the other members that most kinds have in common. */
 export function baseOf(name: KindName): Base {
   return {
     name,
@@ -94,7 +97,6 @@ export function textKind(lengthMax: number): Kind {
       if (text.includes('\0')) throw new Mismatch('must not contain the character NUL')
       return text
     },
-    // PostgreSQL's ICU may be of another version than Bun's, and then orders some texts differently.
     readText: (text) => text,
   }
 }
@@ -110,8 +112,8 @@ export function parseJsonText(this: Kind, value: unknown): string {
 }
 
 /**
- * Returns whether a text has more than `lengthMax` code points, as PostgreSQL's char_length counts them; UTF-16 units are never
- * fewer.
+ * Returns whether a text has more than `lengthMax` code points, as PostgreSQL's char_length counts them. A text never has fewer
+ * UTF-16 units than code points.
  */
 function isLongerThan(text: string, lengthMax: number): boolean {
   return text.length > lengthMax && (text.length > 2 * lengthMax || [...text].length > lengthMax)
@@ -154,7 +156,7 @@ export function idKind(nullable: boolean): Kind {
     parseJson(value) {
       const plain = parseInteger(value, this)
       const number = Number(plain)
-      // No row has an id outside of this range, so 0 stands for all of them.
+      // No row has an id outside of this range, so 0 stands for all such ids.
       return number >= 1 && number <= Number.MAX_SAFE_INTEGER ? plain : '0'
     },
   }
@@ -193,7 +195,8 @@ function parseInteger(value: unknown, kind: Pick<Kind, 'allowed' | 'nullable'>):
 function parseIntegerFilter(text: string): string {
   if (PLAIN_INTEGER.test(text)) return text
   if (!INTEGER_FILTER.test(text)) throw new Mismatch('must be an integer: digits, after a minus sign or not')
-  // A number beyond bigint is replaced by its end: no stored number is near it, so comparisons are the same.
+  // A number beyond bigint is replaced by the end of bigint's range. No stored number is as large, so comparisons have the same
+  // results.
   const number = BigInt(text)
   if (number > BIGINT_MAX) return String(BIGINT_MAX)
   return number < -BIGINT_MAX ? String(-BIGINT_MAX) : String(number)
@@ -201,12 +204,12 @@ function parseIntegerFilter(text: string): string {
 
 const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
 
-/** End of a decimal's range that only the digits of its kind bound. */
+/** Exclusive end of the range of a decimal that is bounded only by its digits. */
 export const DECIMAL_END = 10 ** DECIMAL_DIGITS
 
 /**
- * Kind of an exact number with 10 digits before and `scale` after the point, printed with all `scale`. `range`: undefined for
- * numbers of 0 or more.
+ * Kind of an exact number with up to 10 digits before the point and `scale` after it. It is printed with all `scale` digits.
+ * `range`: undefined if the number may be any that is 0 or more.
  */
 export function decimalKind(scale: number, range?: NumberRange): Kind {
   const { min, max } = range ?? { min: 0, max: DECIMAL_END }
@@ -248,7 +251,9 @@ function rangeInWords({ min, max }: NumberRange): string {
   return max === DECIMAL_END ? `of ${min} or more` : `from ${min} to ${max}`
 }
 
-/** Matches texts that a list may have: in filters none looks like an operator, and most need no escapes in URLs. */
+/**
+ * Matches texts that a declared list may have: none can be taken for an operator in a filter, and most need no escapes in URLs.
+ */
 const LISTED_TEXT = /^[\p{L}\p{N}](?:[\p{L}\p{N} _.,&/()+-]{0,98}[\p{L}\p{N})])?$/u
 const VALUES_MAX = 100
 
@@ -271,7 +276,6 @@ export function oneOfKind(values: readonly string[]): Kind {
     schema: { type: 'string', enum: values },
     parseJson: parseJsonText,
     parseFilter: parse,
-    // Only PostgreSQL knows the order, as of any text.
     readText: (text) => text,
   }
 }
@@ -281,8 +285,8 @@ const UUID = new RegExp(`^${UUID_FORM}$`)
 const UUID_ALLOWED = 'a UUID like 0192e4a8-5c7e-7d3a-9b1f-2f6c8d4e0a17'
 
 /**
- * Kind of a UUID of any version, written with small letters. RFC 9562, 4. It is not compared by order, which means something in
- * a few versions only.
+ * Kind of a UUID of any version, written with small letters. RFC 9562, 4. Filters do not compare UUIDs by order, which only a few
+ * versions give a meaning.
  */
 export const uuidKind: Kind = {
   ...baseOf('uuid'),

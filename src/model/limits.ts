@@ -40,7 +40,10 @@ function parseRule(part: string): Rule {
   return { limit, periodMs, period: count + unit }
 }
 
-/** Time that an admission is counted, in ms: 1 more than the period, because times are cut to whole milliseconds. */
+/**
+ * Returns the time for which an admitted request is counted, in ms: 1 more than the period, because times are cut to whole
+ * milliseconds.
+ */
 export function countedMs({ periodMs }: Rule): number {
   return periodMs + 1
 }
@@ -59,13 +62,13 @@ export function policyText(rules: readonly Rule[]): string {
 export interface Decision {
   admitted: boolean
   /**
-   * Index of the rule that the other fields describe: for an admitted request the one with the longest period, else the one that
-   * refused.
+   * Index of the rule that the other fields describe: the rule with the longest period for an admitted request, the rule that was
+   * broken for a refused one.
    */
   rule: number
   /** Requests that the rule still allows after this one. */
   remaining: number
-  /** Time until the oldest counted request expires; for a refusal, until a retry is admitted. */
+  /** Time in ms until the oldest counted request expires; for a refused request, until a retry is admitted. */
   waitMs: number
 }
 

@@ -3,9 +3,9 @@ import type { Entity, Property } from './entity.ts'
 import type { Filter, FiltersAndSorts } from './query.ts'
 import { order } from './query.ts'
 
-/** Properties of a list by which its cost is estimated. */
+/** Estimated cost of a list. */
 export interface ListCost {
-  /** Column and id of the row that all rows of the list refer to, so that they are few. Null: they refer to none in common. */
+  /** Column and id of a row that all rows of the list refer to, which makes the list short. Null: there is no such row. */
   readonly parentRow: string | null
   /** True if PostgreSQL reads or sorts the whole table, unless `parentRow` limits the rows. */
   readonly isCostly: boolean
@@ -19,15 +19,15 @@ export function listCostOf(entity: Entity, { filters, sorts }: FiltersAndSorts):
   return { parentRow: parentRowOf(filters), isCostly: !hasOrder || !filters.every(hasRange) }
 }
 
-/** Returns whether an index has the rows that match; for a union, those of each alternative. */
+/** Returns whether an index finds the rows that match a filter; for a union, the rows of each alternative. */
 function hasRange({ property, operator, either }: Filter): boolean {
   if (either) return either.every((filters) => filters.every(hasRange))
   return operator.folded === null && !operator.isChain && hasIndex(property)
 }
 
 /**
- * Returns the column and id of the row that all matching rows refer to; for a union, those of the row of each alternative. Null:
- * they refer to none in common.
+ * Returns column and id of a row that all matching rows refer to; for a union, one for each alternative. Null: there is no such
+ * row.
  */
 export function parentRowOf(filters: readonly Filter[]): string | null {
   for (const { property, operator, value, either } of filters) {

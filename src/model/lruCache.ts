@@ -1,8 +1,8 @@
 // A cache that evicts the least recently used values when their weights exceed a bound.
 
 /**
- * A cache of two generations, so that a hit in the younger one moves nothing. A Map in order of use would cost twenty times as
- * much.
+ * A cache of two generations, so that a hit in the younger generation moves nothing. A Map that is kept in order of use would
+ * cost twenty times as much.
  */
 export class LruCache<V> {
   private younger = new Map<string, V>()
@@ -22,7 +22,7 @@ export class LruCache<V> {
     return old
   }
 
-  /** Stores a value, unless it is too large. Replaces any older value of the key. */
+  /** Stores a value, unless its weight is more than half of the maximum. Replaces any older value of the key. */
   set(key: string, value: V): void {
     const weight = this.weigh(value, key)
     if (2 * weight > this.weightMax) return

@@ -2,15 +2,15 @@
 import type { Entity, Filter } from './entity.ts'
 
 /**
- * A read-only collection of rows of an entity. Its name is its path, too: `Directory`. Its properties are the entity's own
- * objects.
+ * A read-only collection of rows of an entity. The name of a view is also its path: `Directory`. The properties of a view are the
+ * same objects as those of the entity.
  */
 export interface NamedView extends Entity {
-  /** The entity whose rows it shows. Statements, copies and columns are always those of the entity. */
+  /** The entity whose rows the view shows. Statements, copies and columns are always those of the entity. */
   readonly base: Entity
-  /** Conditions of its rows, which may name properties that it does not show. */
+  /** Conditions of the rows; they can name properties that the view does not show. */
   readonly filters: readonly Filter[]
-  /** Its definition in canonical form: `view Directory Employees?EmploymentEnd=&fields=Id,DisplayName`. */
+  /** Definition of the view in canonical form: `view Directory Employees?EmploymentEnd=&fields=Id,DisplayName`. */
   readonly text: string
 }
 
@@ -26,7 +26,7 @@ export function baseOf(collection: Collection): Entity {
   return isNamedView(collection) ? collection.base : collection
 }
 
-/** Returns the conditions of all rows of a collection: none for an entity. */
+/** Returns the conditions that every row of a collection meets; empty for an entity. */
 export function filtersOf(collection: Collection): readonly Filter[] {
   return isNamedView(collection) ? collection.filters : []
 }

@@ -29,7 +29,7 @@ export const NAME_ENDS = [
   'Written',
 ]
 
-/** Names of schemas that belong to no entity. */
+/** Matches names of schemas that belong to no entity, so that no entity can take them. */
 export const RESERVED_TYPES =
   /^(?:(?:Past)?Changes?|ChangeAction|History|(?:Boolean|Date|Decimal|Instant|Integer|Text)(?:Condition|Value)|TextPart|KeyRight(?:Filter)?|Error(?:Code|Details|Message|Reference|Target)?|Fault)$/
 
@@ -48,7 +48,9 @@ export function pluralOf(name: string): string {
   return /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`
 }
 
-/** Returns the form of "have" after the path of a collection: `Companies have`; a view has one name, so `Directory has`. */
+/**
+ * Returns the form of "have" after the path of a collection: `Companies have`. A named view has no plural, so `Directory has`.
+ */
 export function haveOf({ name, plural }: { readonly name: string; readonly plural: string }): string {
   return name === plural ? 'has' : 'have'
 }

@@ -1,18 +1,20 @@
 // Suggestions for misspelled names, by edit distance.
 import { closest, distance } from 'fastest-levenshtein'
 
-/** Suggests a known name that is near, ` Did you mean Name?`; '' if none is. Ignores case. */
+/**
+ * Returns a hint with the known name that is most similar, ` Did you mean Name?`; '' if no name is similar enough. Ignores case.
+ */
 export function suggest(name: string, known: readonly string[]): string {
   const nearest = nearestOf(name, known)
   return nearest === null ? '' : ` Did you mean ${nearest}?`
 }
 
 /**
- * Returns the nearest known name, at most a third of its letters away; null if there is none. Ignores case. The last part of a
- * name with dots is enough: `Days` for `Period.Days`. `editsMax`: maximum letters that may differ.
+ * Returns the most similar known name; null if more than a third of its letters differ. Ignores case. The last part of a name
+ * with dots is enough: `Days` for `Period.Days`. `editsMax`: maximum number of letters that differ.
  */
 export function nearestOf(name: string, known: readonly string[], editsMax = Infinity): string | null {
-  // Nothing is near to a longer name, and the distance costs the product of both lengths.
+  // No name is similar to such a long text, and the time for a distance grows with the product of both lengths.
   if (name.length > 64 || known.length === 0) return null
   const parts = known.filter((one) => one.includes('.'))
   const whole = [...known, ...parts]
@@ -23,8 +25,8 @@ export function nearestOf(name: string, known: readonly string[], editsMax = Inf
 }
 
 /**
- * Returns whether at most a third of the letters differ; rounded up if only their order differs, because swapped letters are two
- * edits: `Nmae` is as far from `Name` as `Date` is from `page`.
+ * Returns whether at most a third of the letters differ. The third is rounded up if only the order of letters differs, because
+ * swapped letters are two edits: `Nmae` is as far from `Name` as `Date` is from `page`.
  */
 function isNear(name: string, known: string, editsMax: number): boolean {
   const third = known.length / 3

@@ -3,13 +3,13 @@ import { foldSql } from './fold.ts'
 import type { Kind } from './kinds.ts'
 import { type Param, type Sql, sql } from './sql.ts'
 
-/** Which rows an operator matches: those below, equal to, or above the operand, and those without a value. */
+/** Rows that an operator matches: those below, equal to, or above the operand, and those without a value. */
 export type Sides = Readonly<Record<'less' | 'equal' | 'greater' | 'none', boolean>>
 
-/** Parts of a property that decide which operators it has. */
+/** Members of a property that decide which operators it has. */
 interface Served {
   readonly kind: Kind
-  /** Set if it holds the id of another row. */
+  /** Set if the property holds the id of another row. */
   readonly reference: { readonly isToItself: boolean } | null
 }
 
@@ -19,17 +19,17 @@ export interface Operator {
   readonly meaning: string
   serves(property: Served): boolean
   /**
-   * Compiles the condition. `column`: the column, or its folded text if `folded` is not null. `value`: the operand; a selection
-   * of ids if `isChain`.
+   * Compiles the condition. `column`: the column, or its folded text if `folded` is not null. `value`: the operand; if `isChain`,
+   * a subquery that selects ids.
    */
   compile(column: Sql, value: Param | Sql): Sql
-  /** Rows that the operator matches, if order decides; an empty operand equals "no value". Null: order does not decide. */
+  /** Rows that the operator matches if order decides. An empty operand equals "no value". Null: order does not decide. */
   readonly sides: Sides | null
   /** Part of the folded text in which the operand is searched; null: texts are not folded. */
   readonly folded: 'anywhere' | 'beginning' | null
-  /** True if several parameters are one filter, whose values are alternatives. */
+  /** True if all parameters of one name form a single filter, whose values are alternatives. */
   readonly isAny: boolean
-  /** True if the operand is the id of a row, and the rows match whose references lead to it at any depth. */
+  /** True if the operand is the id of a row, and a row matches if its references lead to that row at any depth. */
   readonly isChain: boolean
   /** Compiles the condition for an empty operand, which means "no value"; null: an empty operand is not allowed. */
   readonly compileEmpty: ((column: Sql, emptyIsNoValue: boolean) => Sql) | null
@@ -105,7 +105,7 @@ export const operators: readonly Operator[] = [
     sign: '[under]',
     meaning: 'leads to this row, at any depth, such as to a manager above',
     serves: ({ reference }) => reference?.isToItself === true,
-    // The value is a selection of the row and of all rows below it.
+    // The value is a subquery that selects the ids of the row and of all rows below it.
     compile: (column, rows) => sql`${column} in (${rows})`,
     isChain: true,
   },
@@ -128,7 +128,7 @@ export const prefixes: readonly Operator[] = operators.filter(({ sign }) => !sig
 /** Operators that stand after the property's name. */
 export const brackets: readonly Operator[] = operators.filter(({ sign }) => sign.startsWith('['))
 
-/** Name of `[]` in the OpenAPI document: generators of clients would use one name for `Id` and `Id[]`. */
+/** Name of `[]` in the OpenAPI document: generators of clients would give `Id` and `Id[]` the same name. */
 export const ANY_IN_WORDS = '[any]'
 
 export const equality = operators.find(({ sign }) => sign === '=') as Operator

@@ -32,7 +32,7 @@ const ALMOST_ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d))?(?:\.\d+)?)?
 export const SLIP_LENGTH_MAX = 40
 const PLUS_AS_SPACE = /T[\d:.]+ \d\d:\d\d$/i
 
-/** Hint for a text that is almost a date-time, `; for 2024-01-31 write 2024-01-31T00:00:00Z`; '' for any other text. */
+/** Returns a hint for a text that is almost a date-time, `; for 2024-01-31 write 2024-01-31T00:00:00Z`; '' for any other text. */
 export function instantHint(text: string): string {
   if (text.length > SLIP_LENGTH_MAX) return ''
   if (PLUS_AS_SPACE.test(text)) return '; a + in a query string must be written %2B'

@@ -4,7 +4,7 @@ const WEIGHT = /^q\s*=\s*(0(?:\.\d*)?|1(?:\.0*)?)$/i
 
 /**
  * Parses the weights of a header, 0 to 1. Returns a function that takes names in lower case, the most specific first, and returns
- * the weight of the first that the header has; 0 if it has none. An invalid weight counts as 1.
+ * the weight of the first name that the header has; 0 if it has none of them. An invalid weight counts as 1.
  */
 export function weightsOf(header: string): (...names: string[]) => number {
   const preferences = header.split(',').map((entry) => {

@@ -2,17 +2,22 @@
 import type { GrantedRights } from './access.ts'
 import type { Entity } from './entity.ts'
 
-/** A client to charge. `low` and `high`: 64 bits for the shared table, where `low` is never 0. `text`: its name in Redis. */
+/**
+ * A client to charge. `low` and `high`: 64 bits that identify the client in the shared table; `low` is never 0. `text`: its name
+ * in Redis.
+ */
 export interface Client {
   readonly low: number
   readonly high: number
   readonly text: string
 }
 
-/** Rights as they are now. */
+/** Current rights of a principal. */
 export interface RightsNow {
   readonly rights: GrantedRights
-  /** The moment of the copies in memory from which they were decided, for `operations/`; null: they follow from none. */
+  /**
+   * State of the copies in memory whose rows decided the rights, for `operations/`; null: the rights depend on no rows in memory.
+   */
   readonly moment: object | null
 }
 
@@ -23,13 +28,13 @@ export interface Principal {
   readonly name: string
   /** The client to charge. */
   readonly client: Client
-  /** Name of the table of a key's own limits (`ownTableOf`). RATE_LIMITS apply if it is null, or the table does not exist. */
+  /** Name of the table of a key's own limits (`ownTableOf`). RATE_LIMITS apply if the name is null, or there is no such table. */
   readonly ownTable: string | null
   /** True for a person, to whom RATE_LIMITS_PERSONS apply. */
   readonly isPerson: boolean
   /**
-   * Returns the rights as they are now. Those of a person follow from rows. `reads`: entities that the request is about to list,
-   * so that their rows and those of the rights are read as of one moment. @throws ApiError if they cannot be read
+   * Returns the current rights. The rights of a person follow from rows. `reads`: entities that the request will list; their rows
+   * and the rows that decide the rights are then read as of one moment. @throws ApiError if they cannot be read
    */
   rightsNow(reads?: readonly Entity[]): RightsNow | Promise<RightsNow>
 }

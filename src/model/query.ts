@@ -6,19 +6,20 @@ import { equality, union } from './operators.ts'
 export type { Filter } from './entity.ts'
 
 /**
- * Returns the property of the entity itself: for a related property the reference with which its path begins, else the property.
+ * Returns the entity's own property: the reference with which the path of a related property begins, and any other property as it
+ * is.
  */
 export function ownProperty(property: Property): Property {
   return property.related?.reference ?? property
 }
 
-/** Returns filters that compare values: in place of a union those of its alternatives. */
+/** Returns the filters that compare values: each union is replaced by the filters of its alternatives. */
 export function withoutUnions(filters: readonly Filter[]): readonly Filter[] {
   if (!filters.some(({ either }) => either)) return filters
   return filters.flatMap((filter) => (filter.either ? withoutUnions(filter.either.flat()) : [filter]))
 }
 
-/** Returns the properties of the entity itself on which a filter depends. */
+/** Returns the entity's own properties on which a filter depends. */
 export function ownProperties(filter: Filter): Property[] {
   return withoutUnions([filter]).map(({ property }) => ownProperty(property))
 }
@@ -29,7 +30,7 @@ export function isOfOtherRows({ property, operator, either }: Filter): boolean {
   return property.related !== null || operator.isChain
 }
 
-/** Makes the filter of rows that match all filters of at least one alternative, each of which has some. */
+/** Makes a filter that a row matches if it matches all filters of at least one alternative. No alternative may be empty. */
 export function unionFilter({ id }: Entity, alternatives: readonly (readonly Filter[])[]): Filter {
   if (alternatives.length === 0) throw new Error('a union has alternatives')
   if (alternatives.some((filters) => filters.length === 0)) throw new Error('an alternative without filters is every row')
@@ -37,8 +38,8 @@ export function unionFilter({ id }: Entity, alternatives: readonly (readonly Fil
 }
 
 /**
- * Unites alternatives: returns filters of the rows that match all filters of at least one of them. If one alternative has no
- * filters, it is every row, and so there are none; if all are the same, their filters are returned.
+ * Returns filters that a row matches if it matches all filters of at least one alternative. They are empty if an alternative is
+ * empty, since every row matches that. If all alternatives are equal, they are the filters of one.
  */
 export function united(entity: Entity, alternatives: readonly (readonly Filter[])[]): readonly Filter[] {
   if (alternatives.some((filters) => filters.length === 0)) return []
@@ -47,17 +48,17 @@ export function united(entity: Entity, alternatives: readonly (readonly Filter[]
   return others.length === 0 ? first : [unionFilter(entity, [first, ...others])]
 }
 
-/** Joins the texts of rights whose rows are united, in an order that is the same in every process, whatever roles give them. */
+/** Joins the texts of rights whose rows are united. The order is the same in every process, whichever roles give the rights. */
 export function unitedText(texts: readonly string[]): string {
   return [...new Set(texts)].sort().join(' | ')
 }
 
-/** Identifies a filter among those of one entity, as data for JSON. */
+/** Returns data for JSON that identify a filter among the filters of one entity. */
 export function identify({ property, operator, value, either }: Filter): unknown {
   return either ? [operator.sign, either.map((filters) => filters.map(identify))] : [property.column, operator.sign, value]
 }
 
-/** Returns the filter that no row matches: ids begin with 1. */
+/** Returns a filter that no row matches: ids begin with 1. */
 export const noRow = memoize(({ id }: Entity): Filter => ({ property: id, operator: equality, value: '0' }))
 
 /** Returns the other entities whose rows are needed to filter the rows and to show these properties, each once. */
@@ -83,7 +84,7 @@ export function otherEntities(filters: readonly Filter[], properties: readonly P
   return [...found]
 }
 
-/** Returns whether a filter matches rows without a value. If it is by a path, it then matches rows without the reference, too. */
+/** Returns whether a filter matches rows without a value. If so, a filter by a path also matches rows without the reference. */
 export function matchesNone({ operator, value, anyOf }: Filter): boolean {
   if (anyOf) return anyOf.includes(null)
   return value === null ? operator.sides?.equal === true : operator.sides?.none === true
@@ -94,9 +95,9 @@ export interface Sort {
   readonly descending: boolean
 }
 
-/** Position of a page by cursor: a row at which the page begins or ends, and which may have been deleted. */
+/** Position of a page by cursor: the page begins after a row, or ends before it. The row may have been deleted. */
 export interface Seek {
-  /** Side of the row on which the page lies: it begins after the row, or ends before it. */
+  /** Side of the row on which the page is. */
   readonly side: 'after' | 'before'
   /** Values of the row by which the list is sorted, the id last, as PostgreSQL printed them. */
   readonly position: readonly (string | null)[]
@@ -111,29 +112,32 @@ export interface FiltersAndSorts {
 /** A kind of write that `may` asks about. D109 */
 export interface AskedWrite {
   readonly verb: 'update' | 'delete'
-  /** Properties that it sets: one right must let the caller set all of them. None: any properties. */
+  /**
+   * Properties that the write sets: one right must let the caller set all of them. Empty: every right to the verb counts,
+   * whatever properties it lets the caller set.
+   */
   readonly properties: readonly Property[]
 }
 
-/** The rows that the caller may write in this way: those that one of several rights admits. */
+/** The rows that the caller may write in this way: a row is among them if one of the caller's rights admits it. */
 export interface Reach {
   readonly write: AskedWrite
   readonly filters: readonly Filter[]
   /** Text of the rights; '' if they admit every row. */
   readonly text: string
-  /** The text with the names of `{today}` and `{now}` in place of their values. */
+  /** `text` with the names of `{today}` and `{now}` in place of their values. */
   readonly signedText: string
 }
 
 /** A request for a list, checked and typed. */
 export interface ListQuery extends FiltersAndSorts {
-  /** The rows that `may` leaves; `filters` include its filters. Null: the request has no `may`. */
+  /** Rows to which `may` restricts the list; `filters` contains these conditions, too. Null: the request has no `may`. */
   readonly may: Reach | null
   /** Rows of a page, 5 to 50; for a summary 5 to 1,000 groups. */
   readonly pageSize: number
-  /** Number of the page, from 1. With `seek` it is used for the response's links only. */
+  /** Number of the page, from 1. If `seek` is set, only the response's links use the number. */
   readonly page: number
-  /** Position of a page by cursor; null: by number. */
+  /** Position of a page by cursor; null: the page is found by its number. */
   readonly seek: Seek | null
   /** The query string as the client wrote it, without `page` and `cursor`, for links to other pages. */
   readonly queryWithoutPaging: string
@@ -161,8 +165,8 @@ export interface StreamQuery extends CsvForm, FiltersAndSorts {
 export type Assignments = ReadonlyMap<Property, string | null>
 
 /**
- * Returns the sorts and the id. The id follows the direction of the last sort, so an index on (property, id) serves both
- * directions.
+ * Returns the sorts, and the id as the last one. The id follows the direction of the last sort, so an index on (property, id)
+ * serves both directions.
  */
 export function order({ id }: Entity, sorts: readonly Sort[]): readonly Sort[] {
   const last = sorts.findIndex(({ property }) => property === id)

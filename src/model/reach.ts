@@ -4,10 +4,10 @@ import type { Access, RowReach } from './access.ts'
 import { type AskedWrite, type Filter, noRow, ownProperty, type Reach, united, unitedText } from './query.ts'
 import type { View } from './view.ts'
 
-/** Text of a reach without a right: no row. */
+/** Text of a reach that has no row, because no right admits one. */
 const NO_RIGHT = '-'
 
-/** Returns the rows that may be written. `access`: null if the caller may write nothing. */
+/** Returns the rows that the caller may write. `access`: null if the caller may write nothing. */
 export function reachOfWrite(view: View, access: Access | null, write: AskedWrite): Reach {
   const reaches = reachesOf(access, write)
   if (reaches.length === 0) return { write, filters: [noRow(view.whole)], text: NO_RIGHT, signedText: NO_RIGHT }
@@ -27,7 +27,10 @@ function reachesOf(access: Access | null, { verb, properties }: AskedWrite): rea
   return able.map(({ reach }) => reach)
 }
 
-/** Returns the conditions after the write on properties that it does not set: the row must match them already. */
+/**
+ * Returns the conditions on the row after the write that concern properties which the write does not set. The row must meet them
+ * already.
+ */
 function keptConditions({ becomes }: RowReach, { properties }: AskedWrite): readonly Filter[] {
   if (becomes === null || properties.length === 0) return []
   return becomes.filter(({ property }) => !properties.includes(ownProperty(property)))

@@ -17,7 +17,10 @@ export function allows(rights: Rights, plural: string, action: Action): boolean 
   return names.has(EVERY) || names.has(plural)
 }
 
-/** Parses `Companies:read,Absences:write,*:read`, in any case. @throws RangeError that names the faulty part */
+/**
+ * Parses rights such as `Companies:read,Absences:write,*:read`, in upper or lower case. @throws RangeError that names the faulty
+ * part
+ */
 export function parseRights(text: string, plurals: readonly string[]): Rights {
   return collect(text.split(',').map((part) => parseRight(part.trim(), plurals)))
 }
@@ -28,7 +31,7 @@ export function readRights(text: string): Rights {
   return collect(parts.filter(([name, action]) => name && ACTIONS.includes(action)))
 }
 
-/** Writes rights as `Companies:read,Companies:write`, each once. */
+/** Writes rights in the form `Companies:read,Companies:write`, each once. */
 export function formatRights(rights: Rights): string {
   const names = [...rights.read.union(rights.write)]
   return names.flatMap((name) => ACTIONS.filter((action) => rights[action].has(name)).map((action) => `${name}:${action}`)).join()

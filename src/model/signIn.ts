@@ -1,6 +1,9 @@
-// What the page /explore needs to know to sign people in with the issuer.
+// Data with which the page /explore signs people in with the issuer.
 
-/** Addresses of the issuer, from its discovery document. They are safe to open, and to name in a content security policy. */
+/**
+ * Addresses of the issuer, from its discovery document. They are checked: a page can open them, and a content security policy
+ * name them.
+ */
 export interface SignInEndpoints {
   /** Address at which people sign in. */
   readonly authorization: string
@@ -10,7 +13,7 @@ export interface SignInEndpoints {
   readonly endSession: string | null
   /** True if the issuer names itself in its answers to sign-ins. RFC 9207 */
   readonly namesItself: boolean
-  /** Algorithms by which it signs ID tokens. */
+  /** Algorithms by which the issuer signs ID tokens. */
   readonly algorithms: readonly string[]
 }
 
@@ -19,7 +22,7 @@ export interface SignIn {
   readonly issuer: string
   readonly clientId: string
   readonly scope: string
-  /** Parameter `resource` of requests to the issuer (RFC 8707); null: none. */
+  /** Parameter `resource` of requests to the issuer (RFC 8707); null: requests have no such parameter. */
   readonly resource: string | null
   /** Kind of the token that the page sends to the API. */
   readonly sends: 'access' | 'id'

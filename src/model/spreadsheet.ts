@@ -21,7 +21,7 @@ export function unescapeFormulas(text: string): string {
 
 const DATE_TIME = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/
 
-/** Removes the zone of PostgreSQL's `2024-01-31 09:00:00+00`, with which spreadsheets would read it as text. */
+/** Removes the zone from PostgreSQL's `2024-01-31 09:00:00+00`: spreadsheets read a date-time with a zone as text. */
 export function spreadsheetInstant(text: string): string {
   return text.replace('+00', '')
 }

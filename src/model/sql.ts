@@ -19,7 +19,7 @@ export interface Statement {
 /** Values in the order of a statement's columns, as PostgreSQL prints them. */
 export type Row = readonly (string | null)[]
 
-/** Makes SQL of literal text with pieces and parameters in between. It is the only way: plain strings do not type-check. */
+/** Makes SQL of literal text with pieces and parameters in between. A plain string in between does not type-check. */
 export function sql(strings: TemplateStringsArray, ...parts: (Sql | Param)[]): Sql {
   const chunks: (string | Param)[] = [strings[0] as string]
   parts.forEach((part, index) => {
@@ -34,7 +34,10 @@ export function param(value: string | null): Param {
   return new Param(value)
 }
 
-/** Returns a quoter of texts from entity declarations. It throws for a text of another form, which is a bug of ours. */
+/**
+ * Returns a function that quotes a text from an entity's declaration. The function throws if the text does not match `form`,
+ * which is a bug of ours.
+ */
 function writerOf(what: string, form: RegExp, quote: string): (text: string) => Sql {
   return (text) => {
     if (!form.test(text)) throw new Error(`not ${what}: ${text}`)
@@ -44,14 +47,14 @@ function writerOf(what: string, form: RegExp, quote: string): (text: string) => 
 
 /** Quotes a table or column name. */
 export const name = writerOf('a name of a table or column', /^[a-z][a-z0-9_]{0,62}$/, '"')
-/** Writes the name of a type as a kind declares it. */
+/** Writes the name of a column's type, as a kind declares it. */
 export const typeName = writerOf('a name of a type', /^[a-z][a-z0-9 (),]*$/, '')
 /** Writes a text literal that is part of the statement's shape: the name of a table or of a property. */
 export const word = writerOf('the name of anything', /^[A-Za-z][A-Za-z0-9_.]*$/, "'")
 /** Writes letters as a text literal, including the point of Catalan l·l. */
 export const letters = writerOf('letters', /^[\p{L}·]+$/u, "'")
 
-/** Writes a number that is part of the statement's shape, such as a page size, so that the planner knows it. */
+/** Writes a number as part of the statement's text, such as a page size, so that the planner knows it. */
 export function integer(value: number | bigint): Sql {
   if (typeof value === 'bigint') return new Sql([String(BigInt.asIntN(64, value))])
   if (!Number.isSafeInteger(value) || value < 0) throw new Error(`not a non-negative integer: ${value}`)

@@ -13,16 +13,18 @@ export type Aggregate = (typeof AGGREGATES)[number]
 /** Maximum groups of a summary. D76 */
 export const GROUPS_MAX = 250_000
 
-/** A property by which rows are grouped, or the period of its date. */
+/** A property by which rows are grouped, or by whose periods they are grouped. */
 export interface GroupKey {
   readonly property: Property
-  /** Null: rows with the same value form a group. */
+  /** Period by which a date is grouped. Null: rows with the same value form a group. */
   readonly period: Period | null
-  /** The zone of the periods of a date-time; null: UTC, or the key has no such periods. D119 */
+  /**
+   * Time zone of the periods, if the property is a date-time. Null: the periods are those of UTC, or the key has no zone. D119
+   */
   readonly zone: Zone | null
   /**
-   * If the property is the copied name of another row, the reference along which it is copied; that is a key, too, since several
-   * rows may have the same name. Null: it is no such name, or the request may not read the reference. D92
+   * Reference along which the property is copied, if it is the copied name of another row. The reference is a key, too, since
+   * several rows can have the same name. Null: the property is no copied name, or the request may not read the reference. D92
    */
   readonly names: Property | null
 }
@@ -33,7 +35,7 @@ export interface Measure {
   readonly property: Property
 }
 
-/** A value that is computed for each group. An average is not one: it follows from the sum and the number of values. */
+/** A value that is computed for each group. An average is no figure: it follows from the sum and the number of values. */
 export interface Figure {
   readonly name: 'sum' | 'values' | 'minimum' | 'maximum'
   readonly property: Property
@@ -68,7 +70,7 @@ export function figureIndex(figures: readonly Figure[], name: Figure['name'], pr
   return figures.findIndex((figure) => figure.name === name && figure.property === property)
 }
 
-/** Returns the zone of the periods of a summary; null: UTC. */
+/** Returns the time zone of a summary's periods; null: they are those of UTC. */
 export function zoneOf({ keys }: SummaryQuery): Zone | null {
   return keys.find(({ zone }) => zone !== null)?.zone ?? null
 }

@@ -1,15 +1,15 @@
-// Tokens of persons as data: what a verified one says, and verdicts on tokens.
+// Tokens of persons as data: the claims of a verified token, and verdicts on tokens.
 
 /** The claims of a token, as its JSON has them: values of any type. */
 export type Claims = Readonly<Record<string, unknown>>
 
-/** A token that its issuer has signed for this server. It stays the same object while it is kept. */
+/** A token that its issuer has signed for this server. While the verifier keeps it, the same token is the same object. */
 export interface VerifiedToken {
   readonly issuer: string
   /** The person, by the claim `sub`: unique for the issuer. */
   readonly subject: string
   readonly claims: Claims
-  /** Time by `Date.now()` from which the token is refused. */
+  /** Time by `Date.now()` from which the token is refused, in ms. */
   readonly endsMs: number
 }
 
@@ -25,7 +25,7 @@ export type Verdict = VerifiedToken | RefusedToken
 
 /** Verifies tokens, and keeps those that it has verified. */
 export interface TokenCheck {
-  /** Returns the token if it was verified before, and is still valid. */
+  /** Returns the token if it was verified before and is still valid, else null. */
   known(token: string): VerifiedToken | null
   verify(token: string): Verdict | Promise<Verdict>
 }

@@ -26,10 +26,10 @@ function wholeRelated({ reference }: Property): View | null {
   return reference?.target ? wholeView(reference.target) : null
 }
 
-/** The targets of a view's paths, and the text of the rights to read them. */
+/** The views to which the paths of a view lead, and the text of the rights to read them. */
 export type RelatedViews = Pick<View, 'related' | 'relatedText' | 'relatedSignedText'>
 
-/** Stands for a view without paths. */
+/** Related views of a view without paths. */
 export const NO_PATHS: RelatedViews = { related: () => null, relatedText: '-', relatedSignedText: '-' }
 
 /** Makes a view of the rows of a collection that match `filters`, with these properties; the id is always among them. */
@@ -46,14 +46,15 @@ export function viewOf(
   return Object.freeze({ ...shown, whole: baseOf(collection), collection, filters: all, text, signedText, ...paths })
 }
 
-/** Maximum sets of properties of an entity that are kept. */
+/** Maximum number of different sets of properties that are kept for an entity. */
 const NARROWED_MAX = 1_000
 
 const narrowedOf = memoize((_: Entity) => new LruCache<Entity>(2 * NARROWED_MAX, () => 1))
 
 /**
- * Returns the entity with only the visible properties. Objects keep their visible parts; an object without any is removed. The
- * members are the same array for the same properties: parsers and writers are kept for them, not for each view of thousands.
+ * Returns the entity with only the visible properties. Objects keep their visible parts; an object without a visible part is
+ * removed. Equal sets of properties share one array of members: parsers and writers are cached for it, not for each of perhaps
+ * thousands of views.
  */
 export function withProperties(entity: Entity, visible: ReadonlySet<Property>): Entity {
   const isVisible = (property: Property) => property === entity.id || visible.has(property)
@@ -71,7 +72,7 @@ function narrow(entity: Entity, shown: readonly Property[], isVisible: (property
   const members = entity.members.flatMap((member): (Property | Group)[] => {
     if (!isGroup(member)) return isVisible(member) ? [member] : []
     const properties = member.properties.filter(isVisible)
-    // Whether an object is null must not tell of hidden parts, so `allProperties` has the visible ones only.
+    // An object that is null must not reveal anything about hidden parts, so `allProperties` has only the visible ones.
     return properties.length === 0 ? [] : [{ ...member, properties, allProperties: properties }]
   })
   const { name, plural, table, id } = entity

@@ -1,41 +1,45 @@
-// Time zones: which day their clocks show at an instant, and when a day begins. Instants are seconds from 2000 in UTC, days those
-// from 2000-01-01. The offsets are those of Bun; PostgreSQL is sent them, so that its own time zones make no difference. D119
+// Time zones: which day their clocks show at an instant, and when a day begins. Instants are seconds since 2000-01-01 in UTC, and
+// days are numbered from that date. The offsets come from Bun. PostgreSQL receives them with each statement, so that its own time
+// zones make no difference. D119
 
 const DAY = 86_400
 /** Seconds from 1970 to 2000. */
 const EPOCH = 946_684_800
-/** The calendar repeats every 400 years, and from 2100 on so do the rules of each zone. */
+/** Days of 400 years. The calendar repeats after them, and from 2100 on the rules of each zone, too. */
 const CYCLE_DAYS = 146_097
 const CYCLE = CYCLE_DAYS * DAY
 const CYCLE_FIRST_DAY = 36_525
 /** 2100-01-01. */
 const CYCLE_START = CYCLE_FIRST_DAY * DAY
-/** 2500-01-01: instants from then on are moved back by whole cycles. */
+/** 2500-01-01. Later instants are moved back by whole cycles. */
 const CYCLE_END = CYCLE_START + CYCLE
 /**
- * Instant before which days are those of UTC: zones began later. So no period begins before the year 1, which clients could not
- * write.
+ * Instant before which days are those of UTC, because zones began later. Thus no period begins before the year 1, in a time that
+ * clients could not write.
  */
 const ZONES_FROM = '1800-01-01T00:00:00Z'
-/** 10000-01-01: from then on days are those of UTC again. */
+/** 10000-01-01. From this day on, days are those of UTC again. */
 const LAST_DAY = 2_921_940
 const ZONES_END = LAST_DAY * DAY
 /** Maximum length of a name; the longest one has 32 letters. */
 export const ZONE_NAME_MAX = 64
 
-/** Offsets of a zone in seconds, each from an instant on. */
+/** Offsets of a zone from UTC, in seconds. `offsets[i]` is valid from the instant `from[i]` on. */
 export interface Offsets {
-  /** The first is `-Infinity`. */
+  /** Instants in ascending order; the first is `-Infinity`. */
   readonly from: readonly number[]
   readonly offsets: readonly number[]
 }
 
-/** Zones by their names in lower case. IANA has some 600 names, each of up to 20 KB of offsets. */
+/** Zones by their names in lower case. IANA has some 600 names; the offsets of a zone take up to 20 KB. */
 const zones = new Map<string, Zone>()
 
-/** A time zone of IANA. Where clocks go back over midnight, a day goes on until they show the next one: no day begins twice. */
+/**
+ * A time zone of IANA. If clocks go back over midnight, the earlier day lasts until they show the later day for good, so that no
+ * day begins twice.
+ */
 export class Zone {
-  /** Offsets up to 2100, or all. */
+  /** Offsets up to 2100; if `isWhole`, up to `CYCLE_END`. */
   private readonly known: { readonly from: number[]; readonly offsets: number[] }
   private isWhole = false
 
@@ -46,7 +50,7 @@ export class Zone {
     this.addChanges(first, CYCLE_START)
   }
 
-  /** Returns the zone of a name in any case, such as `Europe/Amsterdam`; null: there is none. */
+  /** Returns the zone of this name, such as `Europe/Amsterdam`, in upper or lower case; null: there is no such zone. */
   static named(text: string): Zone | null {
     const lower = text.toLowerCase()
     const known = zones.get(lower)
@@ -58,7 +62,7 @@ export class Zone {
     return zone
   }
 
-  /** True if its days are those of UTC. */
+  /** True if the days of the zone are those of UTC. */
   get isUtc(): boolean {
     return this.known.offsets.every((offset) => offset === 0)
   }
@@ -93,7 +97,7 @@ export class Zone {
     return Math.floor((instant + this.offsetAt(instant)) / DAY)
   }
 
-  /** Returns the first instant of a day; for a day that clocks skip, that of the next day. */
+  /** Returns the first instant of a day; for a day that clocks skip, the first instant of the next day. */
   startOf(day: number): number {
     if (day > LAST_DAY) return day * DAY
     const cycle = day < CYCLE_FIRST_DAY + CYCLE_DAYS ? 0 : Math.floor((day - CYCLE_FIRST_DAY) / CYCLE_DAYS)
@@ -130,7 +134,8 @@ export class Zone {
     const { from, offsets } = this.known
     while ((from.at(-1) as number) >= at) dropLast(from, offsets)
     const lastDay = Math.floor((at - 1 + (offsets.at(-1) as number)) / DAY)
-    // Clocks that show an earlier day again show it only once here: the new offset begins when it leads to the later day, too.
+    // If clocks go back to an earlier day, the new offset begins only when it leads to the later day, too, so that no day occurs
+    // twice.
     add(this.known, Math.max(at, lastDay * DAY - offset), offset)
   }
 }
@@ -154,7 +159,10 @@ function dropLast(...lists: unknown[][]) {
   for (const list of lists) list.pop()
 }
 
-/** Returns a function that finds the first instant of each of ascending days, by offsets that have all of these instants. */
+/**
+ * Returns a function that finds the first instant of a day. It must be called with ascending days, all of which the offsets must
+ * cover.
+ */
 export function ascendingStarts({ from, offsets }: Offsets): (day: number) => number {
   let at = 0
   const lastDay = () => Math.floor(((from[at + 1] as number) - 1 + (offsets[at] as number)) / DAY)
@@ -179,7 +187,7 @@ function cycleOf(instant: number): number {
   return instant < CYCLE_END ? 0 : Math.floor((instant - CYCLE_START) / CYCLE)
 }
 
-/** Returns the first index whose instant is after another one; the length if none is. */
+/** Returns the index of the first element of `from` that is after `instant`; the length if there is none. */
 function firstAfter(from: readonly number[], instant: number): number {
   let low = 0
   let high = from.length
