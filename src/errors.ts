@@ -1,4 +1,4 @@
-// ApiError, by which any room refuses a request, and the table of all error codes.
+// ApiError, with which any room refuses a request, and the table of all error codes.
 import { badRequests } from './errorTable/badRequests.ts'
 import type { ErrorEntry } from './errorTable/entry.ts'
 import { refusals } from './errorTable/refusals.ts'
@@ -24,7 +24,7 @@ interface Options {
   cause?: unknown
 }
 
-/** A request that cannot be answered as asked. `respond/` turns it into HTTP, nothing else does. */
+/** Thrown for a request that cannot be answered as asked. Only `respond/` turns it into HTTP. */
 export class ApiError extends Error {
   readonly target: string
   readonly details: readonly Fault[] | null
@@ -50,15 +50,21 @@ export function errorOf(thrown: unknown): Error {
 /** Thrown if stored data do not allow a change; the message is for an operator. */
 export class Refused extends Error {}
 
-/** Maximum faults that an answer lists. The search ends there, so that no answer is many times as long as the body. */
+/**
+ * Maximum faults that an answer lists. The search for faults ends at this number, so that no answer is many times as long as the
+ * body.
+ */
 export const FAULTS_MAX = 100
 
-/** The error for a body's faults, at least one: a single one has its own code, several are the details of `ValidationFailed`. */
+/**
+ * Returns the error for the faults of a body, at least one. A single fault decides the code. Several faults have the code
+ * `ValidationFailed`, unless all are about stored rows, or about rights.
+ */
 export function faultsError(faults: readonly Fault[]): ApiError {
   const [first] = faults
   if (first === undefined) throw new Error('an error for no fault')
   if (faults.length === 1) return new ApiError(first.code, first.message, { target: first.target, details: faults })
-  // Stored rows are only read if the body has no other faults. So either all faults are about stored rows, or none is.
+  // Stored rows are only read if the body has no other faults, so either all faults are about stored rows, or none.
   const isStored = first.code === 'ReferenceNotFound' || first.code === 'AlreadyExists'
   // The answer is 403 only if the body has no other faults.
   const isRefused = faults.every(({ code }) => code === 'Forbidden')

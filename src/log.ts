@@ -5,32 +5,37 @@ export const LOG_FORMATS = ['pretty', 'json'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 export type LogFormat = (typeof LOG_FORMATS)[number]
 
-/** Data of a line. Never a key, a query string or a value of a row, because logs are passed on. */
+/** Data of a line. They never contain a key, a query string or a value of a row, because logs are passed on. */
 export type LogFields = Record<string, string | number | boolean>
 
 /** Writes lines for the operator. A message is a constant text, so that it can be searched for; data are fields. */
 export interface Log extends Record<LogLevel, (message: string, fields?: LogFields) => void> {
-  /** True if lines of this level are written; if not, they need not be composed. */
+  /** True if lines of this level are written; if not, the caller need not compose them. */
   isEnabled(level: LogLevel): boolean
-  /** Writes waiting lines; resolves when they are written, or not read in time. For a process that ends. */
+  /**
+   * Writes the waiting lines of a process that ends. Resolves when they are written, or their reader has not taken them in time.
+   */
   flush(): Promise<void>
 }
 
 /** Maximum bytes that wait for a slow reader; further lines are dropped. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024
 const FLUSH_MS = 50
-/** Maximum bytes that a pipe takes in one piece, so that lines of several processes do not mix. POSIX, PIPE_BUF. */
+/** Maximum bytes of a write that a pipe takes as a whole, so that lines of several processes do not mix. POSIX, PIPE_BUF. */
 const PIECE_BYTES_MAX = 4_096
-/** Longest wait of an ending process for its reader to take the last lines. */
+/** Maximum time that an ending process waits for its reader to take the last lines. */
 const END_MS_MAX = 300
 const LINE_FEED = 10
 
-/** Returns the format: text for people on a terminal, else JSON for programs. */
+/** Returns the default format for a stream: text for people on a terminal, else JSON for programs. */
 export function formatFor(stream: NodeJS.WriteStream): LogFormat {
   return stream.isTTY ? 'pretty' : 'json'
 }
 
-/** Creates a log with one line per event, buffered for 50 ms so that requests share writes. `format` null: by the stream. */
+/**
+ * Creates a log with one line per event, buffered for 50 ms so that requests share writes. `format`: null for the default of the
+ * stream.
+ */
 export function createLog(level: LogLevel, format: LogFormat | null, stream: NodeJS.WriteStream = process.stdout): Log {
   const threshold = LOG_LEVELS.indexOf(level)
   const toLine = (format ?? formatFor(stream)) === 'json' ? jsonLine : prettyLine
@@ -66,7 +71,10 @@ export function createLog(level: LogLevel, format: LogFormat | null, stream: Nod
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), isEnabled, flush }
 }
 
-/** Returns a function that writes whole lines in small pieces, each after the one before is written: a stream would join them. */
+/**
+ * Returns a writer of whole lines in small pieces. It waits until a piece is written before it writes the next, because a stream
+ * would join them.
+ */
 function writePieces(stream: NodeJS.WriteStream) {
   const blocks: Buffer[] = []
   let waitingBytes = 0
@@ -96,7 +104,7 @@ function writePieces(stream: NodeJS.WriteStream) {
   }
 }
 
-/** Returns the end of the last line that fits into a piece; a longer line is a piece by itself. */
+/** Returns the end of the last line that fits into a piece. A line that is longer than a piece is written by itself. */
 function pieceEnd(block: Buffer): number {
   if (block.length <= PIECE_BYTES_MAX) return block.length
   const last = block.lastIndexOf(LINE_FEED, PIECE_BYTES_MAX - 1)
@@ -110,11 +118,11 @@ function jsonLine(level: LogLevel, message: string, fields?: LogFields): string 
 function prettyLine(level: LogLevel, message: string, fields?: LogFields): string {
   let line = `${new Date().toISOString().slice(11, 23)} ${level.padEnd(5)} ${message}`
   for (const name in fields) line += ` ${name}=${fields[name]}`
-  // One line an event.
+  // Each event has one line.
   return `${printable(line).replaceAll('\n', '?')}\n`
 }
 
-/** Replaces control characters but line feeds by `?`, so that text from outside cannot control a terminal. */
+/** Replaces control characters, except line feeds, by `?`, so that text from outside cannot control a terminal. */
 export function printable(text: string): string {
   return text.replace(CONTROLS, (character) => (character === '\n' ? character : '?'))
 }

@@ -21,7 +21,7 @@ import { nearMisses } from './config/unknownSettings.ts'
 import { doctorCommand } from './doctor/doctor.ts'
 
 const readSettings = () => readConfig(process.env, readEnvironmentFiles())
-/** A setting of commands that need no database. */
+/** Settings of commands that need no database, read without checking the other settings. */
 const entitiesDir = process.env.ENTITIES_DIR || null
 const rolesFile = process.env.ROLES_FILE || null
 

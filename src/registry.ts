@@ -8,14 +8,14 @@ import { NAME_ENDS, OWN_PATHS, RESERVED_TYPES } from './model/names.ts'
 
 const FOLDER = join(import.meta.dir, 'entities')
 
-/** Error in a declaration; its message names the file or the entity, and says why. */
+/** Thrown for a fault in a declaration. The message names the file or the entity, and the reason. */
 export class DeclarationError extends Error {}
 
 function fail(message: string): never {
   throw new DeclarationError(message)
 }
 
-/** Returns every entity that the files of a folder declare; a new file is all it takes. @throws DeclarationError */
+/** Returns every entity that the files of a folder declare. To add an entity, add a file. @throws DeclarationError */
 export async function loadEntities(folder: string | null = FOLDER): Promise<Entity[]> {
   const from = resolve(folder ?? FOLDER)
   const files = filesOf(from).filter((file) => file.endsWith('.ts'))
@@ -62,7 +62,7 @@ function importHint({ name, message }: Error, folder: string): string {
   return `. Add: import { ${missing} } from '${from}'`
 }
 
-/** The server's own tables, which migrations create, with the rights that the server needs. */
+/** The server's own tables, which migrations create, with the rights that the server needs to each. */
 export const OWN_TABLES: Readonly<Record<string, string>> = {
   migration: 'select',
   cursor_secret: 'select',

@@ -8,14 +8,14 @@ import { readSecretFiles } from './secretFiles.ts'
 import { isSecret, type Setting, type SettingName, settings } from './settings.ts'
 import { unknownLines } from './unknownSettings.ts'
 
-/** `databaseUrl` for `DATABASE_URL`. */
+/** Name of a setting in `Config`: `databaseUrl` for `DATABASE_URL`. */
 type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Lowercase<Head>}${Capitalize<Camel<Tail>>}`
   : Lowercase<Name>
 type Read<Own extends Setting> = Own extends { read(text: string): infer Value } ? Value : Static<Own['schema']>
 type ValueOf<Own extends Setting> = Own['default'] extends null ? Read<Own> | null : Read<Own>
 
-/** The checked settings; null: not set, as the setting's `meaning` says. */
+/** The checked settings. Null: the setting is not set; its `meaning` says what follows from this. */
 export type Config = {
   readonly [Name in SettingName as Name extends 'WORKERS' ? never : Camel<Name>]: ValueOf<(typeof settings)[Name]>
 } & { readonly workers: number }
@@ -70,12 +70,18 @@ export function isPooled({ databasePrepare, databaseDirectUrl }: Config): boolea
   return !databasePrepare || databaseDirectUrl !== null
 }
 
-/** Returns one worker per processor; with the embedded PostgreSQL one per two, because it needs the other half. */
+/**
+ * Returns the default number of workers: one per processor; with the embedded PostgreSQL, one per two processors, because
+ * PostgreSQL needs the other half.
+ */
 export function defaultWorkers(isDatabaseElsewhere: boolean, processors = availableParallelism()): number {
   return isDatabaseElsewhere ? processors : Math.max(1, Math.floor(processors / 2))
 }
 
-/** Returns a host that a client on this machine can call; one cannot connect to an address for all interfaces. */
+/**
+ * Returns the host for a URL that a client on this machine can call: no client can connect to an address that stands for all
+ * interfaces.
+ */
 export function hostInUrl(host: string): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'
   return host.includes(':') ? `[${host}]` : host

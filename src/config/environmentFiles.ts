@@ -6,11 +6,11 @@ export interface EnvironmentFile {
   readonly name: string
   /** Variables that the file sets. */
   readonly variables: readonly string[]
-  /** Variables that its values refer to, such as `${PASSWORD}`. */
+  /** Variables to which values in the file refer, such as `${PASSWORD}`. */
   readonly references: readonly string[]
 }
 
-/** Returns the files that Bun has read for this process, from its working folder; none if they were turned off. */
+/** Returns the files that Bun has read for this process, from its working folder; none if an option of Bun turned them off. */
 export function readEnvironmentFiles(): EnvironmentFile[] {
   if (process.execArgv.some((option) => /^--(no-)?env-file\b/.test(option))) return []
   const environment = process.env.BUN_ENV ?? process.env.NODE_ENV ?? ''
@@ -19,7 +19,7 @@ export function readEnvironmentFiles(): EnvironmentFile[] {
   return names.filter((name) => existsSync(name)).map((name) => parseEnvironmentFile(name, readFileSync(name, 'utf8')))
 }
 
-/** A quoted value, which may contain line breaks, and lines that look like settings. */
+/** Matches a setting with a quoted value, which can contain line breaks, and so lines that look like settings. */
 const QUOTED = /^([ \t]*(?:export[ \t]+)?\w[\w.-]*[ \t]*[=:][ \t]*)(["'`])(?:\\.|(?!\2)[^\\])*\2/gms
 const VARIABLE = /^[ \t]*(?:export[ \t]+)?(\w[\w.-]*)[ \t]*[=:]/gm
 const REFERENCE = /(?<!\\)\$\{?([A-Za-z_]\w*)/g

@@ -9,7 +9,10 @@ export const secretFileNames: readonly string[] = Object.keys(settings)
   .filter((name) => isSecret(name))
   .map((name) => name + END)
 
-/** Reads the secrets from the files that the environment names. Returns the environment with these settings. */
+/**
+ * Reads the secrets from the files that the environment names. Returns the environment with these secrets, their files by
+ * setting, and faults.
+ */
 export function readSecretFiles(given: Readonly<Record<string, string | undefined>>) {
   const environment = { ...given }
   const files = new Map<string, string>()

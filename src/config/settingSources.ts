@@ -7,7 +7,9 @@ import { isSecret, type Setting, settings } from './settings.ts'
 
 export interface Effective {
   readonly name: string
-  /** Value as an operator writes it, for a database only host and name; null if there is none, or it is secret. */
+  /**
+   * Value as an operator writes it; for a database, only host and name. Null: the setting has no value, or the value is secret.
+   */
   readonly value: string | null
   readonly isSet: boolean
   readonly isSecret: boolean
@@ -22,7 +24,7 @@ export function effectiveSettings(
   inherited: ReadonlySet<string> | null = inheritedNames(),
 ): Effective[] {
   const secrets = readSecretFiles(environment)
-  /** Returns the origin of a variable: the environment wins over files, and the first file over the others. */
+  /** Returns the origin of a variable. The environment has precedence over files, and the first file over the others. */
   const originOf = (variable: string) =>
     inherited?.has(variable)
       ? 'environment'
@@ -43,12 +45,14 @@ function hostAndName(name: string, value: string | null): string | null {
   const address = (value ?? '').replace(/[?#].*$/s, '')
   if (!/^DATABASE_(?:DIRECT_)?URL$/.test(name) || !URL.canParse(address)) return null
   const { host, pathname, username } = new URL(address)
-  // A slash, a question mark, a # or an @ in a password would be read as its end.
+  // In a password, a slash, a question mark, a # or an @ is read as the end of the password.
   const isDoubtful = /@/.test(pathname) || (username === '' && value?.includes('@')) || (value?.split('@').length ?? 0) > 2
   return isDoubtful ? null : host + pathname
 }
 
-/** Returns the variables that this process inherited, before Bun has read files; null if the system does not say. */
+/**
+ * Returns the variables that this process inherited, without those from files that Bun has read; null if the system cannot tell.
+ */
 function inheritedNames(): ReadonlySet<string> | null {
   if (process.platform !== 'linux') return null
   try {

@@ -40,12 +40,15 @@ const DATABASE = {
   },
 }
 const FOLDER = text('a folder')
-// Refuses the text of a PEM file in place of its path.
+// Refuses a value that is the text of a PEM file instead of its path.
 const FILE = text('a file', '^(?![\\s\\S]*-----BEGIN)')
 const PORT = integer(0, 65535)
 const HOST = text('an address or a name', '^[0-9A-Za-z.:_-]{1,100}$')
 
-/** Checks the address of an issuer. @throws RangeError for one in clear text, since anybody on the way could replace its keys */
+/**
+ * Checks the address of an issuer. @throws RangeError if it cannot be read, or is http to another machine: anybody on the way
+ * could replace the issuer's keys
+ */
 function checkIssuer(text: string): void {
   const { protocol, hostname } = URL.parse(text) ?? {}
   if (hostname === undefined) throw new RangeError('it cannot be read')

@@ -1,4 +1,4 @@
-// Variables that look like misspelled settings, and settings of earlier versions.
+// Unknown settings in .env files, and variables of the environment that look like misspelled settings.
 import { distance } from 'fastest-levenshtein'
 import { suggest } from '../model/nearest.ts'
 import type { EnvironmentFile } from './environmentFiles.ts'
@@ -11,7 +11,7 @@ const FOREIGN_VARIABLE = /^(BUN_|NODE_|PG[A-Z])/
 /** Minimum length of names to compare: `HOST` and `PORT` are too similar to variables of other programs. */
 const LENGTH_MIN = 7
 
-/** Returns a fault for each unknown setting in a file: with a misspelled one, the default would stay in force. */
+/** Returns a fault for each unknown setting in a file: if a setting is misspelled, its default would stay in force. */
 export function unknownLines(files: readonly EnvironmentFile[]): string[] {
   const known = new Set([...NAMES, ...secretFileNames, ...files.flatMap(({ references }) => references)])
   return files.flatMap((file) => {
@@ -21,8 +21,8 @@ export function unknownLines(files: readonly EnvironmentFile[]): string[] {
 }
 
 /**
- * Returns variables that differ from a setting by a letter, underscores or case, with that setting. Others may belong to other
- * programs.
+ * Returns variables that differ from a setting only by a letter, underscores or case, each with that setting. Other unknown
+ * variables may belong to other programs.
  */
 export function nearMisses(environment: Record<string, string | undefined>) {
   return Object.keys(environment).flatMap((name) => {
@@ -34,7 +34,7 @@ export function nearMisses(environment: Record<string, string | undefined>) {
 function isNear(name: string, setting: string): boolean {
   const own = lettersOf(name)
   const known = lettersOf(setting)
-  // Compared only if lengths are similar, because the distance costs their product.
+  // Names are compared only if their lengths are similar, because the time for a distance grows with the product of the lengths.
   if (known.length < LENGTH_MIN || Math.abs(own.length - known.length) > 1) return false
   return distance(own, known) <= 1
 }

@@ -1,4 +1,4 @@
-// Findings about the database: version, role, connections, migrations; rights and indexes of tables, changes that are held back.
+// Findings about the database: version, role, connections, migrations, rights to tables, indexes, and changes that are held back.
 import type postgres from 'postgres'
 import { type Config, isPooled } from '../config/config.ts'
 import { errorOf } from '../errors.ts'
@@ -62,7 +62,7 @@ export async function examineDatabase(url: string, setting: string, config: Conf
   }
 }
 
-/** Handler for `catch`: `lacking` if the role has no right to read; rethrows other errors. */
+/** Handles the error of a read: returns `lacking` if the role has no right to it, and rethrows every other error. */
 function orLacksRight(error: { code?: unknown }): 'lacking' {
   if (error.code === LACKS_RIGHT) return 'lacking'
   throw error
@@ -113,7 +113,7 @@ function writable({ isStandby, isReadOnly }: postgres.Row): Finding {
   return fault('writes', 'default_transaction_read_only is on: writes are refused; set it off for the role or the database')
 }
 
-/** Finds connections without TLS. Within this machine a connection needs none, because no one can eavesdrop on it. */
+/** Finds connections without TLS. A connection within this machine does not need TLS, because no one can eavesdrop on it. */
 function encryption(url: string, { isEncrypted }: postgres.Row): Finding {
   if (isEncrypted) return ok('database tls', 'connections are encrypted')
   if (isLocal(url)) return ok('database tls', 'it is on this machine')
@@ -125,7 +125,9 @@ export function isLocal(url: string): boolean {
   return readDatabaseUrl(url).hosts.every(({ host }) => LOOPBACK.test(host))
 }
 
-/** Finds missing migrations. Returns nothing if the role may not read them: the finding about rights says so. */
+/**
+ * Finds missing migrations. Returns nothing if the role may not read the table of migrations: the finding about rights says so.
+ */
 async function examineMigrations(
   applied: Awaited<ReturnType<typeof appliedMigrations>> | 'lacking',
   { hasNoSchema }: postgres.Row,
@@ -165,7 +167,7 @@ export async function examinePooled({ databaseUrl, databaseDirectUrl }: Config):
   }
 }
 
-/** Reads the unique id of the database's change feed; null if there is no table, or no right to read it. */
+/** Reads the unique id of the database's change feed; null if the role finds no such table. */
 async function runOf(sql: postgres.Sql): Promise<string | null> {
   const [there] = await sql`select to_regclass('change_feed') is not null as yes`
   const [row] = there?.yes ? await sql`select run from change_feed` : []
@@ -185,7 +187,7 @@ async function examineRights(sql: postgres.Sql, entities: readonly Entity[], rol
   return fault('rights', `the role lacks ${grants}: let the owner of the tables run roster migrate --grant ${role} ${PAGE}`)
 }
 
-/** Finds tables that Citus holds, where there is a Citus. */
+/** Finds tables that Citus distributes or manages, if the database has Citus. */
 async function examineCitus(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding[]> {
   const [{ catalog } = { catalog: null }] = await sql`select to_regclass('pg_catalog.pg_dist_partition') as catalog`
   if (catalog === null) return []
@@ -217,7 +219,7 @@ async function examineIndexes(sql: postgres.Sql, entities: readonly Entity[]): P
   return fault('indexes', `missing or not valid: ${commands.join('; ')}`)
 }
 
-/** Shorter transactions are not reported. */
+/** Age of a change from which it is reported as held back, in seconds. */
 const HELD_SECONDS = 60
 
 /** Finds open transactions in any database of the cluster that delay the change feed. D57 */

@@ -34,7 +34,7 @@ export function doctorCommand(readSettings: () => Config): Command {
     })
 }
 
-/** Returns all findings in the order of their lines; if settings are wrong, only the findings about settings. */
+/** Returns all findings, in the order in which they are printed; if settings are wrong, only the findings about settings. */
 export async function examine(readSettings: () => Config, isCleaning = false): Promise<Finding[]> {
   let config: Config
   try {
@@ -60,7 +60,7 @@ export async function examine(readSettings: () => Config, isCleaning = false): P
   return [ok('settings', 'all can be read'), ...found, ...roles.found, ...machine, ...database, ...pooled, ...redis, ...issuer]
 }
 
-/** Reads the declarations. `entities`: null if they cannot be read; `found` says why. */
+/** Reads the declarations. `entities`: null if the declarations cannot be read; `found` then says why. */
 async function examineEntities({ entitiesDir }: Config) {
   try {
     const entities = await loadEntities(entitiesDir)
@@ -75,7 +75,7 @@ async function examineEntities({ entitiesDir }: Config) {
 const REDIS_MS_MAX = 5_000
 const REDIS_MIN = 7
 
-/** Checks the Redis server. No error repeats its address, which may contain a password. */
+/** Checks the Redis server. No finding repeats its address, which may contain a password. */
 async function examineRedis(url: string): Promise<Finding[]> {
   const client = new RedisClient(url, { connectionTimeout: REDIS_MS_MAX, autoReconnect: false, maxRetries: 0 })
   try {

@@ -5,7 +5,7 @@ import { classify } from '../execute/outcomes.ts'
 export interface Finding {
   readonly check: string
   readonly state: 'ok' | 'advice' | 'fault'
-  /** Description of the finding; for advice and faults also what to do. */
+  /** Description of the finding; advice and faults also say what to do. */
   readonly text: string
 }
 
@@ -13,7 +13,7 @@ export const ok = (check: string, text: string): Finding => ({ check, state: 'ok
 export const advice = (check: string, text: string): Finding => ({ check, state: 'advice', text })
 export const fault = (check: string, text: string): Finding => ({ check, state: 'fault', text })
 
-/** Largest difference between clocks that does no harm. Clocks decide when keys expire and limits reset. */
+/** Maximum difference between clocks that does no harm, in ms. Clocks decide when keys expire and limits reset. */
 const CLOCK_DIFFERENCE_MS_MAX = 2_000
 
 /** Compares another machine's clock with this one. `thereMs` was read between `fromMs` and `toMs`. */
@@ -34,7 +34,7 @@ export const PAGE = '(docs/operations/databases.md, "Your own")'
 const TLS = /before secure TLS|certificate|SSL|TLS/i
 const CERTIFICATE = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_|SELF_SIGNED|UNABLE_TO_)/
 
-/** Says why a database could not be used, and what to do; repeats no password. `setting`: the setting with its address. */
+/** Returns why a database could not be used, and what to do. Repeats no password. `setting`: the setting with its address. */
 export function refusalOf(error: unknown, setting: string): string {
   const { message = '', code } = (error ?? {}) as { message?: string; code?: unknown }
   const said = message || String(error)

@@ -20,7 +20,7 @@ export async function examineHooks(sql: postgres.Sql, entities: readonly Entity[
   return unfit.length === 0 ? [ok(check, 'the rights of all hooks fit the entities')] : unfit
 }
 
-/** Returns why the rights of a hook do not fit; null: they do. */
+/** Returns the reason why the rights of a hook do not fit the entities; null if they fit. */
 function reasonOf(hook: Subscription, entities: readonly Entity[]): string | null {
   try {
     viewsOf(hook, entities)

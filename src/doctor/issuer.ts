@@ -6,7 +6,7 @@ import type { SignInEndpoints } from '../model/signIn.ts'
 import { readPublished } from '../tokens/discovery.ts'
 import { type Finding, fault, ok } from './finding.ts'
 
-/** Asks the issuer as a worker does. Returns nothing if the server takes no tokens of persons. */
+/** Reads the documents of the issuer as a worker does. Returns nothing if the server accepts no tokens of persons. */
 export async function examineIssuer({ oidcIssuer: issuer, oidcClientId: clientId }: Config): Promise<Finding[]> {
   if (issuer === null) return []
   try {
@@ -22,7 +22,7 @@ export async function examineIssuer({ oidcIssuer: issuer, oidcClientId: clientId
   }
 }
 
-/** Says whether people can sign in at /explore. */
+/** Makes the finding about signing in at /explore. `endpoints`: a text says why nobody can. */
 function signInOf(endpoints: SignInEndpoints | string): Finding {
   if (typeof endpoints === 'string')
     return fault('sign-in', `nobody can sign in at /explore: ${endpoints}; mend it at the issuer`)

@@ -1,4 +1,4 @@
-// Findings about keys: those without rights, since theirs do not fit the entities or the roles file any more.
+// Findings about keys that have lost their rights, because these do not fit the entities or the roles file any more.
 import type postgres from 'postgres'
 import { KeyStore } from '../keys/store.ts'
 import type { Entity } from '../model/entity.ts'
@@ -10,7 +10,7 @@ import type { FoundRoles } from './roles.ts'
 export async function examineKeys(sql: postgres.Sql, entities: readonly Entity[], roles: FoundRoles): Promise<Finding[]> {
   const check = 'keys'
   const valid = await new KeyStore(sql).valid()
-  // Of a faulty roles file nobody knows which rights it would give, and which views it would have.
+  // The rights and views of a faulty roles file are not known, so no key can be compared with them.
   if (roles === undefined || valid.every(({ addresses, role }) => addresses === null && role === null)) return []
   const misfits = findMisfits(valid, entities, roles).map(({ key: { name, id, role }, fault: reason }) => {
     const remedy =

@@ -18,9 +18,12 @@ import { advice, type Finding, fault, ok } from './finding.ts'
 const MIB = 2 ** 20
 /** Minimum free disk space for DATA_DIR; with less, an embedded database soon refuses writes. */
 const DISK_BYTES_MIN = 200 * MIB
-/** Memory of ended servers that is no finding: their counts, which a start keeps, take less. */
+/** Memory of ended servers up to which no advice is given: the counts that a start keeps take less. */
 const ENDED_BYTES_MAX = 8 * MIB
-/** 14 days; programs that renew certificates of 90 days do so 30 days before the end. */
+/**
+ * Time before the end of a certificate from which to advise its renewal: 14 days. Programs that renew certificates of 90 days do
+ * so 30 days before the end.
+ */
 const RENEWAL_MS = 14 * 86_400_000
 
 /** Examines this machine, without the database. `isCleaning` deletes the memory of ended servers. */
@@ -76,7 +79,7 @@ function sharedMemory(config: Config): Finding {
 function endedServers({ dataDir, port }: Config, isCleaning: boolean): Finding {
   const own = memoryFolderOf(dataDir, port)
   const base = dirname(own)
-  // The next start of the server of these settings needs its own again.
+  // The memory of the server with these settings is not counted: its next start needs it again.
   const { servers, bytes } = withStartLock(() => (isCleaning ? deleteEnded(base) : countEnded(base, own)))
   const extent = `${counted(servers, 'server')} that ended, ${Math.ceil(bytes / MIB)} MiB in ${base}`
   if (servers === 0) return ok('ended servers', 'none keeps shared memory')

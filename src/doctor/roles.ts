@@ -6,10 +6,13 @@ import { loadRoles } from '../roles/load.ts'
 import { type Roles, RolesError } from '../roles/roles.ts'
 import { type Finding, fault, ok } from './finding.ts'
 
-/** The roles file; null: there is none, undefined: it cannot be used. */
+/** Contents of the roles file. Null: there is no file, or the entities cannot be read. Undefined: the file has faults. */
 export type FoundRoles = Roles | null | undefined
 
-/** Examines the roles file. */
+/**
+ * Reads the roles file. Returns a finding for each fault, or one that there is no fault. Returns none if there is no file, or the
+ * entities cannot be read.
+ */
 export function examineRoles(config: Config, entities: readonly Entity[] | null): { roles: FoundRoles; found: Finding[] } {
   const check = 'roles'
   if (config.rolesFile === null || entities === null) return { roles: null, found: [] }

@@ -1,4 +1,4 @@
-// Client errors, status 400: meaning, cause, remedy and example of each. The parsers throw most of them.
+// Client errors, status 400: meaning, cause, remedy and example of each. The parsers throw most of these errors.
 import { about, api, COMPANY, fault, ofStatus } from './entry.ts'
 
 const FILTERS = Array.from({ length: 33 }, (_, index) => `Id=!=${index + 1}`).join('&')

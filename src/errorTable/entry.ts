@@ -1,8 +1,8 @@
-// Entry of the error table: its type, and the parts that entries have in common.
+// Entry of the error table: its type, and functions that make answers of examples.
 
 /**
  * An error that a client can get: status, explanation, cause and remedy for its page, and an example. Tests send the example to a
- * real server with the sample, by default with a key of all rights.
+ * real server that has the sample data, by default with a key that has all rights.
  */
 export interface ErrorEntry {
   readonly status: number
@@ -14,9 +14,9 @@ export interface ErrorEntry {
   /** Headers besides Authorization, and Content-Type: application/json if there is a body. */
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** Rights of the example's key; null: it sends no key. */
+  /** Rights of the example's key; null: the example sends no key. */
   readonly rights?: string | null
-  /** Condition of the answer, which continues "when". */
+  /** Condition under which the example gets this answer, as words that follow "when". */
   readonly when?: string
   readonly answer: ErrorAnswer
 }
@@ -27,22 +27,22 @@ export function ofStatus<Code extends string>(status: number, entries: Record<Co
   return Object.fromEntries(list) as Record<Code, ErrorEntry>
 }
 
-/** Parts of an error's body that differ among errors of one code. */
+/** Members of an error's body that differ between errors of one code. */
 interface ErrorAnswer {
   readonly Target: string
   readonly Message: string
   readonly Details: readonly { readonly Code: string; readonly Target: string; readonly Message: string }[] | null
 }
 
-/** An error about the request as a whole. */
+/** Makes the answer for an error of the request as a whole. */
 export const api = (Message: string): ErrorAnswer => ({ Target: 'Api', Message, Details: null })
-/** An error about one property, parameter or header. */
+/** Makes the answer for an error of one property, parameter or header. */
 export const about = (Target: string, Message: string): ErrorAnswer => ({ Target, Message, Details: null })
-/** An error about a body with one fault, which is also its only detail. */
+/** Makes the answer for a body with one fault, which is also the only one of `Details`. */
 export const fault = (Code: string, Target: string, Message: string): ErrorAnswer => ({
   ...about(Target, Message),
   Details: [{ Code, Target, Message }],
 })
 
-/** A valid body. */
+/** A valid body of a company, for examples whose fault is elsewhere. */
 export const COMPANY = '{"Name": "Blue Moon", "Enabled": true}'

@@ -13,8 +13,8 @@ import { withDeadline } from '../os/time.ts'
 const isValid = sql`revoked is null and (expires is null or expires > now()) and (ends is null or ends > now())`
 
 /**
- * Selects the version of the keys. It includes the next expiry and the next end, so that it differs after a key has expired or
- * ended, too.
+ * Selects the version of the keys. It includes the next expiry and the next end, so that it also changes when a key expires or
+ * ends.
  */
 const selectVersion = toStatement(sql`
   select version || ' ' || coalesce((
@@ -29,8 +29,8 @@ const selectCurrent = toStatement(
 )
 
 /**
- * Records that keys were used. Skips rows that another transaction changes, so that servers never wait for each other; the next
- * use is recorded.
+ * Records that keys were used. Skips rows that another transaction is changing, so that servers never wait for each other; a
+ * later use of the key is then recorded.
  */
 export function touchKeys(ids: readonly string[]): Statement {
   return toStatement(sql`
@@ -60,14 +60,11 @@ export interface ListedKey {
 
 /** Rights, limits and end of a key. */
 export interface KeyTerms extends StoredRights, Pick<KeyRecord, 'limits'> {
-  /** UTC, to the second; null: the key has no end. */
+  /** End of the key in UTC, to the second; null: it has none. */
   readonly ends: string | null
 }
 
-/**
- * Result of a rotation: id and end of the old key (null: it has ended), and the terms of the new one, which are those of the old
- * one.
- */
+/** Result of a rotation: the id of the old key, and the terms of both keys. `expires`: end of the old key; null: it has ended. */
 export interface Rotation extends KeyTerms {
   readonly id: string
   readonly expires: string | null
@@ -76,9 +73,9 @@ export interface Rotation extends KeyTerms {
 /** Changes of keys, at least one; a property that is undefined stays as it is. */
 export interface KeyChanges {
   readonly rights?: StoredRights | undefined
-  /** Null: the limits of the settings. */
+  /** Rate limits as text of `formatRules`; null: those of the settings. */
   readonly limits?: string | null | undefined
-  /** Time until the end, in ms; null: no end. */
+  /** Time until the end of the key, in ms; null: it has no end. */
   readonly lifetimeMs?: number | null | undefined
 }
 
@@ -91,12 +88,12 @@ export class KeyStore {
   constructor(private readonly sql: postgres.Sql) {}
 
   /**
-   * Creates a key, which ends after `lifetimeMs`; null: it has no end. Returns the end. @throws Refused if the name has a current
-   * key already
+   * Creates a key that ends after `lifetimeMs`; null: it has no end. Returns the end of the key. @throws Refused if the name has
+   * a current key already
    */
   create(key: KeyRecord, lifetimeMs: number | null = null): Promise<string | null> {
     return this.change(async (sql) => {
-      // A key that has ended leaves its name, as a replaced one does.
+      // A key that has ended frees its name, as a replaced key does.
       await sql`
         update api_key set expires = ends
         where name = ${key.name} and revoked is null and expires is null and ends <= now()`
@@ -106,7 +103,9 @@ export class KeyStore {
     })
   }
 
-  /** Ends all valid keys of this name, including replaced ones. Returns their ids. @throws Refused if there are none */
+  /**
+   * Ends all valid keys of this name, also those that were replaced. Returns their ids. @throws Refused if there is no valid key
+   */
   revoke(name: string): Promise<string[]> {
     return this.change(async (sql) => {
       const revoked = await sql`
@@ -117,7 +116,7 @@ export class KeyStore {
     })
   }
 
-  /** Changes all valid keys of this name. Returns them, the current one first. @throws Refused if there are none */
+  /** Changes all valid keys of this name. Returns these keys, the current one first. @throws Refused if there is no valid key */
   changeTerms(name: string, { rights, limits, lifetimeMs }: KeyChanges): Promise<ChangedKey[]> {
     return this.change(async (sql) => {
       const changes = [
@@ -136,7 +135,9 @@ export class KeyStore {
     })
   }
 
-  /** Replaces the current key of this name; the old one stays valid for `overlapMs`. @throws Refused if there is none */
+  /**
+   * Replaces the current key of this name; the old key stays valid for `overlapMs`. @throws Refused if there is no current key
+   */
   rotate(name: string, replacement: Pick<KeyRecord, 'id' | 'hash'>, overlapMs: number): Promise<Rotation> {
     return this.change(async (sql) => {
       // An overlap of 0 ends the key now.
@@ -154,7 +155,10 @@ export class KeyStore {
     })
   }
 
-  /** Returns the rights of the current key of this name. @throws Refused if there is none */
+  /**
+   * Returns the rights of the current key of this name; if only replaced keys are valid, those of one of them. @throws Refused if
+   * there is no valid key
+   */
   async rightsOf(name: string): Promise<StoredRights> {
     const { sql } = this
     const [found] = await inTime(
@@ -186,10 +190,14 @@ export class KeyStore {
     return inTime(this.transact(work))
   }
 
-  /** Runs one change of keys or hooks after the other. Each sees the one before, so that a revocation misses no new key. */
+  /**
+   * Runs a change of keys or hooks when the previous change has ended. Each change sees those before it, so that a revocation
+   * misses no new key.
+   */
   transact<T>(work: (sql: postgres.TransactionSql) => Promise<T>): Promise<T> {
     return this.sql.begin('isolation level read committed', async (sql) => {
-      // Locks the version before the change: the next change waits for this one, and servers notice it by the version.
+      // Locks the version before the change: the next change waits for this one, and servers notice the change by the new
+      // version.
       await sql`update api_key_version set version = version + 1`
       return work(sql)
     }) as Promise<T>
@@ -206,7 +214,7 @@ function insertKey(sql: postgres.TransactionSql, key: KeyRecord, ends: postgres.
     returning ${secondsOf(sql, 'ends')} as ends`
 }
 
-/** SQL for the time at which a key ends, `lifetimeMs` from now. Null: it never ends. */
+/** Returns SQL for the end of a key, `lifetimeMs` from now. Null: the key never ends. */
 function endAfter(sql: postgres.ISql, lifetimeMs: number | null) {
   return lifetimeMs === null ? sql`null` : sql`now() + ${lifetimeMs}::bigint * interval '1 millisecond'`
 }
@@ -219,7 +227,7 @@ function validIn(sql: postgres.ISql) {
   return sql.unsafe(toStatement(isValid).text)
 }
 
-/** Writes a time as SQL, in UTC, to the second. `column`: SQL that is not escaped. */
+/** Returns SQL for the text of a time in UTC, to the second. `column`: SQL that is not escaped. */
 export function secondsOf(sql: postgres.ISql, column: string) {
   return sql.unsafe(`to_char((${column}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`)
 }
@@ -239,7 +247,7 @@ async function unknownName(sql: postgres.ISql, name: string): Promise<Refused> {
   return new Refused(`there is no valid key named "${name}".${suggest(name, names)}`)
 }
 
-/** Reads keys over the connections of requests, so that a process which serves requests also learns of revocations. */
+/** Reads keys over the connections that also serve requests, so that a process that can answer also learns of revocations. */
 export function keySource(database: Database): KeySource {
   return {
     version: async () => (await database.read(selectVersion))[0]?.[0] ?? '',
@@ -247,7 +255,7 @@ export function keySource(database: Database): KeySource {
       (await database.read(selectCurrent)).map(
         ([id, name, hash, rights, addresses, role, limits]) => ({ id, name, hash, rights, addresses, role, limits }) as KeyRecord,
       ),
-    // If the database only refuses this statement, or is slow, it may still answer others.
+    // If the database only refuses this statement, or is slow, it may still answer other statements.
     isAway: (error) => error instanceof ApiError && ['lost', 'notSent'].includes(classify(error.cause)),
   }
 }

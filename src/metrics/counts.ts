@@ -4,8 +4,8 @@ import { type KindOfRequest, type KindOfStatement, type Metric, type MetricName,
 export type Samples = Partial<Record<MetricName, readonly Sample[]>>
 
 /**
- * One series of a metric. `values`: its number; or, for a histogram, the counts of its buckets, the last of which has no upper
- * bound, and the sum.
+ * One series of a metric. `values`: a single number; for a histogram, the count of each bucket, of which the last has no upper
+ * bound, then the sum of the observed values.
  */
 export interface Series extends Sample {
   readonly values: number[]
@@ -14,7 +14,10 @@ export interface Series extends Sample {
 const seriesByMetric = new Map<MetricName, Map<string, Series>>()
 let writeGauges: () => void = () => undefined
 
-/** Returns the series with these values of its labels, in their order. If it is new, it appears in samples with the value 0. */
+/**
+ * Returns the series with these values of the metric's labels, in the order of the labels. A new series appears in samples with
+ * the value 0.
+ */
 export function seriesOf(name: MetricName, ...values: string[]): Series {
   const series = seriesByMetric.getOrInsertComputed(name, () => new Map())
   return series.getOrInsertComputed(values.join(' '), () => {
@@ -38,7 +41,7 @@ export function count({ values }: Series, by = 1): void {
   ;(values[0] as number) += by
 }
 
-/** Returns a counter of lists or summaries by where they came from. */
+/** Returns a function that counts lists or summaries by the origin of their answers. */
 function countFrom(name: 'lists' | 'summaries'): (from: (typeof metrics.lists.labels.from)[number]) => void {
   const own = byKind(name, metrics[name].labels.from)
   return (from) => count(own[from])
@@ -54,24 +57,24 @@ export function countKeptList(): void {
   countListFrom('kept')
 }
 
-/** Counts a list from memory by how it was found. */
+/** Counts a list from memory by the way in which its rows were found. */
 export function countMemoryList(way: (typeof metrics.memoryLists.labels.way)[number]): void {
   countListFrom('memory')
   count(memoryLists[way])
 }
 
-/** Counts a list from the database by why memory could not answer. */
+/** Counts a list from the database by the reason why memory could not answer it. */
 export function countDatabaseList(reason: (typeof metrics.databaseLists.labels.reason)[number]): void {
   countListFrom('database')
   count(databaseLists[reason])
 }
 
-/** Counts a summary from memory, or one that was kept from an equal request. */
+/** Counts a summary that was computed in memory, or whose answer was kept from an equal request. */
 export function countSummary(from: 'kept' | 'memory'): void {
   countSummaryFrom(from)
 }
 
-/** Counts a summary from the database by why memory could not answer. */
+/** Counts a summary from the database by the reason why memory could not answer it. */
 export function countDatabaseSummary(reason: (typeof metrics.databaseSummaries.labels.reason)[number]): void {
   countSummaryFrom('database')
   count(databaseSummaries[reason])
@@ -97,13 +100,15 @@ const requestSeconds = byKind('requestSeconds', metrics.requestSeconds.labels.ki
 const statementSeconds = byKind('statementSeconds', metrics.statementSeconds.labels.kind)
 export const failureSeries = byKind('failures', metrics.failures.labels.kind)
 
-/** Counts an answered request. `route`: its pattern; null if no route matched. */
+/** Counts an answered request. `route`: the pattern of its route; null if no route matched. */
 export function countRequest(route: string | null, method: string, status: number, kind: KindOfRequest, ms: number): void {
   count(requestSeriesOf(route ?? 'none', methods.has(method) ? method : 'other', status))
   observe(requestSeconds[kind], metrics.requestSeconds.bounds, ms / 1_000)
 }
 
-/** Series by route and method, then by status, because a combined key would have to be built for each request. */
+/**
+ * Series by route, by method and by status. The maps are nested, because a combined key would have to be built for each request.
+ */
 const requestSeries = new Map<string, Map<string, Series[]>>()
 
 function requestSeriesOf(route: string, method: string, status: number): Series {

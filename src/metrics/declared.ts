@@ -9,8 +9,8 @@ export interface Metric {
   /** Upper bounds of a histogram's buckets, in seconds. */
   readonly bounds?: readonly number[]
   /**
-   * How the values of workers are combined: their sum, the greatest, or each with the label `worker`. `supervisor`: its own
-   * value.
+   * Rule by which values of workers are combined: their sum, the greatest, or each with the label `worker`. `supervisor`: the
+   * supervisor counts by itself.
    */
   readonly from: 'sum' | 'greatest' | 'each' | 'supervisor'
 }
@@ -24,7 +24,7 @@ export interface Sample {
 const KINDS_OF_REQUEST = ['list', 'stream', 'row', 'write', 'changes', 'other'] as const
 const KINDS_OF_STATEMENT = ['read', 'write', 'list', 'longWrite'] as const
 
-/** Methods with their own series; all others are counted as `other`. */
+/** Methods with series of their own; every other method is counted as `other`. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'other'] as const
 
 export type KindOfRequest = (typeof KINDS_OF_REQUEST)[number]
@@ -44,12 +44,12 @@ const ownGauge = metricsOf('gauge', 'supervisor')
 const greatestGauge = metricsOf('gauge', 'greatest')
 const eachHistogram = metricsOf('histogram', 'each')
 
-/** Why memory could not answer a list or a summary. */
+/** Reasons why memory could not answer a list or a summary. */
 const REASONS = ['noCopy', 'behind', 'apart', 'index', 'texts', 'values', 'related', 'json'] as const
 const POOLS = ['rows', 'lists', 'longWrites', 'memory'] as const
-/** Bounds from half a millisecond, the time of a page from memory, to beyond the deadline of queries. */
+/** Upper bounds from half a millisecond, the time of a page from memory, to more than the deadline of queries. */
 const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-/** Bounds up to the time limit that PostgreSQL has for most statements. */
+/** Upper bounds up to the time limit that PostgreSQL has for most statements. */
 const STATEMENT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3]
 
 /** All metrics. Scrapes, docs/monitoring/, the dashboard and the alerts use exactly these. */

@@ -1,8 +1,8 @@
-// Sums of what workers have counted, and the text of a scrape.
+// Sums of the counts of workers, and the text of a scrape.
 import type { Samples } from './counts.ts'
 import { type Metric, type MetricName, metrics, type Sample } from './declared.ts'
 
-/** The worker with one number: its present process, and the counts of the ended processes that had the number before. */
+/** A worker number: its latest process, and the counts of the ended processes that had the number before. */
 interface Worker {
   process: unknown
   isRunning: boolean
@@ -22,7 +22,7 @@ export class MetricSums {
     else Object.assign(worker, started, { before: countersOf(worker) })
   }
 
-  /** Records what a process has counted since its start, which may arrive after its end. */
+  /** Records the counts of a process since its start. They can arrive after the process has ended. */
   note(process: unknown, samples: Samples): void {
     const worker = this.workers.find((one) => one.process === process)
     if (worker !== undefined) worker.samples = samples
@@ -33,7 +33,7 @@ export class MetricSums {
     if (worker !== undefined) worker.isRunning = false
   }
 
-  /** Returns the number of a running process in scrapes, from 1. */
+  /** Returns the number, from 1, that a running process has in scrapes; 0 if it does not run. */
   numberOf(process: unknown): number {
     return this.workers.findIndex((worker) => worker.process === process && worker.isRunning) + 1
   }

@@ -145,7 +145,7 @@ export function lengthOf(
   return lengths.reduce((sum, one) => sum + one, lengths.length - 1)
 }
 
-/** Finds the field that has the same column as a property of this name would have. */
+/** Finds a field by its name, or by the name of its column. */
 function find(named: readonly NamedField[], key: string): NamedField | undefined {
   return named.find(({ path }) => path.map(snakeCase).join('_') === snakeCase(key))
 }

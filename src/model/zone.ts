@@ -1,5 +1,5 @@
 // Time zones: which day their clocks show at an instant, and when a day begins. Instants are seconds since 2000-01-01 in UTC, and
-// days are numbered from that date. The offsets come from Bun. PostgreSQL receives them with each statement, so that its own time
+// days are numbered from that date. The offsets come from Bun. Statements send these offsets to PostgreSQL, so that its own time
 // zones make no difference. D119
 
 const DAY = 86_400

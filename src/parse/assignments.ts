@@ -22,15 +22,15 @@ export const wholeBody = memoize((entity: Entity): BodyAccess => {
 
 /** Values of every writable property of a new row. */
 export interface NewRow {
-  /** Values that the client sent, and the defaults of the others. An Idempotency-Key stands for these. */
+  /** Values that the client sent, and the defaults of the other properties. The claim of an Idempotency-Key is made of these. */
   readonly sent: Assignments
-  /** Values to write: those that were sent, then those that the right sets, then the defaults. */
+  /** Values to write: the value that was sent, else the value that the right sets, else the default. */
   readonly values: Assignments
 }
 
 /**
- * Parses a new row: every writable property, the missing ones with their default. Returns the right that it is created by, too.
- * Spec 4.1, rule 1. @throws ApiError
+ * Parses a new row: every writable property, with the default for each that is missing. Also returns the right that creates the
+ * row. Spec 4.1, rule 1. @throws ApiError
  */
 export function parseNewRow(entity: Entity, access: CreateAccess, body: JsonObject): NewRow & { readonly right: CreateRight } {
   const parsed = parseBody(entity, access, body)
@@ -38,7 +38,10 @@ export function parseNewRow(entity: Entity, access: CreateAccess, body: JsonObje
   return { ...completeRow(entity, access, right, parsed), right }
 }
 
-/** Completes a parsed body with what the right sets, and with defaults. @throws ApiError that lists every fault of the body */
+/**
+ * Completes a parsed body with the values that the right sets, and with defaults. @throws ApiError that lists every fault of the
+ * body
+ */
 export function completeRow(entity: Entity, access: CreateAccess, right: CreateRight, { given, faults }: ParsedBody): NewRow {
   const { presets } = right
   requireRight(right, given, faults)
@@ -48,7 +51,7 @@ export function completeRow(entity: Entity, access: CreateAccess, right: CreateR
 }
 
 /**
- * Parses a complete row: every writable property, the missing ones with the default of their kind. Spec 4.1, rule 2.
+ * Parses a complete row: every writable property, with the default of its kind for each that is missing. Spec 4.1, rule 2.
  * @throws ApiError
  */
 export function parseComplete(entity: Entity, access: BodyAccess, body: JsonObject): Assignments {
@@ -62,7 +65,10 @@ export function parsePartial(entity: Entity, access: BodyAccess, body: JsonObjec
   return checkPartial(entity, access, nearestRight(access.rights, [parsed]), parsed)
 }
 
-/** Returns the values of a parsed body that one right sets. @throws ApiError that lists every fault of the body */
+/**
+ * Returns the values of a parsed body, all of which one right must let the key set. @throws ApiError that lists every fault of
+ * the body
+ */
 export function checkPartial(entity: Entity, access: BodyAccess, right: WriteRight, { given, faults }: ParsedBody): Assignments {
   requireRight(right, given, faults)
   return checked(entity, access, given, faults)
@@ -78,7 +84,7 @@ export interface ParsedBody {
   readonly faults: Fault[]
 }
 
-/** Parses the values that a body has. @throws ApiError if it has as many faults as an error lists */
+/** Parses the values that a body has. @throws ApiError if the body has as many faults as an error can list */
 export function parseBody(entity: Entity, { body: known, settable }: BodyAccess, body: JsonObject): ParsedBody {
   const given = new Map<Property, string | null>()
   const faults: Fault[] = []
@@ -88,7 +94,9 @@ export function parseBody(entity: Entity, { body: known, settable }: BodyAccess,
   return { given, faults }
 }
 
-/** Returns the first right that lets a key set all that some bodies set; if there is none, the one that lacks least. */
+/**
+ * Returns the first right that lets a key set all properties of these bodies; if there is none, the right that lacks the fewest.
+ */
 export function nearestRight<Right extends WriteRight>(rights: readonly Right[], bodies: readonly ParsedBody[]): Right {
   const [first, ...others] = rights
   if (!first) throw new Error('a body is parsed without a right')
@@ -98,7 +106,7 @@ export function nearestRight<Right extends WriteRight>(rights: readonly Right[],
   return others.reduce((best, right) => (lacking(right) < lacking(best) ? right : best), first)
 }
 
-/** Adds a fault for each property that the key may set, but not together with the others. */
+/** Adds a fault for each property that only another right lets the key set: one right must cover the whole body. */
 function requireRight({ settable }: WriteRight, given: Assignments, faults: Fault[]) {
   const names: string[] = []
   const refused: string[] = []
@@ -154,8 +162,8 @@ function parseObject(owner: string, prefix: string, members: Members, object: Js
 }
 
 /**
- * Suggests the name that was probably meant; for a part outside of its object ` Did you mean {"Period":{"Days":...}}?`. A path
- * names a property of another row.
+ * Returns a hint with the name that was probably meant; for a part outside of its object ` Did you mean
+ * {"Period":{"Days":...}}?`. For a path, the hint says that the property belongs to another row.
  */
 function hintFor(key: string, members: Members): string {
   const reference = members.find(
@@ -185,7 +193,10 @@ function parseGroup(group: Group, value: unknown, into: Reading) {
   else into.faults.push(valueFault(group.name, 'must be an object, or null'))
 }
 
-/** Clears the parts of an object that the key sees; others do not exist for it. */
+/**
+ * Sets the parts of an object that the key sees to their defaults; for this key, other parts do not exist. Adds a fault if the
+ * key may not set one of them.
+ */
 function clearGroup({ name, properties }: Group, { settable, assignments, faults }: Reading) {
   const parts = properties.filter(({ writable }) => writable)
   const kept = parts.filter((part) => !settable.has(part)).map((part) => part.name)
@@ -207,7 +218,7 @@ function parseProperty(property: Property, value: unknown, { settable, assignmen
   }
 }
 
-/** Fault: the key may read the property, and has no right to set it. */
+/** Makes a fault: the key has no right to this action. */
 function forbidden(target: string, action: string): Fault {
   return { code: 'Forbidden', target, message: `You have no right to ${action}.` }
 }
@@ -218,7 +229,10 @@ const memberFinder = memoize((members: Members) => {
   return findByName(members.flatMap((member) => spellings(member).map((name) => [name, member] as const)))
 })
 
-/** Fault of two values in the wrong order, one of which the right may have set, without that property's name. */
+/**
+ * Makes the fault of two values in the wrong order. A value that the right has set may belong to a hidden property, which the
+ * message does not name.
+ */
 function ruleFault({ properties }: Entity, later: Property, earlier: Property): Fault {
   if (!properties.includes(later)) return valueFault(earlier.name, 'must not be after what your right sets')
   return valueFault(later.name, `must not be before ${properties.includes(earlier) ? earlier.name : 'what your right sets'}`)

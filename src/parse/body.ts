@@ -4,12 +4,12 @@ import { excerpt } from '../model/excerpt.ts'
 import { JsonNumber } from '../model/kinds.ts'
 import { withDeadline } from '../os/time.ts'
 
-/** Maximum length of a body with one row. */
+/** Maximum bytes of a body with one row. */
 export const BODY_BYTES_MAX = 1024 * 1024
 const ROWS_BYTES_MAX = 2 * BODY_BYTES_MAX
 /** Maximum time until a body is complete: a slow sender occupies a connection and memory. */
 const BODY_MS_MAX = 10_000
-// The sender may still be sending the body, and only a closed connection stops it.
+// A client that is still sending the body stops only when the connection is closed.
 const CLOSE_CONNECTION = { Connection: 'close' }
 
 /** Pattern of media type parameters: unknown ones are ignored (RFC 6838, 4.3); a charset must be UTF-8, also spelled utf8. */
@@ -22,12 +22,12 @@ const ARRAY = /^[ \t\r\n]*\[/
 const LEADING = [0x20, 0x09, 0x0d, 0x0a, 0xef, 0xbb, 0xbf]
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Maximum values in an object, more than any entity has properties; each takes a third of a microsecond to parse. */
+/** Maximum values in an object. No entity has as many properties, and each value takes a third of a microsecond to parse. */
 const VALUES_MAX = 1_000
-/** Length below which any text parses within a millisecond or two. */
+/** Length of a text that is parsed without a check: this takes a millisecond or two at most. */
 const SMALL_LENGTH = 2_000
 const DEPTH_MAX = 64
-/** Maximum escapes in a text: a text of 1 MiB with escapes only takes 20 ms to parse. */
+/** Maximum escapes in a text: a text of 1 MiB that consists of escapes takes 20 ms to parse. */
 const ESCAPES_MAX = 100_000
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -58,7 +58,8 @@ export async function readBody(request: Request, msMax = BODY_MS_MAX): Promise<J
 }
 
 /**
- * Reads a body that is one object, or an array or lines of objects; the latter two are not parsed yet. @throws as `readBody`. D59
+ * Reads a body: one object, which is parsed, or an array or lines of objects, which are not parsed yet. @throws as `readBody`.
+ * D59
  */
 export async function readBodies(request: Request): Promise<JsonObject | UnparsedRows> {
   const isLines = LINES_TYPE.test(request.headers.get('content-type') ?? '')
@@ -81,7 +82,7 @@ function readJson(request: Request): Promise<Uint8Array> {
   })
 }
 
-/** Reads a body, by default up to the length of one row. @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson */
+/** Reads a body, by default up to the maximum for one row. @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson */
 export function readBytes(request: Request, bytesMax = BODY_BYTES_MAX, msMax = BODY_MS_MAX): Promise<Uint8Array> {
   const declared = declaredLength(request)
   if (declared === null) return readPieces(request, bytesMax, msMax)
@@ -97,8 +98,8 @@ function declaredLength({ headers }: Request): number | null {
 }
 
 /**
- * Reads a body piece by piece. `onPiece` gets each piece and the number of bytes so far, and may throw. @throws ApiError
- * PayloadTooLarge, RequestTimeout, InvalidJson
+ * Reads a body piece by piece. `onPiece` gets each piece and the number of bytes so far; an ApiError that it throws ends the
+ * reading. @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson
  */
 export async function readPieces(
   request: Request,
@@ -172,7 +173,7 @@ export function invalidJson(message: string, target = 'Body'): ApiError {
 }
 
 /**
- * Returns the position of the comma or closing bracket that ends the value at `from`; -1 if the text ends before. Reads each
+ * Returns the position of the comma or closing bracket that ends the value at `from`; -1 if the text ends before that. Reads each
  * character once. @throws ApiError InvalidJson if the value has too many values, escapes or levels to be parsed without delaying
  * other requests
  */
@@ -205,14 +206,14 @@ export function elementEnd(text: string, from: number, target: string): number {
 }
 
 /**
- * Requires that the text can be parsed without delaying other requests. `target`: `Body` or a row of it. @throws ApiError
+ * Checks that the text can be parsed without delaying other requests. `target`: `Body`, or a row such as `[3]`. @throws ApiError
  * InvalidJson
  */
 export function checkComplexity(text: string, target: string): void {
   if (text.length > SMALL_LENGTH) elementEnd(text, 0, target)
 }
 
-/** Parses JSON as `parseJson` does. `target`: `Body` or a row of it. @throws ApiError InvalidJson */
+/** Parses JSON as `parseJson` does. `target`: `Body`, or a row such as `[3]`. @throws ApiError InvalidJson */
 export function parseOrThrow(text: string, target: string): unknown {
   try {
     return parseJson(text)
@@ -225,7 +226,7 @@ function nameOf(target: string): string {
   return target === 'Body' ? 'The body' : target
 }
 
-/** Parses JSON, with each number as it was written. @throws SyntaxError, RangeError */
+/** Parses JSON, with each number as a JsonNumber. @throws SyntaxError, RangeError */
 export function parseJson(text: string): unknown {
   return JSON.parse(text, withNumbersAsWritten)
 }

@@ -23,13 +23,13 @@ export interface ChangesQuery {
   readonly hasRows: boolean
 }
 
-/** Errors for repeated parameters, of the history of a row and of the change feed. */
+/** Error codes for a parameter that is given twice: in the history of a row, and below in the change feed. */
 const CODES_OF_ROW = { after: 'InvalidToken', PageSize: 'InvalidPageSize' } as const
 const CODES = { ...CODES_OF_ROW, entity: null, wait: 'InvalidWait', rows: 'InvalidForm' } as const
 
 /**
- * Parses a query of the change feed, or of one row's history if `entities` is null. `isStream`: for a stream; `read`: reads
- * tokens. @throws ApiError
+ * Parses a query of the change feed, or of one row's history if `entities` is null. `isStream`: true if the events are to be
+ * streamed; `read`: reader of tokens. @throws ApiError
  */
 export function parseChanges(
   query: string,

@@ -21,7 +21,7 @@ import { chainsOf, faultOfPath, findRelated, meantPath } from './paths.ts'
 /** Maximum filters of a list; more would make one request as costly as hundreds. */
 export const FILTERS_MAX = 32
 
-/** Maximum filters by a path or by `[under]`, each of which needs other rows than those that it filters. D91 */
+/** Maximum filters by a path or by `[under]`, each of which needs more rows than those that it filters. D91 */
 export const RELATED_FILTERS_MAX = 8
 
 /** Maximum values of `[]`; more would make one list of values as costly as many filters. D71 */
@@ -38,7 +38,7 @@ export interface Condition {
   readonly operator: Operator
   /** The operand as the client wrote it, decoded. */
   readonly operand: string
-  /** Rows through which the chain of `[under]` leads. */
+  /** View of the rows through which the chain of `[under]` leads. */
   readonly chain?: View
 }
 
@@ -88,8 +88,8 @@ export function addFilter(filters: Filter[], filter: Filter): void {
 }
 
 /**
- * Appends the filters of a view, and those of the rows that may be written, if the request asks for these. They are neither
- * counted nor united with those of the request: a client's `Status[]=Declined` would widen a right's `Status[]=Approved`.
+ * Appends the filters of the view and, if the request has `may`, the filters of its reach. They do not count as filters of the
+ * request, and are not united with them: a client's `Status[]=Declined` would widen a right's `Status[]=Approved`.
  */
 export function withFiltersOf({ filters: ofView }: View, filters: readonly Filter[], may: Reach | null): readonly Filter[] {
   const ofRights = may === null ? ofView : [...ofView, ...may.filters]
@@ -97,8 +97,8 @@ export function withFiltersOf({ filters: ofView }: View, filters: readonly Filte
 }
 
 /**
- * Makes a filter of several values. It sorts them, because the same values in another order are the same list. Null sorts before
- * the text `null`.
+ * Makes a filter of several values. They are sorted, because the same values in another order mean the same list. Null sorts
+ * before the text `null`.
  */
 export function anyFilter(property: Property, operator: Operator, values: readonly (string | null)[]): Filter {
   const anyOf = [...new Set(values.includes(null) ? [null, ...values] : values)].sort()
@@ -122,7 +122,8 @@ function parseBracketed(view: View, property: Property, bracket: string, { name,
 
 /**
  * Returns the view of the rows through which a chain of references leads: rows of the reference's own entity, as the request may
- * read them. In a named view these are its own rows: a right to read the entity may hide the reference that is followed.
+ * read them. For a named view, these are the rows of the view: a right to read the entity may hide the reference that is
+ * followed.
  */
 function chainOf(view: View, property: Property): View {
   const { related } = property
@@ -147,7 +148,7 @@ function unknownParameter(view: View, parameter: Parameter, others: readonly str
   return new ApiError('UnknownParameter', `${view.plural} has no parameter "${target}".${hint}`, { target })
 }
 
-/** Checks that the property has the operator. */
+/** Returns the condition if the property has the operator. @throws ApiError InvalidFilter */
 function checkServed(view: View, property: Property, operator: Operator, operand: string): Condition {
   if (operator.serves(property)) return { property, operator, operand }
   const served = operators.filter(({ serves }) => serves(property)).map(({ sign }) => sign)
@@ -155,7 +156,9 @@ function checkServed(view: View, property: Property, operator: Operator, operand
   throw invalidFilter(property, `is ${property.kind.allowed}: ${comparable}`, operator.isChain ? chainHint(view) : '')
 }
 
-/** Returns the operand as text for PostgreSQL; null: no value. */
+/**
+ * Returns the operand as text for PostgreSQL; null: the operand is empty, which means "no value". @throws ApiError InvalidFilter
+ */
 function readOperand({ property, operator, operand }: Condition): string | null {
   if (operand === '') {
     if (!operator.compileEmpty) throw invalidFilter(property, `needs a value behind ${operator.sign}`)
@@ -171,7 +174,7 @@ function readOperand({ property, operator, operand }: Condition): string | null 
   }
 }
 
-/** Says what `[under]` takes. */
+/** Returns a hint that lists the references which `[under]` accepts. */
 function chainHint(view: View): string {
   const names = chainsOf(view)
   const known = names.length === 0 ? `of which ${view.plural} ${haveOf(view)} none` : `as ${listed(names, 'or')}`

@@ -12,20 +12,20 @@ import { type Parameter, parseQueryString, parseSwitch, singleValue } from './pa
 /** Parameters that are not filters. */
 const PARAMETERS = ['may', 'dryRun'] as const
 
-/** Which rows a PATCH or DELETE of a collection writes. */
+/** Rows that a PATCH or DELETE of a collection writes. */
 export interface WrittenRows {
   /** Filters of the request, at least one. */
   readonly asked: readonly Filter[]
   /** Filters of the request, of the view and of `may`. */
   readonly filters: readonly Filter[]
   readonly may: Reach | null
-  /** True: rows are only checked and counted. */
+  /** True if rows are only checked and counted. */
   readonly isDry: boolean
 }
 
 /**
- * Parses the query string of a write of all rows that match. `access`: what the caller may write. @throws ApiError, also without
- * a filter: a name that was left out, or lost on the way, would otherwise mean every row
+ * Parses the query string of a write of all rows that match. `access`: what the caller may write. @throws ApiError, also if there
+ * is no filter: a filter that was forgotten, or lost on the way, would otherwise mean every row
  */
 export function parseFilteredWrite(view: View, access: Access, verb: 'update' | 'delete', query: string): WrittenRows {
   const asked: Filter[] = []

@@ -49,7 +49,10 @@ export function parseIdempotencyKey({ headers }: Request): string | null {
 export type ListForm = 'json' | StreamForm
 export type StreamForm = 'csv' | 'ndjson'
 
-/** Chooses the format; a client that names none, such as a browser, gets pages. RFC 9110, 12.5.1. D55 */
+/**
+ * Chooses the format of a list. A client that prefers neither CSV nor NDJSON, such as a browser, gets pages. RFC 9110, 12.5.1.
+ * D55
+ */
 export function formOf(accept: string | null): ListForm {
   // Fast path: most requests name neither CSV nor NDJSON.
   if (accept === null || !/csv|ndjson/i.test(accept)) return 'json'
@@ -58,7 +61,7 @@ export function formOf(accept: string | null): ListForm {
   const ndjson = weightOf('application/x-ndjson')
   const json = weightOf('application/json')
   const [form, weight] = ndjson > csv ? (['ndjson', ndjson] as const) : (['csv', csv] as const)
-  // A type that is named goes before one that only a wildcard covers.
+  // A type that the client names has precedence over a type that only a wildcard covers.
   const other = json > 0 ? json : weightOf('application/*', '*/*')
   return weight > 0 && (json > 0 ? weight > json : weight >= other) ? form : 'json'
 }

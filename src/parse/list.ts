@@ -34,8 +34,8 @@ interface Parameters extends CommonParameters {
 }
 
 /**
- * Parses the query string of a list, without `?`. `cursors`: null if every cursor is invalid. `access`: what the caller may
- * write; null: nothing. Spec 4.2 @throws ApiError
+ * Parses the query string of a list, without `?`. `cursors`: null if every cursor counts as invalid. `access`: what the caller
+ * may write; null: nothing. Spec 4.2 @throws ApiError
  */
 export function parseList(view: View, query: string, cursors: Cursors | null = null, access: Access | null = null): ListQuery {
   const read = readParameters(view, query)
@@ -85,7 +85,10 @@ function readParameters(view: View, query: string): Parameters {
   return read
 }
 
-/** Finds the purpose of a parameter, filters included, with one look-up for any case. */
+/**
+ * Returns a function that finds the purpose of a parameter by its name, in upper or lower case. The name of a property means a
+ * filter.
+ */
 const purposeFinder = memoize((properties: Entity['properties']) => {
   const filters = properties.map(({ name }) => [name, 'filter'] as const)
   return findByName([...filters, ...RESERVED_PARAMETERS.map((name) => [name, name] as const)])
@@ -124,7 +127,9 @@ function findProperty(view: View, name: string, before: readonly Sort[]): Proper
   throw invalidSort(`${member.name} is an object: sort by one of ${parts}.`)
 }
 
-/** Returns the end of a message about a name that is none of the view's own: a path, a misspelled one, or a misspelled name. */
+/**
+ * Returns the end of a message about a name that no property of the view has: a path, a misspelled path, or a misspelled name.
+ */
 function faultOfSort(view: View, name: string, before: readonly Sort[]): string {
   const path = pathOf(view, name)
   if (path !== null) return `${path}, which stands in another row.${sortHint(view)}`
@@ -133,14 +138,16 @@ function faultOfSort(view: View, name: string, before: readonly Sort[]): string 
   return `"${excerpt(name)}".${hint}`
 }
 
-/** Returns the path that a name is, or that it means if no property has a name near to it; null: it is none. */
+/** Returns the path that a name spells, or that it probably means if no property has a similar name; null if it means no path. */
 function pathOf(view: View, name: string): string | null {
   const related = findRelated(view, readDirected(name)?.name ?? name)
   if (related) return related.name
   return isPath(view, name) || suggestProperty(name, view.properties) !== '' ? null : (meantPath(view, name)?.name ?? null)
 }
 
-/** Returns advice for a sort by a related property: which properties of the entity rows can be sorted by. */
+/**
+ * Returns advice for a sort by a related property, which lists do not have: the copied properties by which they can be sorted.
+ */
 function sortHint({ properties }: View): string {
   const copies = properties.filter(({ column }) => properties.some(({ reference }) => reference?.copy?.column === column))
   if (copies.length === 0) return ' Sort in the client.'

@@ -28,8 +28,8 @@ const HINTS = new Map([
 ])
 
 /**
- * Parses `update`, `update(Status,Reason)` or `delete`, in any case. `access`: what the caller may write; null: nothing. Null:
- * the request has no such parameter. @throws ApiError InvalidMay
+ * Parses `update`, `update(Status,Reason)` or `delete`, in upper or lower case. Returns null if the request has no such
+ * parameter. `access`: what the caller may write; null if the caller may write nothing. @throws ApiError InvalidMay
  */
 export function parseMay(view: View, access: Access | null, text: string | undefined): Reach | null {
   if (text === undefined) return null
@@ -38,7 +38,7 @@ export function parseMay(view: View, access: Access | null, text: string | undef
   if (verb === undefined) throw invalid(faultOfWord(text, word))
   if (names === undefined) return reachOfWrite(view, access, { verb, properties: [] })
   if (verb === 'delete') throw invalid('delete takes no names of properties: a deletion removes whole rows.')
-  // Properties that the caller may set exist for it, whether it may read them or not.
+  // The caller can name every property that it may set, even one that it may not read.
   const named = access?.update?.body ?? view
   const properties = new Set(names.split(',').flatMap((name) => writableNamed(view, named, name)))
   return reachOfWrite(view, access, { verb, properties: [...properties] })
@@ -49,7 +49,7 @@ function faultOfWord(text: string, word: string): string {
   return `${FORM}, not "${excerpt(text)}".${HINTS.get(word.toLowerCase()) ?? suggest(word, VERBS)}`
 }
 
-/** Finds the properties that a name stands for: an object's are those of its parts that clients write. */
+/** Finds the properties that a name stands for; for an object, its parts that clients write. @throws ApiError InvalidMay */
 function writableNamed(view: View, named: Entity, name: string): readonly Property[] {
   const member = findMember(named, name)
   if (member === undefined) throw invalid(faultOfName(view, named, name))

@@ -1,10 +1,10 @@
-// Names in requests: finds properties in any case, splits sort definitions, and lists names for messages.
+// Names in requests: finds properties by names in upper or lower case, splits sort definitions, and lists names for messages.
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
 
 /**
- * Returns a finder of things by their names in any case. Names as spelled in `entries` are found fastest, so pass frequent
- * spellings, too.
+ * Returns a function that finds values by their names, in upper or lower case. It finds names that are spelled as in `entries`
+ * fastest, so pass frequent spellings, too.
  */
 export function findByName<Named>(entries: readonly (readonly [name: string, named: Named])[]) {
   const found = new Map(entries.map(([name, named]) => [name.toLowerCase(), named]))
@@ -29,7 +29,7 @@ export function sortDefinitions(text: string): { name: string; descending: boole
   return text.split(',').map((one) => ({ name: one.replace(/^[+ -]/, ''), descending: one.startsWith('-') }))
 }
 
-/** Lists names for a message: `=, != and []`, or with `or` before the last. */
+/** Lists names for a message: `=, != and []`, or with `or` before the last name. */
 export function listed(names: readonly string[], word: 'and' | 'or'): string {
   return names.length === 1 ? (names[0] as string) : `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1)}`
 }

@@ -9,7 +9,7 @@ import { listed, plain } from './names.ts'
 /** A path that a name probably means. */
 export interface MeantPath {
   readonly name: string
-  /** True if the name has a reference in it, and false if only the property behind one. */
+  /** True if the name contains the reference; false if it is only the name of the property to which the reference leads. */
   readonly namesReference: boolean
 }
 
@@ -18,18 +18,20 @@ interface Candidate {
   readonly name: string
 }
 
-/** Maximum differing letters in a misspelled name whose words are known; a name with more is another word. */
+/**
+ * Maximum differing letters of a name that first counts as misspelled. If more differ, its words and its meaning are tried first.
+ */
 const MISSPELLED_MAX = 2
 /** Maximum length of names that are compared. */
 const COMPARED_LENGTH_MAX = 64
-/** Minimum length of words that are compared; shorter ones begin or end other names by chance. */
+/** Minimum length of words that are compared: shorter words begin or end other names by chance. */
 const WORD_LENGTH_MIN = 3
 /** Maximum names that a message lists. */
 const LISTED_MAX = 30
 
 /**
- * Suggests one of `candidates` (` Did you mean Start?`), or one of `others` if its letters are near; '' if nothing is. `path`: a
- * path that the name means if it is not misspelled.
+ * Returns a hint with one of `candidates`, ` Did you mean Start?`, or with one of `others` if its letters are similar; '' if
+ * nothing is similar. `path`: the path that the name may mean; null if there is none.
  */
 export function suggestProperty(
   name: string,
@@ -48,7 +50,7 @@ export function suggestProperty(
   return nearest === null ? '' : ` Did you mean ${nearest}?`
 }
 
-/** Suggests as `suggestProperty` does; if nothing is near, lists all: ` There are Id, Name and Enabled.` */
+/** Returns the hint of `suggestProperty`; if nothing is similar, a list of all candidates: ` There are Id, Name and Enabled.` */
 export function suggestOrList(name: string, candidates: readonly Candidate[], path: MeantPath | null = null): string {
   if (candidates.length === 0) return ''
   return (
@@ -57,7 +59,7 @@ export function suggestOrList(name: string, candidates: readonly Candidate[], pa
   )
 }
 
-/** Lists what is allowed, to end a message: `: Start or End`. */
+/** Returns the end of a message, which lists what is allowed: `: Start or End`. */
 export function listOrNone(entity: Entity, candidates: readonly Candidate[]): string {
   return candidates.length === 0 ? `, and ${entity.plural} ${haveOf(entity)} none` : `: ${listed(namesOf(candidates), 'or')}`
 }
@@ -67,7 +69,10 @@ function namesOf(candidates: readonly Candidate[]): string[] {
   return candidates.length > LISTED_MAX ? [...names, `${candidates.length - LISTED_MAX} more`] : names
 }
 
-/** Message about a name that `parameter` does not accept. `candidates`: names that it accepts; `path`: what it may mean. */
+/**
+ * Returns the message about a name that `parameter` does not accept. `candidates`: the properties that it accepts; `path`: the
+ * path that the name may mean.
+ */
 export function faultOfName(
   entity: Entity,
   name: string,
@@ -80,14 +85,14 @@ export function faultOfName(
 }
 
 /**
- * Returns the property that a full-text search most likely means: the one most like a name, else the first text; null if there is
- * none.
+ * Returns the property that a full-text search most likely means: the property that probably has a row's name, else the first
+ * free text. Null: there is no free text.
  */
 export function searchedProperty({ properties }: Entity): Property | null {
   return nameLike(properties) ?? properties.find(isSearched) ?? null
 }
 
-/** Matches names of times, such as `createdAt` and `startDateFrom`: a prefix, and words of a time. */
+/** Matches the words at the end of a name of a time, such as `createdAt` and `startDateFrom`. The name is in small letters. */
 const TIME_END = /(?:date|timestamp|time|day|when|at|on|from|to|since|until)+$/
 const NAME = /^(?:full|display)?name$/
 
@@ -106,8 +111,8 @@ function byMeaning(name: string, candidates: readonly Candidate[]): string | nul
 }
 
 /**
- * Finds the longest known name with which this name begins or ends (`Employee` of `EmployeeName`); else the first known name that
- * begins or ends with this one.
+ * Finds the longest known name with which this name begins or ends (`Employee` in `EmployeeName`), else the first known name of
+ * which this name is the first or the last words.
  */
 function byWords(name: string, known: readonly string[]): string | null {
   if (name.length < WORD_LENGTH_MIN) return null
@@ -117,13 +122,16 @@ function byWords(name: string, known: readonly string[]): string | null {
   return within[0] ?? known.find((one) => beginsOrEnds(one, name)) ?? null
 }
 
-/** Returns whether the name is the first or the last words of a known one, such as `WorkEmail`. */
+/** Returns whether the name consists of the first or the last words of a known name, such as `email` of `WorkEmail`. */
 function beginsOrEnds(known: string, name: string): boolean {
   const words = known.split(/(?=[A-Z])|\./).map((word) => word.toLowerCase())
   return words.some((_, at) => words.slice(at).join('') === name || words.slice(0, at).join('') === name)
 }
 
-/** Returns the property that most probably has a row's name. Null if none has such a name, except copies of other rows' names. */
+/**
+ * Returns the property that most probably has a row's name; the last choice is a copied name of another row. Null: there is
+ * neither.
+ */
 function nameLike(properties: readonly Property[]): Property | null {
   const copies = properties.flatMap(({ reference }) => (reference?.copy?.source.endsWith('name') ? reference.copy.column : []))
   const ranks: readonly ((property: Property) => boolean)[] = [

@@ -6,7 +6,9 @@ import { operators } from '../model/operators.ts'
 import { plain } from './names.ts'
 import { findRelated, meantPath } from './paths.ts'
 
-/** Operators of other APIs with our signs for them; `null` and similar ones take no value. */
+/**
+ * Operators of other APIs, each with our sign and a placeholder for the value; '' if the operator takes no value, such as `null`.
+ */
 const OPERATORS: readonly (readonly [RegExp, string, string])[] = [
   [/^(i?like|i?regex|i?contains?i?|search|match|fts|has|substring)$/, '[contains]', '<text>'],
   [/^i?(begins?|starts?)(with)?i?$/, '[begins]', '<text>'],
@@ -21,7 +23,7 @@ const OPERATORS: readonly (readonly [RegExp, string, string])[] = [
   [/^(nnull|notnull|exists|nempty)$/, '!=', ''],
 ]
 
-/** Matches parameters that other APIs put filters in. */
+/** Matches names of parameters in which other APIs put filters. */
 const WRAPPERS = /^(?:filters?|where|search|q|query)$/
 /** Maximum length of names and of values that are interpreted. */
 const READ_LENGTH_MAX = 100
@@ -29,8 +31,8 @@ const READ_LENGTH_MAX = 100
 const HINT_VALUES_MAX = 5
 
 /**
- * Hint for an operator and its value, ` Write Name[contains]=ada.`; null if the operator is unknown, or the property does not
- * have it.
+ * Returns a hint for an operator and its value, ` Write Name[contains]=ada.`; null if the operator is unknown, or the property
+ * has no such operator.
  */
 export function hintForOperator(property: Property, operator: string, value: string): string | null {
   const word = plain(operator)
@@ -39,7 +41,10 @@ export function hintForOperator(property: Property, operator: string, value: str
   return ` Write ${written(property, word, sign, placeholder, value)}.`
 }
 
-/** Hint for a filter whose name consists of a property and other parts, ` Write Status=A.`; null if it is no such filter. */
+/**
+ * Returns a hint for a filter whose name consists of a property and other parts, ` Write Status=A.`; null if it is no such
+ * filter.
+ */
 export function hintForFilter(view: View, name: string, value: string): string | null {
   if (name.length > READ_LENGTH_MAX) return null
   const words = name.split(/[^a-z0-9]+/i).filter(Boolean)
@@ -60,7 +65,7 @@ const COMPARISON = /^(?<name>[\w./]+)\s*(?:\s(?<word>eq|ne|[gl][te]|in)\s|(?<sig
 const CALL = /^(?<word>contains|startswith)\((?<name>[\w./]+),(?<value>.+)\)$/i
 const WORDS: Readonly<Record<string, string>> = { '<': 'lt', '<=': 'le', '>': 'gt', '>=': 'ge', '!=': 'ne' }
 
-/** Hint for a comparison in the value of one parameter, ` Write Status=A.`; null if it is no comparison. */
+/** Returns a hint for a comparison in the value of a parameter, ` Write Status=A.`; null if the value is no comparison. */
 export function hintForExpression(view: View, text: string): string | null {
   if (text.length > READ_LENGTH_MAX) return null
   const { name = '', word, sign = '', value = '' } = (CALL.exec(text) ?? COMPARISON.exec(text))?.groups ?? {}
@@ -75,8 +80,8 @@ export function hintForExpression(view: View, text: string): string | null {
 const PREFIXED = /^(?<word>[a-z]+)[.:](?<value>.*)$/i
 
 /**
- * Hint for a value with an operator or a list: ` Write Id=5.` for `Id=eq.5`, ` Write Id[]=1&Id[]=2.` for `Id=1,2`; '' if it
- * contains no valid value of the property.
+ * Returns a hint for a value with an operator or a list: ` Write Id=5.` for `Id=eq.5`, ` Write Id[]=1&Id[]=2.` for `Id=1,2`; ''
+ * if the text contains no valid value of the property.
  */
 export function hintForValue(property: Property, text: string): string {
   const { word = 'in', value = text } = PREFIXED.exec(text)?.groups ?? {}
@@ -96,8 +101,8 @@ function isValue({ kind }: Property, text: string): boolean {
 }
 
 /**
- * Finds the property of a path, such as `['period', 'days']`, `['days']`, `['first', 'name']`, or `['employee', 'department']`
- * behind a reference.
+ * Finds the property of a path, such as `['period', 'days']`, `['days']`, `['first', 'name']`, or `['employee', 'department']`,
+ * which leads through a reference.
  */
 function propertyOf(view: View, path: readonly string[]): Property | null {
   const { properties } = view

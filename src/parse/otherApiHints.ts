@@ -1,4 +1,5 @@
-// Hints for parameters of other APIs, such as `per_page` or `q`: they name ours. otherApiFilters.ts has those for filters.
+// Hints for parameters of other APIs, such as `per_page` or `q`, which name our parameters. otherApiFilters.ts has the hints for
+// filters.
 import { type Entity, isGroup, type View } from '../model/entity.ts'
 import { AGGREGATES } from '../model/names.ts'
 import { findMember, plain, sortDefinitions } from './names.ts'
@@ -19,7 +20,7 @@ const search: Hint = (entity, value) => {
 const filter: Hint = (entity, value) => hintForExpression(entity, value)?.trim() ?? example(entity)
 const example = (entity: Entity) => `A filter is named after its property, as in ${exampleOf(entity)}=<value>.`
 
-/** Hints by parameters of other APIs that have another name here, or do not exist. */
+/** Hints for parameters of other APIs that have another name here, or do not exist here. */
 const HINTS: Readonly<Record<string, Hint>> = {
   'limit perPage pageSize pageLimit size take top rows maxResults paginationPageSize paginationLimit': () =>
     'The size of a page is PageSize.',
@@ -63,8 +64,8 @@ const hints = byName(HINTS)
 const summaryHints = byName(SUMMARY_HINTS)
 
 /**
- * Hint for a parameter such as `$orderby`, `page[size]` or `filter[status][_eq]`; null if it is unknown, or also a property.
- * `known`: parameters of this endpoint.
+ * Returns a hint for a parameter such as `$orderby`, `page[size]` or `filter[status][_eq]`; null if the parameter is unknown, or
+ * a property has its name. `known`: parameters of this endpoint.
  */
 export function hintForParameter(
   entity: View,
@@ -78,7 +79,7 @@ export function hintForParameter(
   const isSummary = known.includes('groupBy')
   const find = (key: string) => (isSummary ? summaryHints.get(key) : undefined) ?? hints.get(key)
   const hint = find(plain(name)) ?? find(plain(base))
-  // Summaries have groups themselves, and their parameters need no hint for their own names.
+  // A hint that leads to summaries is of no use in a summary.
   if (hint === undefined || (isSummary && hint === summaryHint)) return null
   return ` ${hint(entity, value, inner)}`
 }
@@ -86,7 +87,7 @@ export function hintForParameter(
 /** Maximum names that a hint repeats. */
 const NAMES_MAX = 10
 
-/** Hint `Write sort=-Start,Name.` for `start.desc,name`; null if a name is not one of the entity's. */
+/** Returns the hint `Write sort=-Start,Name.` for `start.desc,name`; null if the entity has no property of one of the names. */
 function sortText(entity: Entity, value: string, inner: string): string | null {
   const isNamed = /[a-z]/i.test(inner)
   const texts = (isNamed ? `${inner} ${value}` : value).split(',', NAMES_MAX + 1)
@@ -103,13 +104,15 @@ function signed(text: string) {
   return { name: definition?.name ?? '', isDescending: definition?.descending ?? false }
 }
 
-/** Hint `Write fields=Id,Name.`; null if a name is not one of the entity's. */
+/** Returns the hint `Write fields=Id,Name.`; null if the entity has no property of one of the names. */
 function fieldsText(entity: Entity, value: string): string | null {
   const members = value.split(',', NAMES_MAX + 1).map((name) => findMember(entity, name.trim())?.name)
   return members.includes(undefined) || members.length > NAMES_MAX ? null : `Write fields=${members.join(',')}.`
 }
 
-/** Hint `fields names their properties, as in fields=Id,EmployeeId.Department`; null if no path leads to another row. */
+/**
+ * Returns the hint `fields names their properties, as in fields=Id,EmployeeId.Department`; null if no path leads to another row.
+ */
 function pathText(view: View): string | null {
   for (const reference of view.properties) {
     const target = view.related(reference)
@@ -118,7 +121,7 @@ function pathText(view: View): string | null {
   return null
 }
 
-/** Name of a property for examples: the first one after the id. */
+/** Returns the name of a property for examples: the first property after the id. */
 function exampleOf({ properties }: Entity): string {
   return properties.find(({ name }) => name !== 'Id')?.name ?? 'Id'
 }

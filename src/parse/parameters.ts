@@ -74,7 +74,7 @@ export const SUMMARY_PAGES: Bounds = { min: 5, max: 1_000, normal: 100 }
 const PAGE_MAX = 1e12
 const INTEGER = /^-?\d+$/
 
-/** Parameters that lists and summaries share, each checked; undefined if it is missing. */
+/** Parameters that lists and summaries share, each checked; undefined: the request does not have the parameter. */
 export interface CommonParameters {
   readonly filters: Filter[]
   /** The query string as the client wrote it, without `page` and `cursor`, for links to other pages. */
@@ -117,8 +117,8 @@ export function readCommonParameter(read: CommonParameters, purpose: CommonName,
 }
 
 /**
- * Reads the parameters of an endpoint, whose names match in any case. `codes`: the error for a repeated parameter; null: its
- * values are joined by commas. `fault`: message about an unknown parameter. @throws ApiError with such a code, or
+ * Reads the parameters of an endpoint, by names in upper or lower case. `codes`: the error for a parameter that is given twice;
+ * null: its values are joined by commas. `fault`: message about an unknown parameter. @throws ApiError with such a code, or
  * UnknownParameter
  */
 export function readNamed<Name extends string>(
@@ -138,7 +138,8 @@ export function readNamed<Name extends string>(
 }
 
 /**
- * Parses an integer; one outside of the bounds becomes the nearest boundary. Spec 4.2, Paging 2. @throws ApiError with this code
+ * Parses an integer. A number outside of the bounds becomes the nearest boundary; a missing one is `normal`. Spec 4.2, Paging 2.
+ * @throws ApiError with this code
  */
 export function parseInteger(code: ErrorCode, target: string, text: string | undefined, { min, max, normal }: Bounds): number {
   if (text === undefined) return normal
@@ -146,7 +147,7 @@ export function parseInteger(code: ErrorCode, target: string, text: string | und
   throw new ApiError(code, `${target} must be an integer; ${min} to ${max} make a difference.`, { target })
 }
 
-/** Parses the number of a page, from 1; one past the last page is allowed. @throws ApiError InvalidPage */
+/** Parses the number of a page, from 1. A number past the last page is allowed. @throws ApiError InvalidPage */
 function parsePage(text: string): number {
   const page = INTEGER.test(text) ? Number(text) : 0
   if (page < 1) throw new ApiError('InvalidPage', 'page must be an integer of 1 or more.', { target: 'page' })
@@ -154,8 +155,8 @@ function parsePage(text: string): number {
 }
 
 /**
- * Returns the value of a parameter that may be given once. `before`: its earlier value. @throws ApiError with this code if there
- * is one
+ * Returns the value of a parameter that must not be given twice. `before`: the value that was given earlier, or undefined.
+ * @throws ApiError with this code if there is an earlier value
  */
 export function singleValue<Value>(code: ErrorCode, target: string, before: Value | undefined, value: Value): Value {
   if (before !== undefined) throw new ApiError(code, `${target} is given twice.`, { target })
@@ -176,7 +177,7 @@ function parseLocale(text: string): boolean {
   throw new ApiError('InvalidForm', message, { target: 'locale' })
 }
 
-/** CSV options of these parameters. */
+/** Returns the CSV options that these parameters choose. */
 export function csvFormOf({ bom = false, excel = false, locale = false }: CommonParameters): CsvForm {
   return { hasMark: bom, isForExcel: excel, hasDecimalComma: locale }
 }
@@ -212,7 +213,7 @@ export function parseId(segment: string): string | null {
   return ID.test(segment) && Number(segment) <= Number.MAX_SAFE_INTEGER ? segment : null
 }
 
-/** Rejects all parameters, since one that is sent is meant to do something. @throws ApiError UnknownParameter */
+/** Rejects all parameters, since a client that sends a parameter expects an effect. @throws ApiError UnknownParameter */
 export function parseNoParameters(query: string): void {
   readNamed(query, {}, () => 'This address takes no query parameters.')
 }
@@ -232,15 +233,18 @@ export function parseCreateParameters(query: string): CreateParameters {
   return { isDry: dryRun !== undefined && parseSwitch('InvalidDryRun', 'dryRun', dryRun), match }
 }
 
-/** Parses the query string of a request for one row: the properties that `fields` chooses; null: all. @throws ApiError */
+/**
+ * Parses the query string of a request for one row: the properties that `fields` chooses. Null: all properties of the entity
+ * itself. @throws ApiError
+ */
 export function parseRowFields(view: View, query: string): Projection | null {
   const { fields = null } = readNamed(query, { fields: null }, () => 'The address of a row takes no query parameter but fields.')
   return parseFields(view, fields)
 }
 
 /**
- * Parses `Id,Name,Period.Days,EmployeeId.Department`; an object stands for all its parts, and null for all properties of the
- * entity's own. D56, D91 @throws ApiError InvalidFields
+ * Parses `Id,Name,Period.Days,EmployeeId.Department`; an object stands for all its parts. Null: the request chooses nothing, and
+ * gets all properties of the entity itself. D56, D91 @throws ApiError InvalidFields
  */
 export function parseFields(view: View, text: string | null): Projection | null {
   if (text === null) return null

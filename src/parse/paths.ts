@@ -1,4 +1,4 @@
-// Paths: properties of other rows, to which references lead, as `EmployeeId.Department` and `EmployeeId.CompanyId.Name`. D91
+// Paths: properties of other rows, to which references lead, such as `EmployeeId.Department` and `EmployeeId.CompanyId.Name`. D91
 import { isGroup, type Property, relatedProperty } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { memoize } from '../model/memoize.ts'
@@ -11,18 +11,18 @@ import { type MeantPath, suggestOrList } from './nearestProperty.ts'
 /** Maximum references through which a path leads. */
 const REFERENCES_MAX = 2
 
-/** The first step of a path: a reference, the view of the rows that it names, and the rest of the path. */
+/** The first step of a path: a reference, the view of the rows to which it leads, and the rest of the path. */
 interface Step {
   readonly reference: Property
-  /** Null: the key may not read them. */
+  /** Null: the key may not read the rows to which the reference leads. */
   readonly view: View | null
   readonly rest: string
 }
 
-/** Related properties of a view that were asked for, by their names: the same object for the same path. */
+/** Related properties that requests have named, by view and path, so that the same path is always the same object. */
 const relatedOf = memoize((_: View) => new Map<string, Property>())
 
-/** Finds the property that a path names; undefined if it leads nowhere, or the name is no path. */
+/** Finds the property that a path names; undefined if the path leads nowhere, or the name is no path. */
 export function findRelated(view: View, name: string, references = REFERENCES_MAX): Property | undefined {
   const step = firstStep(view, name)
   if (step === null || step.view === null || references === 0) return undefined
@@ -35,8 +35,8 @@ export function findRelated(view: View, name: string, references = REFERENCES_MA
 }
 
 /**
- * Returns the reference along which a property is copied, with the same path in front, if the view has it; null: the property is
- * no copy.
+ * Returns the reference along which a property is copied; for a related property, a path through the same references. Null: the
+ * property is no copy, or the view does not have the reference.
  */
 export function referenceOfCopy(view: View, { column, related }: Property): Property | null {
   if (related) {
@@ -65,12 +65,15 @@ export function faultOfPath(view: View, name: string, references = REFERENCES_MA
   return ` ${target.plural} ${haveOf(target)} no property "${excerpt(rest)}".${suggestOrList(rest, target.properties, meantPath(target, rest, references - 1))}`
 }
 
-/** Returns whether a name begins with a reference and a dot, wherever that leads. */
+/** Returns whether a name begins with a reference and a dot, even if the path leads nowhere. */
 export function isPath(view: View, name: string): boolean {
   return firstStep(view, name) !== null
 }
 
-/** References of rows to rows of their own kind, which `[under]` follows: of a view, and behind its references. */
+/**
+ * Returns the references to rows of their own entity, which `[under]` follows: those of the view by name, and those of the
+ * entities to which it refers by path.
+ */
 export function chainsOf(view: View): string[] {
   return view.properties.flatMap((property) => {
     if (property.reference?.isToItself) return [property.name]
@@ -92,7 +95,7 @@ const READ_LENGTH_MAX = 100
 
 /**
  * Returns the path that a name probably means: `EmployeeId.Department` for `employee_id__department`, `Employee.Department`,
- * `EmployeId.Department` and `Department`; null if there is none, also if it is misspelled otherwise.
+ * `EmployeId.Department` and `Department`; null if the name means no path, or is misspelled in another way.
  */
 export function meantPath(view: View, name: string, references = REFERENCES_MAX): MeantPath | null {
   if (name.length > READ_LENGTH_MAX || references === 0) return null
@@ -104,7 +107,7 @@ export function meantPath(view: View, name: string, references = REFERENCES_MAX)
   return behind ? { name: behind, namesReference: false } : null
 }
 
-/** Finds the property or the path that a name spells in lower-case letters and digits. */
+/** Finds the property or the path that a name spells. `text`: the name in lower-case letters and digits. */
 function pathSpelled(view: View, text: string, references: number): string | null {
   const own = view.properties.find((property) => plain(property.name) === text)
   if (own) return own.name
@@ -116,7 +119,7 @@ function pathSpelled(view: View, text: string, references: number): string | nul
   return null
 }
 
-/** Finds what a text spells behind a reference; null if that leads nowhere. */
+/** Finds the path that begins with a reference and whose rest a text spells; null if it leads nowhere. */
 function pathThrough(view: View, reference: Property, text: string, references: number): string | null {
   const target = reference.reference === null ? null : view.related(reference)
   const path = target === null ? null : pathSpelled(target, text, references)
@@ -140,10 +143,13 @@ function misspelledPath(view: View, name: string, references: number): string | 
   return reference ? pathThrough(view, reference, plain(name.slice(dot + 1)), references - 1) : null
 }
 
-/** Splits a path after its first reference: the longest name of a property of the view that is followed by a dot. */
+/**
+ * Splits a path after its first reference: the longest name of a property of the view that is followed by a dot. Null: the name
+ * does not begin with a reference.
+ */
 function firstStep(view: View, name: string): Step | null {
   const first = name.indexOf('.')
-  // A name of the view's own has at most one dot.
+  // The name of a property of the view has at most one dot.
   for (const dot of [name.indexOf('.', first + 1), first]) {
     const member = dot > 0 ? findMember(view, name.slice(0, dot)) : undefined
     if (member === undefined) continue

@@ -21,7 +21,7 @@ export async function findRows({ text, form }: UnparsedRows): Promise<readonly s
     if (rows.length === ROWS_MAX) throw invalidRows('The body has more than 1,000 rows; send the others by further requests.')
     const target = `[${rows.length}]`
     if (row.length > BODY_BYTES_MAX) throw new ApiError('PayloadTooLarge', `${target}: A row may have up to 1 MiB.`, { target })
-    // Rows of an array were checked while their ends were looked for.
+    // Rows of an array have been checked by the search for their ends.
     if (form === 'lines') checkComplexity(row, target)
     rows.push(row)
     const others = turn()
@@ -54,14 +54,14 @@ function invalidRows(message: string): ApiError {
   return new ApiError('InvalidRows', message, { target: 'Body' })
 }
 
-/** Parsed rows, and the right that all of them are created by. */
+/** Parsed rows, and the right that creates all of them. */
 interface ParsedRows {
   readonly rows: readonly NewRow[]
   readonly right: CreateRight
 }
 
 /**
- * Parses the rows of a body, which are created by one right. The target of a fault has the index of its row: `[3].Title`. D59
+ * Parses the rows of a body, all of which one right must create. The target of a fault has the index of its row: `[3].Title`. D59
  * @throws ApiError with the faults of all rows
  */
 export async function parseRows(entity: Entity, access: CreateAccess, texts: readonly string[]): Promise<ParsedRows> {
@@ -95,7 +95,10 @@ export async function parseRows(entity: Entity, access: CreateAccess, texts: rea
   return { rows, right }
 }
 
-/** Returns what `parse` does for a row; null: it throws, and the faults are added, each as `faultOf` makes it. */
+/**
+ * Returns the result of `parse` for a row. If it throws an ApiError, returns null, and adds the faults of the error to `faults`,
+ * each converted by `faultOf`.
+ */
 export function orFaults<Parsed>(
   index: number,
   faults: Fault[],

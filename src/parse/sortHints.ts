@@ -1,6 +1,8 @@
 // Sort definitions in the notations of other APIs, such as `Start:desc`.
 
-/** Matches a name with a direction: `Start:desc`, `start desc`, `desc(Start)`, `Start-`. Ours is a sign before the name. */
+/**
+ * Matches a name with a direction: `Start:desc`, `start desc`, `desc(Start)`, `Start-`. In our notation a sign precedes the name.
+ */
 const DIRECTED =
   /^(?<word>asc|desc)(?:ending)?\((?<inner>.+)\)$|^(?<name>.+?)[\s:.|_]+(?<last>asc|desc)(?:ending)?$|^(?<signed>.+)(?<sign>[-+ ])$/i
 /** Matches a direction without a property, as in `Start,desc`. */
@@ -13,7 +15,7 @@ interface Directed {
   readonly isDescending: boolean
 }
 
-/** Reads name and direction of a definition; null if it has no direction. `before`: the name in the definition before it. */
+/** Reads name and direction of a definition; null if it has no direction. `before`: the name in the preceding definition. */
 export function readDirected(text: string, before?: string): Directed | null {
   if (text.length > READ_LENGTH_MAX) return null
   if (DIRECTION.test(text)) return before === undefined ? null : { name: before, isDescending: /^desc/i.test(text) }
@@ -22,7 +24,7 @@ export function readDirected(text: string, before?: string): Directed | null {
   return meant === undefined ? null : { name: meant, isDescending: sign === '-' || /^desc/i.test(word ?? last ?? '') }
 }
 
-/** Hint for the direction: ` Descending is -Name.` */
+/** Returns a hint for the direction: ` Descending is -Name.` */
 export function directionHint(name: string, isDescending: boolean): string {
   return isDescending ? ` Descending is -${name}.` : ` Ascending is ${name}, or +${name}.`
 }

@@ -112,14 +112,15 @@ function withZone(keys: readonly GroupKey[], zone: Zone | null): readonly GroupK
   return keys.map((key) => (isZoned(key) ? { ...key, zone } : key))
 }
 
-/** Names the keys of the view's own date-times by month. */
+/** Returns the keys that group by month of the view's own date-times, such as `month(Start)`. */
 function periodsOf(view: View): string[] {
   const keys = view.properties.map((property) => ({ property, period: 'month' as const }))
   return keys.filter(isZoned).map(groupName)
 }
 
 /**
- * Adds the reference of each copied name as the next key, because different rows may have the same name, and each is a group. D92
+ * Adds the reference of each copied name as the next key, because different rows may have the same name, and each must be a group
+ * of its own. D92
  */
 function withReferences(view: View, keys: readonly GroupKey[]): GroupKey[] {
   return keys.flatMap((key) => {
@@ -226,7 +227,7 @@ function propertyOf(view: View, name: string, target: 'groupBy' | Aggregate): Pr
   throw new ApiError(code, `${member.name} is an object: ${what}.`, { target })
 }
 
-/** The path that a name probably means, if it is accepted there. */
+/** Returns the path that a name probably means, if `target` accepts the property to which it leads; else null. */
 function meantBy(view: View, name: string, target: 'groupBy' | Aggregate): MeantPath | null {
   const path = meantPath(view, name)
   const property = path === null ? undefined : findRelated(view, path.name)
@@ -238,7 +239,7 @@ function aggregated({ properties }: Entity, aggregate: Aggregate): Property[] {
   return properties.filter((property) => takesAggregate(property, aggregate))
 }
 
-/** Adds a sort, unless there is an earlier one by the same column, which wins. */
+/** Adds a sort, unless an earlier sort is by the same column. */
 function addSort(sorts: GroupSort[], sort: GroupSort) {
   if (!sorts.some(({ column }) => column === sort.column)) sorts.push(sort)
 }
@@ -267,7 +268,7 @@ function summedIn(view: View, text: string): Property | null {
   return member && !isGroup(member) ? member : null
 }
 
-/** Hint for an unknown sort. `known`: what groups can be sorted by. */
+/** Returns a hint for an unknown sort. `known`: names by which groups can be sorted. */
 function sortHint(view: View, text: string, known: readonly string[]): string {
   const directed = readDirected(text)
   const name = known.find((one) => one.toLowerCase() === directed?.name.toLowerCase())

@@ -1,4 +1,4 @@
-// Bodies of rows that are created or changed by the value of one property. D115
+// Bodies of upserts: each row changes the stored row with the same value of one property, or is created if there is none. D115
 import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { Access, CreateAccess, CreateRight, UpdateAccess, WriteRight } from '../model/access.ts'
 import { type Entity, keyOf, type Property } from '../model/entity.ts'
@@ -17,7 +17,7 @@ import { orFaults } from './rows.ts'
 /** Adds a row's index to a fault; if the body was one object, it returns the fault as it is. */
 type FaultOf = (index: number, fault: Fault) => Fault
 
-/** Finds the property that `match` names. `view`: null: the key reads no rows. @throws ApiError InvalidMatch, Forbidden */
+/** Finds the property that `match` names. `view`: null if the key may read no rows. @throws ApiError InvalidMatch, Forbidden */
 export function parseMatch(entity: Entity, view: View | null, name: string): Property {
   if (view === null) {
     const message = `match looks for rows, and you have no right to read ${entity.plural}: create them without it.`
@@ -29,7 +29,7 @@ export function parseMatch(entity: Entity, view: View | null, name: string): Pro
   throw new ApiError('InvalidMatch', faultOfMatch(entity, view, name, found?.name ?? null), { target: 'match' })
 }
 
-/** True if values of the property can tell rows apart. A part of an object cannot: the object may be null. */
+/** True if values of the property can tell rows apart. A part of an object cannot, because the object can be null. */
 function isMatchable({ id }: Entity, property: Property): boolean {
   if (property === id) return true
   return property.writable && property.path.length === 1 && property.indexed && property.kind.jsonType !== 'boolean'
@@ -42,12 +42,12 @@ function faultOfMatch(entity: Entity, view: View, name: string, known: string | 
   return `${view.plural} ${haveOf(view)} no property "${excerpt(name)}".${suggestOrList(name, candidates)}`
 }
 
-/** A row of the body, with the value by which a stored row is looked for. */
+/** A row of the body, with the value by which its stored row is looked for. */
 export interface MatchedRow {
   readonly index: number
   /** Null: the row is no object. */
   readonly body: JsonObject | null
-  /** The value as text for PostgreSQL; null: it is missing or wrong. */
+  /** The value as text for PostgreSQL; null: the value is missing or wrong. */
   readonly value: string | null
   readonly faults: readonly Fault[]
 }
@@ -85,7 +85,7 @@ export function findMatched(matched: Property, values: readonly unknown[], fault
   })
 }
 
-/** Names in a body that mean a property. */
+/** Returns the names in a body that mean the matched property. */
 function namesOf(matched: Property, body: JsonObject): string[] {
   const key = keyOf(matched).toLowerCase()
   return Object.keys(body).filter((name) => name.toLowerCase() === key)
@@ -106,18 +106,19 @@ interface UpdatedRow {
   readonly values: Assignments
 }
 
-/** The rows of a body, divided into new and stored ones, each with the right that it is written by. */
+/** The rows of a body, divided into new and stored ones, with the right that creates the new rows; null if there are none. */
 export interface UpsertRows {
   readonly creates: readonly CreatedRow[]
   readonly right: CreateRight | null
   readonly updates: readonly UpdatedRow[]
-  /** Properties that some stored rows get, in the entity's order. */
+  /** Properties that the body sets in at least one stored row, in the entity's order. */
   readonly changed: readonly Property[]
 }
 
 /**
- * Parses rows that are divided already. `ids`: the stored row of each; null: it is new. One right creates all new rows, and one
- * right must let the key set what all stored rows get. D104 @throws ApiError with the faults of all rows
+ * Parses rows after their stored rows have been looked for. `ids`: for each row the id of its stored row; null: the row is new.
+ * One right creates all new rows, and one right must let the key set all that the stored rows get. D104 @throws ApiError with the
+ * faults of all rows
  */
 export async function parseUpsert(
   entity: Entity,
@@ -170,7 +171,7 @@ interface Parsed {
 
 const bodiesOf = (parsed: readonly Parsed[]) => parsed.map(({ body }) => body)
 
-/** Parses what one row sets; null: the key may not write it, or it is no object. */
+/** Parses the values that one row sets. Null: the row is no object, or must not be written; `faults` then says why. */
 function parseRow(
   entity: Entity,
   { create, update }: Pick<Access, 'create' | 'update'>,

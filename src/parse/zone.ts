@@ -10,7 +10,7 @@ import { listed } from './names.ts'
 const FORM = 'zone is the IANA name of a time zone, such as Europe/Amsterdam'
 const OFFSET = /^(?:UTC|GMT)?[ +-]?\d/i
 
-/** Parses the name of a zone, in any case. @throws ApiError InvalidZone */
+/** Parses the name of a zone, in upper or lower case. @throws ApiError InvalidZone */
 export function parseZone(text: string): Zone {
   const zone = Zone.named(text)
   if (zone !== null) return zone
@@ -19,7 +19,10 @@ export function parseZone(text: string): Zone {
   throw invalid(`${FORM}, not "${excerpt(text)}"${hint}.${suggestZone(text)}`)
 }
 
-/** Rejects a zone that would have no effect. `periods`: keys that could have one. @throws ApiError InvalidZone */
+/**
+ * Rejects a zone that would have no effect. `periods`: keys with which a zone has an effect, for the message. @throws ApiError
+ * InvalidZone
+ */
 export function rejectUnusedZone(keys: readonly GroupKey[], periods: readonly string[]): void {
   if (keys.some(isZoned)) return
   const dates = keys.some(({ period }) => period !== null) ? ', and dates without a time are the same in every zone' : ''
@@ -32,7 +35,10 @@ export function isZoned({ property, period }: Pick<GroupKey, 'property' | 'perio
   return period !== null && property.kind.moment === 'instant'
 }
 
-/** Suggests a zone with nearly this name, or of a place with nearly this name: of `Amsterdam` or `New York`. */
+/**
+ * Returns a hint with a zone that has a similar name, or that is named after a city with a similar name, such as `Amsterdam` or
+ * `New York`; '' if there is no such zone.
+ */
 function suggestZone(text: string): string {
   const names = zoneNames()
   const placeOf = (name: string) => name.slice(name.lastIndexOf('/') + 1)

@@ -15,11 +15,14 @@ export interface ChangeEvent {
   readonly at: string
   /** Name of the API key that wrote; null if the write came without a key. */
   readonly key: string | null
-  /** JSON texts of arrays: columns whose values differ, and those values. */
+  /**
+   * JSON text of an array: the columns whose values differ. `before` and `after`: JSON texts of their old and their new values;
+   * null: the values were not recorded.
+   */
   readonly changed: string
   readonly before: string | null
   readonly after: string | null
-  /** The row in its current state, null if it was deleted; undefined if it was not requested. */
+  /** The row in its current state; null: it was deleted; undefined: the request did not ask for rows. */
   readonly row?: Row | null
 }
 
@@ -28,7 +31,7 @@ const ACTIONS: Readonly<Record<string, string>> = { c: 'create', u: 'update', d:
 /** Converts a token to the form in which a reader gets it. */
 export type ShowToken = (token: string) => string
 
-/** Responds with a page of events. `hasValues`: with the values that have changed, if they were recorded. */
+/** Responds with a page of events. `hasValues`: true to include old and new values, if they were recorded. */
 export function respondChanges(
   events: readonly ChangeEvent[],
   next: string | null,
@@ -40,12 +43,12 @@ export function respondChanges(
   return respondJson(200, `{"changes":[${changes}],"next":${JSON.stringify(shown)},"more":${more}}`)
 }
 
-/** Time of an event in the format of JSON. */
+/** Returns the time of an event in the format of JSON. */
 export function instantOf({ at }: ChangeEvent): string {
   return `${at.slice(0, 10)}T${at.slice(11, 19)}Z`
 }
 
-/** Name of an event, such as `Employees:update`. */
+/** Returns the name of an event, such as `Employees:update`. */
 export function eventOf({ entity, action }: ChangeEvent, separator: string): string {
   return `${entity.plural}${separator}${ACTIONS[action]}`
 }
@@ -62,7 +65,7 @@ export function eventText(event: ChangeEvent, hasValues: boolean, show: ShowToke
   return `{${text},"before":${valuesText(changed, before)},"after":${valuesText(changed, after)}}`
 }
 
-/** Visible properties that have changed, each with its index among the event's values. Other columns are left out. */
+/** Returns the changed properties that the reader may see, each with its index among the event's values. */
 function changedProperties({ entity, changed }: ChangeEvent) {
   const names: string[] = JSON.parse(changed)
   if (names.length === 0) return []
@@ -72,7 +75,7 @@ function changedProperties({ entity, changed }: ChangeEvent) {
   })
 }
 
-/** Writes an object of values by their properties' names; null if they were not recorded. */
+/** Writes an object of values by their properties' names; `null` if the values were not recorded. */
 function valuesText(changed: ReturnType<typeof changedProperties>, texts: string | null): string {
   if (texts === null) return 'null'
   const values: (string | null)[] = JSON.parse(texts)

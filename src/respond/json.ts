@@ -6,22 +6,22 @@ import type { View } from '../model/view.ts'
 
 export type Write = (row: Row) => string
 type Members = readonly (Property | Group)[]
-/** Parts of a kind that writers of JSON and CSV need. Without `readText`, the text from PostgreSQL is JSON. */
+/** Members of a kind that writers of JSON and CSV need. If `readText` is null, the text from PostgreSQL is JSON already. */
 export type PrintableKind = Pick<Kind, 'readText' | 'isEscaped' | 'moment'>
 
-/** Writers of all that views show, by their members. */
+/** Writers of whole views, by the members of the view. */
 const writers = new WeakMap<Members, Write>()
 
 /**
- * Returns a writer of all that a view shows, or of chosen properties, from rows of the whole entity with the values of chosen
- * related properties.
+ * Returns a writer of all members of a view, or of chosen properties. Its rows have the columns of the whole entity, followed by
+ * those of the chosen related properties.
  */
 export function rowWriter({ members, whole }: View, choice: Projection | null = null): Write {
   if (choice !== null) return choiceWriter(choice, [...whole.properties, ...choice.related])
   return writers.getOrInsertComputed(members, () => choiceWriter({ members }, whole.properties))
 }
 
-/** Writes the JSON of a written row through a view. Null: the key may not read the row, and gets only its id. D34 */
+/** Writes the JSON of a row after a write. `view`: null if the key may not read the row, and gets only its id. D34 */
 export function writeWritten(view: View | null, row: Row): string {
   return view === null ? `{"id":${row[0]}}` : rowWriter(view)(row)
 }
@@ -45,7 +45,7 @@ export function jsonOf({ readText }: PrintableKind, text: string | null): string
   return typeof value === 'string' && PLAIN.test(value) ? `"${value}"` : JSON.stringify(value)
 }
 
-/** Matches texts without escapes; for these it takes a third of the time of JSON.stringify. */
+/** Matches texts that need no escapes. To quote these takes a third of the time of JSON.stringify. */
 const PLAIN = /^[ !#-[\]-~]*$/
 
 /** Returns a writer of objects with these keys, in this order. */
@@ -67,7 +67,7 @@ function groupWriter(group: Group, columns: readonly Property[]): Write {
   const parts = group.allProperties.map((property) => columns.indexOf(property))
   const write = choiceWriter({ members: group.properties }, columns)
   return (row) => {
-    // A part that is not among the columns may have a value, so the object is written.
+    // A part whose column is missing may have a value, so the object is written.
     for (const index of parts) if (index < 0 || row[index] !== null) return write(row)
     return 'null'
   }

@@ -29,7 +29,7 @@ export function respondPage(view: View, query: ListQuery, found: ListResult, url
   return respondPaged(body, total, (headers) => addLinks(headers, links, linked, url, query.queryWithoutPaging))
 }
 
-/** Responds with a body, its total, links, and a weak tag of all three, which is the same in every process. RFC 9110, 8.8.3 */
+/** Responds with a body, the total, links, and a weak tag of all three. The tag is the same in every process. RFC 9110, 8.8.3 */
 export function respondPaged(
   body: BytesReply['body'],
   total: number,
@@ -53,7 +53,7 @@ const encoder = new TextEncoder()
 const COMMA = encoder.encode(',')
 const END = encoder.encode('}')
 const NONE = encoder.encode('null')
-/** Shared by all pages, which are written synchronously, one at a time. */
+/** The writer of all pages, which are written synchronously, one at a time. */
 const writer = new JsonWriter()
 
 function codedBody(view: View, { choice }: ListQuery, rows: CodedRows, begin: number, end: number): Uint8Array<ArrayBuffer> {
@@ -69,14 +69,17 @@ function codedBody(view: View, { choice }: ListQuery, rows: CodedRows, begin: nu
   return writer.take()
 }
 
-/** Range of the rows to show: without a row that only carries the total, and without the extra row of a page by cursor. */
+/**
+ * Returns the range of the rows to show: without a row that only carries the total, and without the extra row of a page by
+ * cursor.
+ */
 function rangeOfPage({ pageSize, seek }: ListQuery, rows: ListResult['rows']): [begin: number, end: number] {
   if (!isCoded(rows) && rows[0]?.[0] === null) return [0, 0]
   const beyond = Math.max(rows.length - pageSize, 0)
   return seek?.side === 'before' ? [beyond, rows.length] : [0, rows.length - beyond]
 }
 
-/** Values of a row by which the list is sorted. */
+/** Returns the values of a row by which the list is sorted. */
 function positionOf(view: View, { sorts }: ListQuery, rows: ListResult['rows'], index: number): Seek['position'] {
   return order(view, sorts).map(({ property }) => {
     const column = view.whole.properties.indexOf(property)
@@ -85,24 +88,26 @@ function positionOf(view: View, { sorts }: ListQuery, rows: ListResult['rows'], 
 }
 
 /**
- * Rows of a copy in memory. A value is addressed by the index of its row and of its property in the whole entity; those of chosen
- * related properties come after these.
+ * Rows of a copy in memory. A value is addressed by the index of its row and by a column: the index of its property in the whole
+ * entity. The columns of chosen related properties follow those of the entity.
  */
 export interface CodedRows {
   readonly length: number
-  /** Returns the value as PostgreSQL prints it; null if there is none. */
+  /** Returns a value as PostgreSQL prints it; null if the row has none. */
   print(index: number, column: number): string | null
   hasValue(index: number, column: number): boolean
-  /** Writes the value as JSON; `null` if there is none. */
+  /** Writes a value as JSON; `null` if the row has none. */
   write(index: number, column: number, into: JsonWriter): void
 }
 
 type WriteRow = (rows: CodedRows, index: number, into: JsonWriter) => void
 
-/** Writers of all that views show, by their members. */
+/** Writers of whole views, by the members of the view. */
 const writers = new WeakMap<View['members'], WriteRow>()
 
-/** Returns a writer of rows of a copy, whole or with chosen properties. Its JSON equals that of `rowWriter`. */
+/**
+ * Returns a writer of rows of a copy, with all members of a view or with chosen properties. Its JSON equals that of `rowWriter`.
+ */
 export function codedWriter(view: View, choice: Projection | null): WriteRow {
   const { members, whole } = view
   if (choice !== null) return compile(choice.members, [...whole.properties, ...choice.related])
@@ -129,7 +134,8 @@ function compile(members: readonly (Property | Group)[], columns: readonly Prope
 }
 
 /**
- * Returns whether the row has a value in any of these properties. A loop, because `some` would allocate a closure for each row.
+ * Returns whether the row has a value in any of these columns. It uses a loop, because `some` would allocate a closure for each
+ * row.
  */
 function hasAny(rows: CodedRows, index: number, columns: readonly number[]): boolean {
   for (const column of columns) if (rows.hasValue(index, column)) return true

@@ -4,19 +4,20 @@ import type { ListQuery } from '../model/query.ts'
 type Paging = Pick<ListQuery, 'page' | 'pageSize' | 'seek'>
 
 /**
- * Numbers of the pages that links lead to; null: no link. `rows`: the number of rows on this page. `hasMore`: more exist in the
- * direction of `seek`. Spec 4.3
+ * Returns the numbers of the pages to which links lead; null: there is no such link. `rows`: the number of rows on this page.
+ * `hasMore`: true if there are more rows in the direction of `seek`. Spec 4.3
  */
 export function pageLinksOf({ page, pageSize, seek }: Paging, total: number, rows: number, hasMore: boolean) {
   const last = Math.max(1, Math.ceil(total / pageSize))
-  // The page before one that is past the end is the last page.
+  // If this page is past the end, the previous page is the last one.
   const previous = page > 1 ? Math.min(page - 1, last) : null
   if (seek === null) return { previous, next: page < last ? page + 1 : null, isFirst: page === 1, isLast: page === last, last }
   const isBehind = seek.side === 'after'
-  // Nothing is left on that side: the page is after the last one, or before the first.
+  // No row is left in the direction of `seek`: this page is after the last page, or before the first.
   if (rows === 0) return { previous: isBehind ? last : null, next: isBehind ? null : 1, isFirst: false, isLast: false, last }
   // The rows found decide, not the page's number, because rows that were added or deleted meanwhile have moved the pages, and a
-  // client that follows links to the end must see every row. On the other side is the page whose link was followed.
+  // client that follows links to the end must see every row. In the opposite direction, there is the page whose link the client
+  // has followed.
   const [hasBefore, hasBehind] = isBehind ? [true, hasMore] : [hasMore, true]
   const within = (number: number) => Math.min(Math.max(number, 1), last)
   const number = within(page)
@@ -29,7 +30,7 @@ export function pageLinksOf({ page, pageSize, seek }: Paging, total: number, row
   }
 }
 
-/** Adds the links of a page to its headers. `cursors`: null for a link without one. Spec 4.3; `Link` is of RFC 8288. */
+/** Adds the links of a page to its headers. `cursors`: null for a link without a cursor. Spec 4.3; `Link` is of RFC 8288. */
 export function addLinks(
   headers: Record<string, string>,
   { previous, next, isFirst, isLast, last }: ReturnType<typeof pageLinksOf>,
@@ -47,10 +48,13 @@ export function addLinks(
   headers.Link = joined(first, back && `${back}"prev"`, forth)
 }
 
-/** The parameter by which a link names its cursor; it follows the page's number. */
+/** Matches the parameter of a link that has its cursor; it follows the page's number. */
 export const CURSOR_PARAMETER = /&cursor=[\w-]+/
 
-/** The cursor's parameter; '' for a link that would be longer than what the server takes. */
+/**
+ * Returns the parameter for a cursor; '' if there is no cursor, or the link would be longer than a target that the server
+ * accepts.
+ */
 function parameter(address: string, cursor: string | null): string {
   const text = cursor === null ? '' : `&cursor=${cursor}`
   return address.length + PAGE_DIGITS_MAX + text.length > TARGET_LENGTH_MAX ? '' : text
@@ -60,14 +64,14 @@ function joined(...parts: string[]): string {
   return parts.filter(Boolean).join(', ')
 }
 
-/** Maximum length of a request target. The links of a page repeat it up to four times, and clients take a head of 16 KiB. */
+/** Maximum length of a request target. The links of a page repeat it up to four times, and clients accept a head of 16 KiB. */
 export const TARGET_LENGTH_MAX = 3 * 1024
 const PAGE_DIGITS_MAX = 16
 
 /** Characters that clients send raw although URIs do not allow them; a # would begin a fragment. RFC 3986, 2. */
 const NOT_IN_URIS = /[#|\\^`{}[\]]/g
 
-/** Percent-encodes the characters that the server has left raw although no URI may have them. */
+/** Percent-encodes those raw characters of a request target that URIs do not allow. */
 export function encodeRaw(text: string): string {
   return text.search(NOT_IN_URIS) === -1 ? text : text.replace(NOT_IN_URIS, encodeURIComponent)
 }

@@ -19,9 +19,9 @@ export interface Streamed {
 
 /** A slot of the concurrency limit of streams, held while the stream is sent. */
 export interface StreamSlot {
-  /** When the client last stopped reading; null: the server is preparing its next rows. */
+  /** Time by `performance.now()` at which the client last stopped reading; null: the server is preparing its next rows. */
   idleSinceMs: number | null
-  /** Ends the stream with this error when it is evicted; null: the stream has not started, and cannot be evicted. */
+  /** Called to end the stream with this error, when it is evicted; null: the stream has not started, and cannot be evicted. */
   onEvict: ((error: ApiError) => void) | null
   /** Bytes that the stream holds in memory until its end. */
   bytes: number
@@ -42,7 +42,10 @@ export const JSON_TYPE = 'application/json; charset=utf-8'
 /** Content type of a stream with one JSON value per line. */
 export const NDJSON_TYPE = 'application/x-ndjson; charset=utf-8'
 
-/** Keeps rows out of caches and off a browser's disk: they are people's data, and can change at any time. RFC 9111, 5.2.2.5 */
+/**
+ * Value of Cache-Control that keeps rows out of caches and off a browser's disk: they are people's data, and can change at any
+ * time. RFC 9111, 5.2.2.5
+ */
 export const NO_STORE = 'no-store'
 
 /** Responds with JSON; `headers` override the default ones. */

@@ -8,7 +8,7 @@ type FilterJson =
   | { readonly property: string; readonly operator: string; readonly value: string | null }
   | { readonly property: string; readonly operator: string; readonly values: readonly (string | null)[] }
 
-/** JSON of one right. `properties` is null for all; `role` and `template` are null for keys. */
+/** JSON of one right. `properties`: null if the right is to all. `role` and `template`: null for keys. */
 interface RightJson {
   readonly text: string
   readonly role: string | null
@@ -37,7 +37,7 @@ function jsonOf({ text, collection, verb, properties, filters, becomes }: Right,
   }
 }
 
-/** Operands are texts, as in requests; null stands for no value. */
+/** Returns the JSON of a filter. Operands are texts, as in requests; null stands for "no value". */
 function filterJson({ property: { name }, operator: { sign }, value, anyOf }: Filter): FilterJson {
   return anyOf ? { property: name, operator: sign, values: anyOf } : { property: name, operator: sign, value }
 }

@@ -1,4 +1,4 @@
-// Bodies that never change: gzipped once for clients that accept it, and answered by 304 for clients that have them.
+// Bodies that never change: gzipped once for clients that accept gzip, and answered by 304 for clients that have them already.
 import { hasWeakly, readTags } from '../model/entityTag.ts'
 import { takesGzip } from '../model/preferences.ts'
 import type { Reply } from './reply.ts'
@@ -14,7 +14,7 @@ export class StoredBody {
   private readonly plain: Uint8Array<ArrayBuffer>
   private readonly gzipped: Uint8Array<ArrayBuffer> | null
 
-  /** `headers` are sent with every response, also a 304. `Vary` includes `Accept-Encoding` if the body has two encodings. */
+  /** `headers` are sent with every response, also with a 304. `Vary` includes `Accept-Encoding` if the body has two encodings. */
   constructor(body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>) {
     this.plain = typeof body === 'string' ? new TextEncoder().encode(body) : body
     this.gzipped = this.plain.length < GZIP_BYTES_MIN ? null : Bun.gzipSync(this.plain)

@@ -33,7 +33,10 @@ export function linesWriter(write: (row: Row) => string): StreamWriter {
   return { begin: '', write: (row) => `${write(row)}\n` }
 }
 
-/** Headers of a stream, which browsers save as `file`. Its length and total are unknown when they are sent. */
+/**
+ * Returns the headers of a stream. They have neither length nor total, which are unknown when they are sent. `file`: name under
+ * which browsers save a CSV, without `.csv`.
+ */
 export function streamHeaders(file: string, form: StreamForm, request: Headers): Record<string, string> {
   const own = { 'Content-Type': TYPES[form], 'Cache-Control': NO_STORE, Vary: 'Accept, Accept-Encoding' }
   const headers: Record<string, string> = own
@@ -56,7 +59,9 @@ interface CsvColumn {
   readonly write: (text: string) => string
 }
 
-/** Returns a writer of CSV lines, with the names first. An empty cell is no value; an empty text is `""`. RFC 4180 */
+/**
+ * Returns a writer of CSV lines, the first of which has the names. An empty cell means no value; an empty text is `""`. RFC 4180
+ */
 export function csvWriter(cells: readonly CsvColumn[], form: CsvForm): StreamWriter {
   const separator = separatorOf(form)
   const names = cells.map(({ path }) => path.join('.'))
@@ -65,7 +70,9 @@ export function csvWriter(cells: readonly CsvColumn[], form: CsvForm): StreamWri
   return { begin, write: (row) => cells.map(({ text, write }) => cellOf(text(row), write)).join(separator) + END }
 }
 
-/** Returns the formatter of values of a kind. For Excel it escapes formulas, and writes date-times in UTC without a zone. */
+/**
+ * Returns a function that formats values of a kind. For Excel it escapes formulas, and writes date-times in UTC without a zone.
+ */
 export function cellWriter(kind: PrintableKind, form: CsvForm): (text: string) => string {
   const { isForExcel, hasDecimalComma } = form
   const separator = separatorOf(form)

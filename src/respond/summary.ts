@@ -28,7 +28,7 @@ export function summaryWriter(query: SummaryQuery, form: 'csv' | 'ndjson'): Stre
   return csvWriter(cells, query)
 }
 
-/** A value of a group: its path in the JSON, and how its text follows from the row. */
+/** A value of a group: its path in the JSON, its kind, and the function that returns its text for a row. */
 interface GroupValue {
   readonly path: readonly string[]
   readonly text: (row: Row) => string | null
@@ -63,7 +63,7 @@ function measureText({ keys, figures }: SummaryQuery, { aggregate, property }: M
   return (row) => averageOf(row[sum] ?? null, row[values] as string)
 }
 
-/** Divides the sum by the number of values, rounded half away from zero; null if there are none. D76 */
+/** Divides the sum by the number of values, rounded half away from zero; null if there are no values. D76 */
 function averageOf(sum: string | null, values: string): string | null {
   if (sum === null || sum === 'NaN') return sum
   const isNegative = sum.startsWith('-')
@@ -76,7 +76,7 @@ function averageOf(sum: string | null, values: string): string | null {
   return isNegative && units > 0n ? `-${text}` : text
 }
 
-/** Returns a writer of groups as JSON. Objects stand where their first member stands. */
+/** Returns a writer of groups as JSON. An object is written at the position of its first member. */
 function groupWriter(members: readonly GroupValue[], depth = 0): Write {
   const byKey = Map.groupBy(members, ({ path }) => path[depth] as string)
   const writerOf = (own: GroupValue[]): Write => {

@@ -2,28 +2,33 @@
 import type { Entity, Property, Reference } from '../model/entity.ts'
 import { integer, join, name, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import { FEW_NULLS } from './randomValues.ts'
-import { compileValue, type ReferencedColumn, randomOf, uniquesMax } from './values.ts'
+import { compileValue, randomOf, uniquesMax, type ValueSource } from './values.ts'
 
-/** The first and the last id of a table; null if it has no rows. */
+/** The first and the last id of a table that has rows. */
 export interface Ids {
   readonly first: number
   readonly last: number
 }
 
 /** Inputs of the generator, with the ids that references need. */
-export interface GeneratorInput extends ReferencedColumn {
-  /** Ids in the referenced tables, by table name. */
+export interface GeneratorInput extends ValueSource {
+  /** Ids in the referenced tables, by table name; null: the table has no rows. */
   readonly ids: ReadonlyMap<string, Ids | null>
-  /** Number before that of the first generated row. */
+  /** Number of the row before the first generated one. */
   readonly base: number
-  /** Ids of the rows of this entity that were generated so far, to which later ones may refer. */
+  /**
+   * Ids of the rows of this entity that were generated so far, to which later rows can refer. Null: there are none, or the entity
+   * does not refer to itself.
+   */
   readonly own: Ids | null
 }
 
-/** Rows that refer to the same row of their own entity, such as the employees of a manager. */
+/** Number of rows that refer to the same row of their own entity, such as the employees of a manager. */
 const ROWS_PER_PARENT = 8
 
-/** Returns how many rows may follow the first `made` rows, so that the rows of their own entity to which they refer exist. */
+/**
+ * Returns the number of rows that can follow the first `made` rows, if each refers to a row of its own entity that must exist.
+ */
 export function nextOwn(made: number): number {
   return (ROWS_PER_PARENT - 1) * made + 1
 }
@@ -55,7 +60,7 @@ export function compileSeed(input: GeneratorInput, from: number, to: number): St
     on conflict do nothing`)
 }
 
-/** Selects the referenced row: the one with this ordinal, or the next one if it was deleted. */
+/** Selects the referenced row: the row with this ordinal, or the next row if it was deleted. */
 function referred(input: GeneratorInput, property: Property, { table, copy }: Reference): Sql {
   const key = copy ? sql`, referred.${name(copy.sourceColumn)} as key` : sql``
   const from = sql`select referred.id${key} from ${name(table)} as referred`
@@ -66,7 +71,7 @@ function referred(input: GeneratorInput, property: Property, { table, copy }: Re
     order by referred.id limit 1`
 }
 
-/** Returns the ordinal of the referenced row, from 0, and the ids it counts in. */
+/** Returns the ordinal of the referenced row, from 0, and the range of ids in which it counts; null: the table has no rows. */
 function ordinalOf(input: GeneratorInput, property: Property, table: string): readonly [Sql, Ids | null] {
   const { entity, base, own } = input
   if (property.unique !== null) return [sql`made.n - 1`, input.ids.get(table) ?? null]
@@ -82,7 +87,9 @@ function ordinalOf(input: GeneratorInput, property: Property, table: string): re
   return [property.kind.nullable ? random.orNull(ordinal, FEW_NULLS) : ordinal, ids]
 }
 
-/** Returns the maximum of rows after `base`, by the values that are left for unique properties that are never null. */
+/**
+ * Returns the maximum number of rows after `base`. It depends on unique properties that are never null, which run out of values.
+ */
 export function rowsMax({ properties }: Entity, ids: ReadonlyMap<string, Ids | null>, base: number): number {
   const limits = properties
     .filter(({ unique, kind }) => unique !== null && !kind.nullable)

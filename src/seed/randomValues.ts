@@ -1,12 +1,12 @@
 // Random values as SQL expressions.
 import { integer, param, type Sql, sql } from '../model/sql.ts'
 
-/** Rows of 16 without a value, unless a property has another number. */
+/** Number of rows in 16 that have no value, unless a property has another number. */
 export const FEW_NULLS = 1
 
 /**
  * Random values of one property, as SQL. They depend only on seed, table, column and row number. PostgreSQL computes them in the
- * insert, so no value crosses the wire, and every machine generates the same.
+ * insert, so no value crosses the wire, and every machine generates the same values.
  */
 export class RandomValues {
   private drawn = 0
@@ -16,20 +16,20 @@ export class RandomValues {
     private readonly property: string,
   ) {}
 
-  /** Returns an integer from 0 up to, not including, `end`. Each call makes another one. */
+  /** Returns a random integer from 0 up to, not including, `end`. Each call returns other integers. */
   below(end: number): Sql {
     const salt = Bun.hash.xxHash64(`${this.seed} ${this.property} ${this.drawn++}`)
-    // Both are cut to 62 bits: PostgreSQL's hash has a sign, which % would keep.
+    // Salt and hash are cut to 62 bits: PostgreSQL's hash has a sign, which % would keep.
     return sql`((hashint8extended(made.n, ${integer(BigInt.asUintN(62, salt))}) & 4611686018427387903) % ${integer(end)})`
   }
 
-  /** Returns a UUID of version 4, another one in each row. */
+  /** Returns a UUID of version 4, a different one in each row. */
   uuid(): Sql {
     const digest = sql`md5(${param(`${this.seed} ${this.property} `)}::text || made.n)`
     return sql`overlay(overlay(${digest} placing '4' from 13) placing '8' from 17)::uuid`
   }
 
-  /** Picks one of these texts; none may contain a line break. */
+  /** Picks one of these texts, which must not contain line breaks. */
   pick(texts: readonly string[]): Sql {
     return sql`(string_to_array(${param(texts.join('\n'))}, chr(10)))[1 + ${this.below(texts.length)}]`
   }

@@ -6,7 +6,7 @@ import type { Entity } from '../model/entity.ts'
 import { compileSeed, type GeneratorInput, type Ids, nextOwn, rowsMax } from './insertRows.ts'
 import { type DayRange, rangesOf } from './values.ts'
 
-/** Rows of a transaction: small enough that other writers, and the change feed, do not wait for all rows. */
+/** Rows per transaction: so few that other writers, and the change feed, do not have to wait for all rows. */
 const PIECE_ROWS = 10_000
 
 export interface Seeding {
@@ -18,13 +18,16 @@ export interface Seeding {
   onRows(count: number): void
 }
 
-/** The rows to generate of an entity. */
+/** An entity, and the number of its rows to generate. */
 export interface Share {
   readonly entity: Entity
   readonly rows: number
 }
 
-/** Adds generated rows of all entities, in the order of their references. D67 @throws Refused */
+/**
+ * Adds generated rows of all entities, referenced entities first. Returns the number of added rows of each entity. D67 @throws
+ * Refused
+ */
 export async function seed(sql: postgres.Sql, entities: readonly Entity[], seeding: Seeding): Promise<Share[]> {
   const seeded: Share[] = []
   for (const { entity, rows } of sharesOf(entities, seeding.rows))
@@ -34,7 +37,7 @@ export async function seed(sql: postgres.Sql, entities: readonly Entity[], seedi
   return seeded
 }
 
-/** Returns the plurals of the entities that have rows. */
+/** Returns the plural names of the entities whose tables have rows. */
 export async function withRows(sql: postgres.Sql, entities: readonly Entity[]): Promise<string[]> {
   const found: string[] = []
   for (const { table, plural } of entities) if ((await sql`select 1 from ${sql(table)} limit 1`).length > 0) found.push(plural)
@@ -77,9 +80,9 @@ function requireReferred({ name, properties, table }: Entity, ids: ReadonlyMap<s
     }
 }
 
-/** Rows that refer to each row: five employees to a company, five absences to an employee. */
+/** Number of rows that refer to each row: five employees to a company, five absences to an employee. */
 const ROWS_PER_REFERENCED = 5
-/** References in a row that make an entity larger; longer chains do not. */
+/** Maximum length of a chain of references that makes an entity larger; a longer chain makes no difference. */
 const STEPS_MAX = 3
 
 /** Divides `rows` among the entities, at least one each; referenced entities come first. */

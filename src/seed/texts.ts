@@ -4,7 +4,7 @@ import { integer, join, param, type Sql, sql } from '../model/sql.ts'
 import { FEW_NULLS, type RandomValues } from './randomValues.ts'
 import * as words from './words.ts'
 
-/** SQL of a text, and in how many rows of 16 it is null. */
+/** SQL of a text, and the number of rows in 16 in which it is null. */
 interface GeneratedText {
   readonly text: Sql
   readonly nulls: number
@@ -16,7 +16,9 @@ const LEVELS = ['Junior', 'Intermediate', 'Senior', 'Principal', 'Executive']
 const JOBS = words.JOBS.flatMap(([, jobs]) => jobs)
 const DEPARTMENTS = words.JOBS.map(([department]) => department)
 
-/** Groups of values that belong together: a property whose example is one of them draws from its whole group. */
+/**
+ * Groups of values that belong together: if the only example of a property is in a group, its values are drawn from the group.
+ */
 const FAMILIES = [
   ['FullTime', 'FullTime', 'FullTime', 'PartTime', 'Contractor'],
   ['Current', 'Current', 'Current', 'Current', 'Joining', 'Suspended', 'Leaving'],
@@ -24,7 +26,10 @@ const FAMILIES = [
   ['Days', 'Days', 'Hours'],
 ]
 
-/** Values that depend on another property of the row, whose example is one of the keys. */
+/**
+ * Values that depend on the value of another property of the row, which is the key. The other property has one of the keys as its
+ * example.
+ */
 const PAIRS: ReadonlyMap<string, readonly string[]> = new Map([
   ['Holiday', ['Annual Leave', 'Annual Leave', 'Carried Over', 'Time in Lieu']],
   ['Sickness', ['Cold', 'Flu', 'Back Pain']],
@@ -39,7 +44,7 @@ const pickOf =
   (texts: readonly string[], nulls = FEW_NULLS) =>
   (random: RandomValues) => ({ text: random.pick(texts), nulls })
 
-/** Texts by column name; the first match counts. Any other column has two words. */
+/** Texts by column name; the first match counts. A column without a match gets two words. */
 const BY_COLUMN: readonly (readonly [column: RegExp, make: Make])[] = [
   [/(^|_)(first|given)_name$|^forename$/, pickOf(words.FIRST_NAMES, 0)],
   [/(^|_)middle_name$/, pickOf(words.FIRST_NAMES, 10)],
@@ -58,7 +63,7 @@ const BY_COLUMN: readonly (readonly [column: RegExp, make: Make])[] = [
   [/^name$|(^|_)(company|employer|customer|supplier)$/, organisation],
 ]
 
-/** Returns a text for each row, at most as long as the property allows; different in each row if it is unique. */
+/** Returns a text for each row, at most as long as the property allows; different in each row if the property is unique. */
 export function textOf(entity: Entity, property: Property, randomOf: (property: Property) => RandomValues): Sql {
   const random = randomOf(property)
   const { text, nulls } = paired(entity, property, random, randomOf) ?? generated(property, random, entity)
@@ -68,7 +73,7 @@ export function textOf(entity: Entity, property: Property, randomOf: (property: 
   return sql`ltrim(left(${text}, greatest(0, ${lengthMax} - length(made.n::text) - 1)) || ' ' || made.n)`
 }
 
-/** Returns a text that fits the value of another property; null if it depends on none. */
+/** Returns a text that fits the value of another property; null if the text depends on no other property. */
 function paired(entity: Entity, property: Property, random: RandomValues, randomOf: (property: Property) => RandomValues) {
   const isOneOf = ({ examples }: Property, values: Iterable<string>) =>
     examples.length === 1 && [...values].includes(examples[0] as string)

@@ -12,7 +12,7 @@ export interface DayRange {
   readonly days: number
 }
 
-/** Ranges for dates with a beginning and an end, such as those of an absence, and for other dates. */
+/** Ranges for the dates at which periods begin, such as an absence, and for other dates. */
 export type DayRanges = Readonly<Record<'periods' | 'others', DayRange>>
 
 /**
@@ -27,39 +27,39 @@ export function rangesOf(today: Date): DayRanges {
   }
 }
 
-/** Date of the first row that has a unique one. Each row has the next day. */
+/** Date of the first row, if dates must be unique. Each further row has the next day. */
 const FIRST_UNIQUE_DAY = '2000-01-01'
 /** Number of unique dates, up to the year 9999. */
 const UNIQUE_DAYS = 2_900_000
-/** Maximum days from a date to the later date of the same rule. */
+/** Number of days within which the later date of a rule follows the earlier date. */
 const LATER_DAYS = 15
 /** Hours of a working day. */
 const DAY_HOURS = 7.5
-/** Least and greatest decimal, if the property allows them. */
+/** Least and greatest generated decimal, if the property allows them. */
 const DECIMALS_MIN = -30
 const DECIMALS_MAX = 60
 /** Number of integers to draw from if the property allows more. */
 const INTEGERS = 10_000
 
-/** Inputs of the values of an entity's rows. */
-export interface ReferencedColumn {
+/** Source of generated values: the same entity, seed and ranges give the same values in rows with the same numbers. */
+export interface ValueSource {
   readonly entity: Entity
   readonly seed: number
   readonly ranges: DayRanges
 }
 
 /** Returns the value of a writable property that is no reference, as SQL over `made.n`, the row number. */
-export function compileValue(source: ReferencedColumn, property: Property): Sql {
+export function compileValue(source: ValueSource, property: Property): Sql {
   const { kind, unique, column } = property
   const random = randomOf(source, property)
   const value = makers[kind.name](property, random, source)
   if (unique !== null) return kind.nullable ? sql`case when made.n <= ${integer(uniquesMax(property))} then ${value} end` : value
-  // Texts have their own share of nulls, by column name.
+  // Texts get nulls by another rule, which depends on the column name.
   if (!kind.nullable || kind.isFreeText) return value
   return random.orNull(value, /_end$/.test(column) ? 14 : FEW_NULLS)
 }
 
-const makers: Readonly<Record<KindName, (property: Property, random: RandomValues, source: ReferencedColumn) => Sql>> = {
+const makers: Readonly<Record<KindName, (property: Property, random: RandomValues, source: ValueSource) => Sql>> = {
   text: (property, _, source) => textOf(source.entity, property, (one) => randomOf(source, one)),
   oneOf: ({ kind }, random) => random.pick(kind.values ?? []),
   json: (_, random) =>
@@ -72,15 +72,15 @@ const makers: Readonly<Record<KindName, (property: Property, random: RandomValue
   instant: (property, _, source) => momentOf(source, property),
 }
 
-export function randomOf({ seed, entity }: ReferencedColumn, { column }: Property, use = ''): RandomValues {
+export function randomOf({ seed, entity }: ValueSource, { column }: Property, use = ''): RandomValues {
   return new RandomValues(seed, `${entity.table} ${column}${use}`)
 }
 
 /**
- * Returns the length of the entity's period in days or hours, at least half a day, if the column is named so and has no range;
- * else null.
+ * Returns the length of the entity's period in days or hours, at least half a day. Null: the name of the column does not end in
+ * one of these units, its kind has a range, or the entity does not have exactly one rule.
  */
-function lengthOf(source: ReferencedColumn, { column, kind }: Property): Sql | null {
+function lengthOf(source: ValueSource, { column, kind }: Property): Sql | null {
   const [rule, ...others] = source.entity.rules
   const [, unit] = /(?:^|_)(days|hours)$/.exec(column) ?? []
   if (rule === undefined || others.length > 0 || unit === undefined || kind.range) return null
@@ -89,13 +89,13 @@ function lengthOf(source: ReferencedColumn, { column, kind }: Property): Sql | n
 }
 
 /**
- * Returns a date or date-time. It is computed even in rows where the property is null, because a later one may depend on it.
+ * Returns a date or date-time. It is computed even in rows where the property is null, because a later date may depend on it.
  * `later`: the properties that depend on this one.
  */
-function momentOf(source: ReferencedColumn, property: Property, later: readonly Property[] = []): Sql {
+function momentOf(source: ValueSource, property: Property, later: readonly Property[] = []): Sql {
   const { rules } = source.entity
   const isLater = rules.some((rule) => rule.later === property)
-  // Unique dates that must be later than others begin after all dates of periods.
+  // Unique dates that must be later than other dates begin after all dates of periods.
   const { firstDay, days: daysOfPeriods } = source.ranges.periods
   const first = isLater
     ? sql`(${param(firstDay)}::date + ${param(String(daysOfPeriods + LATER_DAYS * rules.length))}::integer)`
@@ -120,7 +120,7 @@ function daysOf(random: RandomValues, end: number): Sql {
   return sql`(${random.below(end)})::integer`
 }
 
-/** Returns how many different values a property can have. */
+/** Returns the maximum number of different values that are generated for a property. */
 export function uniquesMax({ kind: { moment, lengthMax, range } }: Property): number {
   if (moment === 'day') return UNIQUE_DAYS
   // A text of this length has room for the row number.
@@ -133,7 +133,7 @@ function firstUnique({ min, max }: { readonly min: number; readonly max: number 
   return min <= 1 && max >= 1 ? 1 : min
 }
 
-/** Halves between -30 and 60, or as near to these as the range allows; for a narrow range also its least number. */
+/** Returns a number from -30 to 60, as far as the range allows, in steps of a half from the least number. */
 function decimalOf({ kind }: Property, random: RandomValues): Sql {
   const { min, max } = kind.range ?? { min: 0, max: DECIMALS_MAX }
   const least = Math.min(Math.max(DECIMALS_MIN, min), max)
@@ -146,7 +146,7 @@ function integerOf({ kind, unique }: Property, random: RandomValues): Sql {
   const { min, max } = kind.range ?? { min: 1, max: Number.MAX_SAFE_INTEGER }
   if (unique !== null) return sql`${integer(BigInt(firstUnique({ min, max })))} + made.n - 1`
   const isNarrow = max - min < INTEGERS
-  // Of a wide range the integers near zero are drawn, as people use them.
+  // From a wide range, integers near zero are drawn, because people use such numbers.
   const first = isNarrow ? min : Math.min(Math.max(0, min), max - INTEGERS + 1)
   const count = isNarrow ? max - min + 1 : INTEGERS
   return sql`${integer(BigInt(first))} + ${random.below(count)}`

@@ -1,4 +1,5 @@
-// What an issuer publishes: reads its discovery document and its keys, over HTTP, with bounds. OpenID Connect Discovery 1.0
+// Documents that an issuer publishes: reads the discovery document and the keys, over HTTP, within bounds of time and size.
+// OpenID Connect Discovery 1.0
 import type { JSONWebKeySet } from 'jose'
 import { errorOf } from '../errors.ts'
 import { excerpt } from '../model/excerpt.ts'
@@ -7,34 +8,40 @@ import type { SignInEndpoints } from '../model/signIn.ts'
 
 /** Maximum time to read both documents. */
 const READ_MS_MAX = 5_000
-/** Maximum bytes of a document. Those of large providers have some 30 KB. */
+/** Maximum bytes of a document. Documents of large providers have some 30 KB. */
 const DOCUMENT_BYTES_MAX = 512 * 1024
 const KEYS_MAX = 100
 
-/** End of messages of Bun's fetch. */
+/** Matches advice at the end of messages of Bun's fetch, which does not help operators. */
 const BUN_ADVICE = / For more information, pass .*/
 
-/** Signature algorithms by public keys. A token that is signed by HMAC, or by nothing, is never accepted. */
+/** Matches signature algorithms that use public keys. A token with an HMAC, or without a signature, is never accepted. */
 const ASYMMETRIC = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/
 /** The one algorithm that each issuer must support. OpenID Connect Core 1.0, 15.1 */
 const DEFAULT_ALGORITHM = 'RS256'
 
 /** Maximum characters of an endpoint's address. */
 const ENDPOINT_LENGTH_MAX = 500
-/** Hosts that a content security policy can name. URLs allow others, with `;`, `,`, `*` or quotes, which have a meaning there. */
+/**
+ * Matches hosts that a content security policy can name. URLs also allow `;`, `,`, `*` and quotes in hosts, which have a meaning
+ * in a policy.
+ */
 const PLAIN_HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/
 
 export interface Published {
   readonly keys: JSONWebKeySet
   readonly algorithms: readonly string[]
-  /** Addresses for signing people in; a text says why there are none that can be used. */
+  /** Addresses for signing people in, or a text that says why they cannot be used. */
   readonly endpoints: SignInEndpoints | string
 }
 
-/** An issuer that cannot be asked, or answers something else; the message is for an operator. */
+/** Thrown if the documents of an issuer cannot be read, or are not as they must be. The message is for an operator. */
 export class IssuerError extends Error {}
 
-/** Reads an issuer's keys, from the address that its discovery document has, within `msMax`. @throws IssuerError */
+/**
+ * Reads an issuer's discovery document, and its keys from the address that the document names, within `msMax`. @throws
+ * IssuerError
+ */
 export async function readPublished(issuer: string, msMax: number = READ_MS_MAX): Promise<Published> {
   const signal = AbortSignal.timeout(msMax)
   const document = await readDocument(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, signal)
@@ -51,7 +58,9 @@ export async function readPublished(issuer: string, msMax: number = READ_MS_MAX)
   return { keys: { keys }, algorithms, endpoints: endpointsOf(document, algorithms, issuer) }
 }
 
-/** Returns the addresses for signing people in, or what is wrong with them: then tokens are accepted all the same. */
+/**
+ * Returns the addresses for signing people in, or a text that says what is wrong with them. Tokens are accepted in both cases.
+ */
 function endpointsOf(document: Record<string, unknown>, algorithms: readonly string[], issuer: string): SignInEndpoints | string {
   const {
     authorization_endpoint: authorization,
@@ -74,7 +83,10 @@ function endpointsOf(document: Record<string, unknown>, algorithms: readonly str
   }
 }
 
-/** Returns whether a page may open an address, and its content security policy name the origin. RFC 6749, 3.1 and 3.2 */
+/**
+ * Returns whether it is safe that a page opens an address, and that a content security policy names its origin. RFC 6749, 3.1 and
+ * 3.2
+ */
 function isSafeEndpoint(address: unknown, issuer: string): boolean {
   if (typeof address !== 'string' || address.length > ENDPOINT_LENGTH_MAX || !isSafeUrl(address, issuer)) return false
   const { hostname, username, password } = new URL(address)
@@ -85,7 +97,7 @@ function shown(value: unknown): string {
   return excerpt(JSON.stringify(value) ?? 'nothing')
 }
 
-/** Returns whether an address may be read: keys that come in clear text could be of anybody. */
+/** Returns whether the server may trust an address: keys that arrive in clear text could be anybody's. */
 function isSafeUrl(text: string, issuer: string): boolean {
   const { protocol, hostname = '' } = URL.parse(text) ?? {}
   return protocol === 'https:' || (protocol === 'http:' && issuer.startsWith('http:') && LOOPBACK.test(hostname))
@@ -94,7 +106,7 @@ function isSafeUrl(text: string, issuer: string): boolean {
 /** Reads a JSON object, of a bounded size, and follows no redirect. @throws IssuerError */
 async function readDocument(url: string, signal: AbortSignal): Promise<Record<string, unknown>> {
   try {
-    // Decompression is off, because some bytes could become any number.
+    // Decompression is off, because a few bytes could become any number of bytes.
     const options = { redirect: 'manual', decompress: false, signal } as const
     const response = await fetch(url, { ...options, headers: { Accept: 'application/json', 'Accept-Encoding': 'identity' } })
     if (response.status !== 200) {

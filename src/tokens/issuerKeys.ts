@@ -1,4 +1,5 @@
-// The keys of an issuer and its addresses for sign-in, kept current: the last good ones stay while it cannot be asked.
+// The keys of an issuer and its addresses for sign-in, kept current. While the issuer cannot be read, those of the last good
+// reading stay in use.
 import { createLocalJWKSet, type JWTVerifyGetKey } from 'jose'
 import { errorOf } from '../errors.ts'
 import type { SignInEndpoints } from '../model/signIn.ts'
@@ -7,11 +8,11 @@ import { type Published, readPublished } from './discovery.ts'
 
 /** Minimum time between two requests to the issuer, so that tokens with unknown keys do not flood it. */
 const ASK_EVERY_MS = 30_000
-/** Age of the keys at which they are read again, so that a key which the issuer has withdrawn is no longer accepted. */
+/** Age at which keys are read again, so that a key that the issuer has withdrawn is no longer accepted. */
 const RENEW_MS = 300_000
 /**
- * Interval of the timer, as a multiple of `ASK_EVERY_MS`: a request that came a moment too early would be skipped until the next
- * interval.
+ * Interval of the timer, as a multiple of `ASK_EVERY_MS`: a request that comes a moment too early is skipped, and the next one
+ * comes an interval later.
  */
 const TIMER_RATIO = 1.1
 
@@ -21,11 +22,13 @@ export interface Keys {
 }
 
 interface Options {
-  /** Called with why the issuer cannot be asked, once for an outage, and with null when it answers again. */
+  /** Called with the reason why the issuer cannot be read, once per outage, and with null when it can be read again. */
   onOutage(reason: string | null): void
   /** Called when the issuer has other keys than before. */
   onChange(): void
-  /** Called with why nobody can sign in by its addresses, once for each reason, and with null when that is over. */
+  /**
+   * Called with the reason why nobody can sign in at the issuer's addresses, once for each reason, and with null when people can.
+   */
   onEndpoints?(fault: string | null): void
   readonly askEveryMs?: number
 }
@@ -50,22 +53,28 @@ export class IssuerKeys {
     this.askEveryMs = options.askEveryMs ?? ASK_EVERY_MS
   }
 
-  /** The last good keys; null until there are any. */
+  /** The keys of the last good reading; null before the first. */
   get current(): Keys | null {
     return this.keys
   }
 
-  /** The last addresses for sign-in; null until there are any, and while those of its document cannot be used. */
+  /**
+   * The addresses for sign-in of the last good reading. Null before the first, and if the addresses of the document cannot be
+   * used.
+   */
   get endpoints(): SignInEndpoints | null {
     return this.endpointsRead
   }
 
-  /** False if the issuer could not be asked the last time, so that it may have other keys by now. */
+  /** False if the last reading failed, so that the issuer may have other keys by now. */
   get isCurrent(): boolean {
     return this.isLastGood
   }
 
-  /** Reads the keys, and from now on again when they are old or could not be read. Does not wait for them. */
+  /**
+   * Begins to read the keys, and reads them again whenever they are old or could not be read. Does not wait for the first
+   * reading.
+   */
   start(): void {
     this.timer ??= setInterval(() => this.renew(), TIMER_RATIO * this.askEveryMs)
     this.read()
@@ -75,7 +84,10 @@ export class IssuerKeys {
     clearInterval(this.timer ?? undefined)
   }
 
-  /** Reads the keys, unless that was tried a moment ago. Resolves when it is done, or nothing is to be done; never rejects. */
+  /**
+   * Reads the keys, unless it last asked less than `askEveryMs` ago. Resolves when the reading has ended, or at once; never
+   * rejects.
+   */
   async ask(): Promise<void> {
     if (this.reading !== null) return this.reading
     const nowMs = monotonicMs()
@@ -89,7 +101,7 @@ export class IssuerKeys {
     if (isOld || !this.isLastGood) this.ask()
   }
 
-  /** Callers share one reading. */
+  /** Reads the keys. Callers share a reading that is under way. */
   private read(): Promise<void> {
     this.reading ??= readPublished(this.issuer)
       .then((published) => this.take(published))
@@ -101,7 +113,8 @@ export class IssuerKeys {
   private take(published: Published): void {
     const text = JSON.stringify(published)
     if (text !== this.published) {
-      // Throws if the document has no set of keys. Nothing of it may be stored then, or the next reading would take it for known.
+      // Throws if the document has no valid set of keys. Then nothing must be stored, or the next reading would find the document
+      // unchanged.
       this.keys = { find: createLocalJWKSet(published.keys), algorithms: published.algorithms }
       this.published = text
       this.options.onChange()

@@ -1,8 +1,8 @@
-// Tokens that were verified, by their hash: their texts are not kept.
+// Tokens that were verified, by their hashes: the texts of tokens are not kept.
 import type { VerifiedToken } from '../model/token.ts'
 
 const TOKENS_MAX = 10_000
-/** Maximum characters of all kept tokens. Their claims take several bytes of memory for each. */
+/** Maximum characters of all kept tokens together. Claims take several bytes of memory for each character of a token. */
 const LENGTH_MAX = 16 * 2 ** 20
 
 interface Entry {
@@ -10,7 +10,7 @@ interface Entry {
   readonly length: number
 }
 
-/** Keeps tokens until they end, or newer ones need the room: the oldest gives way, since it is likely to end first. */
+/** Keeps tokens until they end, or newer tokens need the room. Then the oldest is dropped, since it is likely to end first. */
 export class VerifiedTokens {
   private readonly entries = new Map<string, Entry>()
   private length = 0
@@ -25,7 +25,10 @@ export class VerifiedTokens {
     return null
   }
 
-  /** Keeps a token, and returns what is kept: requests that come together verify a token several times. */
+  /**
+   * Keeps a token, and returns the kept object. If several requests verify the same token at once, all get the object of the
+   * first.
+   */
   keep(token: string, verified: VerifiedToken): VerifiedToken {
     const kept = this.find(token)
     if (kept !== null) return kept

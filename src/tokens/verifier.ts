@@ -9,21 +9,26 @@ import { VerifiedTokens } from './verifiedTokens.ts'
 
 /** Maximum characters of a token, which the head of a request has to carry. */
 export const TOKEN_LENGTH_MAX = 8_192
-/** Difference between the clocks of the issuer and of this machine that does no harm. */
+/** Maximum difference between the clocks of the issuer and of this machine that does no harm, in seconds. */
 const TOLERANCE_S = 60
-/** Maximum time that a page for signing in waits for an issuer which was not read yet. */
+/** Maximum time that the page for signing in waits for the issuer's addresses, if they were not read yet. */
 const PAGE_MS_MAX = 1_000
 /** Maximum characters of `sub`. OpenID Connect Core 1.0, 2 */
 const SUBJECT_LENGTH_MAX = 255
-/** Types of JWTs that say who asks: access tokens, and those without a type. Others, as `logout+jwt`, are for something else. */
+/**
+ * Types of JWTs that identify a caller: access tokens, and tokens without a type. Other types, such as `logout+jwt`, have other
+ * purposes.
+ */
 const TYPES: ReadonlySet<unknown> = new Set([undefined, 'at+jwt', 'jwt'])
 
 interface Options {
   readonly issuer: string
   readonly audience: string
-  /** Called with why the issuer cannot be asked, once for an outage, and with null when it answers again. */
+  /** Called with the reason why the issuer cannot be read, once per outage, and with null when it can be read again. */
   onOutage(reason: string | null): void
-  /** Called with why nobody can sign in by the issuer's addresses, once for each reason, and with null when that is over. */
+  /**
+   * Called with the reason why nobody can sign in at the issuer's addresses, once for each reason, and with null when people can.
+   */
   onEndpoints?(fault: string | null): void
   readonly askEveryMs?: number
 }
@@ -33,11 +38,11 @@ export class TokenVerifier implements TokenCheck {
   private readonly verified = new VerifiedTokens()
 
   constructor(private readonly options: Options) {
-    // A token whose key the issuer has withdrawn must not outlive it.
+    // If the issuer has withdrawn a key, no token that the key has signed may stay valid.
     this.keys = new IssuerKeys(options.issuer, { ...options, onChange: () => this.verified.clear() })
   }
 
-  /** Begins to read the issuer's keys, and does not wait for them. */
+  /** Begins to read the issuer's keys. Does not wait until they are read. */
   start(): void {
     this.keys.start()
   }
@@ -46,7 +51,10 @@ export class TokenVerifier implements TokenCheck {
     this.keys.stop()
   }
 
-  /** Returns the issuer's addresses for sign-in. Null if it has none, or does not answer within a second. Never rejects. */
+  /**
+   * Returns the issuer's addresses for sign-in. Null: it has none that can be used, or does not answer within a second. Never
+   * rejects.
+   */
   async signInEndpoints(): Promise<SignInEndpoints | null> {
     if (this.keys.endpoints === null) await withDeadline(this.keys.ask(), PAGE_MS_MAX, () => undefined)
     return this.keys.endpoints
@@ -56,7 +64,7 @@ export class TokenVerifier implements TokenCheck {
     return token.length > TOKEN_LENGTH_MAX ? null : this.verified.find(token)
   }
 
-  /** Returns what the token says, or why it is refused; synchronously for a token that was verified before. Never rejects. */
+  /** Returns the verified token, or why it is refused; synchronously for a token that was verified before. Never rejects. */
   verify(token: string): Verdict | Promise<Verdict> {
     if (token.length > TOKEN_LENGTH_MAX) return refused(`The token has more than ${TOKEN_LENGTH_MAX} characters.`)
     return this.verified.find(token) ?? this.verifyNew(token)
@@ -76,7 +84,10 @@ export class TokenVerifier implements TokenCheck {
     return second ?? (this.keys.isCurrent ? refused(UNKNOWN_KEY) : UNDECIDED)
   }
 
-  /** Returns what is wrong with a token whatever its signature, so that the issuer is not asked for keys because of it. */
+  /**
+   * Returns a fault of a token that its signature cannot change, so that the issuer is not asked for keys because of such a
+   * token. Null: the token has no such fault.
+   */
   private faultOf(token: string): string | null {
     try {
       const { typ, crit, alg } = decodeProtectedHeader(token)
@@ -90,7 +101,7 @@ export class TokenVerifier implements TokenCheck {
     }
   }
 
-  /** Returns null if none of these keys has signed the token. */
+  /** Verifies a token with these keys. Null: none of them has signed it. */
   private async check(token: string, keys: Keys): Promise<Verdict | null> {
     const { issuer, audience } = this.options
     try {
@@ -111,7 +122,8 @@ export class TokenVerifier implements TokenCheck {
     const { sub: subject, exp } = payload
     if (typeof subject !== 'string' || subject === '' || subject.length > SUBJECT_LENGTH_MAX)
       return refused(`The token names nobody: sub must be a text of 1 to ${SUBJECT_LENGTH_MAX} characters.`)
-    // The token was issued to a client that proves its own key, too: whoever has stolen it could send it as a plain one.
+    // Such a token is valid only together with a proof that its client has a certain key. Without a check of the proof, a thief
+    // could use it.
     if (payload.cnf !== undefined)
       return refused('The token is bound to a key of its client, which this server cannot check (cnf).')
     const endsMs = ((exp as number) + TOLERANCE_S) * 1_000
@@ -130,7 +142,7 @@ function refused(refusal: string): RefusedToken {
   return { refusal, isUndecided: false }
 }
 
-/** Returns what is wrong, from an error of jose. A message quotes claims only if the signature is valid. */
+/** Returns the reason of a refusal, from an error of jose. A message quotes claims only if the signature is valid. */
 function reasonOf(error: unknown, audience: string): string {
   if (error instanceof errors.JWTExpired) return `The token ended at ${timeOf(error.payload.exp)} (exp).`
   if (error instanceof errors.JWTClaimValidationFailed) return claimReasonOf(error, audience)
