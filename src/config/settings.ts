@@ -17,7 +17,7 @@ export interface Setting {
   readonly meaning: string
   /** Finds faults beyond the pattern. @throws Error with the reason */
   readonly check?: (text: string) => unknown
-  /** Converts the text to the value in `Config`; default: by the schema. @throws as `check` */
+  /** Converts the text to the value in `Config`; undefined: the schema converts it. @throws as `check` */
   readonly read?: (text: string) => unknown
 }
 

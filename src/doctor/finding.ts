@@ -30,7 +30,7 @@ export const LACKS_RIGHT = '42501'
 /** The page that lists the rights which a server needs. */
 export const PAGE = '(docs/operations/databases.md, "Your own")'
 
-/** Messages of the driver for a connection that ends before TLS, and for a certificate that is not valid. */
+/** Matches messages of the driver for a connection that ends before TLS, and for a certificate that is not valid. */
 const TLS = /before secure TLS|certificate|SSL|TLS/i
 const CERTIFICATE = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_|SELF_SIGNED|UNABLE_TO_)/
 

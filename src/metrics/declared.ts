@@ -10,12 +10,15 @@ export interface Metric {
   readonly bounds?: readonly number[]
   /**
    * Rule by which values of workers are combined: their sum, the greatest, or each with the label `worker`. `supervisor`: the
-   * supervisor counts by itself.
+   * value is the supervisor's own.
    */
   readonly from: 'sum' | 'greatest' | 'each' | 'supervisor'
 }
 
-/** A series of a metric: its labels, and its value, or a histogram's counts by bucket and the sum of its observations. */
+/**
+ * A series of a metric: its labels and a single value; for a histogram, the count of each bucket and the sum of the observed
+ * values.
+ */
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>
   readonly values: readonly number[]

@@ -4,8 +4,8 @@ import type { Assignments } from './query.ts'
 import type { Statement } from './sql.ts'
 
 /**
- * Form of a statement that executes several runs of it at once. Each value is an array with one element per run, except those
- * that all runs share.
+ * Form of a statement that executes several runs of it at once. Each value is an array with one element per run, except the
+ * values that all runs share.
  */
 export interface Batch {
   readonly text: string
@@ -24,7 +24,7 @@ export interface Batch {
   readonly shared?: number
 }
 
-/** A statement with its values, several runs of which may be executed as one batch. */
+/** A statement with its values. Several runs of it can be executed as one batch. */
 export interface BatchableStatement extends Statement {
   /** The batch form; null or undefined: its runs are never batched. */
   readonly batch?: Batch | null | undefined
@@ -34,7 +34,7 @@ export interface BatchableStatement extends Statement {
   readonly keyId?: string | undefined
 }
 
-/** An Idempotency-Key and the request that it came with, as halves of SHA-256 in hexadecimal. D43 */
+/** An Idempotency-Key and its request, each as half of a SHA-256 in hexadecimal. D43 */
 export interface IdempotencyClaim {
   /** Hash of the API key's name and the client's Idempotency-Key. */
   readonly key: string

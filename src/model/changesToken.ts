@@ -46,7 +46,8 @@ export class SealedTokens {
 
   seal(token: string): string {
     const text = Buffer.from(token, 'base64url').toString('latin1').padEnd(SEALED_LENGTH)
-    // The text decides how it is encrypted, so that one token has one form, and no two tokens share a key stream.
+    // The initialization vector is a hash of the text, so that a token always has the same form, and different tokens share no
+    // key stream.
     const iv = this.hash('iv', text).subarray(0, IV_LENGTH)
     const cipher = createCipheriv(CIPHER, this.hash('key', ''), iv)
     return Buffer.concat([iv, cipher.update(text, 'latin1'), cipher.final()]).toString('base64url')

@@ -1,7 +1,7 @@
 // References between entities: columns that refer to an entity, values copied along them, and an order that follows them.
 import { type Entity, keyColumnOf, type Property } from './entity.ts'
 
-/** Properties of `entity` that rows of any of `entities` copy. */
+/** Returns the properties of `entity` that rows of the `entities` copy. */
 export function copiedProperties(entity: Entity, entities: readonly Entity[]): Property[] {
   const copies = entities
     .flatMap(({ properties }) => properties)
@@ -10,8 +10,8 @@ export function copiedProperties(entity: Entity, entities: readonly Entity[]): P
 }
 
 /**
- * Columns through which clients change a property: its own column, the columns from which it is computed, or the reference along
- * which it is copied.
+ * Returns the columns through which clients change a property: its own column, the columns from which it is computed, or the
+ * reference along which it is copied.
  */
 export function writableSourcesOf(entity: Entity, { column, writable, computedFrom }: Property): string[] {
   if (writable) return [column]
@@ -32,7 +32,7 @@ export interface ReferringColumn {
   readonly isCopying: boolean
 }
 
-/** Columns of `entities` that refer to rows of `entity`. */
+/** Returns the columns of `entities` that refer to rows of `entity`. */
 export function referringColumns(entity: Entity, entities: readonly Entity[]): ReferringColumn[] {
   return entities.flatMap((referring) =>
     referring.properties.flatMap(({ name, column, reference }) => {
@@ -43,7 +43,8 @@ export function referringColumns(entity: Entity, entities: readonly Entity[]): R
 }
 
 /**
- * References of an entity to itself along which a property is copied: indexes of the reference, of the copy, and of the source.
+ * Returns the references of an entity to itself along which a property is copied: indexes of the reference, of the copy, and of
+ * the source.
  */
 export function selfCopiesOf({ properties, table }: Entity) {
   const indexOf = (column: string) => properties.findIndex((property) => property.column === column)

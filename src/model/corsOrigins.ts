@@ -12,7 +12,7 @@ export function parseOrigins(text: string): '*' | ReadonlySet<string> {
   return new Set(parts)
 }
 
-/** Fault of an origin; null if it is valid. */
+/** Returns the fault of an origin; null if the origin is valid. */
 function faultOf(part: string): string | null {
   if (part === '*') return '"*" stands alone, without other origins'
   if (part.includes('*')) return `"${part}" is a pattern: write each origin out, or * alone`

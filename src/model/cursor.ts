@@ -17,9 +17,9 @@ const KEYS_MAX = 9
 /** Parts of a query that a cursor is bound to. */
 type List = Pick<ListQuery, 'filters' | 'sorts' | 'may'>
 
-/** Writes cursors, and reads those that were signed with the same secret. */
+/** Writes cursors, and reads cursors that were signed with the same secret. */
 export class Cursors {
-  /** Scope of the last list, because a page writes two cursors of the same list. */
+  /** The last list and its scope. They are kept because a page writes two cursors of the same list. */
   private last: { list: List; scope: string } | null = null
 
   constructor(private current: string) {}
@@ -64,8 +64,8 @@ export class Cursors {
 }
 
 /**
- * Returns a text that identifies a list. It ends with its only line break, so that the cursor's text, which is signed with it,
- * cannot be taken for its continuation.
+ * Returns a text that identifies a list. Its only line break is at its end: the cursor is signed together with it, and no part of
+ * either can be taken for a part of the other.
  */
 function scopeOf(view: View, { filters, sorts, may }: List): string {
   // Texts of rights replace the filters of the rights, because a filter can have the current time as its value.

@@ -16,7 +16,8 @@ const PARAMETERS: Record<string, { allows(value: string): boolean; allowed: stri
   sslnegotiation: { ...oneOf(['postgres', 'direct']), option: 'sslnegotiation' },
   connect_timeout: { allows: (value) => /^[1-9]\d?$/.test(value), allowed: 'seconds from 1 to 99', option: 'connect_timeout' },
   target_session_attrs: { ...oneOf(SESSIONS), option: 'target_session_attrs' },
-  // Other servers identify writes by these settings, so they must not be set here.
+  // Triggers of the tables read settings of these names, such as `roster.key` for the API key of a write, so the URL must not set
+  // any.
   options: { allows: (value) => !/roster\./i.test(value), allowed: 'settings of PostgreSQL, none of Roster' },
   search_path: { allows: () => true, allowed: 'schemas' },
 }
@@ -47,7 +48,7 @@ export function readDatabaseUrl(text: string) {
     else connection[name] = value
   }
   if (faults.length > 0) throw new RangeError(`of its parameters ${faults.join('; ')}`)
-  // `sslmode=require` does not check the certificate; with a file of authorities, every mode checks it.
+  // `sslmode=require` alone would not check the certificate. With a file of authorities, every mode checks it.
   if (isSystem && options.ssl !== false) options.ssl = 'verify-full'
   return { address, hosts, options, connection, authoritiesFile }
 }

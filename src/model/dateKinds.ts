@@ -68,7 +68,7 @@ export const dateKind: Kind = {
 
 const DATE = /^\d{4}-\d\d-\d\d$/
 const EXISTING = new RegExp(`^${DATE_PATTERN}$`)
-/** Matches a date-time where a date is required. */
+/** Matches a date-time, for a hint if a date is required. */
 const LONGER = /^(\d{4}-\d\d-\d\d)[T ][\d:.]+ ?(?:Z|[+-]\d\d:?\d\d)?$/i
 
 /** Parses a date. @throws Mismatch, also for 2023-02-30 */

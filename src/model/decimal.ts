@@ -1,6 +1,6 @@
 // Decimals as text: normalizes, compares and prints them exactly, without floating point.
 
-/** Maximum digits of a number; longer ones are refused everywhere. */
+/** Maximum digits of a number; longer numbers are refused everywhere. */
 export const DIGITS_MAX = 200
 /** Maximum digits before a decimal's point. */
 export const DECIMAL_DIGITS = 10

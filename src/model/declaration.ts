@@ -6,7 +6,10 @@ import { AGGREGATES, GROUPING_PARAMETERS, RESERVED_PARAMETERS, snakeCase } from 
 const ENTITY = /^[A-Z][A-Za-z0-9]*$/
 const PROPERTY = /^[a-z][A-Za-z0-9]*$/
 const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']
-/** Longest name. PostgreSQL truncates names at 63 bytes, and the trial objects of `generate migration` have 4 more. */
+/**
+ * Longest name. PostgreSQL truncates names at 63 bytes, and names of the trial objects of `generate migration` are 4 bytes
+ * longer.
+ */
 const NAME_LENGTH_MAX = 59
 /** Longest suffix that is appended to the name of a constraint or an index. */
 const LONGEST_END = '_current'

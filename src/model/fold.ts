@@ -13,7 +13,7 @@ const UNSURE =
 /**
  * Letters that Unicode does not decompose, and how people type them: all of Latin-1 and Latin Extended-A, as CLDR's Latin-ASCII
  * replaces them (ŉ without its apostrophe), and ς. Other letters, such as ə and ɓ, stay: Unicode sorts them as separate letters,
- * and has no common spelling for them.
+ * and people have no common spelling for them.
  */
 const SINGLE = { from: 'ðøđħıĸłŉŋŧſŀς', to: 'dodhiqlnntslσ' }
 /**

@@ -119,7 +119,7 @@ export class JsonWriter {
     const end = (this.length += count)
     let at = 1
     let rest = number
-    // 32-bit numbers are divided much faster, so the digits above them come first.
+    // Dividing 32-bit numbers is much faster, so single digits are split off until the rest is a 32-bit number.
     for (; rest > INT32_MAX && at <= count; at++) {
       const next = Math.floor(rest / 10)
       bytes[end - at] = ZERO + (rest - next * 10)

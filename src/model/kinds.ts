@@ -21,7 +21,7 @@ export const INDEXED_LENGTH_MAX = 650
 /** Thrown for a value that does not fit a kind. `message` continues a sentence that begins with the property's name. */
 export class Mismatch extends Error {}
 
-/** A JSON number with its source text: a binary float would lose how `1e2` and `4.00000000` were written. */
+/** A JSON number as its source text: a binary float would lose the notation of `1e2` and `4.00000000`. */
 export class JsonNumber {
   constructor(readonly source: string) {}
 }
@@ -29,7 +29,7 @@ export class JsonNumber {
 /** A kind as a declaration has it: the traits of its name, and its limits. */
 export interface Kind extends KindTraits {
   readonly name: KindName
-  /** All allowed values; undefined if they are not listed. */
+  /** All allowed values; undefined if the kind does not list them. */
   readonly values?: readonly string[]
   /**
    * The least and the greatest allowed number. Undefined for ids, for kinds that are not numbers, and for a decimal without a
@@ -46,7 +46,7 @@ export interface Kind extends KindTraits {
   readonly columnType: string
   /** JSON Schema of a value in a response, without null. */
   readonly schema: Readonly<Record<string, unknown>>
-  /** False if the value is never null; `default` replaces a missing one. Spec 4.1, rule 2. */
+  /** False if the value is never null; `default` replaces a missing value. Spec 4.1, rule 2. */
   readonly nullable: boolean
   readonly default: string | null
   /** Converts a JSON value, except null, to text for PostgreSQL. @throws Mismatch */
@@ -141,7 +141,7 @@ export const booleanKind: Kind = {
 
 const BIGINT_MAX = 2n ** 63n - 1n
 const INTEGER_FILTER = /^-?\d+$/
-/** Fast path: most integers are written as PostgreSQL prints them, and within bigint. */
+/** Fast path: matches most integers, which are within bigint, and are written as PostgreSQL prints them. */
 const PLAIN_INTEGER = /^[1-9]\d{0,17}$/
 
 const INTEGER = { ...baseOf('integer'), columnType: 'bigint', parseFilter: parseIntegerFilter, readText: null }
@@ -302,7 +302,9 @@ export const uuidKind: Kind = {
   readText: (text) => text,
 }
 
-/** Hint for the other forms that programs write: in braces, as a URN, or without hyphens. */
+/**
+ * Returns a hint for other forms of a UUID that programs write, in braces, as a URN or without hyphens; '' for any other text.
+ */
 function uuidHint(lower: string): string {
   const [, digits = ''] = /^(?:\{|urn:uuid:)?([0-9a-f-]{32,36})\}?$/.exec(lower) ?? []
   const parts = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/.exec(digits.replaceAll('-', ''))

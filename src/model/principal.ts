@@ -22,7 +22,7 @@ export interface RightsNow {
 }
 
 export interface Principal {
-  /** Id of the key, or the person's pseudonym: its name in logs, in events and in fair queues. */
+  /** Id of the key, or the person's pseudonym: the name of the principal in logs, in events and in fair queues. */
   readonly id: string
   /** Name of the key, which a rotated key shares with its replacement; or the person's pseudonym, which no key can have. */
   readonly name: string

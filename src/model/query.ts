@@ -99,7 +99,7 @@ export interface Sort {
 export interface Seek {
   /** Side of the row on which the page is. */
   readonly side: 'after' | 'before'
-  /** Values of the row by which the list is sorted, the id last, as PostgreSQL printed them. */
+  /** The row's values of the properties by which the list is sorted, the id last, as PostgreSQL printed them. */
   readonly position: readonly (string | null)[]
 }
 
@@ -149,7 +149,7 @@ export interface ListQuery extends FiltersAndSorts {
 export interface CsvForm {
   /** True if the CSV begins with a byte order mark. */
   readonly hasMark: boolean
-  /** True if date-times are as spreadsheets read them, and texts cannot run as formulas. */
+  /** True if date-times have the form that spreadsheets read, and texts cannot run as formulas. */
   readonly isForExcel: boolean
   /** True if decimals have a comma; then semicolons separate the cells. */
   readonly hasDecimalComma: boolean

@@ -65,7 +65,10 @@ export function join(parts: readonly Sql[], separator: Sql): Sql {
   return new Sql(parts.flatMap((part, index) => (index === 0 ? part.chunks : [...separator.chunks, ...part.chunks])))
 }
 
-/** Numbers the parameters: those of `first` as `$1..$n`, then the others in order of appearance. */
+/**
+ * Makes a statement. The parameters of `first` become `$1..$n`, then the other parameters follow in the order in which they
+ * appear.
+ */
 export function toStatement(piece: Sql, first: readonly Param[] = []): Statement {
   const numbers = new Map<Param, number>(first.map((value, index) => [value, index + 1]))
   let text = ''
@@ -73,7 +76,7 @@ export function toStatement(piece: Sql, first: readonly Param[] = []): Statement
     if (typeof chunk === 'string') text += chunk
     else text += `$${numbers.getOrInsert(chunk, numbers.size + 1)}`
   }
-  // Statements of several lines are logged as one. No literal of ours contains a line break.
+  // A statement of several lines becomes one line, for the log. No literal of ours contains a line break.
   if (text.includes('\n')) text = text.replace(/\s*\n\s*/g, ' ').trim()
   return { text, values: [...numbers.keys()].map((value) => value.value) }
 }

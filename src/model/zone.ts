@@ -76,7 +76,7 @@ export class Zone {
     return this.known
   }
 
-  /** Returns the offsets from `least` to `greatest`, both finite. */
+  /** Returns the offsets between two instants, which must be finite. */
   offsetsBetween(least: number, greatest: number): Offsets {
     const found = { from: [Number.NEGATIVE_INFINITY], offsets: [this.offsetAt(least)] }
     const last = Math.min(greatest, ZONES_END - 1)

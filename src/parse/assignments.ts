@@ -218,13 +218,13 @@ function parseProperty(property: Property, value: unknown, { settable, assignmen
   }
 }
 
-/** Makes a fault: the key has no right to this action. */
+/** Makes the fault that the key lacks a right. `action`: continues "You have no right to". */
 function forbidden(target: string, action: string): Fault {
   return { code: 'Forbidden', target, message: `You have no right to ${action}.` }
 }
 
 const memberFinder = memoize((members: Members) => {
-  // Names of requests (`Name`) and of responses (`name`).
+  // Names as in requests (`Name`) and as in responses (`name`).
   const spellings = (member: Member) => [lastName(member), keyOf(member)]
   return findByName(members.flatMap((member) => spellings(member).map((name) => [name, member] as const)))
 })

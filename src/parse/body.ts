@@ -12,11 +12,13 @@ const BODY_MS_MAX = 10_000
 // A client that is still sending the body stops only when the connection is closed.
 const CLOSE_CONNECTION = { Connection: 'close' }
 
-/** Pattern of media type parameters: unknown ones are ignored (RFC 6838, 4.3); a charset must be UTF-8, also spelled utf8. */
+/**
+ * Pattern of media type parameters: unknown parameters are ignored (RFC 6838, 4.3); a charset must be UTF-8, also spelled utf8.
+ */
 const PARAMETERS = /(?!.*;[ \t]*charset=(?!"?utf-?8"?[ \t]*(?:;|$)))[ \t]*(?:;.*)?$/.source
 const MEDIA_TYPE = new RegExp(`^application/(?:json|[\\w!#$&^.+-]+\\+json)${PARAMETERS}`, 'i')
 const LINES_TYPE = new RegExp(`^application/x-ndjson${PARAMETERS}`, 'i')
-/** Start of an array. */
+/** Matches the start of a JSON array. */
 const ARRAY = /^[ \t\r\n]*\[/
 /** Bytes that may precede a value of JSON: white space and a byte order mark. */
 const LEADING = [0x20, 0x09, 0x0d, 0x0a, 0xef, 0xbb, 0xbf]
@@ -24,7 +26,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Maximum values in an object. No entity has as many properties, and each value takes a third of a microsecond to parse. */
 const VALUES_MAX = 1_000
-/** Length of a text that is parsed without a check: this takes a millisecond or two at most. */
+/** Maximum length of a text that is parsed without counting its values, which takes a millisecond or two. */
 const SMALL_LENGTH = 2_000
 const DEPTH_MAX = 64
 /** Maximum escapes in a text: a text of 1 MiB that consists of escapes takes 20 ms to parse. */
@@ -167,7 +169,7 @@ function parseObject(text: string): JsonObject {
   return value
 }
 
-/** Error for a body that cannot be read as JSON. */
+/** Makes the error for a body that cannot be read as JSON. */
 export function invalidJson(message: string, target = 'Body'): ApiError {
   return new ApiError('InvalidJson', message, { target })
 }
@@ -235,7 +237,7 @@ function withNumbersAsWritten(_key: string, value: unknown, context?: { source: 
   return typeof value === 'number' && context ? new JsonNumber(context.source) : value
 }
 
-/** Reason why a text is not JSON, which continues "it is not JSON". `error`: thrown by JSON.parse. */
+/** Returns the reason why a text is not JSON, which continues "it is not JSON". `error`: thrown by JSON.parse. */
 export function faultOf(error: unknown): string {
   return excerpt(errorOf(error).message.replace('JSON Parse error: ', ''))
 }

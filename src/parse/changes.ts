@@ -19,11 +19,14 @@ export interface ChangesQuery {
   readonly entities: readonly Entity[] | null
   readonly pageSize: number
   readonly waitMs: number
-  /** True if each event has its row in its current state. D73 */
+  /** True if each event includes the current state of its row. D73 */
   readonly hasRows: boolean
 }
 
-/** Error codes for a parameter that is given twice: in the history of a row, and below in the change feed. */
+/**
+ * Error codes for repeated parameters of a row's history, and below of the change feed. Null: the values of the parameter are
+ * joined.
+ */
 const CODES_OF_ROW = { after: 'InvalidToken', PageSize: 'InvalidPageSize' } as const
 const CODES = { ...CODES_OF_ROW, entity: null, wait: 'InvalidWait', rows: 'InvalidForm' } as const
 

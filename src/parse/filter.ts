@@ -18,13 +18,13 @@ import { hintForParameter } from './otherApiHints.ts'
 import type { Parameter } from './parameters.ts'
 import { chainsOf, faultOfPath, findRelated, meantPath } from './paths.ts'
 
-/** Maximum filters of a list; more would make one request as costly as hundreds. */
+/** Maximum filters of a list; more filters would make one request as costly as hundreds. */
 export const FILTERS_MAX = 32
 
-/** Maximum filters by a path or by `[under]`, each of which needs more rows than those that it filters. D91 */
+/** Maximum filters by a path or by `[under]`, each of which reads other rows besides the filtered ones. D91 */
 export const RELATED_FILTERS_MAX = 8
 
-/** Maximum values of `[]`; more would make one list of values as costly as many filters. D71 */
+/** Maximum values of `[]`; more values would make one filter as costly as many. D71 */
 export const VALUES_MAX = 100
 
 const firstCharacters = new Set(prefixes.map(({ sign }) => sign[0]))

@@ -20,14 +20,14 @@ function parseTags(target: 'If-Match' | 'If-None-Match', text: string | null): E
   throw new ApiError('InvalidHeader', `${allowed}, not ${excerpt(text) || 'empty'}.${hint(text)}`, { target })
 }
 
-/** Hint for a tag that has lost its quotes. */
+/** Returns a hint for a tag that has lost its quotes; '' for any other text. */
 function hint(text: string): string {
   const [, weak = '', bare] = /^(W\/)?['"]?([\w.-]{1,60})['"]?$/.exec(text) ?? []
   return bare === undefined ? '' : ` Did you mean ${weak}"${bare}"?`
 }
 
 const LENGTH_MAX = 255
-/** Matches a string of structured fields, in which a backslash escapes quotes and backslashes. RFC 9651, 3.3.3 */
+/** Matches a quoted key: a string of structured fields, in which a backslash escapes quotes and backslashes. RFC 9651, 3.3.3 */
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/
 /** Matches a key without quotes, such as a UUID, which most clients send; excludes lists, parameters and strings. */
 const BARE = /^[!#-+\--:<-[\]-~]+$/

@@ -79,7 +79,7 @@ function readParameters(view: View, query: string): Parameters {
     if (isCommon(purpose)) readCommonParameter(read, purpose, parameter, LIST_PAGES)
     else if (purpose === 'sort') parseSort(view, value, read.sorts)
     else if (purpose === 'fields') read.fields = read.fields === null ? value : `${read.fields},${value}`
-    // An unknown parameter fails as a filter, with the reason.
+    // For an unknown parameter, `parseFilter` throws the reason.
     else addFilter(read.filters, parseFilter(view, parameter))
   }
   return read
@@ -111,7 +111,7 @@ function parseCursor(
 export function parseSort(view: View, text: string, sorts: Sort[]): void {
   for (const { name, descending } of sortDefinitions(text)) {
     const property = findProperty(view, name, sorts)
-    if (!sorts.some((sort) => sort.property === property)) sorts.push({ property, descending }) // only the first reference counts
+    if (!sorts.some((sort) => sort.property === property)) sorts.push({ property, descending }) // only the first sort by a property counts
   }
 }
 
@@ -146,7 +146,8 @@ function pathOf(view: View, name: string): string | null {
 }
 
 /**
- * Returns advice for a sort by a related property, which lists do not have: the copied properties by which they can be sorted.
+ * Returns advice for a sort by a related property, by which lists cannot be sorted. It names the copied properties by which they
+ * can.
  */
 function sortHint({ properties }: View): string {
   const copies = properties.filter(({ column }) => properties.some(({ reference }) => reference?.copy?.column === column))

@@ -19,7 +19,8 @@ interface Candidate {
 }
 
 /**
- * Maximum differing letters of a name that first counts as misspelled. If more differ, its words and its meaning are tried first.
+ * Maximum differing letters of a name that is taken for misspelled at once. If more letters differ, its words and its meaning are
+ * tried first.
  */
 const MISSPELLED_MAX = 2
 /** Maximum length of names that are compared. */

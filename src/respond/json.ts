@@ -45,7 +45,7 @@ export function jsonOf({ readText }: PrintableKind, text: string | null): string
   return typeof value === 'string' && PLAIN.test(value) ? `"${value}"` : JSON.stringify(value)
 }
 
-/** Matches texts that need no escapes. To quote these takes a third of the time of JSON.stringify. */
+/** Matches texts that need no escapes. Quoting such a text takes a third of the time of JSON.stringify. */
 const PLAIN = /^[ !#-[\]-~]*$/
 
 /** Returns a writer of objects with these keys, in this order. */
@@ -62,7 +62,7 @@ function valueWriter(kind: Kind, index: number): Write {
   return (row) => jsonOf(kind, row[index] ?? null)
 }
 
-/** Returns a writer of an object, which is null if none of its parts has a value. */
+/** Returns a writer of an object. It writes `null` if none of the object's parts has a value. */
 function groupWriter(group: Group, columns: readonly Property[]): Write {
   const parts = group.allProperties.map((property) => columns.indexOf(property))
   const write = choiceWriter({ members: group.properties }, columns)

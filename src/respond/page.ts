@@ -79,7 +79,7 @@ function rangeOfPage({ pageSize, seek }: ListQuery, rows: ListResult['rows']): [
   return seek?.side === 'before' ? [beyond, rows.length] : [0, rows.length - beyond]
 }
 
-/** Returns the values of a row by which the list is sorted. */
+/** Returns a row's values of the properties by which the list is sorted. */
 function positionOf(view: View, { sorts }: ListQuery, rows: ListResult['rows'], index: number): Seek['position'] {
   return order(view, sorts).map(({ property }) => {
     const column = view.whole.properties.indexOf(property)
@@ -114,7 +114,7 @@ export function codedWriter(view: View, choice: Projection | null): WriteRow {
   return writers.getOrInsertComputed(members, () => compile(members, whole.properties))
 }
 
-/** Returns a writer of `{"a":1,"b":{"c":2}}`, in which an object is null if none of its parts has a value. */
+/** Returns a writer of `{"a":1,"b":{"c":2}}`. It writes an object as `null` if none of its parts has a value. */
 function compile(members: readonly (Property | Group)[], columns: readonly Property[]): WriteRow {
   const columnOf = (property: Property) => columns.indexOf(property)
   const parts = members.map((member, index) => {

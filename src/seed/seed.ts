@@ -71,7 +71,7 @@ async function idsOf(sql: postgres.Sql, table: string, after = 0): Promise<Ids |
   return row?.first == null ? null : { first: Number(row.first), last: Number(row.last) }
 }
 
-/** @throws Refused if a row would have to refer to a row that cannot exist */
+/** Checks that each required reference can name a row. @throws Refused if a row would have to refer to a row that cannot exist */
 function requireReferred({ name, properties, table }: Entity, ids: ReadonlyMap<string, Ids | null>) {
   for (const { name: property, kind, reference } of properties)
     if (reference && !kind.nullable && !ids.get(reference.table)) {

@@ -51,7 +51,7 @@ const BY_COLUMN: readonly (readonly [column: RegExp, make: Make])[] = [
   [/(^|_)(last|family)_name$|^surname$/, pickOf(words.LAST_NAMES, 0)],
   [/known_as$|nickname$/, pickOf(words.NICKNAMES, 14)],
   [/mail$/, (random) => ({ text: mailbox(random), nulls: FEW_NULLS })],
-  // These numbers are reserved for films.
+  // These numbers are reserved for use in films.
   [/phone|mobile|fax$/, (random) => ({ text: sql`'+44 20 7946 0' || lpad((${random.below(1_000)})::text, 3, '0')`, nulls: 4 })],
   [/(^|_)(number|code)$/, (_, entity) => ({ text: sql`${param(entity.name.slice(0, 1))} || ${number}`, nulls: 0 })],
   [/(^|_)(location|city|office|site)$/, pickOf(words.LOCATIONS)],

@@ -7,12 +7,12 @@ import { textOf } from './texts.ts'
 
 /** Range of days to draw dates from. */
 export interface DayRange {
-  /** `2016-01-01` */
+  /** First day of the range, such as `2016-01-01`. */
   readonly firstDay: string
   readonly days: number
 }
 
-/** Ranges for the dates at which periods begin, such as an absence, and for other dates. */
+/** Ranges for the dates at which periods such as absences begin, and for other dates. */
 export type DayRanges = Readonly<Record<'periods' | 'others', DayRange>>
 
 /**

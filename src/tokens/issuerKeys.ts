@@ -85,8 +85,8 @@ export class IssuerKeys {
   }
 
   /**
-   * Reads the keys, unless it last asked less than `askEveryMs` ago. Resolves when the reading has ended, or at once; never
-   * rejects.
+   * Reads the keys, unless they were last asked for less than `askEveryMs` ago. Resolves when the reading has ended, or at once;
+   * never rejects.
    */
   async ask(): Promise<void> {
     if (this.reading !== null) return this.reading
@@ -114,7 +114,7 @@ export class IssuerKeys {
     const text = JSON.stringify(published)
     if (text !== this.published) {
       // Throws if the document has no valid set of keys. Then nothing must be stored, or the next reading would find the document
-      // unchanged.
+      // unchanged, and accept it.
       this.keys = { find: createLocalJWKSet(published.keys), algorithms: published.algorithms }
       this.published = text
       this.options.onChange()

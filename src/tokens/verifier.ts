@@ -52,8 +52,8 @@ export class TokenVerifier implements TokenCheck {
   }
 
   /**
-   * Returns the issuer's addresses for sign-in. Null: it has none that can be used, or does not answer within a second. Never
-   * rejects.
+   * Returns the issuer's addresses for sign-in. Null: the issuer has no addresses that can be used, or does not answer within a
+   * second. Never rejects.
    */
   async signInEndpoints(): Promise<SignInEndpoints | null> {
     if (this.keys.endpoints === null) await withDeadline(this.keys.ask(), PAGE_MS_MAX, () => undefined)
