@@ -12,9 +12,7 @@ export type LogFields = Record<string, string | number | boolean>
 export interface Log extends Record<LogLevel, (message: string, fields?: LogFields) => void> {
   /** True if lines of this level are written; if not, the caller need not compose them. */
   isEnabled(level: LogLevel): boolean
-  /**
-   * Writes the waiting lines of a process that ends. Resolves when they are written, or their reader has not taken them in time.
-   */
+  /** Writes the waiting lines of a process that ends. Resolves when they are written, or `END_MS_MAX` has passed. */
   flush(): Promise<void>
 }
 
@@ -73,7 +71,7 @@ export function createLog(level: LogLevel, format: LogFormat | null, stream: Nod
 
 /**
  * Returns a writer of whole lines in small pieces. It waits until a piece is written before it writes the next, because a stream
- * would join them.
+ * would join waiting pieces.
  */
 function writePieces(stream: NodeJS.WriteStream) {
   const blocks: Buffer[] = []

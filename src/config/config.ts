@@ -23,7 +23,7 @@ export type Config = {
 /** Invalid settings; one fault per line. */
 export class ConfigError extends Error {}
 
-/** Reads the settings. Empty ones count as not set. `files`: `.env` files that Bun has read. @throws ConfigError */
+/** Reads the settings; an empty setting counts as not set. `files`: `.env` files that Bun has read. @throws ConfigError */
 export function readConfig(given: Record<string, string | undefined>, files: readonly EnvironmentFile[] = []): Config {
   const { environment, faults } = readSecretFiles(given)
   const read = ([name, { schema, allowed, default: fallback, check, read }]: [string, Setting]) => {

@@ -6,7 +6,7 @@ import { secretFileNames } from './secretFiles.ts'
 import { settings } from './settings.ts'
 
 const NAMES = Object.keys(settings)
-/** Variables of Bun, Node and PostgreSQL's drivers, which may be in the same file. */
+/** Matches variables of Bun, Node and PostgreSQL's drivers, which can be in the same file. */
 const FOREIGN_VARIABLE = /^(BUN_|NODE_|PG[A-Z])/
 /** Minimum length of names to compare: `HOST` and `PORT` are too similar to variables of other programs. */
 const LENGTH_MIN = 7

@@ -50,7 +50,7 @@ export const CLAIM_CONSTRAINT = 'idempotency_key_pk'
 
 /** A write of one row: its id, new values, conditions, and API key. */
 export interface WritePlan {
-  /** Id of the row; '' for a new one. */
+  /** Id of the row; '' for a new row. */
   readonly id: string
   /** New values; empty for a deletion. */
   readonly values: Assignments

@@ -1,7 +1,7 @@
 // Tokens of the change feed: positions as text that clients send back, sealed for keys that do not see all changes.
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
 
-/** A position in the change feed: after this event and all earlier ones. */
+/** A position in the change feed: after this event and all earlier events. */
 export interface FeedPosition {
   /** Integers of PostgreSQL, of up to 64 bits. */
   readonly position: string

@@ -29,7 +29,7 @@ export class Cursors {
     return this.current
   }
 
-  /** Replaces the secret; cursors signed with the old one become invalid. */
+  /** Replaces the secret; cursors that were signed with the old secret become invalid. */
   replaceSecret(secret: string): void {
     this.current = secret
   }

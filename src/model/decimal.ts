@@ -23,7 +23,7 @@ export function plainDecimal(source: string): string | null {
   return `${sign}${padded.slice(0, shift)}.${padded.slice(shift)}`
 }
 
-/** Compares decimals without exponents. NaN is greater than all others. */
+/** Compares decimals without exponents. NaN is greater than every number. */
 export function compareDecimals(one: string, other: string): number {
   if (one === 'NaN' || other === 'NaN') return Number(one === 'NaN') - Number(other === 'NaN')
   // Rounding keeps the order, so only decimals that are equal after it are compared by all their digits.

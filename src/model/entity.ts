@@ -53,9 +53,9 @@ export interface Property {
 export interface RelatedPath {
   /** The reference with which the path begins, a property of the entity itself. */
   readonly reference: Property
-  /** The referred entity as the request may read it: a row outside this view has no values. */
+  /** The referred entity as the request may read it. A row outside of this view counts as a row without values. */
   readonly view: View
-  /** The property of the referred entity: its own, or a related one to which a second reference leads. */
+  /** The property of the referred entity: its own, or a related property to which a second reference leads. */
   readonly property: Property
 }
 
@@ -123,7 +123,7 @@ export interface View extends Entity {
   readonly whole: Entity
   /** Collection of the right: the declared entity, or a named view of it. */
   readonly collection: Entity
-  /** Filters that the parsers append to those of each request; they may name hidden properties. */
+  /** Filters that the parsers append to the filters of each request. They can name hidden properties. */
   readonly filters: readonly Filter[]
   /** Text of the right, the same in every process, to which caches and cursors are bound. '' for a whole entity. */
   readonly text: string
@@ -306,7 +306,7 @@ export interface Projection {
   readonly related: readonly Property[]
 }
 
-/** Makes a projection of the chosen properties; related ones come last, in the order of the choice. */
+/** Makes a projection of the chosen properties; related properties come last, in the order of the choice. */
 export function project(entity: Entity, chosen: ReadonlySet<Property>): Projection {
   const related = [...chosen].filter((property) => property.related !== null)
   const members = entity.members.flatMap((member): (Property | Group)[] => {

@@ -37,12 +37,12 @@ export function readTags(text: string): EntityTags | null {
   return tags.length === 0 ? null : tags
 }
 
-/** Returns whether one of the tags is strong and equals this one. RFC 9110, 8.8.3.2 */
+/** Returns whether one of the tags is strong and equals `opaque`; true for `*`. RFC 9110, 8.8.3.2 */
 export function hasStrongly(tags: EntityTags, opaque: string): boolean {
   return tags === '*' || tags.some((tag) => !tag.isWeak && tag.opaque === opaque)
 }
 
-/** Returns whether one of the tags equals this one, weak or strong. */
+/** Returns whether one of the tags, weak or strong, equals `opaque`; true for `*`. */
 export function hasWeakly(tags: EntityTags, opaque: string): boolean {
   return tags === '*' || tags.some((tag) => tag.opaque === opaque)
 }

@@ -1,4 +1,4 @@
-// Network addresses: tells public from private ones, and parses the hosts and networks that an operator allows.
+// Network addresses: tells public from private addresses, and parses the hosts and networks that an operator allows.
 import { BlockList, isIP } from 'node:net'
 
 /** Hosts and networks that webhooks may reach although they are not public. */

@@ -38,8 +38,8 @@ export function unionFilter({ id }: Entity, alternatives: readonly (readonly Fil
 }
 
 /**
- * Returns filters that a row matches if it matches all filters of at least one alternative. They are empty if an alternative is
- * empty, since every row matches that. If all alternatives are equal, they are the filters of one.
+ * Returns filters that a row matches if it matches all filters of at least one alternative. There are none if an alternative is
+ * empty, since every row matches that. If all alternatives are equal, the filters are those of one alternative.
  */
 export function united(entity: Entity, alternatives: readonly (readonly Filter[])[]): readonly Filter[] {
   if (alternatives.some((filters) => filters.length === 0)) return []

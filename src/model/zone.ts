@@ -5,7 +5,7 @@
 const DAY = 86_400
 /** Seconds from 1970 to 2000. */
 const EPOCH = 946_684_800
-/** Days of 400 years. The calendar repeats after them, and from 2100 on the rules of each zone, too. */
+/** Number of days in 400 years, after which the calendar repeats. From 2100 on, the rules of each zone do so, too. */
 const CYCLE_DAYS = 146_097
 const CYCLE = CYCLE_DAYS * DAY
 const CYCLE_FIRST_DAY = 36_525
@@ -21,7 +21,7 @@ const ZONES_FROM = '1800-01-01T00:00:00Z'
 /** 10000-01-01. From this day on, days are those of UTC again. */
 const LAST_DAY = 2_921_940
 const ZONES_END = LAST_DAY * DAY
-/** Maximum length of a name; the longest one has 32 letters. */
+/** Maximum length of a zone's name; the longest name has 32 letters. */
 export const ZONE_NAME_MAX = 64
 
 /** Offsets of a zone from UTC, in seconds. `offsets[i]` is valid from the instant `from[i]` on. */

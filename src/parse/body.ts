@@ -51,7 +51,7 @@ export class UnparsedRows {
 }
 
 /**
- * Reads a request's body as one JSON object. Numbers in it are JsonNumber, so that none is rounded to a float. @throws ApiError
+ * Reads a request's body as one JSON object. Numbers become JsonNumber, so that no number is rounded to a float. @throws ApiError
  * UnsupportedMediaType, PayloadTooLarge, RequestTimeout, InvalidJson. Spec 1, rule 2
  */
 export async function readBody(request: Request, msMax = BODY_MS_MAX): Promise<JsonObject> {

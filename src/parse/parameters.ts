@@ -97,7 +97,7 @@ export function isCommon(purpose: string | undefined): purpose is CommonName {
   return COMMON_NAMES.includes(purpose as CommonName)
 }
 
-/** Adds a parameter as the client wrote it to `queryWithoutPaging`, unless it names a page. */
+/** Adds a parameter to `queryWithoutPaging`, as the client wrote it, unless it is `page` or `cursor`. */
 export function keepForLinks(read: CommonParameters, purpose: string | undefined, { raw }: Parameter): void {
   if (purpose === 'page' || purpose === 'cursor') return
   read.queryWithoutPaging = read.queryWithoutPaging === '' ? raw : `${read.queryWithoutPaging}&${raw}`
@@ -183,7 +183,7 @@ export function csvFormOf({ bom = false, excel = false, locale = false }: Common
 }
 
 /**
- * Rejects parameters that would have no effect: those of pages in a stream, and those of CSV in other formats. @throws ApiError
+ * Rejects parameters that would have no effect: parameters of pages in a stream, and of CSV in another format. @throws ApiError
  */
 export function rejectUnusedParameters(read: CommonParameters, form: 'json' | 'csv' | 'ndjson'): void {
   if (form !== 'json')

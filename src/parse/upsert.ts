@@ -14,7 +14,7 @@ import { findMember } from './names.ts'
 import { suggestOrList } from './nearestProperty.ts'
 import { orFaults } from './rows.ts'
 
-/** Adds a row's index to a fault; if the body was one object, it returns the fault as it is. */
+/** Function that adds a row's index to a fault, or returns the fault as it is if the body was a single object. */
 type FaultOf = (index: number, fault: Fault) => Fault
 
 /** Finds the property that `match` names. `view`: null if the key may read no rows. @throws ApiError InvalidMatch, Forbidden */

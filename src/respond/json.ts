@@ -1,4 +1,4 @@
-// JSON of rows: writers for all properties of a view, or for chosen ones.
+// JSON of rows: writers for all properties of a view, or for chosen properties.
 import { type Group, isGroup, keyOf, type Projection, type Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import type { Row } from '../model/sql.ts'

@@ -3,7 +3,7 @@ import type { ApiError } from '../errors.ts'
 
 export interface Reply {
   readonly status: number
-  /** Headers without the common ones. They are never edited, because a cached reply is sent many times. */
+  /** Headers, without the common headers. They are never edited, because a cached reply is sent many times. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array<ArrayBuffer> | Streamed | null
 }

@@ -17,7 +17,7 @@ const BUN_ADVICE = / For more information, pass .*/
 
 /** Matches signature algorithms that use public keys. A token with an HMAC, or without a signature, is never accepted. */
 const ASYMMETRIC = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/
-/** The one algorithm that each issuer must support. OpenID Connect Core 1.0, 15.1 */
+/** The algorithm that every issuer must support. OpenID Connect Core 1.0, 15.1 */
 const DEFAULT_ALGORITHM = 'RS256'
 
 /** Maximum characters of an endpoint's address. */
