@@ -56,14 +56,9 @@ export class ColumnOrder {
     return this.ranks === null && this.store.isWide(this.column)
   }
 
-  /** Returns whether a row is before the target. */
-  isBefore(slot: number, target: Target): boolean {
-    return this.search(slot, target, this.ranks === null ? null : this.ranks.ranks, this.isWide)
-  }
-
   /**
    * Returns the index of the first of `count` slots that is not before the target; `count` if all are before. `guess`: the
-   * probable result. Each code that is read is a cache miss, so there are few steps, and the codes of one step are read together.
+   * probable result. Each code that is read is a cache miss, and a search near a good guess reads fewer codes.
    */
   firstNotBefore(address: number, count: number, target: Target, guess: number): number {
     if (count === 0) return 0
@@ -72,8 +67,8 @@ export class ColumnOrder {
     const first = address >>> 2
     const near = Math.max(0, guess - NEAR)
     const far = Math.min(count - 1, guess + NEAR)
-    const isAfterNear = this.search(words[first + near], target, ranks, isWide)
-    const isAfterFar = this.search(words[first + far], target, ranks, isWide)
+    const isAfterNear = this.isBefore(words[first + near], target, ranks, isWide)
+    const isAfterFar = this.isBefore(words[first + far], target, ranks, isWide)
     let from = 0
     let to = count
     if (isAfterFar) from = far + 1
@@ -81,29 +76,16 @@ export class ColumnOrder {
       from = near + 1
       to = far
     } else to = near
-    while (to - from > 3) {
-      const quarter = (to - from) >> 2
-      const middle = from + 2 * quarter
-      const lower = words[first + from + quarter]
-      const upper = words[first + middle + quarter]
-      const isAfterLower = this.search(lower, target, ranks, isWide)
-      const isAfterMiddle = this.search(words[first + middle], target, ranks, isWide)
-      const isAfterUpper = this.search(upper, target, ranks, isWide)
-      if (isAfterUpper) from = middle + quarter + 1
-      else if (isAfterMiddle) {
-        from = middle + 1
-        to = middle + quarter
-      } else if (isAfterLower) {
-        from += quarter + 1
-        to = middle
-      } else to = from + quarter
+    while (from < to) {
+      const middle = (from + to) >>> 1
+      if (this.isBefore(words[first + middle], target, ranks, isWide)) from = middle + 1
+      else to = middle
     }
-    while (from < to && this.search(words[first + from], target, ranks, isWide)) from++
     return from
   }
 
-  /** Does what `isBefore` does; the caller passes the values that are the same for all rows of a search. */
-  private search(slot: number, target: Target, ranks: Uint32Array | null, isWide: boolean): boolean {
+  /** Returns whether a row is before the target. The caller passes the values that are the same for all rows of a search. */
+  private isBefore(slot: number, target: Target, ranks: Uint32Array | null, isWide: boolean): boolean {
     const { words, base } = this
     let low: number
     if (isWide) {

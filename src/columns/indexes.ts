@@ -201,7 +201,7 @@ export class Indexes {
   /** Adds a row to an index. Returns false if there was no memory; then the index was dropped. */
   private insert(entry: Entry, index: SortedIndex, slot: number, from: Target | null): boolean {
     try {
-      index.move(slot, from)
+      index.insert(slot, from)
       return true
     } catch (error) {
       if (!(error instanceof KernelFull)) throw error

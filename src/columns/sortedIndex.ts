@@ -59,16 +59,11 @@ export class SortedIndex {
     }
   }
 
-  /** Adds a row by its current code and id. @throws KernelFull */
-  insert(slot: number): void {
-    this.move(slot, null)
-  }
-
   /**
-   * Adds a row as `insert` does. `from`: position from which `take` has removed the row; null if the row is new. @throws
-   * KernelFull
+   * Adds a row by its current code and id. `from`: position from which `take` has removed the row; null if the row is new.
+   * @throws KernelFull
    */
-  move(slot: number, from: Target | null): void {
+  insert(slot: number, from: Target | null = null): void {
     const target = this.order.targetOf(slot)
     // Most new rows have the greatest id so far, and many have the latest time. For these, no leaf has to be searched.
     const found = this.isAfterAll(target) ? this.end() : this.find(target)
@@ -96,7 +91,7 @@ export class SortedIndex {
     words[base + at] = slot
     leaf.size++
     this.size++
-    if (at === leaf.size - 1) this.noteEnd(number)
+    if (at === leaf.size - 1) this.ends.set(number, target)
     this.checkpoints.note(slot, from, target)
   }
 
@@ -107,7 +102,9 @@ export class SortedIndex {
     this.checkpoints.note(slot, from, null)
   }
 
-  /** Removes a row that `move` will add again. Until then the checkpoints are wrong. Returns the position of the row. */
+  /**
+   * Removes a row, and returns its position. The checkpoints are wrong until `insert` or `checkpoints.note` gets this position.
+   */
   take(slot: number): Target {
     const target = this.order.targetOf(slot)
     const number = this.leafOf(target)
