@@ -47,6 +47,8 @@ const OPERATORS = ['=', '=', '=', '!=', '<', '<=', '>', '>=']
 /** Chances in percent: that a list has paths at all, and that a filter of such a list is by one. */
 const PATHS = 55
 const FILTER_BY_PATH = 60
+/** Chance in percent that a list has two bounds of one property. */
+const BOUNDS = 15
 
 export function randomList(random: Random): List {
   const collection = random.pick(['Companies', 'Employees', 'Employees', 'Absences', 'Absences', 'Absences'] as const)
@@ -67,7 +69,17 @@ export function randomFilters(random: Random, collection: Collection, hasPaths: 
     const isByPath = hasPaths && random.chance(FILTER_BY_PATH)
     return randomFilter(random, random.pick((isByPath ? relatedFields : ownFields)[collection]))
   })
-  return withOneAny(drawn)
+  return withOneAny(random.chance(BOUNDS) ? [...drawn, ...randomBounds(random, ownFields[collection])] : drawn)
+}
+
+/** Draws two bounds of one property, of which half contradict each other, as a filter and a right may. */
+function randomBounds(random: Random, fields: readonly Field[]): Filter[] {
+  const field = random.pick(fields.filter(({ kind }) => kind !== 'boolean' && kind !== 'text'))
+  const operand = () => random.pick(OPERANDS[field.kind].filter((value) => value !== ''))
+  return [
+    { field, operator: random.pick(['>', '>=']), operand: operand() },
+    { field, operator: random.pick(['<', '<=']), operand: operand() },
+  ]
 }
 
 function randomFilter(random: Random, field: Field): Filter {
