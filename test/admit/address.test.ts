@@ -117,17 +117,17 @@ describe('keyClient', () => {
 
 describe('clientAddress', () => {
   const trusted = parseNetworks('10.0.0.0/8,127.0.0.1,2001:db8:a::/48')
-  // More of them are sent to a server by the tests of the API.
+  // The tests of the API send more such cases to a server.
   const cases: [string, string, string | null, string][] = [
-    ['a stranger names a trusted proxy', '203.0.113.9', '10.0.0.1', '203.0.113.9'],
-    ['only proxies: the first', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
-    ['with tabs and spaces', '10.0.0.1', '\t198.51.100.1 ,\t 10.0.0.2 ', '198.51.100.1'],
-    ['a trusted proxy of IPv6', '2001:db8:a::1', '198.51.100.1, 2001:db8:a:1::2', '198.51.100.1'],
-    ['a hop written as through a socket of IPv6', '10.0.0.1', '198.51.100.1, ::ffff:10.0.0.2', '198.51.100.1'],
+    ['an untrusted peer is the client, whatever proxy it names', '203.0.113.9', '10.0.0.1', '203.0.113.9'],
+    ['of trusted proxies only, the first is the client', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+    ['tabs and spaces around entries are ignored', '10.0.0.1', '\t198.51.100.1 ,\t 10.0.0.2 ', '198.51.100.1'],
+    ['an entry of a trusted IPv6 proxy is skipped', '2001:db8:a::1', '198.51.100.1, 2001:db8:a:1::2', '198.51.100.1'],
+    ['an IPv4-mapped entry of a trusted proxy is skipped', '10.0.0.1', '198.51.100.1, ::ffff:10.0.0.2', '198.51.100.1'],
     ['garbage ends the chain at the last good hop', '10.0.0.1', '198.51.100.1, garbage, 10.0.0.2', '10.0.0.2'],
-    ['a port that is none', '10.0.0.1', '198.51.100.1:x', '10.0.0.1'],
-    ['an open bracket', '10.0.0.1', '[2001:db8::1', '10.0.0.1'],
-    ['no peer', '', '198.51.100.1', ''],
+    ['an entry with an invalid port ends the chain, so that the peer is the client', '10.0.0.1', '198.51.100.1:x', '10.0.0.1'],
+    ['an entry with an unclosed bracket ends the chain, so that the peer is the client', '10.0.0.1', '[2001:db8::1', '10.0.0.1'],
+    ['without a peer, the address of the client is empty', '', '198.51.100.1', ''],
   ]
   for (const [name, peer, forwardedFor, address] of cases)
     test(name, () => expect(clientAddress(trusted, peer, forwardedFor)).toBe(address))

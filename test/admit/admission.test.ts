@@ -81,7 +81,7 @@ async function storedKeys(number: number): Promise<TestKey[]> {
 
 describe('A valid key costs its address nothing', () => {
   test.each([false, true])(
-    'when 200 of its first requests come at once, which share look-ups; at an open page: %p',
+    'when 200 of its first requests come at once, which share look-ups (at a page that needs no key: %p)',
     async (isOpen) => {
       const worker = workerOf()
       const [key] = await storedKeys(1)
@@ -91,7 +91,7 @@ describe('A valid key costs its address nothing', () => {
     },
   )
 
-  test('when each of 200 new keys comes from one address, to each worker', async () => {
+  test('when 200 new keys come from one address to each of two workers', async () => {
     const workers = [workerOf(), workerOf()]
     const keys = (await storedKeys(200)).map(({ text }) => text)
     for (const worker of workers) expect(count(await worker.ask(keys), 'key')).toBe(200)
@@ -104,7 +104,7 @@ describe('A valid key costs its address nothing', () => {
     const texts = unknownKeys(100).flatMap((text) => [text, key?.text as string])
     const outcomes = await worker.ask(texts)
     expect([count(outcomes, 'key'), count(outcomes, 401), count(outcomes, 429)]).toEqual([100, LIMIT, 90])
-    // It is known now, whatever the address has left.
+    // The key is known now, so that it is admitted whatever its address has left.
     expect(await worker.ask([key?.text as string])).toEqual(['key'])
   })
 
@@ -117,7 +117,7 @@ describe('A valid key costs its address nothing', () => {
       'the keys cannot be read',
       () => ({ ...keySource(database), current: () => database.read({ text: 'select 1/0', values: [] }) as never }),
     ],
-  ])('while it cannot be looked up: %s', async (_, source) => {
+  ])('while the key cannot be looked up (503): %s', async (_, source) => {
     const worker = workerOf(undefined, source())
     const [key] = await storedKeys(1)
     expect(count(await worker.ask(Array(50).fill(key?.text)), 503)).toBe(50)
@@ -130,7 +130,7 @@ describe('Unknown keys are charged to their address', () => {
     ['1,000 different ones', () => unknownKeys(1_000)],
     ['1,000 times the same', () => Array(1_000).fill(makeKey().text)],
   ])(
-    'of %s at once the limit is admitted, after at most two look-ups; the others are refused, and later ones without a look-up',
+    'of %s at once, as many as the limit get 401, after at most two look-ups, and the others 429; later keys get 429 without a look-up',
     async (_, make) => {
       const worker = workerOf()
       const outcomes = await worker.ask(make())
@@ -142,27 +142,27 @@ describe('Unknown keys are charged to their address', () => {
     },
   )
 
-  test('they cause at most as many look-ups, one after the other, as the address has requests left', async () => {
+  test('unknown keys that come one after the other cause at most as many look-ups as their address has requests left', async () => {
     const worker = workerOf()
     const outcomes: unknown[] = []
     for (const text of unknownKeys(LIMIT + 20)) outcomes.push(...(await worker.ask([text])))
     expect([count(outcomes, 401), worker.looks()]).toEqual([LIMIT, LIMIT])
   })
 
-  test('two workers together charge exactly their number', async () => {
+  test('two workers together answer exactly the limit with 401, and all other requests with 429', async () => {
     const workers = [workerOf(), workerOf()]
     const outcomes = (await Promise.all(workers.map((worker) => worker.ask(unknownKeys(100))))).flat()
     expect([count(outcomes, 401), count(outcomes, 429)]).toEqual([LIMIT, 200 - LIMIT])
   })
 
-  test('they are not charged to another address', async () => {
+  test('unknown keys are not charged to another address', async () => {
     const worker = workerOf()
     await worker.ask(unknownKeys(100))
     expect(await worker.ask(unknownKeys(1), '203.0.113.2')).toEqual([401])
     expect(await worker.left('203.0.113.2')).toBe(LIMIT - 1)
   })
 
-  test('D36: no period admits more than the limit, and no request that fits is refused', async () => {
+  test('D36: no period admits more than the limit, and no request within the limit is refused', async () => {
     const [limit, periodMs] = [25, 1_000]
     files = filesOf(`${limit}/1s`)
     const worker = workerOf(`${limit}/1s`)
@@ -179,7 +179,7 @@ describe('Unknown keys are charged to their address', () => {
     await Promise.all(Array.from({ length: 8 }, client))
     const answeredMs = seen.admitted.map((own) => own.answeredMs).sort((one, other) => one - other)
     const sentMs = seen.admitted.map((own) => own.sentMs).sort((one, other) => one - other)
-    // From the sending of the first to the answer of the last of limit + 1 it is a period.
+    // Of limit + 1 admitted requests, the last is answered at least a period after the first was sent.
     const tooSoon = answeredMs.slice(limit).filter((ms, index) => ms - (sentMs[index] as number) < periodMs)
     const mayCount = (refused: Seen) =>
       seen.admitted.filter((own) => own.sentMs < refused.answeredMs && own.answeredMs > refused.sentMs - periodMs - 2).length
@@ -187,10 +187,10 @@ describe('Unknown keys are charged to their address', () => {
     expect([tooSoon, seen.refused.filter((refused) => mayCount(refused) < limit)]).toEqual([[], []])
   })
 
-  test('with Redis, an address that another machine has used up is refused without a look-up', async () => {
+  test('with Redis, an address whose limit another machine has used up gets 429 without a look-up', async () => {
     if (!hasRedis) return leaveOut('CI_REQUIRES_REDIS', 'there is no redis-server: apt-get install redis-server')
     const redis = await startRedis()
-    // A busy machine may not get an answer in time; then each would decide alone.
+    // On a busy machine an answer of Redis could be late; then each worker would decide by itself.
     const windowsOf = () => new RedisWindows(redis.url, () => undefined, Number.POSITIVE_INFINITY)
     const windows = [windowsOf(), windowsOf()] as const
     for (const own of windows) await until(async () => (await own.decide('none', parseRules('1/1h'), false)) !== null)

@@ -15,7 +15,7 @@ describe('D34: a new key', () => {
     for (const letter of letters.join('')) counts.set(letter, (counts.get(letter) ?? 0) + 1)
     const expected = (letters.length * 53) / 62
     expect(counts.size).toBe(62)
-    // A fair draw is beyond this once in many billions of runs; bytes modulo 62 are so always.
+    // A fair draw exceeds this bound once in many billions of runs; bytes modulo 62 always exceed it.
     const chiSquared = [...counts.values()].reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0)
     expect(chiSquared).toBeLessThan(61 + 12 * Math.sqrt(2 * 61))
     for (let place = 0; place < 53; place++) expect(new Set(letters.map((text) => text[place])).size).toBe(62)

@@ -60,13 +60,13 @@ describe('D34: a refresh of the keys', () => {
 })
 
 describe('D34: confirming the keys', () => {
-  test('starts no refresh right after the last one, and starts one later', async () => {
+  test('succeeds without a second refresh right after the first', async () => {
     const refresh = refreshOf()
     expect(await refresh.confirm()).toBe(true)
     expect([reads, refresh.confirm()]).toEqual([1, true])
   })
 
-  test('waits for a refresh before a request is admitted a second later, without a timer', async () => {
+  test('waits for a new refresh a second after the last one, without a timer', async () => {
     const { source, asked } = countedSource()
     const refresh = refreshOf(source)
     await refresh.refresh()
@@ -96,7 +96,7 @@ describe('D34: confirming the keys', () => {
     expect(errors.slice(1)).toEqual(['away no more'])
   })
 
-  test('fails while the database answers but the keys cannot be read; logs that once, and once when they can', async () => {
+  test('fails while the database answers but the keys cannot be read; logs the fault once, and its end once', async () => {
     const refresh = refreshOf()
     await sql`alter table api_key_version rename to gone`
     expect([await refresh.confirm(), await refresh.confirm()]).toEqual([false, false])

@@ -50,7 +50,7 @@ describe('the status of a client', () => {
     },
   )
 
-  test('keeps reset times apart that share an entry of the cache', async () => {
+  test('does not mix up reset times that share an entry of the cache', async () => {
     const waits = Array.from({ length: 40 }, (_, index) => (index % 8) * 256_000)
     const { limiter } = meterOf('5/1m', storeOf(waits.map((waitMs) => ({ ...no, waitMs }))))
     for (const waitMs of waits) {
@@ -65,7 +65,7 @@ describe('the status of a client', () => {
 describe('a store that several machines share', () => {
   const used = (windows: SlidingWindows, { low, high }: Client) => 5 - windows.peek(low, high).remaining
 
-  test('decides by the client’s text and the rules; this machine counts what the store admits, not what it refuses', async () => {
+  test('decides by the client’s text and the rules; this machine counts requests that the store admits, not those that it refuses', async () => {
     const store = storeOf([yes, no, yes, no, no])
     const { limiter, windows } = meterOf('5/1m', store)
     expect(await limiter.charge(client)).toMatchObject({ admitted: true, remaining: '41', retryAfterSeconds: 0 })
@@ -85,7 +85,7 @@ describe('D59: charging several requests together', () => {
     expect(refusals() - before).toBe(1)
   })
 
-  test('keeps the requests before one that the store refuses charged', async () => {
+  test('leaves the requests charged that the store has admitted before it refuses one', async () => {
     const store = storeOf([yes, yes, no])
     const { limiter } = meterOf('50/1m', store)
     expect(await limiter.chargeMore(client, 5)).toMatchObject({ admitted: false, retryAfterSeconds: 30 })

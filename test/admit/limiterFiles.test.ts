@@ -87,7 +87,7 @@ describe('the tables that all keys and addresses share', () => {
 })
 
 describe('D99: the table of persons', () => {
-  test('exists if the server takes tokens, with room for 10,000 of them, and keeps its counts at the next start', () => {
+  test('exists if the server accepts tokens, has room for 10,000 persons, and keeps its counts at the next start', () => {
     expect(ensure(start()).persons).toBeNull()
     expect(there()).toEqual(['anonymous', 'keys'])
     const { persons } = ensure(start({ oidcIssuer: 'https://login.example.com' }))
@@ -97,7 +97,7 @@ describe('D99: the table of persons', () => {
     expect(marked(ensure(start({ oidcIssuer: 'https://other.example.com' })).persons as string)).toBe(7)
   })
 
-  test('is made again when it is damaged, and workers are told so', () => {
+  test('is made again when it is damaged, and the tables get a new serial for the workers', () => {
     const files = start({ oidcIssuer: 'https://login.example.com' })
     const { persons, serial } = ensure(files)
     truncateSync(persons as string, 10)
@@ -107,7 +107,7 @@ describe('D99: the table of persons', () => {
 })
 
 describe('the table of a key with its own limits', () => {
-  test('has room for one key and its limits; keys of one name share it, others do not', () => {
+  test('has room for one key and its limits, and is shared by keys of one name only', () => {
     const records = [keyOf('a', '20/1m'), keyOf('b', '20/1m'), keyOf('a', '20/1m'), keyOf('plain', null)]
     const { own: paths } = ensure(start(), ...records)
     expect([...paths.keys()]).toEqual(['a\n20/1m', 'b\n20/1m'])
@@ -127,7 +127,7 @@ describe('the table of a key with its own limits', () => {
     expect(marked(pathOf(ensure(start(), ci).own, 'ci'))).toBe(7)
   })
 
-  test('is replaced if it is damaged, or of other limits', () => {
+  test('is replaced if it is damaged or has other limits', () => {
     const files = start()
     mark(pathOf(ensure(files, keyOf('ci', '20/1m')).own, 'ci'), 7)
     truncateSync(join(folder.path, own()[0] as string), 10)
@@ -150,7 +150,7 @@ describe('the table of a key with its own limits', () => {
     expect(there()).toEqual(['anonymous', 'keys', 'lock'])
   })
 
-  test('is left out with a log line if there is no room, and made when there is', async () => {
+  test('is left out with an error if the disk has no room, and made once it has', async () => {
     const script = `
       const { LimiterFiles, ownLimitsOf } = await import('${import.meta.dir}/../../src/admit/limiterFiles.ts')
       const { parseRules } = await import('${import.meta.dir}/../../src/model/limits.ts')
@@ -179,7 +179,7 @@ describe('anonymousClients', () => {
     ['32000/1h', 65],
     ['100000/1h', 64],
     ['1000000/1h', 64],
-  ])('%s: %d addresses have room', (limits, clients) => {
+  ])('for the limits %s has room for %d addresses', (limits, clients) => {
     const rules = parseRules(limits)
     expect(anonymousClients(rules)).toBe(clients)
     // 8 MiB, unless 64 addresses need more.

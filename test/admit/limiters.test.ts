@@ -83,7 +83,7 @@ describe('D99: persons', () => {
     expect(limiters.persons?.windows.overflowed).toBe(0)
   })
 
-  test('share an entry if the table is full: each request is counted, and a flood of new persons is refused', () => {
+  test('share one entry if the table is full, so that a flood of new persons is refused', () => {
     const limiters = limitersOf()
     const persons = Array.from({ length: 11_000 }, (_, index) => personNamed(`person ${index}`))
     const counts = persons.map((person) => charge(limiters, person))
@@ -104,11 +104,14 @@ describe('keys with their own limits', () => {
     expect(charge(ci)).toEqual([true, 9, '7'])
   })
 
-  test.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])('may have the name %s, with room and without', (name) => {
-    const key = makeKey({ name, limits: '20/1h' })
-    expect(limiterOf(key).charge(key)).toEqual([true, 20, '19'])
-    const { charge, update } = limiterOf(other)
-    update([key], new Map())
-    expect(charge(key)).toEqual([true, 9, '8'])
-  })
+  test.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])(
+    'may have the name %s, with a table of their own and without one',
+    (name) => {
+      const key = makeKey({ name, limits: '20/1h' })
+      expect(limiterOf(key).charge(key)).toEqual([true, 20, '19'])
+      const { charge, update } = limiterOf(other)
+      update([key], new Map())
+      expect(charge(key)).toEqual([true, 9, '8'])
+    },
+  )
 })

@@ -86,7 +86,7 @@ function ruleTests() {
     expect(await decideAt(START_MS + 60_001, client, rules)).toEqual(admitted(0, 1, 60_001))
   })
 
-  test('a client takes 6 bytes for each request of its largest limit, until the longest period is over', async () => {
+  test('Redis keeps 6 bytes for each request of a client’s largest limit, until the longest period is over', async () => {
     const rules = parseRules('5000/12h,10/1s')
     const client = newcomer()
     for (let n = 0; n < 12_000; n += 1_000)
@@ -148,7 +148,7 @@ function outageTests() {
     expect([away, back]).toEqual([[], 0])
   })
 
-  test('a pause of this process is no outage', async () => {
+  test('a pause of this process is not reported as an outage', async () => {
     own = await startRedis()
     open(own.url)
     await connected()
@@ -231,7 +231,7 @@ function outageTests() {
     expect(away).toEqual(['ERR unknown command'])
   })
 
-  test('a server that answers but cannot write stays away, and is never reported back in between', async () => {
+  test('a server that answers but cannot write is reported once as away, and never as back', async () => {
     own = await startRedis('--replicaof', `127.0.0.1 ${freePort()}`)
     openPatiently(own.url)
     await until(() => away.length > 0)
@@ -268,8 +268,8 @@ function outageTests() {
 }
 
 if (hasRedis) {
-  describe('the rules', ruleTests)
-  describe('outages', outageTests)
+  describe('rules in Redis', ruleTests)
+  describe('outages of Redis', outageTests)
 } else
   test('rate limits in Redis are not tested without a redis-server in the PATH', () =>
     leaveOut('CI_REQUIRES_REDIS', 'there is no redis-server'))

@@ -44,7 +44,7 @@ describe('sliding windows in one process', () => {
     const random = new Random(5)
     let refusals = 0
     for (let step = 0; step < 3_000; step++) {
-      // A copy in which they are charged, and the same without.
+      // The requests are charged in one copy, and only checked in the other.
       const [windows, charged] = [windowsFor(4, rules), windowsFor(4, rules)]
       for (let before = random.below(14); before > 0; before--) {
         nowMs += random.below(600)
@@ -66,7 +66,7 @@ describe('sliding windows in one process', () => {
 })
 
 describe('a table that is full', () => {
-  test('assigns the entry of a client that was idle for the longest period, and no other', () => {
+  test('gives a new client only the entry of a client that was idle for the longest period', () => {
     const rules = parseRules('3/10s')
     const windows = windowsFor(16, rules)
     const oracles = new Map<number, Oracle>()
@@ -78,7 +78,7 @@ describe('a table that is full', () => {
       const isKnown = windows.peek(client, client).waitMs > 0
       const decision = decide(windows, client)
       const oracle = isKnown ? (oracles.get(client) as Oracle) : new Oracle(rules)
-      // A client without an entry hears of the shared one; a client with an entry, of its own, wholly.
+      // The decision for a client without an entry is that of the shared entry; for a client with an entry it is wholly its own.
       if (!isKnown && windows.peek(client, client).waitMs === 0) {
         shared++
         continue
@@ -90,7 +90,7 @@ describe('a table that is full', () => {
     expect([own > 10_000, shared > 1_000]).toEqual([true, true])
   })
 
-  test('counts clients without an entry in one that they share, so that no request is free', () => {
+  test('counts the requests of all clients without an entry in one shared entry, so that no request is free', () => {
     const windows = windowsFor(4, parseRules('3/1m'))
     for (let client = 1; client <= 4; client++) decide(windows, client)
     const isForeseen = (client: number) => windows.foresee(client, client).admitted
@@ -131,7 +131,7 @@ describe('sliding windows in several processes', () => {
     expect(found.refusalsChecked).toBeGreaterThan(0)
   })
 
-  test('are as they were before or after a decision whose process dies at any atomic step', async () => {
+  test('are in the state before or after a decision, at whichever atomic step its process dies', async () => {
     const program = join(import.meta.dir, '../prove/deaths.ts')
     const child = Bun.spawn([process.execPath, program, '200', '4'], { stdout: 'pipe', stderr: 'inherit' })
     const { deaths, before, after, intrusions, lags } = (await new Response(child.stdout).json()) as Record<string, number>

@@ -41,12 +41,15 @@ describe('5 Authentication', () => {
     ...['KEY', 'ApiKey:KEY', 'ApiKeyKEY', 'ApiKey\tKEY'].map((form) => ['authorization', form, IN_FRONT] as const),
     ['x-api-key', 'KEY', 'A key in the header X-API-Key is not read.'],
     ['api-key', 'KEY', 'A key in the header Api-Key is not read.'],
-  ] as const)('D33: the message says how a key is sent, whether there is such a key or not: %s: %s', async (name, form, hint) => {
-    for (const key of [KEY, KEY.toUpperCase()]) {
-      const sent = form.replace(/KEY$/, form.startsWith('Basic') ? btoa(`${key}:`) : key)
-      expect((await refusalOf({ [name]: sent })).body.Error.Message).toBe(`${IS_NEEDED} ${hint}`)
-    }
-  })
+  ] as const)(
+    'D33: a key that is sent as "%s: %s" is 401, and the message says how to send it, whether the key exists or not',
+    async (name, form, hint) => {
+      for (const key of [KEY, KEY.toUpperCase()]) {
+        const sent = form.replace(/KEY$/, form.startsWith('Basic') ? btoa(`${key}:`) : key)
+        expect((await refusalOf({ [name]: sent })).body.Error.Message).toBe(`${IS_NEEDED} ${hint}`)
+      }
+    },
+  )
 
   test.each([
     ...[['GET', '/Companies'] as const, ['GET', '/Employees/1'] as const, ['GET', '/Nowhere'] as const],
@@ -107,12 +110,12 @@ describe('5 Keys of the database', () => {
     expect([await remaining(known), await remaining(known)]).toEqual(['200 8', '200 7'])
     const outcomes = [await remaining(unknown), await remaining(unknown), await remaining(unknown)]
     expect(outcomes).toEqual(['401 1', '401 0', '429 0'])
-    // An address over its limit may try no more keys; those that are known go on.
+    // An address over its limit cannot try new keys; keys that the server knows are still admitted.
     await store.create(late.record)
     expect([await remaining(late), await remaining(known)]).toEqual(['429 0', '200 6'])
   })
 
-  test('D34: the first 64 requests with a new or a rotated key are admitted at once, also behind a proxy', async () => {
+  test('D34: 64 requests that come at once as the first with a new or a rotated key are all admitted, also behind a proxy', async () => {
     const environment = { RATE_LIMITS_ANONYMOUS: '10/1h', TRUSTED_PROXIES: '127.0.0.0/8' }
     const narrow = await startServer({ environment })
     const store = new KeyStore(narrow.sql)
@@ -137,7 +140,7 @@ describe('5 Keys of the database', () => {
     expect(await statusOf(key)).toBe(200)
   })
 
-  test('D34: requests are 503 while their key cannot be confirmed; others are answered', async () => {
+  test('D34: requests are 503 while their key cannot be confirmed; open pages and requests with the key of the settings are answered', async () => {
     const stale = await startServer()
     const [key, store] = [makeKey(), new KeyStore(stale.sql)]
     await store.create(key.record)
@@ -172,7 +175,7 @@ describe('5 Keys of the database', () => {
     }
   })
 
-  test('D33: the word ApiKey may be in any case, with several spaces; of two Authorization headers neither counts', async () => {
+  test('D33: the word ApiKey may be in any case, with several spaces; a request with two Authorization headers is 401', async () => {
     const key = makeKey()
     await server.replaceKeys([key.record])
     for (const authorization of [`apikey ${key.text}`, `APIKEY    ${key.text}`])

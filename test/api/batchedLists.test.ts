@@ -12,7 +12,7 @@ beforeAll(async () => {
     select 'e', c.id, c.name_key from company c, generate_series(1, c.id::int * 7)`
 })
 
-test('concurrent lists of the children of single rows each have their own total and rows', async () => {
+test('concurrent lists of the employees of several companies each have the total and rows of their own company', async () => {
   const ids = Array.from({ length: 120 }, (_, index) => 1 + (index % COMPANIES))
   const answers = await Promise.all(ids.map((id) => server.get(`/Employees?CompanyId=${id}&PageSize=5`)))
   const found = answers.map(({ status, headers, body }) => {

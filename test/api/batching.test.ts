@@ -37,13 +37,16 @@ for (const prepare of ['true', 'false'])
       return rows
     }
 
-    test.each(collections)('that create any values in %s: every client gets its own row as written', async (collection) => {
-      const drafts = fc.array(draft(collection, 'any'), { minLength: 2, maxLength: 20 })
-      await fc.assert(
-        fc.asyncProperty(drafts, async (some) => void (await createAll(collection, some))),
-        { numRuns: 6 },
-      )
-    })
+    test.each(collections)(
+      'that create %s with random values: every client gets its own row as it wrote it',
+      async (collection) => {
+        const drafts = fc.array(draft(collection, 'any'), { minLength: 2, maxLength: 20 })
+        await fc.assert(
+          fc.asyncProperty(drafts, async (some) => void (await createAll(collection, some))),
+          { numRuns: 6 },
+        )
+      },
+    )
 
     test('that create rows share statements', async () => {
       await createAll(
@@ -56,7 +59,7 @@ for (const prepare of ['true', 'false'])
       expect(row?.statements).toBeLessThan(50)
     })
 
-    test('that update any values by PATCH and PUT: every client gets its own row as written', async () => {
+    test('that update rows with random values by PATCH and PUT: every client gets its own row as it wrote it', async () => {
       const pair = fc.record({ base: draft('Absences', 'any'), change: draft('Absences', 'any') })
       const property = fc.asyncProperty(
         fc.array(pair, { minLength: 2, maxLength: 15 }),
@@ -90,10 +93,10 @@ for (const prepare of ['true', 'false'])
       ['Absences', { Status: '2', EmployeeId: 1 }, { 'Idempotency-Key': '' }],
       ['Employees', { EmployeeNumber: '3', CompanyId: 1 }, {}],
     ] as const)(
-      'updates of %s with a reference behind other values, %j, are written as they were sent, as one statement but under keys. %j',
+      'that update %s by %j with the headers %j are written as sent, and share statements unless they have an Idempotency-Key',
       async (collection, change, headers) => {
         if ('Idempotency-Key' in headers) return expect(await statementsOf(collection, change, headers)).toBe(8)
-        // A busy machine may bring all requests of a round one by one.
+        // On a busy machine all requests of a round may arrive one by one.
         let statements = 8
         for (let round = 0; statements === 8 && round < ROUNDS_MAX; round++)
           statements = await statementsOf(collection, change, headers)
@@ -119,7 +122,7 @@ for (const prepare of ['true', 'false'])
       return row?.statements
     }
 
-    test('one of which is refused: it gets its error, and the others are written once', async () => {
+    test('of which one is refused: that one gets its error (409, 400), and the others are written once', async () => {
       const [start, end] = ['2024-01-02T00:00:00Z', '2024-01-01T00:00:00Z']
       const { id } = await createRow(server, '/Absences', { Start: start })
       const bodies = times(40, (index) => ({ Reason: `r${index}`, EmployeeId: index === 7 ? 999_999 : null }))
@@ -153,7 +156,7 @@ for (const prepare of ['true', 'false'])
       expect(statuses).toContain(body.status)
     })
 
-    test('that read existing and missing rows, and one row many times, get each its own answer', async () => {
+    test('that read existing and missing rows, and one row many times, each get their own answer', async () => {
       const { id } = await createRow(server, '/Companies', { Name: 'there' })
       const ids = times(100, (index) => (index % 3 === 0 ? 999_000 + index : index % 3 === 1 ? id : 1 + (index % 4)))
       const together = await getAll('/Companies', ids)

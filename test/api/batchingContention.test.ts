@@ -29,7 +29,7 @@ async function oneByOne(count: number, ask: () => Promise<Answer>) {
 }
 
 describe('a row that another transaction has locked', () => {
-  test('delays its own updates only, not those of other rows in the same batch or later', async () => {
+  test('delays only its own updates, not updates of other rows in the same batch or later', async () => {
     const [held, ...others] = await createRows(
       server,
       '/Absences',
@@ -51,7 +51,7 @@ describe('a row that another transaction has locked', () => {
     expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(waiting.map(() => 200))
   })
 
-  test('delays the creates that refer to it, and no others', async () => {
+  test('delays the creates that refer to it, and no other creates', async () => {
     const [held, other] = await createRows(server, '/Employees', [{ FirstName: 'held' }, { FirstName: 'other' }])
     const create = (EmployeeId: number | null, Status: string) => server.post('/Absences', { EmployeeId, Status })
     let waiting: Promise<Answer>[] = []
@@ -97,7 +97,7 @@ test('a client finds its own write as soon as it is answered: by id, in lists, a
   await Promise.all(employees.map(({ id }) => client(id)))
 })
 
-test('concurrent lists of one reference have the rows, order, total and links that they have alone', async () => {
+test('concurrent lists filtered by one reference have the same rows, order, total and links as when they are requested one by one', async () => {
   await server.sql`insert into employee (first_name) select 'e' || n from generate_series(1, 12) as n`
   await server.sql`
     insert into absence (employee_id, employee_key, status, start, period_days)
@@ -152,7 +152,7 @@ async function transactionsOf(table: string): Promise<number> {
   return row?.n
 }
 
-test('concurrent renames are separate statements, and all copies follow them', async () => {
+test('concurrent renames are written by separate statements, and all copies get the new names', async () => {
   const rows = times(20, () => ({}))
   const companies = await createRows(server, '/Companies', rows)
   const employees = await Promise.all(companies.map(({ id }) => createRow(server, '/Employees', { CompanyId: id })))

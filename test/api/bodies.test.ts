@@ -31,7 +31,7 @@ describe('4.1 Property names in bodies', () => {
   })
 
   test.each(['__proto__', 'constructor', 'toString', '', 'name ', 'name_key', 'Nmae'])(
-    'D9: "%s" is not a property',
+    'D9: a property named "%s" is 400 UnknownProperty',
     async (key) => {
       const answer = await server.post('/Companies', `{${JSON.stringify(key)}:"x"}`)
       expect(outcomeOf(answer)).toBe(`400 UnknownProperty ${key}`)
@@ -65,7 +65,7 @@ describe('4.1 Bodies', () => {
     ...['application/vnd.roster.company+json', 'application/merge-patch+json; charset=utf-8', 'application/problem+JSON'],
     ...['application/json; charset=utf8', 'application/json;charset="UTF8"; v=1'],
     ...['application/json;', 'application/json; profile="x"', 'application/json; charset=utf-8; odata.metadata=minimal'],
-  ])('D18: %s is accepted', async (type) => {
+  ])('D18: a body of the type %s is accepted', async (type) => {
     const { status, body } = await postAs(type)
     expect([status, body?.name]).toEqual([201, 'Typed'])
   })
@@ -84,7 +84,7 @@ describe('4.1 Bodies', () => {
   })
 
   test.each(['POST /Companies', 'PUT /Companies/1', 'PATCH /Companies/1'])(
-    'D18: %s without type is 415, with an empty body 400',
+    'D18: %s without a Content-Type is 415, and with an empty body 400',
     async (line) => {
       const outcome = async (headers: Record<string, string>, sent: string) => {
         const { status, body } = await sendRaw(server, line, { 'Content-Length': String(sent.length), ...headers }, sent)
@@ -113,7 +113,7 @@ describe('4.1 Bodies', () => {
     ['an overlong form', notUtf8(0xc0, 0x80)],
     ['an encoded surrogate', notUtf8(0xed, 0xa0, 0x80)],
     ['100,000 arrays in each other', `{"Name":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
-  ])('rule 7, D18: a body of %s is 400', async (_, body) => {
+  ])('rule 7, D18: a body that is not a JSON object is 400: %s', async (_, body) => {
     expect(outcomeOf(await server.post('/Companies', body))).toBe('400 InvalidJson Body')
   })
 

@@ -98,7 +98,7 @@ const harms: [string, boolean, () => () => void][] = [
       return () => void change(0o600)
     },
   ],
-  ['whose folder is not there', false, () => moveAway(folder)],
+  ['whose folder is missing', false, () => moveAway(folder)],
 ]
 
 async function requireNotReady() {
@@ -106,15 +106,15 @@ async function requireNotReady() {
   expect(outcomeOf(await server.get('/readyz'))).toBe(UNAVAILABLE)
 }
 
-describe('a database', () => {
-  test.each(harms)('%s is 503, not 500', async (_, isReady, harm) => {
+describe('requests to a database', () => {
+  test.each(harms)('%s are 503, not 500', async (_, isReady, harm) => {
     repair = harm()
     await reconnect()
     await requireUnavailable()
     if (!isReady) await requireNotReady()
   })
 
-  test('that has taken rights from our role is 503', async () => {
+  test('that has taken rights from our role are 503', async () => {
     const change = async (text: string) => {
       const own = connect(databaseUrl)
       await own.unsafe(text)

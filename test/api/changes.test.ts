@@ -90,7 +90,7 @@ describe('GET /Changes', () => {
     expect(wrong.body.Error.Message).toContain('Did you mean Absences?')
   })
 
-  test('has events that the key may read; others are left out, and refused if they are named', async () => {
+  test('has only events of entities that the key may read; the other entities are 403 if the request names them', async () => {
     const after = await now()
     await server.post('/Absences', { Reason: 'Hidden' })
     await server.post('/Companies', { Name: 'Shown' })
@@ -104,7 +104,7 @@ describe('GET /Changes', () => {
     ])
   })
 
-  test('has no events of refused writes, and of writes that change nothing', async () => {
+  test('has no events of refused writes, nor of writes that change nothing', async () => {
     const { id } = (await server.post('/Companies', { Name: 'Same' })).body
     const after = await now()
     expect((await server.patch(`/Companies/${id}`, { Name: 'Same' })).status).toBe(200)
@@ -136,7 +136,7 @@ describe('GET /Changes', () => {
 })
 
 describe('a token of the change feed', () => {
-  test('is refused if it is of another run, of the future, or from before the kept events', async () => {
+  test('is 410 if it is of another run, of the future, or from before the kept events', async () => {
     const [feed] = await server.sql`select run from change_feed`
     const refusal = async (position: string, run: string = feed?.run) =>
       outcomeOf(await server.get(`/Changes?after=${writeToken({ run, position, number: '0' })}`))
@@ -151,7 +151,7 @@ describe('a token of the change feed', () => {
   })
 
   test.each(['', 'x', 'now2', `${writeToken({ run: '0123456789ab', position: '1', number: '1' })}=`])(
-    'is refused if it is not one of ours: %p',
+    'is 400 if the server has not made it: %p',
     async (text) => {
       expect(outcomeOf(await server.get(`/Changes?after=${text}`))).toBe('400 InvalidToken after')
     },
@@ -173,7 +173,7 @@ describe('a request with wait', () => {
     expect((await waiting).body.changes.map(brief)).toEqual([`create Companies ${id}`])
   })
 
-  test('is refused without an event once its key is revoked, or has lost its rights', async () => {
+  test('is 401 as soon as its key is revoked, and 403 as soon as its key has lost its rights', async () => {
     const after = await now()
     const [kept, revoked, changed] = [reader, makeKey({ name: 'revoked' }), makeKey({ name: 'changed' })]
     const wait = ({ headers }: TestKey) => server.get(`/Changes?after=${after}&wait=30&entity=Absences,Companies`, headers)
@@ -181,7 +181,7 @@ describe('a request with wait', () => {
     await server.replaceKeys([...all, revoked.record, changed.record])
     const waiting = [revoked, changed].map(wait)
     const other = server.get(`/Changes?after=${after}&wait=30&entity=Companies`, kept.headers)
-    // They wait, as far as that can be seen from here.
+    // Time in which all three requests begin to wait.
     await Bun.sleep(200)
     await server.replaceKeys([...all, { ...changed.record, rights: 'Companies:read' }])
     expect((await Promise.all(waiting)).map(outcomeOf)).toEqual(['401 Unauthorized Api', '403 Forbidden Api'])
@@ -198,7 +198,7 @@ describe('a request with wait', () => {
 })
 
 describe('the history of a row', () => {
-  test('has its events, also after its deletion', async () => {
+  test('has all events of the row, also after its deletion', async () => {
     const { id } = (await server.post('/Employees', { FirstName: 'Ada' })).body
     await server.patch(`/Employees/${id}`, { FirstName: 'Bea' })
     await server.remove(`/Employees/${id}`)
@@ -212,7 +212,7 @@ describe('the history of a row', () => {
     expect(end).toEqual({ changes: [], next: body.next, more: false })
   })
 
-  test('is 404 for a row that never existed, and empty for one without events', async () => {
+  test('is 404 for a row that never existed, and empty for a row without events', async () => {
     expect((await server.get('/Companies/999999/Changes')).status).toBe(404)
     expect((await server.get('/Companies/x/Changes')).status).toBe(404)
     expect((await server.get('/Companies/999999/Changes?after=now')).status).toBe(404)
@@ -228,7 +228,7 @@ describe('the history of a row', () => {
   })
 })
 
-test('a history has the values, with CHANGES_VALUES=on and without memory', async () => {
+test('with CHANGES_VALUES=on, a history has the values before and after each change, also without memory', async () => {
   const environment = { CHANGES_VALUES: 'on', MEMORY_MB: '0' }
   const keeping = await startServer({ databaseUrl: server.databaseUrl, environment })
   const { id } = (await keeping.post('/Absences', { Reason: 'Flu', Period: { Days: 1.5 } })).body
@@ -244,6 +244,6 @@ test('a history has the values, with CHANGES_VALUES=on and without memory', asyn
       { Start: '2024-01-02T03:04:05Z', 'Period.Days': null },
     ],
   ])
-  // A server without the setting shows none, whoever has kept them.
+  // A server without the setting shows no values, even if another server has stored them.
   expect((await server.get(`/Absences/${id}/Changes`)).body.changes[0]).not.toHaveProperty('before')
 })

@@ -42,7 +42,7 @@ async function follow(query: string, headers: Record<string, string> = ADMIN) {
 }
 const company = async (name: string): Promise<number> => (await server.post('/Companies', { Name: name })).body.id
 
-test('events are sent as they are committed, in the form of pages, after a token for the start', async () => {
+test('a stream of changes begins with a token, and sends each event once it is committed, in the form that pages have', async () => {
   const { response, lines } = await follow('?after=now')
   expect(response.status).toBe(200)
   expect(response.headers.get('content-type')).toBe('application/x-ndjson; charset=utf-8')
@@ -57,7 +57,7 @@ test('events are sent as they are committed, in the form of pages, after a token
   expect(page.changes).toEqual(lines.slice(1))
 })
 
-test('a client that comes back with the last token gets the next event', async () => {
+test('a client that reconnects to a stream of changes with its last token gets the next event', async () => {
   const first = await follow('?after=now&entity=Companies')
   await until(() => first.lines.length === 1)
   const ids = [await company('A')]
@@ -71,7 +71,7 @@ test('a client that comes back with the last token gets the next event', async (
   expect(lines.map(({ id }) => id)).toEqual(ids)
 })
 
-test('a key that is revoked, or loses its right, ends the stream with a line that says so', async () => {
+test('a stream of changes ends with the line Unauthorized if its key is revoked, and with Forbidden if the key loses its right', async () => {
   const [one, other] = [await follow('?after=now', reader.headers), await follow('?after=now', crowd.headers)]
   await until(() => one.lines.length === 1 && other.lines.length === 1)
   await server.replaceKeys(keys.filter(({ id }) => id !== reader.record.id))
@@ -83,7 +83,7 @@ test('a key that is revoked, or loses its right, ends the stream with a line tha
   await server.replaceKeys(keys)
 })
 
-test('a stream costs a request for each 1,000 events begun', async () => {
+test('a stream of changes costs one request for each 1,000 events begun', async () => {
   const after = (await server.get('/Changes?after=now')).body.next
   await server.sql`
     insert into entity_change (position, entity, id, action, key, changed)
@@ -95,7 +95,7 @@ test('a stream costs a request for each 1,000 events begun', async () => {
   expect(lines.at(-1).Error.Code).toBe('RateLimitExceeded')
 })
 
-test('streams of one key are limited, and a slot is free again when a client disconnects', async () => {
+test('a key may have 8 streams of changes; the ninth is 503 until one of their clients disconnects', async () => {
   const streams = await Promise.all(Array.from({ length: 8 }, () => follow('?after=now', crowd.headers)))
   expect(streams.map(({ response }) => response.status)).toEqual(Array(8).fill(200))
   const refused = await follow('?after=now', crowd.headers)
@@ -105,7 +105,7 @@ test('streams of one key are limited, and a slot is free again when a client dis
   await until(async () => (await follow('?after=now', crowd.headers)).response.status === 200)
 })
 
-test('a key without a stream gets a slot although a few other keys have taken all slots', async () => {
+test('a key without a stream of changes gets one although other keys have taken all slots, and one of their streams ends', async () => {
   const all = crowds.flatMap(({ headers }) => Array.from({ length: 8 }, () => follow('?after=now', headers)))
   const streams = await Promise.all(all)
   expect(new Set(streams.map(({ response }) => response.status))).toEqual(new Set([200]))
@@ -115,7 +115,7 @@ test('a key without a stream gets a slot although a few other keys have taken al
   expect(ended.map(({ lines }) => lines.at(-1).Error.Code)).toEqual(['ServiceUnavailable'])
 })
 
-test('parameters of pages are refused for streams, and faults before the first event are normal responses', async () => {
+test('a stream of changes refuses the parameters of pages, and faults before its first event are normal responses', async () => {
   for (const [query, outcome, headers = {}] of [
     ['?wait=3', '400 InvalidWait wait'],
     ['?PageSize=3', '400 InvalidPageSize PageSize'],
@@ -128,7 +128,7 @@ test('parameters of pages are refused for streams, and faults before the first e
   expect([head.status, head.headers.get('content-type')]).toEqual([200, 'application/x-ndjson; charset=utf-8'])
 })
 
-test('a gzipped stream sends each event at once', async () => {
+test('a gzipped stream of changes sends each event at once', async () => {
   const { response, lines } = await follow('?after=now', { ...ADMIN, 'Accept-Encoding': 'gzip' })
   expect(response.headers.get('content-encoding')).toBe('gzip')
   await until(() => lines.length === 1)
@@ -136,7 +136,7 @@ test('a gzipped stream sends each event at once', async () => {
   await until(() => lines.length === 2)
 })
 
-test('a stream without events sends a token again and again', async () => {
+test('a stream of changes without events sends a new token at each heartbeat', async () => {
   const end = { run: 'ffffffffffff', position: '1', number: '0' }
   let reads = 0
   const texts = followTexts(
@@ -158,7 +158,7 @@ test('a stream without events sends a token again and again', async () => {
   expect(new Set(said).size).toBe(4)
 })
 
-test('a stream that reads pages without events sends no heartbeat before its time', async () => {
+test('a stream of changes that reads pages without events sends no heartbeat before its time', async () => {
   const end = { run: 'ffffffffffff', position: '1', number: '0' }
   let reads = 0
   const texts = followTexts(
@@ -175,7 +175,7 @@ test('a stream that reads pages without events sends no heartbeat before its tim
   expect(await Array.fromAsync(texts)).toHaveLength(1)
 })
 
-test('a stream ends without an error when the server stops', async () => {
+test('a stream of changes ends without an error when the server stops', async () => {
   const own = await startServer()
   const response = await fetch(`${own.url}/Changes?after=now`, {
     headers: { Accept: 'application/x-ndjson', ...ADMIN },

@@ -31,14 +31,14 @@ describe('Host headers', () => {
 })
 
 describe('CONNECT', () => {
-  test.each(['/Companies', '/', 'example.com:443', 'x'])('%s is 405, and its connection is closed', async (target) => {
+  test.each(['/Companies', '/', 'example.com:443', 'x'])('to %s is 405, and its connection is closed', async (target) => {
     const answer = await exchange(server.url, `CONNECT ${target} HTTP/1.1\r\n${AUTHORIZED}\r\n`)
     expect(statusesOf(answer)).toEqual([405])
     expect(answer).toContain('\r\nConnection: close\r\n')
     expect(answer).toContain('"Code":"MethodNotAllowed"')
   })
 
-  test('on a connection that was used before is answered, and bytes after it are ignored', async () => {
+  test('on a connection that was used before is 405, and bytes after it are ignored', async () => {
     const connection = new Connection(server.url)
     const request = `GET ${item} HTTP/1.1\r\n${AUTHORIZED}\r\n`
     expect((await connection.send(Buffer.from(request), false)).status).toBe(200)
@@ -71,7 +71,7 @@ function flood(head: string, piece: Buffer, { url } = server): Promise<{ answer:
       if (answer === '') setTimeout(send, 1)
       answer += chunk.toString('latin1')
     })
-    // To a closed connection nothing can be written: that it is closed is what counts.
+    // Writing to a closed connection fails, and only the close counts here.
     socket.on('error', () => undefined)
     socket.on('close', () => done({ answer, sentBytes }))
   })
@@ -108,7 +108,7 @@ describe('a body without an end, which no operation reads,', () => {
     expect(chunked.sentBytes).toBeLessThan(100_000_000)
   })
 
-  test('is charged as any request is, and refused beyond the limit', async () => {
+  test('is charged like any request, and is 429 beyond the limit', async () => {
     const limited = await startServer({ environment: { RATE_LIMITS: '3/1h' } })
     const answers: unknown[] = []
     for (const method of ['GET', 'GET', 'PUT', 'GET']) {
@@ -120,7 +120,7 @@ describe('a body without an end, which no operation reads,', () => {
     expect(answers.map(String)).toEqual(['200,2', '200,1', '405,0', '429,0'])
   })
 
-  test('leaves the connection open if it has no bytes', async () => {
+  test('leaves the connection open if its Content-Length is 0', async () => {
     const connection = new Connection(server.url)
     for (const line of ['DELETE /Companies', `GET ${item}`, 'POST /Companies']) {
       const request = `${line} HTTP/1.1\r\n${AUTHORIZED}Content-Length: 0\r\n\r\n`
@@ -154,7 +154,7 @@ describe('a small body of a request that is refused before it is read', () => {
     connection.close()
   })
 
-  test('is not waited for if it does not end', async () => {
+  test('is not waited for if it does not end: the request is 401, and the connection is closed', async () => {
     const head = `POST /Companies HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\n\r\n{`
     const answer = await exchange(server.url, head)
     expect(statusesOf(answer)).toEqual([401])
@@ -162,7 +162,7 @@ describe('a small body of a request that is refused before it is read', () => {
   })
 })
 
-test('a client that disconnects is known by its address, or its request has no effect', async () => {
+test('a request whose client disconnects is either done and logged with the client’s address, or has no effect', async () => {
   const lines: { message: string; fields: LogFields }[] = []
   const note = (message: string, fields: LogFields = {}) => void lines.push({ message, fields })
   const leaving = await startServer({
@@ -205,7 +205,7 @@ async function sendFramed(headers: string, body: string): Promise<number[]> {
   return statusesOf(await exchange(server.url, bytes))
 }
 
-// So that a request is hidden in the body of another. RFC 9112, 6.1 and 11.2
+// Such a request could hide another one in its body. RFC 9112, 6.1 and 11.2
 describe('a request that a proxy may read differently is refused and its connection closed, and nothing after it is read', () => {
   test.each([
     'xchunked',

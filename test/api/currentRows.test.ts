@@ -20,7 +20,7 @@ async function streamed(path: string): Promise<{ token: string | null; rows: Jso
 }
 
 describe('D73: changes with rows=current', () => {
-  test('have each entity’s row as GET by id has it, and null for a deleted one', async () => {
+  test('have the current row of each event, as GET by id returns it, and null for a deleted row', async () => {
     const { token } = await streamed('/Companies')
     const company = (await server.post('/Companies', { Name: 'Acme "1"', Enabled: true })).body
     const other = (await server.post('/Companies', { Enabled: false })).body
@@ -47,7 +47,7 @@ describe('D73: changes with rows=current', () => {
     expect(plain).toEqual(changes.map(({ row, ...change }) => change))
   })
 
-  test('cost one request for a page of 500', async () => {
+  test('are charged one request for a page of 500', async () => {
     const { token } = await streamed('/Absences')
     await server.sql`insert into absence (reason) select 'many' from generate_series(1, 600)`
     await untilSettled(server.sql)
@@ -57,7 +57,7 @@ describe('D73: changes with rows=current', () => {
     expect(page.body.changes.every(({ row }: Json) => row.reason === 'many')).toBe(true)
   })
 
-  test('have the rows in streams, too', async () => {
+  test('have the current rows in streams, too', async () => {
     const { token } = await streamed('/Companies')
     const company = (await server.post('/Companies', { Name: 'Streamed' })).body
     const ending = new AbortController()
@@ -75,7 +75,7 @@ describe('D73: changes with rows=current', () => {
     ['/Changes?rows=all', 'InvalidForm', 'rows is current, or left out.'],
     ['/Changes?rows=current&rows=current', 'InvalidForm', 'rows is given twice.'],
     ['/Companies/1/Changes?rows=current', 'UnknownParameter', 'Changes have no parameter "rows".'],
-  ])('are refused for %s', async (path, code, message) => {
+  ])('are refused for %s with %s', async (path, code, message) => {
     expect((await server.get(path)).body.Error).toMatchObject({ Code: code, Message: message })
   })
 })
@@ -92,7 +92,7 @@ test('D73: a stream and the changes since its token make an exact copy, whatever
     }
   }
   const writing = Promise.all([writes(), writes()])
-  // By a property that is changed meanwhile, rows move out of the stream's way.
+  // Writes change the property by which the stream is sorted, so that rows move to where it has already been.
   const { token, rows } = await streamed('/Absences?sort=-Reason')
   isDone = true
   await writing

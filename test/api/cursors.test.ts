@@ -38,7 +38,7 @@ async function follow(answer: Answer, relation: string, change: Record<string, s
 const cursorOf = (answer: Answer, relation = 'next') => urlOf(answer, relation).searchParams.get('cursor') as string
 
 describe('D32: links', () => {
-  test('to the next and the previous page have a cursor, those to the first and the last have none', async () => {
+  test('to the next and the previous page have a cursor, and links to the first and the last page have none', async () => {
     const answer = await server.get(`${LIST}&page=3`)
     const names = pageLinksOf(answer).map(({ relation, url }) => [relation, ...url.searchParams.keys()])
     expect(names).toEqual([
@@ -51,7 +51,7 @@ describe('D32: links', () => {
     expect(cursorOf(answer)).not.toBe(cursorOf(answer, 'previous'))
   })
 
-  test('past the last page have no cursor, since there is no row to begin at', async () => {
+  test('of a page past the last one have no cursor, since it has no row at which another page could begin', async () => {
     const answer = await server.get(`${LIST}&page=9`)
     for (const { url } of pageLinksOf(answer)) expect(url.searchParams.has('cursor')).toBe(false)
   })
@@ -92,7 +92,7 @@ const drop = (which: string) => `delete from company where id ${which}`
 const add = (...names: string[]) => `insert into company (name) values ${names.map((name) => `('${name}')`)}`
 
 describe('D32: a page with a cursor', () => {
-  test('begins after the row even if that is deleted, or has another position now', async () => {
+  test('begins after the row of its cursor even if that row was deleted or has another position now', async () => {
     expect(idsOf(await followAfter(1, 'next', drop('= 19')))).toEqual(ids(18, 14))
     expect(idsOf(await followAfter(1, 'next', 'update company set name = null where id = 18'))).toEqual(ids(17, 13))
   })

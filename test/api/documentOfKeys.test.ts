@@ -29,7 +29,7 @@ async function documentFor(headers: Record<string, string>, from = server): Prom
 }
 
 describe('D88: /openapi.json with a key', () => {
-  test('has what the key may do', async () => {
+  test('has only the paths, methods and properties that the key may use', async () => {
     const { paths, components } = JSON.parse(await documentFor(payroll.headers)) as Json
     const own = Object.keys(paths).filter((path) => /^\/[A-Z]/.test(path))
     expect(own).toEqual([
@@ -39,7 +39,7 @@ describe('D88: /openapi.json with a key', () => {
     expect(Object.keys(paths['/Absences'])).toEqual(['parameters', 'get'])
     expect(Object.keys(components.schemas.Absence.properties)).toEqual([
       ...['id', 'employeeId', 'start', 'end', 'period'],
-      // What its right to employees shows behind the reference.
+      // Properties of employees that its right shows through the reference.
       ...['id', 'employeeNumber', 'companyId', 'started', 'employmentEnd'].map((name) => `employeeId.${name}`),
     ])
   })
@@ -57,14 +57,14 @@ describe('D88: /openapi.json with a key', () => {
     ])
   })
 
-  test('equals the one without a key if the key has all rights', async () => {
+  test('equals the document without a key if the key has all rights', async () => {
     const whole = await documentFor(open)
     expect(await documentFor(everything.headers)).toBe(whole)
     expect(await documentFor({ authorization: `ApiKey ${KEY}` })).toBe(whole)
     expect(await documentFor(reader.headers)).not.toBe(whole)
   })
 
-  test('is private, and differs by the header Authorization, for proxies that keep it', async () => {
+  test('is Cache-Control: private, and its Vary names Authorization', async () => {
     const headersOf = async (headers: Record<string, string>) => {
       const answer = await server.get('/openapi.json', headers)
       return [answer.headers.get('cache-control'), answer.headers.get('vary')]
@@ -74,14 +74,14 @@ describe('D88: /openapi.json with a key', () => {
       expect(await headersOf(headers)).toEqual(['private, no-cache', 'Authorization, Accept-Encoding'])
   })
 
-  test('is 304 for the document that the key has, and not for that of another key', async () => {
+  test('is 304 for the ETag of the key’s own document, and 200 for another key that sends this ETag', async () => {
     const { headers } = await server.get('/openapi.json', payroll.headers)
     const known = { 'If-None-Match': headers.get('etag') as string }
     expect((await server.get('/openapi.json', { ...payroll.headers, ...known })).status).toBe(304)
     for (const other of [desk.headers, open]) expect((await server.get('/openapi.json', { ...other, ...known })).status).toBe(200)
   })
 
-  test('is refused to a key that is unknown, revoked or not well formed', async () => {
+  test('is 401 for a key that is unknown, revoked or malformed', async () => {
     const unauthorized = { status: 401, code: 'Unauthorized', target: 'Api' }
     for (const authorization of [makeKey().headers.authorization, 'ApiKey wrong', 'apikey', 'ApiKey  a b', `ApiKey ${KEY}x`])
       expect(errorOf(await server.get('/openapi.json', { authorization }))).toEqual(unauthorized)
@@ -91,18 +91,18 @@ describe('D88: /openapi.json with a key', () => {
     expect((await server.get('/openapi.json', desk.headers)).status).toBe(200)
   })
 
-  test('needs no key behind a gateway that sends credentials of its own', async () => {
+  test('is the document without a key for a header Basic or Bearer, which a gateway may add', async () => {
     for (const authorization of ['Basic dTpw', 'Bearer abc'])
       expect(await documentFor({ authorization })).toBe(await documentFor(open))
   })
 
-  test('stays that of each key when twenty keys ask in turns', async () => {
+  test('is the right one for each key when twenty keys request it in turn', async () => {
     const many = Array.from({ length: 20 }, (_, place) =>
       withRights(`read Companies?Id=${place}&fields=Id,Name`, `read Absences?Id=>${place}`),
     )
     await server.replaceKeys([...keys, ...many.map(({ record }) => record)])
     const first = await Promise.all(many.map(({ headers }) => documentFor(headers)))
-    // Filters of rights are in no document, so these are alike.
+    // Filters of rights are in no document, so the documents of these keys are equal.
     expect(new Set(first).size).toBe(1)
     expect(await documentFor(desk.headers)).not.toBe(first[0] as string)
     expect(await documentFor(many[0]?.headers as Record<string, string>)).toBe(first[0] as string)
@@ -129,7 +129,7 @@ describe('D88: DOCUMENT_NEEDS_KEY=1', () => {
     environment: { DOCUMENT_NEEDS_KEY: '1' },
   }))
 
-  test('answers no request without a key', async () => {
+  test('makes requests without a valid key 401', async () => {
     for (const headers of [open, { authorization: 'Basic dTpw' }, makeKey().headers])
       expect((await closed.get('/openapi.json', headers)).status).toBe(401)
     const { paths } = JSON.parse(await documentFor(payroll.headers, closed)) as Json
@@ -137,7 +137,7 @@ describe('D88: DOCUMENT_NEEDS_KEY=1', () => {
     expect(Object.keys(paths)).not.toContain('/Companies')
   })
 
-  test('names no resource on the pages that need no key', async () => {
+  test('keeps the names of resources off the pages that need no key', async () => {
     for (const path of ['/', '/docs', '/explore'])
       for (const accept of ['text/html', 'application/json']) {
         const { status, text } = await closed.get(path, { ...open, accept })
@@ -149,7 +149,7 @@ describe('D88: DOCUMENT_NEEDS_KEY=1', () => {
 describe('D88: GET /Rights', () => {
   const rightsOf = async (headers: Record<string, string>, path = '/Rights') => (await server.get(path, headers)).body
 
-  test('answers a key its own rights, as text and as data', async () => {
+  test('returns the rights of the key, as text and as data', async () => {
     expect(await rightsOf(desk.headers)).toEqual([
       {
         text: 'read Absences',
@@ -177,7 +177,7 @@ describe('D88: GET /Rights', () => {
     })
   })
 
-  test('answers a key of whole entities a right for each verb and entity', async () => {
+  test('returns a right for each verb and entity to a key with rights to whole entities', async () => {
     const texts = (body: Json[]) => body.map(({ text }) => text)
     expect(texts(await rightsOf(reader.headers))).toEqual(['read Absences', 'read Companies', 'read Employees'])
     expect(texts(await rightsOf(everything.headers))).toHaveLength(12)
@@ -191,7 +191,7 @@ describe('D88: GET /Rights', () => {
     expect(Object.keys(paths).filter((path) => /^\/[A-Z]/.test(path))).toEqual(['/Rights'])
   })
 
-  test('needs a key, has no other method and no parameter, and must not be cached', async () => {
+  test('needs a key (401), has no other methods (405) and no parameters (400), and must not be cached', async () => {
     expect((await server.get('/Rights', open)).status).toBe(401)
     const { status, headers } = await server.send('POST', '/Rights', {})
     expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])

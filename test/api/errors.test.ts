@@ -57,7 +57,7 @@ const OF_BODIES = ['UnknownProperty', 'InvalidValue', 'ValidationFailed', 'Refer
 
 describe('7 Errors', () => {
   test.each(refusals.map((row) => [row] as const))(
-    'D38, D40: %j has the body of the spec and a request id, and its page is served to all',
+    'D38, D40: %j has the body of the spec and a request id, and the page about its code is served without a key',
     async ([expected, ...request]) => {
       const answer = await ask(server, request)
       expect(outcomeOf(answer)).toBe(expected)
@@ -151,7 +151,7 @@ describe('7 Request ids', () => {
 describe('a slow statement', () => {
   const own = useServer({ log, environment: { SLOW_STATEMENT_MS: '30' } })
 
-  test('is logged by its shape, without a value', async () => {
+  test('is logged with its SQL, and without a value', async () => {
     const { id } = await createRow(own, '/Companies', { Name: 'Slow' })
     let writing: Promise<Answer> | undefined
     await own.sql.begin(async (sql) => {

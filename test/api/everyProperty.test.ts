@@ -48,7 +48,7 @@ describe.each(['Companies', 'Employees', 'Absences'])('every property of %s', (p
       const descending = await ids(`sort=-${name}`)
       expect([name, await ids(`${name}=${operand}`), await ids(`${name}=!=${operand}`)]).toEqual([name, [own], [own - 1]])
       expect([name, await ids(`sort=%2B${name}`)]).toEqual([name, descending.toReversed()])
-      // No value comes last ascending, first descending.
+      // A row without a value comes last in ascending order, and first in descending order.
       if (other === null) expect([name, descending]).toEqual([name, [own - 1, own]])
     }
   })

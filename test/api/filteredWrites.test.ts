@@ -65,7 +65,7 @@ describe('a PATCH of a collection', () => {
     for (const row of answer.body) expect((await server.get(`/Employees/${row.id}`)).body).toEqual(row)
   })
 
-  test('answers with references and copied names as they are stored, also if the answered rows copy names from each other', async () => {
+  test('returns references and copied names as they are stored, also if the returned rows copy names from each other', async () => {
     const renamed = await patch('Id=<=3', { LastName: 'Lee', CompanyId: 2 })
     expect(renamed.body.map(({ company, manager }: Json) => [company, manager])).toEqual([
       ['Two', null],
@@ -78,7 +78,7 @@ describe('a PATCH of a collection', () => {
       expect((await server.get(`/Employees/${row.id}`)).body).toEqual(row)
   })
 
-  test('changes what other rows copy', async () => {
+  test('changes the copies of its values in other rows', async () => {
     await createRows(server, '/Absences', [{ EmployeeId: 1 }, { EmployeeId: 2 }, { EmployeeId: 3 }])
     await server.send('PATCH', '/Companies?Id=!=', { Name: 'Same' })
     await patch('Department=Sales', { LastName: 'Lee' })
@@ -92,19 +92,19 @@ describe('a PATCH of a collection', () => {
     ])
   })
 
-  test('is a long write if more rows copy a changed name than other writes may change', async () => {
+  test('is written even if more rows copy a changed name than other writes may change', async () => {
     await server.sql`insert into absence (employee_id, employee_key) select 1, '=Ann' from generate_series(1, 1001)`
     expect(idsOf(await patch('Id=1', { LastName: 'Lee' }))).toEqual([1])
     expect(await server.sql`select distinct employee from absence`).toMatchObject([{ employee: 'Ann Lee' }])
   })
 
-  test('answers as lines if the client asks for them', async () => {
+  test('is answered as NDJSON if the client asks for it', async () => {
     const { text, headers } = await patch('Department=Sales', { JobTitle: 'x' }, { accept: 'application/x-ndjson' })
     expect(headers.get('content-type')).toBe('application/x-ndjson; charset=utf-8')
     expect((Bun.JSONL.parse(text) as { id: number }[]).map(({ id }) => id)).toEqual([1, 2])
   })
 
-  test('has an event for each row, with the key', async () => {
+  test('adds one change event for each row', async () => {
     const { next } = (await server.get('/Changes?after=now')).body
     await patch('Department=Sales', { JobTitle: 'x' })
     const { changes } = (await server.get(`/Changes?after=${next}`)).body
@@ -125,7 +125,7 @@ describe('a DELETE of a collection', () => {
     expect(await titles()).toEqual([])
   })
 
-  test('deletes none if a row that stays refers to one, and names it', async () => {
+  test('is 409 and deletes nothing if a row that stays refers to one of its rows, which the message names', async () => {
     expect(messageOf(await remove('Department[]=Sales&Department[]='))).toBe(
       '409 StillReferenced Api: Employee 1 was not deleted: other rows refer to it: 2 of Employees (ManagerId=1).',
     )
@@ -183,7 +183,7 @@ describe('a write by filters', () => {
     if (!message.startsWith('400 InvalidJson')) expect(messageOf(await patch('Id=!=&dryRun=1', body))).toStartWith(message)
   })
 
-  test('names the row whose values would be in the wrong order, also in a dry run, and changes none', async () => {
+  test('that would put an end before a start is 400 and names the row, also in a dry run, and changes nothing', async () => {
     await createRows(server, '/Absences', [
       { Status: 'A', Start: '2026-01-01T00:00:00Z' },
       { Status: 'A', Start: '2026-05-01T00:00:00Z' },
@@ -195,7 +195,7 @@ describe('a write by filters', () => {
     expect((await server.sql`select from absence where "end" is not null`).count).toBe(0)
   })
 
-  test('of a unique value is refused for several rows, and for one if another has it', async () => {
+  test('that sets a unique value is 409 for several rows, and for one row if another row has the value', async () => {
     await declared.sql`alter table company add constraint company_name_unique unique (name)`
     await createRows(declared, '/Companies', [{ Name: 'One' }, { Name: 'Two' }, { Name: 'Three', Enabled: true }])
     const send = (query: string, Name: string) => declared.send('PATCH', `/Companies?${query}`, { Name })
@@ -209,7 +209,7 @@ describe('a write by filters', () => {
     expect((await send('Name=Free', 'Free')).body).toMatchObject([{ id: 3, name: 'Free' }])
   })
 
-  test('of a dry run answers how many rows it would write, and writes none', async () => {
+  test('with dryRun=1 returns how many rows it would write, and writes none', async () => {
     expect((await patch('Department=Sales&dryRun=1', { JobTitle: 'x' })).text).toBe('{"rows":2}')
     expect((await patch('Department=None&dryRun=1', { LastName: 'x' })).text).toBe('{"rows":0}')
     expect((await remove('Id=!=&dryRun=1')).text).toBe('{"rows":4}')
@@ -218,7 +218,7 @@ describe('a write by filters', () => {
     expect(await titles()).toEqual(['x', 'x', null, null])
   })
 
-  test('writes up to 1,000 rows, and none of 1,001', async () => {
+  test('writes up to 1,000 rows, and is 400 for 1,001', async () => {
     await server.sql`insert into absence (status) select 'Many' from generate_series(1, 1000)`
     const all = (query: string, method = 'PATCH') =>
       server.send(method, `/Absences?${query}`, method === 'PATCH' ? { Reason: 'x' } : undefined)
@@ -277,7 +277,7 @@ describe('D113: a write by filters with If-Match', () => {
     expect(await titles()).toEqual([null, null, null, null])
   })
 
-  test('is once under an Idempotency-Key, also after the versions have changed, and a mismatch with other versions', async () => {
+  test('is done once under an Idempotency-Key, also after the versions have changed, and is 422 with other versions in If-Match', async () => {
     const { shared, own } = await tags()
     const once = (match: string) => ({ 'idempotency-key': 'once', 'if-match': match })
     const send = (match: string) => patch('Id=!=', { JobTitle: 'x' }, once(match))
@@ -287,7 +287,7 @@ describe('D113: a write by filters with If-Match', () => {
     expect(outcomeOf(await patch('Id=!=', { JobTitle: 'x' }, { 'if-match': shared }))).toBe('412 PreconditionFailed If-Match')
   })
 
-  test('says no version of a row that the key may not read, and a version gives no right', async () => {
+  test('ignores rows that the key may not read, and a matching version gives no right to write (403)', async () => {
     const { own } = await tags()
     const headers = { ...keys.seller.headers, 'if-match': own }
     expect(outcomeOf(await server.send('PATCH', '/Employees?Id=3', { JobTitle: 'x' }, headers))).toBe('403 Forbidden Department')
@@ -300,7 +300,7 @@ describe('D114: a write by filters is charged one request for each 100 rows', ()
   const change = (key: TestKey, query = 'Status=Many', headers: Headers = {}) =>
     server.send('PATCH', `/Absences?${query}`, { Reason: 'x' }, { ...headers, ...key.headers })
 
-  test('also in a dry run, and a repetition under an Idempotency-Key as one', async () => {
+  test('also in a dry run, and one request for a repetition under an Idempotency-Key', async () => {
     await many(201)
     const { headers } = keys.twelve
     const left = leftOf(await server.get('/Companies/1', headers))
@@ -321,7 +321,7 @@ describe('D114: a write by filters is charged one request for each 100 rows', ()
     expect(costs).toEqual([1, 2, 3, 3, 1, 1])
   })
 
-  test('and writes nothing if the limits do not allow them now, or ever', async () => {
+  test('and writes nothing if the limits do not allow these requests now (429) or ever (400)', async () => {
     await many(301)
     expect(messageOf(await change(keys.three))).toBe(
       '400 TooManyRows Api: 301 Absences match, which count as 4 requests, and you may send 3 per 1h: add a filter, up to 100 rows for each request.',
@@ -345,7 +345,7 @@ describe('D82: a write by filters within rights', () => {
     expect(await titles()).toEqual(['x', null, null])
   })
 
-  test('filters by no property that the key may not read', async () => {
+  test('is 400 for a filter by a property that the key may not read', async () => {
     expect(messageOf(await as(keys.narrow, 'DELETE', 'ManagerId='))).toStartWith(
       '400 UnknownParameter ManagerId: Employees has no',
     )
@@ -353,7 +353,7 @@ describe('D82: a write by filters within rights', () => {
     expect(outcomeOf(await as(keys.reader, 'DELETE', 'Id=1'))).toBe('403 Forbidden Api')
   })
 
-  test('is refused as a whole for one row that the key may not write, unless ?may= leaves that out', async () => {
+  test('is 403 as a whole if the key may not write one of the rows, unless ?may= leaves such rows out', async () => {
     for (const dry of ['', '&dryRun=1']) {
       expect(messageOf(await as(keys.seller, 'PATCH', `Id=!=${dry}`, { JobTitle: 'x' }))).toBe(
         '403 Forbidden Department: Employee 3: You may only update Employees with Department=Sales. Add may=update(JobTitle) to leave out such rows.',
@@ -368,7 +368,7 @@ describe('D82: a write by filters within rights', () => {
     expect((await as(keys.seller, 'DELETE', 'Id=!=&may=delete')).body).toEqual({ rows: 1, ids: [1] })
   })
 
-  test('is refused for values that its right does not admit', async () => {
+  test('is 403 for values that its right does not admit', async () => {
     expect(messageOf(await as(keys.seller, 'PATCH', 'Id=1', { Department: 'Law' }))).toBe(
       '403 Forbidden Department: Employee 1: After the write, Department must be Sales: you have no right to another value.',
     )
@@ -388,7 +388,7 @@ describe('D43: a write by filters under an Idempotency-Key', () => {
     expect(await titles()).toEqual([null, null, null, null])
   })
 
-  test('answers a repetition without rows if none matched', async () => {
+  test('repeats an answer without rows if no row matched at first', async () => {
     expect((await patch('Department=None', { JobTitle: 'x' }, headers)).text).toBe('[]')
     await server.sql`update employee set department = 'None'`
     const again = await patch('Department=None', { JobTitle: 'x' }, headers)
@@ -396,7 +396,7 @@ describe('D43: a write by filters under an Idempotency-Key', () => {
     expect(await titles()).toEqual([null, null, null, null])
   })
 
-  test('repeats the ids of a deletion, of which nothing else is stored', async () => {
+  test('repeats the ids of deleted rows, of which nothing else is stored', async () => {
     const done = await remove('Id=>=3', headers)
     const again = await remove('Id=>=3', headers)
     expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([200, done.text, 'true'])
@@ -410,14 +410,14 @@ describe('D43: a write by filters under an Idempotency-Key', () => {
     ['PATCH', 'Id=1', { JobTitle: 'y' }],
     ['PATCH', 'Id=1', { FirstName: 'x' }],
     ['DELETE', 'Id=1', undefined],
-  ])('is a mismatch for %s ?%s of %j', async (method, query, body) => {
+  ])('is 422 IdempotencyMismatch for another request: %s ?%s of %j', async (method, query, body) => {
     expect((await patch('Id=1', { JobTitle: 'x' }, headers)).status).toBe(200)
     expect(outcomeOf(await server.send(method, `/Employees?${query}`, body, headers))).toBe(
       '422 IdempotencyMismatch Idempotency-Key',
     )
   })
 
-  test('stores nothing if it was refused, or only a dry run', async () => {
+  test('stores no answer if it was refused or a dry run', async () => {
     expect((await patch('Id=1', { CompanyId: 77 }, headers)).status).toBe(409)
     expect((await patch('Id=1&dryRun=1', { JobTitle: 'x' }, headers)).body).toEqual({ rows: 1 })
     expect((await patch('Id=1', { JobTitle: 'x' }, headers)).headers.has('idempotency-replayed')).toBe(false)

@@ -1,4 +1,4 @@
-// Writes of all rows that match filters, beside others that change which rows match. D113
+// Writes of all rows that match filters, while other writes change which rows match. D113
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { besideTransaction } from '../support/besideTransaction.ts'
@@ -45,7 +45,7 @@ const CASES: [string, string, (sql: postgres.TransactionSql) => Promise<unknown>
   ['a row is deleted', 'Department=Sales', (sql) => sql`delete from employee where id = 1`, [2]],
   ['a row changes and still matches', 'Department=Sales', (sql) => sql`update employee set title = 'Dr' where id = 1`, [1, 2]],
   [
-    'one row takes the place of another',
+    'one row leaves and another enters',
     'Department=Sales&Id=!=2',
     (sql) => sql`update employee set department = case id when 3 then 'Sales' else 'Law' end where id in (1, 3)`,
     [3],
@@ -56,14 +56,14 @@ const CASES: [string, string, (sql: postgres.TransactionSql) => Promise<unknown>
 ]
 
 describe.each(['PATCH', 'DELETE'] as const)('%s of a collection', (method) => {
-  test.each(CASES)('while %s, writes the rows that match then: %s', async (_, filters, work, ids) => {
+  test.each(CASES)('that waits while %s writes the rows that match afterwards: %s', async (_, filters, work, ids) => {
     const answer = await beside(method, filters, work)
     expect(idsOf(answer)).toEqual([200, ids])
     if (method === 'PATCH') expect(await written()).toEqual(ids)
   })
 })
 
-test('each row is written by one of several concurrent writes by the same filter', async () => {
+test('of several concurrent writes by the same filter, exactly one writes each row', async () => {
   await createRows(
     server,
     '/Absences',

@@ -3,7 +3,7 @@ import { expectAll, outcomeOf } from '../support/cases.ts'
 import { createRows, listed } from '../support/rows.ts'
 import { useServer } from '../support/start.ts'
 
-// Random filters of each property and operator are held against a model in test/properties/lists.test.ts.
+// test/properties/lists.test.ts compares random filters of each property and operator with a model.
 
 const server = useServer()
 const NAMES = ['Acme', 'acme', 'A B', 'A+B', '<b>', '=x', '50%&Söhne', '', null]
@@ -55,9 +55,9 @@ describe('4.2 Filtering', () => {
     ['D24', 'Enabled=!=', NAMES],
     ['D25: true and false in any case', 'Enabled=TRUE', ['Acme', 'A B', null]],
     ['D25', 'Enabled=!=False', ['Acme', 'A B', null]],
-    ['D26: < and its like compare text as people order names', 'Name=>acme&Name=<B', ['Acme']],
+    ['D26: <, <=, > and >= compare texts as people order names', 'Name=>acme&Name=<B', ['Acme']],
     ['D26', 'Name=<=A+B&Name=!=', ['A B', '<b>', '=x', '50%&Söhne']],
-  ])('%s: companies by %s', async (_, query, names) => {
+  ])('%s: the filter %s finds the companies %j', async (_, query, names) => {
     expect(await listed(server, `/Companies?${query}`)).toEqual(names)
   })
 
@@ -85,7 +85,7 @@ describe('4.2 Filtering', () => {
     ['D24', 'Start==', ['four']],
     ['D24', 'Start=!=', ['one', 'two', 'three']],
     ['D24', 'Period.Days=', ['four']],
-  ])('%s: absences by %s', async (_, query, reasons) => {
+  ])('%s: the filter %s finds the absences %j', async (_, query, reasons) => {
     expect(await listed(server, `/Absences?${query}`, 'reason')).toEqual(reasons)
   })
 
@@ -98,8 +98,8 @@ describe('4.2 Filtering', () => {
   )
 
   test.each([
-    ['an unknown parameter, with the nearest known name', '/Companies?Enabld=true', 'Enabld', 'Enabled'],
-    ['a part of an object too', '/Absences?Period.Dys=1', 'Period.Dys', 'Period.Days'],
+    ['a misspelled property', '/Companies?Enabld=true', 'Enabld', 'Enabled'],
+    ['a misspelled part of an object', '/Absences?Period.Dys=1', 'Period.Dys', 'Period.Days'],
     ['a property of another entity', '/Companies?Start=1', 'Start', 'Start'],
     ['a part of an object without the object', '/Absences?Days=%3E2', 'Days', 'Did you mean Period.Days?'],
     ['a date', '/Absences?Date=2026-01-01', 'Date', 'Did you mean Start?'],
@@ -108,7 +108,7 @@ describe('4.2 Filtering', () => {
     ['a search', '/Employees?q=ada', 'q', 'A search names a property: DisplayName[contains]=ada.'],
     ['a search by another name', '/Employees?search=ada', 'search', 'A search names a property: DisplayName[contains]=ada.'],
     ['an operator before the =', '/Companies?Enabled!=true', 'Enabled!', 'as in Enabled=!=<value>'],
-  ])('D21: %s is 400: %s', async (_, path, target, hint) => {
+  ])('D21: %s is 400 with a hint: %s', async (_, path, target, hint) => {
     const answer = await server.get(path)
     expect(outcomeOf(answer)).toBe(`400 UnknownParameter ${target}`)
     expect(answer.body.Error.Message).toContain(hint)

@@ -24,17 +24,20 @@ describe('1 General rules', () => {
     ['GET /Companies?Nmae=x', 400, undefined],
     ['POST /Companies', 400, 'no json'],
     ['PUT /Companies', 405, {}],
-  ])('rule 3, D3: the answer to %s, %d, is application/json; charset=utf-8 to the letter', async (line, status, body) => {
-    const answer = await ask(server, [line, body])
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, JSON_TYPE])
-  })
+  ])(
+    'rule 3, D3: the Content-Type of the answer to %s (%d) is exactly application/json; charset=utf-8',
+    async (line, status, body) => {
+      const answer = await ask(server, [line, body])
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([status, JSON_TYPE])
+    },
+  )
 
   test.each(['/Companies', '/companies', '/COMPANIES/', '/companies/'])(
     'rule 6, D1: %s is the list of companies',
     async (path) => {
       expect(await listed(server, `${path}?sort=Id&PageSize=5`)).toEqual(expect.arrayContaining(['Acme', 'Beta']) as never)
       const { id } = await createRow(server, path, { Name: 'By any name' })
-      // One slash behind an id is ignored, too.
+      // One slash after an id is ignored, too.
       expect((await server.get(`/cOmPaNiEs/${id}/`)).body).toEqual({ id, name: 'By any name', enabled: false })
     },
   )
@@ -67,7 +70,7 @@ describe('4.1 Methods and paths', () => {
     ['/Companies/999999', 404],
     ['/Nowhere', 404],
     ['/Companies?Nmae=x', 400],
-  ])('D19: HEAD %s answers the status of GET, %d', async (path, status) => {
+  ])('D19: HEAD %s has the status of GET, %d', async (path, status) => {
     const { text, ...answer } = await server.send('HEAD', path)
     expect([answer.status, text, (await server.get(path)).status]).toEqual([status, '', status])
   })

@@ -23,7 +23,7 @@ const texts: Record<string, readonly string[]> = {
 /** As long as a name of DNS can make it. */
 const ORIGIN = `https://${[61, 61, 61, 62].map((length) => 'o'.repeat(length)).join('.')}.test:65535`
 
-// As long as it may be.
+// The longest that is allowed.
 const PUBLIC_URL = `https://${'a'.repeat(59)}.example.com/${'b'.repeat(48)}`
 const server = useServer()
 const behind = useServer(() => ({
@@ -74,7 +74,7 @@ function randomTarget(random: Random): { target: string; page: number } {
   const alphabet = random.pick([['x'], ['|', '`', '{'], ['%F0%9F%98%80'], ['>', '"'], ['😀'], ['x', '^', 'é', '%20', '}']])
   for (let count = 0; ; count++) {
     const next = target + (random.chance(99) || alphabet.length === 1 ? random.pick(alphabet) : 'x')
-    // A name of 200 characters is the longest there is; another filter takes the rest.
+    // A name may have 200 characters; the rest is in another filter.
     const wider = count % 150 === 149 ? `${next}&${own[0]}=!=` : next
     if (uriLength(wider) > length) return { target, page }
     target = wider
@@ -110,7 +110,7 @@ function checkHead(target: string, { status, headers, headBytes }: RawResponse) 
 
 describe('D31', () => {
   test(
-    `the heads of ${REQUESTS} random lists have at most 4 KiB up to 700 characters of target, else 16 KiB, and all links`,
+    `the heads of ${REQUESTS} random lists have all links, and at most 4 KiB, or 16 KiB if the target is longer than 700 characters`,
     async () => {
       console.log(`HEADS_REQUESTS=${REQUESTS} HEADS_SEED=${SEED}`)
       const seen = { withLink: 0, withoutLink: 0, cursors: 0, noCursor: 0, followed: 0, shortened: 0, asItWas: 0 }
@@ -142,13 +142,13 @@ describe('D31', () => {
         }
       }
       await Promise.all(connections.map(work))
-      // Had the generator gone astray, some would be 0.
+      // If the generator missed one of these cases, its count would be 0.
       for (const count of Object.values(seen)) expect(count).toBeGreaterThan(REQUESTS / 20)
     },
     20_000 + REQUESTS * 50,
   )
 
-  test('a list for a page of another origin has CORS headers, also with all four links of the longest short target', async () => {
+  test('a list for a page of another origin has CORS headers, also with all four links of a target of 700 characters', async () => {
     const kept = '/Companies?PageSize=5&Name=!='
     const target = kept + 'x'.repeat(SHORT_TARGET - kept.length - '&page=2'.length)
     const longest = await ask(connections[0] as Connection, `${target}&page=2`, 'i'.repeat(128), ORIGIN)
@@ -165,7 +165,7 @@ describe('D31', () => {
     expect(short.headers.has('link')).toBe(true)
   })
 
-  test('a link of the longest target leads to its page, though the page number makes it longer than 3 KiB', async () => {
+  test('a link of the longest target leads to its page, although the page number makes the link longer than 3 KiB', async () => {
     const kept = `/Companies?PageSize=5&Name=!=`
     const target = kept + 'x'.repeat(TARGET_MAX - kept.length)
     const first = await server.get(target)
@@ -175,7 +175,7 @@ describe('D31', () => {
     expect([second.status, second.body.length, second.body[0].id]).toEqual([200, 5, 6])
   })
 
-  test('links that do not fit into 4 KiB even alone keep their cursors', async () => {
+  test('links in Location that exceed 4 KiB by themselves keep their cursors, and the header Link is left out', async () => {
     const { headers } = await server.get(`/Companies?PageSize=5&page=3&Name=!=${'x'.repeat(1_000)}`)
     for (const { address, relation } of linksIn(headers.get('location') ?? ''))
       expect([relation, address.includes('&cursor=')]).toEqual([relation, relation === 'previous' || relation === 'next'])
@@ -200,7 +200,7 @@ describe('D31', () => {
     expect([withLink.length < 128, Math.max(...withLink)]).toEqual([true, NGINX_BYTES])
   })
 
-  test('a head with room for one cursor keeps that of the link to the next page', async () => {
+  test('a head with room for one cursor keeps the cursor of the link to the next page', async () => {
     const { headers } = await server.get(`/Companies?sort=Name&PageSize=5&page=3&Name=!=${'x'.repeat(400)}`)
     const cursors = linksIn(headers.get('location') ?? '').map(({ address }) => /&cursor=(.*)/.exec(address)?.[1]?.length ?? 0)
     expect(cursors).toEqual([0, 0, expect.any(Number), 0])

@@ -71,7 +71,7 @@ describe('a write that is repeated with its Idempotency-Key', () => {
     expect(await count('absence')).toBe(path === '/Absences' ? 1 : 0)
   })
 
-  test('D43: is answered as it was, even if the row has changed or is gone', async () => {
+  test('D43: is answered as it was at first, even if the row was changed or deleted since', async () => {
     const key = newKey()
     const first = await create({ name: 'First' }, key)
     await server.patch(`/Companies/${first.body.id}`, { name: 'Changed' })
@@ -81,14 +81,14 @@ describe('a write that is repeated with its Idempotency-Key', () => {
     expect(await count('company')).toBe(0)
   })
 
-  test('is the same write if its body has another notation', async () => {
+  test('counts as the same write if its body has another notation', async () => {
     const key = newKey()
     const first = await create({ name: 'One', enabled: true }, key)
     const again = await server.send('POST', '/companies/', { ENABLED: true, Name: 'One' }, under(key))
     expect([again.status, again.text]).toEqual([201, first.text])
   })
 
-  test('D34: is answered with the id only, to a key that may no longer read', async () => {
+  test('D34: shows the row to a key that may read it now, and only the id to a key that may not', async () => {
     const key = newKey()
     const write = () => create({ name: 'One' }, key, writer.headers)
     const first = await write()
@@ -100,21 +100,21 @@ describe('a write that is repeated with its Idempotency-Key', () => {
     expect((await write()).body).toEqual({ id: first.body.id })
   })
 
-  test('is another write under another API key', async () => {
+  test('counts as another write if it has another API key', async () => {
     const key = newKey()
     const [first, second] = [await create({ name: 'Same' }, key), await create({ name: 'Same' }, key, other.headers)]
     expect([first.status, second.status, second.headers.get('idempotency-replayed')]).toEqual([201, 201, null])
     expect(await count('company')).toBe(2)
   })
 
-  test('has no effect, and is not stored, for a PATCH of nothing', async () => {
+  test('is not stored if it is a PATCH without properties', async () => {
     const { id } = (await server.post('/Companies', { name: 'There' })).body
     const key = newKey()
     expect((await server.send('PATCH', `/Companies/${id}`, {}, under(key))).status).toBe(200)
     expect(await count('idempotency_key')).toBe(0)
   })
 
-  test('is not stored without the header', async () => {
+  test('is done twice and not stored without the header', async () => {
     await server.post('/Companies', { name: 'One' })
     await server.post('/Companies', { name: 'One' })
     expect([await count('company'), await count('idempotency_key')]).toEqual([2, 0])
@@ -138,7 +138,7 @@ describe('422 IdempotencyMismatch', () => {
     expect(await count('employee')).toBe(0)
   })
 
-  test('is the answer to a PATCH of another row, and to the same PATCH as PUT', async () => {
+  test('is the answer to the same PATCH of another row, and to a PUT with the same body', async () => {
     const [a, b] = [(await server.post('/Companies', { name: 'a' })).body, (await server.post('/Companies', {})).body]
     const key = newKey()
     const body = { name: 'Both', enabled: false }
@@ -149,7 +149,7 @@ describe('422 IdempotencyMismatch', () => {
 })
 
 describe('a write that is refused under a key', () => {
-  test('is refused again, and done once when nothing prevents it', async () => {
+  test('is refused again while the cause lasts, and is done once the cause has gone', async () => {
     const key = newKey()
     const body = { companyId: 987_654_321 }
     const refused = await server.send('POST', '/Employees', body, under(key))
@@ -170,7 +170,7 @@ describe('a write that is refused under a key', () => {
 })
 
 describe('while the first write under a key runs', () => {
-  // Statements last until the gate is open. For a lock they would wait outside of their connections, too.
+  // Statements run until the gate is open. If they waited for a lock, they would also wait outside of their connections.
   beforeAll(async () => {
     await server.sql.unsafe(`
       create table gate (closed int);
@@ -182,7 +182,7 @@ describe('while the first write under a key runs', () => {
       create trigger gate before insert on employee for each row execute function wait_at_gate()`)
   })
 
-  test('others with its key are 409 InProgress at once, on every worker, and get its answer afterwards', async () => {
+  test('other requests with its key are 409 InProgress at once, on every worker, and get its answer afterwards', async () => {
     const { id } = (await server.post('/Companies', { name: 'Locked' })).body
     for (const [method, path, body] of [
       ['POST', '/Employees', { companyId: id }],
@@ -209,7 +209,7 @@ describe('while the first write under a key runs', () => {
     }
   })
 
-  test('D69: two workers whose writes wait for a lock do exactly one', async () => {
+  test('D69: of two writes with one key that wait for a lock on two workers, exactly one is done', async () => {
     const { id } = (await server.post('/Companies', { name: 'Locked' })).body
     const key = newKey()
     let answers: Promise<Answer[]> = Promise.resolve([])
@@ -244,7 +244,7 @@ describe('while the first write under a key runs', () => {
   })
 })
 
-describe('the header', () => {
+describe('the header Idempotency-Key', () => {
   test.each(
     ['""', '"open', 'a, b', '"a", "b"', '"a";p=1', 'two words', '"tab\tin"', 'x'.repeat(256), '"é"'].map(
       (text) => [titleOf(text), text] as const,

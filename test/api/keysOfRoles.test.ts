@@ -15,7 +15,7 @@ key recent
 `
 const roleKey = (role: string) => makeKey({ rights: '', addresses: null, role })
 
-test('A key has the rights of its block, and none of a role', async () => {
+test('A key has the rights of its block in the roles file, and none of a role', async () => {
   const key = roleKey('payroll')
   const server = await startServer({ roles: FILE, keys: [key.record] })
   await server.post('/Absences', [{ status: 'Approved', reason: 'Flu' }, { status: 'Declined' }])
@@ -40,12 +40,12 @@ test('A key has the rights of its block, and none of a role', async () => {
 test.each([
   ['that has no such block', FILE, 'The key has no rights: the roles file has no block "key gone".'],
   [
-    'that has a role of this name',
+    'that only has a role of this name',
     `${FILE}role gone\n  read Absences\n`,
     'The key has no rights: the roles file has no block "key gone".',
   ],
   [
-    'that is not there',
+    'that is missing',
     undefined,
     'The key has no rights: its rights are those of the block "key gone" of a roles file, and ROLES_FILE names none.',
   ],

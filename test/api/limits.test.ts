@@ -33,7 +33,7 @@ describe('8 Limits', () => {
     expect(await listed(server, '/Companies?Name=Too+large')).toEqual([])
   })
 
-  test('D18: the bytes of a body without Content-Length are counted as they come', async () => {
+  test('D18: the bytes of a body without Content-Length are counted as they arrive, and more than 1 MiB are 413', async () => {
     const send = async (bytes: number) => {
       const whole = new TextEncoder().encode(bodyOf(bytes, 'Chunked'))
       const stream = new ReadableStream({
@@ -68,12 +68,12 @@ describe('8 Limits', () => {
     ['an object after white space', 'POST /Companies', LENGTH, ' \r\n\t {'],
     ['an object after a byte order mark', 'POST /Companies', LENGTH, '\u{feff}{'],
     ['a text', 'POST /Companies', LENGTH, '"'],
-    ['an object for which the client waits', 'POST /Companies', `${LENGTH}Expect: 100-continue\r\n`, '{'],
-    ['an object of two equal lengths', 'POST /Companies', LENGTH + LENGTH, '{'],
-    ['an object of PUT, of two equal lengths', 'PUT /Companies/1', LENGTH + LENGTH, '{'],
+    ['an object with Expect: 100-continue', 'POST /Companies', `${LENGTH}Expect: 100-continue\r\n`, '{'],
+    ['an object with two equal Content-Length headers', 'POST /Companies', LENGTH + LENGTH, '{'],
+    ['an object of PUT with two equal Content-Length headers', 'PUT /Companies/1', LENGTH + LENGTH, '{'],
     ['an array of over 2 MiB', 'POST /Companies', `Content-Length: ${2 * BODY_BYTES_MAX + 1}\r\n`, '['],
-    ['an object to check', 'POST /Companies?dryRun=1', LENGTH, '{'],
-  ])('D18: %s that is declared too large is 413 before its rest arrives', async (_, line, more, begin) => {
+    ['an object for a dry run', 'POST /Companies?dryRun=1', LENGTH, '{'],
+  ])('D18: a body whose Content-Length is too large is 413 before its rest arrives: %s', async (_, line, more, begin) => {
     expect(await headOf(`${line} HTTP/1.1\r\n${JSON_HEAD}${more}`, begin)).toBe('413 close')
   })
 

@@ -29,7 +29,7 @@ async function attempt(locked: number, id: number): Promise<string[] | null> {
     await transaction`select from company where id = ${locked} for update`
     late = rename(locked).then(({ status }) => events.push(`late ${status}`))
     await until(async () => (await waitingIn(server)) === 1)
-    // Texts of their own, since equal ones would share a statement.
+    // Each list has another text, since equal lists would share a statement.
     const names = ['FirstName', 'Title', 'Status']
     const asked = names.flatMap((name) => [
       server.get(`/Employees?${name}=2024-01-01T00:00:00Z&sort=${name}`),
@@ -38,7 +38,7 @@ async function attempt(locked: number, id: number): Promise<string[] | null> {
     ])
     asked.push(server.get(`/Companies/${id}`), server.get(`/Companies/${locked}`), server.post('/Absences', {}))
     events.push(...new Set((await Promise.all(asked)).map(({ status }) => `at once ${status}`)))
-    // Within its connection or outside of it, as D69 has it.
+    // The write may wait within its connection or outside of it (D69).
     isWaiting = !events.some((event) => event.startsWith('late'))
   })
   await late
@@ -47,10 +47,10 @@ async function attempt(locked: number, id: number): Promise<string[] | null> {
 
 const rename = (id: number) => server.patch(`/Companies/${id}`, { Name: 'Renamed' })
 
-test('while a write waits for a lock of another program, others use the other connections', async () => {
+test('while a write waits for a lock of another program, other requests use the other connections', async () => {
   const { id: locked } = await createRow(server, '/Companies', { Name: 'Locked' })
   const { id } = await createRow(server, '/Companies', { Name: 'Free' })
-  // Until every connection has its statement prepared, which from then on waits for nothing but its result.
+  // Enough renames for every connection to prepare the statement, which from then on waits only for its result.
   for (let use = 0; use < 8; use++) await rename(locked)
   let events: string[] | null = null
   await until(async () => (events = await attempt(locked, id)) !== null)
@@ -71,7 +71,7 @@ describe('D69: a key that writes locked rows', () => {
     ['DELETE', '/Companies/ID', undefined],
     ['POST', '/Employees', { CompanyId: 'ID' }],
     ['POST', '/Employees', [{ CompanyId: 'ID' }, { CompanyId: 'ID' }]],
-  ])('%s %s delays its own writes only, and each is done or refused', async (method, path, body) => {
+  ])('by %s %s delays its own writes only, and each of them is done or refused', async (method, path, body) => {
     const { id } = await createRow(busy, '/Companies', { Name: 'Locked' })
     const fill = (text: string) => text.replaceAll('"ID"', String(id)).replaceAll('ID', String(id))
     const sent = body === undefined ? undefined : JSON.parse(fill(JSON.stringify(body)))
@@ -102,7 +102,7 @@ describe('D69: a key that writes locked rows', () => {
     for (const answer of await own) expect(known).toContain(answer as string)
   })
 
-  test('can read by id: the read waits for a lock that ends in time', async () => {
+  test('can read rows: reads wait for a lock of the table, and are 200 once it ends in time', async () => {
     const { id } = await createRow(busy, '/Companies', { Name: 'Read' })
     const asked = await blocker.begin(async (transaction) => {
       await transaction`lock table company in access exclusive mode`

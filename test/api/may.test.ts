@@ -1,4 +1,4 @@
-// The list parameter `may`: the rows of which a key or a person may write, compared with writes that are tried row by row. D109
+// The list parameter `may` finds the rows that the caller may write: compared with writes that are tried row by row. D109
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Claims } from '../../src/model/token.ts'
 import { pageLinksOf } from '../support/pageLinks.ts'
@@ -144,24 +144,27 @@ const rolesOf = (id: number) => [
   `delete Absences?EmployeeId.ManagerId=${id}&Status=Declined`,
 ]
 const KEYS = {
-  'a key of everything': makeKey(),
+  'a key with all rights': makeKey(),
   'a key that reads': keyWith('read Absences', 'read Employees'),
   'a key that writes all rows': keyWith('read Absences', 'read Employees', 'write Absences'),
   'a key that decides': keyWith(
     'read Absences',
     'update Absences?Status=Requested&fields=Status becomes Status[]=Approved&Status[]=Declined',
   ),
-  'a key whose right compares what it does not see': keyWith(
+  'a key whose right compares properties that it does not see': keyWith(
     'read Absences?Status[]=Requested&Status[]=Declined&fields=Status,Type,Reason',
     'update Absences?Start=<2024-01-31T09:00:00Z&EmployeeId.KnownAs[contains]=B&fields=Reason',
     'delete Absences?Start=>2024-01-31T09:00:00Z&EmployeeId=2',
   ),
-  'a key that reads few of those that it writes': keyWith(
+  'a key that reads few of the rows that it may write': keyWith(
     'read Absences?EmployeeId=2',
     'update Absences?Status=!=Approved&fields=Status,Reason,Type',
     'delete Absences?Status=!=Approved',
   ),
-  'a key of all below a manager': keyWith('read Absences', 'update Absences?EmployeeId.ManagerId[under]=1&fields=Reason'),
+  'a key that updates all rows below a manager': keyWith(
+    'read Absences',
+    'update Absences?EmployeeId.ManagerId[under]=1&fields=Reason',
+  ),
   'a key without an employee': keyWith('read Absences', 'update Absences?EmployeeId=&fields=Reason,Status'),
   'an employee and manager': keyWith(...rolesOf(1)),
   'a report and manager': keyWith(...rolesOf(3)),
@@ -182,7 +185,7 @@ describe('D109: rows that a key may write', () => {
 
   for (const [name, { headers }] of Object.entries(KEYS))
     test.each(WRITES)(
-      `${name}: may=%s has the rows for which the write succeeds, from memory and from the database`,
+      `${name}: a list with may=%s has the rows for which the write succeeds, from memory and from the database`,
       async (may) => {
         const expected = await new Caller(memory, headers).tried(may)
         for (const server of [memory, database]) await expectListed(new Caller(server, headers), may, expected)
@@ -214,23 +217,23 @@ role planner when {groups} has planners
   test.each<[string, Claims]>([
     ['a manager', { email: 'ann@example.com' }],
     ['an employee', { email: 'bob@example.com' }],
-    ['an employee whose manager is one herself', { email: 'cid@example.com' }],
+    ['an employee who is also a manager', { email: 'cid@example.com' }],
     ['HR', { email: 'eve@example.com', groups: ['hr'] }],
     ['a planner', { email: 'eve@example.com', groups: ['planners', 'hr'], types: ['Illness', 'Holiday'] }],
     ['a planner without a value of a variable', { email: 'bob@example.com', groups: ['planners'] }],
-  ])('%s has those for which the write succeeds', async (_who, claims) => {
+  ])('for %s, a list with each form of may has the rows for which the write succeeds', async (_who, claims) => {
     const caller = callerOf(claims)
     for (const may of WRITES) await expectListed(caller, may, await caller.tried(may))
   })
 
-  test('an employee may cancel what she has asked for, and her manager decides it', async () => {
+  test('may=update(Status) lists the absences that an employee may cancel, and those that her manager may decide', async () => {
     expect(await callerOf({ email: 'bob@example.com' }).ids('may=update(Status)')).toEqual([5])
     expect(await callerOf({ email: 'ann@example.com' }).ids('may=update(Status)&sort=Id')).toEqual([1, 5, 9])
     expect(await callerOf({ email: 'ann@example.com' }).ids('may=update(Status)&EmployeeId=!=1&sort=Id')).toEqual([5, 9])
     expect(await callerOf({ email: 'ann@example.com' }).headed('Id=6&may=update(Status)')).toBe(0)
   })
 
-  test('a person who becomes a manager may decide at once, and one who is no manager any more may not', async () => {
+  test('may=update(Status) lists absences of a report as soon as a person is her manager, and no longer than that', async () => {
     const { sql } = server
     const eve = callerOf({ email: 'eve@example.com' })
     expect(await eve.ids('may=update(Status)')).toEqual([17])
@@ -244,7 +247,7 @@ role planner when {groups} has planners
     }
   })
 
-  test('a view has no rows that may be written', async () => {
+  test('may lists no rows of a view', async () => {
     const hr = callerOf({ email: 'eve@example.com', groups: ['hr'] })
     expect((await hr.send('GET', '/Employees?may=update(JobTitle)')).body).toHaveLength(5)
     const view = await hr.send('GET', '/Directory?may=update(JobTitle)')
@@ -253,7 +256,7 @@ role planner when {groups} has planners
   })
 })
 
-describe('D109: the same list by others', () => {
+describe('D109: a list with may', () => {
   const READ = 'read Absences?fields=Status,EmployeeId'
   const keys = {
     first: keyWith(READ, 'update Absences?Status=Requested&fields=Status'),
@@ -269,7 +272,7 @@ describe('D109: the same list by others', () => {
   beforeAll(() => fill(memory))
   const as = (key: keyof typeof keys, server = memory) => new Caller(server, keys[key].headers)
 
-  test('is not answered from the cached list of a key that reads the same and writes other rows', async () => {
+  test('is not answered from the cached list of a key that reads the same rows and writes others', async () => {
     for (let time = 0; time < 3; time++) {
       const statuses = async (key: keyof typeof keys) =>
         (await as(key).send('GET', '/Absences?may=update&fields=Status')).body.map(({ status }: Json) => status)
@@ -285,7 +288,7 @@ describe('D109: the same list by others', () => {
     }
   })
 
-  test('has the same bytes from memory and from the database, and 304 for a page that the client has', async () => {
+  test('has the same bytes from memory and from the database, and is 304 for a page that the client has', async () => {
     for (const path of [
       '/Absences?may=update&sort=-Id&PageSize=5',
       '/Absences?may=update(Status)&page=2&PageSize=5',
@@ -300,7 +303,7 @@ describe('D109: the same list by others', () => {
     }
   })
 
-  test('has its own cursors: those for another write, other rights, or all rows are not valid', async () => {
+  test('is 400 with a cursor of a list for another write, for other rights or for all rows', async () => {
     const cursorOf = async (key: keyof typeof keys, query: string) => {
       const links = pageLinksOf(await as(key).send('GET', `/Absences?${query}&PageSize=5`))
       return links.find(({ relation }) => relation === 'next')?.url.searchParams.get('cursor')

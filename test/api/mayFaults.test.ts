@@ -1,4 +1,4 @@
-// Faults of the list parameter `may`, and questions that no right answers. D109
+// Faults of the list parameter `may`, and lists that are empty since no right admits the write. D109
 import { describe, expect, test } from 'bun:test'
 import { keyWith } from '../support/rights.ts'
 import { createRow } from '../support/rows.ts'
@@ -44,7 +44,7 @@ describe('D109: faults of may', () => {
     ['narrow', 'update(Type)', 'Absences have no property "Type".'],
     ['narrow', 'update(Start)', 'Absences have no property "Start".'],
     ['reader', 'update(Reason)', 'Absences have no property "Reason".'],
-  ])('%s: may=%s is 400: %s', async (key, value, message) => {
+  ])('for the key %s, may=%s is 400: %s', async (key, value, message) => {
     for (const path of ['/Absences', '/Absences/Summary']) {
       const answer = await server.get(`${path}?may=${encodeURIComponent(value)}`, keys[key].headers)
       expect(errorOf(answer)).toEqual({ status: 400, code: 'InvalidMay', target: 'may' })
@@ -53,7 +53,7 @@ describe('D109: faults of may', () => {
     }
   })
 
-  test('a hidden property is answered as one that does not exist', async () => {
+  test('may=update of a hidden property is answered like that of a property that does not exist', async () => {
     const messageFor = async (name: string) =>
       (await server.get(`/Absences?may=update(${name})`, keys.reader.headers)).body.Error.Message.replaceAll(name, '')
     expect(await messageFor('Reason')).toBe(await messageFor('Raeson'))
@@ -73,13 +73,13 @@ describe('D109: faults of may', () => {
     ['narrow', 'delete'],
     ['reader', 'update(Status)'],
     ['reader', 'update'],
-  ])('%s: may=%s has no rows, since no right admits it', async (key, value) => {
+  ])('for the key %s, may=%s lists no rows, since no right admits the write', async (key, value) => {
     await createRow(server, '/Absences', { Status: 'Requested' })
     const answer = await server.get(`/Absences?may=${value}`, keys[key].headers)
     expect([answer.status, answer.body, answer.headers.get('x-total-count')]).toEqual([200, [], '0'])
   })
 
-  test('a property that the key may set but not read has rows', async () => {
+  test('may=update of a property that the key may set but not read lists rows', async () => {
     await createRow(server, '/Absences', { Status: 'Requested' })
     for (const value of ['update(Reason)', 'update(reason,PERIOD.hours)', 'Update(Period.Hours)'])
       expect(

@@ -80,7 +80,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     expect(body[1]).toEqual({ id: 2, displayName: 'Ben', department: 'IT', jobTitle: 'Engineer', managerId: 1, manager: 'Ada' })
   })
 
-  test('is filtered and sorted by what it shows', async () => {
+  test('can be filtered and sorted by the properties that it shows', async () => {
     expect(await ids(reader, '/Directory?Department=IT&sort=-DisplayName')).toEqual([5, 2, 1])
     expect(await ids(reader, '/directory?displayname[contains]=E&sort=Manager,-Id')).toEqual([2, 5])
     expect(await ids(reader, '/Directory?ManagerId=')).toEqual([1])
@@ -88,7 +88,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
   })
 
   test.each(['WorkEmail', 'EmploymentEnd', 'FirstName', 'CompanyId', 'Status', 'Company'])(
-    'has no %s: not in filters, sorts, fields, groups or aggregates',
+    'hides %s: filters, sorts, fields, groups and aggregates by it are 400, as by an unknown name',
     async (name) => {
       const absent = 'Nmxyz'
       for (const query of [
@@ -109,7 +109,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     },
   )
 
-  test('of a right with filters and fields has those of both', async () => {
+  test('shows the rows and properties that both the view and the right of the key have', async () => {
     expect(await rows(ofIt, '/Directory')).toEqual([
       { id: 1, displayName: 'Ada', department: 'IT' },
       { id: 2, displayName: 'Ben', department: 'IT' },
@@ -129,7 +129,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
       expect(pathname).toBe('/Directory')
       expect(search).toContain('cursor=')
       expect(await ids(reader, pathname + search)).toEqual([3, 2, 1])
-      // A cursor is for one view: neither for another of the same rows, nor for the entity.
+      // A cursor is valid for one view: neither for another view of the same rows, nor for the entity.
       for (const [key, path] of [
         [ofAll, '/People'],
         [ofIt, '/Directory'],
@@ -141,7 +141,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     }
   })
 
-  test('has single rows with tags; a row outside of it is answered as one that does not exist', async () => {
+  test('has single rows with ETags, and a row outside of the view is 404 like a row that does not exist', async () => {
     const row = await get(reader, '/Directory/2')
     expect(row.body).toEqual({ id: 2, displayName: 'Ben', department: 'IT', jobTitle: 'Engineer', managerId: 1, manager: 'Ada' })
     const tag = row.headers.get('etag') as string
@@ -159,7 +159,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     expect((await server.send('HEAD', '/Directory/2', undefined, reader.headers)).headers.get('etag')).toBe(tag)
   })
 
-  test('is 304 for the same page, and its tag is not that of another collection', async () => {
+  test('is 304 for the ETag of the same page, and 200 for other rights and views with this ETag', async () => {
     const tagOf = async (key: TestKey, path: string) => (await get(key, path)).headers.get('etag') as string
     const tag = await tagOf(reader, '/Directory')
     expect((await get(reader, '/Directory', { 'if-none-match': tag })).status).toBe(304)
@@ -185,18 +185,18 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     expect(csv.headers.get('content-disposition')).toContain('Directory')
     const ndjson = await get(ofAll, '/Firms', { accept: 'application/x-ndjson' })
     expect(ndjson.text).toBe('{"id":1,"name":"Acme"}\n{"id":2,"name":"Bolt"}\n')
-    // All rows, and yet no feed has their changes.
+    // The stream has all rows, but no feed has changes of a view.
     expect(ndjson.headers.has('x-changes-after')).toBe(false)
   })
 
-  test('shows an object by its visible parts', async () => {
+  test('shows only the visible parts of an object', async () => {
     expect(await rows(ofAll, '/Leave')).toEqual([
       { id: 1, employeeId: 2, employee: 'Ben', start: '2026-03-02T09:00:00Z', period: { days: 2.5 } },
       { id: 3, employeeId: 4, employee: 'Dot', start: '2026-03-04T09:00:00Z', period: null },
     ])
   })
 
-  test('has paths to what the key may read of entities, and none to views', async () => {
+  test('has paths to the rows and properties of entities that the key may read, and none to views', async () => {
     expect(await rows(leave, '/Leave?fields=Id,EmployeeId.JobTitle')).toEqual([
       { id: 1, 'employeeId.jobTitle': 'Engineer' },
       { id: 3, 'employeeId.jobTitle': 'Engineer' },
@@ -206,14 +206,14 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     expect(outcomeOf(await get(ofAll, '/Leave?EmployeeId.DisplayName=Ben'))).toBe('400 UnknownParameter EmployeeId.DisplayName')
   })
 
-  test('has chains through its own rows alone, whatever the key may read of the entity', async () => {
-    // Eve is managed by Dot, who has left, and she by Ben, by Ada.
+  test('has chains ([under]) only through its own rows, whatever the key may read of the entity', async () => {
+    // The manager of Eve is Dot, who has left; the manager of Dot is Ben, and that of Ben is Ada.
     expect(await ids(whole, '/Employees?ManagerId[under]=1')).toEqual([2, 3, 4, 5])
     for (const key of [reader, both, whole]) expect(await ids(key, '/Directory?ManagerId[under]=1')).toEqual([2, 3])
     expect(await ids(reader, '/Directory?ManagerId[under]=4')).toEqual([5])
   })
 
-  test('gives no right to its entity, and a right to the entity gives none to its views', async () => {
+  test('gives no right to its entity (403), and a right to the entity gives none to its views (404)', async () => {
     expect(outcomeOf(await get(reader, '/Employees'))).toBe('403 Forbidden Api')
     expect(outcomeOf(await get(reader, '/Employees/1'))).toBe('403 Forbidden Api')
     expect(outcomeOf(await get(ofEntities, '/Directory'))).toBe('404 NotFound Api')
@@ -221,7 +221,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     expect(await ids(both, '/Directory')).toEqual([1, 2, 3, 5])
   })
 
-  test('is read by a key of *:read', async () => {
+  test('can be read by a key with the right *:read', async () => {
     expect(await ids(whole, '/Directory')).toEqual([1, 2, 3, 5])
     expect((await get(whole, '/Directory/4')).status).toBe(404)
     expect((await get(whole, '/Employees/4')).status).toBe(200)
@@ -286,7 +286,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
       },
     )
 
-    test('messages speak of a view by its one name, and of an entity by its plural', async () => {
+    test('messages name a view by its only name, and an entity by its plural', async () => {
       const beginningOf = async (key: TestKey, path: string) => (await get(key, path)).body.Error.Message.replace(/\..*/, '')
       expect(
         await Promise.all(
@@ -310,8 +310,8 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     })
   })
 
-  describe('in the answers about a key itself', () => {
-    test('GET /Rights has rights to views as to entities', async () => {
+  describe('in the answers about the rights of a key', () => {
+    test('GET /Rights has rights to views like rights to entities', async () => {
       expect((await get(both, '/Rights')).body).toMatchObject([
         { text: 'read Directory', collection: 'Directory', verb: 'read', properties: null, filters: [] },
         { text: 'read Employees?Department=HR&fields=Id,DisplayName,WorkEmail', collection: 'Employees' },
@@ -322,7 +322,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
       ])
     })
 
-    test('the document has views that the key may read, with their properties alone', async () => {
+    test('the document has the views that the key may read, with only their visible properties', async () => {
       const { paths, components } = (await get(ofIt, '/openapi.json')).body
       expect(Object.keys(paths).filter((path) => /^\/[A-Z]/.test(path))).toEqual([
         '/Directory',
@@ -338,7 +338,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
       expect(paths['/Directory'].get.responses[200].headers).not.toHaveProperty('X-Changes-After')
     })
 
-    test('the document without a key has no views, and that of another key neither', async () => {
+    test('the document without a key has no views, nor has that of a key that may not read them', async () => {
       for (const headers of [{ authorization: '' }, ofEntities.headers]) {
         const { paths, components } = (await server.get('/openapi.json', headers)).body
         const names = [...Object.keys(paths), ...Object.values(components).flatMap((part) => Object.keys(part as object))]
@@ -358,7 +358,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     const create = (EmployeeId: number) => server.send('POST', '/Absences', { EmployeeId, Type: 'Other' }, referrer.headers)
 
     test('name rows that the key may read in the entity or in a view of it', async () => {
-      // Of IT by the view, unless they have left; of HR by the right to the entity.
+      // The key reads employees of IT who have not left by the view, and those of HR by the right to the entity.
       for (const [id, outcome] of [
         [1, '201'],
         [2, '201'],
@@ -376,7 +376,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     })
   })
 
-  test('a change of the row shows at once', async () => {
+  test('shows a change of a row at once', async () => {
     expect(await ids(reader, '/Directory')).toEqual([1, 2, 3, 5])
     await server.patch('/Employees/3', { EmploymentEnd: '2026-02-01T00:00:00Z' })
     expect(await ids(reader, '/Directory')).toEqual([1, 2, 5])
@@ -385,7 +385,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     expect(await ids(reader, '/Directory')).toEqual([1, 2, 3, 5])
   })
 
-  test('a key whose view has gone has no rights any more', async () => {
+  test('is 404 on a server without it, on which a key with a right to it has no rights any more (403)', async () => {
     const { databaseUrl } = server
     const without = await startServer({ databaseUrl, roles: OTHERS, environment: { MEMORY_MB } })
     expect(outcomeOf(await without.get('/Directory', reader.headers))).toBe('404 NotFound Api')

@@ -15,7 +15,7 @@ async function expectEqual(options: Parameters<typeof provePairs>[0]): Promise<v
   found.push(findings)
 }
 
-test('equal databases answer a key of whole entities alike', async () => {
+test('equal databases give a key with rights to whole entities the same answers', async () => {
   const { differences, pairs } = await provePairs({ ...EACH, keys: 2, isWhole: true })
   expect(differences).toEqual([])
   expect(pairs).toBeGreaterThan(100)
@@ -37,6 +37,6 @@ afterAll(() => {
   const statuses = found.flatMap(({ channels }) => Object.values(channels).flatMap((counts) => Object.entries(counts)))
   const count = (isCounted: (status: string) => boolean) =>
     statuses.reduce((sum, [status, count]) => sum + (isCounted(status) ? count : 0), 0)
-  // A wall of errors would prove nothing.
+  // If most answers were errors, their equality would prove nothing.
   expect(2 * count((status) => status < '400')).toBeGreaterThan(count(() => true))
 })

@@ -3,7 +3,7 @@ import { ask, expectAll } from '../support/cases.ts'
 import { createRow, createRows, listed } from '../support/rows.ts'
 import { useServer } from '../support/start.ts'
 
-// Random bodies are created, put and patched in test/properties/roundTrips.test.ts.
+// test/properties/roundTrips.test.ts sends random bodies by POST, PUT and PATCH.
 
 const server = useServer()
 
@@ -27,7 +27,7 @@ describe('4.1 operations on an entity', () => {
     ['D20: all', 'PUT', { Name: 'New', Enabled: false }, { name: 'New', enabled: false }],
     ['D20: all', 'PATCH', { Name: 'New', Enabled: false }, { name: 'New', enabled: false }],
     ['D8: a read-only property is ignored', 'PATCH', { Id: 'x', Enabled: false }, { name: 'Acme', enabled: false }],
-  ])('%s: a %s of %j is answered with the entity, and changes no other', async (_, method, body, expected) => {
+  ])('%s: a %s of %j returns the whole entity, and changes no other', async (_, method, body, expected) => {
     const [{ id }, other] = await createRows(server, '/Companies', [{ Name: 'Acme', Enabled: true }, { Name: 'Other' }])
     const answer = await ask(server, [`${method} /Companies/${id}`, body])
     expect([answer.status, answer.body]).toEqual([200, { id, ...expected }])

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import { declaredCompanies } from '../support/declaredCompanies.ts'
 import { useServer } from '../support/start.ts'
 
-// A constraint that a project's own migration has added is 409 Conflict, whatever the write; one that is declared has its own code.
+// Violating a constraint of a project's own migration is 409 Conflict for each kind of write; a declared one has its own code.
 
 const server = useServer({ entitiesDir: declaredCompanies().path, hasForeignRows: true })
 beforeAll(async () => {
@@ -22,7 +22,7 @@ for (const key of [undefined, 'own'])
     ['PATCH', '/Companies/1', { Enabled: true }],
     ['DELETE', '/Companies/3', undefined],
   ])(
-    `%s %s of %j against a constraint of the operator is a Conflict${key ? ', under an Idempotency-Key, too' : ''}`,
+    `%s %s of %j, which violates a constraint of the operator, is 409 Conflict${key ? ' under an Idempotency-Key, too' : ''}`,
     async (method, path, body) => {
       const headers: Record<string, string> = key ? { 'Idempotency-Key': `${method}-${key}` } : {}
       for (const _ of [1, 2]) {
@@ -32,12 +32,12 @@ for (const key of [undefined, 'own'])
     },
   )
 
-test('a taken name is AlreadyExists, also if the table has a constraint of the operator', async () => {
+test('a taken name is 409 AlreadyExists, also if the table has a constraint of the operator', async () => {
   const { status, body } = await server.send('PUT', '/Companies/1', { Name: 'Kept', Enabled: true })
   expect([status, body.Error.Code, body.Error.Target]).toEqual([409, 'AlreadyExists', 'Name'])
 })
 
-test('a write that a trigger skips without a cause is tried three times, and is a Conflict', async () => {
+test('a write that a trigger skips without a cause is tried three times, and is then 409 Conflict', async () => {
   await server.sql.unsafe(`
     create sequence attempt;
     create function skip() returns trigger language plpgsql as $$ begin perform nextval('attempt'); return null; end $$;

@@ -7,7 +7,7 @@ import type { Answer } from '../support/server.ts'
 import { startServer, useServer } from '../support/start.ts'
 import { titled } from '../support/titles.ts'
 
-// Pages, totals and links of random lists are held against a model in test/properties/lists.test.ts.
+// test/properties/lists.test.ts compares pages, totals and links of random lists with a model.
 
 const ROWS = 55
 const IDS = Array.from({ length: ROWS }, (_, index) => index + 1)
@@ -62,12 +62,12 @@ describe('4.2 Paging', () => {
 describe('4.3 Paging response headers', () => {
   test.each([
     ['the first page has no first and no previous link', 'PageSize=10', { next: '2', last: '6' }],
-    ['the first page by its number', 'PageSize=10&page=1', { next: '2', last: '6' }],
+    ['page=1 has the links of the first page', 'PageSize=10&page=1', { next: '2', last: '6' }],
     ['a page in the middle has all four', 'PageSize=10&page=3', { first: '1', previous: '2', next: '4', last: '6' }],
     ['the last page has no next and no last', 'PageSize=10&page=6', { first: '1', previous: '5' }],
     ['a last page that is just full has no next', 'Enabled=true&PageSize=6&page=2', { first: '1', previous: '1' }],
-    ['D31: where no link applies there is none', 'Enabled=true', {}],
-    ['D31: of nothing there is none', 'Name=nobody', {}],
+    ['D31: a list of one page has no links', 'Enabled=true', {}],
+    ['D31: a list without rows has no links', 'Name=nobody', {}],
   ])('%s, for the query %s', async (_, query, pages) => {
     const answer = await get(query)
     expect(pagesOf(answer)).toEqual(pages)

@@ -4,7 +4,7 @@ import { untilInMemory } from '../support/inMemory.ts'
 import { createRows, listed } from '../support/rows.ts'
 import { useServer } from '../support/start.ts'
 
-// How texts are folded is in test/model/fold.test.ts.
+// test/model/fold.test.ts tests how texts are folded.
 
 const NAMES = [
   ...['임', '인', '이', 'ガブ', 'カフ', 'Yıldız', 'İnci', 'Groß', 'Łukasz', 'Søren', 'Đặng', 'Ægir', 'Þór', 'Öberg', 'O\u0308z'],

@@ -43,7 +43,7 @@ const ill = (more: object = {}) => ({ Type: 'Sickness', Reason: `${MARK} has the
 const people = (count: number) => createRows(server, '/Employees', times(count, named))
 
 describe('personal values of refused requests are in no log', () => {
-  test('references to missing rows, alone and together with others', async () => {
+  test('references to missing rows are 409, in single and in concurrent requests', async () => {
     const [someone] = await people(1)
     const own = await createRow(server, '/Absences', ill())
     const refused: [string, string, Json][] = [
@@ -63,7 +63,7 @@ describe('personal values of refused requests are in no log', () => {
     expect(codesOf(await Promise.all(others))).toEqual(['201 undefined'])
   })
 
-  test('an end before the start that is stored, alone and together with others', async () => {
+  test('an end before the stored start is 400, in single and in concurrent requests', async () => {
     const rows = await createRows(server, '/Absences', Array(12).fill(ill({ Start: '2024-01-02T00:00:00Z' })))
     const turned = (id: number) => ask('PATCH', `/Absences/${id}`, ill({ End: '2024-01-01T00:00:00Z' }))
     const right = (id: number) => ask('PATCH', `/Absences/${id}`, ill({ End: '2024-01-03T00:00:00Z' }))
@@ -75,7 +75,7 @@ describe('personal values of refused requests are in no log', () => {
     expect(codesOf([started])).toEqual(['400 InvalidValue'])
   })
 
-  test('deletions of referenced rows, alone and together with others', async () => {
+  test('deletions of referenced rows are 409, in single and in concurrent requests', async () => {
     const [boss, ...reports] = await people(6)
     for (const { id } of reports) await ask('PATCH', `/Employees/${id}`, { ManagerId: boss.id })
     const absent = await createRow(server, '/Absences', ill({ EmployeeId: reports[0].id }))
@@ -86,7 +86,7 @@ describe('personal values of refused requests are in no log', () => {
     expect((await ask('DELETE', `/Absences/${absent.id}`)).status).toBe(204)
   })
 
-  test('texts, numbers and dates that no column accepts, and bodies that are not JSON', async () => {
+  test('texts, numbers and dates that no column accepts, and bodies that are not JSON, are refused', async () => {
     const bodies: unknown[] = [
       ...hostileTexts.slice(0, 30).map((text) => ({ Reason: `${MARK}${text}`, EmployeeId: 999_999 })),
       ...[{ Reason: `${MARK}\0` }, { Reason: `${MARK}\ud800` }, { Reason: MARK.repeat(100) }, { [MARK]: MARK }],
@@ -101,13 +101,13 @@ describe('personal values of refused requests are in no log', () => {
     expect(answers.filter(({ status }) => status < 400 || status >= 500)).toEqual([])
   })
 
-  test('filters, sorts and cursors that match nothing or are invalid', async () => {
+  test('filters, sorts and cursors with personal values are sent, matching nothing or invalid', async () => {
     const values = ['Employee=', 'Start=', 'Period.Days=', 'sort=', 'cursor=', 'Reason=!=', `${MARK}=`, 'Id=', 'page=']
     for (const name of values) await ask('GET', `/Absences?${name}${MARK}`)
     for (const name of values) await ask('GET', `/Absences?${name}${MARK}%00%ff`)
   })
 
-  test('deletions while other writes refer to the rows, or rename or delete them', async () => {
+  test('deletions are done or refused while other writes refer to the rows, rename them or delete them', async () => {
     const rows = await people(60)
     const races = rows.map(async ({ id }, index) => {
       const path = `/Employees/${id}`
@@ -126,7 +126,7 @@ describe('personal values of refused requests are in no log', () => {
     expect(codes.map((code) => code.replace(' undefined', '')).filter((code) => !allowed.includes(code))).toEqual([])
   })
 
-  test('a row that others lock until its writers give up, and killed connections', async () => {
+  test('writes to a row that stays locked are 503, and writes whose connections are killed are done or 503', async () => {
     const rows = await people(4)
     const writes = () => rows.map(({ id }) => askOnce('PATCH', `/Employees/${id}`, { Title: `${MARK}` }))
     await server.sql.begin(async (transaction) => {
@@ -138,7 +138,7 @@ describe('personal values of refused requests are in no log', () => {
     for (const { status } of await cut) expect([200, 201, 503]).toContain(status)
   })
 
-  test('taken unique values, one after the other and at the same time', async () => {
+  test('taken unique values are 409, one after the other and at the same time', async () => {
     await server.sql`alter table company add constraint company_name_unique unique (name)`
     const unique = await startServer({ databaseUrl: postgres.url, log, entitiesDir: folder.path, hasForeignRows: true })
     const name = (at: number) => ({ Name: `${MARK} & Sons ${at}` })
@@ -153,12 +153,12 @@ describe('personal values of refused requests are in no log', () => {
     await server.sql`alter table company drop constraint company_name_unique`
   })
 
-  test('all requests of these tests were sent, neither log has a value of them, and no constraint had to refuse one', async () => {
+  test('all requests of these tests were sent, neither log has a personal value of them, and no constraint has refused a row', async () => {
     await log.flush()
     expect(asked).toBeGreaterThan(200)
     expect([400, 409, 503].filter((status) => !statuses.has(status))).toEqual([])
     const lines = (text: string, pattern: RegExp | string) => text.split('\n').filter((line) => line.match(pattern))
-    // The values that were held up, or cut, are of statements that PostgreSQL has written down.
+    // PostgreSQL has logged that it canceled statements, whose parameters had personal values.
     expect(lines(postgres.log(), /canceling statement due to (lock|statement) timeout/).length).toBeGreaterThan(0)
     expect(lines(postgres.log(), MARK)).toEqual([])
     expect(lines(postgres.log(), /violates|DETAIL:.*Key/)).toEqual([])
@@ -166,7 +166,7 @@ describe('personal values of refused requests are in no log', () => {
     expect(lines(ownLog, MARK)).toEqual([])
   })
 
-  test('a violated constraint does write its row to the log of PostgreSQL', async () => {
+  test('a violated constraint would write its row to the log of PostgreSQL', async () => {
     const broken = server.sql`insert into absence (reason, employee_id) values (${`${MARK} herself`}, 999999)`
     await expect(broken.execute()).rejects.toThrow('violates check constraint')
     expect(postgres.log()).toContain(`${MARK} herself`)

@@ -6,7 +6,7 @@ import { makeKey, type TestKey } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
 import { startServer, useServer } from '../support/start.ts'
 
-// The longest period stands neither first nor last, and its limit is not the largest.
+// The longest period is neither first nor last, and its limit is not the largest.
 const environment = {
   RATE_LIMITS: '6000/1m,5000/12h,7000/3h',
   RATE_LIMITS_ANONYMOUS: '4000/1m,3000/6h,5000/2h',
@@ -55,14 +55,14 @@ beforeAll(async () => {
   company = (await createRow(server, '/Companies', { Name: 'Acme' })).id
   referenced = (await createRow(server, '/Companies', { Name: 'Employer' })).id
   await createRow(server, '/Employees', { FirstName: 'Ada', CompanyId: referenced })
-  // A name decides what the database does with the row.
+  // The name of a row decides which error the database raises for it.
   await server.sql.unsafe(`
     create function fail() returns trigger language plpgsql as $$ begin
       if new.name like 'fail with %' then raise exception 'failed' using errcode = substr(new.name, 11); end if;
       return new;
     end $$;
     create trigger fail before insert on company for each row execute function fail()`)
-  // Ten seconds pass until the answer, in which everything else is tested.
+  // The answer takes ten seconds, in which all other tests of this file run.
   slowSentMs = Date.now()
   const head = { Host: new URL(server.url).host, 'Content-Type': 'application/json', 'Content-Length': '9' }
   const lines = Object.entries({ ...head, Authorization: slow.headers.authorization, Connection: 'close' })
@@ -113,20 +113,20 @@ const counted: Case[] = [
   ['a page about an error', 200, send('GET', '/errors/NotFound')],
   ['a bad filter', 400, send('GET', '/Companies?Id=x')],
   ['a body that is no JSON', 400, send('POST', '/Companies', '{')],
-  ['a Host header that is none', 400, raw('GET /Companies', { Host: 'a b' })],
+  ['an invalid Host header', 400, raw('GET /Companies', { Host: 'a b' })],
   ['an unknown path', 404, send('GET', '/Nowhere')],
   ['an unknown id', 404, send('GET', '/Companies/999999')],
   ['a method that a collection lacks', 405, send('PUT', '/Companies')],
-  ['a reference to nothing', 409, send('POST', '/Absences', { EmployeeId: 999_999 })],
-  ['what others refer to', 409, send('DELETE', () => `/Companies/${referenced}`)],
+  ['a reference to a missing row', 409, send('POST', '/Absences', { EmployeeId: 999_999 })],
+  ['the deletion of a row to which others refer', 409, send('DELETE', () => `/Companies/${referenced}`)],
   ['a body that is too large', 413, raw('POST /Companies', { ...type, 'Content-Length': '9000000' })],
   ['a target that is too long', 414, send('GET', long)],
   ['a body of another type', 415, send('POST', '/Companies', 'x', { 'content-type': 'text/plain' })],
-  ['a failure of ours', 500, send('POST', '/Companies', { Name: 'fail with 22012' })],
+  ['a failure of the server', 500, send('POST', '/Companies', { Name: 'fail with 22012' })],
   ['a database with a full disk', 503, send('POST', '/Companies', { Name: 'fail with 53100' })],
-  ['no right', 403, send('POST', '/Companies', {}), asReader],
-  ['no key', 401, send('GET', '/Companies'), asAddress],
-  ['a wrong key', 401, send('GET', '/Companies', undefined, { authorization: 'ApiKey wrong' }), asAddress],
+  ['a request without the right', 403, send('POST', '/Companies', {}), asReader],
+  ['a request without a key', 401, send('GET', '/Companies'), asAddress],
+  ['a request with a wrong key', 401, send('GET', '/Companies', undefined, { authorization: 'ApiKey wrong' }), asAddress],
   ['the root without a key', 200, send('GET', '/'), asAddress],
   ['OPTIONS without a key', 204, send('OPTIONS', '/Companies'), asAddress],
   ['a target that is too long, without a key', 414, send('GET', long), asAddress],
@@ -142,7 +142,7 @@ const notCounted: Case[] = [
 ]
 
 describe('8 Rate limit headers', () => {
-  test.each(counted)('D37: %s (%d) has rate limit headers, and counts itself', async (_, status, ask, keyId = asKey) => {
+  test.each(counted)('D37: %s (%d) has rate limit headers, which count this request', async (_, status, ask, keyId = asKey) => {
     const before = await look(keyId)
     const seen = await ask(keyId)
     expect([seen.status, seen.headers.get('x-ratelimit-limit')]).toEqual([status, keyId.period])
@@ -159,7 +159,7 @@ describe('8 Rate limit headers', () => {
   })
 
   test.each(notCounted)(
-    'D35, D37: %s (%d) has no rate limit headers, and is not counted',
+    'D35, D37: a request to %s (%d) has no rate limit headers, and is not counted',
     async (_, status, ask, keyId = asKey) => {
       const before = await look(keyId)
       const { status: got, headers } = await ask(keyId)
@@ -169,7 +169,7 @@ describe('8 Rate limit headers', () => {
     },
   )
 
-  test.each(['/livez', '/readyz'])('D37: %s gives the same answer for a right key, a wrong one and none', async (path) => {
+  test.each(['/livez', '/readyz'])('D37: %s gives the same answer for a right key, a wrong key and no key', async (path) => {
     const answers: unknown[] = []
     for (const authorization of ['', key.headers.authorization, 'ApiKey wrong', makeKey().headers.authorization]) {
       const { status, text, headers } = await server.get(path, { authorization })
@@ -183,7 +183,7 @@ describe('8 Rate limit headers', () => {
       [12 * HOUR_MS, (await freshKey()).headers],
       [6 * HOUR_MS, { authorization: '', 'x-forwarded-for': '203.0.113.3' }],
     ] as const
-    // In the middle of a second, so that rounding to another shows and a slow machine does not.
+    // In the middle of a second, so that wrong rounding shows and a slow machine does not matter.
     await Bun.sleep((1_400 - (Date.now() % 1_000)) % 1_000)
     const resetOf = async (path: string, own: Record<string, string>) =>
       (await server.get(path, own)).headers.get('x-ratelimit-reset') as string

@@ -90,7 +90,7 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
       expect([answer.headers.get('x-ratelimit-limit'), left(answer)]).toEqual([period, 0])
       const reset = Date.parse(answer.headers.get('x-ratelimit-reset') as string)
       expect(reset).toBeGreaterThanOrEqual(beforeMs + periodMs)
-      // The one is a moment and the other a while from the decision, each rounded up.
+      // Reset is a moment and RetryAfter a duration from the decision, each rounded up to a second.
       expect(reset - 1_000 * Number(seconds)).toBeWithin(askedMs - 1_000, answeredMs + 1_002)
       expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
     }
@@ -123,24 +123,21 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
     ...['OPTIONS /Companies', 'OPTIONS /Nowhere', 'GET /errors/RateLimitExceeded', `GET /${'x'.repeat(9_000)}`],
     ...['DELETE /Companies', 'POST /', 'POST /Companies', `PUT ${item}`, `PATCH ${item}`, `DELETE ${item}`],
   ].map((line) => [titleOf(line), line] as const)
-  test.each(limited)(
-    'D35: a request over the limit is refused, with a key and without, and writes nothing: %s',
-    async (_, line) => {
-      const [method = '', path = ''] = line.replace(item, row).split(' ')
-      const contents = async () => [...(await server.sql`select * from company order by id`)]
-      const before = await contents()
-      for (const [, headers] of await newClients()) {
-        await exhaust(headers)
-        const answer = await ask(method, path, headers, method.startsWith('P') ? { Name: 'Refused' } : undefined)
-        expect([answer.status, answer.headers.get('retryafter') !== null]).toEqual([429, true])
-        if (method !== 'HEAD') expect(errorOf(answer).code).toBe('RateLimitExceeded')
-      }
-      expect(await contents()).toEqual(before)
-      expect(before).toHaveLength(1)
-    },
-  )
+  test.each(limited)('D35: is 429, with a key and without, and writes nothing: %s', async (_, line) => {
+    const [method = '', path = ''] = line.replace(item, row).split(' ')
+    const contents = async () => [...(await server.sql`select * from company order by id`)]
+    const before = await contents()
+    for (const [, headers] of await newClients()) {
+      await exhaust(headers)
+      const answer = await ask(method, path, headers, method.startsWith('P') ? { Name: 'Refused' } : undefined)
+      expect([answer.status, answer.headers.get('retryafter') !== null]).toEqual([429, true])
+      if (method !== 'HEAD') expect(errorOf(answer).code).toBe('RateLimitExceeded')
+    }
+    expect(await contents()).toEqual(before)
+    expect(before).toHaveLength(1)
+  })
 
-  test.each(['GET /livez', 'GET /readyz', 'HEAD /livez', 'GET /LIVEZ/'])('D35: is answered all the same at %s', async (line) => {
+  test.each(['GET /livez', 'GET /readyz', 'HEAD /livez', 'GET /LIVEZ/'])('D35: is 200 nevertheless for %s', async (line) => {
     const [method = '', path = ''] = line.split(' ')
     for (const [, headers] of await newClients()) {
       await exhaust(headers)
@@ -149,7 +146,7 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
     }
   })
 
-  test('is refused exactly beyond the limit, when hundreds come at the same time', async () => {
+  test('is 429 exactly beyond the limit when 200 requests come at the same time', async () => {
     const { headers } = await newKey({ limits: '40/1h' })
     const answers = await Promise.all(Array.from({ length: 200 }, () => ask('GET', '/', headers)))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(40)
@@ -172,7 +169,7 @@ test('D37: a client that waits RetryAfter seconds is admitted, a second earlier 
     expect([refused.status, Math.max(least, Math.min(seconds, 3))]).toEqual([429, seconds])
     await Bun.sleep(seconds * 1_000 - 1_000 - (performance.now() - refusedMs))
     const early = await brief.get('/', headers)
-    // On a machine that slept, the second before is over.
+    // On a slow machine the wait may already be over.
     if (performance.now() - firstMs < 3_000) expect([early.status, early.headers.get('retryafter')]).toEqual([429, '1'])
     await Bun.sleep(seconds * 1_000 - (performance.now() - refusedMs))
     expect((await brief.get('/', headers)).status).toBe(200)
@@ -181,7 +178,7 @@ test('D37: a client that waits RetryAfter seconds is admitted, a second earlier 
 })
 
 describe('D35: the client to charge', () => {
-  test('is the key; neither other keys nor its address are charged', async () => {
+  test('is the key of the request; neither other keys nor its address are charged', async () => {
     const address = newAddress()
     const [one, two] = [await newKey(), await newKey()]
     await exhaust({ ...address, ...one.headers })
@@ -198,13 +195,13 @@ describe('D35: the client to charge', () => {
     ['a key with a wrong secret', () => `ApiKey ${known[0]?.text.slice(0, -3)}xxx`],
     ['a revoked key', () => revoked()],
     ['a very long key', () => `ApiKey ${'k'.repeat(3_000)}`],
-  ])('is the address for %s; when its requests are used up, it is refused with 429', async (_, authorizationOf) => {
+  ])('is the address for %s: 401, and 429 once the requests of the address are used up', async (_, authorizationOf) => {
     const address = { ...newAddress(), authorization: await authorizationOf() }
     expect(await statusesOf(4, address, '/Companies')).toEqual([401, 401, 401, 429])
     expect(await leftOf({ ...address, authorization: '' })).toBe(0)
   })
 
-  test('is refused a guessed key in the same way whether the key is right or not', async () => {
+  test('is the address for a guessed key, which is 429 without WWW-Authenticate once the address is over its limit', async () => {
     const address = newAddress()
     await exhaust(address)
     const guess = await ask('GET', '/Companies', { ...address, ...makeKey().headers })
@@ -227,7 +224,7 @@ describe('a key’s own limits', () => {
     return `${status} ${headers.get('x-ratelimit-limit')} ${headers.get('x-ratelimit-remaining')}`
   }
 
-  test('replace the server’s, whether there are fewer or more', async () => {
+  test('replace the limits of the server, whether they are lower or higher', async () => {
     const few = await newKey({ limits: '1/5m' })
     const many = await newKey({ limits: '5/5m' })
     expect([await said(few), await said(few)]).toEqual(['200 5m 0', '429 5m 0'])
@@ -242,7 +239,7 @@ describe('a key’s own limits', () => {
     for (const key of [current, old]) expect((await ask('GET', '/Companies', key.headers)).status).toBe(429)
   })
 
-  test('are those of the server if they cannot be read, and the log says so', async () => {
+  test('are those of the server if they are malformed, and the log has a warning', async () => {
     expect(await said(await newKey({ limits: '5/1y' }))).toBe('200 12h 99')
     expect(warnings).toContain('the limits of a key cannot be used: "5/1y" is not a limit like 750/1m')
   })
@@ -301,13 +298,13 @@ describe('D35: the headers X-Forwarded-For of trusted proxies', () => {
     ['the client and its proxy', '203.0.113.16', null],
     ['a client behind garbage', '203.0.113.17', '203.0.113.17, garbage'],
   ])('name two clients: %s', async (_, one, other) => {
-    // A client whose window is as full as the other's would look like it.
+    // Without these requests, two clients whose windows are equally full would look like one.
     await leftAt(proxied, one)
     await leftAt(proxied, one)
     expect(await isSame(proxied, one, other)).toBe(false)
   })
 
-  test('do not count from a peer that is not trusted: it is charged by its own address', async () => {
+  test('are ignored from a peer that is not trusted, which is charged by its own address', async () => {
     const before = await leftAt(direct, null)
     for (const [index, forwarded] of ['203.0.113.1', '10.0.0.1', '203.0.113.1, 10.0.0.1', '::1', 'x'].entries())
       expect(await leftAt(direct, forwarded)).toBe(before - 1 - index)

@@ -4,7 +4,7 @@ import { createRow, listed } from '../support/rows.ts'
 import type { Json } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
-// Random references, and the names that rows copy with them, are written in test/properties/roundTrips.test.ts.
+// test/properties/roundTrips.test.ts writes random references, and the names that rows copy with them.
 
 const server = useServer()
 
@@ -33,7 +33,7 @@ describe('D16 references', () => {
     expect(await one(`${path}/${before.id}`)).toEqual(before)
   })
 
-  test.each(references)('of %s, %s that is no integer is 400', (path, name) =>
+  test.each(references)('in a body of %s, %s that is not an integer is 400', (path, name) =>
     expectAll(
       server,
       `400 InvalidValue ${name}`,

@@ -27,20 +27,20 @@ async function reasons(query: string): Promise<string> {
 
 describe('D91: filters by a path', () => {
   test.each([
-    ['a property behind a reference', 'EmployeeId.Department=Sales', '012'],
-    ['in any case', 'employeeid.DEPARTMENT=Sales', '012'],
-    ['two of them must hold for one row', 'EmployeeId.Department=Sales&EmployeeId.CompanyId=2', '2'],
-    ['two references', 'EmployeeId.CompanyId.Name=Acme', '014'],
-    ['!= is the complement of =, so rows without a reference belong here', 'EmployeeId.Department=!=Sales', '345'],
-    ['no value: of rows without a reference, too', 'EmployeeId.Department=', '45'],
-    ['a value', 'EmployeeId.Department=!=', '0123'],
-    ['no value behind two references', 'EmployeeId.CompanyId.Name=', '35'],
+    ['a property of the related row', 'EmployeeId.Department=Sales', '012'],
+    ['a path in upper or lower case', 'employeeid.DEPARTMENT=Sales', '012'],
+    ['two filters must hold for the same related row', 'EmployeeId.Department=Sales&EmployeeId.CompanyId=2', '2'],
+    ['a path through two references', 'EmployeeId.CompanyId.Name=Acme', '014'],
+    ['!= is the complement of =, so it finds rows without a reference', 'EmployeeId.Department=!=Sales', '345'],
+    ['without a value, as are rows without a reference', 'EmployeeId.Department=', '45'],
+    ['with a value', 'EmployeeId.Department=!=', '0123'],
+    ['without a value, through two references', 'EmployeeId.CompanyId.Name=', '35'],
     ['[] with no value', 'EmployeeId.Department[]=Staff&EmployeeId.Department[]=', '345'],
     ['[begins]', 'EmployeeId.DisplayName[begins]=ANN', '014'],
     ['> does not find rows without a value', 'EmployeeId.Department=>S', '0123'],
     ['[under] beyond a reference', 'EmployeeId.ManagerId[under]=1', '23'],
     ['[under] in a loop', 'EmployeeId.ManagerId[under]=4', '4'],
-  ])('%s: %s', async (_, query, found) => {
+  ])('%s: %s finds the absences %s', async (_, query, found) => {
     expect(await reasons(query)).toBe(found)
   })
 })
@@ -69,7 +69,7 @@ describe('D91: fields by a path', () => {
 })
 
 describe('D91: groups by a path', () => {
-  test('Days by department, and by company', async () => {
+  test('A summary of absences has groups by department, and by company', async () => {
     const days = await server.get('/Absences/Summary?groupBy=EmployeeId.Department&sum=Period.Days')
     expect(days.body).toEqual([
       { 'employeeId.department': 'Sales', count: 3, sum: { period: { days: 3 } } },
@@ -98,7 +98,7 @@ describe('D91: groups by a path', () => {
   })
 })
 
-describe('D91: faults', () => {
+describe('D91: faults in filters by a path', () => {
   test.each([
     [
       'EmployeeId.Departmant=Sales',
@@ -112,7 +112,7 @@ describe('D91: faults', () => {
       'EmployeeId.ManagerId.CompanyId.Name=x',
       'UnknownParameter: Absences has no parameter "EmployeeId.ManagerId.CompanyId.Name". A path leads through up to 2 references.',
     ],
-  ])('%s', async (query, fault) => {
+  ])('%s is refused: %s', async (query, fault) => {
     expect(await reasons(query)).toBe(fault)
   })
 })
@@ -125,10 +125,10 @@ describe('D91: related values change', () => {
 
   test.each([
     ['a list', '/Absences?EmployeeId=3&fields=Id,EmployeeId.Department'],
-    ['a list that does not show them', '/Absences?EmployeeId.Department=Staff&fields=Id'],
+    ['a list that only filters by them', '/Absences?EmployeeId.Department=Staff&fields=Id'],
     ['a summary', '/Absences/Summary?groupBy=EmployeeId.Department'],
     ['a row', '/Absences/4?fields=Id,EmployeeId.Department'],
-  ])('the tag of %s differs once they do, and 304 answers the present one', async (_, path) => {
+  ])('the ETag of %s changes with the related values, and is 304 while they are the same', async (_, path) => {
     const before = await tagOf(path)
     expect(before.tag).toStartWith('W/"')
     expect(await tagOf(path, { 'If-None-Match': before.tag })).toEqual({ status: 304, tag: before.tag })
@@ -139,12 +139,12 @@ describe('D91: related values change', () => {
     expect(await tagOf(path, { 'If-None-Match': before.tag })).toEqual({ status: 304, tag: before.tag })
   })
 
-  test('a row with related values cannot be changed by its weak tag', async () => {
+  test('a PATCH with If-Match and the weak ETag of a row with related values is 412', async () => {
     const { tag } = await tagOf('/Absences/4?fields=Id,EmployeeId.Department')
     expect((await server.send('PATCH', '/Absences/4', { Type: 'a' }, { 'If-Match': tag })).status).toBe(412)
   })
 
-  test('a CSV for Excel has related values as spreadsheets read them', async () => {
+  test('a CSV for Excel has related values in the form that spreadsheets read', async () => {
     await server.patch('/Employees/2', { Department: '=1+1', Started: '2024-02-29T08:00:00Z' })
     const path = '/Absences?fields=Id,EmployeeId.Department,EmployeeId.Started&EmployeeId.CompanyId.Name=Beta&excel=1&locale=de'
     const { text } = await server.get(path, { Accept: 'text/csv' })

@@ -56,7 +56,7 @@ describe('D91: a filter by a path that leads nowhere', () => {
     ['Absences', 'EmployeeId.__proto__=x'],
     ['Absences', 'EmployeeId.constructor=x'],
     ['Absences', 'EmployeeId.%E2%80%AE=x'],
-  ])('of %s by a name that no entity has, %p', async (plural, query) => {
+  ])('of %s by a name that no entity has is 400: %p', async (plural, query) => {
     const answer = await server.get(`/${plural}?${query}`)
     expect([answer.status, answer.body.Error.Code]).toEqual([400, 'UnknownParameter'])
     expect(answer.body.Error.Message).toContain('has no parameter')
@@ -67,7 +67,7 @@ describe('D91: a filter by a path that leads nowhere', () => {
     ['.', 2_000],
     ['a.', 1_000],
     ['ManagerId.', 200],
-  ] as const)('a path of many times %s has a short answer', async (part, times) => {
+  ] as const)('a path that repeats "%s" many times is 400 with a short message', async (part, times) => {
     const text = part.repeat(times)
     for (const query of [`EmployeeId.${text}=x`, `${text}=x`, `fields=EmployeeId.${text}`, `sort=${text}`]) {
       const { status, body } = await server.get(`/Absences?${query}`)
@@ -77,7 +77,7 @@ describe('D91: a filter by a path that leads nowhere', () => {
   })
 })
 
-describe('D91: a filter by a path with a value or an operator that it does not take', () => {
+describe('D91: a filter by a path with an invalid value or operator', () => {
   test.each<[string, string]>([
     ['EmployeeId.Started=abc', 'EmployeeId.Started must be'],
     ['EmployeeId.CompanyId=abc', 'EmployeeId.CompanyId must be an integer'],
@@ -108,7 +108,7 @@ describe('D91: a filter by a path with a value or an operator that it does not t
     expect(await faultOf(`/Absences?${query}`)).toStartWith(`400 InvalidFilter ${name}: ${message}`)
   })
 
-  test('[under] on an entity without a reference to itself', async () => {
+  test('[under] on an entity without a reference to itself is refused with this reason', async () => {
     expect(await faultOf('/Companies?Name[under]=5')).toEndWith(
       'not with [under]. [under] takes references to rows of their own kind, of which Companies have none.',
     )
@@ -121,15 +121,18 @@ describe('D91: a filter by a path with a value or an operator that it does not t
     }
   })
 
-  test.each(['EmployeeId.Department=a', 'EmployeeId.ManagerId[under]=1'])('up to 8 filters by a path: %s', async (filter) => {
-    const times = (count: number) => `/Absences?${Array.from({ length: count }, () => filter).join('&')}`
-    expect((await server.get(times(8))).status).toBe(200)
-    expect(await faultOf(times(9))).toBe(
-      `400 TooManyFilters Api: A request may have up to 8 filters by paths or by [under], as by ${filter.split(/[[=]/)[0]}.`,
-    )
-  })
+  test.each(['EmployeeId.Department=a', 'EmployeeId.ManagerId[under]=1'])(
+    'a request with 8 filters such as %s is 200, and with 9 it is 400 TooManyFilters',
+    async (filter) => {
+      const times = (count: number) => `/Absences?${Array.from({ length: count }, () => filter).join('&')}`
+      expect((await server.get(times(8))).status).toBe(200)
+      expect(await faultOf(times(9))).toBe(
+        `400 TooManyFilters Api: A request may have up to 8 filters by paths or by [under], as by ${filter.split(/[[=]/)[0]}.`,
+      )
+    },
+  )
 
-  test('[under] of an own reference counts among them, and several values of [] are one filter', async () => {
+  test('[under] on a reference of the row itself counts toward the 8 filters, and several values of [] count as one', async () => {
     const chains = Array.from({ length: 9 }, (_, index) => `ManagerId[under]=${index + 1}`)
     expect((await server.get(`/Employees?${chains.slice(1).join('&')}`)).status).toBe(200)
     expect(await faultOf(`/Employees?${chains.join('&')}`)).toStartWith('400 TooManyFilters')
@@ -138,7 +141,7 @@ describe('D91: a filter by a path with a value or an operator that it does not t
   })
 })
 
-describe('D91: a path in other parameters', () => {
+describe('D91: a faulty path in other parameters is 400', () => {
   test.each([
     [
       'fields=Id,EmployeeId.Departmant',
@@ -185,7 +188,7 @@ describe('D91: a path in other parameters', () => {
       'sort=Department',
       'InvalidSort sort: Absences cannot be sorted by EmployeeId.Department, which stands in another row. Sort by a copied property: Employee; or in the client.',
     ],
-  ])('a list of absences by %s', async (query, fault) => {
+  ])('in a list of absences with %s', async (query, fault) => {
     expect(await faultOf(`/Absences?${query}`)).toBe(`400 ${fault}`)
   })
 
@@ -221,11 +224,11 @@ describe('D91: a path in other parameters', () => {
       'groupBy=EmployeeId.Department&sort=EmployeeId.Departmant',
       'InvalidSort sort: These groups can be sorted by EmployeeId.Department or count, not by "EmployeeId.Departmant". Did you mean EmployeeId.Department?',
     ],
-  ])('a summary of absences by %s', async (query, fault) => {
+  ])('in a summary of absences with %s', async (query, fault) => {
     expect(await faultOf(`/Absences/Summary?${query}`)).toBe(`400 ${fault}`)
   })
 
-  test('a row’s fields', async () => {
+  test('in the fields of a row', async () => {
     const { status, body } = await server.post('/Employees', { FirstName: 'Ann' })
     expect(status).toBe(201)
     expect(await faultOf(`/Employees/${body.id}?fields=CompanyId.Nam`)).toBe(
@@ -253,7 +256,7 @@ describe('D91: a path in a body is refused', () => {
     },
   )
 
-  test('rows of an array', async () => {
+  test('also in a row of an array', async () => {
     const { status, body } = await server.post('/Absences', [{ Type: 'a' }, { 'EmployeeId.Department': 'Sales' }])
     expect(status).toBe(400)
     expect(JSON.stringify(body)).toContain(HINT)

@@ -23,7 +23,7 @@ async function namesOf(company: number) {
 }
 
 describe('a rename changes all copies, however many', () => {
-  test('under an Idempotency-Key once: meanwhile another request with it is InProgress, and afterwards gets the same answer', async () => {
+  test('once under an Idempotency-Key: meanwhile a request with the same key is 409 InProgress, and afterwards gets the same answer', async () => {
     const company = await companyOf(COPIES_MAX + 1)
     const headers = { 'Idempotency-Key': 'rename-of-many' }
     const rename = (name = 'after') => server.send('PATCH', `/Companies/${company}`, { Name: name }, headers)
@@ -46,7 +46,7 @@ describe('a rename changes all copies, however many', () => {
     expect(await namesOf(company)).toEqual([['after', COPIES_MAX + 1]])
   })
 
-  test('also if that takes longer than the deadline of other statements, while others are answered', async () => {
+  test('also if it takes longer than the deadline of other statements, and other requests are answered meanwhile', async () => {
     const company = await companyOf(COPIES_MAX + 200)
     // As on a larger table or a slower disk.
     await server.sql`
@@ -77,7 +77,7 @@ describe('a rename changes all copies, however many', () => {
     }
   })
 
-  test('an employee with many absences can be renamed, also in properties that are not copied', async () => {
+  test('an employee with many absences can be renamed, and updated in properties that are not copied', async () => {
     const { body } = await server.post('/Employees', { FirstName: 'Ada' })
     await server.sql`
       insert into absence (employee_id, employee_key)
@@ -89,7 +89,7 @@ describe('a rename changes all copies, however many', () => {
   })
 })
 
-test('a rename of a missing row is 404, and one that refers to a missing row 409, however many copies there are', async () => {
+test('a rename of a missing row is 404, and a rename that also refers to a missing row is 409', async () => {
   const rename = await server.patch('/Companies/999999', { Name: 'x' })
   expect(outcomeOf(rename)).toBe('404 NotFound Api')
   const { body } = await server.post('/Employees', { FirstName: 'Ada' })

@@ -4,7 +4,7 @@ import { createRow } from '../support/rows.ts'
 import { useServer } from '../support/start.ts'
 import { titled } from '../support/titles.ts'
 
-// Random bodies of every entity are written and read in test/properties/roundTrips.test.ts.
+// test/properties/roundTrips.test.ts writes and reads random bodies of every entity.
 
 const ID_MAX = '9007199254740991'
 
@@ -79,7 +79,7 @@ describe('2 Company, Employee and Absence', () => {
     [{ MiddleName: 'King', Title: 'Ms' }, null],
     [{ FirstName: '🦊'.repeat(200), LastName: 'x'.repeat(200) }, `${'🦊'.repeat(200)} ${'x'.repeat(200)}`],
   ])
-  test.each(named)('D11: the display name of %s', async (_, names, displayName) => {
+  test.each(named)('D11: the display name joins KnownAs or FirstName with LastName, for %s', async (_, names, displayName) => {
     expect((await createRow(server, '/Employees', names)).displayName).toBe(displayName)
   })
 

@@ -21,7 +21,7 @@ const RIGHTS: [string, (plural: Plural) => string, { read: boolean; write: boole
   ['all to another entity', (plural) => `${next[plural]}:read,${next[plural]}:write`, { read: false, write: false }],
   ['read, and write to another', (plural) => `${plural}:read,${next[plural]}:write`, { read: true, write: false }],
   ['write, and read to another', (plural) => `${next[plural]}:read,${plural}:write`, { read: false, write: true }],
-  ['to what is no entity', (plural) => `${plural.slice(0, -1)}:read,Shops:write`, { read: false, write: false }],
+  ['rights to what is not an entity', (plural) => `${plural.slice(0, -1)}:read,Shops:write`, { read: false, write: false }],
 ]
 
 /** Method, what it needs, and the status of success, on the collection or on a row. */
@@ -67,7 +67,7 @@ for (const plural of ENTITIES)
   describe(`D34 ${plural}`, () => {
     for (const [name, rightsOf, allowed] of RIGHTS)
       for (const [method, action, success, place] of OPERATIONS)
-        test(`rights: ${name}: ${method} ${place} is ${allowed[action] ? success : '403'}`, async () => {
+        test(`with the rights "${name}", ${method} of a ${place} is ${allowed[action] ? success : '403'}`, async () => {
           const { headers } = keyWith(rightsOf(plural))
           const path = place === 'row' ? `/${plural}/${rowIds[plural]}` : `/${plural}`
           const before = await contents()
@@ -79,7 +79,7 @@ for (const plural of ENTITIES)
           expect(answer.body.Error.Message).toBe(`The key does not have the right ${plural}:${action}.`)
         })
 
-    test('a client without the right does not learn which rows there are, or what would be wrong with a request', async () => {
+    test('a client without the right does not learn which rows exist, or what would be wrong with a request', async () => {
       const { headers } = keyWith(`${next[plural]}:read,${next[plural]}:write`)
       const id = rowIds[plural]
       const reads = ['', `/${id}`, '/999999', '/x', '?Id=x', '?Nmae=x', '?Name=%ZZ', '?sort=x&page=x&PageSize=x', `/${id}?Name=x`]
@@ -136,7 +136,7 @@ for (const plural of ENTITIES)
 test.each([
   ...['/', '/livez', '/readyz', '/errors', '/errors/Forbidden'].map((path) => [path, '200'] as const),
   ...['/Nowhere', '/Companies/1/2', '/errors/Nothing'].map((path) => [path, '404 NotFound Api'] as const),
-])('D34: a path of no entity needs no right: %s is %s', (path, outcome) =>
+])('D34: a path that belongs to no entity needs no right: %s is %s', (path, outcome) =>
   expectAll(server, outcome, [[`GET ${path}`, undefined, keyWith('').headers]]),
 )
 
@@ -163,7 +163,7 @@ for (const plural of ENTITIES)
         const expected = index === 0 ? [201, `{"id":${id}}`] : [200, `{"id":${rowIds[plural]}}`]
         expect([status, text, got.get('content-type')]).toEqual([...expected, 'application/json; charset=utf-8'])
       }
-      // It was written all the same.
+      // The row was written nevertheless.
       const [[property, value] = []] = Object.entries(BODIES[plural])
       const shown = (await server.get(`/${plural}/${id}`)).body
       expect(shown[property?.replace(/^./, (letter: string) => letter.toLowerCase()) as string]).toBe(value)

@@ -12,7 +12,7 @@ import { createRow } from '../support/rows.ts'
 import { type Answer, makeKey, type TestKey, type TestServer } from '../support/server.ts'
 import { startServer, useServer } from '../support/start.ts'
 
-// Attacks of keys of few rights: what they must not learn, and how they might.
+// Attacks by keys with few rights: what they must not learn, and ways in which they could.
 
 /** Ids that have no other text of an answer within them. The employee HIDDEN, and the absence HIDDEN, are seen by no key. */
 const OWN = 7_654_321
@@ -99,7 +99,7 @@ describe('a hidden row is answered as one that does not exist', () => {
     ['partner', 'PATCH /Employees/#', { FirstName: 'x', ManagerId: ABSENT }, 404],
     ['partner', 'DELETE /Employees/#', undefined, 404],
   ]
-  test.each(FORMS)('%s %s %j', async (key, line, body, status) => {
+  test.each(FORMS)('by the key %s: %s %j is %i', async (key, line, body, status) => {
     const path = line.replace('#', String(HIDDEN)).split(' ')[1]?.split('?')[0] ?? ''
     const isRow = /\/#$/.test(line)
     const tag = isRow ? ((await server.get(path)).headers.get('etag') ?? '') : ''
@@ -109,7 +109,7 @@ describe('a hidden row is answered as one that does not exist', () => {
     }
   })
 
-  test('as a browser shows it', () =>
+  test('on the page that a browser shows, too', () =>
     expectSame((id) => send('narrow', `GET /Absences/${id}`, undefined, { accept: 'text/html' }), 404))
 })
 
@@ -127,18 +127,18 @@ describe('a reference to a hidden row is refused as one to a row that does not e
     ['partner', manager, (ManagerId) => ({ ManagerId, FirstName: 'x' }), 409],
     ['partner', manager, (ManagerId) => ({ ManagerId, CompanyId: 2 }), 403],
     ['partner', `PUT /Employees/${OWN}`, (ManagerId) => ({ ManagerId, CompanyId: 1 }), 409],
-  ])('%s %s', async (key, line, body, status) => {
+  ])('by the key %s: %s', async (key, line, body, status) => {
     for (const headers of [{}, { 'if-match': '*' }] as Headers[])
       await expectSame((id) => send(key, line, body(id), headers), status)
     await expectSame((id) => send(key, line, body(id), { 'idempotency-key': crypto.randomUUID() }), status)
-    // At once they are a batch.
+    // Requests that are sent at the same time are a batch.
     const answers = await Promise.all([HIDDEN, ABSENT, HIDDEN].map((id) => send(key, line, body(id))))
     expect(answers.map(({ status }) => status)).toEqual([status, status, status])
   })
 })
 
 describe('keys whose rights differ in a value', () => {
-  test('get their own rows by id, and change their own, in one turn', async () => {
+  test('read and change only their own rows by id, in concurrent requests', async () => {
     const asked = Array.from({ length: 60 }, (_, at) => [at % 2 ? 'one' : 'two', OWN + ((at >> 1) % 2), at % 3 === 0] as const)
     const answers = await Promise.all(
       asked.map(([key, id, writes]) =>
@@ -154,7 +154,7 @@ describe('keys whose rights differ in a value', () => {
   })
 
   test.each(['/Employees?fields=Id', '/Employees/Summary?groupBy=CompanyId', '/Employees?fields=Id&sort=-FirstName'])(
-    'get no answer of each other: %s',
+    'get no answers that are cached for each other: %s',
     async (path) => {
       const ask = () => Promise.all((['one', 'two', 'one', 'two'] as const).map((key) => send(key, `GET ${path}`)))
       for (const answers of [await ask(), await ask()]) {
@@ -165,7 +165,7 @@ describe('keys whose rights differ in a value', () => {
     },
   )
 
-  test('cannot follow each other’s cursors', async () => {
+  test('get 400 InvalidCursor for each other’s cursors', async () => {
     for (let more = 0; more < 6; more++) await createRow(server, '/Employees', { FirstName: `more ${more}`, CompanyId: 1 })
     const path = '/Employees?fields=Id&PageSize=5'
     const [, cursor = ''] = /cursor=([\w-]+)/.exec((await send('one', `GET ${path}`)).headers.get('link') ?? '') ?? []
@@ -219,7 +219,7 @@ test.each([
 })
 
 describe('an attack that once succeeded', () => {
-  test('a document names nothing that its key does not see, in the examples of errors either', async () => {
+  test('the document names nothing that its key does not see, not even in the examples of errors', async () => {
     const { text } = await send('nameless', 'GET /openapi.json')
     for (const hidden of ['Reason', 'Prefered', 'CompanyId']) expect(text).not.toMatch(new RegExp(`\\b${hidden}\\b`))
   })
@@ -241,7 +241,7 @@ describe('an attack that once succeeded', () => {
     },
   )
 
-  test('a right that is too long as it is stored is refused when it is given', () => {
+  test('a right that would be too long in its stored form is refused when it is given', () => {
     const values = Array.from({ length: 99 }, (_, at) => `Reason[]=${at}${'+a'.repeat(12)}`)
     const stored = (): string => {
       try {
@@ -318,16 +318,16 @@ describe('an attack that once succeeded', () => {
     ['read Employees?fields=Id,ManagerId,Manager'],
     ['read Absences?Employee[begins]=R&fields=Id'],
     ['delete Absences?Employee[begins]=R'],
-  ])('a right to empty a nickname is refused where the display name is seen, and the first name is not: %s', (right) => {
+  ])('a right to set a nickname is refused if the key sees the display name but not the first name: %s', (right) => {
     expect(() => parseRights([right, 'update Employees?fields=KnownAs'], entities)).toThrow(RightError)
   })
 
-  test('a right to empty nicknames of rows that the key may not read is refused where a copy tells the first name', () => {
+  test('a right to set nicknames of rows that the key may not read is refused if a copy would show it the first name', () => {
     const rights = ['read Employees?CompanyId=1', 'update Employees?fields=KnownAs', 'read Absences?fields=Employee,EmployeeId']
     expect(() => parseRights(rights, entities)).toThrow(RightError)
   })
 
-  test('a rename that waits for another one is not done once its key was revoked', async () => {
+  test('a rename that waits for another rename is not done if its key is revoked meanwhile', async () => {
     const key = keyWith('read Companies', 'update Companies')
     const own = await startServer({ keys: [key.record], hasForeignRows: true })
     for (const Name of ['one', 'two']) await createRow(own, '/Companies', { Name })
@@ -376,7 +376,7 @@ describe('an attack that once succeeded', () => {
     expect(found).toEqual([])
   })
 
-  test('a key whose tokens are sealed takes no plain ones, which would tell how many transactions there were', async () => {
+  test('a key whose tokens are sealed gets one answer for all plain tokens, which could tell how many transactions there were', async () => {
     const { next } = (await server.get('/Changes?after=now')).body
     const [run = '', position = ''] = Buffer.from(next, 'base64url').toString().split('.')
     const ask = (number: number) =>

@@ -19,7 +19,7 @@ const server = useServer({ keys, environment: { RATE_LIMIT_CLIENTS: '8' } })
 // Other tests run in the same cluster, and their transactions hold back what can be read.
 const now = async () => {
   await untilSettled(server.sql)
-  // Whole keys take the tokens of others, too.
+  // Keys with rights to whole entities accept tokens of other keys, too.
   return (await server.get('/Changes?after=now', jobs.headers)).body.next as string
 }
 const get = async (key: TestKey, path: string) => {
@@ -32,7 +32,7 @@ const employee = async (body: Json = {}): Promise<number> => (await server.post(
 const brief = ({ action, entity, changed }: Json) => [action, entity, ...changed].join(' ')
 
 describe('GET /Changes with a right that has fields', () => {
-  test('has visible names only, and no update without one; creations and deletions stay', async () => {
+  test('has only names of visible properties, no update without such a name, and all creations and deletions', async () => {
     const after = await now()
     const id = await employee({ FirstName: 'Ada', LastName: 'King', JobTitle: 'Analyst' })
     await server.patch(`/Employees/${id}`, { WorkEmail: 'ada@example.com' })
@@ -79,7 +79,7 @@ describe('GET /Changes with a right that has fields', () => {
     expect([rest.changes, rest.more]).toEqual([[whole.changes[3]], false])
   })
 
-  test('has full pages after any number of hidden updates, and never ends at one', async () => {
+  test('has full pages after any number of hidden updates, and no page ends at a hidden update', async () => {
     const after = await now()
     // Visible updates have the ids 1 to 4; two are before 20,000 hidden ones, one is within 40,000 more, and one is the last.
     await server.sql`
@@ -114,7 +114,7 @@ describe('GET /Changes with a right that has fields', () => {
 })
 
 describe('a token of a key whose rights hide something', () => {
-  test('tells no number of transactions and events, and works as a plain one', async () => {
+  test('is sealed, so that it shows no numbers of transactions and events, and works like a plain token', async () => {
     const after = await now()
     const id = await employee()
     await server.patch(`/Employees/${id}`, { WorkPhone: '1' })
@@ -140,7 +140,7 @@ describe('a token of a key whose rights hide something', () => {
     expect(await changes(jobs, `/Changes?after=${ofStream}`)).toEqual([])
     expect(outcomeOf(await get(jobs, `/Changes?after=${next.slice(1)}`))).toBe('400 InvalidToken after')
     const foreign = new SealedTokens(() => 'of another database').seal(whole.next)
-    // A plain token is one that the key could write itself, with numbers that it tries.
+    // The key could write plain tokens itself, in order to try numbers.
     for (const token of [foreign, whole.next])
       for (const path of ['/Changes', `/Employees/${id}/Changes`])
         expect(outcomeOf(await get(jobs, `${path}?after=${token}`))).toBe('410 TokenExpired after')
@@ -148,7 +148,7 @@ describe('a token of a key whose rights hide something', () => {
 })
 
 describe('changes of an entity whose right to read has filters', () => {
-  test('are left out, and refused by name', async () => {
+  test('are left out of the feed, and are 403 if the request names the entity', async () => {
     const after = await now()
     const { id } = (await server.post('/Absences', { Status: 'Approved' })).body
     await server.post('/Companies', { Name: 'Shown' })
@@ -166,7 +166,7 @@ describe('changes of an entity whose right to read has filters', () => {
     expect((await get(approved, `/Absences/${id}`)).status).toBe(200)
   })
 
-  test('have no token on streams of the list', async () => {
+  test('are not offered by a token of a stream of the list', async () => {
     const tokenOf = async (key: TestKey, path: string) => {
       const response = await fetch(server.url + path, { headers: { ...key.headers, Accept: 'application/x-ndjson' } })
       await response.text()
@@ -179,7 +179,7 @@ describe('changes of an entity whose right to read has filters', () => {
 })
 
 describe('the history of a row with a right that has fields', () => {
-  test('has visible names, and no update without one', async () => {
+  test('has only names of visible properties, and no update without such a name', async () => {
     const id = await employee({ JobTitle: 'Analyst' })
     for (const body of [{ WorkPhone: '1' }, { WorkPhone: '2', JobTitle: 'Engineer' }, { LastName: 'King' }])
       await server.patch(`/Employees/${id}`, body)
@@ -207,7 +207,7 @@ describe('the history of a row with a right that has fields', () => {
   test('has full pages after any number of hidden updates', async () => {
     const [id, other] = [await employee(), await employee()]
     await server.sql`delete from entity_change where id in (${id}, ${other}) and entity = 'employee'`
-    // Visible updates are those numbered 1, 2, 30,000 and 60,004; after each ten there is one of another row.
+    // Visible updates are those numbered 1, 2, 30,000 and 60,004; every tenth update is of another row.
     await server.sql`
       insert into entity_change (position, entity, id, action, key, changed)
       select change_position(), 'employee', case when n % 10 = 9 then ${other}::bigint else ${id}::bigint end, 'u', 'k',
@@ -224,7 +224,7 @@ describe('the history of a row with a right that has fields', () => {
       expect([count, more, next]).toEqual([size, true, changes[size - 1].token])
       expect(await page(`after=${next}&PageSize=4`)).toMatchObject({ count: 4 - size, more: false })
     }
-    // A token of the feed, which is of no event of the row.
+    // A token of the feed that belongs to no event of this row.
     const ofOther = (await get(jobs, `/Employees/${other}/Changes?after=now`)).body.next
     expect(await page(`after=${ofOther}`)).toMatchObject({ count: 0, more: false, next: ofOther })
     await server.sql`delete from entity_change where key = 'k'`
@@ -258,7 +258,7 @@ describe('the history of a row with a right that has fields', () => {
   })
 })
 
-describe('a wait', () => {
+describe('a wait for changes', () => {
   test('is not ended by an update of a hidden property', async () => {
     const id = await employee()
     const after = await now()
@@ -277,7 +277,7 @@ describe('a wait', () => {
     expect(await last).toEqual(['delete Employees'])
   })
 
-  test('is ended with 403 when the right gets filters, and goes on with other fields when those change', async () => {
+  test('ends with 403 when the right gets filters, and continues with the new fields when the fields of the right change', async () => {
     const [narrowed, changed] = ['a', 'b'].map((name) => keyOf(name, 'read Employees?fields=Id,JobTitle')) as [TestKey, TestKey]
     await server.replaceKeys([...keys, narrowed.record, changed.record])
     const id = await employee()
@@ -285,7 +285,7 @@ describe('a wait', () => {
     const waits = [narrowed, changed].map(({ headers }) =>
       server.get(`/Changes?after=${after}&wait=30&entity=Employees`, headers),
     )
-    // They wait, as far as that can be seen from here.
+    // Time in which both requests begin to wait.
     await Bun.sleep(200)
     await server.replaceKeys([
       ...keys,
@@ -326,7 +326,7 @@ describe('a stream of changes', () => {
     return { lines, ended: read().catch(() => undefined) }
   }
 
-  test('has no line of a hidden change, not even a token', async () => {
+  test('has no line for a hidden change, not even with a token', async () => {
     const id = await employee()
     await now()
     const { lines } = await follow('?after=now', jobs)
@@ -343,7 +343,7 @@ describe('a stream of changes', () => {
     expect(lines.slice(1).map(brief)).toEqual(['update Employees JobTitle'])
   })
 
-  test('follows the right of its key: other fields, then filters', async () => {
+  test('follows the right of its key to other fields, and to filters, which end it or leave the entity out', async () => {
     const key = keyOf('followed', 'read Employees?fields=Id,JobTitle')
     const other = keyOf('left', 'read Employees?fields=Id,JobTitle')
     const withRights = (addresses: string) =>

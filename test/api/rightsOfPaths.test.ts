@@ -6,7 +6,7 @@ import { createRows, emptyTables } from '../support/rows.ts'
 import { type Answer, type Json, makeKey, type TestKey, type TestServer } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
-// D95: in a request a path needs the right to read what it leads to; in a right's own filter it has full authority.
+// D95: a path in a request needs the right to read what it leads to; a path in a filter of a right needs no such right.
 
 const SALES = 'read Employees?Department=Sales&fields=Department,ManagerId,CompanyId'
 const KEYS = {
@@ -80,7 +80,7 @@ describe.each(['0', '64'])('requests with paths, with MEMORY_MB=%s', (MEMORY_MB)
     return answer.status === 200 ? answer.body.map(({ id }: { id: number }) => id).join('') : outcomeOf(answer)
   }
 
-  // The keys take turns, so that what is kept for one of them is there for the next. Each expectation: sales, staff, whole.
+  // The keys ask in turn, so that the next could get what is cached for one of them. Expectations: sales, staff, whole.
   test.each([
     ['EmployeeId.Department=Sales', '124', '', '124'],
     ['EmployeeId.Department=!=Sales', '356', '123456', '356'],
@@ -92,13 +92,16 @@ describe.each(['0', '64'])('requests with paths, with MEMORY_MB=%s', (MEMORY_MB)
     ['EmployeeId.ManagerId[under]=1', '2', '', '2345'],
     ['EmployeeId.ManagerId[under]=2', '', '3', '34'],
     ['EmployeeId.ManagerId[under]=3', '4', '', '4'],
-  ])('%s finds what the view of the employees has: %s, %s, %s', async (query, sales, staff, whole) => {
-    for (const round of [1, 2]) {
-      expect([round, await ids('whole', query)]).toEqual([round, whole])
-      expect([round, await ids('sales', query)]).toEqual([round, sales])
-      expect([round, await ids('staff', query)]).toEqual([round, staff])
-    }
-  })
+  ])(
+    '%s finds what the view of the employees has: for Sales %p, for Staff %p, for all employees %p',
+    async (query, sales, staff, whole) => {
+      for (const round of [1, 2]) {
+        expect([round, await ids('whole', query)]).toEqual([round, whole])
+        expect([round, await ids('sales', query)]).toEqual([round, sales])
+        expect([round, await ids('staff', query)]).toEqual([round, staff])
+      }
+    },
+  )
 
   test('Views that differ by an operator have different statements, for lists, rows, streams and summaries', async () => {
     const ndjson = { accept: 'application/x-ndjson' }
@@ -118,7 +121,7 @@ describe.each(['0', '64'])('requests with paths, with MEMORY_MB=%s', (MEMORY_MB)
     }
   })
 
-  test('A row outside of the view has no values in lists, rows, streams and groups', async () => {
+  test('A related row outside of the view has no values in lists, rows, streams and groups', async () => {
     const of = (departments: readonly (string | null)[]) =>
       departments.map((department, index) => ({ id: index + 1, 'employeeId.department': department }))
     const sales = of(['Sales', 'Sales', null, 'Sales', null, null])
@@ -156,7 +159,7 @@ describe.each(['0', '64'])('requests with paths, with MEMORY_MB=%s', (MEMORY_MB)
     expect(await members('whole', 'EmployeeId.Company')).toEqual(['employeeId.company', 'employeeId.companyId', 'count'])
   })
 
-  test('The tags of lists, rows and summaries tell only what is shown', async () => {
+  test('The ETags of lists, rows and summaries differ for keys that see different related rows, and are 304 only for their own key', async () => {
     for (const line of [
       'GET /Absences?fields=Id,EmployeeId.Department&sort=Id',
       'GET /Absences/3?fields=Id,EmployeeId.Department',
@@ -188,20 +191,20 @@ describe('a path that a key may not name', () => {
     'GET /Absences/Summary?sort=sum(#)&groupBy=Status',
   ]
 
-  // Names of which none is near, so that the hints are lists.
+  // Names that are near to no other name, so that the hints are lists.
   test.each<[why: string, key: KeyName, path: string, other: string]>([
     ['without a right to read what it leads to', 'alone', 'EmployeeId.Department', 'EmployeeId.Dqpyrtzxnt'],
     ['whose right is of whole entities', 'listed', 'EmployeeId.Department', 'EmployeeId.Dqpyrtzxnt'],
     ['whose reference is hidden', 'unreferenced', 'EmployeeId.Department', 'EmployqqId.Department'],
-    ['whose end is hidden', 'sales', 'EmployeeId.JobTitle', 'EmployeeId.XqbTqtwz'],
+    ['whose last property is hidden', 'sales', 'EmployeeId.JobTitle', 'EmployeeId.XqbTqtwz'],
     ['whose second reference leads to what it may not read', 'sales', 'EmployeeId.CompanyId.Name', 'EmployeeId.CompanyId.Nqzw'],
-    ['whose reference is no property', 'sales', 'EmployeeId.Title.Id', 'EmployeeId.Xqtlz.Id'],
-  ])('%s does not exist', async (_, key, path, other) => {
+    ['whose first part is not a reference', 'sales', 'EmployeeId.Title.Id', 'EmployeeId.Xqtlz.Id'],
+  ])('%s is 400 like a path that does not exist', async (_, key, path, other) => {
     for (const form of FORMS) {
       const ask = (name: string) => send(key, form.replace('#', name), undefined, { 'x-request-id': 'same' })
       const [hidden, misspelled] = [await ask(path), await ask(other)]
       expect([form, hidden.status]).toEqual([form, 400])
-      // A hint repeats the name behind the reference.
+      // A hint repeats the part of the path after the reference.
       const behind = (name: string) => name.slice(name.indexOf('.') + 1)
       const renamed = hidden.text.replaceAll(path, other).replaceAll(`"${behind(path)}`, `"${behind(other)}`)
       expect(renamed.replaceAll(`\\"${behind(path)}`, `\\"${behind(other)}`)).toBe(misspelled.text)
@@ -213,7 +216,7 @@ describe('rights whose filters have a path', () => {
   const { server, send } = serverOf()
   beforeEach(() => fill(server))
 
-  test('read and update the rows whose references lead to what matches, without any right to it', async () => {
+  test('let a key read and update rows whose references lead to matching rows, without a right to these', async () => {
     expect((await send('manager', 'GET /Absences?sort=Id')).body.map(({ id }: { id: number }) => id)).toEqual([2, 5])
     expect(outcomeOf(await send('manager', 'GET /Absences/3'))).toBe('404 NotFound Api')
     expect(outcomeOf(await send('manager', 'GET /Absences?EmployeeId.ManagerId=1'))).toBe(
@@ -227,11 +230,11 @@ describe('rights whose filters have a path', () => {
     expect((await send('manager', 'PATCH /Absences/3', { Status: 'Approved' })).status).toBe(200)
   })
 
-  test('give nothing once the property has gone', async () => {
+  test('give no access (403) once the property of the path has gone', async () => {
     for (const line of ['GET /Absences', 'GET /Companies']) expect(outcomeOf(await send('gone', line))).toBe('403 Forbidden Api')
   })
 
-  test('[under] reaches all below, and ends nowhere', async () => {
+  test('cover all rows below a row by [under], at any depth', async () => {
     expect((await send('above', 'GET /Absences?sort=Id')).body.map(({ id }: { id: number }) => id)).toEqual([2, 3, 4, 5])
     expect((await send('above', 'GET /Employees?sort=Id')).body.map(({ id }: { id: number }) => id)).toEqual([2, 3, 4, 5])
   })
@@ -264,7 +267,7 @@ describe('rights whose filters have a path', () => {
     },
   )
 
-  test('a create checks the reference that the body names, and sets none', async () => {
+  test('a create checks the reference in the body (403), and sets no reference itself', async () => {
     const created = await send('partner', 'POST /Absences', { EmployeeId: 3, Reason: 'x' })
     expect(created.body).toEqual({ id: 7, status: 'Requested', employeeId: 3, reason: 'x' })
     for (const EmployeeId of [2, 4, null]) {
@@ -287,7 +290,7 @@ describe('rights whose filters have a path', () => {
       expect(outcomeOf(await send('partner', 'POST /Absences?dryRun=1', { EmployeeId }))).toBe(outcome)
   })
 
-  test('concurrent creates are admitted or refused one by one', async () => {
+  test('concurrent creates are each admitted or refused by their own reference', async () => {
     const bodies = Array.from({ length: 20 }, (_, index) => ({ EmployeeId: 1 + (index % 5), Reason: `${index}` }))
     const answers = await Promise.all(bodies.map((body) => send('partner', 'POST /Absences', body)))
     for (const [index, { EmployeeId, Reason }] of bodies.entries()) {
@@ -308,7 +311,7 @@ describe('rights whose filters have a path', () => {
     expect((await Promise.all(patches)).map(({ status }) => status)).toEqual([200, 200, 200, 404, 200])
   })
 
-  test('a deletion reaches only what matches', async () => {
+  test('a deletion is 404 for a row that does not match', async () => {
     expect(outcomeOf(await send('partner', 'DELETE /Absences/2'))).toBe('404 NotFound Api')
     expect((await send('partner', 'DELETE /Absences/3')).status).toBe(204)
   })
@@ -322,13 +325,13 @@ describe('rights whose filters have a path', () => {
       expect([EmployeeId, (await send('open', 'POST /Absences', { EmployeeId })).status]).toEqual([EmployeeId, status])
   })
 
-  test('a hidden row counts as missing, whether it matches the path or not', async () => {
+  test('a reference to a hidden row is 409 as to a missing row, whether the hidden row matches the path or not', async () => {
     const ask = async (EmployeeId: number, path = '') => {
       const answer = await send('hiding', `POST /Absences${path}`, { EmployeeId }, { 'x-request-id': 'same' })
       return `${answer.status} ${answer.text}`.replaceAll(`id ${EmployeeId}.`, 'id <id>.')
     }
     for (const path of ['', '?dryRun=1']) {
-      // 4 is in Sales, and hidden; 999 is not there; 5 and 3 can be read, and are not in Sales.
+      // 4 is in Sales, and hidden; 999 does not exist; 5 and 3 can be read, and are not in Sales.
       const missing = await ask(999, path)
       expect(missing).toStartWith('409 ')
       for (const hidden of [2, 4]) expect(await ask(hidden, path)).toBe(missing)
@@ -340,7 +343,7 @@ describe('rights whose filters have a path', () => {
     expect(outcomeOf(several)).toBe('409 ReferenceNotFound [1].EmployeeId')
   })
 
-  test('a replay shows the row if it may be read now, and has not changed since', async () => {
+  test('a replay shows the row if the key may read it now and the row has not changed since, and otherwise only its id', async () => {
     const once = { 'idempotency-key': 'once' }
     const create = () => send('partner', 'POST /Absences', { EmployeeId: 3, Reason: 'x' }, once)
     const { body } = await create()
@@ -348,15 +351,15 @@ describe('rights whose filters have a path', () => {
     await server.patch('/Employees/3', { CompanyId: 2 })
     expect((await create()).body).toEqual({ id: body.id })
     await server.patch('/Employees/3', { CompanyId: 1 })
-    // What the key does not see makes no difference.
+    // A change that the key does not see makes no difference.
     await server.patch(`/Absences/${body.id}`, { Type: 'y' })
     expect((await create()).body).toEqual(body)
-    // Whether it could have been read as it was is not known.
+    // The server does not know whether the key could have read the row as it was written.
     await server.patch(`/Absences/${body.id}`, { Reason: 'y' })
     expect((await create()).body).toEqual({ id: body.id })
   })
 
-  test('an answer shows a written row by what its reference names', async () => {
+  test('the answer to a write shows the row only if its reference leads to a row that the right to read admits', async () => {
     const key = keyWith('read Absences?EmployeeId.CompanyId=1', 'create Absences?fields=EmployeeId', 'read Employees?Id=>0')
     await server.replaceKeys([key.record])
     const create = async (EmployeeId: number) =>

@@ -9,7 +9,7 @@ import type { Answer } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
 // D95: what a path leads to is as of the beginning of the statement, whatever the write waits for; the row itself is compared again
-// when its lock is there.
+// once the write holds its lock.
 
 const key = keyWith('read Absences?EmployeeId.CompanyId=1', 'write Absences?EmployeeId.CompanyId=1', 'read Employees')
 const server = useServer({ keys: [key.record] })
@@ -29,13 +29,13 @@ const ONCE = 'KEY'
 /** The forms of statements that write: method, body and headers. */
 const WRITES: [form: string, method: string, body: unknown, headers: Record<string, string>, good: number][] = [
   ['PATCH', 'PATCH', { Reason: 'mine' }, {}, 200],
-  ['PATCH of any version', 'PATCH', { Reason: 'mine' }, { 'if-match': '*' }, 200],
-  ['PATCH under a key', 'PATCH', { Reason: 'mine' }, { 'idempotency-key': ONCE }, 200],
+  ['PATCH with If-Match: *', 'PATCH', { Reason: 'mine' }, { 'if-match': '*' }, 200],
+  ['PATCH under an Idempotency-Key', 'PATCH', { Reason: 'mine' }, { 'idempotency-key': ONCE }, 200],
   ['PUT', 'PUT', { EmployeeId: 1, Reason: 'mine' }, {}, 200],
   ['DELETE', 'DELETE', undefined, {}, 204],
-  ['DELETE under a key', 'DELETE', undefined, { 'idempotency-key': ONCE }, 204],
+  ['DELETE under an Idempotency-Key', 'DELETE', undefined, { 'idempotency-key': ONCE }, 204],
   ['POST', 'POST', { EmployeeId: 1, Reason: 'mine' }, {}, 201],
-  ['POST under a key', 'POST', { EmployeeId: 1, Reason: 'mine' }, { 'idempotency-key': ONCE }, 201],
+  ['POST under an Idempotency-Key', 'POST', { EmployeeId: 1, Reason: 'mine' }, { 'idempotency-key': ONCE }, 201],
   ['POST of several rows', 'POST', [{ Reason: 'mine', EmployeeId: 2 }, { EmployeeId: 1 }], {}, 201],
 ]
 
@@ -56,13 +56,13 @@ describe.each(WRITES)('%s', (_, method, body, template, good) => {
   }
   const newAbsence = async () => (await createRow(server, '/Absences', { EmployeeId: 1 })).id as number
 
-  test('does not wait for a transaction that moves the row behind the path, and sees the row as before', async () => {
+  test('does not wait for a transaction that moves the row to which the path leads, and sees that row as before', async () => {
     const id = await newAbsence()
     await other.begin(async (transaction) => {
       await moveTo(1, 2)(transaction)
       expect((await send(id)).status).toBe(good)
     })
-    // Now it has moved.
+    // Now that row has moved.
     const refused =
       method === 'POST' ? (Array.isArray(body) ? '403 Forbidden [1].EmployeeId' : '403 Forbidden EmployeeId') : '404 NotFound Api'
     const next = await newAbsence()
@@ -79,7 +79,7 @@ describe.each(WRITES)('%s', (_, method, body, template, good) => {
       return besideTransaction({ holder: other, watcher: server.sql, commits }, lock, () => send(id))
     }
 
-    test('that waits for the row itself sees the row behind the path as of its own beginning', async () => {
+    test('that waits for its own row sees the row to which the path leads as of the beginning of the write', async () => {
       const answer = await withinLockTimeout(async () => {
         await moveTo(1, 1)(server.sql)
         return beside(await newAbsence(), true, moveTo(1, 2))
@@ -92,19 +92,22 @@ describe.each(WRITES)('%s', (_, method, body, template, good) => {
       return sql`update absence set employee_id = ${employee}, employee_key = ${name} where id = ${id}`
     }
 
-    test.each([true, false])('is refused if the reference leads elsewhere meanwhile; that commits: %p', async (commits) => {
-      const id = await newAbsence()
-      expect(outcomeOf(await beside(id, commits, refer(id, 3)))).toBe(commits ? '404 NotFound Api' : String(good))
-    })
+    test.each([true, false])(
+      'is 404 if a transaction makes the reference lead elsewhere meanwhile, but only if that commits: %p',
+      async (commits) => {
+        const id = await newAbsence()
+        expect(outcomeOf(await beside(id, commits, refer(id, 3)))).toBe(commits ? '404 NotFound Api' : String(good))
+      },
+    )
 
-    test('is done if the reference leads to another row that matches', async () => {
+    test('is done if the reference leads to another matching row meanwhile', async () => {
       const id = await newAbsence()
       expect((await beside(id, true, refer(id, 2))).status).toBe(good)
     })
   }
 })
 
-test('concurrent updates are each done or refused, and nothing else, while rows behind their paths move', async () => {
+test('concurrent updates are each done or 404, and never both, while the rows to which their paths lead move', async () => {
   const ids = await Promise.all(
     Array.from(
       { length: 12 },

@@ -80,7 +80,7 @@ describe.each(['0', '64'])('with MEMORY_MB=%s', (MEMORY_MB) => {
   }
 
   test.each(PATHS.flatMap((path) => RIGHTS.map(([what, right]) => [path, what, right] as const)))(
-    'a stream of %s whose key reads %s from now on ends with Forbidden',
+    'a stream of %s ends with Forbidden once its key reads %s',
     async (path, _, right) => {
       const lines = await linesOf(path, long, right)
       expect(JSON.parse(lines.at(-1) ?? '').Error?.Code).toBe('Forbidden')
@@ -95,7 +95,7 @@ describe.each(['0', '64'])('with MEMORY_MB=%s', (MEMORY_MB) => {
     ['/Absences?may=update', 'may also delete', `${OF_WRITES}\ndelete Absences`, false],
     ['/Absences', 'may update nothing', 'read Companies', false],
   ])(
-    'D109: a stream of %s whose key %s from now on ends with Forbidden only if it asks for that',
+    'D109: a stream of %s whose key %s from then on ends with Forbidden only if its parameter may depends on that',
     async (path, _, right, ends) => {
       const lines = await linesOf(path, writing, `${OF_LONG}\n${right}`)
       expect(JSON.parse(lines.at(-1) ?? '').Error?.Code).toBe(ends ? 'Forbidden' : undefined)
@@ -108,9 +108,12 @@ describe.each(['0', '64'])('with MEMORY_MB=%s', (MEMORY_MB) => {
     ['/Absences?EmployeeId.Department=', 'read Employees?Department=x&fields=Department', true],
     ['/Absences/Summary?groupBy=Id,Status,EmployeeId.Department', 'read Employees?Department=x&fields=Department', true],
     ['/Absences', 'read Companies', false],
-  ])('D95: a stream of %s whose key has no other right but %s from now on ends with Forbidden: %p', async (path, other, ends) => {
-    const lines = await linesOf(path, withPaths, `${OF_LONG}\n${other}`)
-    expect(JSON.parse(lines.at(-1) ?? '').Error?.Code).toBe(ends ? 'Forbidden' : undefined)
-    if (!ends) expect(lines).toHaveLength(60_000)
-  })
+  ])(
+    'D95: a stream of %s whose key has from then on only its right to absences and %s ends with Forbidden: %p',
+    async (path, other, ends) => {
+      const lines = await linesOf(path, withPaths, `${OF_LONG}\n${other}`)
+      expect(JSON.parse(lines.at(-1) ?? '').Error?.Code).toBe(ends ? 'Forbidden' : undefined)
+      if (!ends) expect(lines).toHaveLength(60_000)
+    },
+  )
 })

@@ -68,7 +68,7 @@ const REFUSED: [subject: string, key: KeyName, line: string, body: unknown, outc
   ['a verb without a right', 'desk', 'POST /Absences', {}, '403 Forbidden Api'],
   ['a verb without a right', 'desk', 'DELETE /Absences/1', undefined, '403 Forbidden Api'],
   ['PUT by a key that may not set all', 'desk', 'PUT /Absences/1', { Status: 'Approved' }, '403 Forbidden Api'],
-  ['PUT by a key that may not set all, of a row that is not there', 'desk', 'PUT /Absences/99', 'no JSON', '403 Forbidden Api'],
+  ['PUT of a missing row by a key that may not set all', 'desk', 'PUT /Absences/99', 'no JSON', '403 Forbidden Api'],
   ['a property that is read and not set', 'desk', 'PATCH /Absences/1', { Reason: 'x' }, '403 Forbidden Reason'],
   ['two properties that are read and not set', 'desk', 'PATCH /Absences/1', { Reason: 'x', Type: 'y' }, '403 Forbidden Body'],
   [
@@ -86,7 +86,13 @@ const REFUSED: [subject: string, key: KeyName, line: string, body: unknown, outc
     '400 UnknownProperty Company',
   ],
   ['faults of several kinds', 'partner', 'PATCH /Employees/1', { JobTitle: 1, Status: 'x' }, '400 ValidationFailed Body'],
-  ['a body’s fault, for a row that is out of reach', 'desk', 'PATCH /Absences/99', { Reason: 'x' }, '403 Forbidden Reason'],
+  [
+    'a fault of the body, also for a row that is out of reach',
+    'desk',
+    'PATCH /Absences/99',
+    { Reason: 'x' },
+    '403 Forbidden Reason',
+  ],
   ['a row that is neither read nor within reach', 'partner', 'PATCH /Employees/2', { FirstName: 'x' }, '404 NotFound Api'],
   ['a row that is neither read nor within reach', 'partner', 'DELETE /Employees/2', undefined, '404 NotFound Api'],
   ['a row that is neither read nor within reach', 'blindDesk', 'PATCH /Absences/2', { Type: 'x' }, '404 NotFound Api'],
@@ -120,7 +126,7 @@ const REFUSED: [subject: string, key: KeyName, line: string, body: unknown, outc
     { EmployeeId: 2 },
     '409 ReferenceNotFound EmployeeId',
   ],
-  ['a reference to a row that is not there', 'clerk', 'POST /Absences', { EmployeeId: 99 }, '409 ReferenceNotFound EmployeeId'],
+  ['a reference to a missing row', 'clerk', 'POST /Absences', { EmployeeId: 99 }, '409 ReferenceNotFound EmployeeId'],
   [
     'a reference to a row that the key may not read',
     'clerk',
@@ -139,7 +145,7 @@ const REFUSED: [subject: string, key: KeyName, line: string, body: unknown, outc
   ],
 ]
 
-test.each(REFUSED)('refuses %s: %s %s %j is %s', async (_, key, line, body, outcome) => {
+test.each(REFUSED)('refuses %s: by the key %s, %s %j is %s', async (_, key, line, body, outcome) => {
   const before = await contents()
   expect(outcomeOf(await send(key, line, body))).toBe(outcome)
   // Under an Idempotency-Key, and again under it: a refusal is not stored.
@@ -159,42 +165,42 @@ const ADMITTED: [subject: string, key: KeyName, line: string, body: unknown, ans
   ],
   ['a row within reach that is not read', 'blindDesk', 'PATCH /Absences/1', { Status: 'Approved' }, { id: 1 }],
   [
-    'a row through the view',
+    'a row that the key reads in part, of which the answer has that part',
     'partner',
     'PATCH /Employees/1',
     { FirstName: 'New' },
     { id: 1, firstName: 'New', lastName: null, companyId: 1, status: 'Current' },
   ],
   [
-    'the value that is there',
+    'the value that the row already has',
     'partner',
     'PATCH /Employees/1',
     { CompanyId: 1 },
     { id: 1, firstName: 'Ann', lastName: null, companyId: 1, status: 'Current' },
   ],
   [
-    'read-only properties that are seen',
+    'read-only properties that the key sees',
     'partner',
     'PATCH /Employees/1',
     { Id: 5 },
     { id: 1, firstName: 'Ann', lastName: null, companyId: 1, status: 'Current' },
   ],
   [
-    'what becomes names',
+    'a value that becomes names',
     'mover',
     'PATCH /Employees/3',
     { Status: 'Current' },
     expect.objectContaining({ id: 3, status: 'Current', companyId: 1 }),
   ],
   [
-    'what the right sets',
+    'a new row with a value that the right sets',
     'partner',
     'POST /Employees',
     { FirstName: 'Dan' },
     { id: 4, firstName: 'Dan', lastName: null, companyId: 1, status: null },
   ],
   [
-    'the value that the right would set',
+    'a new row with the same value as the right would set',
     'partner',
     'POST /Employees',
     { FirstName: 'Dan', CompanyId: 1 },
@@ -220,12 +226,12 @@ const ADMITTED: [subject: string, key: KeyName, line: string, body: unknown, ans
   ],
 ]
 
-test.each(ADMITTED)('admits %s: %s %s %j', async (_, key, line, body, answer) => {
+test.each(ADMITTED)('admits %s: by the key %s, %s %j', async (_, key, line, body, answer) => {
   const got = await send(key, line, body)
   expect([got.status, got.body]).toEqual([line.startsWith('POST') ? 201 : 200, answer])
 })
 
-test('clearing an object leaves the parts that the key does not see', async () => {
+test('clearing an object leaves the parts that the key does not see unchanged', async () => {
   await send('day', 'PATCH /Absences/1', { Period: null })
   expect((await server.get('/Absences/1')).body.period).toEqual({ prefered: null, days: null, hours: 8 })
 })
@@ -236,12 +242,12 @@ test('values that the right sets, and defaults, are written for a key that reads
   expect(body).toMatchObject({ firstName: 'Dan', status: 'New', companyId: null, jobTitle: null })
 })
 
-test('a deletion within reach is done', async () => {
+test('a row within reach of the right to delete is deleted: 204', async () => {
   expect((await send('partner', 'DELETE /Employees/3')).status).toBe(204)
   expect((await server.get('/Employees/3')).status).toBe(404)
 })
 
-describe('messages', () => {
+describe('the messages of refused writes', () => {
   const MESSAGES: [key: KeyName, line: string, body: unknown, message: string][] = [
     [
       'desk',
@@ -268,11 +274,11 @@ describe('messages', () => {
     ['clerk', 'POST /Absences', { EmployeeId: 2 }, 'EmployeeId names no Employee: there is none with id 2.'],
   ]
 
-  test.each(MESSAGES)('say what is allowed: %s %s %j: %s', async (key, line, body, message) => {
+  test.each(MESSAGES)('say what is allowed: by the key %s, %s %j: %s', async (key, line, body, message) => {
     expect((await send(key, line, body)).body.Error.Message).toBe(message)
   })
 
-  test('name no property of the right that the key does not see', async () => {
+  test('do not name a property of the right that the key does not see', async () => {
     for (const [method, body, verb] of [
       ['PATCH', { FirstName: 'x' }, 'update'],
       ['PATCH', {}, 'update'],
@@ -316,7 +322,7 @@ describe('messages', () => {
 })
 
 describe('If-Match', () => {
-  test('is checked before the right: for a row that another client has changed, the answer is 412', async () => {
+  test('is checked before the right: for a row that another client has changed, the answer is 412 and not 403', async () => {
     const tag = (await send('desk', 'GET /Absences/1')).headers.get('etag') as string
     await send('desk', 'PATCH /Absences/1', { Status: 'Approved' })
     const body = { Status: 'Declined' }
@@ -326,7 +332,7 @@ describe('If-Match', () => {
     expect(outcomeOf(await send('desk', 'PATCH /Absences/1', body, { 'if-match': now }))).toBe('403 Forbidden Status')
   })
 
-  test('of a row that is hidden is 404, and of one within reach that is not read 412', async () => {
+  test('is 404 for a hidden row, and 412 for a row that the key may update but not read', async () => {
     const headers = { 'if-match': '"other"' }
     expect(outcomeOf(await send('partner', 'PATCH /Employees/2', { FirstName: 'x' }, headers))).toBe('404 NotFound Api')
     expect(outcomeOf(await send('partner', 'DELETE /Employees/2', undefined, headers))).toBe('404 NotFound Api')
@@ -345,7 +351,7 @@ describe('PATCH without properties', () => {
     ['blindDesk', '/Absences/1', '200', { id: 1 }],
     ['blindDesk', '/Absences/2', '404 NotFound Api', undefined],
     ['clerk', '/Absences/3', '200', { id: 3 }],
-  ])('needs a row within reach: %s %s is %s', async (key, path, outcome, body) => {
+  ])('needs a row that the key may update: by the key %s, %s is %s', async (key, path, outcome, body) => {
     const answer = await send(key, `PATCH ${path}`, {})
     expect(outcomeOf(answer)).toBe(outcome)
     if (body) expect(answer.body).toEqual(body)
@@ -359,7 +365,7 @@ describe('dry runs', () => {
     ['partner', [{ CompanyId: 1 }, { CompanyId: 2 }], '403 Forbidden [1].CompanyId'],
     ['partner', [{ JobTitle: 'x' }], '400 UnknownProperty [0].JobTitle'],
     ['ats', { FirstName: 'x' }, '200'],
-  ])('say the same as the create: %s %j is %s', async (key, body, outcome) => {
+  ])('have the outcome of the create: by the key %s, %j is %s', async (key, body, outcome) => {
     const before = await contents()
     expect(outcomeOf(await send(key, 'POST /Employees?dryRun=1', body))).toBe(outcome)
     expect(await contents()).toBe(before)
@@ -369,13 +375,13 @@ describe('dry runs', () => {
   test.each<[unknown, string]>([
     [{ EmployeeId: 2 }, '409 ReferenceNotFound EmployeeId'],
     [[{ EmployeeId: 1 }, { EmployeeId: 2 }], '409 ReferenceNotFound [1].EmployeeId'],
-  ])('find references that the key may not read: %j', async (body, outcome) => {
+  ])('refuse references to rows that the key may not read: %j is %s', async (body, outcome) => {
     expect(outcomeOf(await send('clerk', 'POST /Absences?dryRun=1', body))).toBe(outcome)
     expect(outcomeOf(await send('clerk', 'POST /Absences', body))).toBe(outcome)
   })
 })
 
-describe('several rows', () => {
+describe('several rows in one POST', () => {
   test('are written all or none, and each fault has its index', async () => {
     const before = await contents()
     const answer = await send('partner', 'POST /Employees', [{ CompanyId: 1 }, { CompanyId: 2 }, {}, { CompanyId: null }])
@@ -385,7 +391,7 @@ describe('several rows', () => {
   })
 
   test.each([{}, { 'idempotency-key': 'rows' }])(
-    'get what the right sets, and are answered row by row as the key reads them: %j',
+    'get the values that the right sets, and the answer has each row as the key may read it (headers %j)',
     async (headers) => {
       const rows = [{ EmployeeId: 1, Status: 'a' }, { Status: 'b' }, { EmployeeId: 3 }]
       const { status, body } = await send('clerk', 'POST /Absences', rows, headers)
@@ -428,12 +434,15 @@ test.each([
     { Start: '2024-01-03T00:00:00Z' },
     'Start must not be after what your right sets.',
   ],
-])('a rule holds between what the client and what the right sets: %s', async (right, body, message) => {
-  const key = keyWith(right)
-  await server.replaceKeys([...Object.values(KEYS), key].map(({ record }) => record))
-  const answer = await server.send('POST', '/Absences', body, key.headers)
-  expect([answer.status, answer.body.Error.Message]).toEqual([400, message])
-})
+])(
+  'a create that breaks a rule between a value of the client and a value of the right is 400: %s',
+  async (right, body, message) => {
+    const key = keyWith(right)
+    await server.replaceKeys([...Object.values(KEYS), key].map(({ record }) => record))
+    const answer = await server.send('POST', '/Absences', body, key.headers)
+    expect([answer.status, answer.body.Error.Message]).toEqual([400, message])
+  },
+)
 
 test('a reference that the right sets is named in no error if the key does not see it', async () => {
   const key = keyWith('create Employees?CompanyId=9&fields=FirstName')

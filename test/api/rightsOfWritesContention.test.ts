@@ -9,7 +9,7 @@ import { createRow, createRows, emptyTables } from '../support/rows.ts'
 import type { Answer, TestKey } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
-// A row is compared with the right once more when its lock is there: another transaction had it, and moved the row or not.
+// A write that has waited for the lock of its row compares the row with the right once more, since it may have been moved.
 
 const READ_OWN = 'read Employees?CompanyId=1'
 const WRITE = ['update Employees?CompanyId=1', 'delete Employees?CompanyId=1'] as const
@@ -65,14 +65,20 @@ const stored = async (id: number) =>
 /** The forms of statements that write a row: method, body and headers. */
 const WRITES: [form: string, method: string, body: object | undefined, headers: Record<string, string>, good: number][] = [
   ['PATCH', 'PATCH', { JobTitle: 'mine' }, {}, 200],
-  ['PATCH of any version', 'PATCH', { JobTitle: 'mine' }, { 'if-match': '*' }, 200],
-  ['PATCH under a key', 'PATCH', { JobTitle: 'mine' }, { 'idempotency-key': 'KEY' }, 200],
+  ['PATCH with If-Match: *', 'PATCH', { JobTitle: 'mine' }, { 'if-match': '*' }, 200],
+  ['PATCH under an Idempotency-Key', 'PATCH', { JobTitle: 'mine' }, { 'idempotency-key': 'KEY' }, 200],
   ['PATCH of a reference', 'PATCH', { JobTitle: 'mine', CompanyId: 1 }, {}, 200],
   ['PATCH of a name that others copy', 'PATCH', { JobTitle: 'mine', FirstName: 'Ann' }, {}, 200],
-  ['PATCH of a name under a key', 'PATCH', { JobTitle: 'mine', FirstName: 'Ann' }, { 'idempotency-key': 'KEY' }, 200],
+  [
+    'PATCH of a name under an Idempotency-Key',
+    'PATCH',
+    { JobTitle: 'mine', FirstName: 'Ann' },
+    { 'idempotency-key': 'KEY' },
+    200,
+  ],
   ['PUT', 'PUT', { JobTitle: 'mine', CompanyId: 1 }, {}, 200],
   ['DELETE', 'DELETE', undefined, {}, 204],
-  ['DELETE under a key', 'DELETE', undefined, { 'idempotency-key': 'KEY' }, 204],
+  ['DELETE under an Idempotency-Key', 'DELETE', undefined, { 'idempotency-key': 'KEY' }, 204],
 ]
 
 describe.each(WRITES)('%s', (_, method, body, template, good) => {
@@ -80,23 +86,26 @@ describe.each(WRITES)('%s', (_, method, body, template, good) => {
     Object.fromEntries(Object.entries(template).map(([name, value]) => [name, value === 'KEY' ? crypto.randomUUID() : value]))
   const done = { job_title: 'mine', company_id: 1 }
 
-  test.each([true, false])('waits for a transaction that moves the row out of reach; that commits: %p', async (commits) => {
-    for (const [key, refusal] of [
-      [narrow, '404 NotFound Api'],
-      [wide, '403 Forbidden CompanyId'],
-    ] as const) {
-      const { id } = await createRow(server, '/Employees', { CompanyId: 1, JobTitle: 'before', FirstName: 'before' })
-      await createRow(server, '/Employees', { CompanyId: 1, ManagerId: id })
-      if (method === 'DELETE') await server.sql`update employee set manager_id = null, manager_key = null`
-      const answer = await beside({ commits }, moveTo(id, 2), () => send(key, method, `/Employees/${id}`, body, headersOf()))
-      expect(outcomeOf(answer)).toBe(commits ? refusal : String(good))
-      const now = await stored(id)
-      if (commits) expect(now).toEqual([{ job_title: 'before', first_name: 'before', company_id: 2 }])
-      else expect(now).toEqual(method === 'DELETE' ? [] : [expect.objectContaining(done)])
-    }
-  })
+  test.each([true, false])(
+    'waits for a transaction that moves the row out of reach, and is refused if that commits: %p',
+    async (commits) => {
+      for (const [key, refusal] of [
+        [narrow, '404 NotFound Api'],
+        [wide, '403 Forbidden CompanyId'],
+      ] as const) {
+        const { id } = await createRow(server, '/Employees', { CompanyId: 1, JobTitle: 'before', FirstName: 'before' })
+        await createRow(server, '/Employees', { CompanyId: 1, ManagerId: id })
+        if (method === 'DELETE') await server.sql`update employee set manager_id = null, manager_key = null`
+        const answer = await beside({ commits }, moveTo(id, 2), () => send(key, method, `/Employees/${id}`, body, headersOf()))
+        expect(outcomeOf(answer)).toBe(commits ? refusal : String(good))
+        const now = await stored(id)
+        if (commits) expect(now).toEqual([{ job_title: 'before', first_name: 'before', company_id: 2 }])
+        else expect(now).toEqual(method === 'DELETE' ? [] : [expect.objectContaining(done)])
+      }
+    },
+  )
 
-  test('does not wait for a transaction that moves the row into reach, and is admitted once that has ended', async () => {
+  test('does not wait for a transaction that moves the row into reach, and is admitted once that has committed', async () => {
     const { id } = await createRow(server, '/Employees', { CompanyId: 2, JobTitle: 'before' })
     const path = `/Employees/${id}`
     await other.begin(async (transaction) => {
@@ -108,14 +117,14 @@ describe.each(WRITES)('%s', (_, method, body, template, good) => {
   })
 })
 
-test('a key that may not read the row gets the same error for one that moved out of reach meanwhile as for one that does not exist', async () => {
+test('a key that may not read rows gets the same error for a row that moves out of reach meanwhile as for a missing row', async () => {
   const { id } = await createRow(server, '/Employees', { CompanyId: 1 })
   const left = await beside({ commits: true }, moveTo(id, 2), () => send(blind, 'PATCH', `/Employees/${id}`, { JobTitle: 'x' }))
   const missing = await send(blind, 'PATCH', '/Employees/999', { JobTitle: 'x' })
   expect(left.text.replace(`id ${id}`, 'id 999')).toBe(missing.text)
 })
 
-test('a rename of a row that is out of reach locks no rows that copy from it', async () => {
+test('a rename of a row that is out of reach is 403 without a wait for the rows that copy its name', async () => {
   const { id } = await createRow(server, '/Employees', { CompanyId: 2, FirstName: 'before' })
   const { id: copying } = await createRow(server, '/Employees', { CompanyId: 2, ManagerId: id })
   await other.begin(async (transaction) => {
@@ -125,7 +134,7 @@ test('a rename of a row that is out of reach locks no rows that copy from it', a
 })
 
 test.each([true, false])(
-  'a long rename waits for a transaction that moves the row out of reach; that commits: %p',
+  'a long rename waits for a transaction that moves the row out of reach, and is 403 if that commits: %p',
   async (commits) => {
     await server.sql`insert into employee (company_id, company_key) select 1, '=One' from generate_series(1, ${COPIES_MAX + 1})`
     const disable = (sql: postgres.TransactionSql) => sql`update company set enabled = false where id = 1`
@@ -138,7 +147,7 @@ test.each([true, false])(
 )
 
 describe('concurrent updates', () => {
-  test('are done or refused one by one, while another transaction moves a part of their rows out of reach', async () => {
+  test('are each done or 404 while another transaction moves some of their rows out of reach', async () => {
     const rows = await createRows(server, '/Employees', Array(12).fill({ CompanyId: 1, JobTitle: 'before' }))
     const ids = rows.map(({ id }) => id as number)
     const moved = ids.filter((id) => id % 3 === 0)
@@ -156,7 +165,7 @@ describe('concurrent updates', () => {
     expect(titles.map(({ job_title }) => job_title)).toEqual(ids.map((id) => (moved.includes(id) ? 'before' : `mine ${id}`)))
   })
 
-  test('of two keys whose rights differ in a value reach the rows of their own right', async () => {
+  test('of two keys whose rights differ in a value change only the rows of their own right', async () => {
     const rows = await createRows(
       server,
       '/Employees',
@@ -248,7 +257,7 @@ describe('concurrent creates', () => {
   })
 })
 
-test('concurrent creates are each done once, whatever a trigger of the operator makes of the values that a right checks', async () => {
+test('concurrent creates are each done once, even if a trigger of the operator changes the values that a right checks', async () => {
   await server.sql.unsafe(`
     create function shout() returns trigger language plpgsql as $$ begin new.job_title := upper(new.job_title); return new; end $$;
     create trigger shout before insert on employee for each row execute function shout()`)
@@ -262,27 +271,30 @@ test('concurrent creates are each done once, whatever a trigger of the operator 
   }
 })
 
-test.each(['PATCH', 'PUT'])('a %s that refers to a row which the key may not read does not wait for its lock', async (method) => {
-  const [{ id: own }, { id: hidden }] = (await createRows(server, '/Employees', [{ CompanyId: 1 }, { CompanyId: 2 }])) as [
-    { id: number },
-    { id: number },
-  ]
-  const body = { FirstName: 'Abe', CompanyId: 1, ManagerId: hidden }
-  await rolledBack(other, async (transaction) => {
-    await transaction`select from employee where id = ${hidden} for update`
-    const answer = await send(boss, method, `/Employees/${own}`, body)
-    expect(outcomeOf(answer)).toBe('409 ReferenceNotFound ManagerId')
-  })
-})
+test.each(['PATCH', 'PUT'])(
+  'a %s that refers to a row which the key may not read is 409, and does not wait for the lock of that row',
+  async (method) => {
+    const [{ id: own }, { id: hidden }] = (await createRows(server, '/Employees', [{ CompanyId: 1 }, { CompanyId: 2 }])) as [
+      { id: number },
+      { id: number },
+    ]
+    const body = { FirstName: 'Abe', CompanyId: 1, ManagerId: hidden }
+    await rolledBack(other, async (transaction) => {
+      await transaction`select from employee where id = ${hidden} for update`
+      const answer = await send(boss, method, `/Employees/${own}`, body)
+      expect(outcomeOf(answer)).toBe('409 ReferenceNotFound ManagerId')
+    })
+  },
+)
 
-describe('a reference to a row that another transaction moves out of what the key reads', () => {
+describe('a reference to a row that another transaction moves out of the key’s right to read', () => {
   const FORMS: [form: string, method: string, body: (id: number) => unknown][] = [
     ['a create', 'POST', (id) => ({ EmployeeId: id })],
     ['several rows', 'POST', (id) => [{ Status: 'x' }, { EmployeeId: id }]],
     ['an update', 'PATCH', (id) => ({ EmployeeId: id })],
   ]
   test.each(FORMS.flatMap(([form, method, body]) => [[form, method, body, true] as const, [form, method, body, false] as const]))(
-    'with its name, for which %s waits: %s',
+    'is 409 if that commits, and %s by %s waits for that transaction',
     async (_, method, body, commits) => {
       const { id } = await createRow(server, '/Employees', { CompanyId: 1, FirstName: 'before' })
       const { id: absence } = await createRow(server, '/Absences', {})

@@ -34,7 +34,7 @@ const send = (key: TestKey, method: string, path: string, body: unknown, headers
   server.send(method, path, body, { ...key.headers, ...headers })
 
 test.each([{}, { 'idempotency-key': 'a' }])(
-  'what the right does not admit is refused before a value that is taken: %j',
+  'a value that the right does not admit is 403 before a taken value is 409 (headers %j)',
   async (headers) => {
     const create = (body: unknown) => send(enabler, 'POST', '/Companies', body, headers).then(outcomeOf)
     expect(await create({ Name: 'Taken', Enabled: false })).toBe('403 Forbidden Enabled')
@@ -47,7 +47,7 @@ test.each([{}, { 'idempotency-key': 'a' }])(
   },
 )
 
-test('what the right sets is true for a create that leaves it out, and false is refused', async () => {
+test('a boolean that the right sets to true is true in a create without it, and a PUT without it (false) is 403', async () => {
   const created = await send(enabler, 'POST', '/Companies', { Name: 'New' })
   expect([created.status, created.body]).toEqual([201, { id: 3, name: 'New', enabled: true }])
   expect(outcomeOf(await send(enabler, 'PUT', '/Companies/2', { Name: 'Own' }))).toBe('403 Forbidden Enabled')

@@ -5,7 +5,7 @@ import { createRow, createRows, emptyTables } from '../support/rows.ts'
 import type { Answer } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
-// A repeated request gets what was stored, through the rights that its key has now.
+// A repeated request gets the stored answer, as far as the present rights of its key show it.
 
 const key = keyWith('read Employees', 'write Employees')
 const server = useServer({ keys: [key.record] })
@@ -58,7 +58,7 @@ const CASES: [subject: string, first: string[], between: string | null, second: 
     [whole, { id: 1 }],
   ],
   [
-    'with its id, of a row that the key reads now, and did not as it was written',
+    'with its id, of a row that the key reads now, but could not read as it was written',
     ['read Employees?CompanyId=2&fields=FirstName,CompanyId'],
     "update employee set company_id = 2, company_key = '=Two'",
     ['read Employees?CompanyId=2&fields=FirstName,CompanyId'],
@@ -73,7 +73,7 @@ const CASES: [subject: string, first: string[], between: string | null, second: 
   ],
 ]
 
-test.each(CASES)('a create is answered %s', async (_, first, between, second, [answer, again]) => {
+test.each(CASES)('a repeated create is answered %s', async (_, first, between, second, [answer, again]) => {
   await giveRights(CREATE, ...first)
   const body = { FirstName: 'Ann', CompanyId: 1 }
   expect((await send('POST', '/Employees', body)).body).toEqual(answer)
@@ -83,7 +83,7 @@ test.each(CASES)('a create is answered %s', async (_, first, between, second, [a
   expect([replayed.status, replayed.headers.get('idempotency-replayed'), replayed.body]).toEqual([201, 'true', again])
 })
 
-test.each(CASES)('an update is answered %s', async (_, first, between, second, [answer, again]) => {
+test.each(CASES)('a repeated update is answered %s', async (_, first, between, second, [answer, again]) => {
   await createRow(server, '/Employees', { CompanyId: 2 })
   await giveRights(UPDATE, ...first)
   const body = { FirstName: 'Ann', CompanyId: 1 }
@@ -94,7 +94,7 @@ test.each(CASES)('an update is answered %s', async (_, first, between, second, [
   expect([replayed.status, replayed.headers.get('idempotency-replayed'), replayed.body]).toEqual([200, 'true', again])
 })
 
-test('the answer to several rows shows each row as the key reads it now', async () => {
+test('the repeated answer to several rows shows each row as the key may read it now', async () => {
   await giveRights(CREATE, READ)
   const rows = [1, 2, 1].map((CompanyId) => ({ FirstName: 'Ann', CompanyId }))
   expect((await send('POST', '/Employees', rows)).body).toEqual(
@@ -131,7 +131,7 @@ test('a repeated request is recognized by what the client sent, without what the
   expect(statuses.map(({ status }) => status)).toEqual(['New'])
 })
 
-test('a body is checked by the present rights, before a stored answer is looked up', async () => {
+test('a body is checked by the present rights (403) before a stored answer is looked up', async () => {
   await giveRights(CREATE)
   await send('POST', '/Employees', { FirstName: 'Ann', CompanyId: 1 })
   await giveRights('create Employees?fields=FirstName', READ)

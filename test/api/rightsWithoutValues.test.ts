@@ -1,4 +1,4 @@
-// What a person may do whose rights lack values: less than others, and never more. D100
+// A person whose rights lack values may do less than others, and never more. D100
 import { describe, expect, test } from 'bun:test'
 import { AUDIENCE } from '../support/issuer.ts'
 import { insertPeople } from '../support/people.ts'
@@ -47,12 +47,12 @@ describe('a reference is 409 if the right to read the rows that it may name', ()
   })
 })
 
-test('A reference names the rows that another right shows, if one of several rights lacks a value', async () => {
+test('A reference may name the rows that another right shows, if one of several rights lacks a value', async () => {
   const statusesFor = await startWith(`${COLLEAGUES}${ALL}${READS}\n  read Colleagues?Id=2`)
   expect(await statusesFor(undefined)).toEqual([201, 200, 409, 409])
 })
 
-test('A reference names any row if the roles that apply have no right to read such rows', async () => {
+test('A reference may name any row if the roles that apply have no right to read such rows', async () => {
   const statusesFor = await startWith(`${ALL}role more when {groups} has more\n${READS}`)
   expect(await statusesFor(['Sales'])).toEqual([201, 200, 201, 200])
 })

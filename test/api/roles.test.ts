@@ -1,4 +1,4 @@
-// Persons with the roles of a file, over HTTP: whose rows they see, what they may write, and claims that are no more than values.
+// Persons with the roles of a file, over HTTP: whose rows they see, what they may write, and that claims are only values.
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Claims } from '../../src/model/token.ts'
 import { PlainIssuer } from '../support/plainIssuer.ts'
@@ -53,7 +53,7 @@ describe.each([
     expect(await idsFor(as('ann', { groups: ['it', 'hr'] }), '/Employees')).toEqual([MAX, ANN, BOB, EVE])
   })
 
-  test('she asks for leave, and her manager approves it', async () => {
+  test('an employee asks for leave, and only her manager may approve it', async () => {
     const asked = await send(as('ann'), 'POST', '/Absences', { type: 'Holiday' })
     expect([asked.status, asked.body]).toEqual([
       201,
@@ -72,7 +72,7 @@ describe.each([
     await server.remove(path)
   })
 
-  test('GET /Rights has her rights with her values, and no block of a key', async () => {
+  test('GET /Rights has the rights of a person with her values, and no rights of a key’s block', async () => {
     const { body } = await send(as('ann'), 'GET', '/Rights')
     expect(body.map(({ text }: { text: string }) => text)).toEqual([
       'read Directory',
@@ -83,7 +83,7 @@ describe.each([
     ])
   })
 
-  test('GET /Rights says which role gives each right, and the right as the file has it', async () => {
+  test('GET /Rights says which role gives each right, and how the file writes it', async () => {
     const { body } = await send(as('max'), 'GET', '/Rights')
     const origins = body.map(({ role, template }: { role: string; template: string }) => `${role}: ${template}`)
     expect(origins).toContain('employee: read Absences?EmployeeId={me.Id}')
@@ -135,24 +135,24 @@ describe.each([
       403,
       'After the write, Status must be Cancelled: you have no right to another value.',
     ],
-  ])('a refusal speaks to a person, not of a key: %s, %s %j', async (name, request, body, status, message) => {
+  ])('the message of a refusal speaks to a person, not about a key: %s, %s %j', async (name, request, body, status, message) => {
     const [method = '', path = ''] = request.split(' ')
     const answer = await send(as(name), method, path, body)
     expect([answer.status, answer.body.Error?.Message]).toEqual([status, message])
   })
 
   test.each<[string, Claims]>([
-    ['an empty address, beside an employee whose address is empty', { email: '' }],
-    ['no address, beside an employee whose address is empty', {}],
+    ['an empty address, although the address of an employee is empty', { email: '' }],
+    ['no address, although the address of an employee is empty', {}],
     ['an address of null', { email: null }],
     ['an address that nobody has', as('nobody')],
     ['an address that is not verified', as('ann', { email_verified: false })],
-    ['an address of which it is not said that it is verified', as('ann', { email_verified: undefined })],
+    ['an address without the claim email_verified', as('ann', { email_verified: undefined })],
     ['a list of addresses', { email: ['ann@example.com'] }],
     ['an object', { email: { '!=': '' } }],
     ['an operator', { email: '!=nobody' }],
     ['a pattern', { email: '%' }],
-  ])('whose token has %s has no rights', async (_what, claims) => {
+  ])('a person whose token has %s has no rights', async (_what, claims) => {
     for (const path of ['/Employees', '/Absences', `/Employees/${EVE}`, '/Companies'])
       expect([path, await idsFor({ groups: ['hr'], kind: 'others', x: 'y', ...claims }, path)]).toEqual([path, 403])
     expect((await send(claims, 'POST', '/Absences', {})).status).toBe(403)
@@ -172,20 +172,23 @@ describe.each([
     [UNUSABLE, { email: ['ann@example.com'] }],
     [UNUSABLE, { email: { name: 'ann@example.com' } }],
     [UNUSABLE, { email: 7 }],
-  ])('a person without any right is told at each path alike that %s, and not which paths there are: %j', async (why, claims) => {
-    for (const method of ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS'])
-      for (const path of ['/Directory', '/directory/1', '/Directory/Summary', '/Nothing', '/Absencs', '/Nothing/1/2']) {
-        const { status, body, headers } = await send(claims, method, path)
-        expect([method, path, status, headers.get('allow')]).toEqual([method, path, 403, null])
-        if (method !== 'HEAD') expect([path, body.Error.Message]).toEqual([path, `You have no rights: ${why}.`])
-      }
-    for (const path of ['/Absences', '/Absences/1', '/Employees?x=y', '/Changes', '/Changes?entity=Absences'])
-      expect([path, (await send(claims, 'GET', path)).body.Error?.Message]).toEqual([path, `You have no rights: ${why}.`])
-    for (const path of ['/Rights', '/', '/docs', '/livez'])
-      expect([path, (await send(claims, 'GET', path)).status]).toEqual([path, 200])
-  })
+  ])(
+    'a person without any right gets the same 403 at existing and missing paths, which says that %s: %j',
+    async (why, claims) => {
+      for (const method of ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS'])
+        for (const path of ['/Directory', '/directory/1', '/Directory/Summary', '/Nothing', '/Absencs', '/Nothing/1/2']) {
+          const { status, body, headers } = await send(claims, method, path)
+          expect([method, path, status, headers.get('allow')]).toEqual([method, path, 403, null])
+          if (method !== 'HEAD') expect([path, body.Error.Message]).toEqual([path, `You have no rights: ${why}.`])
+        }
+      for (const path of ['/Absences', '/Absences/1', '/Employees?x=y', '/Changes', '/Changes?entity=Absences'])
+        expect([path, (await send(claims, 'GET', path)).body.Error?.Message]).toEqual([path, `You have no rights: ${why}.`])
+      for (const path of ['/Rights', '/', '/docs', '/livez'])
+        expect([path, (await send(claims, 'GET', path)).status]).toEqual([path, 200])
+    },
+  )
 
-  test('a person who has rights is told by 404 that nothing is at a path', async () => {
+  test('a person who has rights gets 404 at a missing path', async () => {
     expect((await send(as('ann'), 'GET', '/Nothing')).body.Error.Message).toBe('There is nothing at this path.')
     expect(await idsFor(as('ann'), '/Directory/99')).toBe(404)
   })
@@ -221,12 +224,12 @@ describe.each([
     ['numbered', '>1', 403],
     ['numbered', '2 or 1=1', 403],
     ['numbered', 1.5, 403],
-  ])('a claim is a value: of the role %s with %j', async (kind, x, outcome) => {
+  ])('a claim is only a value: the role %s with the claim %j gives %j', async (kind, x, outcome) => {
     expect(await idsFor(as('ann', { kind, x }), '/Companies')).toEqual(outcome)
   })
 })
 
-test('a person with a row whom no role gives a right is told so at each path', async () => {
+test('a person with a row to whom no role gives a right gets 403 with this reason at each path', async () => {
   const roles =
     'me Employees?WorkEmail={email}\nview Team Employees\nrole hr when {groups} has hr\n  read Team\nrole all\n  read Companies?Name={x}\n'
   const server = await startServer({ environment: { ...issuer.settings }, roles })

@@ -62,7 +62,7 @@ function send(key: KeyName, line: string, body?: unknown, headers: Record<string
 
 const idsOf = ({ body }: Answer) => body.map(({ id }: { id: number }) => id)
 
-describe('what one of several rights admits is read', () => {
+describe('of several rights to read, the rows of each are read', () => {
   test.each([
     ['ann', '/Absences', [1, 2, 3]],
     ['bob', '/Absences', [2]],
@@ -71,7 +71,7 @@ describe('what one of several rights admits is read', () => {
     ['ann', '/Absences?EmployeeId=4', []],
     ['ann', '/Absences?EmployeeId.KnownAs[]=Bob&EmployeeId.KnownAs[]=Dan', [2]],
     ['ann', '/Employees', [1, 2, 3]],
-  ] as const)('%s %s: %j, in lists, streams and totals, twice', async (key, path, ids) => {
+  ] as const)('by the key %s, %s has the rows %j, in lists, streams and totals, twice', async (key, path, ids) => {
     for (let time = 0; time < 2; time++) {
       const list = await send(key, `GET ${path}`)
       expect(idsOf(list)).toEqual([...ids])
@@ -85,14 +85,14 @@ describe('what one of several rights admits is read', () => {
     }
   })
 
-  test('and no other row by its id, in a batch and alone', async () => {
+  test('and other rows are 404 by their id, in concurrent and in single requests', async () => {
     const outcomes = await Promise.all([1, 2, 3, 4, 5, 99].map(async (id) => (await send('ann', `GET /Absences/${id}`)).status))
     expect(outcomes).toEqual([200, 200, 200, 404, 404, 404])
     for (const [id, status] of [200, 200, 200, 404].entries())
       expect((await send('ann', `GET /Absences/${id + 1}`)).status).toBe(status)
   })
 
-  test('and rows behind references show what the same person may read of them', async () => {
+  test('and related rows show what the same person may read of them', async () => {
     const { body } = await send('ann', 'GET /Absences?fields=Id,EmployeeId.KnownAs,EmployeeId.ManagerId.KnownAs')
     expect(body).toEqual([
       { id: 1, 'employeeId.knownAs': 'Ann', 'employeeId.managerId.knownAs': null },
@@ -103,7 +103,7 @@ describe('what one of several rights admits is read', () => {
     expect(bob.body).toEqual([{ id: 2, 'employeeId.knownAs': 'Bob', 'employeeId.managerId.knownAs': null }])
   })
 
-  test('as of the request: a new report is shown, and one who has left is not', async () => {
+  test('as of the time of the request: absences of a new report are shown, and those of a former report are not', async () => {
     expect(idsOf(await send('bob', 'GET /Absences'))).toEqual([2])
     await server.patch('/Employees/4', { ManagerId: 2 })
     expect(idsOf(await send('bob', 'GET /Absences'))).toEqual([2, 4])
@@ -111,7 +111,7 @@ describe('what one of several rights admits is read', () => {
     expect(idsOf(await send('bob', 'GET /Absences'))).toEqual([2])
   })
 
-  test('and a page by cursor goes on, for the same person alone', async () => {
+  test('and a cursor leads to the next page for the same person, and is 400 for another one', async () => {
     for (let row = 0; row < 6; row++) await createRow(server, '/Absences', { EmployeeId: 2 })
     const page = await send('ann', 'GET /Absences?PageSize=5')
     const next = new URL(/<([^>]+)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1] ?? '', server.url)
@@ -131,7 +131,7 @@ describe('what one of several rights admits is read', () => {
 
 const REFUSED: [subject: string, key: KeyName, line: string, body: unknown, outcome: string][] = [
   [
-    'a change of which each part is another right',
+    'properties that only different rights let the key set',
     'ann',
     'PATCH /Absences/1',
     { Status: 'Cancelled', Type: 'x' },
@@ -145,26 +145,26 @@ const REFUSED: [subject: string, key: KeyName, line: string, body: unknown, outc
     '403 Forbidden Api',
   ],
   [
-    'what the right to own rows admits, in another row',
+    'a value that the right to own rows admits, in another row',
     'ann',
     'PATCH /Absences/2',
     { Status: 'Cancelled' },
     '403 Forbidden Status',
   ],
   [
-    'what the right to a team’s rows admits, in the own one',
+    'a value that the right to the rows of a team admits, in the own row',
     'ann',
     'PATCH /Absences/1',
     { Status: 'Approved' },
     '403 Forbidden Status',
   ],
-  ['properties of the right to own rows, in another', 'ann', 'PATCH /Absences/2', { Type: 'x' }, '403 Forbidden EmployeeId'],
+  ['properties of the right to own rows, in another row', 'ann', 'PATCH /Absences/2', { Type: 'x' }, '403 Forbidden EmployeeId'],
   ['a row out of reach of all rights', 'ann', 'PATCH /Absences/4', { Status: 'Approved' }, '404 NotFound Api'],
   ['a property that no right sets', 'ann', 'PATCH /Absences/1', { Period: { Days: 1 } }, '403 Forbidden Period.Days'],
   ['PUT, since no right sets everything', 'ann', 'PUT /Absences/1', {}, '403 Forbidden Api'],
   ['PUT of a row that the whole right does not reach', 'clerk', 'PUT /Absences/2', {}, '403 Forbidden EmployeeId'],
   [
-    'a part of several that only the narrow right sets',
+    'properties that only the right to own rows lets the key set together, in another row',
     'clerk',
     'PATCH /Absences/2',
     { Reason: 'x', Type: 'y' },
@@ -178,7 +178,7 @@ const REFUSED: [subject: string, key: KeyName, line: string, body: unknown, outc
     '403 Forbidden Status',
   ],
   [
-    'a new row that the right which sets all of it does not admit',
+    'a new row that is not admitted by the only right that lets the key set all its properties',
     'ann',
     'POST /Absences',
     { EmployeeId: 1, Type: 'x' },
@@ -205,7 +205,7 @@ const REFUSED: [subject: string, key: KeyName, line: string, body: unknown, outc
   ['the deletion of a row out of reach', 'ann', 'DELETE /Absences/4', undefined, '404 NotFound Api'],
 ]
 
-test.each(REFUSED)('refuses %s: %s %s %j is %s, and nothing is written', async (_, key, line, body, outcome) => {
+test.each(REFUSED)('refuses %s: by the key %s, %s %j is %s, and nothing is written', async (_, key, line, body, outcome) => {
   const contents = async () => JSON.stringify(await server.sql`select to_jsonb(a) from absence as a order by id`)
   const before = await contents()
   expect(outcomeOf(await send(key, line, body))).toBe(outcome)
@@ -217,7 +217,7 @@ const ADMITTED: [subject: string, key: KeyName, line: string, body: unknown, ans
   ['the own row by the first right', 'ann', 'PATCH /Absences/1', { Status: 'Cancelled' }, { id: 1, status: 'Cancelled' }],
   ['the own row by another right', 'ann', 'PATCH /Absences/1', { Type: 'x', Reason: 'y' }, { id: 1, type: 'x', reason: 'y' }],
   ['a row of the team', 'ann', 'PATCH /Absences/2', { Status: 'Approved', Reason: 'y' }, { id: 2, status: 'Approved' }],
-  ['nothing, in a row that one right reaches', 'ann', 'PATCH /Absences/3', {}, { id: 3, status: 'Requested' }],
+  ['a PATCH without properties, in a row that one right reaches', 'ann', 'PATCH /Absences/3', {}, { id: 3, status: 'Requested' }],
   [
     'PUT by the right that sets everything',
     'clerk',
@@ -225,7 +225,13 @@ const ADMITTED: [subject: string, key: KeyName, line: string, body: unknown, ans
     { EmployeeId: 1 },
     { id: 1, employeeId: 1, status: null },
   ],
-  ['what the narrow right sets in any row', 'clerk', 'PATCH /Absences/4', { Reason: 'x' }, { id: 4, reason: 'x' }],
+  [
+    'a property that one right lets the key set in any row',
+    'clerk',
+    'PATCH /Absences/4',
+    { Reason: 'x' },
+    { id: 4, reason: 'x' },
+  ],
   [
     'a new row by the first right, which sets the rest',
     'ann',
@@ -243,13 +249,13 @@ const ADMITTED: [subject: string, key: KeyName, line: string, body: unknown, ans
   ],
 ]
 
-test.each(ADMITTED)('admits %s: %s %s %j', async (_, key, line, body, answer) => {
+test.each(ADMITTED)('admits %s: by the key %s, %s %j', async (_, key, line, body, answer) => {
   const got = await send(key, line, body)
   expect([got.status, got.body]).toEqual([line.startsWith('POST') ? 201 : 200, expect.objectContaining(answer)])
 })
 
 test.each(['PATCH /Absences/1', 'PATCH /Absences?Id=1'])(
-  '%s is done if one right admits its values, whatever another one compares',
+  '%s is done if one right admits its values, whatever another right compares',
   async (line) => {
     const values = { Status: 'Approved', Type: 'Holiday', Reason: 'b' }
     expect((await send('editor', line, values)).status).toBe(200)
@@ -257,7 +263,7 @@ test.each(['PATCH /Absences/1', 'PATCH /Absences?Id=1'])(
   },
 )
 
-test('several new rows are created by the first right that sets all that they have', async () => {
+test('several new rows are created by the first right that lets the key set all their properties', async () => {
   const first = await send('ann', 'POST /Absences', [{ Type: 'x' }, { Reason: 'y' }])
   expect(first.body.map(({ employeeId }: { employeeId: number }) => employeeId)).toEqual([1, 1])
   const second = await send('ann', 'POST /Absences', [{ Type: 'x', EmployeeId: 2 }, { EmployeeId: 3 }])
@@ -265,7 +271,7 @@ test('several new rows are created by the first right that sets all that they ha
   expect(second.body.map(({ status }: { status: string | null }) => status)).toEqual([null, null])
 })
 
-test('a dry run says what the create would', async () => {
+test('a dry run has the outcome of the create', async () => {
   for (const [body, outcome] of [
     [{ Type: 'x' }, '200'],
     [{ EmployeeId: 3, Type: 'x' }, '200'],
@@ -277,14 +283,14 @@ test('a dry run says what the create would', async () => {
   expect((await server.get('/Absences')).headers.get('x-total-count')).toBe('5')
 })
 
-test('rows are deleted by any of the rights', async () => {
+test('a row is deleted if any of the rights admits that, and is 403 if none does', async () => {
   expect((await send('ann', 'DELETE /Absences/1')).status).toBe(204)
   await server.patch('/Absences/2', { Status: 'Declined' })
   expect((await send('ann', 'DELETE /Absences/2')).status).toBe(204)
   expect(outcomeOf(await send('ann', 'DELETE /Absences/3'))).toBe('403 Forbidden EmployeeId')
 })
 
-describe('messages name the nearest right', () => {
+describe('the messages of refused writes name the nearest right', () => {
   test.each([
     [
       'PATCH /Absences/1',
@@ -298,7 +304,7 @@ describe('messages name the nearest right', () => {
     ],
     ['DELETE /Absences/2', undefined, 'Your nearest right is to delete Absences with EmployeeId=1.'],
     ['PATCH /Absences/2', { Type: 'x' }, 'You may only update Absences with EmployeeId=1.'],
-  ])('%s %j', async (line, body, message) => {
+  ])('for %s %j: %s', async (line, body, message) => {
     expect((await send('ann', line, body)).body.Error.Message).toBe(message)
   })
 
@@ -309,7 +315,7 @@ describe('messages name the nearest right', () => {
 })
 
 describe('If-Match and If-None-Match', () => {
-  test('are checked before the rights, for each row that one of them reaches', async () => {
+  test('are checked (412) before the rights, for each row that one of the rights reaches', async () => {
     const body = { Status: 'Approved' }
     expect(outcomeOf(await send('ann', 'PATCH /Absences/1', body, { 'if-match': '"x"' }))).toBe('412 PreconditionFailed If-Match')
     expect(outcomeOf(await send('ann', 'PATCH /Absences/4', body, { 'if-match': '"x"' }))).toBe('404 NotFound Api')

@@ -9,7 +9,7 @@ import type { Answer, TestKey } from '../support/server.ts'
 import { allowSeveralRights } from '../support/severalRights.ts'
 import { useServer } from '../support/start.ts'
 
-// One of several rights admits a write whole, whatever other transactions do to the row while the write waits for it. D104
+// A single one of several rights must admit a write, whatever other transactions do to the row while the write waits. D104
 
 afterAll(allowSeveralRights())
 
@@ -54,9 +54,9 @@ const change =
     )
 
 const FORMS: [form: string, headers: Record<string, string>][] = [
-  ['alone', {}],
-  ['of any version', { 'if-match': '*' }],
-  ['under a key', { 'idempotency-key': 'KEY' }],
+  ['without a header', {}],
+  ['with If-Match: *', { 'if-match': '*' }],
+  ['with an Idempotency-Key', { 'idempotency-key': 'KEY' }],
 ]
 
 describe.each(FORMS)('a write that waits for its row, %s', (_, template) => {
@@ -66,12 +66,18 @@ describe.each(FORMS)('a write that waits for its row, %s', (_, template) => {
     besideTransaction({ holder: other, watcher: server.sql, commits }, change(id, set), ask)
 
   test.each([
-    ['by another right, if that admits it now', 1, { employee_id: 2 }, 'Cancelled', '200'],
-    ['by another right, the other way', 2, { employee_id: 1 }, 'Cancelled', '200'],
-    ['not, if only the former right admits the change', 2, { employee_id: 1 }, 'Approved', '403 Forbidden Status'],
-    ['not, if no right reaches the row any more', 1, { employee_id: 3 }, 'Cancelled', '404 NotFound Api'],
-    ['not, if the row may be read and no right reaches it', 2, { status: 'Declined' }, 'Approved', '403 Forbidden Status'],
-  ] as const)('is done %s', async (_, employee, set, status, outcome) => {
+    ['is done by another right, if that right admits it now', 1, { employee_id: 2 }, 'Cancelled', '200'],
+    ['is done by another right, also if the row moves the other way', 2, { employee_id: 1 }, 'Cancelled', '200'],
+    ['is 403 if only the former right admits the change', 2, { employee_id: 1 }, 'Approved', '403 Forbidden Status'],
+    ['is 404 if no right reaches the row any more', 1, { employee_id: 3 }, 'Cancelled', '404 NotFound Api'],
+    [
+      'is 403 if no right reaches the row, but the key may read it',
+      2,
+      { status: 'Declined' },
+      'Approved',
+      '403 Forbidden Status',
+    ],
+  ] as const)('%s', async (_, employee, set, status, outcome) => {
     for (const commits of [true, false]) {
       const id = await newAbsence(employee)
       const ask = () => send('PATCH', `/Absences/${id}`, { Status: status, Reason: 'mine' }, headers())
@@ -82,7 +88,7 @@ describe.each(FORMS)('a write that waits for its row, %s', (_, template) => {
     }
   })
 
-  test('deletes the row by any right that reaches it then', async () => {
+  test('deletes the row by any right that reaches it at that moment', async () => {
     const remove = (id: number) => () => send('DELETE', `/Absences/${id}`, undefined, headers())
     const [own, moved, left] = [await newAbsence(1), await newAbsence(1), await newAbsence(1)] as [number, number, number]
     expect(outcomeOf(await beside(own, { status: 'Declined' }, remove(own)))).toBe('403 Forbidden Status')
@@ -109,7 +115,7 @@ test('one right must admit the row both before and after an update, while other 
   }
   isOver = true
   await moving
-  // A row that moves at each attempt is 409 in the end.
+  // A write whose row moves at each attempt is 409 in the end.
   expect([...outcomes].filter((outcome) => !/^(200|403 Forbidden Status|409 Conflict Api)$/.test(outcome))).toEqual([])
 })
 

@@ -32,7 +32,7 @@ const post = (rows: unknown, headers: Record<string, string> = {}, from = server
   from.send('POST', '/Companies', rows, headers)
 
 describe('D59: an array of rows', () => {
-  test('is created in its order, and each row is answered as it is by itself', async () => {
+  test('is created in its order, and each row in the answer is as if it had been created by itself', async () => {
     const { id: companyId } = (await server.post('/Companies', { name: 'Copied' })).body
     const sent = [
       { lastName: 'Zoë 😀 O\'Neil "x" {1,2} \\ null', companyId, started: '2026-01-31T09:00:00+02:00' },
@@ -58,7 +58,7 @@ describe('D59: an array of rows', () => {
     expect(await count('company')).toBe(1_001)
   })
 
-  test('may be lines, with any line ends, and without one after the last', async () => {
+  test('may be NDJSON, with any line ends, and without a line end after the last row', async () => {
     const text = '{"name":"A"}\r\n\n  {"Name":"B\\n"}\r\n{"name":"C","enabled":true}'
     const { status, body } = await post(text, NDJSON)
     expect([status, namesOf(body)]).toEqual([201, ['A', 'B\n', 'C']])
@@ -183,7 +183,7 @@ describe('D59: dryRun=1', () => {
     ['dryRun', '400 InvalidDryRun dryRun'],
     ['dryRun=1&dryrun=1', '400 InvalidDryRun dryRun'],
     ['dry=1', '400 UnknownParameter dry'],
-  ])('%s is %s', async (query, outcome) => {
+  ])('in the query ?%s is %s', async (query, outcome) => {
     expect(outcomeOf(await server.post(`/Companies?${query}`, companies(1)))).toBe(outcome)
   })
 })
@@ -206,14 +206,14 @@ describe('D59: a body of several rows costs one request for each 100 rows begun'
     expect((await send({ name: 'x' })).status).toBe(429)
   })
 
-  test('and at least one for each 200 KiB, even if no row is found in them', async () => {
+  test('and at least one request for each 200 KiB, even if no row is found in them', async () => {
     const escapes = `[{"Name":"${'\\"'.repeat(450_000)}`
     const refused = await post(escapes, twenty.headers, second)
     expect(outcomeOf(refused)).toBe('400 InvalidJson [0]')
     expect(remaining(refused)).toBe(20 - 5)
   })
 
-  test('if these exceed the limit, only the first is charged, and nothing is written', async () => {
+  test('if these requests exceed the limit (429), only the first is charged, and nothing is written', async () => {
     const send = (rows: unknown) => post(rows, twelve.headers)
     expect((await send(companies(500))).status).toBe(201)
     const refused = await send(companies(1_000).map((row) => ({ ...row, more: ' '.repeat(400) })))
@@ -226,7 +226,7 @@ describe('D59: a body of several rows costs one request for each 100 rows begun'
     expect((await send(companies(600))).status).toBe(201)
   })
 
-  test('if the limits never allow so many, the answer does not say when to retry', async () => {
+  test('if the limits never allow so many requests, the answer is 400 and does not say when to retry', async () => {
     const refused = await post(companies(301), three.headers)
     expect(outcomeOf(refused)).toBe('400 InvalidRows Body')
     expect(refused.body.Error.Message).toBe(
@@ -235,7 +235,7 @@ describe('D59: a body of several rows costs one request for each 100 rows begun'
     expect((await post(companies(200), three.headers)).status).toBe(201)
   })
 
-  test('if bytes were charged before, and the limits never allow so many, the answer does not say when to retry either', async () => {
+  test('if requests were charged for the bytes before, and the limits never allow so many, the answer is 400, too', async () => {
     const rows = companies(301).map((row) => ({ ...row, Name: 'x'.repeat(90), more: ' '.repeat(700) }))
     const refused = await post(rows, bytes.headers)
     expect(outcomeOf(refused)).toBe('400 InvalidRows Body')
@@ -264,8 +264,8 @@ describe('D43: several rows under an Idempotency-Key', () => {
     ['another order', [{ name: 'A' }, { name: 'B' }], [{ name: 'B' }, { name: 'A' }]],
     ['fewer rows', [{ name: 'A' }, { name: 'B' }], [{ name: 'A' }]],
     ['one object', [{ name: 'A' }, { name: 'B' }], { name: 'A' }],
-    ['an array of the row alone', { name: 'A' }, [{ name: 'A' }]],
-  ])('are answered IdempotencyMismatch for %s', async (_, first, other) => {
+    ['an array of only this row', { name: 'A' }, [{ name: 'A' }]],
+  ])('are 422 IdempotencyMismatch for %s', async (_, first, other) => {
     expect((await post(first, under('used'))).status).toBe(201)
     expect(outcomeOf(await post(other, under('used')))).toBe('422 IdempotencyMismatch Idempotency-Key')
     expect(await count('company')).toBe([first].flat().length)
@@ -306,7 +306,7 @@ test('lists of all workers have the rows right after the response, few or many',
   }
 })
 
-test('a server without copies in memory creates several rows as the others do', async () => {
+test('a server without copies in memory creates and repeats several rows as other servers do', async () => {
   const { id: companyId } = (await plain.post('/Companies', { name: 'Copied' })).body
   const key = { 'Idempotency-Key': 'plain' }
   const first = await plain.send('POST', '/Employees', [{ companyId }, { lastName: 'B' }], key)
@@ -317,12 +317,12 @@ test('a server without copies in memory creates several rows as the others do', 
   expect((await plain.get('/Employees')).headers.get('x-total-count')).toBe('2')
 })
 
-test('a process handles at most 8 bodies of several rows at a time, 4 of one key', async () => {
+test('a process handles at most 4 bodies of several rows of one key at a time (503), while other keys and single rows are written', async () => {
   const lock = await second.sql.reserve()
   await lock`begin`
   await lock`lock table company in share mode`
   const own = [1, 2, 3, 4].map(() => post(companies(1), {}, second))
-  // One that came before the fourth of them waits, too, and is done.
+  // A request that came before the fourth of them also waits, and is done.
   let refused = post(companies(1), {}, second)
   while ((await Promise.race([refused, Bun.sleep(300)])) === undefined) {
     own.push(refused)
@@ -330,7 +330,7 @@ test('a process handles at most 8 bodies of several rows at a time, 4 of one key
   }
   expect(outcomeOf(await refused)).toBe('503 ServiceUnavailable Api')
   expect((await refused).headers.get('retry-after')).toBe('5')
-  // Others have their places, and single rows need none.
+  // Other keys have slots of their own, and single rows need no slot.
   const others = [post(companies(1), twelve.headers, second), second.post('/Companies', { name: 'One' })]
   expect(await Promise.race([...others, Bun.sleep(100)])).toBe(undefined)
   await lock`commit`
@@ -347,7 +347,7 @@ test('bodies of several rows that do not arrive completely occupy no slot', asyn
     const writer = writable.getWriter()
     const headers = { ...key, 'content-type': 'application/json' }
     const answer = fetch(`${second.url}/Companies`, { method: 'POST', headers, body: readable })
-    // More than one row may have.
+    // More bytes than a single row may have.
     const row = `{"name":"A"${' '.repeat(20_000)}}`
     await writer.write(Buffer.from(`[${Array(60).fill(row).join()}`))
     ends.push(async () => {
@@ -371,7 +371,7 @@ test('several rows have a change event each', async () => {
   expect(history).toMatchObject([{ action: 'create', after: { Name: 'Name 7' } }])
 })
 
-test('several rows are created while others write, and are delayed no longer than the locks of these writes last', async () => {
+test('several rows are created while other requests rename the company that they refer to, and all copies have its last name', async () => {
   const { id: companyId } = (await server.post('/Companies', { name: 'Before' })).body
   const rows = Array.from({ length: 300 }, () => ({ companyId }))
   const answers = await Promise.all([

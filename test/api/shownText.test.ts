@@ -25,23 +25,23 @@ function requireWellFormed({ status, text, headers }: { status: number; text: st
 
 const PLACES: [string, (name: string) => string][] = [
   ['a parameter', (name) => `/Companies?~${name}=1`],
-  ['a parameter of one', (name) => `/Companies/1?~${name}=1`],
+  ['a parameter of a row', (name) => `/Companies/1?~${name}=1`],
   ['a sort', (name) => `/Companies?sort=~${name}`],
-  ['a sort behind a sign', (name) => `/Companies?sort=-~${name}`],
+  ['a descending sort', (name) => `/Companies?sort=-~${name}`],
   ['a filter', (name) => `/Companies?Id=~${name}`],
   ['a bad escape', (name) => `/Companies?Name=${name}%ZZ`],
   ['an id', (name) => `/Companies/~${name}`],
   ['a path', (name) => `/~${name}`],
 ]
 
-test.each(PLACES)('no response contains half of a surrogate pair, after %s', async (_, pathOf) => {
+test.each(PLACES)('no response contains half of a surrogate pair, whatever text is sent in %s', async (_, pathOf) => {
   await fc.assert(
     fc.asyncProperty(names, async (name) => {
       requireWellFormed(await server.get(pathOf(encodeURIComponent(nameOf(name)))))
     }),
     { numRuns: 12 },
   )
-  // The bytes as they are, which fetch would escape.
+  // Raw bytes, which fetch would escape.
   for (const length of [58, 59, 98, 99]) {
     const bytes = Buffer.from(`${'x'.repeat(length)}\u{1f468}\u{1f468}`).toString('latin1')
     const { status, body } = await sendRaw(server, `GET ${pathOf(bytes)}`)
@@ -50,7 +50,7 @@ test.each(PLACES)('no response contains half of a surrogate pair, after %s', asy
 })
 
 test.each(['a name', 'a name of a part'])(
-  'no response contains half of a surrogate pair that was sent: %s in a body',
+  'no response contains half of a surrogate pair, whatever text is sent as %s in a body',
   async (place) => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(names.map(nameOf), halves), async (name) => {

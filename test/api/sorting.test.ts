@@ -4,7 +4,7 @@ import { createRows, listed } from '../support/rows.ts'
 import { useServer } from '../support/start.ts'
 import { titleOf } from '../support/titles.ts'
 
-// Random sorts of each property, on every page, are held against a model in test/properties/lists.test.ts.
+// test/properties/lists.test.ts compares random sorts of each property, on every page, with a model.
 
 const server = useServer()
 beforeAll(async () => {
@@ -41,7 +41,9 @@ describe('4.2 Sorting', () => {
     ['D27: sort given twice is concatenated', 'sort=-Enabled&sort=%2BName', ENABLED_FIRST],
   ]
   const named = sorted.map(([rule, query, names]) => [rule, titleOf(query), query, names] as const)
-  test.each(named)('%s: names by %s', async (_, __, query, names) => expect(await companies(query)).toEqual(names))
+  test.each(named)('%s: the companies of the list with %s are in the right order', async (_, __, query, names) =>
+    expect(await companies(query)).toEqual(names),
+  )
 
   const id = [1, 2, 3, 4, 5, 6, 7, 8, 9]
   const disabled = [1, 3, 6, 7, 8, 9]
@@ -58,16 +60,16 @@ describe('4.2 Sorting', () => {
     ['D27', 'sort=', id],
     ['D27', 'sort', id],
     ['D27', 'sort=&sort=-Id', id.toReversed()],
-  ])('%s: ids by %s', async (_, query, ids) => expect(await companies(query, 'id')).toEqual(ids))
+  ])('%s: the list with %s has the ids %j', async (_, query, ids) => expect(await companies(query, 'id')).toEqual(ids))
 
   test.each([
     ['rule 1: by numbers', '%2BPeriod.Days', ['b', 'd', 'a', 'c']],
     ['rule 1: by date-times', '%2BStart', ['b', 'd', 'a', 'c']],
     ['rule 4: any number of properties', `${ALL},-Reason`, ['b', 'd', 'a', 'c']],
-    ['D26: no value is before all values descending', '-Start', ['c', 'a', 'd', 'b']],
+    ['D26: in descending order, rows without a value come first', '-Start', ['c', 'a', 'd', 'b']],
     ['D26', '-Period.Days', ['c', 'a', 'd', 'b']],
     ['D27: parts of an object sort by a dot', '-Period.Hours,-Period.Days', ['c', 'a', 'b', 'd']],
-  ])('%s: absences by sort=%s', async (_, sort, reasons) =>
+  ])('%s: sort=%s gives the absences %j', async (_, sort, reasons) =>
     expect(await listed(server, `/Absences?sort=${sort}`, 'reason')).toEqual(reasons),
   )
 
@@ -76,7 +78,7 @@ describe('4.2 Sorting', () => {
     ['rule 4', 'sort=%2BEnabled,-Name,-Enabled,%2BNAME', 'sort=%2BEnabled,-Name'],
     ['D4: the three spellings of + may be mixed', 'sort=+Enabled,%2BName,%20Id', 'sort=Enabled,Name,Id'],
     ['D27', 'sort=-Name&sort=%2BName', 'sort=-Name'],
-  ])('%s: the list by %s is that by %s', async (_, one, other) =>
+  ])('%s: the list with %s equals the list with %s', async (_, one, other) =>
     expect(await companies(one, 'id')).toEqual(await companies(other, 'id')),
   )
 

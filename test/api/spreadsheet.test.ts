@@ -55,7 +55,7 @@ function inLibreOffice() {
     ])
   })
 
-  // Of other separators: test/model/spreadsheet.test.ts.
+  // test/model/spreadsheet.test.ts tests other separators.
   test.each(['english', 'german'])(
     'no text becomes a formula in a spreadsheet that splits at commas or semicolons: %s',
     (language) => {
@@ -70,8 +70,8 @@ function inLibreOffice() {
   test.each([
     ['german', 'with locale=de', 'float'],
     ['english', 'with locale=en', 'float'],
-    // The reason for the parameter.
-    ['mixed', 'in German without it', 'string'],
+    // This is why the parameter locale exists.
+    ['mixed', 'in German without locale', 'string'],
   ])('decimals of a list %s %s are of type %s', (name, _, type) => {
     const [, row] = sheets[name]?.[0]?.map(cellsOf) ?? []
     expect(row?.map((cell) => cell.type)).toEqual(['date', type])
@@ -81,5 +81,5 @@ function inLibreOffice() {
 
 if (Bun.which('soffice')) describe('a CSV opened by LibreOffice', inLibreOffice)
 else
-  test('a CSV opened by LibreOffice', () =>
+  test('a CSV is not opened by LibreOffice, which is not installed', () =>
     leaveOut('CI_REQUIRES_LIBREOFFICE', 'there is no soffice: apt-get install libreoffice-calc-nogui'))

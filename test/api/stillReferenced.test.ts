@@ -4,7 +4,7 @@ import { emptyTables } from '../support/rows.ts'
 import { makeKey } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
-// That such a row is not deleted is in test/api/references.test.ts.
+// test/api/references.test.ts tests that such a row is not deleted.
 
 const keyOf = (rights: string) => makeKey({ rights })
 const KEYS = {
@@ -69,7 +69,7 @@ describe('the refusal to delete a referenced row', () => {
     expect(await messageOf(path, key)).toBe(message)
   })
 
-  test('is the same for a key that may not read some of the tables, whether rows there refer to it or not', async () => {
+  test('is the same for a key that may not read a table, whether rows of that table refer to the row or not', async () => {
     await server.sql`delete from absence`
     expect(await messageOf('/Employees/1', 'absences')).toBe(PLAIN)
   })
@@ -108,7 +108,7 @@ describe('the refusal to delete a referenced row', () => {
     expect((await server.remove('/Employees/3')).status).toBe(204)
   })
 
-  test('is a 404 for a row that is gone', async () => {
+  test('is 404 instead for a missing row', async () => {
     for (const key of ['all', 'writer'] as const)
       expect(outcomeOf(await server.send('DELETE', '/Employees/999', undefined, KEYS[key].headers))).toBe('404 NotFound Api')
   })

@@ -57,7 +57,7 @@ async function paged(path: string): Promise<unknown[]> {
   return rows
 }
 
-describe('D55: NDJSON has the rows of all pages in their order', () => {
+describe('D55: a stream of NDJSON has the rows of all pages in their order', () => {
   test.each([
     '/Companies',
     '/Companies?sort=-Name',
@@ -72,7 +72,7 @@ describe('D55: NDJSON has the rows of all pages in their order', () => {
     expect(await rowsOf(path)).toEqual(await paged(path))
   })
 
-  test('is empty for a list without rows', async () => {
+  test('and is empty for a list without rows', async () => {
     const { status, text, headers } = await server.get('/Companies?Id=0', NDJSON)
     expect([status, text, headers.get('content-type')]).toEqual([200, '', 'application/x-ndjson; charset=utf-8'])
   })
@@ -109,7 +109,7 @@ describe('D55: CSV, as csv-parse reads it', () => {
     ['excel=1', 'excel', {}, 'excel belongs to Accept: text/csv, which a page is not: send that, or leave excel out.'],
     ['locale=de', 'locale', NDJSON, 'locale belongs to Accept: text/csv, which NDJSON is not: send that, or leave locale out.'],
     ['Excel=1', 'excel', NDJSON, 'excel belongs to Accept: text/csv, which NDJSON is not: send that, or leave excel out.'],
-  ])('refuses %s in another form, by the name %s', async (query, target, headers, message) => {
+  ])('is the only form for %s: another form is 400 InvalidForm with the target %s', async (query, target, headers, message) => {
     const answer = await server.get(`/Companies?${query}`, headers)
     expect(outcomeOf(answer)).toBe(`400 InvalidForm ${target}`)
     expect(answer.body.Error.Message).toBe(message)
@@ -167,7 +167,7 @@ describe('the form of a list', () => {
     ['page=1', '400 InvalidPage page'],
     ['PageSize=50', '400 InvalidPageSize PageSize'],
     ['cursor=x', '400 InvalidCursor cursor'],
-  ])('is refused for %s', async (query, outcome) => {
+  ])('of a stream has no pages: %s is %s', async (query, outcome) => {
     const response = await fetch(`${server.url}/Companies?${query}`, {
       headers: { ...NDJSON, authorization: `ApiKey ${KEY}` },
     })
@@ -175,14 +175,14 @@ describe('the form of a list', () => {
     expect(`${response.status} ${error.Code} ${error.Target}`).toBe(outcome)
   })
 
-  test('for HEAD has no body', async () => {
+  test('of a CSV has no body for HEAD', async () => {
     const { status, text, headers } = await server.send('HEAD', '/Companies', undefined, CSV)
     expect([status, text, headers.get('content-type')]).toEqual([200, '', 'text/csv; charset=utf-8'])
-    // GET has none either.
+    // GET has no Content-Length either.
     expect(headers.get('content-length')).toBeNull()
   })
 
-  test('has no version that If-Match could name', async () => {
+  test('of a CSV has no version, so that If-Match is 412', async () => {
     const answer = await server.get('/Companies', { ...CSV, 'if-match': '"x"' })
     expect(outcomeOf(answer)).toBe('412 PreconditionFailed If-Match')
   })
@@ -205,20 +205,20 @@ describe('the charge of a stream', () => {
     expect((await server.get('/Companies', three.headers)).status).toBe(429)
   })
 
-  test('and has the same rows while other streams make batches smaller', async () => {
+  test('is the same, with the same rows, while other streams make batches smaller', async () => {
     const calm = await rowsOf('/Companies?sort=-Name')
     noteAnswered(Number.POSITIVE_INFINITY)
     expect(await rowsOf('/Companies?sort=-Name', alsoThree.headers)).toEqual(calm)
     expect((await server.get('/Companies', alsoThree.headers)).status).toBe(429)
   })
 
-  test('ends NDJSON with an error if it is refused in the middle', async () => {
+  test('ends NDJSON with an error line if it exceeds the limit in the middle', async () => {
     const lines = await rowsOf('/Companies', two.headers)
     expect(lines.length).toBe(2_001)
     expect(lines.at(-1).Error).toMatchObject({ Code: 'RateLimitExceeded', Target: 'Api', Details: null })
   })
 
-  test('breaks the connection of a CSV if it is refused in the middle', async () => {
+  test('breaks the connection of a CSV if it exceeds the limit in the middle', async () => {
     const headers = { ...CSV, ...alsoTwo.headers }
     const response = await fetch(`${server.url}/Companies`, { headers })
     expect(response.status).toBe(200)
@@ -251,13 +251,13 @@ function restOf(socket: Socket, pieces: Buffer[]): Promise<string> {
       done(Buffer.concat(pieces).toString('latin1'))
     }
     socket.on('end', end).on('close', end)
-    // A body that has its end is followed by nothing else.
+    // Nothing follows the end of a chunked body.
     socket.on('data', (next: Buffer) => pieces.push(next) && next.subarray(-5).toString() === '0\r\n\r\n' && end())
     socket.resume()
   })
 }
 
-test('D39: a stream that is too costly is refused with advice', async () => {
+test('D39: a stream that is too costly is 503 with advice', async () => {
   await server.sql.unsafe(slowly('absence'))
   const answer = await server.get('/Absences?Reason=!=x', { accept: 'text/csv' })
   await server.sql.unsafe(quickly('absence'))
@@ -265,7 +265,7 @@ test('D39: a stream that is too costly is refused with advice', async () => {
 })
 
 describe('a slow stream', () => {
-  test('gets no rows beyond those already read after its key has ended', async () => {
+  test('ends with Unauthorized after its key was revoked', async () => {
     const { rest } = await hold('/Companies', { ...NDJSON, ...ending.headers })
     await large.replaceKeys(KEYS.filter(({ id }) => id !== ending.record.id))
     const text = await rest()
@@ -273,7 +273,7 @@ describe('a slow stream', () => {
     expect(text.endsWith('0\r\n\r\n')).toBe(true)
   })
 
-  test('gets no rows after its key has lost its right to that entity', async () => {
+  test('ends with Forbidden after its key has lost its right to that entity', async () => {
     const { rest } = await hold('/Companies', { ...NDJSON, ...losing.headers })
     await large.replaceKeys(KEYS.map((key) => (key.id === losing.record.id ? { ...key, rights: 'Employees:read' } : key)))
     const text = await rest()
@@ -283,7 +283,7 @@ describe('a slow stream', () => {
     await large.replaceKeys(KEYS)
   })
 
-  test('occupies a slot, which is free again when its client disconnects', async () => {
+  test('occupies one of 4 slots of its key, which is free again when its client disconnects', async () => {
     const key = { ...NDJSON, authorization: `ApiKey ${KEY}` }
     const held = await Promise.all([1, 2, 3, 4].map(() => hold('/Companies', key)))
     const { status, headers, body } = await large.get('/Companies', NDJSON)
@@ -292,11 +292,11 @@ describe('a slow stream', () => {
     while ((await large.get('/Companies?Id=1', NDJSON)).status !== 200) await Bun.sleep(20)
   })
 
-  test('loses its slot to a key without one, if a few keys have taken all', async () => {
+  test('loses its slot to a key without a stream, if a few keys have taken all slots', async () => {
     const held = await Promise.all(
       takingNothing.flatMap(({ headers }) => [1, 2, 3, 4].map(() => hold('/Companies', { ...NDJSON, ...headers }))),
     )
-    // Sockets take some of it first.
+    // Sockets buffer some of the rows first.
     while ((await large.get('/Companies?Id=1', NDJSON)).status !== 200) await Bun.sleep(50)
     const texts = await Promise.all(held.map(({ rest }) => rest()))
     // On a busy machine others may end because a statement had no time.

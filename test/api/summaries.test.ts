@@ -4,7 +4,7 @@ import { createSampleDatabase } from '../support/postgres.ts'
 import { makeKey } from '../support/server.ts'
 import { startServer, useServer } from '../support/start.ts'
 
-// Groups and figures of random summaries are held against PostgreSQL in test/properties/summaries.test.ts.
+// test/properties/summaries.test.ts compares groups and figures of random summaries with PostgreSQL.
 
 const writer = makeKey({ name: 'writer', rights: 'Absences:write' })
 const limited = makeKey({ name: 'limited', limits: '2/1m' })
@@ -89,7 +89,7 @@ describe('a summary (D76)', () => {
     expect(['sum', 'average', 'minimum', 'maximum'].filter((name) => names.includes(name))).toEqual(['minimum', 'maximum'])
   })
 
-  test('has periods in UTC, and counts a row as a whole in the period of its key', async () => {
+  test('has periods in UTC, and counts a row as a whole in the period of its start', async () => {
     const reason = crypto.randomUUID()
     for (const [Start, End, Days] of [
       ['2026-01-30T09:00:00Z', '2026-02-03T17:00:00Z', 3],
@@ -123,14 +123,14 @@ describe('a summary (D76)', () => {
     await server.sql`delete from employee where id = any (${ids})`
   })
 
-  test('accepts names in any case, repeated parameters, and one aggregate of a property once', async () => {
+  test('accepts names in any case and repeated parameters, and has a repeated aggregate once', async () => {
     const one = await get('?groupBy=Type,Month(start)&sum=period.days,Period.Days&sort=-SUM(PERIOD.days)')
     const other = await get('?GROUPBY=type&groupBy=month(Start)&Sum=Period.Days&sort=-sum(Period.Days)')
     expect(one.text).toBe(other.text)
     expect(one.body[0]).toEqual({ type: 'Holiday', start: '2026-10-01T00:00:00Z', count: 2, sum: { period: { days: 7 } } })
   })
 
-  test('has pages with links, an exact total and a tag, which is 304 until a row changes', async () => {
+  test('has pages with links, an exact total and an ETag, which is 304 until a row changes', async () => {
     const first = await get('?groupBy=Type,month(Start)&PageSize=5')
     const last = await get('?groupBy=Type,month(Start)&PageSize=5&page=6')
     expect([first, last].map(({ body, headers }) => [body.length, headers.get('x-total-count')])).toEqual([
@@ -146,7 +146,7 @@ describe('a summary (D76)', () => {
     await server.sql`update absence set type = 'Holiday' where id = 1`
   })
 
-  test('has no groups without rows, but one group without keys', async () => {
+  test('has no groups if no row matches, but one group without groupBy', async () => {
     expect((await get('?Id=0&groupBy=Type')).body).toEqual([])
     const { text } = await get('?Id=0&sum=Period.Days&average=Period.Days&minimum=Start,Type')
     const none = '"sum":{"period":{"days":null}},"average":{"period":{"days":null}},"minimum":{"start":null,"type":null}'
@@ -162,7 +162,7 @@ describe('a summary (D76)', () => {
     }
   })
 
-  test('has exact sums where floats are not, and averages rounded half away from zero', async () => {
+  test('has exact sums where floats would not be exact, and averages rounded half away from zero', async () => {
     await server.sql`insert into absence (type, period_days) values ('tenth', 0.1), ('tenth', 0.2), ('half', 0.00000001), ('half', 0)`
     const { text } = await get('?groupBy=Type&Type[]=tenth&Type[]=half&sum=Period.Days&average=Period.Days')
     await server.sql`delete from absence where type in ('tenth', 'half')`
@@ -185,7 +185,7 @@ describe('a summary (D76)', () => {
     expect((await server.send('HEAD', '/Absences/Summary', undefined, { accept: 'text/csv' })).text).toBe('')
   })
 
-  test('needs the right to read, and is charged as a list', async () => {
+  test('needs the right to read (403), and is charged like a list', async () => {
     expect(outcomeOf(await get('', writer.headers))).toBe('403 Forbidden Api')
     expect(outcomeOf(await server.get('/Companies/Summary', writer.headers))).toBe('403 Forbidden Api')
     const left = async () => Number((await get('?groupBy=Type', limited.headers)).headers.get('x-ratelimit-remaining'))
@@ -193,7 +193,7 @@ describe('a summary (D76)', () => {
     expect(outcomeOf(await get('', limited.headers))).toBe('429 RateLimitExceeded Api')
   })
 
-  test('has no other methods (405), and no longer paths (404)', async () => {
+  test('is 405 for other methods, and 404 at a path below it', async () => {
     expect(outcomeOf(await server.patch('/Absences/Summary', {}))).toBe('405 MethodNotAllowed Api')
     expect(outcomeOf(await server.get('/Absences/Summary/Changes'))).toBe('404 NotFound Api')
     expect((await server.get('/absences/SUMMARY/')).status).toBe(200)

@@ -81,7 +81,7 @@ test('a key has at most two streams of summaries at a time, and streams of lists
   expect((await sip(one, '/Absences')).status).toBe(200)
 })
 
-test('a stream of a summary is 503 while groups of others take its memory, until one of these has ended', async () => {
+test('a stream of a summary is 503 while other streams of summaries take all memory for groups, until one of them has ended', async () => {
   const held = await sip(one, LARGE)
   expect([
     held.status,
@@ -96,7 +96,7 @@ test('a stream of a summary is 503 while groups of others take its memory, until
   expect(refused.text).toContain(
     'The groups of this stream do not fit into memory beside those of other streams of summaries. Retry after the seconds in Retry-After, or ask for pages, for fewer groups or for fewer aggregates.',
   )
-  // Pages hold no groups, and a small stream fits.
+  // Pages need no memory for groups, and a small stream fits.
   expect((await server.get(LARGE)).status).toBe(200)
   expect((await sip(third, SMALL)).status).toBe(200)
   held.leave()

@@ -43,12 +43,12 @@ describe('D97: tokens of a real provider', () => {
     expect(outcome(await rightsOf(server, token))).toEqual([401, INVALID, message])
   })
 
-  test('an ID token is for the page that asked for it, and not for the server', async () => {
+  test('an ID token is refused, since its audience is the page that requested it', async () => {
     const { idToken } = await issuer.signIn({ email: 'ann@example.com' })
     expect(outcome(await rightsOf(server, idToken))[2]).toContain('for another audience')
   })
 
-  test('keys are still accepted by a server that takes tokens', async () => {
+  test('keys are still accepted by a server that accepts tokens', async () => {
     expect((await server.get('/Companies')).status).toBe(200)
     expect(outcome(await server.get('/Companies', { authorization: 'ApiKey wrong' }))).toEqual([401, BOTH, NEEDED])
   })
@@ -59,7 +59,7 @@ describe('D97: tokens of a real provider', () => {
     expect((await rightsOf(server, token)).status).toBe(200)
   })
 
-  test('/openapi.json describes both schemes, and takes a token as it takes a key', async () => {
+  test('/openapi.json describes both schemes, and accepts a token like a key', async () => {
     const { body, headers } = await server.get('/openapi.json', { authorization: '' })
     expect(body.security).toEqual([{ ApiKey: [] }, { Bearer: [] }])
     expect(body.components.securitySchemes.Bearer).toMatchObject({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' })
@@ -75,7 +75,7 @@ describe('D97: tokens of a real provider', () => {
   })
 })
 
-describe('D97: the header', () => {
+describe('D97: the header Authorization', () => {
   const servers = async (environment: Record<string, string> = {}) => {
     const issuer = startPlainIssuer()
     return { issuer, server: await startServer({ environment: { ...issuer.settings, ...environment } }) }
@@ -88,25 +88,25 @@ describe('D97: the header', () => {
 
   test.each([
     [
-      'a token behind ApiKey',
+      'a token after the word ApiKey',
       ({ issuer }: Made) => `ApiKey ${issuer.token()}`,
       BOTH,
       'The scheme of a token is Bearer, not ApiKey.',
     ],
     [
-      'a token of 257 characters and more behind ApiKey',
+      'a token of 257 characters and more after the word ApiKey',
       ({ issuer }: Made) => `ApiKey ${issuer.token({ note: 'x'.repeat(300) })}`,
       BOTH,
       'The scheme of a token is Bearer, not ApiKey.',
     ],
     [
-      'a key behind Bearer',
+      'a key after the word Bearer',
       () => `Bearer ${KEY}`,
       INVALID,
       'The token is no JWT: the scheme of a key is ApiKey, and tokens that are no JWTs cannot be read.',
     ],
     [
-      'a key of the database behind Bearer',
+      'a key of the database after the word Bearer',
       ({ key }: Made) => `Bearer ${key.text}`,
       INVALID,
       'The token is no JWT: the scheme of a key is ApiKey, and tokens that are no JWTs cannot be read.',
@@ -134,7 +134,7 @@ describe('D97: the header', () => {
       expect(JSON.stringify(found)).not.toContain(secret)
   })
 
-  test('a token in the query string or the body is not read', async () => {
+  test('a token in the query string or the body is not read: 401', async () => {
     const { issuer, server } = await servers()
     const token = issuer.token()
     for (const path of [`/Companies?access_token=${token}`, `/Companies?token=${token}`])
@@ -149,7 +149,7 @@ describe('D97: the header', () => {
       expect((await server.get(path, bearer(token))).status).toBe(200)
   })
 
-  test('a server without OIDC_ISSUER answers a token as ever, to the byte', async () => {
+  test('a server without OIDC_ISSUER answers a token with the 401 of a server that only knows keys', async () => {
     const issuer = startPlainIssuer()
     const server = await startServer()
     const answer = await server.get('/Companies', bearer(issuer.token()))
@@ -167,7 +167,7 @@ interface Made {
 }
 
 describe('D98: an issuer that is away', () => {
-  test('before its keys were read: a token is 503 and charges nothing; keys and open pages are answered; then the token is accepted', async () => {
+  test('before its keys were read: a token is 503 and charges nothing, while keys and open pages are answered', async () => {
     const issuer = startPlainIssuer()
     issuer.onKeys = () => new Response(null, { status: 502 })
     const environment = { ...issuer.settings, RATE_LIMITS_ANONYMOUS: '9/1h' }
@@ -181,11 +181,11 @@ describe('D98: an issuer that is away', () => {
     ])
     expect((await server.get('/Companies')).status).toBe(200)
     expect(remaining(await server.get('/', { authorization: '' }))).toBe('200 8')
-    // At a page that needs none, the token is charged to the address.
+    // At a page that needs no token, the token is charged to the address.
     expect(remaining(await server.get('/', bearer(token)))).toBe('200 7')
   })
 
-  test('after its keys were read: their tokens are accepted, new and old ones', async () => {
+  test('after its keys were read: new tokens that these keys have signed are accepted', async () => {
     const issuer = startPlainIssuer()
     const server = await startServer({ environment: issuer.settings })
     expect((await rightsOf(server, issuer.token())).status).toBe(200)
@@ -241,7 +241,7 @@ describe('D99: limits', () => {
     expect(remaining(await rightsOf(server, issuer.token()))).toBe('200 7')
   })
 
-  test('an address over its limit is refused before a new token is looked at; a known one goes on', async () => {
+  test('an address over its limit is 429 before a new token is checked, while a known token is still accepted', async () => {
     const { issuer, server } = await limited()
     const known = issuer.token()
     expect(remaining(await rightsOf(server, known))).toBe('200 8')

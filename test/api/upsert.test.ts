@@ -56,7 +56,7 @@ const count = async () => (await server.sql`select from employee`).count
 const eventsOf = async (id: number) => (await server.get(`/Employees/${id}/Changes`)).body.changes.length
 
 describe('D115: rows that are found by a property', () => {
-  test('are created, updated or left alone, and answered in the order of the body', async () => {
+  test('are created, updated or left unchanged, and are answered in the order of the body', async () => {
     const tag = await tagOf(3)
     const { status, headers, body } = await upsert([
       { EmployeeNumber: 'E9', FirstName: 'New', CompanyId: 2 },
@@ -72,7 +72,7 @@ describe('D115: rows that are found by a property', () => {
     expect([await tagOf(3), await eventsOf(3), await eventsOf(1)]).toEqual([tag, 1, 2])
   })
 
-  test('get only the properties that their row of the body has, also if rows have different ones', async () => {
+  test('change only in the properties that their row of the body has, also if the rows have different properties', async () => {
     const rows = [
       { EmployeeNumber: 'E1', JobTitle: null },
       { EmployeeNumber: 'E2', Title: 'Ms', CompanyId: 2, Started: '2026-01-31T09:00:00+02:00' },
@@ -85,7 +85,7 @@ describe('D115: rows that are found by a property', () => {
     expect(resultsOf((await upsert(rows)).body)).toEqual(['unchanged 1', 'unchanged 2', 'unchanged 3'])
   })
 
-  test('may be one row, which is answered without brackets, or lines', async () => {
+  test('may be one object, which is answered as an object, or NDJSON', async () => {
     const one = await upsert({ EmployeeNumber: 'E2', FirstName: 'Rob' })
     expect([one.status, one.body.result, one.body.row]).toEqual([200, 'updated', await rowOf(2)])
     const headers = { 'content-type': 'application/x-ndjson', accept: 'application/x-ndjson' }
@@ -93,7 +93,7 @@ describe('D115: rows that are found by a property', () => {
     expect(resultsOf(Bun.JSONL.parse(lines.text))).toEqual(['unchanged 2', 'created 4'])
   })
 
-  test('may be found by any property that tells them apart, and by their ids, which create none', async () => {
+  test('may be found by any property that tells them apart, and by ids, of which missing ones are 409', async () => {
     const byName = await send('/Companies?match=Name', [{ Name: 'Own', Enabled: true }, { Name: 'Third' }])
     expect(resultsOf(byName.body)).toEqual(['updated 1', 'created 3'])
     const byReference = await send('/Absences?match=EmployeeId', [{ EmployeeId: 1, Status: 'New' }])
@@ -129,7 +129,7 @@ describe('D115: rows that are found by a property', () => {
     expect(await count()).toBe(1_000)
   })
 
-  test('a renamed row and rows that copy its name are answered and stored alike', async () => {
+  test('a renamed row and rows that copy its name are answered as they are stored', async () => {
     const rows = [
       { EmployeeNumber: 'E7', ManagerId: 1 },
       { EmployeeNumber: 'E1', FirstName: 'Anna', ManagerId: 1 },
@@ -141,7 +141,7 @@ describe('D115: rows that are found by a property', () => {
     for (const { row } of body) expect(row).toEqual(await rowOf(row.id))
   })
 
-  test('a rename with more copies than a statement may change is written all the same', async () => {
+  test('a rename with more copies than other statements may change is written, too', async () => {
     await server.sql`
       insert into absence (employee_id, employee_key)
       select e.id, e.display_name_key from employee e, generate_series(1, 1500) where e.id = 1`
@@ -155,7 +155,7 @@ describe('D115: rows that are found by a property', () => {
 })
 
 describe('D115: all or none', () => {
-  test('every fault of every row is named with its index, by what the row is to become', async () => {
+  test('every fault of every row is named with its index', async () => {
     const answer = await upsert([
       { EmployeeNumber: 'E1', Nmae: 1 },
       { FirstName: 'x', Title: 5 },
@@ -191,13 +191,13 @@ describe('D115: all or none', () => {
     expect(await count()).toBe(3)
   })
 
-  test('a rule between a value of the body and a stored one is kept', async () => {
+  test('a rule between a value of the body and a stored value is checked: 400', async () => {
     await createRow(server, '/Absences', { Reason: 'A', Start: '2026-03-02T00:00:00Z' })
     const answer = await send('/Absences?match=Reason', [{ Reason: 'A', End: '2026-03-01T00:00:00Z' }])
     expect(outcomeOf(answer)).toBe('400 InvalidValue [0].End')
   })
 
-  test('a value that several rows have is refused, with their ids', async () => {
+  test('a value that several rows have is 409, with their ids', async () => {
     await createRow(server, '/Employees', { EmployeeNumber: 'E1' })
     const answer = await upsert([{ EmployeeNumber: 'E2', FirstName: 'Rob' }, { EmployeeNumber: 'E1' }])
     expect(outcomeOf(answer)).toBe('409 AlreadyExists [1].EmployeeNumber')
@@ -211,7 +211,7 @@ describe('D115: all or none', () => {
     ['DisplayName', '400 InvalidMatch match', 'match cannot be DisplayName'],
     ['EmployeeNumber&match=Id', '400 InvalidMatch match', 'given twice'],
     ['EmployeeNumber&page=1', '400 UnknownParameter page', 'dryRun and match'],
-  ])('match=%s is refused', async (match, outcome, message) => {
+  ])('match=%s is %s', async (match, outcome, message) => {
     const answer = await send(`/Employees?match=${match}`, [{ EmployeeNumber: 'E7' }])
     expect([outcomeOf(answer), answer.body.Error.Message]).toEqual([outcome, expect.stringContaining(message)])
     expect(await count()).toBe(3)
@@ -221,11 +221,11 @@ describe('D115: all or none', () => {
     ['no rows', '400 InvalidRows Body', '[]'],
     ['1,001 rows', '400 InvalidRows Body', JSON.stringify(Array(1_001).fill({}))],
     ['a comma too many', '400 InvalidJson [1]', '[{"EmployeeNumber":"A"},]'],
-  ])('a body with %s is refused', async (_, outcome, body) => {
+  ])('a body with %s is %s', async (_, outcome, body) => {
     expect(outcomeOf(await upsert(body))).toBe(outcome)
   })
 
-  test('a dry run counts what would become of the rows, finds the same faults, and writes nothing', async () => {
+  test('a dry run counts rows that would be created, updated or unchanged, finds the same faults, and writes nothing', async () => {
     const rows = [{ EmployeeNumber: 'E1', FirstName: 'Ann' }, { EmployeeNumber: 'E2', Title: 'Mr' }, { EmployeeNumber: 'E7' }]
     const dry = (body: unknown) => send('/Employees?match=EmployeeNumber&dryRun=1', body)
     expect((await dry(rows)).body).toEqual({ rows: 3, created: 1, updated: 1, unchanged: 1 })
@@ -235,7 +235,7 @@ describe('D115: all or none', () => {
 })
 
 describe('D43: rows that are found by a property, under an Idempotency-Key', () => {
-  test('are written once, and each worker repeats what became of them', async () => {
+  test('are written once, and each worker repeats the first answer', async () => {
     const rows = [{ EmployeeNumber: 'E7', FirstName: 'New' }, { EmployeeNumber: 'E1', Title: 'Ms' }, { EmployeeNumber: 'E3' }]
     const key = { 'Idempotency-Key': 'once' }
     const first = await upsert(rows, key)
@@ -257,7 +257,7 @@ describe('D116: rights to rows that are found by a property', () => {
   const as = (key: keyof typeof KEYS, rows: unknown, query = '') =>
     send(`/Employees?match=EmployeeNumber${query}`, rows, KEYS[key].headers)
 
-  test('a stored row needs the right to update it, a new one that to create it, with its own values', async () => {
+  test('a stored row needs the right to update it, and a new row the right to create it, which sets its own values', async () => {
     const { status, body } = await as('partner', [
       { EmployeeNumber: 'E1', JobTitle: 'Boss' },
       { EmployeeNumber: 'E7', JobTitle: 'x' },
@@ -279,7 +279,7 @@ describe('D116: rights to rows that are found by a property', () => {
     ['partner', [{ EmployeeNumber: 'E7', CompanyId: 2 }], '403 Forbidden [0].CompanyId', 'a property that it may not create'],
     ['creator', [{ EmployeeNumber: 'E1', JobTitle: 'Clerk' }], '403 Forbidden [0].EmployeeNumber', 'a stored row'],
     ['blind', [{ EmployeeNumber: 'E1' }], '403 Forbidden match', 'rows that it may not read'],
-  ] as const)('%s may not write %j: %s', async (key, rows, outcome) => {
+  ] as const)('the key %s may not write %j: %s', async (key, rows, outcome) => {
     for (const query of ['', '&dryRun=1']) expect(outcomeOf(await as(key, rows, query))).toBe(outcome)
     expect((await rowOf(1)).jobTitle).toBe('Clerk')
   })
@@ -290,14 +290,14 @@ describe('D116: rights to rows that are found by a property', () => {
     expect((await rowOf(3)).jobTitle).toBe(null)
   })
 
-  test('a value that the key may not read is written, and does not say whether it was equal', async () => {
+  test('a value that the key may not read is reported as updated, whether it was equal or not', async () => {
     const rows = [{ EmployeeNumber: 'E3', Title: 'Dr' }]
     expect((await as('secretary', rows, '&dryRun=1')).body.updated).toBe(1)
     expect(resultsOf((await as('secretary', rows)).body)).toEqual(['updated 3'])
     expect(resultsOf((await as('secretary', [{ EmployeeNumber: 'E1', JobTitle: 'Clerk' }])).body)).toEqual(['unchanged 1'])
   })
 
-  test('rows that the key may not read afterwards are answered by their ids alone', async () => {
+  test('rows that the key may not read afterwards are answered with only their ids', async () => {
     const rows = [
       { EmployeeNumber: 'E1', JobTitle: 'Boss' },
       { EmployeeNumber: 'E7', JobTitle: 'Boss' },
@@ -335,12 +335,12 @@ describe('D116: rights to rows that are found by a property', () => {
     expect(body).toEqual([{ result: 'created', row: { id: 4 } }])
   })
 
-  test('a stored row of a key whose filters the statement compares is checked by a dry run', async () => {
+  test('a dry run counts a stored row also for a key whose filters only the statement compares', async () => {
     const rows = [{ EmployeeNumber: 'E2', JobTitle: 'x' }]
     expect((await as('modest', rows, '&dryRun=1')).body).toMatchObject({ updated: 1 })
   })
 
-  test('rows are charged as those of any body', async () => {
+  test('rows are charged like those of any body: one request for each 100', async () => {
     const rows = Array.from({ length: 250 }, (_, index) => ({ EmployeeNumber: `N${index}` }))
     expect((await as('twenty', rows)).headers.get('x-ratelimit-remaining')).toBe('17')
   })

@@ -43,7 +43,7 @@ describe('D115: requests that create and change the same rows', () => {
     }
   })
 
-  test('of which each has only some of the rows, make one row of each', async () => {
+  test('of which each has only some of the rows create each row once', async () => {
     const sent = Array.from({ length: 16 }, (_, writer) => {
       const rows = NUMBERS.filter((_, at) => (at * 7 + writer) % 3 > 0).map((EmployeeNumber) => ({
         EmployeeNumber,
@@ -75,7 +75,7 @@ describe('D115: requests that create and change the same rows', () => {
     expect(stored.toSorted()).toEqual(NUMBERS.toSorted())
   })
 
-  test('make one row while others create the same unique value, and no answer is a fault of the server', async () => {
+  test('create one row while other requests create the same unique value, and each is 200, 201 or 409', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const Name = `Name ${round}`
       const upserts = Array.from({ length: 4 }, () => upsert(unique, [{ Name, Enabled: true }], '/Companies?match=Name'))
@@ -92,14 +92,14 @@ describe('D115: requests that create and change the same rows', () => {
 describe('D65: rows that are found by a unique property', () => {
   const match = '/Companies?match=Name'
 
-  test('are created and updated, and need what is required only if they are new', async () => {
+  test('are created, updated or left unchanged', async () => {
     const { body } = await upsert(unique, [{ Name: 'A' }, { Name: 'B', Enabled: true }], match)
     expect(body.map(({ result }: Json) => result)).toEqual(['created', 'created'])
     const again = await upsert(unique, [{ Name: 'C' }, { Name: 'A', Enabled: true }, { Name: 'B', Enabled: true }], match)
     expect(again.body.map(({ result }: Json) => result)).toEqual(['created', 'updated', 'unchanged'])
   })
 
-  test('by their ids are refused a value that another row has', async () => {
+  test('get 409 for a unique value that another row has, if they are found by their ids', async () => {
     await upsert(unique, [{ Name: 'A' }, { Name: 'B' }], match)
     const answer = await upsert(
       unique,

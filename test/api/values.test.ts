@@ -36,7 +36,7 @@ describe('2 Period', () => {
     ['a PATCH with null clears all', 'PATCH', null, null],
     ['a period without a value in any field is null', 'PATCH', { Prefered: null, Days: null, Hours: null }, null],
     ['a PUT does not merge', 'PUT', { Days: 2 }, { prefered: null, days: 2, hours: null }],
-  ])('D14: the period is %s after %s of %j', async (_, method, Period, period) => {
+  ])('D14: %s: %s of %j gives the period %j', async (_, method, Period, period) => {
     const { id } = await createRow(server, '/Absences', { Reason: 'r', Period: whole })
     const { body } = await server.send(method, `/Absences/${id}`, { Reason: 'r', Period })
     expect([body.period, body.reason]).toEqual([period, 'r'])
@@ -76,7 +76,7 @@ describe('2 Date-times', () => {
     expect((await server.get(path)).body).toEqual(stored)
   })
 
-  test.each([[early], [null]])('D13: an end equal to the start, or without one, is valid: %s', async (Start) => {
+  test.each([[early], [null]])('D13: an end is valid if it equals the start, or if there is no start: %s', async (Start) => {
     expect(await createRow(server, '/Absences', { Start, End: early })).toMatchObject({ start: Start, end: early })
   })
 })

@@ -55,7 +55,7 @@ describe('D41: the tag of a row', () => {
     expect(new Set(tags).size).toBe(5)
   })
 
-  test('changes with what the row copies from others', async () => {
+  test('changes with a name that the row copies from another row', async () => {
     const { id, path } = await newCompany()
     const employee = await createRow(server, '/Employees', { FirstName: 'Ada', CompanyId: id })
     const at = `/Employees/${employee.id}`
@@ -64,7 +64,7 @@ describe('D41: the tag of a row', () => {
     const after = await server.get(at)
     expect([after.body.company, tagOf(after) === before]).toEqual(['renamed', false])
     expect(outcomeOf(await send('PATCH', at, { 'if-match': before }, { WorkPhone: '1' }))).toBe(failed('If-Match'))
-    // Of itself too: the answer shows the copy, and the tag is that of the row with it.
+    // Also if a row copies its own name: the answer shows the copy, and the tag is that of the row with the copy.
     const own = await server.patch(at, { ManagerId: employee.id, FirstName: 'Augusta' })
     const read = await server.get(at)
     expect([own.body.manager, own.body, tagOf(own)]).toEqual(['Augusta', read.body, tagOf(read)])
@@ -98,9 +98,9 @@ describe('If-Match', () => {
   describe.each(WRITES)('of %s', (method) => {
     test.each([
       ['the tag', 'TAG'],
-      ['any', '*'],
+      ['any version', '*'],
       ['a list with the tag', '"other", W/"weak",,"a,b" , TAG'],
-      ['the tag after itself weakened', 'W/TAG, TAG'],
+      ['the tag after its weak form', 'W/TAG, TAG'],
     ])('matches %s: the write is done', async (_, match) => {
       const { path, tag } = await newCompany()
       const answer = await send(method, path, { 'if-match': match.replaceAll('TAG', tag) })
@@ -112,7 +112,7 @@ describe('If-Match', () => {
       const { path, tag: earlier } = await newCompany()
       const current = await server.patch(path, { Name: 'changed' })
       const tag = tagOf(current)
-      // The last is the tag itself where it has no letters.
+      // If the tag has no letters, the last one equals it.
       const others = [
         ...[earlier, `"x", ${earlier}, W/"y"`, `"0000${tag.slice(5)}`, tag.replace('-', '-0'), '""', `"${tag.slice(1, -1)},"`],
         ...[tag.replace(/\d+"$/, `${'9'.repeat(40)}"`), tag.replace(/"$/, `'}"`), `W/${tag}`, tag.toUpperCase()],
@@ -129,14 +129,14 @@ describe('If-Match', () => {
       }
     })
 
-    test('is 404 for a missing row, whatever tag it names', async () => {
+    test('is 404 for a missing row, whatever tag the header names', async () => {
       const { path, tag } = await newCompany()
       await server.remove(path)
       for (const match of ['*', tag]) expect(outcomeOf(await send(method, path, { 'if-match': match }))).toBe('404 NotFound Api')
     })
   })
 
-  test('also applies to a PATCH of nothing', async () => {
+  test('also applies to a PATCH without properties', async () => {
     const { path, tag } = await newCompany()
     const { headers } = await server.patch(path, { Name: 'changed' })
     expect(outcomeOf(await send('PATCH', path, { 'if-match': tag }, {}))).toBe(failed('If-Match'))
@@ -144,14 +144,14 @@ describe('If-Match', () => {
     expect([same.status, tagOf(same)]).toEqual([200, headers.get('etag') as string])
   })
 
-  test('of a GET is answered with the version that it names, or 412', async () => {
+  test('of a GET is 200 if it names the current version, and otherwise 412', async () => {
     const { path, tag } = await newCompany()
     expect((await server.get(path, { 'if-match': tag })).status).toBe(200)
     await server.patch(path, { Name: 'changed' })
     expect(outcomeOf(await server.get(path, { 'if-match': tag }))).toBe(failed('If-Match'))
   })
 
-  test('is checked before references to missing rows, and rows that refer to it', async () => {
+  test('is checked (412) before references to missing rows, and before rows that refer to a deleted row (409)', async () => {
     const { id, path, tag } = await newCompany()
     const employee = await createRow(server, '/Employees', { CompanyId: id })
     const at = `/Employees/${employee.id}`
@@ -180,7 +180,7 @@ describe('If-None-Match', () => {
     expect((await server.get(path, { 'if-none-match': tag, 'if-match': tag })).status).toBe(304)
   })
 
-  test.each(WRITES)('of %s: a write with `*`, or with a tag that the row has, is not done', async (method) => {
+  test.each(WRITES)('of %s with `*`, or with a tag that the row has, is 412, and nothing is written', async (method) => {
     const { path, tag } = await newCompany()
     for (const match of ['*', tag, `"x", W/${tag}`]) {
       const answer = await send(method, path, { 'if-none-match': match })
@@ -191,7 +191,7 @@ describe('If-None-Match', () => {
     expect((await send(method, path, { 'if-none-match': '"x"' })).status).toBe(method === 'DELETE' ? 204 : 200)
   })
 
-  test('of POST is about the list, which exists and has no version', async () => {
+  test('of POST is about the list: `*` is 412, since the list exists and has no version', async () => {
     const before = await server.get('/Companies?PageSize=5')
     const post = (headers: Record<string, string>) => server.send('POST', '/Companies', { Name: 'new' }, headers)
     expect(outcomeOf(await post({ 'if-none-match': '*' }))).toBe(failed('If-None-Match'))
@@ -230,8 +230,8 @@ describe('a header without a valid tag', () => {
   })
 })
 
-describe('a rename with many copies', () => {
-  test.each([2, COPIES_MAX, COPIES_MAX + 1])('%d of them: changes only the version that is asked for', async (copies) => {
+describe('a rename with If-Match', () => {
+  test.each([2, COPIES_MAX, COPIES_MAX + 1])('with %d copies changes only the version that If-Match names', async (copies) => {
     const { id, path, tag } = await newCompany()
     await server.sql`
       insert into employee (first_name, company_id, company_key)

@@ -6,7 +6,7 @@ import { createRow, createRows } from '../support/rows.ts'
 import type { Answer, Json } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
-// The version is looked at once more when the row's lock is there: another transaction had it, and changed the row or not.
+// A write that has waited for the lock of its row compares the version once more, since the row may have been changed.
 
 const server = useServer()
 
@@ -30,84 +30,87 @@ describe.each([
   [false, false],
   [true, true],
   [false, true],
-])('a write while another transaction changes the row; that commits: %p; with an Idempotency-Key: %p', (commits, isKeyed) => {
-  const outcome = (good: number) => (commits ? 412 : good)
+])(
+  'a write with If-Match while another transaction changes the row (that commits: %p; with an Idempotency-Key: %p)',
+  (commits, isKeyed) => {
+    const outcome = (good: number) => (commits ? 412 : good)
 
-  test.each([
-    ['PATCH', { Reason: 'mine' }, 200],
-    ['PUT', { Reason: 'mine' }, 200],
-    ['DELETE', undefined, 204],
-  ] as const)('waits as a %s of the earlier version', async (method, body, good) => {
-    const { id } = await createRow(server, '/Absences', { Reason: 'before' })
-    const path = `/Absences/${id}`
-    const tag = await tagAt(path)
-    const answer = await beside(
-      { commits },
-      (transaction) => transaction`update absence set reason = 'theirs' where id = ${id}`,
-      () => matching(method, path, tag, body, isKeyed),
-    )
-    expect(answer.status).toBe(outcome(good))
-    const rows = await server.sql`select reason from absence where id = ${id}`
-    expect(rows.map(({ reason }) => reason)).toEqual(commits ? ['theirs'] : method === 'DELETE' ? [] : ['mine'])
-    if (commits) expect(tagOf(answer)).toBe(await tagAt(path))
-  })
+    test.each([
+      ['PATCH', { Reason: 'mine' }, 200],
+      ['PUT', { Reason: 'mine' }, 200],
+      ['DELETE', undefined, 204],
+    ] as const)('waits as a %s, and is 412 if that commits', async (method, body, good) => {
+      const { id } = await createRow(server, '/Absences', { Reason: 'before' })
+      const path = `/Absences/${id}`
+      const tag = await tagAt(path)
+      const answer = await beside(
+        { commits },
+        (transaction) => transaction`update absence set reason = 'theirs' where id = ${id}`,
+        () => matching(method, path, tag, body, isKeyed),
+      )
+      expect(answer.status).toBe(outcome(good))
+      const rows = await server.sql`select reason from absence where id = ${id}`
+      expect(rows.map(({ reason }) => reason)).toEqual(commits ? ['theirs'] : method === 'DELETE' ? [] : ['mine'])
+      if (commits) expect(tagOf(answer)).toBe(await tagAt(path))
+    })
 
-  test('is carried out together with other PATCHes, each by its own version', async () => {
-    const rows = await createRows(server, '/Absences', Array(16).fill({ Reason: 'before' }))
-    const tags = await Promise.all(rows.map(({ id }) => tagAt(`/Absences/${id}`)))
-    // Every third one is changed before: these are of an earlier version already when they are sent.
-    const isLate = (index: number) => index % 3 === 2
-    for (const [index, { id }] of rows.entries()) if (isLate(index)) await server.patch(`/Absences/${id}`, { Reason: 'early' })
-    const held = rows[0] as Json
-    const answers = await beside(
-      { commits },
-      (transaction) => transaction`update absence set reason = 'theirs' where id = ${held.id}`,
-      () =>
-        Promise.all(
-          rows.map(({ id }, index) => matching('PATCH', `/Absences/${id}`, tags[index] as string, { Reason: 'mine' }, isKeyed)),
-        ),
-    )
-    const expected = rows.map((_, index) => (index === 0 ? outcome(200) : isLate(index) ? 412 : 200))
-    expect(answers.map(({ status }) => status)).toEqual(expected)
-    const now = await server.sql`
+    test('is carried out together with other PATCHes, each of which is 200 or 412 by its own version', async () => {
+      const rows = await createRows(server, '/Absences', Array(16).fill({ Reason: 'before' }))
+      const tags = await Promise.all(rows.map(({ id }) => tagAt(`/Absences/${id}`)))
+      // Every third row is changed before, so that its PATCH names an earlier version already when it is sent.
+      const isLate = (index: number) => index % 3 === 2
+      for (const [index, { id }] of rows.entries()) if (isLate(index)) await server.patch(`/Absences/${id}`, { Reason: 'early' })
+      const held = rows[0] as Json
+      const answers = await beside(
+        { commits },
+        (transaction) => transaction`update absence set reason = 'theirs' where id = ${held.id}`,
+        () =>
+          Promise.all(
+            rows.map(({ id }, index) => matching('PATCH', `/Absences/${id}`, tags[index] as string, { Reason: 'mine' }, isKeyed)),
+          ),
+      )
+      const expected = rows.map((_, index) => (index === 0 ? outcome(200) : isLate(index) ? 412 : 200))
+      expect(answers.map(({ status }) => status)).toEqual(expected)
+      const now = await server.sql`
       select reason from absence where id = any (${rows.map(({ id }) => id)}::bigint[]) order by id`
-    expect(now.map(({ reason }) => reason)).toEqual(
-      expected.map((status, index) => (status === 200 ? 'mine' : index === 0 ? 'theirs' : 'early')),
-    )
-  })
+      expect(now.map(({ reason }) => reason)).toEqual(
+        expected.map((status, index) => (status === 200 ? 'mine' : index === 0 ? 'theirs' : 'early')),
+      )
+    })
 
-  test.each([1, COPIES_MAX + 1])('waits as a conditional rename with %d copies', async (copies) => {
-    const { id } = await createRow(server, '/Companies', { Name: 'before' })
-    await server.sql`
+    test.each([1, COPIES_MAX + 1])('waits as a rename with %d copies, and is 412 if that commits', async (copies) => {
+      const { id } = await createRow(server, '/Companies', { Name: 'before' })
+      await server.sql`
       insert into employee (first_name, company_id, company_key)
       select 'E' || n, c.id, c.name_key from company c, generate_series(1, ${copies}) as n where c.id = ${id}`
-    const path = `/Companies/${id}`
-    const tag = await tagAt(path)
-    const answer = await beside(
-      { commits },
-      (transaction) => transaction`update company set enabled = true where id = ${id}`,
-      () => matching('PATCH', path, tag, { Name: 'mine' }, isKeyed),
-    )
-    expect(answer.status).toBe(outcome(200))
-    const names = await server.sql`select distinct company from employee where company_id = ${id}`
-    expect(names.map(({ company }) => company)).toEqual([commits ? 'before' : 'mine'])
-  })
+      const path = `/Companies/${id}`
+      const tag = await tagAt(path)
+      const answer = await beside(
+        { commits },
+        (transaction) => transaction`update company set enabled = true where id = ${id}`,
+        () => matching('PATCH', path, tag, { Name: 'mine' }, isKeyed),
+      )
+      expect(answer.status).toBe(outcome(200))
+      const names = await server.sql`select distinct company from employee where company_id = ${id}`
+      expect(names.map(({ company }) => company)).toEqual([commits ? 'before' : 'mine'])
+    })
 
-  test('by PATCH also waits for the rename of a row that it copies from, which changes its version, too', async () => {
-    const { id: company } = await createRow(server, '/Companies', { Name: 'before' })
-    const { id } = await createRow(server, '/Employees', { FirstName: 'Ada', CompanyId: company })
-    const path = `/Employees/${id}`
-    const tag = await tagAt(path)
-    const answer = await beside(
-      { commits },
-      (transaction) => transaction`update company set name = 'renamed' where id = ${company}`,
-      () => matching('PATCH', path, tag, { CompanyId: company, WorkPhone: '1' }, isKeyed),
-    )
-    expect(answer.status).toBe(outcome(200))
-    const { body } = await server.get(path)
-    expect([body.company, body.workPhone]).toEqual(commits ? ['renamed', null] : ['before', '1'])
-  })
-})
+    test('waits as a PATCH also for the rename of a row from which its row copies, which changes the version of its row, too', async () => {
+      const { id: company } = await createRow(server, '/Companies', { Name: 'before' })
+      const { id } = await createRow(server, '/Employees', { FirstName: 'Ada', CompanyId: company })
+      const path = `/Employees/${id}`
+      const tag = await tagAt(path)
+      const answer = await beside(
+        { commits },
+        (transaction) => transaction`update company set name = 'renamed' where id = ${company}`,
+        () => matching('PATCH', path, tag, { CompanyId: company, WorkPhone: '1' }, isKeyed),
+      )
+      expect(answer.status).toBe(outcome(200))
+      const { body } = await server.get(path)
+      expect([body.company, body.workPhone]).toEqual(commits ? ['renamed', null] : ['before', '1'])
+    })
+  },
+)
 
 test('a PATCH that waits for a delete is 404', async () => {
   const { id } = await createRow(server, '/Absences', {})
@@ -121,7 +124,7 @@ test('a PATCH that waits for a delete is 404', async () => {
   expect(answer.status).toBe(404)
 })
 
-test('a refused write takes no lock and no transaction', async () => {
+test('a write that is 412 locks no row and uses no transaction id', async () => {
   const { id } = await createRow(server, '/Absences', {})
   const path = `/Absences/${id}`
   const tag = await tagAt(path)

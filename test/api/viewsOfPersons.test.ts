@@ -52,7 +52,7 @@ test('D105: persons read a view by the rights of all their roles, and their refe
     { department: 'IT', count: 1 },
   ])
 
-  // A right to a view is not one to the entity, whose rows have all properties.
+  // A right to a view is not a right to the entity, whose rows have all properties.
   expect(await namesOf('ann', '/Employees')).toEqual(['Ann'])
   expect((await ask('ann', '/Employees/3')).status).toBe(404)
 
@@ -62,7 +62,7 @@ test('D105: persons read a view by the rights of all their roles, and their refe
   }
   expect(await create('ann', 3)).toBe(201)
   expect(await create('ann', 2)).toBe('ReferenceNotFound')
-  // She does not stand in the directory any more, and reads her own row.
+  // Di is no longer in the directory, but reads her own row.
   expect(await create('ann', 4)).toBe('ReferenceNotFound')
   expect(await create('di', 4)).toBe(201)
 
@@ -79,7 +79,7 @@ test('D105: persons read a view by the rights of all their roles, and their refe
     '/Directory/Summary',
     '/Directory/{id}',
   ])
-  // Nobody without a row has a role, which is said at every path.
+  // A person without a row has no role, so every path is 403.
   expect((await ask('eve', '/Directory')).body.Error.Code).toBe('Forbidden')
   expect((await ask('eve', '/Directories')).body.Error.Code).toBe('Forbidden')
 })

@@ -56,19 +56,19 @@ const BORDERS: readonly (readonly [zone: string, period: string, border: string,
 ]
 
 describe('periods in a zone (D119)', () => {
-  test.each(BORDERS)('in %s a %s begins at %s, after the one of %s', async (zone, period, border, before) => {
+  test.each(BORDERS)('in %s a %s begins at %s, and the period before it at %s', async (zone, period, border, before) => {
     const last = `${new Date(Date.parse(border) - 1_000).toISOString().slice(0, 19)}Z`
     const reason = await absencesFrom([last, border])
     expect(await grouped(reason, `${period}(Start)`, zone)).toEqual([
       { start: before, count: 1 },
       { start: border, count: 1 },
     ])
-    // The beginnings are bounds of the rows of a group.
+    // The beginnings of two periods are the bounds of a list of the rows of one group.
     const listed = await kept.get(`/Absences?Reason=${reason}&Start=>=${before}&Start=<${border}`)
     expect(listed.body.map(({ start }: { start: string }) => start)).toEqual([last])
   })
 
-  test('are those of UTC in a zone that is always UTC, as without a zone', async () => {
+  test('are those of UTC in zones that always equal UTC, as without a zone', async () => {
     const reason = await absencesFrom(['2026-01-31T23:59:59Z', '2026-02-01T00:00:00Z'])
     const plain = (await kept.get(`/Absences/Summary?Reason=${reason}&groupBy=month(Start)`)).body
     expect(plain).toHaveLength(2)
@@ -100,7 +100,7 @@ describe('periods in a zone (D119)', () => {
     }
   })
 
-  test('are cached by zone', async () => {
+  test('are cached separately for each zone', async () => {
     const reason = await absencesFrom(['2026-01-31T23:30:00Z'])
     const path = `/Absences/Summary?Reason=${reason}&groupBy=day(Start)`
     const zones = ['UTC', 'Europe/Amsterdam', 'America/New_York', 'Asia/Kolkata']
@@ -133,7 +133,7 @@ describe('zone is 400 InvalidZone', () => {
     expect([outcomeOf(answer), answer.body.Error.Message]).toEqual(['400 InvalidZone zone', message])
   })
 
-  test('in a list it is an unknown parameter, and so is timezone in a summary', async () => {
+  test('but UnknownParameter in a list, and so is timezone in a summary', async () => {
     expect(outcomeOf(await kept.get('/Absences?zone=UTC'))).toBe('400 UnknownParameter zone')
     const answer = await kept.get('/Absences/Summary?groupBy=month(Start)&timezone=UTC')
     expect(answer.body.Error.Message).toBe('A summary has no parameter "timezone". Did you mean zone?')

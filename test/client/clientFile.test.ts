@@ -76,7 +76,7 @@ describe('the generated file', () => {
 
   const directory = parseNamedView('Directory', 'Employees?fields=DisplayName,Department,ManagerId,Manager', entities)
 
-  test.each(compilers)('D105: the generated client has views as collections that are only read, with %s', async (name, tsc) => {
+  test.each(compilers)('D105: the generated client has views as read-only collections, compiled with %s', async (name, tsc) => {
     const files = { 'roster.ts': clientFile(entities, [directory]), 'useViews.ts': useViews }
     expect(await printed([...tsc, '-p', writeProgram(`views ${name}`, files)])).toBe('')
   })
@@ -95,7 +95,7 @@ describe('the generated file', () => {
     expect(Object.keys(roster.directory).sort()).toEqual(['all', 'follow', 'get', 'list', 'stream', 'summary'])
   })
 
-  test('the generated client avoids names of entities that are also names of its own', async () => {
+  test('the generated client compiles if names of entities are also names that it uses itself', async () => {
     const named = ['Roster', 'RosterPage', 'Error', 'Promise', 'Date', 'Answer', 'Response', 'Event'].map((name) =>
       defineEntity(name, {
         id: identity(),
@@ -131,7 +131,7 @@ describe('the generated file', () => {
     expect(source.split("  | 'settings'\n")).toHaveLength(2)
   })
 
-  test('D94: the generated client has no types for two references if an entity would have more than 5,000 paths', () => {
+  test('D94: the generated client has no types for paths through two references if an entity would have more than 5,000 paths', () => {
     const fields = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`text${index}`, text()]))
     const references = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`link${index}`, reference('Node')]))

@@ -35,7 +35,7 @@ describe('calls for rows', () => {
     await Promise.all(made.map(({ id }) => companies.delete(id)))
   })
 
-  test('createOrUpdate creates, updates or leaves rows in one request, and its error names faulty rows', async () => {
+  test('createOrUpdate creates rows, updates them or leaves them unchanged in one request, and its error names the faulty row', async () => {
     const { companies } = roster
     const call = { match: 'name' } as const
     const [own] = await companies.createMany([{ name: 'Matched 1' }])
@@ -49,7 +49,7 @@ describe('calls for rows', () => {
     for (const one of [made?.row, own]) await companies.delete(one?.id as number)
   })
 
-  test('updateWhere and deleteWhere write all rows that match, once, and count them in a dry run', async () => {
+  test('updateWhere and deleteWhere write all rows that match, and only count them in a dry run', async () => {
     const { companies } = roster
     const made = await companies.createMany([{ name: 'Where 1' }, { name: 'Where 2' }, { name: 'Where 3', enabled: true }])
     const ids = made.map(({ id }) => id)
@@ -128,7 +128,7 @@ describe('versions of rows', () => {
     expect(await failureOf(companies.get(one.id))).toMatchObject({ code: 'NotFound' })
   })
 
-  test('a write with ifMatch whose response was lost is repeated, and done once', async () => {
+  test('a write with ifMatch whose response was lost is repeated, but carried out only once', async () => {
     let losses = 0
     const lossy = async (target: string, init: RequestInit) => {
       const answer = await fetch(target, init)
@@ -203,7 +203,7 @@ describe('all rows of a list', () => {
     expect(await Array.fromAsync(roster.absences.all({ filter: { status: 'None' } }))).toEqual([])
   })
 
-  test('all follows links with cursors, no further than the loop goes', async () => {
+  test('all follows links with cursors, and reads no page after the loop has ended', async () => {
     const asked: boolean[] = []
     const noted = (url: string, init: RequestInit) => {
       asked.push(url.includes('&cursor='))
@@ -216,7 +216,7 @@ describe('all rows of a list', () => {
 })
 
 describe('errors of calls', () => {
-  test('an error has the server’s message, and the id of its log line', async () => {
+  test('an error has the message of the server, and the request id of its log line', async () => {
     const error = await failureOf(roster.absences.list({ filter: { statsu: 'Approved' } as object }))
     expect(error).toBeInstanceOf(RosterError)
     expect(error).toMatchObject({

@@ -38,7 +38,7 @@ const noted: Fetch = async (url, init) => {
 }
 const client = (options: Partial<Options> = {}) => createRoster({ url: server.url, key: KEY, fetch: noted, ...options })
 describe('a reached rate limit', () => {
-  test('the client waits as long as the server says, in every method', async () => {
+  test('after a 429 the client waits as long as the server says, and repeats the request, in every method', async () => {
     const { companies } = client({ key: brisk.text })
     const made = await Promise.all(['One', 'Two', 'Three'].map((name) => companies.create({ name })))
     const [one, two, three] = made.map(({ id }) => id) as [number, number, number]
@@ -49,7 +49,7 @@ describe('a reached rate limit', () => {
     expect((await client().companies.list()).total).toBe(0)
   })
 
-  test('the client fails with 429 if the wait would be longer than its caller allows', async () => {
+  test('a call fails with 429 if the wait would be longer than its caller allows', async () => {
     const { companies } = client({ key: slow.text, waitMsMax: 1_000 })
     await companies.list()
     const error = await failureOf(companies.list())
@@ -71,7 +71,7 @@ describe('a reached rate limit', () => {
 })
 
 describe('an unreachable database', () => {
-  test('the client waits for a database that is away', async () => {
+  test('the client repeats requests that get 503 until the database is back', async () => {
     const { companies } = client()
     const { id } = await companies.create({ name: 'Before' })
     const gone = await companies.create({ name: 'Gone' })
@@ -147,7 +147,7 @@ describe('a server that does not answer', () => {
     expect(answers).toEqual(['lost'])
   })
 
-  test('a timeout that no timer can count is long, not short', async () => {
+  test('an infinite timeout does not end the request at once', async () => {
     const ending = new AbortController()
     const call = failureOf(client({ url, timeoutMs: Number.POSITIVE_INFINITY }).companies.get(1, { signal: ending.signal }))
     await Bun.sleep(50)
@@ -186,13 +186,13 @@ describe('an answer that is not Roster’s', () => {
   afterAll(() => Promise.all([other.stop(true), proxy.stop(true)]))
   const { companies } = createRoster({ url: proxy.url.href, key: KEY })
 
-  test('an answer that is not Roster’s is UnexpectedAnswer with its status', async () => {
+  test('an answer that is not Roster’s fails as UnexpectedAnswer, with its status', async () => {
     expect(await failureOf(companies.get(2))).toMatchObject({ status: 502, code: 'UnexpectedAnswer' })
     expect(await failureOf(companies.get(3))).toMatchObject({ status: 200, code: 'UnexpectedAnswer' })
     expect((await failureOf(companies.list())).message).toContain('without rows or X-Total-Count')
   })
 
-  test('a request with an unknown outcome is repeated if it reads or has a key, and otherwise not', async () => {
+  test('a request that gets OutcomeUnknown is repeated if it is a read or has ifMatch, and otherwise not', async () => {
     const { get, update, replace, delete: remove } = createRoster({ url: proxy.url.href, key: KEY, triesMax: 2 }).companies
     // A repeated write could undo what another client has written in between.
     for (const call of [() => update(4, {}), () => replace(4, {}), () => remove(4)])
@@ -220,7 +220,7 @@ describe('invalid options of a client', () => {
       expect(() => createRoster({ url: 'http://h', key })).toThrow('the key is empty, or has characters that no key has')
   })
 
-  test('an address may have a path before the resources', async () => {
+  test('the address of a client may have a path, to which the paths of resources are added', async () => {
     const { companies } = client({ url: `${server.url}/behind//`, triesMax: 1 })
     expect((await failureOf(companies.get(1))).message).toContain('There is nothing at this path')
     expect(answers).toEqual([404])

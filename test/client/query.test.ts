@@ -57,7 +57,7 @@ describe('what the client writes is what the server parses', () => {
     ...[absence, company, employee].flatMap((entity: Entity) => entity.properties.map((property) => ({ entity, property }))),
   )
 
-  test('a single value is equality, whatever it begins with', () => {
+  test('a filter with a single value means equality, whatever the value begins with', () => {
     const cases = anyProperty.chain(({ entity, property }) =>
       fc.record({
         entity: fc.constant(entity),
@@ -76,7 +76,7 @@ describe('what the client writes is what the server parses', () => {
     )
   })
 
-  test('several operators on a property are several filters, each with its own value', () => {
+  test('several operators on a property mean several filters, each with its own value', () => {
     const ordered = anyProperty.filter(({ property }) => property.kind.ordered)
     const cases = ordered.chain(({ entity, property }) => {
       const value = values[property.kind.name].filter((value) => value !== '' && !String(value).startsWith('='))
@@ -98,7 +98,7 @@ describe('what the client writes is what the server parses', () => {
     )
   })
 
-  test('sort has order and direction', () => {
+  test('sort keeps the order of its properties and their directions', () => {
     const cases = fc.uniqueArray(fc.record({ property: fc.constantFrom(...absence.properties), descending: fc.boolean() }), {
       selector: ({ property }) => property.name,
     })
@@ -196,13 +196,13 @@ describe('may', () => {
     [{ update: 'status' }, '?may=update(status)'],
     [{ update: ['status', 'period.days'] }, '?may=update(status%2Cperiod.days)'],
     [undefined, ''],
-  ])('%j is %s', (may, query) => {
+  ])('may: %j is written as "%s"', (may, query) => {
     expect(queryString({ may })).toBe(query)
     const { write } = parse(absence, query || '?may=update').may ?? {}
     expect(write?.properties.map(keyOf)).toEqual(typeof may === 'object' ? [may.update].flat() : [])
   })
 
-  test('without a name in update is refused, since any update would be meant', () => {
+  test('may: { update: [] } is refused, since it would mean any update', () => {
     expect(() => queryString({ may: { update: [] } })).toThrow(
       new TypeError("may has no name in update: write may: 'update' for any update"),
     )

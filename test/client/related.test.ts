@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 
 describe('D91: paths in the client', () => {
-  test('a list has the properties behind one and two references under the whole path', async () => {
+  test('a list has properties of related rows, through one and two references, under their whole paths', async () => {
     const { rows } = await roster.absences.list({
       fields: ['id', 'employeeId.department', 'employeeId.companyId.name'],
       filter: { 'employeeId.department': { any: ['Engineering', null] }, 'employeeId.started': { '<': new Date() } },
@@ -25,7 +25,7 @@ describe('D91: paths in the client', () => {
     expect(rows.length).toBeGreaterThan(5)
   })
 
-  test('`under` finds the rows below one, at any depth', async () => {
+  test('`under` finds the rows below a row, at any depth', async () => {
     await roster.employees.update(4, { managerId: 1 })
     const below = await server.sql`with recursive below as (
       select id from employee where id = 2 union select employee.id from employee join below on manager_id = below.id)
@@ -35,7 +35,7 @@ describe('D91: paths in the client', () => {
     expect(rows).toContainEqual({ id: 4 })
   })
 
-  test('a summary has groups by a path, and for a copied name also the id of its row', async () => {
+  test('a summary can group by a path, and has with a copied name also the id of the row that it names', async () => {
     const { groups } = await roster.absences.summary({ groupBy: ['employeeId.department'], sum: ['period.days'] })
     const expected = await server.sql`
       select department as "employeeId.department", count(*)::int as count, sum(period_days)::float as days
@@ -46,7 +46,7 @@ describe('D91: paths in the client', () => {
     expect(Object.keys(named.groups[0] ?? {})).toEqual(['employee', 'employeeId', 'count'])
   })
 
-  test('a row with properties of other rows has no version, since no write could expect it', async () => {
+  test('versionOf refuses a row with properties of other rows, since no write could expect its version', async () => {
     const own = await roster.employees.get(2, { fields: ['id', 'managerId'] })
     expect(roster.employees.versionOf(own)).toStartWith('"')
     const shown = await roster.employees.get(2, { fields: ['id', 'managerId.displayName'] })

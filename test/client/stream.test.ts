@@ -46,7 +46,7 @@ describe('streams of lists', () => {
     expect(names.filter(({ name }) => name?.startsWith('Größe 😀 ')).length).toBe(ROWS)
   })
 
-  test('pages, all and stream accept the same fields', async () => {
+  test('list, follow and get return the chosen fields, and refuse unknown and no fields', async () => {
     const { absences } = roster
     const { rows, links } = await absences.list({ fields: ['period', 'id'], pageSize: 5 })
     expect(Object.keys(rows[0] ?? {})).toEqual(['id', 'period'])
@@ -136,7 +136,7 @@ describe('bodies of streams', () => {
     }
   }
 
-  test.each([1, 2, 3, 7])('a stream with pieces of %d bytes yields whole rows', async (size) => {
+  test.each([1, 2, 3, 7])('a stream that arrives in chunks of %d bytes yields whole rows', async (size) => {
     const rows = [
       { id: 1, name: 'Größe 😀' },
       { id: 2, name: 'two\nlines' },
@@ -150,7 +150,7 @@ describe('bodies of streams', () => {
   test.each([
     ['after a row', lines({ id: 1 })],
     ['within a row', Buffer.from('{"id":1}\n{"id":2')],
-  ])('a stream whose connection is cut %s fails after its rows, and is not repeated', async (_, bytes) => {
+  ])('a stream whose connection breaks %s fails after its rows, and is not repeated', async (_, bytes) => {
     let cut = () => undefined as unknown
     answer = (socket) => {
       begin(socket, bytes)
@@ -163,7 +163,7 @@ describe('bodies of streams', () => {
     expect(requests).toBe(1)
   })
 
-  test('a stream that ends within a row, or has a line that is no row, fails', async () => {
+  test('a stream that ends within a row, or has a line that is not a row, fails', async () => {
     const fake = (text: string, type?: string) => answeredBy([Buffer.from(text)], type)
     expect((await read(fake('{"id":1}\n{"id":2}'))).error).toMatchObject({ code: 'NetworkFailure' })
     for (const text of ['{"id":1}\n<br>\n', '{"id":1}\n[]\n', '{"id":1}\nnull\n', '{"id":1}\n\n'])
@@ -171,7 +171,7 @@ describe('bodies of streams', () => {
     expect((await read(fake('[]', 'application/json'))).error).toMatchObject({ code: 'UnexpectedAnswer' })
   })
 
-  test('a stream without line feeds fails at a limit', async () => {
+  test('a stream without line feeds fails after a limited number of bytes', async () => {
     const piece = new Uint8Array(64 * 1024).fill(0x61)
     let pieces = 0
     function* endless() {
@@ -181,14 +181,14 @@ describe('bodies of streams', () => {
     expect(pieces).toBeLessThan(100)
   })
 
-  test('a stream that stalls times out', async () => {
+  test('a stream that stalls fails with Timeout', async () => {
     answer = begin
     const { rows, error } = await read({ timeoutMs: 500 })
     expect(rows.length).toBeLessThan(2)
     expect(error).toMatchObject({ status: 0, code: 'Timeout' })
   })
 
-  test.each(['break', 'abort'])('a stream aborts its request by %s', async (how) => {
+  test.each(['break', 'abort'])('a stream that the caller ends by %s aborts its request', async (how) => {
     const closed = new Promise<void>((resolve) => {
       answer = (socket) => {
         socket.once('close', () => resolve())

@@ -11,7 +11,7 @@ beforeAll(async () => {
   roster = createRoster({ url: server.url, key: KEY })
 })
 
-test('a summary of the client has the groups and sums of PostgreSQL', async () => {
+test('a summary of the client has the same groups and sums as a query in SQL', async () => {
   const { groups, total } = await roster.absences.summary({
     filter: { status: { any: ['Approved', null] }, reason: { '!=': 'a,b&c' } },
     groupBy: ['type', 'quarter(start)'],

@@ -55,7 +55,7 @@ test('sync fails with an explanation if the server keeps no changes', async () =
   await expect(Array.fromAsync(steps)).rejects.toThrow('its setting CHANGES_DAYS is 0')
 })
 
-test('sync fails with an explanation if the right to read the rows has filters, and copies what fields leave', async () => {
+test('sync fails with an explanation if the right to read the rows has filters, and copies the rows if it only has fields', async () => {
   const other = createRoster({ url: server.url, key: approved.text })
   await expect(Array.fromAsync(other.absences.sync())).rejects.toThrow('may not read changes of Absences')
   const steps = await Array.fromAsync(other.companies.sync())
@@ -72,7 +72,7 @@ async function change(round: number): Promise<void> {
 }
 
 describe('D73: a copy kept by sync', () => {
-  test('a copy by sync equals the rows, interrupted after any step, with writes in between', async () => {
+  test('a copy by sync equals the rows, even if it is interrupted after every second step and rows are written in between', async () => {
     const copy = new Copy()
     for (let round = 0; (await copy.sync(2)) === 2; round++) await change(round)
     expect(copy.inOrder).toEqual(await all())
@@ -101,7 +101,7 @@ describe('D73: a copy kept by sync', () => {
     expect([copy.inOrder, copy.resets]).toEqual([await all(), 2])
   })
 
-  test('sync refuses an invalid state, and that of another collection', async () => {
+  test('sync refuses an invalid state, and the state of another collection', async () => {
     const { value } = await roster.absences.sync().next()
     const other = roster.companies.sync({ state: value?.state })
     await expect(other.next()).rejects.toThrow('the state is not one that sync of Companies has returned')

@@ -30,7 +30,7 @@ test('a delivery connects to the checked address under the name, without a secon
   expect([headers?.get('host'), path]).toEqual([`${NAME}:${receiver.port}`, '/hook'])
 })
 
-test('a delivery to a name of this machine is refused, unless it is allowed', async () => {
+test('a delivery to the name of this machine is refused unless HOOKS_ALLOW permits it', async () => {
   const { length } = receiver.deliveries
   const url = `https://localhost:${receiver.port}/hook`
   const { isDelivered, status } = await post(url, { allowed: parseTargets(null) })
@@ -54,7 +54,7 @@ test('a delivery times out if the receiver does not answer, and is aborted when 
   silent.server.close()
 })
 
-test('a sender that stops waits for no DNS lookup, and posts nothing afterwards', async () => {
+test('a sender that stops does not wait for a DNS lookup, and posts nothing afterwards', async () => {
   const { length } = receiver.deliveries
   const looking = Promise.withResolvers<void>()
   const found = Promise.withResolvers<string[]>()
@@ -67,7 +67,7 @@ test('a sender that stops waits for no DNS lookup, and posts nothing afterwards'
   await looking.promise
   leaving.abort()
   const cut = { isDelivered: false, status: 'cut off', isGone: false }
-  // Only the abort can settle it: the name is not resolved yet, and the timeout of these tests is long.
+  // Only the abort can end the delivery: the name is not resolved yet, and the timeout of these tests is long.
   expect(await posted).toEqual(cut)
   found.resolve(['127.0.0.1'])
   expect(await post(receiver.url, {}, leaving.signal)).toEqual(cut)
@@ -76,7 +76,7 @@ test('a sender that stops waits for no DNS lookup, and posts nothing afterwards'
   expect(receiver.deliveries).toHaveLength(length + 1)
 })
 
-test('a delivery does not read an answer without an end', async () => {
+test('a delivery with an endless answer succeeds by its status, and closes the connection', async () => {
   const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n'
   let isClosed = false
   const endless = await listen((socket) => {
@@ -93,7 +93,7 @@ test('a delivery does not read an answer without an end', async () => {
   endless.server.close()
 })
 
-test('a receiver that is unreachable, or no HTTP server, is a failure that does not show its address', async () => {
+test('a delivery to a receiver that is unreachable, or not an HTTP server, fails with a status that does not show the URL', async () => {
   const broken = await listen((socket) => socket.end('nothing\r\n\r\n'))
   const { status } = await post(`${broken.url}?token=secret`)
   expect(status).toMatch(/^failed/)

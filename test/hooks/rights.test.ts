@@ -169,7 +169,7 @@ test('hooks post exactly what their rights show, while rows, rights, hooks, rece
   await until(isDone)
   const events = await allChanges(from)
   expect(events.length).toBeGreaterThan(HIDDEN_UPDATES + ROUNDS * WRITES_A_ROUND * 0.8)
-  // From here on a hook whose right was narrowed shows nothing of before, and one that was removed nothing.
+  // From here on, a hook with narrowed rights posts nothing that only its former rights show, and a removed hook posts nothing.
   const posted = hooks.map(({ receiver }) => receiver.deliveries.length)
   for (const id of ids.Employees.slice(0, 4)) await server.patch(`/Employees/${id}`, { FirstName: 'Last', JobTitle: 'Last' })
   for (const id of ids.Companies) await server.patch(`/Companies/${id}`, { Name: 'Last', Enabled: null })
@@ -188,7 +188,7 @@ test('hooks post exactly what their rights show, while rows, rights, hooks, rece
       ...deliveries.filter(({ headers, body }) => headers.get('webhook-id') !== `msg_${id}_${body.data.token}`),
     ]
     expect(differences).toEqual([])
-    // A hook that was removed, or whose right was changed, has posted a part of it.
+    // A hook that was removed, or whose rights were changed, has posted only some of the events.
     const isWhole = shown.length === 1 && id !== removed.id
     const texts = new Set(deliveries.map(({ text }) => text))
     if (isWhole) expect([...later].filter((text) => !texts.has(text))).toEqual([])

@@ -144,7 +144,7 @@ test('deliveries of different rows run at the same time, up to four, and those o
   expect(most).toBeWithin(2, 5)
 })
 
-test('a sender whose term has ended saves nothing', async () => {
+test('a sender whose term has ended does not save its position', async () => {
   const receiver = receive()
   const { id: hook } = await add(receiver.url, 'Companies')
   const sender = send()
@@ -162,7 +162,7 @@ test('a sender whose term has ended saves nothing', async () => {
   expect(receiver.deliveries[2]?.headers.get('webhook-id')).toBe(receiver.deliveries[1]?.headers.get('webhook-id') ?? '')
 })
 
-test('a sender that stops saves its position, past events that the hook does not want', async () => {
+test('a sender that stops saves its position after events to which the hook does not subscribe', async () => {
   const { id: hook } = await add(receive().url, 'Companies:delete')
   const positionOf = async () => BigInt((await sql`select position from hook where id = ${hook}`)[0]?.position)
   const before = await positionOf()
@@ -210,7 +210,7 @@ test('a hook that fails for three days is parked and logged; when resumed, it co
   await until(async () => (await listed(hook))?.waiting === 0)
 })
 
-test('a failing hook is not parked for time in which no server ran', async () => {
+test('a failing hook is not parked because of time in which no server ran', async () => {
   const receiver = receive()
   receiver.answer = () => new Response(null, { status: 500 })
   const { id: hook } = await add(receiver.url, 'Companies:create')
@@ -240,7 +240,7 @@ test('a hook without events saves its position every hour, so that it is always 
   })
 })
 
-test('pauses between attempts double up to 15 minutes, of which a random half to all is waited', () => {
+test('pauses between attempts double up to 15 minutes, and a random part of 50 to 100 percent of each is waited', () => {
   const pauses = (random: number) => [1, 2, 3, 8, 9, 10, 1_000].map((attempts) => pauseAfter(attempts, BACK_OFF, random))
   expect(pauses(1)).toEqual([5_000, 10_000, 20_000, 640_000, 900_000, 900_000, 900_000])
   expect(pauses(0)).toEqual([2_500, 5_000, 10_000, 320_000, 450_000, 450_000, 450_000])
@@ -292,7 +292,7 @@ test('a hook whose position is no longer kept is parked, and continues with the 
   expect(receiver.deliveries[0]?.body.data.id).toBe(kept)
 })
 
-test('a sender without hooks has no connection, and checks for hooks when it is woken', async () => {
+test('a sender without hooks has no connection, and delivers for a new hook once it is woken', async () => {
   const sender = send({ pauses: { ...PAUSES, idleMs: 3_600_000 } })
   const connections = async () =>
     (await sql`select from pg_stat_activity where application_name = 'roster hooks' and datname = current_database()`).count
@@ -304,7 +304,7 @@ test('a sender without hooks has no connection, and checks for hooks when it is 
   await until(() => receiver.deliveries.length === 1)
 })
 
-test('a hook with rights posts visible properties, and no update of others; whole hooks get all', async () => {
+test('a hook with rights posts only visible properties, and no update of hidden ones; a hook without rights posts all changes', async () => {
   const [receiver, whole] = [receive(), receive()]
   const events = parseEvents(['*'], ['Companies'])
   const rights = 'read Companies?fields=Id,Enabled'
@@ -363,7 +363,7 @@ test.each(['read Companies?fields=Id,Gone', 'read Companies?Enabled=true', 'read
   },
 )
 
-test('the sender of a database without a secret for tokens says so, and posts when there is one', async () => {
+test('a sender logs that the database has no secret for tokens, and posts once it has one', async () => {
   const [secret] = await sql`delete from cursor_secret returning secret`
   const receiver = receive()
   await store.add({
@@ -379,7 +379,7 @@ test('the sender of a database without a secret for tokens says so, and posts wh
   expect(reasons).toEqual(['the table cursor_secret is empty'])
 })
 
-test('the number of hooks is limited', async () => {
+test('after 50 hooks, another hook is refused', async () => {
   for (let index = 0; index < 50; index++) await add('https://example.com/', '*')
   expect(add('https://example.com/', '*')).rejects.toThrow(/there are 50 hooks/)
 })

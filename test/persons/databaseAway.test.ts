@@ -26,7 +26,7 @@ describe.each(['64', '0'])('with MEMORY_MB=%s', (MEMORY_MB) => {
     }
   })
 
-  test('requests of persons are 503 while the database is away, and go on when it is back', async () => {
+  test('requests of persons get 503 while the database is away, and 200 again when it is back', async () => {
     const ann = await headersOf(issuer, 'Ann')
     await insertPeople(server.sql)
     const statuses = () => Promise.all(PATHS.map(async (path) => (await server.get(path, ann)).status))

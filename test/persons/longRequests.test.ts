@@ -9,7 +9,7 @@ import type { Json } from '../support/server.ts'
 import { untilSettled } from '../support/settled.ts'
 import { useServer } from '../support/start.ts'
 
-// What begins under rights of a person and goes on: streams, waits, repeated writes, the change feed.
+// Requests that outlast a change of the rights of their person: streams, waits, repeated writes, the change feed.
 
 /** With a role that reads all employees, and of other entities what everybody does. */
 const ROLES = `${ROLES_FILE}
@@ -77,7 +77,7 @@ describe.each(['64', '0'])('with MEMORY_MB=%s', (MEMORY_MB) => {
         select 'Approved', id, display_name_key, ${TEXT} from employee, generate_series(1, ${ROWS}::int) where id = 4`
     })
 
-    test('of a person who manages nobody any more ends early: with Forbidden, or because no row is left to her', async () => {
+    test('of a person who manages nobody any more ends early: with Forbidden, or because she may read no further row', async () => {
       const change = () => server.sql`update employee set manager_id = null, manager_key = null where manager_id = 2`
       const lines = await linesAfter('Mia', '/Absences', change)
       expect([undefined, 'Forbidden']).toContain(lines.at(-1).Error?.Code)
@@ -86,7 +86,7 @@ describe.each(['64', '0'])('with MEMORY_MB=%s', (MEMORY_MB) => {
 
     test.each<[what: string, change: () => Promise<unknown>]>([
       ['has another address', () => setAddress(2, 'other@acme.example')],
-      ['has the address of a second row', () => setAddress(5, 'mia@acme.example')],
+      ['shares her address with a second row', () => setAddress(5, 'mia@acme.example')],
     ])('of a person who %s ends with Forbidden', async (_, change) => {
       const lines = await linesAfter('Mia', '/Absences', change)
       expect(lines.at(-1).Error?.Code).toBe('Forbidden')
@@ -100,7 +100,7 @@ describe.each(['64', '0'])('with MEMORY_MB=%s', (MEMORY_MB) => {
       expect(lines.length).toBeLessThan(ROWS)
     })
 
-    test('takes one of the slots of its person, and none of others', async () => {
+    test('is refused with 503 if its person has too many streams, while another person still gets one', async () => {
       const open = (name: string) =>
         new Promise<IncomingMessage>((resolve) => {
           request(`${server.url}/Absences`, { headers: { ...people[name], ...NDJSON } }, resolve).end()
@@ -111,7 +111,7 @@ describe.each(['64', '0'])('with MEMORY_MB=%s', (MEMORY_MB) => {
       for (const answer of opened) answer.destroy()
     })
 
-    test('goes on while the rights stay the same, and leaves out what left them', async () => {
+    test('continues to its end if its person loses some rows but keeps her rights', async () => {
       const lines = await linesAfter('Mia', '/Absences', () => setManager(server.sql, 3, 1))
       expect(lines.at(-1).Error).toBeUndefined()
       expect(lines.length).toBeGreaterThan(ROWS)
@@ -124,7 +124,7 @@ describe.each(['64', '0'])('with MEMORY_MB=%s', (MEMORY_MB) => {
       return (await ask(name, '/Changes?after=now&entity=Employees')).body.next as string
     }
 
-    test('names a person by a pseudonym, which no token tells and which stays the same', async () => {
+    test('names each person by a pseudonym that stays the same', async () => {
       const after = (await server.get('/Changes?after=now')).body.next
       await write('Hanna', 'PATCH', '/Employees/3', { JobTitle: 'Chief' })
       await write('Mia', 'PATCH', '/Absences/1', { Status: 'Approved' })
@@ -143,7 +143,7 @@ describe.each(['64', '0'])('with MEMORY_MB=%s', (MEMORY_MB) => {
       expect((await ask('Hanna', '/Employees/3/Changes')).body.changes.at(-1).key).toBe(one)
     })
 
-    test('has what a person reads without filters, by tokens that are sealed', async () => {
+    test('shows a person the changes of entities that she may read without filters, with sealed tokens; other entities are 403', async () => {
       const after = await end('Old')
       expect(readToken(after)).toBeNull()
       await write('Hanna', 'PATCH', '/Employees/3', { JobTitle: 'Chief' })
@@ -155,7 +155,7 @@ describe.each(['64', '0'])('with MEMORY_MB=%s', (MEMORY_MB) => {
       expect((await ask('Ann', '/Changes')).status).toBe(403)
     })
 
-    test('gives a stream of all rows a sealed token, and one of some rows none', async () => {
+    test('gives a stream of all rows a sealed token, and a stream of some rows no token', async () => {
       const whole = await ask('Old', '/Employees', NDJSON)
       const token = whole.headers.get('x-changes-after') as string
       expect([readToken(token), (await ask('Old', `/Changes?after=${token}`)).status]).toEqual([null, 200])
@@ -168,12 +168,12 @@ describe.each(['64', '0'])('with MEMORY_MB=%s', (MEMORY_MB) => {
 
     test.each<[what: string, change: () => Promise<unknown>]>([
       ['has another address', () => setAddress(5, 'other@acme.example')],
-      ['has no row any more', () => server.sql`delete from employee where id = 5`],
-    ])('ends the wait and the stream of a person who %s', async (_, change) => {
+      ['no longer has a row', () => server.sql`delete from employee where id = 5`],
+    ])('ends the wait and the stream of a person who %s with Forbidden', async (_, change) => {
       const after = await end('Hanna')
       const path = `/Changes?entity=Employees&after=${after}`
       const startMs = performance.now()
-      // Each is begun before the change, and waits.
+      // Both requests begin before the change, and wait.
       const waiting = ask('Hanna', `${path}&wait=${WAIT_SECONDS}`)
       const following = ask('Hanna', path, NDJSON)
       await Bun.sleep(300)
@@ -189,7 +189,7 @@ describe.each(['64', '0'])('with MEMORY_MB=%s', (MEMORY_MB) => {
     const once = { 'idempotency-key': '"once"' }
     const wanted = { Type: 'Holiday', Start: '2026-05-01T00:00:00Z', End: '2026-05-08T00:00:00Z' }
 
-    test('is that of one person', async () => {
+    test('belongs to one person: another person creates her own row with the same key', async () => {
       const answers = [
         await write('Ann', 'POST', '/Absences', wanted, once),
         await write('Bob', 'POST', '/Absences', wanted, once),
@@ -203,7 +203,7 @@ describe.each(['64', '0'])('with MEMORY_MB=%s', (MEMORY_MB) => {
       expect([again, answers[2]?.headers.get('idempotency-replayed')]).toEqual([one, 'true'])
     })
 
-    test('gets what the present rights show: the row, its id, or nothing', async () => {
+    test('replays what the person may read now: the row, or only its id; a person without rights gets 403', async () => {
       const decide = () => write('Mia', 'PATCH', '/Absences/1', { Status: 'Approved' }, once)
       expect((await decide()).body).toMatchObject({ id: 1, status: 'Approved' })
       const again = await decide()
@@ -216,7 +216,7 @@ describe.each(['64', '0'])('with MEMORY_MB=%s', (MEMORY_MB) => {
     })
   })
 
-  test('what a route of APP_FILE asks for goes by the rights of the person, as they are now', async () => {
+  test('a route of APP_FILE reads and writes with the present rights of the person', async () => {
     expect((await ask('Mia', '/mine')).body.map(({ id }: Json) => id).sort()).toEqual([1, 2, 3, 5, 7])
     expect((await ask('Ann', '/mine')).body.map(({ id }: Json) => id).sort()).toEqual([1, 5])
     expect((await write('Ann', 'POST', '/take/1', undefined)).status).toBe(403)

@@ -31,7 +31,7 @@ const CLIENTS = 6
 
 test.each([
   ['a list', '/Absences?Reason=Secret', (rows: Json) => rows.length],
-  // This table is not among those that are brought to the moment of the rights.
+  // The table of companies is not among those that are brought to the moment of the rights.
   ['a list of one more table', '/Absences?Reason=Secret&fields=Id,EmployeeId.CompanyId.Name', (rows: Json) => rows.length],
   [
     'a summary',
@@ -39,10 +39,10 @@ test.each([
     (groups: Json) => groups.filter(({ reason }: Json) => reason === 'Secret').length,
   ],
 ])(
-  '%s from memory never has a row that was written after the right had ended, or was gone before it began',
+  '%s from memory never has a row that existed only while the person did not have the right to read it',
   async (_, path, count) => {
     await insertPeople(server.sql)
-    // Limits are those of one subject; the row is found by the address.
+    // Rate limits go by the subject of a token, and the row of a person by her address.
     const people = await Promise.all(
       Array.from({ length: CLIENTS }, (_, index) => headersOf(issuer, 'Ann', { sub: `Ann ${index}` })),
     )

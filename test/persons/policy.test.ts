@@ -8,7 +8,7 @@ import { ROLES_FILE } from '../support/rolesFile.ts'
 import type { Json } from '../support/server.ts'
 import { useProcess } from '../support/start.ts'
 
-// The roles of a company, with real tokens, of servers in processes of their own. D106: rights are as fresh as any read.
+// The roles of a company, tested with real tokens on servers in processes of their own. D106: rights are as fresh as any read.
 
 const issuer = useIssuer()
 const PEOPLE = ['Max', 'Mia', 'Ann', 'Bob', 'Hanna', 'Twin', 'Old', 'New', 'Nobody'] as const
@@ -84,7 +84,7 @@ describe.each(SERVERS)('%s', (_, MEMORY_MB) => {
     return JSON.parse(seen[0] as string)
   }
 
-  test.each(ASKED)('%s: %s', async (name, request, status, ids) => {
+  test.each(ASKED)('%s sends %s and gets %i, with the ids %j', async (name, request, status, ids) => {
     const answer = await ask(name, request)
     expect(answer.status).toBe(status)
     if (ids === null) return
@@ -92,29 +92,29 @@ describe.each(SERVERS)('%s', (_, MEMORY_MB) => {
     expect(answer.headers.get('x-total-count')).toBe(String(ids.length))
   })
 
-  test('an employee sees in the directory what its fields have, and nothing else of others', async () => {
+  test('an employee sees of others only the properties that the directory shows, and a filter on another property is 400', async () => {
     const { body } = await ask('Ann', 'GET /Directory?Id=4')
     expect(Object.keys(body[0])).toEqual(['id', 'displayName', 'workEmail', 'department', 'location', 'jobTitle', 'manager'])
     expect((await ask('Ann', 'GET /Directory?WorkPhone=1')).status).toBe(400)
   })
 
   test.each<[name: Name]>([['Nobody'], ['Empty'], ['Missing'], ['Twin']])(
-    'a good token of %s, whose address is that of no row or of several, gives no rights',
+    'a valid token of %s, whose address is that of no row or of several rows, gives no rights: 403',
     async (name) => {
-      // The last two look alike, since names of views are told to those who may read them.
+      // The last two get the same answer, since only those who may read a view are told that it exists.
       for (const path of ['Employees', 'Absences', 'Employees/6', 'Changes', 'Directory', 'Nothing'])
         expect([path, (await ask(name, `GET /${path}`)).status]).toEqual([path, 403])
       expect((await ask(name, 'GET /Rights')).body).toEqual([])
     },
   )
 
-  test('a person of two rows has rights as soon as one of them has another address', async () => {
+  test('a person whose address two rows have gets rights as soon as one of these rows has another address', async () => {
     expect((await everywhere('Twin', 'GET /Employees')).status).toBe(403)
     await sql`update employee set work_email = 'tom@acme.example' where id = 9`
     expect(await everywhere('Twin', 'GET /Employees')).toEqual({ status: 200, ids: [8] })
   })
 
-  test('an employee asks for leave, the manager decides once, and nobody for themselves', async () => {
+  test('an employee asks for leave, the manager decides once, and nobody decides about their own leave', async () => {
     const wanted = { Type: 'Holiday', Start: '2026-05-01T00:00:00Z', End: '2026-05-08T00:00:00Z' }
     const created = await ask('Ann', 'POST /Absences', wanted)
     expect([created.status, created.body]).toEqual([
@@ -136,13 +136,13 @@ describe.each(SERVERS)('%s', (_, MEMORY_MB) => {
     expect([approved.status, approved.body.status]).toEqual([200, 'Approved'])
     expect((await ask('Mia', `PATCH /Absences/${id}`, { Status: 'Declined' })).status).toBe(403)
     expect((await ask('Ann', `PATCH /Absences/${id}`, { Status: 'Cancelled' })).status).toBe(403)
-    // Her own, which only her manager decides.
+    // Her own absence, about which only her manager decides.
     expect((await ask('Mia', 'PATCH /Absences/3', { Status: 'Approved' })).status).toBe(403)
     expect((await ask('Mia', 'PATCH /Absences/3', { Status: 'Cancelled' })).status).toBe(200)
     expect((await ask('Max', 'DELETE /Absences/4')).status).toBe(403)
   })
 
-  test('nobody decides for themselves: neither a person who is her own manager, nor HR, which decides for those without a manager', async () => {
+  test('nobody decides about their own leave: neither a person who is her own manager, nor HR, which decides for those without a manager', async () => {
     await setManager(sql, 2, 2)
     expect((await ask('Mia', 'GET /Absences/3')).status).toBe(200)
     expect((await ask('Mia', 'PATCH /Absences/3', { Status: 'Approved' })).status).toBe(403)
@@ -153,7 +153,7 @@ describe.each(SERVERS)('%s', (_, MEMORY_MB) => {
     expect((await ask('Hanna', `PATCH /Absences/${body.id}`, { Status: 'Cancelled' })).status).toBe(200)
   })
 
-  test('of two managers of one employee, the second who decides learns that another was faster', async () => {
+  test('of two managers who decide about one absence at the same time, one gets 200 and the other 412', async () => {
     const path = '/Absences/1'
     const [mine, hers] = await Promise.all([askDeep('Mia', `GET ${path}`), askDeep('Max', `GET ${path}`)])
     const tagOf = ({ headers }: Asked) => ({ 'if-match': headers.get('etag') ?? '' })
@@ -166,14 +166,14 @@ describe.each(SERVERS)('%s', (_, MEMORY_MB) => {
     expect((await askDeep('Ann', `GET ${path}`)).body.status).toBe(body.status)
   })
 
-  test('managers see and decide for all below them, by [under]', async () => {
+  test('by [under], managers see and decide about absences of all employees below them', async () => {
     expect(idsOf((await askDeep('Max', 'GET /Absences?sort=Id')).body)).toEqual([1, 2, 3, 4, 5, 7])
     expect((await askDeep('Max', 'PATCH /Absences/7', { Status: 'Declined' })).status).toBe(200)
     await setManager(sql, 4, null)
     expect(idsOf((await askDeep('Max', 'GET /Absences?sort=Id')).body)).toEqual([1, 3, 4, 5])
   })
 
-  test('the staff department changes an employee while she changes her phone: either right has its own properties', async () => {
+  test('HR and an employee change her row at the same time, and each may set only the properties of their own right', async () => {
     const changed = await Promise.all([
       askDeep('Hanna', 'PATCH /Employees/3', { JobLevel: 'Senior' }),
       askDeep('Ann', 'PATCH /Employees/3', { WorkPhone: '12' }),
@@ -192,17 +192,20 @@ describe.each(SERVERS)('%s', (_, MEMORY_MB) => {
     test.each<[what: string, write: () => Promise<unknown>]>([
       ['by the API', () => ask('Hanna', 'PATCH /Employees/4', { ManagerId: 1 })],
       ['by psql', () => setManager(sql, 4, 1)],
-    ])('a report who has another manager shows to the one and not to the other, %s', async (_, write) => {
-      expect(await everywhere('Mia', ofBob)).toEqual({ status: 200, ids: [2, 7] })
-      expect(await everywhere('Max', ofBob)).toEqual({ status: 200, ids: [] })
-      await write()
-      expect(await everywhere('Mia', ofBob)).toEqual({ status: 200, ids: [] })
-      expect(await everywhere('Max', ofBob)).toEqual({ status: 200, ids: [2, 7] })
-      expect((await ask('Mia', 'PATCH /Absences/7', { Status: 'Approved' })).status).toBe(404)
-      expect((await ask('Max', 'PATCH /Absences/7', { Status: 'Approved' })).status).toBe(200)
-    })
+    ])(
+      'absences of an employee who gets another manager %s are visible to the new manager, and no longer to the old one',
+      async (_, write) => {
+        expect(await everywhere('Mia', ofBob)).toEqual({ status: 200, ids: [2, 7] })
+        expect(await everywhere('Max', ofBob)).toEqual({ status: 200, ids: [] })
+        await write()
+        expect(await everywhere('Mia', ofBob)).toEqual({ status: 200, ids: [] })
+        expect(await everywhere('Max', ofBob)).toEqual({ status: 200, ids: [2, 7] })
+        expect((await ask('Mia', 'PATCH /Absences/7', { Status: 'Approved' })).status).toBe(404)
+        expect((await ask('Max', 'PATCH /Absences/7', { Status: 'Approved' })).status).toBe(200)
+      },
+    )
 
-    test('the first report makes a manager, and the last who leaves ends it', async () => {
+    test('a person gets the rights of a manager with her first report, and loses them with her last', async () => {
       const rights = async () => (await ask('Ann', 'GET /Rights')).body.length
       const own = await rights()
       await setManager(sql, 4, 3)
@@ -213,7 +216,7 @@ describe.each(SERVERS)('%s', (_, MEMORY_MB) => {
       expect(await rights()).toBe(own)
     })
 
-    test('a changed address ends the rights of one person, and gives them to another', async () => {
+    test('a changed address of a row ends the rights of one person, and gives them to another', async () => {
       expect((await everywhere('New', 'GET /Absences')).status).toBe(403)
       expect((await ask('Hanna', 'PATCH /Employees/3', { WorkEmail: 'new@acme.example' })).status).toBe(200)
       expect((await everywhere('Ann', 'GET /Absences')).status).toBe(403)

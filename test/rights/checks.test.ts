@@ -50,7 +50,7 @@ describe('rights that are accepted', () => {
   ])('%s', (_name, rights) => accepts(rights))
 })
 
-describe('one right for each verb and collection', () => {
+describe('a second right of one verb to one collection', () => {
   test.each([
     [['read Absences', 'read Absences?Status=Approved'], 'there is another right to read Absences'],
     [['write Absences?Status=A', 'delete Absences'], 'there is another right to delete Absences'],
@@ -82,10 +82,10 @@ describe('filters that no row matches together', () => {
     'read Absences?Start=2024-01-01T00:00:00Z&Start=2024-01-01T01:00:00%2B01:00&Period.Days=1&Period.Days=1.0',
     'read Absences?Start=>2024-01-01T00:00:00Z&Start=<2025-01-01T00:00:00Z&fields=Id',
     'update Absences?Status=New&fields=Status becomes Status=Approved',
-  ])('%s is accepted', (right) => accepts([right]))
+  ])('%s is accepted, since a row can match all its filters', (right) => accepts([right]))
 })
 
-describe('a create', () => {
+describe('a right to create', () => {
   test.each([
     [
       ['create Employees?Company=Acme'],
@@ -124,7 +124,7 @@ describe('a create', () => {
   })
   const parse = (right: string) => () => parseRights([right], [note])
 
-  test('must be able to set all required properties, by fields or by its filters', () => {
+  test('is refused unless it can set all required properties, by fields or by its filters', () => {
     expect(parse('create Notes?fields=Done')).toThrow(
       'a row needs Title and Size: add it to fields, or set it, as in Title=<value>.',
     )
@@ -138,7 +138,7 @@ describe('a create', () => {
   })
 })
 
-describe('an update', () => {
+describe('a right to update', () => {
   test.each([
     [
       ['update Employees?fields=CompanyId becomes Company=Acme'],
@@ -163,7 +163,7 @@ describe('an update', () => {
   ])('%j is refused', refuses)
 })
 
-describe('a property that an expression computes', () => {
+describe('rights that could reveal the sources of a computed property', () => {
   test.each([
     [
       ['read Employees?fields=DisplayName', 'update Employees?fields=KnownAs'],
@@ -181,7 +181,7 @@ describe('a property that an expression computes', () => {
   ])('%j is accepted', accepts)
 })
 
-describe('a rule between two values', () => {
+describe('rights to change one of two properties that a rule compares', () => {
   const rule = 'End must not be before Start'
   test.each([
     [
@@ -214,7 +214,7 @@ describe('a rule between two values', () => {
   ])('%j is accepted', accepts)
 })
 
-describe('a copied property', () => {
+describe('rights by which a key could learn a copied name', () => {
   test.each([
     [
       ['read Absences', 'create Absences'],
@@ -243,7 +243,7 @@ describe('a copied property', () => {
     [['read Employees?fields=Manager,DisplayName', 'update Employees?fields=ManagerId']],
   ])('%j is accepted', accepts)
 
-  test('is also found through a property that is computed from it', () => {
+  test('are also refused if a property that is computed from the name shows it', () => {
     const box = defineEntity('Box', { id: identity(), label: text() })
     const item = defineEntity('Item', {
       id: identity(),
@@ -264,7 +264,7 @@ describe('a copied property', () => {
     expect(parse('update Items?Title[begins]=A&fields=BoxId')).toThrow('leave BoxId out of fields, or filter by Name or BoxId.')
   })
 
-  describe('is also found where other collections copy what is computed from it', () => {
+  describe('are also checked if other collections copy a property that is computed from the name', () => {
     const box = defineEntity('Box', { id: identity(), label: text() })
     const item = defineEntity('Item', {
       ...{ id: identity(), name: text(), boxId: reference('Box'), box: copied('boxId', 'label') },

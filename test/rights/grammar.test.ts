@@ -23,7 +23,7 @@ import { entities } from '../support/entities.ts'
 const parse = (right: string) => parseRight(right, entities)
 const canonical = (right: string) => parse(right).map((one) => one.text)
 
-describe('a right in canonical form', () => {
+describe('the canonical form', () => {
   test.each([
     ['read Absences', 'read Absences'],
     [' READ  /absences ', 'read Absences'],
@@ -63,31 +63,31 @@ describe('a right in canonical form', () => {
       'update Absences?status=Requested&fields=status  becomes  Status[]=Declined&Status[]=Approved',
       'update Absences?Status=Requested&fields=Status becomes Status[]=Approved&Status[]=Declined',
     ],
-  ])('%s is %s', (given, wanted) => {
+  ])('of "%s" is "%s"', (given, wanted) => {
     expect(canonical(given)).toEqual([wanted])
     expect(canonical(wanted)).toEqual([wanted])
   })
 
-  test('write is three rights', () => {
+  test('of a right to write is three rights: to create, to update and to delete', () => {
     const three = ['create Companies?Enabled=true', 'update Companies?Enabled=true', 'delete Companies?Enabled=true']
     expect(canonical('write Companies?Enabled=true')).toEqual(three)
   })
 
-  test('fields of a right to write are the properties that clients write', () => {
+  test('of a right to update has the properties that its fields name', () => {
     const [right] = parse('update Employees?fields=WorkPhone,WorkMobile')
     expect(right?.properties?.map(({ name }) => name)).toEqual(['WorkPhone', 'WorkMobile'])
   })
 
-  test('without fields, the properties are null: all', () => {
+  test('of a right without fields has null for its properties, which means all', () => {
     expect(parse('read Employees')[0]?.properties).toBeNull()
   })
 })
 
-test('a verb that is a member of JavaScript’s objects is unknown like any other', () => {
+test('"constructor", a member of every JavaScript object, is refused as an unknown verb', () => {
   expect(() => parse('constructor Companies')).toThrow(/delete or write\.$/)
 })
 
-describe('a text that is no right is refused, with what to write', () => {
+describe('a text that is no right', () => {
   test.each([
     ['', 'a right is a verb and the address of a list'],
     ['read', 'a right is a verb and the address of a list'],
@@ -157,7 +157,7 @@ describe('a text that is no right is refused, with what to write', () => {
   })
 })
 
-test('A right has bounds: 32 filters, and 4,000 characters', () => {
+test('A right with more than 32 filters or more than 4,000 characters is refused', () => {
   expect(() => parse(`read Absences?${'Status=A&'.repeat(33)}`)).toThrow('up to 32 filters')
   expect(() => parse(`read Companies?Name=${'x'.repeat(4_000)}`)).toThrow('a right has up to 4000 characters.')
   expect(() => parse(`read Companies?Name=x${' '.repeat(3_000)}x`)).toThrow('up to 4000 characters, with its percent escapes.')
@@ -177,7 +177,7 @@ const thing = defineEntity('Thing', {
 })
 linkReferences([thing])
 
-test('An object in a right means the parts that it has now (in a right to write those that clients write): a later part is in no right', () => {
+test('An object in the fields of a right means its present parts (in a right to write, the writable ones): a later part is in no right', () => {
   const namesOf = (right: string) =>
     parseRight(right, [thing]).map(({ text, properties }) => [text, properties?.map(({ name }) => name)])
   expect(namesOf('update Things?fields=Size')).toEqual([
@@ -239,7 +239,7 @@ test('Parsing the canonical text of a right gives the same right, whatever its v
       try {
         rights = parseRight(given, [thing])
       } catch (error) {
-        // An operand of accents alone, which no text can contain.
+        // The operand consists of accents only, which parsing refuses.
         if (error instanceof RightError && error.message.includes('more than accents')) return
         throw error
       }

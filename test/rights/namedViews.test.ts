@@ -38,7 +38,7 @@ describe('a named view (D105)', () => {
     expect(directory.properties.every((property) => employees.properties.includes(property))).toBe(true)
   })
 
-  test('without fields shows all properties; conditions can be by paths', () => {
+  test('without fields shows all properties, and its conditions can be on related properties', () => {
     expect(team.properties).toEqual(employees.properties)
     expect(texts(team.filters)).toEqual(['CompanyId.Name=Acme'])
     expect(team.text).toBe('view Team Employees?CompanyId.Name=Acme')
@@ -80,7 +80,7 @@ describe('a named view (D105)', () => {
     expect(() => parseNamedView('Other', address, collections)).toThrow('a view has up to 4000 characters')
   })
 
-  test('is parsed from its text to an equal one', () => {
+  test('equals the view that is parsed from its text', () => {
     for (const view of views) {
       const [, name = '', address = ''] = view.text.split(' ')
       expect(parseNamedView(name, address, entities)).toEqual(view)
@@ -92,9 +92,9 @@ describe('a right to a named view (D105)', () => {
   test.each([
     [' READ /directory ', 'read Directory'],
     ['read DIRECTORY?department=IT&fields=jobTitle', 'read Directory?Department=IT&fields=Id,JobTitle'],
-    // As in all rights, filters can be by properties that are not shown.
+    // As in all rights, filters can be on properties that are not shown.
     ['read Directory?CompanyId.Name=Acme&WorkEmail=a', 'read Directory?CompanyId.Name=Acme&WorkEmail=a'],
-  ])('is parsed as a right to an entity: "%s"', (right, text) => {
+  ])('is parsed like a right to an entity: "%s"', (right, text) => {
     expect(parseRight(right, collections)).toMatchObject([{ verb: 'read', collection: directory, text }])
   })
 
@@ -111,20 +111,20 @@ describe('a right to a named view (D105)', () => {
     expect(() => parseRight(right, collections)).toThrow(message)
   })
 
-  test('can be held together with one to the entity, but not with a second one to the view', () => {
+  test('can be combined with a right to the entity, but not with a second right to the same view', () => {
     expect(parseRights(['read Directory', 'read Team', 'read Employees?Id=5'], entities, views)).toHaveLength(3)
     expect(() => parseRights(['read Directory', 'read Directory?Id=5'], entities, views)).toThrow(
       'there is another right to read Directory: a key has one for each verb and collection.',
     )
   })
 
-  test('cannot contradict the view', () => {
+  test('is refused if its filters contradict those of the view', () => {
     expect(() => parseRights(['read Directory?EmploymentEnd=2026-01-31T00:00:00Z'], entities, views)).toThrow(
       'contradict each other',
     )
   })
 
-  test('must show the name of every row that a reference may name, if created rows show a copy of that name', () => {
+  test('must show the name of every row that a created row can refer to, if the key also reads copies of these names', () => {
     const creates = 'create Absences?fields=EmployeeId,Type'
     const reads = 'read Absences?fields=Id,EmployeeId,Employee'
     const isRefused = (...others: string[]) => {
@@ -144,7 +144,7 @@ describe('a right to a named view (D105)', () => {
 })
 
 describe('access to a named view (D105)', () => {
-  test('is to read it, with the conditions of the view and of the right', () => {
+  test('allows only to read it, with the conditions of the view and of the right', () => {
     const access = read('read Directory?Department=IT&fields=JobTitle').accessTo(directory)
     expect(access).toMatchObject({ whole: employees, create: null, update: null, delete: null })
     expect(access.read).toMatchObject({ name: 'Directory', plural: 'Directory', whole: employees, collection: directory })
@@ -153,13 +153,13 @@ describe('access to a named view (D105)', () => {
     expect(access.read?.text).toBe(`${directory.text}\nread Directory?Department=IT&fields=Id,JobTitle`)
   })
 
-  test('gives none to its entity, and access to the entity gives none to its views', () => {
+  test('gives no access to its entity, and access to the entity gives no access to its views', () => {
     expect(read('read Directory').accessTo(employees).read).toBeNull()
     expect(read('read Employees').accessTo(directory).read).toBeNull()
     expect(read('read Team').accessTo(directory).read).toBeNull()
   })
 
-  test('follows from *:read, and from no other list', () => {
+  test('is given by the list *:read, but not by *:write, Employees:read or Directory:read', () => {
     expect(list('*:read').accessTo(directory).read).toMatchObject({
       collection: directory,
       text: `${directory.text}\nread Directory`,
@@ -176,13 +176,13 @@ describe('access to a named view (D105)', () => {
       expect([rights, list(rights).accessTo(directory).read]).toEqual([rights, null])
   })
 
-  test('ends when the view has gone: the key has no rights any more', () => {
+  test('ends when the view is removed: a key with a right to it has no rights any more', () => {
     const without = new RightsReader(entities, [team]).read({ rights: '', addresses: 'read Directory\nread Absences' })
     expect(without.fault).toContain('there is no collection "Directory"')
     expect(without.accessTo(absences).read).toBeNull()
   })
 
-  test('is to other views if the definition has changed', () => {
+  test('has another text once the definition of the view has changed', () => {
     const other = parseNamedView('Directory', 'Employees?fields=DisplayName,Department,ManagerId,Manager,JobTitle', entities)
     const before = read('read Directory').accessTo(directory).read
     const after = new RightsReader(entities, [other]).read({ rights: '', addresses: 'read Directory' }).accessTo(other).read
@@ -193,7 +193,7 @@ describe('access to a named view (D105)', () => {
 describe('paths and chains of a named view (D105)', () => {
   const viewOf = (...rights: string[]) => read(...rights).accessTo(directory).read as NonNullable<ReturnType<typeof wholeView>>
 
-  test('paths lead to the entity, if the key may read it', () => {
+  test('paths lead to the entity only if the key may read it', () => {
     expect(() => parseList(viewOf('read Directory'), 'ManagerId.Department=IT')).toThrow(
       'You may not read Employees, to which ManagerId leads.',
     )
@@ -201,7 +201,7 @@ describe('paths and chains of a named view (D105)', () => {
     expect(filter?.property.related?.view).toMatchObject({ collection: employees, text: 'read Employees?Id=5' })
   })
 
-  test('chains lead through rows of the view alone, since a right to the entity may hide the reference', () => {
+  test('chains lead only through rows of the view, since a right to the entity may hide the reference', () => {
     for (const rights of [
       ['read Directory'],
       ['read Directory', 'read Employees?fields=Id,DisplayName'],

@@ -14,7 +14,7 @@ const names = (properties: Iterable<Property> | undefined) => [...(properties ??
 const texts = (filters: readonly Filter[] | undefined) =>
   filters?.map(({ property, operator, value }) => `${property.name}${operator.sign}${value ?? ''}`)
 
-describe('rights of --rights', () => {
+describe('rights in the form of --rights', () => {
   test('give whole views and whole bodies, and no guards', () => {
     const access = list('*:read,Absences:write').accessTo(absences)
     expect(access.read).toBe(wholeView(absences))
@@ -30,7 +30,7 @@ describe('rights of --rights', () => {
     expect(list('Companies:read').accessTo(absences).read).toBeNull()
   })
 
-  test('are refused in the form in which they were written', () => {
+  test('are named in the same form by the message that refuses a request, as in Companies:write', () => {
     expect(list('').refusal(companies, 'update')).toBe('The key does not have the right Companies:write.')
     expect(list('').refusal(companies, 'read')).toBe('The key does not have the right Companies:read.')
   })
@@ -53,7 +53,7 @@ describe('rights of --rights', () => {
 })
 
 describe('the right to read', () => {
-  test('is a view of its filters and properties', () => {
+  test('gives a view with its filters and properties', () => {
     const { read: view } = read('read Absences?Status=Approved&fields=Start,Period.Days').accessTo(absences)
     expect(names(view?.properties)).toEqual(['Id', 'Start', 'Period.Days'])
     expect(texts(view?.filters)).toEqual(['Status=Approved'])
@@ -61,12 +61,12 @@ describe('the right to read', () => {
     expect(view?.whole).toBe(absences)
   })
 
-  test('is the whole view if it narrows nothing', () => {
+  test('gives the whole view if it restricts neither rows nor properties', () => {
     expect(read('read Companies').accessTo(companies).read).toBe(wholeView(companies))
     expect(read('read Companies?fields=Id,Name,Enabled').accessTo(companies).read).toBe(wholeView(companies))
   })
 
-  test('is the same object for keys with the same text; keys that differ in another right share its view', () => {
+  test('is one object for keys with the same rights, and keys that differ in another right share its view', () => {
     const text = 'read Absences?Status=Approved'
     expect(read(text)).toBe(read(text))
     expect(read(text, 'read Companies')).not.toBe(read(text))
@@ -92,7 +92,7 @@ describe('the right to create', () => {
     expect(create?.rights[0]?.guard).toBeNull()
   })
 
-  test('checks the filters by properties that a body can set', () => {
+  test('has a guard that checks the filters on properties that a body can set', () => {
     const { create } = read('create Absences?Status=New&Reason[begins]=A&fields=Status,Reason,EmployeeId').accessTo(absences)
     expect(create?.rights[0]?.guard?.pairs.map(({ before, after }) => [texts(before), texts(after)])).toEqual([
       [[], ['Status=New', 'Reason[begins]A']],
@@ -100,7 +100,7 @@ describe('the right to create', () => {
     expect(create?.rights[0]?.guard?.readable).toBeNull()
   })
 
-  test('lets bodies name what the key sets or reads', () => {
+  test('lets a body name the properties that the key may set or read', () => {
     const { create } = read('read Absences?fields=Start', 'create Absences?fields=Reason,Period.Days').accessTo(absences)
     expect(names(create?.body.properties)).toEqual(['Id', 'Reason', 'Start', 'Period.Days'])
     expect(names(create?.settable)).toEqual(['Reason', 'Period.Days'])
@@ -116,7 +116,7 @@ describe('the right to create', () => {
     expect(read('create Absences?EmployeeId=7', 'read Absences').accessTo(absences).create?.body).toBe(absences)
   })
 
-  test('by a path sets nothing, and checks the row that the reference names', () => {
+  test('with a filter on a related property does not set it, and checks the row that the reference names', () => {
     const { create } = read('create Absences?EmployeeId.CompanyId=5&Status=New&fields=EmployeeId').accessTo(absences)
     expect(names(create?.rights[0]?.presets.keys())).toEqual(['Status'])
     expect(create?.rights[0]?.guard?.pairs.map(({ after }) => texts(after))).toEqual([['EmployeeId.CompanyId=5']])
@@ -128,7 +128,7 @@ describe('the right to create', () => {
   })
 })
 
-describe('references', () => {
+describe('references in a write', () => {
   const rights = ['read Absences?fields=Start,End', 'read Employees?CompanyId=5&fields=DisplayName']
   const referencesOf = (...more: string[]) => {
     const { create, update } = read(...rights, ...more).accessTo(absences)
@@ -150,7 +150,7 @@ describe('references', () => {
     expect(referencesOf('update Absences?fields=Reason')).toEqual([])
   })
 
-  test('are not checked by a right without filters', () => {
+  test('are not checked if the right to read the rows that they name has no filters', () => {
     const { create } = read('read Employees', 'create Absences').accessTo(absences)
     expect(create?.rights[0]?.guard).toBeNull()
   })
@@ -164,19 +164,19 @@ describe('the right to update', () => {
     return guard?.pairs.map(({ before, after }) => ({ before: texts(before), after: texts(after) }))
   }
 
-  test('checks the row before the update, and afterwards the filters by properties that the key may change', () => {
+  test('checks all its filters before the update, and after it those on properties that the key may change', () => {
     expect(admittedBy('update Employees?CompanyId=5&Status=New&fields=Status,WorkPhone')).toEqual([
       { before: ['CompanyId=5', 'Status=New'], after: ['Status=New'] },
     ])
   })
 
-  test('checks afterwards the filters by properties that `becomes` does not name', () => {
+  test('checks after the update also the filters on properties that `becomes` does not name', () => {
     expect(admittedBy('update Employees?CompanyId=5&Status=New&fields=CompanyId,Status becomes Status=Current')).toEqual([
       { before: ['CompanyId=5', 'Status=New'], after: ['Status=Current', 'CompanyId=5'] },
     ])
   })
 
-  test('checks a filter by a path afterwards, if the key may change its reference', () => {
+  test('checks a filter on a related property after the update too, if the key may change the reference', () => {
     const admitted = (right: string) => {
       const guard = read(right).accessTo(absences).update?.guardOf([])
       return guard?.pairs.map(({ before, after }) => [texts(before), texts(after)])
@@ -190,13 +190,13 @@ describe('the right to update', () => {
     expect(admitted(`update Absences?${path}&fields=EmployeeId becomes EmployeeId=7`)).toEqual([[[path], ['EmployeeId=7', path]]])
   })
 
-  test('is complete only if the key may set all that clients write', () => {
+  test('is complete only if the key may set all writable properties', () => {
     expect(read('update Companies').accessTo(companies).update?.isComplete).toBe(true)
     expect(read('update Companies?fields=Name,Enabled').accessTo(companies).update?.isComplete).toBe(true)
     expect(read('update Companies?fields=Name').accessTo(companies).update?.isComplete).toBe(false)
   })
 
-  test('has a guard if rows are hidden, and none if nothing is', () => {
+  test('has a guard if the key may not read all rows, and none if it may', () => {
     expect(read('read Companies?fields=Name', 'update Companies?fields=Name').accessTo(companies).update?.guardOf([])).toBeNull()
     const guard = read('read Companies?Enabled=true', 'update Companies').accessTo(companies).update?.guardOf([])
     expect(texts(guard?.readable ?? [])).toEqual(['Enabled=true'])
@@ -224,7 +224,7 @@ describe('the shape of a guard', () => {
     expect(shapeOf('update Absences?Status=A&fields=Status')).toBe(shapeOf('update Absences?Status=B&fields=Status') as string)
   })
 
-  test('differs if the SQL does', () => {
+  test('differs if the SQL of the guards differs', () => {
     const readable = 'read Absences?Status=A&fields=Id'
     const shapes = [
       shapeOf('update Absences?Status=A&fields=Reason'),
@@ -260,7 +260,7 @@ describe('paths of a key', () => {
     expect(target('read Employees', 'read Companies')).toBe(wholeView(employees))
   })
 
-  test('of a right’s own filters have full authority', () => {
+  test('in the filters of a right may lead to rows that the key itself may not read', () => {
     const [filter] = read('read Absences?EmployeeId.ManagerId[under]=7').accessTo(absences).read?.filters ?? []
     expect(filter?.property.related?.view).toBe(wholeView(employees))
     expect(filter?.chain).toBe(wholeView(employees))
@@ -280,12 +280,12 @@ describe('paths of a key', () => {
     ]
     expect(new Set(texts).size).toBe(texts.length)
     expect(texts[5]).toBe('')
-    // What no path leads to makes no difference.
+    // Rights to rows to which no path leads make no difference.
     expect(textOf('read Companies')).toBe(textOf() as string)
     expect(textOf('update Employees?fields=Title')).toBe(textOf() as string)
   })
 
-  test('lead to whole entities for rights of --rights', () => {
+  test('lead to whole entities if the rights have the form of --rights', () => {
     expect(list('*:read').accessTo(absences).read).toBe(wholeView(absences))
     const view = list('Absences:read,Employees:read').accessTo(absences).read
     expect([view?.text, view?.relatedText]).toEqual(['', '-Companies'])
@@ -302,7 +302,7 @@ describe('rights that do not fit the entities', () => {
     ['read Companies\nread Planets', 'there is no collection "Planets"'],
     ['read Companies\nread Companies?Enabled=true', 'there is another right to read Companies'],
     ['', 'a right is a verb'],
-  ])('%j gives none, and says why', (text, fault) => {
+  ])('%j gives no rights, and a fault says why', (text, fault) => {
     const rights = read(text)
     expect(rights.fault).toContain(fault)
     expect(rights.rights).toEqual([])

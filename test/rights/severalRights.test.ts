@@ -11,7 +11,7 @@ import { entities } from '../support/entities.ts'
 import { refusalOf } from '../support/refusal.ts'
 import { severalRights } from '../support/severalRights.ts'
 
-// Rights of one verb to one collection, as a person has them by several roles.
+// Several rights of one verb to one collection, as a person with several roles has.
 
 const entity = (plural: string) => entities.find((one) => one.plural === plural) as Entity
 const [absences, employees, companies] = [entity('Absences'), entity('Employees'), entity('Companies')]
@@ -25,7 +25,7 @@ const OWN = 'read Absences?EmployeeId=7'
 const TEAM = 'read Absences?EmployeeId.ManagerId=7'
 
 describe('several rights to read', () => {
-  test('are a view of the rows that one of them admits', () => {
+  test('give a view of the rows that at least one of them admits', () => {
     const view = granted(OWN, TEAM).accessTo(absences).read
     const filters = [OWN, TEAM].map((line) => parseRight(line, entities)[0]?.filters ?? [])
     expect(view?.filters).toEqual([unionFilter(absences, filters)])
@@ -33,25 +33,25 @@ describe('several rights to read', () => {
     expect(view?.properties).toEqual(absences.properties)
   })
 
-  test('have one text in any order, so that all processes share cursors', () => {
+  test('have the same text in any order, so that all processes accept the same cursors', () => {
     const textOf = (...lines: string[]) => granted(...lines).accessTo(absences).read?.text
     expect(textOf(TEAM, OWN)).toBe(textOf(OWN, TEAM) as string)
     expect(textOf(OWN, TEAM, OWN)).toBe(textOf(OWN, TEAM) as string)
     expect(textOf(OWN, 'read Absences?EmployeeId.ManagerId=8')).not.toBe(textOf(OWN, TEAM) as string)
   })
 
-  test('are the whole view if one of them is of every row', () => {
+  test('give the whole view if one of them admits every row', () => {
     const rest = ['read Absences', 'read Employees', 'read Companies']
     expect(granted(OWN, ...rest).accessTo(absences).read).toBe(wholeView(absences))
   })
 
-  test('that are the same are one right', () => {
+  test('count as one right if they are equal', () => {
     const view = granted(OWN, OWN).accessTo(absences).read
     expect(view?.text).toBe(OWN)
     expect(view?.filters.map(printFilter)).toEqual(['EmployeeId=7'])
   })
 
-  test('must show the same properties', () => {
+  test('are refused unless they show the same properties', () => {
     const fields = `${OWN}&fields=Id,Start`
     expect(() => granted(fields, TEAM)).toThrow('rights to read Absences show different properties')
     expect(() => uniteReads([fields, TEAM].flatMap((line) => parseRight(line, entities)))).toThrow('different properties')
@@ -70,7 +70,7 @@ describe('several rights to update', () => {
   const decide = ['EmployeeId.ManagerId=7', 'Status[]=Approved&Status[]=Declined']
   const explain = ['EmployeeId=7', '']
 
-  test('let a key set what one of them does', () => {
+  test('let a key set each property that at least one of them names', () => {
     expect(names(access?.settable ?? [])).toEqual(['Status', 'Reason', 'Type'])
     expect(access?.isComplete).toBe(false)
   })
@@ -81,12 +81,12 @@ describe('several rights to update', () => {
     [['Reason'], [decide, explain]],
     [['Status', 'Reason'], [decide]],
     [['Type', 'Reason'], [explain]],
-  ])('admit a write of %j by those that let it set all of them', (set, pairs) => {
+  ])('admit a write of %j by the rights that let the key set all of these properties', (set, pairs) => {
     expect(pairsOf(guardOf(...set))).toEqual(pairs)
     expect(guardOf(...set)).toBe(guardOf(...set) as Guard)
   })
 
-  test('refuse a body if none of them lets the key set all of it, and say which properties do not go together', () => {
+  test('refuse a body (Forbidden) if no single right lets the key set all of it, and say which properties do not go together', () => {
     const parse = (body: object) => () => parsePartial(absences, access as NonNullable<typeof access>, body as never)
     const { outcome, message } = refusalOf(parse({ Status: 'Approved', Type: 'x' }))
     expect(outcome).toBe('Forbidden Type')
@@ -100,7 +100,7 @@ describe('several rights to update', () => {
     expect(parse({ Status: 'Approved', Reason: 'x' })()).toHaveProperty('size', 2)
   })
 
-  test('are complete, as PUT needs it, if one of them sets everything', () => {
+  test('are complete, as PUT needs it, only if a single one of them lets the key set all properties', () => {
     const all = granted('update Companies?Id=7', 'update Companies?Enabled=true&fields=Name').accessTo(companies).update
     expect(all?.isComplete).toBe(true)
     expect(pairsOf(all?.guardOf(companies.properties.filter(({ writable }) => writable)))).toEqual([['Id=7', '']])
@@ -109,14 +109,14 @@ describe('several rights to update', () => {
     expect(halves?.settable.size).toBe(2)
   })
 
-  test('have no guard if one of them admits every row', () => {
+  test('have no guard if one that lets the key set the property admits every row', () => {
     const access = granted('read Companies', 'update Companies?Id=7', 'update Companies?fields=Name').accessTo(companies).update
     expect(access?.guardOf([property(companies, 'Name')])).toBeNull()
     expect(pairsOf(access?.guardOf([property(companies, 'Enabled')]))).toEqual([['Id=7', '']])
   })
 })
 
-describe('a reference', () => {
+describe('a reference that several rights let a key set', () => {
   const reference = property(absences, 'EmployeeId')
   const admitted = (...lines: string[]) => {
     const guard = granted(...lines)
@@ -125,13 +125,13 @@ describe('a reference', () => {
     return guard?.references.get(reference)?.map(printFilter)
   }
 
-  test('leads to rows that one of several rights to read admits', () => {
+  test('may name the rows that at least one of several rights to read admits', () => {
     const lines = ['read Employees?Id=7', 'read Employees?ManagerId=7', 'update Absences?fields=EmployeeId']
     expect(admitted(...lines)).toEqual(['(Id=7) or (ManagerId=7)'])
     expect(admitted(...lines, 'read Employees')).toBeUndefined()
   })
 
-  test('leads to any row if each right sets it; if only one right does, also to the row that this one sets', () => {
+  test('is not checked if each right sets it to a value itself; if only one right does, it may also have that value', () => {
     const read = 'read Employees?CompanyId=5'
     const own = 'update Absences?Status=New&fields=EmployeeId becomes EmployeeId=7'
     expect(admitted(read, own)).toBeUndefined()
@@ -153,23 +153,23 @@ describe('several rights to create', () => {
     [{}, 0, ['Status=Requested', 'EmployeeId=7']],
     [{ Type: 'x' }, 0, ['Status=Requested', 'EmployeeId=7', 'Type=x']],
     [{ Type: 'x', Status: 'New' }, 1, ['Status=New', 'Type=x']],
-  ])('take the first that lets a key set what the body sets: %j', (body, right, values) => {
+  ])('apply the first right that lets the key set all properties of the body: %j', (body, right, values) => {
     expect(parse(body).right).toBe(access?.rights[right] as never)
     expect(set(body)).toEqual(values)
   })
 
-  test('do not change the request that an Idempotency-Key stands for', () => {
+  test('do not add their values to the request that an Idempotency-Key stands for', () => {
     expect([...parse({ Type: 'x' }).sent.values()].filter((value) => value !== null)).toEqual(['x'])
   })
 
-  test('refuse a body if none of them lets the key set all of it', () => {
+  test('refuse a body (Forbidden) if no single right lets the key set all of it', () => {
     const { outcome, message } = refusalOf(() => parse({ Type: 'x', Start: '2024-01-01T00:00:00Z', Status: 'New' }))
     expect(outcome).toBe('Forbidden Status')
     expect(message).toBe('You have no right to set Status together with Type and Start, which the nearest right sets.')
   })
 })
 
-test('several rights to delete admit what one of them admits', () => {
+test('several rights to delete admit the rows that at least one of them admits', () => {
   const remove = (...lines: string[]) => granted(...lines).accessTo(employees).delete?.guard
   expect(pairsOf(remove('delete Employees?Id=7', 'delete Employees?Status=New'))).toEqual([
     ['Id=7', ''],

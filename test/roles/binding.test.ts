@@ -55,7 +55,9 @@ describe('a value of a claim', () => {
     ['LastName[]={x}', 'Doe', 'LastName[]=Doe'],
     ['Id[]={x}', [7, '8'], 'Id[]=7&Id[]=8'],
     ['ManagerId[under]={x}', '7', 'ManagerId[under]=7'],
-  ])('%s with %j', async (filter, x, text) => expect(await bound(filter, { x })).toEqual([`read Employees?${text}`]))
+  ])('%s with x = %j becomes %s', async (filter, x, text) =>
+    expect(await bound(filter, { x })).toEqual([`read Employees?${text}`]),
+  )
 
   test.each<[filter: string, claim: unknown]>([
     ['LastName={x}', undefined],
@@ -85,19 +87,19 @@ describe('a value of a claim', () => {
     ['Started=>={x}', 1706691600],
     ['Started=>={x}', '2024-01-31'],
     ['ManagerId[under]={x}', [7]],
-  ])('%s with %j gives no right', async (filter, x) => {
+  ])('%s with x = %j gives no right', async (filter, x) => {
     expect(await bound(filter, { x })).toEqual([])
     expect((await rightsOf(`role a\n  read Employees?${filter}`, { x })).accessTo(entityNamed('Employees')).read).toBeNull()
   })
 
-  test('that is a list has up to 1,000 values', async () => {
+  test('that is a list gives no right if it has more than 1,000 values', async () => {
     const list = (length: number) => Array.from({ length }, (_, index) => index)
     const values = list(1_000).map(String).sort()
     expect(await bound('Id[]={x}', { x: list(1_000) })).toEqual([`read Employees?${values.map((id) => `Id[]=${id}`).join('&')}`])
     expect(await bound('Id[]={x}', { x: list(1_001) })).toEqual([])
   })
 
-  test('that cannot be stored gives no right to create with it', async () => {
+  test('that is too long for a property gives no right to create rows with it', async () => {
     const text = 'role a\n  create Absences?Reason={x}&fields=Type\n  read Absences?Reason={x}'
     expect(await textsOf(text, { x: 'y'.repeat(100_000) })).toEqual([`read Absences?Reason=${'y'.repeat(100_000)}`])
   })
@@ -130,12 +132,12 @@ describe('the claim that a variable names', () => {
     ['__proto__', {}, null],
     ['toString', {}, null],
     ['constructor.name', {}, null],
-  ])('{%s} of %j', async (name, claims, value) => {
+  ])('{%s} with the claims %j has the value %j', async (name, claims, value) => {
     expect(await bound(`LastName={${name}}`, claims)).toEqual(value === null ? [] : [`read Employees?LastName=${value}`])
   })
 })
 
-describe('the own row', () => {
+describe('the own row of a person ("me")', () => {
   const text = 'me Employees?WorkEmail={email}\nrole a\n  read Employees?Id={me.Id}'
 
   test('is found by the claim of "me"', async () =>
@@ -147,20 +149,20 @@ describe('the own row', () => {
   test.each<[string, Claims, string]>([
     ['an address that nobody has', { email: 'bob@example.com' }, UNKNOWN],
     ['an address in another case', { email: 'Ann@example.com' }, UNKNOWN],
-    ['an empty address, beside a row whose address is empty', { email: '' }, 'the claim email of your token is empty'],
-    ['no address, beside a row whose address is empty', {}, 'your token has no claim email'],
+    ['an empty address, although the address of a row is empty', { email: '' }, 'the claim email of your token is empty'],
+    ['a missing address, although the address of a row is empty', {}, 'your token has no claim email'],
     ['an address that is not verified', { email: 'ann@example.com' }, NOT_VERIFIED],
     ['an operator', { email: '!=x' }, UNKNOWN],
     ['a list', { email: ['ann@example.com'] }, UNUSABLE],
     ['an object', { email: { '=': 'ann@example.com' } }, UNUSABLE],
-  ])('is not found by %s: there are no rights, and every refusal says why', async (_name, claims, why) => {
+  ])('is not found by %s: the person has no rights, and every refusal says why', async (_name, claims, why) => {
     const rights = await rightsOf(text, claims, { isEmailVerified: why !== NOT_VERIFIED })
     expect(rights.text).toBe('')
     expect(rights.refusalOfAll).toBe(`You have no rights: ${why}.`)
     expect(rights.refusal(entityNamed('Absences'), 'read')).toBe(`You have no rights: ${why}.`)
   })
 
-  test('that is not the only one gives no rights, not even those of a claim', async () => {
+  test('gives no rights if two rows match, not even rights that depend only on a claim', async () => {
     const rows = new RoleRows({ Employees: [ANN, { ...MAX, WorkEmail: ANN.WorkEmail }] })
     const file = `${text}\nrole hr when {groups} has hr\n  read Companies`
     expect(await textsOf(file, { email: ANN.WorkEmail, groups: ['hr'] }, { rows })).toEqual([])
@@ -172,17 +174,17 @@ describe('the own row', () => {
     ['FirstName={me.firstname}', 'FirstName=Ann'],
     ['Started=<={me.Started}', 'Started=<=2024-01-31T09:00:00Z'],
     ['CompanyId={me.CompanyId}&WorkEmail={me.WorkEmail}', 'CompanyId=5&WorkEmail=ann@example.com'],
-  ])('has values for %s', async (filter, expected) => {
+  ])('provides the values of %s: %s', async (filter, expected) => {
     const file = `me Employees?WorkEmail={email}\nrole a\n  read Employees?${filter}`
     expect(await textsOf(file, { email: 'ann@example.com' })).toEqual([`read Employees?${expected}`])
   })
 
-  test('has no value for an empty property: the right does not exist, and others do', async () => {
+  test('has no value for an empty property: the person lacks the right that needs it, and has the others', async () => {
     const file = `${text}\n  read Companies?Id={me.CompanyId}`
     expect(await textsOf(file, { email: 'max@example.com' })).toEqual(['read Employees?Id=9'])
   })
 
-  test('is asked anew each time, so that a change counts at once', async () => {
+  test('is read again each time, so that a change counts at once', async () => {
     const rows = new RoleRows({ Employees: [{ ...ANN }] })
     const roles = parseRoles('me Employees?WorkEmail={email}\nrole a\n  read Companies?Id={me.CompanyId}', entities)
     const claims = { email: ANN.WorkEmail }
@@ -218,34 +220,37 @@ describe('a role applies', () => {
     ['Employees?ManagerId={me.Id}', {}, false],
     ['Employees?ManagerId={boss}', {}, false],
     ['Employees?ManagerId={boss}', { boss: '' }, false],
-  ])('when %s, with %j: %j', async (condition, claims, applies) => {
+  ])('when %s, with the claims %j: %j', async (condition, claims, applies) => {
     const rows = new RoleRows({ Employees: [{ ...ANN, ManagerId: '8' }, EVE, MAX] })
     const file = `me Employees?WorkEmail={email}\nrole a when ${condition}\n  read Companies`
     const texts = await textsOf(file, { email: 'ann@example.com', ...claims }, { rows })
     expect(texts).toEqual(applies ? ['read Companies'] : [])
   })
 
-  test.each([false, true])('to a person as long as somebody reports to her; her rows are found later: %j', async (isLate) => {
-    const rows = new RoleRows({ Employees: [ANN, MAX] }, isLate)
-    const roles = parseRoles(ROLES_FILE, entities)
-    const claims = { email: MAX.WorkEmail }
-    const texts = async () => (await roles.rightsOf(claims, rows, true)).text
-    expect(await texts()).toContain('read Absences?EmployeeId.ManagerId=9')
-    rows.rows.Employees = [{ ...ANN, ManagerId: '7' }, MAX]
-    expect(await texts()).not.toContain('EmployeeId.ManagerId')
-  })
+  test.each([false, true])(
+    'to a person as long as somebody reports to her (rows are found asynchronously: %j)',
+    async (isLate) => {
+      const rows = new RoleRows({ Employees: [ANN, MAX] }, isLate)
+      const roles = parseRoles(ROLES_FILE, entities)
+      const claims = { email: MAX.WorkEmail }
+      const texts = async () => (await roles.rightsOf(claims, rows, true)).text
+      expect(await texts()).toContain('read Absences?EmployeeId.ManagerId=9')
+      rows.rows.Employees = [{ ...ANN, ManagerId: '7' }, MAX]
+      expect(await texts()).not.toContain('EmployeeId.ManagerId')
+    },
+  )
 
-  test('to everybody if it has no condition and the file no "me"', async () => {
+  test('to everybody if it has no condition and the file has no "me"', async () => {
     expect(await textsOf('role a\n  read Companies', {}, { rows: new RoleRows({}) })).toEqual(['read Companies'])
   })
 
-  test('never if it is the block of a key', async () => {
+  test('never to a person if it is the block of a key', async () => {
     const texts = await textsOf(ROLES_FILE, { email: ANN.WorkEmail, groups: ['payroll', 'hr'] })
     expect(texts.filter((text) => text.includes('EmployeeNumber'))).toEqual([])
   })
 })
 
-describe('time', () => {
+describe('a time in a right', () => {
   const at = async <Result>(time: string, work: () => Promise<Result>) => {
     setSystemTime(new Date(time))
     try {
@@ -255,21 +260,21 @@ describe('time', () => {
     }
   }
 
-  test('is in UTC, {now} cut to the minute', async () => {
+  test('is in UTC, and {now} is rounded down to the minute', async () => {
     const file = 'role a\n  read Absences?Start=<={now}&End=>={today}'
     expect(await at('2026-11-29T23:59:59.999-01:00', () => textsOf(file, {}))).toEqual([
       'read Absences?Start=<=2026-11-30T00:59:00Z&End=>=2026-11-30T00:00:00Z',
     ])
   })
 
-  test('has its names in the text that signs cursors, and its values in the one that keys caches', async () => {
+  test('is its name, {now}, in the text that signs cursors, and its value in the text that is the key of caches', async () => {
     const file = 'role a\n  read Absences?Start=<={now}&Reason={x}'
     const view = (await at('2026-11-29T12:34:56Z', () => rightsOf(file, { x: '{now}' }))).accessTo(entityNamed('Absences')).read
     expect(view?.text).toBe('read Absences?Start=<=2026-11-29T12:34:00Z&Reason=%7Bnow%7D')
     expect(view?.signedText).toBe('read Absences?Start=<={now}&Reason=%7Bnow%7D')
   })
 
-  test('gives one object of rights for a whole minute, and in the next another one with the same signed text', async () => {
+  test('gives one object of rights for a whole minute, and in the next minute another object with the same signed text', async () => {
     const roles = parseRoles('role a\n  read Absences?Start=<={now}\nkey k\n  read Absences?Start=<={now}', entities)
     const claims = {}
     const both = () => Promise.all([roles.rightsOf(claims, rowsOf(), true), roles.rightsOfKey('k')])
@@ -284,7 +289,7 @@ describe('time', () => {
     }
   })
 
-  test('that a right of a key would set to two values gives it no right to create, and takes none of the others', async () => {
+  test('takes a right to create from a key while the right would set one property to two values, and no other right', async () => {
     const file =
       'key k\n  read Companies\n  create Absences?Start={today}&Start={now}&fields=EmployeeId,Type,End,Status,Period,Reason'
     const roles = parseRoles(file, entities)
@@ -297,7 +302,7 @@ describe('time', () => {
 describe('rights of several roles', () => {
   const filtersOf = (filters: readonly Filter[] | undefined) => filters?.map(({ property, value }) => `${property.name}=${value}`)
 
-  test('to read one collection are one view, whose text does not depend on the order of roles', async () => {
+  test('to read one collection give one view, whose text does not depend on the order of roles', async () => {
     const lines = ['role a\n  read Employees?Id={me.Id}', 'role b\n  read Employees?CompanyId={me.CompanyId}']
     const viewOf = async (order: readonly string[]) => {
       const file = ['me Employees?WorkEmail={email}', ...order].join('\n')
@@ -309,7 +314,7 @@ describe('rights of several roles', () => {
     expect(view?.filters.map(({ either }) => either?.map(filtersOf))).toEqual([[['Id=7'], ['CompanyId=5']]])
   })
 
-  test('are the whole entity if one of them is', async () => {
+  test('give the whole entity if one of them does', async () => {
     const rights = await rightsOf(ROLES_FILE, { email: ANN.WorkEmail, groups: ['hr'] })
     expect(rights.accessTo(entityNamed('Employees')).read?.filters).toEqual([])
     expect(rights.accessTo(entityNamed('Employees')).read?.text).toBe('')
@@ -337,7 +342,7 @@ describe('rights of several roles', () => {
     ])
   })
 
-  test('name the role of each person, also where persons of other roles have the same rights', async () => {
+  test('name the role of each person, even if persons of other roles have the same rights', async () => {
     const roles = parseRoles(
       'role a when {g} has a\n  read Companies?Name={x}\nrole b when {g} has b\n  read Companies?Name={y}\n',
       entities,
@@ -350,7 +355,7 @@ describe('rights of several roles', () => {
     expect(await roleOf({ g: 'b', y: 'A' })).toEqual([['read Companies?Name=A', 'b']])
   })
 
-  test('are the same object for persons with the same rights, and for a new token', async () => {
+  test('are the same object for all persons with the same rights', async () => {
     const rows = rowsOf()
     const roles = parseRoles('role a\n  read Companies?Name={company}\n', entities)
     const [one, two, other] = await Promise.all(
@@ -364,7 +369,7 @@ describe('rights of several roles', () => {
     expect(other).not.toBe(one as never)
   })
 
-  test('are kept by their size: those of 2,500 persons in 150 groups each are not all kept', async () => {
+  test('are cached up to a total size: the rights of 2,500 persons in 150 groups each are not all kept', async () => {
     const roles = parseRoles('role a\n  read Companies?Name[]={groups}\n  read Absences?Id={absence}\n', entities)
     const groupsOf = (person: number) => Array.from({ length: 150 }, (_, place) => `${person}-${place}-`.padEnd(36, 'x'))
     /** The right with the groups; another absence makes other rights of the person, which share it. */
@@ -378,7 +383,7 @@ describe('rights of several roles', () => {
     expect(last).not.toBe(first)
   })
 
-  test('share the views of rights that they have in common', async () => {
+  test('that two persons have in common give both of them the same view object', async () => {
     const file = 'me Employees?WorkEmail={email}\nrole a\n  read Companies?Enabled=true\n  read Employees?Id={me.Id}\n'
     const roles = parseRoles(file, entities)
     const [ann, max] = await Promise.all([ANN, MAX].map(({ WorkEmail: email }) => roles.rightsOf({ email }, rowsOf(), true)))
@@ -387,26 +392,26 @@ describe('rights of several roles', () => {
   })
 })
 
-test('rights are decided without a promise if all answers come without one', () => {
+test('rights are returned without a promise if the rows that they depend on are returned without one', () => {
   const roles = parseRoles(ROLES_FILE, entities)
   expect(roles.rightsOf({ email: ANN.WorkEmail }, rowsOf(), true)).not.toBeInstanceOf(Promise)
   expect(roles.rightsOf({ email: ANN.WorkEmail }, new RoleRows({ Employees: [ANN] }, true), true)).toBeInstanceOf(Promise)
 })
 
-test('a list that several roles ask for is asked once', async () => {
+test('a list that several roles have as their condition is read only once', async () => {
   const rows = rowsOf()
   const roles = parseRoles('role a when Employees?Id=7\n  read Companies\nrole b when employees?id=7\n  read Absences', entities)
   await roles.rightsOf({}, rows, true)
   expect(rows.asked).toBe(1)
 })
 
-test('a request fails if a question about its rights fails: no rights are made up', async () => {
+test('finding the rights fails with the error of the database if the rows that they depend on cannot be read', async () => {
   const failure = new Error('the database is away')
   const questions = { only: () => Promise.reject(failure), some: () => Promise.reject(failure) }
   expect(parseRoles(ROLES_FILE, entities).rightsOf({ email: 'ann@example.com' }, questions, true)).rejects.toBe(failure)
 })
 
-test('rights of the same text differ if a right to read lacks its value for one person only, since references depend on it', async () => {
+test('rights of the same text have different signed texts if only one person lacks the value of a right to read that references depend on', async () => {
   const role = (when: string) =>
     `role all\n  create Absences?fields=EmployeeId\nrole team${when}\n  read Employees?Department={team}`
   const lacking = await rightsOf(role(''), {})

@@ -1,4 +1,4 @@
-// What a roles file is refused for, each fault with its line. D100
+// Faults for which a roles file is refused, each with its line. D100
 import { describe, expect, test } from 'bun:test'
 import type { RolesFault } from '../../src/roles/faults.ts'
 import { parseRoles, RolesError } from '../../src/roles/roles.ts'
@@ -157,7 +157,7 @@ describe('a fault names its line, what is allowed, and what was probably meant',
     ['role a when Employees\n', 1, 'a condition without filters says nothing about a person'],
     ['role a when Employees?ManagerId=1&fields=Id\n', 1, 'it asks for rows, and shows none: leave fields out.'],
     ['role a when {groups} has 100%\n', 1, 'has a percent escape that means nothing: write %25 for %.'],
-    // Rights that could not do what they say, or tell too much
+    // Rights that could not do what they say, or would reveal too much
     ['role a\n  create Absences?Employee=Ann\n', 2, 'A new row is checked before it is stored, and Employee is read-only'],
     ['role a\n  read Absences?Status=A&Status=B\n', 2, 'Status=A and Status=B contradict each other'],
     [
@@ -214,7 +214,7 @@ describe('a fault names its line, what is allowed, and what was probably meant',
         [3, '"team" cannot be the name of a view'],
       ],
     ],
-  ])('lines that only fail because of %s have no fault of their own', (_what, lines, faults) => {
+  ])('lines that fail only because of %s are not reported themselves', (_what, lines, faults) => {
     expect(faultsOf(lines.join('\n'))).toEqual(
       faults.map(([line, message]) => ({ line, message: expect.stringContaining(message) })),
     )
@@ -259,7 +259,7 @@ describe('a fault names its line, what is allowed, and what was probably meant',
   })
 })
 
-describe('sizes have bounds', () => {
+describe('a roles file is refused if it exceeds the limit', () => {
   const rights = (count: number) => Array.from({ length: count }, (_, id) => `  read Absences?Id=${id + 1}`).join('\n')
   test.each([
     ['characters', '#'.repeat(500_001), 'a roles file has up to 500000 characters, and this one has 500001.'],

@@ -8,7 +8,7 @@ const parse = (...lines: string[]) => parseRoles([ME, ...lines].join('\n'), enti
 const accepts = (lines: string[]) => expect(() => parse(...lines)).not.toThrow()
 const refuses = (lines: string[], message: string) => expect(() => parse(...lines)).toThrow(message)
 
-describe('rights to read one collection have the same fields', () => {
+describe('rights of roles to read one collection must have the same fields', () => {
   test.each<[string[], string]>([
     [
       ['role a', '  read Employees?Id={me.Id}', 'role b', '  read Employees?fields=DisplayName'],
@@ -24,7 +24,7 @@ describe('rights to read one collection have the same fields', () => {
     ],
   ])('%j is refused', refuses)
 
-  test('a view is another collection', () =>
+  test('rights to read an entity and a view of it may have different fields', () =>
     accepts(['view V Employees?fields=Id,Department', 'role a', '  read V', '  read Employees?Id={me.Id}']))
 })
 
@@ -33,10 +33,10 @@ const READS_ABSENCES = '  read Absences'
 const READS_EMPLOYEES = '  read Employees'
 const LEARNS = 'who sets EmployeeId and sees Employee learns DisplayName of all Employees'
 
-describe('the rights of two roles together do not reveal a copied name', () => {
+describe('rights of several roles that together could reveal a copied name', () => {
   test.each<[string, string[]]>([
     ['the reference is set by one role and the copy seen by another', ['role a', SETS_EMPLOYEE, 'role b', READS_ABSENCES]],
-    ['the same in one role', ['role a', SETS_EMPLOYEE, READS_ABSENCES]],
+    ['one role sets the reference and sees the copy', ['role a', SETS_EMPLOYEE, READS_ABSENCES]],
     [
       'employees are read by a third role, which the person may not have',
       ['role a', SETS_EMPLOYEE, READS_ABSENCES, 'role c when {groups} has c', READS_EMPLOYEES],
@@ -82,11 +82,19 @@ describe('the rights of two roles together do not reveal a copied name', () => {
   ])('%s: it is accepted', (_name, lines) => accepts(lines))
 })
 
-describe('a person who may change one value of a rule reads both, in each row that she may change', () => {
+describe('a person who may change one of two values that a rule compares must read both, in each row that she may change', () => {
   const CHANGES = '  update Absences?EmployeeId={me.Id}&fields=Start'
   test.each<[string, string[], string]>([
-    ['nobody reads them', ['role a', CHANGES], 'End must not be before Start, so who may change one must be able to read both'],
-    ['another role reads them', ['role a', CHANGES, 'role b when {groups} has b', READS_ABSENCES], 'must be able to read both'],
+    [
+      'nobody reads the values',
+      ['role a', CHANGES],
+      'End must not be before Start, so who may change one must be able to read both',
+    ],
+    [
+      'only another role reads the values',
+      ['role a', CHANGES, 'role b when {groups} has b', READS_ABSENCES],
+      'must be able to read both',
+    ],
     [
       'only other rows are read',
       ['role a', CHANGES, '  read Absences?Status=Approved'],
@@ -108,7 +116,7 @@ describe('a person who may change one value of a rule reads both, in each row th
   ])('%s: it is accepted', (_name, lines) => accepts(lines))
 })
 
-test('a person who may set one source of a computed property reads the others in each row that she may change', () => {
+test('a person who may set one source of a computed property must read the other sources in each row that she may change', () => {
   const lines = [
     'role a',
     '  update Employees?Id={me.Id}&fields=KnownAs',

@@ -18,7 +18,7 @@ function largeBody() {
   const taken = { bytes: 0 }
   const body = new ReadableStream({
     async pull(controller) {
-      // A pause, so that what is taken ahead does not count.
+      // A pause, so that bytes that are read ahead do not count.
       await Bun.sleep(1)
       if (taken.bytes >= 10 * MIB) return controller.close()
       taken.bytes += 65_536
@@ -32,7 +32,7 @@ const json = (value: unknown) => () => Response.json(value)
 
 describe('D98: an issuer', () => {
   test.each(['', '/realms/acme', '/'])(
-    'whose address ends in "%s" is read: its keys, and the algorithms of public keys alone',
+    'whose address ends in "%s" is read: its keys, and only those of its algorithms that have public keys',
     async (path) => {
       const issuer = startPlainIssuer(path.replace(/\/$/, ''))
       issuer.document = { issuer: `${issuer.url}${path === '/' ? '/' : ''}` }
@@ -49,7 +49,7 @@ describe('D98: an issuer', () => {
     ['has no keys', { jwks_uri: undefined }, /jwks_uri must be an https address/],
     ['has keys that come in clear text from another machine', { jwks_uri: 'http://evil.example/keys' }, /must be an https/],
     ['has keys in a file', { jwks_uri: 'file:///etc/passwd' }, /must be an https/],
-    ['signs by HMAC alone', { id_token_signing_alg_values_supported: ['HS256', 'none'] }, /no algorithm with public keys/],
+    ['signs only by HMAC', { id_token_signing_alg_values_supported: ['HS256', 'none'] }, /no algorithm with public keys/],
     ['has algorithms that are no list', { id_token_signing_alg_values_supported: 'RS256' }, /no algorithm with public keys/],
   ])('that %s is refused', async (_, document, message) => {
     const issuer = startPlainIssuer()
@@ -57,7 +57,7 @@ describe('D98: an issuer', () => {
     expect(await faultOf(issuer)).toMatch(message)
   })
 
-  test('that names no algorithms has the one that each must support', async () => {
+  test('that names no algorithms is read with RS256, which every issuer must support', async () => {
     const issuer = startPlainIssuer()
     issuer.document = { id_token_signing_alg_values_supported: undefined }
     expect((await readPublished(issuer.url)).algorithms).toEqual(['RS256'])
@@ -79,19 +79,22 @@ describe('D98: an issuer', () => {
     expect(await faultOf(issuer)).toMatch(message)
   })
 
-  test.each(['onDiscovery', 'onKeys'] as const)('that redirects is not followed: %s', async (place) => {
-    const [issuer, other] = [startPlainIssuer(), startPlainIssuer()]
-    for (const status of [301, 302, 307, 308]) {
-      issuer[place] = () => new Response(null, { status, headers: { Location: `${other.url}/keys` } })
-      expect(await faultOf(issuer)).toMatch(`the status is ${status}`)
-    }
-    expect(other.requests).toEqual([])
-  })
+  test.each(['onDiscovery', 'onKeys'] as const)(
+    'that redirects is refused, and the redirect is not followed: %s',
+    async (place) => {
+      const [issuer, other] = [startPlainIssuer(), startPlainIssuer()]
+      for (const status of [301, 302, 307, 308]) {
+        issuer[place] = () => new Response(null, { status, headers: { Location: `${other.url}/keys` } })
+        expect(await faultOf(issuer)).toMatch(`the status is ${status}`)
+      }
+      expect(other.requests).toEqual([])
+    },
+  )
 
   test.each([
-    ['says so', { 'content-length': String(10 * MIB) }],
-    ['does not say so', {}],
-  ])('that sends 10 MiB, and %s, is not read to the end', async (_, headers) => {
+    ['announces the length', { 'content-length': String(10 * MIB) }],
+    ['does not announce the length', {}],
+  ])('that sends 10 MiB and %s is refused, and not read to the end', async (_, headers) => {
     const issuer = startPlainIssuer()
     const { taken, body } = largeBody()
     issuer.onKeys = () => new Response(body, { headers: headers as Record<string, string> })
@@ -99,7 +102,7 @@ describe('D98: an issuer', () => {
     expect(taken.bytes).toBeLessThan(5 * MIB)
   })
 
-  test('whose 10 MiB are compressed to some KB is refused, and nothing is inflated', async () => {
+  test('that sends 10 MiB, compressed by gzip, is refused', async () => {
     const issuer = startPlainIssuer()
     const body = Bun.gzipSync(Buffer.alloc(10 * MIB, 32))
     issuer.onKeys = () => new Response(body, { headers: { 'content-encoding': 'gzip' } })
@@ -112,7 +115,7 @@ describe('D98: an issuer', () => {
       'begins to answer and then hangs',
       () => new Response(new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from('{"keys":')) })),
     ],
-  ])('that %s is given up', async (_, answer) => {
+  ])('that %s is a fault after the deadline', async (_, answer) => {
     const issuer = startPlainIssuer()
     for (const place of ['onKeys', 'onDiscovery'] as const) {
       issuer[place] = answer
@@ -120,7 +123,7 @@ describe('D98: an issuer', () => {
     }
   })
 
-  test('that cannot be reached is named, with the address that was asked', async () => {
+  test('that cannot be reached is a fault that names the requested address', async () => {
     const issuer = startPlainIssuer()
     await issuer.stop()
     expect(await faultOf(issuer)).toMatch(`${issuer.url}/.well-known/openid-configuration cannot be read: `)
@@ -162,7 +165,7 @@ describe('D107: the addresses of an issuer for sign-in', () => {
     ['https://token.example/#', '"https://token.example/#"'],
     ['https://token.example/#x', '"https://token.example/#x"'],
     [['https://token.example/'], '["https://token.example/"]'],
-  ])('are none if that of the token endpoint is %p: its keys are read all the same', async (address, shown) => {
+  ])('are refused if the token endpoint is %p, although the keys are read', async (address, shown) => {
     const endpoints = await endpointsOf({ token_endpoint: address })
     expect(endpoints).toBe(`its token_endpoint must be an https address that a page can open, and is ${shown}`)
   })

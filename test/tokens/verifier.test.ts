@@ -40,7 +40,7 @@ const BAD: readonly (readonly [name: string, forge: Forge, reason: string | RegE
     (issuer, { kid }) => issuer.token({}, {}, makeSigningKey('ES256', kid)),
     /signature/,
   ],
-  ['with claims of another one', (issuer) => splice(issuer.token(), issuer.token({ sub: 'eve' })), /signature/],
+  ['with the claims of another token', (issuer) => splice(issuer.token(), issuer.token({ sub: 'eve' })), /signature/],
   ['without its signature', (issuer) => issuer.token().replace(/[^.]*$/, ''), /signature/],
   ['of another issuer', (issuer) => issuer.token({ iss: 'https://evil.example' }), 'The token is of another issuer (iss).'],
   ['without an issuer', (issuer) => issuer.token({ iss: undefined }), 'The token is of another issuer (iss).'],
@@ -59,29 +59,29 @@ const BAD: readonly (readonly [name: string, forge: Forge, reason: string | RegE
   ],
   ['without an algorithm', (issuer) => issuer.token({}, { alg: undefined }), IS_UNSIGNED],
   ['of an algorithm that the issuer does not name', (issuer) => issuer.token({}, { alg: 'PS256' }), /algorithm that its issuer/],
-  ['with extensions', (issuer) => issuer.token({}, { crit: ['exp'] }), /crit/],
-  ['with an extension that a library knows', (issuer) => issuer.token({}, { crit: ['b64'], b64: true }), /crit/],
+  ['with a critical extension', (issuer) => issuer.token({}, { crit: ['exp'] }), /crit/],
+  ['with a critical extension that a library knows', (issuer) => issuer.token({}, { crit: ['b64'], b64: true }), /crit/],
   ['of another type', (issuer) => issuer.token({}, { typ: 'logout+jwt' }), /of the type logout\+jwt.*\(typ\)/],
   ['of a type that is no text', (issuer) => issuer.token({}, { typ: 7 }), NO_JWT],
   ['for another audience', (issuer) => issuer.token({ aud: 'https://other.example' }), `another audience than ${AUDIENCE} (aud)`],
   ['for other audiences', (issuer) => issuer.token({ aud: ['a', `${AUDIENCE}/`] }), `another audience than ${AUDIENCE} (aud)`],
   ['without an audience', (issuer) => issuer.token({ aud: undefined }), 'The token lacks the claim aud.'],
-  ['without an end', (issuer) => issuer.token({ exp: undefined }), 'The token lacks the claim exp.'],
-  ['with an end that is a text', (issuer) => issuer.token({ exp: '2999' }), 'The token has a wrong exp.'],
+  ['without an end (exp)', (issuer) => issuer.token({ exp: undefined }), 'The token lacks the claim exp.'],
+  ['with an end (exp) that is a text', (issuer) => issuer.token({ exp: '2999' }), 'The token has a wrong exp.'],
   [
     'that has ended',
     (issuer) => issuer.token({ exp: nowS() - 61 }),
     /^The token ended at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(exp\)/,
   ],
   ['that is not valid yet', (issuer) => issuer.token({ nbf: nowS() + 63 }), /^The token is not valid before \d{4}-.*Z \(nbf\)/],
-  ['without a person', (issuer) => issuer.token({ sub: undefined }), 'The token lacks the claim sub.'],
-  ['of a person without a name', (issuer) => issuer.token({ sub: '' }), /^The token names nobody/],
-  ['of a person that is a list', (issuer) => issuer.token({ sub: ['ann'] }), /^The token names nobody/],
-  ['of a person with a name of 256 characters', (issuer) => issuer.token({ sub: 'a'.repeat(256) }), /^The token names nobody/],
+  ['without a subject (sub)', (issuer) => issuer.token({ sub: undefined }), 'The token lacks the claim sub.'],
+  ['whose subject is empty', (issuer) => issuer.token({ sub: '' }), /^The token names nobody/],
+  ['whose subject is a list', (issuer) => issuer.token({ sub: ['ann'] }), /^The token names nobody/],
+  ['whose subject has 256 characters', (issuer) => issuer.token({ sub: 'a'.repeat(256) }), /^The token names nobody/],
   ['bound to a key of its client', (issuer) => issuer.token({ cnf: { jkt: 'x' } }), /^The token is bound to a key/],
-  ['of no JSON', () => 'a.b.c', NO_JWT],
+  ['that is not JSON', () => 'a.b.c', NO_JWT],
   ['of two parts', (issuer) => issuer.token().split('.').slice(0, 2).join('.'), NO_JWT],
-  ['that is a key', () => `roster_${'a'.repeat(10)}_${'b'.repeat(43)}`, NO_JWT],
+  ['that is an API key', () => `roster_${'a'.repeat(10)}_${'b'.repeat(43)}`, NO_JWT],
   ['that is encrypted', () => 'eyJhbGciOiJSU0EtT0FFUCIsImVuYyI6IkEyNTZHQ00ifQ.a.b.c.d', NO_JWT],
   ['of too many characters', (issuer) => issuer.token({ note: 'x'.repeat(TOKEN_LENGTH_MAX) }), /more than 8192 characters/],
 ]
@@ -99,15 +99,15 @@ describe('D97: a token', () => {
     for (const verdict of [await verifier.verify(token), await verifier.verify(token)])
       expect(verdict).toEqual({ refusal: expect.stringMatching(reason), isUndecided: false })
     expect(verifier.known(token)).toBeNull()
-    // None of them gives a reason to ask for other keys.
+    // None of these tokens makes the verifier ask for other keys.
     expect(askedFor(issuer, '/keys')).toBe(1)
   })
 
   test.each([
     ['an access token of RFC 9068', { typ: 'at+jwt' }],
-    ['its whole media type', { typ: 'application/at+jwt' }],
+    ['the whole media type of RFC 9068', { typ: 'application/at+jwt' }],
     ['a JWT', { typ: 'JWT' }],
-    ['nothing', { typ: undefined }],
+    ['missing', { typ: undefined }],
   ] as const)('whose type is %s is accepted', async (_, header) => {
     const issuer = startPlainIssuer()
     const { verifier } = startVerifier(issuer)
@@ -133,7 +133,7 @@ describe('D97: a token', () => {
     expect(outcomeOf(await verifier.verify(issuer.token()))).toBe('ann')
   })
 
-  test('without a kid is accepted from an issuer of one key, and refused from one of several, which would all have to be tried', async () => {
+  test('without a kid is accepted if its issuer has one key, and refused if it has several, which would all have to be tried', async () => {
     const issuer = startPlainIssuer()
     const one = startVerifier(issuer).verifier
     expect(outcomeOf(await one.verify(issuer.token({}, { kid: undefined })))).toBe('ann')
@@ -142,7 +142,7 @@ describe('D97: a token', () => {
     expect(outcomeOf(await several.verify(issuer.token({}, { kid: undefined })))).toMatch(/which key of its issuer/)
   })
 
-  test('that was verified is answered synchronously, until it ends', async () => {
+  test('that was verified is found synchronously, until it ends', async () => {
     const issuer = startPlainIssuer()
     const { verifier } = startVerifier(issuer)
     // It has ended, and the tolerance ends in about a second.
@@ -162,7 +162,7 @@ describe('D97: a token', () => {
     expect(new Set(verdicts).size).toBe(1)
   })
 
-  test('is forgotten when 10,000 newer ones are kept, and verified again', async () => {
+  test('is forgotten when 10,000 newer tokens are kept, and is then verified again', async () => {
     const issuer = startPlainIssuer()
     issuer.keys = [makeSigningKey('EdDSA')]
     const { verifier } = startVerifier(issuer)
@@ -173,7 +173,7 @@ describe('D97: a token', () => {
     expect(outcomeOf(await verifier.verify(first))).toBe('person 0')
   })
 
-  test('is forgotten when longer ones have taken its room: all kept tokens together have up to 16 Mi characters', async () => {
+  test('is forgotten when newer tokens need the space: all kept tokens together have up to 16 Mi characters', async () => {
     const issuer = startPlainIssuer()
     issuer.keys = [makeSigningKey('EdDSA')]
     const { verifier } = startVerifier(issuer)
@@ -201,7 +201,7 @@ describe('D98: the keys of the issuer', () => {
     expect([askedFor(issuer, '/keys'), issuer.requests.length]).toEqual([2, 4])
   })
 
-  test('are read again at once when a token has a new one, and withdrawn ones end, with the tokens that they have signed', async () => {
+  test('are read again at once when a token has a new key; tokens that withdrawn keys have signed are then refused', async () => {
     const issuer = startPlainIssuer()
     const { verifier } = startVerifier(issuer)
     const old = issuer.token()
@@ -235,7 +235,7 @@ describe('D98: the keys of the issuer', () => {
     expect(askedFor(issuer, '/keys')).toBe(2)
   })
 
-  test('stay while the issuer is away: its tokens are accepted, and one of an unknown key cannot be decided', async () => {
+  test('stay while the issuer is away: tokens of known keys are accepted, and a token of an unknown key is undecided', async () => {
     const issuer = startPlainIssuer()
     const { verifier, outages } = startVerifier(issuer)
     await verifier.verify(issuer.token())
@@ -247,7 +247,7 @@ describe('D98: the keys of the issuer', () => {
     expect(outages).toEqual([expect.stringContaining('cannot be read')])
   })
 
-  test('that could not be read at the start are read once the issuer answers; until then nothing can be decided', async () => {
+  test('that could not be read at the start are read once the issuer answers; until then all tokens are undecided', async () => {
     const issuer = startPlainIssuer()
     await issuer.stop()
     const { verifier, outages } = startVerifier(issuer, 100)
@@ -259,7 +259,7 @@ describe('D98: the keys of the issuer', () => {
   })
 
   test.each([[[null]], [['text']], [[[]]]])(
-    'stay while the issuer publishes %j in their place, however often they are requested',
+    'stay while the issuer publishes %j instead, however often they are requested',
     async (keys) => {
       const issuer = startPlainIssuer()
       const { verifier, outages } = startVerifier(issuer, 20)
@@ -284,7 +284,7 @@ describe('D98: the keys of the issuer', () => {
     },
   )
 
-  test('that cannot be read are requested once in a while, however many tokens come', async () => {
+  test('that cannot be read are requested at most twice in a short time, however many tokens come', async () => {
     const issuer = startPlainIssuer()
     issuer.onDiscovery = () => new Response('no', { status: 500 })
     const { verifier } = startVerifier(issuer)
@@ -302,7 +302,7 @@ describe('D107: the addresses of an issuer for sign-in', () => {
     return verifier.verify(issuer.token({}, {}, issuer.keys.at(-1)))
   }
 
-  test('are renewed with its keys, stay while it is away, and a fault of them is reported once', async () => {
+  test('are renewed together with its keys and stay while it is away, and a fault of theirs is reported once', async () => {
     const issuer = startPlainIssuer()
     const good = issuer.document
     const bad = { token_endpoint: 'javascript:1' }
@@ -326,7 +326,7 @@ describe('D107: the addresses of an issuer for sign-in', () => {
     expect(faults).toEqual([expect.any(String), null, expect.any(String)])
   })
 
-  test('are not waited for longer than a page may take', async () => {
+  test('are null if the issuer does not answer within the time that a page may wait', async () => {
     const issuer = startPlainIssuer()
     const silence = Promise.withResolvers<Response>()
     issuer.onDiscovery = () => silence.promise
