@@ -40,7 +40,7 @@ function countedSource() {
 const away = () => keySource(new Database({ url: 'postgres://nobody@127.0.0.1:1/nowhere', poolSize: 1, prepare: true }))
 
 describe('D34: a refresh of the keys', () => {
-  test('reads the keys only if they have changed, or if those that it read last were not accepted', async () => {
+  test('reads the keys only if they have changed, or if the keys that it read last were not accepted', async () => {
     const [refresh, partial] = [refreshOf(), refreshOf(keySource(database), false)]
     for (let look = 0; look < 3; look++) await refresh.refresh()
     expect(reads).toBe(1)
@@ -48,7 +48,7 @@ describe('D34: a refresh of the keys', () => {
     expect(reads).toBe(4)
   })
 
-  test('is shared by callers that arrive while an earlier one runs, and begins after they have arrived', async () => {
+  test('is shared by callers that arrive while an earlier refresh runs, and begins after they have arrived', async () => {
     const { source, asked } = countedSource()
     const refresh = refreshOf(source)
     const first = refresh.refresh()

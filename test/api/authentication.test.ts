@@ -24,7 +24,7 @@ describe('5 Authentication', () => {
     return answer
   }
 
-  test('D33: a missing, a malformed and an unknown key are 401 with WWW-Authenticate: ApiKey and the same body', async () => {
+  test('D33: a missing, a malformed and an unknown key are 401, all with WWW-Authenticate: ApiKey and the same body', async () => {
     const { text } = await refusalOf({})
     for (const authorization of [
       ...['ApiKey', 'ApiKey ', `ApiKeyX ${KEY}`, `ApiKey ${KEY} ${KEY}`, `ApiKey "${KEY}"`],
@@ -69,7 +69,7 @@ describe('5 Authentication', () => {
     expect(await server.sql`select count(*)::int as rows from company`).toEqual([{ rows: 0 }] as never)
   })
 
-  test.each(['/', '/livez', '/readyz', '/errors/NotFound'])('D33: %s needs no key, and accepts a wrong one', (path) =>
+  test.each(['/', '/livez', '/readyz', '/errors/NotFound'])('D33: %s is 200 without a key, and with a wrong key', (path) =>
     expectAll(
       server,
       '200',
@@ -82,7 +82,7 @@ describe('5 Keys of the database', () => {
   const statusOf = async ({ headers }: { headers: Record<string, string> }, method = 'GET') =>
     (await server.send(method, '/Companies', method === 'POST' ? { Name: 'Kept' } : undefined, headers)).status
 
-  test('D33, D34: a key is accepted once the worker has received it, and refused like an unknown one when it is gone', async () => {
+  test('D33, D34: a key is accepted once the worker has received it, and is 401 like an unknown key when it is gone', async () => {
     const [one, two] = [makeKey(), makeKey()]
     for (const [keys, statuses] of [
       [[], [401, 401]],

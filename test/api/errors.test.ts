@@ -127,7 +127,7 @@ describe('7 Request ids', () => {
     expect(new Set(ids).size).toBe(5)
   })
 
-  test('D40: the log line has the request id, and neither key nor query string', async () => {
+  test('D40: the log line of a request has its id, and neither its key nor its query string', async () => {
     await server.get('/Companies?Name=somebody', { 'x-request-id': 'in-the-log' })
     const own = lines.filter(({ fields }) => fields.requestId === 'in-the-log')
     expect(own).toHaveLength(1)
@@ -137,7 +137,7 @@ describe('7 Request ids', () => {
     expect(text).not.toContain(KEY)
   })
 
-  test('the log line has a valid traceparent; an invalid one is ignored', async () => {
+  test('the log line of a request has the ids of a valid traceparent, and none of an invalid one', async () => {
     const [traceId, spanId] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7']
     for (const [id, end, expected] of [['traced', '', [traceId, spanId]] as const, ['untraced', '-x', []] as const]) {
       const headers = { 'x-request-id': id, traceparent: `00-${traceId}-${spanId}-01${end}` }

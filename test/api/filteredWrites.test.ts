@@ -379,7 +379,7 @@ describe('D82: a write by filters within rights', () => {
 describe('D43: a write by filters under an Idempotency-Key', () => {
   const headers = { 'idempotency-key': 'once' }
 
-  test('is done once, whichever rows match later, and in whatever order the filters come', async () => {
+  test('is done once, whichever rows match when it is repeated, and in whatever order the filters are sent', async () => {
     const [first, second] = ['Department=Sales&Id=<9', 'Id=<9&Department=Sales']
     const done = await patch(first, { Department: 'Law', JobTitle: 'x' }, headers)
     await server.sql`update employee set department = 'Sales', job_title = null`

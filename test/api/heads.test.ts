@@ -108,7 +108,7 @@ function checkHead(target: string, { status, headers, headBytes }: RawResponse) 
   else if (second) expect(headBytes + `Link: ${second}\r\n`.length).toBeGreaterThan(NGINX_BYTES)
 }
 
-describe('D31', () => {
+describe('D31: heads of lists', () => {
   test(
     `the heads of ${REQUESTS} random lists have all links, and at most 4 KiB, or 16 KiB if the target is longer than 700 characters`,
     async () => {

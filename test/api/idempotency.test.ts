@@ -148,7 +148,7 @@ describe('422 IdempotencyMismatch', () => {
   })
 })
 
-describe('a write that is refused under a key', () => {
+describe('a write that is refused under an Idempotency-Key', () => {
   test('is refused again while the cause lasts, and is done once the cause has gone', async () => {
     const key = newKey()
     const body = { companyId: 987_654_321 }
@@ -169,7 +169,7 @@ describe('a write that is refused under a key', () => {
   })
 })
 
-describe('while the first write under a key runs', () => {
+describe('while the first write under an Idempotency-Key runs', () => {
   // Statements run until the gate is open. If they waited for a lock, they would also wait outside of their connections.
   beforeAll(async () => {
     await server.sql.unsafe(`
@@ -249,7 +249,7 @@ describe('the header Idempotency-Key', () => {
     ['""', '"open', 'a, b', '"a", "b"', '"a";p=1', 'two words', '"tab\tin"', 'x'.repeat(256), '"é"'].map(
       (text) => [titleOf(text), text] as const,
     ),
-  )('%s is 400 InvalidHeader', async (_, text) => {
+  )('with the value %s is 400 InvalidHeader', async (_, text) => {
     for (const answer of [await create({ name: 'x' }, text), await server.send('PATCH', '/Companies/1', {}, under(text))]) {
       expect(outcomeOf(answer)).toBe('400 InvalidHeader Idempotency-Key')
       expect(answer.body.Error.Message).toContain('1 to 255')
@@ -261,7 +261,7 @@ describe('the header Idempotency-Key', () => {
     ['a', 'x'.repeat(255), '"two words"', '"a \\"b\\" \\\\"', '8e03978e-40d5-43dd-bc93-6894a57f9324'].map(
       (text) => [titleOf(text), text] as const,
     ),
-  )('%s is valid', async (_, text) => {
+  )('with the value %s is valid', async (_, text) => {
     expect((await create({ name: 'x' }, text)).status).toBe(201)
     expect((await create({ name: 'y' }, text)).status).toBe(422)
   })

@@ -320,7 +320,7 @@ describe('D109: a list with may', () => {
     expect(await statusWith('first', 'may=update', await cursorOf('first', ''))).toBe(400)
   })
 
-  test('keeps may in links, as it was written', async () => {
+  test('keeps the parameter may in its links, as the client wrote it', async () => {
     const links = pageLinksOf(await as('first').send('GET', '/Absences?MAY=Update(status)&PageSize=5'))
     expect(links.map(({ url }) => url.searchParams.get('MAY'))).toEqual(['Update(status)', 'Update(status)'])
   })

@@ -70,7 +70,7 @@ async function expectSame(ask: (id: number) => Promise<Answer>, status: number):
   expect(hidden.status).toBe(status)
 }
 
-describe('a hidden row is answered as one that does not exist', () => {
+describe('a request for a hidden row is answered like a request for a row that does not exist', () => {
   const TAGS: Headers[] = [
     {},
     { 'if-match': '*' },
@@ -113,7 +113,7 @@ describe('a hidden row is answered as one that does not exist', () => {
     expectSame((id) => send('narrow', `GET /Absences/${id}`, undefined, { accept: 'text/html' }), 404))
 })
 
-describe('a reference to a hidden row is refused as one to a row that does not exist', () => {
+describe('a reference to a hidden row is answered like a reference to a row that does not exist', () => {
   const manager = `PATCH /Employees/${OWN}`
   test.each<[key: KeyName, line: string, body: (id: number) => unknown, status: number]>([
     ['clerk', 'POST /Absences', (EmployeeId) => ({ EmployeeId }), 409],

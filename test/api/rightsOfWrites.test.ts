@@ -236,7 +236,7 @@ test('clearing an object leaves the parts that the key does not see unchanged', 
   expect((await server.get('/Absences/1')).body.period).toEqual({ prefered: null, days: null, hours: 8 })
 })
 
-test('values that the right sets, and defaults, are written for a key that reads nothing', async () => {
+test('values that the right sets and default values are written for a key that may read nothing', async () => {
   await send('ats', 'POST /Employees', { FirstName: 'Dan' })
   const { body } = await server.get('/Employees/4')
   expect(body).toMatchObject({ firstName: 'Dan', status: 'New', companyId: null, jobTitle: null })
@@ -291,14 +291,14 @@ describe('the messages of refused writes', () => {
     expect((await send('hidden', 'PATCH /Employees/1', { FirstName: 'x' })).body).toEqual({ id: 1, firstName: 'x' })
   })
 
-  test('have the same bytes for a property that is hidden and for one that does not exist', async () => {
+  test('have the same bytes for a hidden property as for a property that does not exist', async () => {
     const [hidden, unknown] = await Promise.all(
       ['JobTitle', 'JobTxtle'].map(async (name) => (await send('partner', 'PATCH /Employees/1', { [name]: 'x' })).text),
     )
     expect(hidden?.replaceAll('JobTitle', 'JobTxtle')).toBe(unknown as string)
   })
 
-  test('have the same bytes for a row that is hidden and for one that does not exist', async () => {
+  test('have the same bytes for a hidden row as for a row that does not exist', async () => {
     for (const [method, body] of [
       ['PATCH', { FirstName: 'x' }],
       ['PATCH', {}],
@@ -444,7 +444,7 @@ test.each([
   },
 )
 
-test('a reference that the right sets is named in no error if the key does not see it', async () => {
+test('no error names a reference that the right sets and the key does not see', async () => {
   const key = keyWith('create Employees?CompanyId=9&fields=FirstName')
   await server.replaceKeys([...Object.values(KEYS), key].map(({ record }) => record))
   for (const [body, path] of [

@@ -54,7 +54,7 @@ test('a boolean that the right sets to true is true in a create without it, and 
   expect((await send(enabler, 'PUT', '/Companies/2', { Name: 'Other', Enabled: true })).status).toBe(200)
 })
 
-test('a unique value that the right sets is named in no error', async () => {
+test('no error names a unique property that the right sets', async () => {
   expect((await send(setter, 'POST', '/Companies', {})).body).toEqual({ id: 3, enabled: false })
   for (const [body, path, fault] of [
     [{}, '/Companies', 'AlreadyExists Body'],

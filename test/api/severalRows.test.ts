@@ -50,7 +50,7 @@ describe('D59: an array of rows', () => {
     expect(ids).toEqual([...ids].sort((a, b) => a - b))
   })
 
-  test('is answered as an array also for one row, and complete for 1,000 rows', async () => {
+  test('is answered with an array, also for one row, and with all rows of 1,000', async () => {
     expect((await post([{ name: 'One' }])).body).toEqual([{ id: expect.any(Number), name: 'One', enabled: false }])
     const long = companies(1_000).map(({ name }) => ({ name: `${name} ${'😀"\\'.repeat(60)}` }))
     const { status, body } = await post(long)
@@ -78,7 +78,7 @@ describe('D59: an array of rows', () => {
   })
 })
 
-describe('D59: all rows or none', () => {
+describe('D59: several rows are all written, or none', () => {
   test('every fault of every row is named with its index', async () => {
     const rows = [{ lastName: 'right' }, { lastNmae: 1, title: 5 }, 'text', { companyId: 'x' }, [1], null]
     const answer = await server.post('/Employees', rows)
@@ -279,7 +279,7 @@ describe('D43: several rows under an Idempotency-Key', () => {
     expect(await count('company')).toBe(20)
   })
 
-  test('are not stored after a refusal', async () => {
+  test('store no answer if they are refused', async () => {
     const rows = [{ managerId: null }, { companyId: 999_999 }]
     expect((await server.send('POST', '/Employees', rows, under('refused'))).status).toBe(409)
     expect((await server.send('POST', '/Employees', [{}], under('refused'))).status).toBe(201)

@@ -65,7 +65,7 @@ describe('the refusal to delete a referenced row', () => {
     ['writer', '/Companies/1', 'Company 1 was not deleted: other rows refer to it.'],
     ['companies', '/Companies/1', 'Company 1 was not deleted: other rows refer to it.'],
     ['employees', '/Companies/1', 'Company 1 was not deleted: other rows refer to it: 4 of Employees (CompanyId=1).'],
-  ] as const)('counts nothing that the key %s may not read, at %s', async (key, path, message) => {
+  ] as const)('counts no rows that the key %s may not read, at %s', async (key, path, message) => {
     expect(await messageOf(path, key)).toBe(message)
   })
 

@@ -68,7 +68,7 @@ describe('D55: a stream of NDJSON has the rows of all pages in their order', () 
     '/Companies?fields=name&sort=-Enabled,-Name',
     '/Absences?sort=Type',
     '/Absences?fields=Period.Days,Id',
-  ])('%s', async (path) => {
+  ])('for %s', async (path) => {
     expect(await rowsOf(path)).toEqual(await paged(path))
   })
 

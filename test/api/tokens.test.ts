@@ -143,11 +143,14 @@ describe('D97: the header Authorization', () => {
     expect((await server.send('POST', '/Companies', `access_token=${token}`, form)).status).toBe(401)
   })
 
-  test.each(['/', '/livez', '/readyz', '/errors/NotFound'])('%s needs no token, and accepts a wrong one', async (path) => {
-    const { issuer, server } = await servers()
-    for (const token of ['wrong', issuer.token(), issuer.token({}, {}, makeSigningKey())])
-      expect((await server.get(path, bearer(token))).status).toBe(200)
-  })
+  test.each(['/', '/livez', '/readyz', '/errors/NotFound'])(
+    '%s is 200 without a valid token, also if a wrong token is sent',
+    async (path) => {
+      const { issuer, server } = await servers()
+      for (const token of ['wrong', issuer.token(), issuer.token({}, {}, makeSigningKey())])
+        expect((await server.get(path, bearer(token))).status).toBe(200)
+    },
+  )
 
   test('a server without OIDC_ISSUER answers a token with the 401 of a server that only knows keys', async () => {
     const issuer = startPlainIssuer()
@@ -193,7 +196,7 @@ describe('D98: an issuer that is away', () => {
     expect((await rightsOf(server, issuer.token({ sub: 'ben' }))).status).toBe(200)
   })
 
-  test('thousands of tokens with unknown keys are 401, then 429, and the issuer is asked once', async () => {
+  test('thousands of tokens with unknown keys are 401, then 429, and the keys of the issuer are requested once', async () => {
     const issuer = startPlainIssuer()
     const server = await startServer({ environment: { ...issuer.settings, RATE_LIMITS_ANONYMOUS: '1000/1h' } })
     await rightsOf(server, issuer.token())
@@ -218,7 +221,7 @@ describe('D99: limits', () => {
     return { issuer, server: await startServer({ environment: { ...issuer.settings, ...environment } }) }
   }
 
-  test('two tokens of one person share the limits of persons, and another person has her own; addresses are charged nothing', async () => {
+  test('two tokens of one person share her limits, and another person has limits of her own; their address is charged nothing', async () => {
     const { issuer, server } = await limited()
     const [one, two] = [issuer.token(), issuer.token({ groups: ['hr'] })]
     const found = [await rightsOf(server, one), await rightsOf(server, two), await rightsOf(server, one)]

@@ -154,7 +154,7 @@ describe('D115: rows that are found by a property', () => {
   })
 })
 
-describe('D115: all or none', () => {
+describe('D115: rows that are found by a property are all written, or none', () => {
   test('every fault of every row is named with its index', async () => {
     const answer = await upsert([
       { EmployeeNumber: 'E1', Nmae: 1 },

@@ -38,7 +38,7 @@ describe('D41: the tag of a row', () => {
     }
   })
 
-  test('changes with every write, and with nothing else', async () => {
+  test('changes with every write of the row, and with no write of another row', async () => {
     const { path, tag } = await newCompany()
     const tags = [tag]
     for (const write of [

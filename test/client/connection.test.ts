@@ -203,7 +203,7 @@ describe('an answer that is not Roster’s', () => {
     expect(asked4).toBe(7)
   })
 
-  test('a redirect is not followed, so that the key goes nowhere else', async () => {
+  test('a redirect is not followed, so that the key is not sent to another server', async () => {
     expect(await failureOf(companies.get(1))).toMatchObject({ status: 302, code: 'UnexpectedAnswer' })
     expect(received).toEqual([])
   })

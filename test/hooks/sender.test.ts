@@ -125,7 +125,7 @@ test('a hook gets the events that it subscribes to, from its creation on', async
   expect(pathsOf(receiver).sort()).toEqual([`Companies.delete ${id}`, `Employees.create ${employee}`])
 })
 
-test('deliveries of different rows run at the same time, up to four, and those of one row one after the other', async () => {
+test('up to four deliveries of different rows run at the same time, and deliveries of one row run one after the other', async () => {
   const receiver = receive()
   await add(receiver.url, 'Companies:update')
   const ids = await Promise.all(['A', 'B', 'C', 'D', 'E', 'F'].map(company))
@@ -224,7 +224,7 @@ test('a failing hook is not parked because of time in which no server ran', asyn
   expect((await listed(hook))?.state).toBe('failing')
 })
 
-test('a hook without events saves its position every hour, so that it is always kept in the feed', async () => {
+test('a hook without events saves its position every hour, so that the feed always keeps the events after it', async () => {
   const { id: hook } = await add(receive().url, 'Companies:delete')
   const positionOf = async () => (await sql`select position, number from hook where id = ${hook}`)[0]
   const position = await positionOf()
@@ -260,7 +260,7 @@ test('an operator can skip a change that the receiver never accepts', async () =
   expect((await listed(hook))?.state).toBe('active')
 })
 
-test('a paused hook gets nothing until it is resumed, and a removed one nothing at all', async () => {
+test('a paused hook gets no deliveries until it is resumed, and a removed hook gets none at all', async () => {
   const receiver = receive()
   const [paused, removed, other] = [await add(receiver.url, '*'), await add(receiver.url, '*'), await add(receiver.url, '*')]
   await store.pause(paused.id)

@@ -6,8 +6,8 @@ import { rounds } from '../support/rounds.ts'
 import type { Json } from '../support/server.ts'
 import { useServer } from '../support/start.ts'
 
-// D106: a list from memory shows what was admitted at one moment. While the person has the right there is no secret row, and while
-// there is one she has not the right.
+// D106: a list from memory shows what was admitted at one moment. While the person has the right, no secret row exists; while
+// a secret row exists, she does not have the right.
 
 const ROLES = `
 me     Employees?WorkEmail={email}

@@ -47,7 +47,7 @@ describe('rights that are accepted', () => {
     ['an update by a path, whose reference it may set', ['update Absences?EmployeeId.CompanyId=5&fields=EmployeeId']],
     ['becomes by a path', ['update Absences?fields=EmployeeId becomes EmployeeId.CompanyId=5']],
     ['a deletion by a path', ['delete Absences?EmployeeId.ManagerId[under]=7']],
-  ])('%s', (_name, rights) => accepts(rights))
+  ])('for %s', (_name, rights) => accepts(rights))
 })
 
 describe('a second right of one verb to one collection', () => {

@@ -56,10 +56,10 @@ describe('a roles file that is accepted', () => {
     ],
     ['other fields of a key than of roles', 'role a\n read Absences\nkey b\n read Absences?fields=Start\n'],
     ['a role and a key of one name', 'role a\n read Absences\nkey a\n read Absences\n'],
-  ])('%s', (_name, text) => expect(faultsOf(text)).toEqual([]))
+  ])('such as: %s', (_name, text) => expect(faultsOf(text)).toEqual([]))
 })
 
-describe('a fault names its line, what is allowed, and what was probably meant', () => {
+describe('the faults of a roles file name their lines, what is allowed, and what was probably meant', () => {
   test.each<[text: string, line: number, message: string]>([
     // Lines
     ['rol hr\n', 1, '"rol" begins no statement: a line begins with me, view, role or key, or is indented. Did you mean role?'],
@@ -170,7 +170,7 @@ describe('a fault names its line, what is allowed, and what was probably meant',
       3,
       'there is another right to read Absences: a key has one for each verb and collection.',
     ],
-  ])('%j', (text, line, message) => {
+  ])('%j has a fault in line %i: %s', (text, line, message) => {
     const [first, ...others] = faultsOf(text)
     expect(first).toMatchObject({ line, message: expect.stringContaining(message) })
     expect(others).toEqual(others.filter((other) => other.line === line))
@@ -269,7 +269,7 @@ describe('a roles file is refused if it exceeds the limit', () => {
     ['rights of roles', `role a\n${rights(500)}\nrole b\n  read Absences`, 'a file has up to 500 rights of roles.'],
     ['rights of a key', `key a\n${rights(101)}`, 'a file has up to 100 rights of the key a.'],
     ['a right', `role a\n  read Companies?Name=${'x'.repeat(4_000)}`, 'a right has up to 4000 characters.'],
-  ])('%s', (_what, text, message) => {
+  ])('of %s', (_what, text, message) => {
     expect(faultsOf(text).map((fault) => fault.message)).toContainEqual(expect.stringContaining(message))
   })
 })

@@ -62,7 +62,7 @@ describe('rights of several roles that together could reveal a copied name', () 
         '  read V',
       ],
     ],
-  ])('%s', (_name, lines) => refuses(lines, LEARNS))
+  ])('are refused: %s', (_name, lines) => refuses(lines, LEARNS))
 
   test.each<[string, string[]]>([
     ['no role sees the copy', ['role a', SETS_EMPLOYEE]],
@@ -79,7 +79,7 @@ describe('rights of several roles that together could reveal a copied name', () 
       ],
     ],
     ['the right sets the reference itself', ['role a', '  create Absences?EmployeeId={me.Id}&fields=Reason', READS_ABSENCES]],
-  ])('%s: it is accepted', (_name, lines) => accepts(lines))
+  ])('are accepted: %s', (_name, lines) => accepts(lines))
 })
 
 describe('a person who may change one of two values that a rule compares must read both, in each row that she may change', () => {
@@ -105,7 +105,7 @@ describe('a person who may change one of two values that a rule compares must re
       ['role a', CHANGES, '  read Absences?EmployeeId={me.ManagerId}'],
       'must be able to read both',
     ],
-  ])('%s', (_name, lines, message) => refuses(lines, message))
+  ])('the roles file is refused: %s', (_name, lines, message) => refuses(lines, message))
 
   test.each<[string, string[]]>([
     ['the same role reads the same rows', ['role a', CHANGES, '  read Absences?EmployeeId={me.Id}']],
@@ -113,7 +113,7 @@ describe('a person who may change one of two values that a rule compares must re
       'everybody reads the same rows',
       ['role a when {groups} has a', CHANGES, 'role all', '  read Absences?Status=A', '  read Absences?EmployeeId={me.Id}'],
     ],
-  ])('%s: it is accepted', (_name, lines) => accepts(lines))
+  ])('the roles file is accepted: %s', (_name, lines) => accepts(lines))
 })
 
 test('a person who may set one source of a computed property must read the other sources in each row that she may change', () => {

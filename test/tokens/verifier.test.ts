@@ -290,7 +290,7 @@ describe('D98: the keys of the issuer', () => {
     const { verifier } = startVerifier(issuer)
     const tokens = Array.from({ length: 500 }, (_, index) => issuer.token({ sub: `person ${index}` }))
     for (const token of tokens) await verifier.verify(token)
-    // One at the start, and one for the tokens.
+    // One request at the start, and one for the tokens.
     expect(issuer.requests.length).toBeLessThanOrEqual(2)
   })
 })

@@ -42,7 +42,7 @@ export async function right(signal: AbortSignal | undefined, name: string | null
   const moonId: number | undefined = moon?.id
   const [matched] = await roster.companies.createOrUpdate([{ name: 'Half Moon' }, made], { match: 'name', signal })
   const result: 'created' | 'updated' | 'unchanged' | undefined = matched?.result
-  // A row as it was read can be written back.
+  // A row can be written back in the form in which it was read.
   await roster.companies.replace(made.id, made)
   if (first) await roster.absences.replace(first.id, { ...first, status: 'Declined', period: { days: 2.5 } })
   await roster.absences.update(1, { period: null })
@@ -69,17 +69,17 @@ export async function whatMayBeWritten(signal: AbortSignal): Promise<unknown[]> 
   for await (const { id } of roster.absences.all({ may: 'update' })) found.push(id)
   for await (const { id } of roster.absences.stream({ may: 'delete' })) found.push(id)
   const { groups } = await roster.absences.summary({ may: { update: 'reason' }, groupBy: ['type'] })
-  // @ts-expect-error: nobody writes the id.
+  // @ts-expect-error: no write may set the id.
   await roster.absences.list({ may: { update: 'id' } })
-  // @ts-expect-error: a name that is copied is not written.
+  // @ts-expect-error: a copied name is read-only.
   await roster.absences.list({ may: { update: 'employee' } })
   // @ts-expect-error: a deletion has no properties.
   await roster.absences.list({ may: { delete: 'status' } })
-  // @ts-expect-error: whether a row may be created does not depend on others.
+  // @ts-expect-error: whether a row may be created does not depend on other rows.
   await roster.absences.list({ may: 'create' })
-  // @ts-expect-error: a part that the object does not have.
+  // @ts-expect-error: the object has no such part.
   await roster.absences.summary({ may: { update: 'period.weeks' } })
-  // @ts-expect-error: one row has no may.
+  // @ts-expect-error: the request of one row has no option may.
   await roster.absences.get(1, { may: 'update' })
   return [...found, groups]
 }
@@ -119,21 +119,21 @@ export async function summarized(): Promise<unknown[]> {
   await roster.absences.summary({ groupBy: ['month(start)'], sort: 'start' })
   // @ts-expect-error: an object has no sum.
   await roster.absences.summary({ sum: ['period'] })
-  // @ts-expect-error: true and false have no least value.
+  // @ts-expect-error: a boolean has no minimum.
   await roster.companies.summary({ minimum: ['enabled'] })
-  // @ts-expect-error: groups are not by it.
+  // @ts-expect-error: the groups are not grouped by status.
   await roster.absences.summary({ groupBy: ['type'], sort: 'status' })
-  // @ts-expect-error: a misspelt key
+  // @ts-expect-error: a misspelt property in sort
   await roster.absences.summary({ groupBy: ['type'], sort: '-typ' })
   // @ts-expect-error: this sum was not asked for.
   await roster.absences.summary({ groupBy: ['type'], sum: ['period.hours'], sort: '-sum(period.days)' })
-  // @ts-expect-error: there are no fields of groups.
+  // @ts-expect-error: a summary has no option fields.
   await roster.absences.summary({ fields: ['type'] })
-  // @ts-expect-error: a key may be null.
+  // @ts-expect-error: the value of a group may be null.
   const type: string | undefined = first?.type
-  // @ts-expect-error: it is no key.
+  // @ts-expect-error: the groups are not grouped by status.
   const status = first?.status
-  // @ts-expect-error: it was not asked for.
+  // @ts-expect-error: the average was not asked for.
   return [exact, named, averages, total, count, type, status, first?.average]
 }
 
@@ -161,7 +161,7 @@ export async function related(): Promise<unknown[]> {
   const started: string | null = (await roster.employees.get(1, { fields: ['managerId.started'] }))['managerId.started']
   for await (const row of roster.employees.stream({ fields: ['companyId.id', 'managerId.managerId.id'] })) {
     const ids: (number | null)[] = [row['companyId.id'], row['managerId.managerId.id']]
-    // @ts-expect-error: it was not chosen.
+    // @ts-expect-error: this property was not chosen.
     return [ids, row['managerId.id']]
   }
   const { rows: below } = await roster.employees.list({ filter: { managerId: { under: 5 }, 'companyId.enabled': null } })
@@ -192,7 +192,7 @@ export async function namesakes(): Promise<unknown[]> {
   const far = await roster.employees.summary({ groupBy: ['managerId.managerId.company'] })
   const id: number | null | undefined = far.groups[0]?.['managerId.managerId.companyId']
   const { groups: types } = await roster.absences.summary({ groupBy: ['type'] })
-  // @ts-expect-error: a type is no copied name.
+  // @ts-expect-error: type is not a copied name, so its groups have no id.
   return [exact, company, id, types[0]?.employeeId]
 }
 
@@ -234,17 +234,17 @@ export function wrong(): void {
   roster.absences.list({ filter: { statuss: 'Approved' } })
   // @ts-expect-error a filter of another type
   roster.absences.list({ filter: { employeeId: '4' } })
-  // @ts-expect-error an object is no filter
+  // @ts-expect-error an object cannot be filtered by its value
   roster.absences.list({ filter: { period: { days: 3 } } })
-  // @ts-expect-error an operator that there is not
+  // @ts-expect-error an operator that does not exist
   roster.absences.list({ filter: { status: { like: 'A%' } } })
   // @ts-expect-error an operator of a date that is misspelt
   roster.absences.list({ filter: { start: { '=>': '2026-01-01T00:00:00Z' } } })
-  // @ts-expect-error no value has no order
+  // @ts-expect-error null has no order
   roster.absences.list({ filter: { start: { '<': null } } })
-  // @ts-expect-error a list means "none of", so it stands behind != alone
+  // @ts-expect-error a list of values is only allowed after !=, where it means "none of"
   roster.absences.list({ filter: { status: { '=': ['Approved', 'Declined'] } } })
-  // @ts-expect-error a filter without a value would be none
+  // @ts-expect-error a filter with undefined would be no filter
   roster.absences.list({ filter: { status: { '=': undefined } } })
   // @ts-expect-error a misspelt path
   roster.absences.list({ filter: { 'employeeId.departmant': 'Sales' } })
@@ -252,45 +252,45 @@ export function wrong(): void {
   roster.absences.list({ filter: { 'employee.department': 'Sales' } })
   // @ts-expect-error a path through three references
   roster.absences.list({ filter: { 'employeeId.managerId.companyId.name': 'Acme' } })
-  // @ts-expect-error a path beyond a property that is no reference
+  // @ts-expect-error a path through a property that is not a reference
   roster.absences.list({ filter: { 'employeeId.department.name': 'Sales' } })
   // @ts-expect-error a value of another type
   roster.absences.list({ filter: { 'employeeId.companyId': 'Acme' } })
-  // @ts-expect-error an operator of a text
+  // @ts-expect-error an operator that only texts have
   roster.absences.list({ filter: { 'employeeId.started': { begins: '2026' } } })
-  // @ts-expect-error a company is under no company
+  // @ts-expect-error a company has no reference to another company
   roster.employees.list({ filter: { companyId: { under: 5 } } })
-  // @ts-expect-error a chain leads to a row
+  // @ts-expect-error under needs the id of a row
   roster.employees.list({ filter: { managerId: { under: null } } })
   // @ts-expect-error a misspelt path through two references
   roster.absences.list({ fields: ['id', 'employeeId.companyId.nam'] })
-  // @ts-expect-error rows are not sorted by those of others
+  // @ts-expect-error rows cannot be sorted by properties of other rows
   roster.absences.list({ sort: 'employeeId.department' })
-  // @ts-expect-error a misspelt path of a key
+  // @ts-expect-error a misspelt path in groupBy
   roster.absences.summary({ groupBy: ['employeeId.departmant'] })
   // @ts-expect-error a text has no months
   roster.absences.summary({ groupBy: ['month(employeeId.department)'] })
   // @ts-expect-error ids have no sum
   roster.absences.summary({ sum: ['employeeId.companyId'] })
-  // @ts-expect-error a property of another row is not written
+  // @ts-expect-error a property of another row cannot be written
   roster.absences.create({ 'employeeId.department': 'Sales' })
   // @ts-expect-error a misspelt field
   roster.absences.list({ fields: ['statuss'] })
   // @ts-expect-error a misspelt part
   roster.absences.get(1, { fields: ['period.day'] })
-  // @ts-expect-error a misspelt field beside a right one
+  // @ts-expect-error a misspelt field after a valid one
   roster.absences.stream({ fields: ['id', 'perod'] })
   // @ts-expect-error a stream has no pages
   roster.absences.stream({ pageSize: 5 })
-  // @ts-expect-error true and false have no order
+  // @ts-expect-error a boolean has no order
   roster.companies.list({ filter: { enabled: { '<': true } } })
-  // @ts-expect-error true and false are never null
+  // @ts-expect-error a boolean is never null
   roster.companies.list({ filter: { enabled: null } })
   // @ts-expect-error a misspelt sort
   roster.companies.list({ sort: '-nme' })
-  // @ts-expect-error an object is no sort
+  // @ts-expect-error a list cannot be sorted by an object
   roster.absences.list({ sort: ['period'] })
-  // @ts-expect-error all rows have no page
+  // @ts-expect-error the method all has no option page
   roster.companies.all({ page: 2 })
   // @ts-expect-error a copied name is read-only
   roster.absences.create({ employee: 'Ada Byron' })
@@ -302,17 +302,17 @@ export function wrong(): void {
   roster.absences.update(1, { period: { day: 2 } })
   // @ts-expect-error a value of another type
   roster.companies.create({ enabled: 'true' })
-  // @ts-expect-error true and false are never null
+  // @ts-expect-error a boolean is never null
   roster.companies.create({ enabled: null })
-  // @ts-expect-error a new row has had no version
+  // @ts-expect-error a new row has no version yet
   roster.companies.create({}, { ifMatch: '"1kzp-4711"' })
-  // @ts-expect-error without a version, the write would be carried out
+  // @ts-expect-error with undefined, the write would be carried out without a check
   roster.companies.update(7, {}, { ifMatch: undefined })
   // @ts-expect-error an id is a number
   roster.companies.get('7')
-  // @ts-expect-error an entity that there is not
+  // @ts-expect-error an entity that does not exist
   roster.offices.list()
-  // @ts-expect-error an entity that there is not
+  // @ts-expect-error an entity that does not exist
   roster.changes.list({ entity: 'Absence' })
   // @ts-expect-error a key is needed
   createRoster({ url: 'http://127.0.0.1:3000' })
@@ -326,7 +326,7 @@ export async function wrongReads(): Promise<unknown[]> {
   const days = row.period.days
   // @ts-expect-error date-times are texts
   const start: Date = row.start
-  // @ts-expect-error a property that there is not
+  // @ts-expect-error a property that does not exist
   const nothing = row.statuss
   const { rows } = await roster.absences.list({ fields: ['id', 'period.days'] })
   // @ts-expect-error a property that was not chosen

@@ -28,17 +28,17 @@ export async function right(): Promise<unknown[]> {
 }
 
 export async function wrong(): Promise<unknown> {
-  // @ts-expect-error a view is not written
+  // @ts-expect-error a view is read-only
   roster.directory.create({})
-  // @ts-expect-error a view is not written
+  // @ts-expect-error a view is read-only
   roster.directory.update(1, {})
-  // @ts-expect-error a view is not written
+  // @ts-expect-error a view is read-only
   roster.directory.delete(1)
   // @ts-expect-error a view has no changes
   roster.directory.sync()
   // @ts-expect-error a view has no changes
   roster.directory.history(1)
-  // @ts-expect-error the feed has no view
+  // @ts-expect-error the change feed has no views
   roster.changes.list({ entity: 'Directory' })
   // @ts-expect-error a property that the view does not show
   roster.directory.list({ filter: { workEmail: 'a' } })
