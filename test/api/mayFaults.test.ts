@@ -44,7 +44,7 @@ describe('D109: faults of may', () => {
     ['narrow', 'update(Type)', 'Absences have no property "Type".'],
     ['narrow', 'update(Start)', 'Absences have no property "Start".'],
     ['reader', 'update(Reason)', 'Absences have no property "Reason".'],
-  ])('for the key %s, may=%s is 400: %s', async (key, value, message) => {
+  ])('for the key %s, may=%s is 400 InvalidMay', async (key, value, message) => {
     for (const path of ['/Absences', '/Absences/Summary']) {
       const answer = await server.get(`${path}?may=${encodeURIComponent(value)}`, keys[key].headers)
       expect(errorOf(answer)).toEqual({ status: 400, code: 'InvalidMay', target: 'may' })

@@ -112,7 +112,7 @@ describe('D91: faults in filters by a path', () => {
       'EmployeeId.ManagerId.CompanyId.Name=x',
       'UnknownParameter: Absences has no parameter "EmployeeId.ManagerId.CompanyId.Name". A path leads through up to 2 references.',
     ],
-  ])('%s is refused: %s', async (query, fault) => {
+  ])('%s is refused with a hint', async (query, fault) => {
     expect(await reasons(query)).toBe(fault)
   })
 })

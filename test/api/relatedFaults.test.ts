@@ -43,7 +43,7 @@ const FILTERS: Record<string, string> = {
 }
 
 describe('D91: a filter by a path that leads nowhere', () => {
-  test.each(Object.entries(FILTERS))('%s is 400 UnknownParameter: %s', async (query, hint) => {
+  test.each(Object.entries(FILTERS))('%s is 400 UnknownParameter with a hint', async (query, hint) => {
     const name = decodeURIComponent(query.replace(/=.*/, ''))
     expect(await faultOf(`/Absences?${query}`)).toBe(`400 UnknownParameter ${name}: Absences has no parameter "${name}". ${hint}`)
   })
@@ -103,7 +103,7 @@ describe('D91: a filter by a path with an invalid value or operator', () => {
       'EmployeeId.CompanyId=eq.5',
       'EmployeeId.CompanyId must be an integer: digits, after a minus sign or not. Write EmployeeId.CompanyId=5.',
     ],
-  ])('%s is 400 InvalidFilter: %s', async (query, message) => {
+  ])('%s is 400 InvalidFilter', async (query, message) => {
     const [name = ''] = query.split(/[[=]/)
     expect(await faultOf(`/Absences?${query}`)).toStartWith(`400 InvalidFilter ${name}: ${message}`)
   })

@@ -164,7 +164,7 @@ const REFUSED: [subject: string, key: KeyName, line: string, body: unknown, outc
   ['PUT, since no right sets everything', 'ann', 'PUT /Absences/1', {}, '403 Forbidden Api'],
   ['PUT of a row that the whole right does not reach', 'clerk', 'PUT /Absences/2', {}, '403 Forbidden EmployeeId'],
   [
-    'properties that only the right to own rows lets the key set together, in another row',
+    'properties that only the right to own rows sets together, in another row',
     'clerk',
     'PATCH /Absences/2',
     { Reason: 'x', Type: 'y' },
@@ -178,7 +178,7 @@ const REFUSED: [subject: string, key: KeyName, line: string, body: unknown, outc
     '403 Forbidden Status',
   ],
   [
-    'a new row that is not admitted by the only right that lets the key set all its properties',
+    'a new row that the only right to set all its properties does not admit',
     'ann',
     'POST /Absences',
     { EmployeeId: 1, Type: 'x' },
@@ -205,7 +205,7 @@ const REFUSED: [subject: string, key: KeyName, line: string, body: unknown, outc
   ['the deletion of a row out of reach', 'ann', 'DELETE /Absences/4', undefined, '404 NotFound Api'],
 ]
 
-test.each(REFUSED)('refuses %s: by the key %s, %s %j is %s, and nothing is written', async (_, key, line, body, outcome) => {
+test.each(REFUSED)('refuses %s: by key %s, %s %j is %s, and nothing is written', async (_, key, line, body, outcome) => {
   const contents = async () => JSON.stringify(await server.sql`select to_jsonb(a) from absence as a order by id`)
   const before = await contents()
   expect(outcomeOf(await send(key, line, body))).toBe(outcome)
@@ -304,7 +304,7 @@ describe('the messages of refused writes name the nearest right', () => {
     ],
     ['DELETE /Absences/2', undefined, 'Your nearest right is to delete Absences with EmployeeId=1.'],
     ['PATCH /Absences/2', { Type: 'x' }, 'You may only update Absences with EmployeeId=1.'],
-  ])('for %s %j: %s', async (line, body, message) => {
+  ])('for %s %j', async (line, body, message) => {
     expect((await send('ann', line, body)).body.Error.Message).toBe(message)
   })
 

@@ -151,7 +151,7 @@ describe('a text that is no right', () => {
     ['delete Absences?fields=Status', 'a deletion removes whole rows'],
     ['update Absences?fields=Status,Employee', 'Employee is read-only, so no right can update it: leave it out of fields.'],
     ['create Employees?fields=Id', 'Id is read-only, so no right can create it: leave it out of fields.'],
-  ])('"%s" is refused: %s', (text, message) => {
+  ])('"%s" is refused', (text, message) => {
     expect(() => parse(text)).toThrow(RightError)
     expect(() => parse(text)).toThrow(message)
   })

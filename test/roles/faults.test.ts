@@ -170,7 +170,7 @@ describe('the faults of a roles file name their lines, what is allowed, and what
       3,
       'there is another right to read Absences: a key has one for each verb and collection.',
     ],
-  ])('%j has a fault in line %i: %s', (text, line, message) => {
+  ])('%j has a fault in line %i', (text, line, message) => {
     const [first, ...others] = faultsOf(text)
     expect(first).toMatchObject({ line, message: expect.stringContaining(message) })
     expect(others).toEqual(others.filter((other) => other.line === line))
