@@ -127,7 +127,7 @@ ${sorts}>
 export type ${name}Field =
 ${fields}${groups.join('')}  | keyof ${name}Paths
 
-/** Properties behind the references of ${plural}. */
+/** Properties of the rows to which references of ${plural} lead. */
 export interface ${name}Paths extends RosterPaths<${name}Target> {}
 
 /** Properties of ${plural} by their use in summaries. */

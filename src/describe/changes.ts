@@ -30,7 +30,7 @@ export function listChangesParameters(entities: readonly Entity[]): Part[] {
   const plurals = entities.map(({ plural }) => plural)
   const entity = listInQuery(
     'entity',
-    'Only changes of these resources, in any case. Default: of all that you may read.',
+    'Only changes of these resources, whose names match in upper or lower case. Default: of all that you may read.',
     someOf(oneOf(plurals)),
   )
   return [{ ...entity, example: plurals.slice(0, 1) }, ...parameterRefs('ChangesAfter', 'ChangesPageSize', 'Wait', 'ChangesRows')]

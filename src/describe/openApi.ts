@@ -133,7 +133,7 @@ function describeServer({ limits, anonymousLimits, personLimits }: ServerFacts):
     : ''
   return [
     '## Requests',
-    'Every property of a resource filters and sorts its list; an operator stands in front of a filter’s value, as in `Start=>=2026-03-01T00:00:00Z`, percent-encoded in an address. Names of parameters and paths match in any case.',
+    'Every property of a resource filters and sorts its list; an operator stands in front of a filter’s value, as in `Start=>=2026-03-01T00:00:00Z`, percent-encoded in an address. Names of parameters and paths match in upper or lower case.',
     `Every request needs a key, \`Authorization: ApiKey <key>\`. A key has limits, ${formatRules(limits)} unless it has its own; requests without one have ${formatRules(anonymousLimits)} for each address.${persons} Answers say what is left.`,
     'Every path with GET has HEAD, with the same headers and no body, and every path has OPTIONS, 204 with `Allow`. These follow from HTTP, and are not listed. A method that a path lacks is 405 `MethodNotAllowed` with `Allow`; an unknown path is 404 `NotFound`.',
   ].join('\n\n')
@@ -149,7 +149,7 @@ function pathsOf(operations: readonly Operation[], errors: ErrorAnswers, accesse
 }
 
 function parametersInPath(path: string): Part[] {
-  const code = inPath('code', 'The code, in any case.', schemaRef('ErrorCode'), 'NotFound')
+  const code = inPath('code', 'The code, in upper or lower case.', schemaRef('ErrorCode'), 'NotFound')
   const own = path.includes('/{id}') ? parameterRefs('Id') : path.endsWith('/{code}') ? [code] : []
   return [...own, ...parameterRefs('RequestId')]
 }

@@ -148,7 +148,7 @@ function writeSchema(entity: Entity, settable: ReadonlySet<Property>, required: 
     const description = 'An omitted property gets its default; required properties have none.'
     return { ...schema, description, required: required.map(keyOf) }
   }
-  const description = `No property is required${entity.required.length > 0 ? ' in a PATCH' : ''}. Names match in any case; the read-only properties of a response may be sent, too, and are ignored.${rules.join('')}`
+  const description = `No property is required${entity.required.length > 0 ? ' in a PATCH' : ''}. Names match in upper or lower case; the read-only properties of a response may be sent, too, and are ignored.${rules.join('')}`
   return { ...schema, description }
 }
 

@@ -169,7 +169,7 @@ function hintFor(key: string, members: Members): string {
   const reference = members.find(
     (member) => isReference(member) && key.toLowerCase().startsWith(`${lastName(member).toLowerCase()}.`),
   )
-  if (reference) return ` What stands behind ${reference.name}. belongs to another row: write it there.`
+  if (reference) return ` The properties after ${reference.name}. are those of another row: write them there.`
   const near = suggest(key, members.map(lastName))
   if (near !== '') return near
   const lower = key.toLowerCase()

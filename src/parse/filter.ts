@@ -140,7 +140,7 @@ function unknownParameter(view: View, parameter: Parameter, others: readonly str
   const isMisplaced = findMember(view, before) ?? findRelated(view, before)
   const [, base = name] = BRACKETED.exec(name) ?? []
   const hint = isMisplaced
-    ? ` An operator stands behind the first =, as in ${before}=${operator}<value>.`
+    ? ` An operator follows the first =, as in ${before}=${operator}<value>.`
     : (hintForParameter(view, parameter, others) ??
       faultOfPath(view, base) ??
       suggestProperty(base, view.properties, others, meantPath(view, base)))

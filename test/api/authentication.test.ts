@@ -12,7 +12,7 @@ const REFUSED = '401 Unauthorized Api'
 
 describe('5 Authentication', () => {
   test.each([`ApiKey ${KEY}`, `apikey ${KEY}`, `APIKEY ${KEY}`, `ApiKey    ${KEY}`, `apikey  ${KEY}`])(
-    'rule 1, D33: the word ApiKey is accepted in any case, with one space or more: "%s"',
+    'rule 1, D33: the word ApiKey is accepted in upper or lower case, with one space or more: "%s"',
     (authorization) => expectAll(server, '200', [['GET /Companies', undefined, { authorization }]]),
   )
 
@@ -175,7 +175,7 @@ describe('5 Keys of the database', () => {
     }
   })
 
-  test('D33: the word ApiKey may be in any case, with several spaces; a request with two Authorization headers is 401', async () => {
+  test('D33: the word ApiKey may be in upper or lower case, with several spaces; a request with two Authorization headers is 401', async () => {
     const key = makeKey()
     await server.replaceKeys([key.record])
     for (const authorization of [`apikey ${key.text}`, `APIKEY    ${key.text}`])

@@ -43,7 +43,7 @@ describe('1 General rules', () => {
   )
 
   test.each(['Name=Acme&PageSize=5&page=1&sort=Id', 'name=Acme&pagesize=5&PAGE=1&SORT=Id', 'NAME=Acme&PAGESIZE=5&Sort=id'])(
-    'rule 5, D1: parameter names match in any case: %s',
+    'rule 5, D1: parameter names match in upper or lower case: %s',
     async (query) => expect(await listed(server, `/Companies?${query}`)).toEqual(['Acme']),
   )
 

@@ -35,7 +35,7 @@ const FILTERS: Record<string, string> = {
   '.Department=x': 'Did you mean EmployeeId.Department?',
   'EmployeeId..Department=x': 'Employees have no property ".Department". Did you mean Department?',
   'EmployeeId%2EDepartmant=x': 'Employees have no property "Departmant". Did you mean Department?',
-  'EmployeeId.Started%3E2024-01-01T00:00:00Z': 'An operator stands behind the first =, as in EmployeeId.Started=><value>.',
+  'EmployeeId.Started%3E2024-01-01T00:00:00Z': 'An operator follows the first =, as in EmployeeId.Started=><value>.',
   'EmployeeId.eq=5': 'Write EmployeeId=5.',
   'EmployeeId.in=5,6': 'Write EmployeeId[]=5&EmployeeId[]=6.',
   'EmployeeId.Department[like]=sal': 'Write EmployeeId.Department[contains]=sal.',
@@ -239,7 +239,7 @@ describe('D91: a faulty path in other parameters is 400', () => {
 })
 
 describe('D91: a path in a body is refused', () => {
-  const HINT = 'What stands behind EmployeeId. belongs to another row: write it there.'
+  const HINT = 'The properties after EmployeeId. are those of another row: write them there.'
 
   test.each(['EmployeeId.Department', 'employeeId.department', 'EmployeeId.', 'employeeid.CompanyId.Name'])(
     '%s is 400 UnknownProperty in POST, PUT and PATCH',

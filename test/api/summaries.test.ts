@@ -123,7 +123,7 @@ describe('a summary (D76)', () => {
     await server.sql`delete from employee where id = any (${ids})`
   })
 
-  test('accepts names in any case and repeated parameters, and has a repeated aggregate once', async () => {
+  test('accepts names in upper or lower case and repeated parameters, and has a repeated aggregate once', async () => {
     const one = await get('?groupBy=Type,Month(start)&sum=period.days,Period.Days&sort=-SUM(PERIOD.days)')
     const other = await get('?GROUPBY=type&groupBy=month(Start)&Sum=Period.Days&sort=-sum(Period.Days)')
     expect(one.text).toBe(other.text)

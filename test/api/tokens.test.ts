@@ -31,7 +31,7 @@ describe('D97: tokens of a real provider', () => {
       expect((await server.send(method, path, method === 'POST' ? {} : undefined, bearer(token))).status).toBe(403)
   })
 
-  test('the word Bearer is accepted in any case, with one space or more', async () => {
+  test('the word Bearer is accepted in upper or lower case, with one space or more', async () => {
     const token = await issuer.tokenFor({ email: 'ann@example.com' })
     for (const authorization of [`bearer ${token}`, `BEARER   ${token}`])
       expect((await server.get('/Rights', { authorization })).status).toBe(200)

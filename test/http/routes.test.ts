@@ -78,7 +78,7 @@ test('two entities with one path stop the start, as does an entity with the path
   }
 })
 
-test('D105: a view whose name is the first segment of a route of APP_FILE stops the start, in any case and with any method', () => {
+test('D105: a view whose name is the first segment of a route of APP_FILE stops the start, in upper or lower case and with any method', () => {
   const views = [parseNamedView('Directory', 'Employees', entities)]
   const startWith = (method: string, path: string) => () =>
     createApp({ ...partsOf(), views }, [{ method, path, isOpen: true, handle: async () => new Response('x') }])

@@ -120,7 +120,7 @@ describe('D65: a declaration is refused', () => {
   })
 })
 
-test('a copy finds its reference in any case, and the length of a computed text follows from its sources', () => {
+test('a copy finds its reference in upper or lower case, and the length of a computed text follows from its sources', () => {
   const fields = {
     companyId: reference('Company'),
     company: copied('CompanyId', 'name'),

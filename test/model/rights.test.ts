@@ -9,7 +9,7 @@ test('D34: a right to one entity is no right to an entity called *', () => {
 })
 
 describe('parseRights', () => {
-  test('accepts names and actions in any case, with spaces around them, and each right once', () => {
+  test('accepts names and actions in upper or lower case, with spaces around them, and each right once', () => {
     expect(formatRights(parse('companies:READ, ABSENCES:write ,Companies:read'))).toBe('Companies:read,Absences:write')
   })
 

@@ -85,7 +85,7 @@ test('a zone gives its offsets in a range of instants, also beyond 2500', () => 
   expect(between('2026-06-01T00:00:00Z', '2026-06-02T00:00:00Z')).toEqual([])
 })
 
-test('a zone is found by its name in any case, and nothing else is one', () => {
+test('a zone is found by its name in upper or lower case, and nothing else is one', () => {
   expect([zoneOf('europe/AMSTERDAM').name, zoneOf('EUROPE/amsterdam')]).toEqual(['Europe/Amsterdam', zoneOf('Europe/Amsterdam')])
   for (const text of [
     '',

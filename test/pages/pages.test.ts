@@ -99,7 +99,7 @@ test('there is one icon, and robots are asked to stay away', async () => {
 })
 
 describe('pages of errors', () => {
-  test('the page of an error is found in any case', async () => {
+  test('the page of an error is found in upper or lower case', async () => {
     expect((await get('/ERRORS/notfound')).body.code).toBe('NotFound')
   })
 

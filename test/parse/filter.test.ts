@@ -7,7 +7,7 @@ import { addFilter, parseFilter } from '../../src/parse/filter.ts'
 
 // What filters mean, and which are refused, is in test/api/filtering.test.ts.
 
-test('D71: [] in any case, or as [any], is one filter with the values of all parameters of one property', () => {
+test('D71: [] in upper or lower case, or as [any], is one filter with the values of all parameters of one property', () => {
   const filters: Filter[] = []
   for (const [name, value] of [
     ['Id[]', '9'],

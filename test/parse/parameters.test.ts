@@ -14,7 +14,7 @@ test('D21: a path without parameters refuses the first one', () => {
   expect(refusalOf(() => parseNoParameters('a=%ZZ')).outcome).toBe('InvalidQueryString Api')
 })
 
-test('D56: the path of a row accepts `fields` in any case, once or joined, and nothing else', () => {
+test('D56: the path of a row accepts `fields` in upper or lower case, once or joined, and nothing else', () => {
   expect(parseRowFields(wholeView(absence), 'FIELDS=Id')?.properties.length).toBe(1)
   expect(parseRowFields(wholeView(absence), '')).toBeNull()
   expect(parseRowFields(wholeView(absence), 'fields=Id&Fields=Id,Status')?.properties.map(({ name }) => name)).toEqual([
