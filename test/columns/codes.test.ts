@@ -45,18 +45,18 @@ describe('halves of a code', () => {
   const codes: Code[] = [...edges, ...edges.map((edge) => -edge)].map(canonical)
   for (let count = 0; count < 10_000; count++) codes.push(canonical(BigInt(digits(18)) * (random.chance(50) ? 1n : -1n)))
 
-  test('are those of a signed integer of 64 bits', () => {
+  test('are the upper and the lower 32 bits of a signed integer of 64 bits', () => {
     for (const code of codes) {
       const [high, low] = halvesOf(code)
       expect((BigInt(high) << 32n) | BigInt(low >>> 0)).toBe(BigInt(code))
     }
   })
 
-  test('give the same code again, as a number if it is a safe integer', () => {
+  test('are joined to the same code again, as a number if it is a safe integer', () => {
     for (const code of [...codes, Number.NaN, Infinity, -Infinity]) expect(codeOfHalves(...halvesOf(code))).toBe(code)
   })
 
-  test('are the least integer for no value, and the ends of all others for infinite values', () => {
+  test('form the least integer for a missing value, and the next least and the greatest one for -Infinity and Infinity', () => {
     expect([Number.NaN, Infinity, -Infinity].map(halvesOf)).toEqual([
       [-(2 ** 31), 0],
       [2 ** 31 - 1, -1],
@@ -65,7 +65,7 @@ describe('halves of a code', () => {
   })
 })
 
-test('codes of numbers and bigints compare by their value; no value is greater than Infinity', () => {
+test('codes compare by value, whether number or bigint; the code of a missing value is greater than Infinity', () => {
   const sorted: Code[] = [-Infinity, -(2n ** 60n), -5, 0, 7, 2 ** 53 - 1, 2n ** 53n, 2n ** 59n, Infinity, Number.NaN]
   for (const [index, one] of sorted.entries()) {
     for (const [place, other] of sorted.entries()) expect(compareCodes(one, other)).toBe(Math.sign(index - place))
@@ -101,7 +101,7 @@ const CODED: readonly (readonly [PlainName, string, Code | null])[] = [
 
 describe('a value', () => {
   for (const [kind, printed, code] of CODED) {
-    test(`has its code, from a text and from a line of COPY, and is printed as it was: ${kind} ${printed}`, () => {
+    test(`gets the expected code from its text and from a line of COPY, and is printed unchanged: ${kind} ${printed}`, () => {
       const column = entity.properties.findIndex(
         (property) => property.kind.name === kind && (kind !== 'integer' || property !== entity.properties[0]),
       )
@@ -158,8 +158,8 @@ test('decimals are written as JSON with all their digits, whatever their scale',
   expect(new TextDecoder().decode(writer.take())).toBe('null')
 })
 
-describe('codes around an operand', () => {
-  test('of a decimal are the nearest ones on either side, whatever its digits', () => {
+describe('the neighboring codes of an operand', () => {
+  test('that is a decimal are the nearest codes below and above, however many digits the decimal has', () => {
     for (let count = 0; count < 20_000; count++) {
       const scale = random.below(21)
       const fraction = random.chance(30) ? digits(scale + 1) : digits(40)
@@ -180,7 +180,7 @@ describe('codes around an operand', () => {
     }
   })
 
-  test('beyond all codes are the last finite code and Infinity', () => {
+  test('beyond the greatest or least code are that code and Infinity or -Infinity', () => {
     const [least, greatest] = [1 - 2 ** 53, 2 ** 53 - 1]
     expect(operandOf('integer', 0, '9223372036854775807')).toEqual({ equal: null, below: greatest, above: Infinity })
     expect(operandOf('integer', 0, '-9223372036854775807')).toEqual({ equal: null, below: -Infinity, above: least })
@@ -188,7 +188,7 @@ describe('codes around an operand', () => {
     expect(operandOf('decimal', 8, '9999999999.999999995')).toEqual({ equal: null, below: UNITS_MAX, above: Infinity })
   })
 
-  test('of other kinds are one less and one more', () => {
+  test('that is a date or an instant are the codes one less and one more', () => {
     expect(operandOf('date', 0, '2000-01-02')).toEqual({ equal: 1, below: 0, above: 2 })
     expect(operandOf('instant', 0, '2000-01-01 00:01:00+00')).toEqual({ equal: 60, below: 59, above: 61 })
   })

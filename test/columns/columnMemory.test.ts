@@ -24,8 +24,8 @@ const nothing = { has: () => false }
 
 const listed = (query: string) => listOf(parseList(wholeView(reading), query))
 
-describe('memory', () => {
-  test('of a page that was found is its own, whatever becomes of the table', () => {
+describe('memory of a table in columns:', () => {
+  test('a page that was found keeps its rows, even if rows of the table are removed or replaced', () => {
     const random = new Random(SEED)
     const table = new RandomTable(absence, random, 300, NONE)
     const columns = table.load()
@@ -38,7 +38,7 @@ describe('memory', () => {
     expect(pages.map((page) => misprinted(table, page))).toEqual([null, null, null])
   })
 
-  test('for an index is refused: lists of few rows are found, others lack the index, which is not requested again at once', async () => {
+  test('if there is no memory for an index, lists of few rows are found, others lack it, and it is not requested again at once', async () => {
     const table = new RandomTable(reading, new Random(SEED), 6_000, NONE)
     let asked = 0
     const columns = table.load({
@@ -60,7 +60,7 @@ describe('memory', () => {
     expect(heldBy(columns)).toEqual({ indexes: 0, checkpoints: 0, bitmaps: 0 })
   })
 
-  test('for indexes and checkpoints is counted from the moment at which a list requests them', async () => {
+  test('indexes and checkpoints count from the moment when a list requests them, so that they do not exceed the limit', async () => {
     const table = new RandomTable(reading, new Random(SEED), 34_000, NONE)
     let left = Number.POSITIVE_INFINITY
     const columns: ColumnTable = table.load({ has: (bytes) => columns.bytes + bytes <= left })
@@ -73,7 +73,7 @@ describe('memory', () => {
     expect([heldBy(columns).indexes, columns.bytes <= left]).toEqual([1, true])
   })
 
-  test('of indexes, checkpoints and bitmaps can be freed one by one, and lists build them again', async () => {
+  test('indexes, checkpoints and bitmaps can each be freed, and lists build them again', async () => {
     const table = new RandomTable(reading, new Random(SEED), 34_000, NONE)
     const columns = table.load()
     const build = async () => {
@@ -106,7 +106,7 @@ describe('memory', () => {
     expect(faultsOf(columns)).toEqual([])
   })
 
-  test('for more rows than a table has slots is refused with KernelFull', () => {
+  test('a row beyond the number of slots is refused with KernelFull, and lists of the other rows work', () => {
     const columns = new ColumnTable(
       company,
       1,
@@ -124,7 +124,7 @@ describe('memory', () => {
     expect(columns.lists.find(listOf(parseList(wholeView(company), 'sort=-Id'), 1, 5))).toMatchObject({ total: id })
   })
 
-  test('of a table whose rows are mostly deleted makes the table worn, so that it is loaded again', () => {
+  test('a large table is worn, so that it is loaded again, when about half of its rows are deleted; a small table is not', () => {
     const columns = new ColumnTable(
       company,
       1,
@@ -147,7 +147,7 @@ describe('memory', () => {
     expect(large.isWorn).toBe(true)
   })
 
-  test('of deleted rows is used by later ones', () => {
+  test('new rows reuse the memory of deleted rows', () => {
     const columns = new ColumnTable(
       company,
       1_000,
@@ -165,7 +165,7 @@ describe('memory', () => {
     expect(faultsOf(columns)).toEqual([])
   })
 
-  test('of kept bitmaps is one bit per slot, even if all of many texts match', async () => {
+  test('a kept bitmap has one bit per slot and one per text, even if all of 100,000 texts match', async () => {
     const columns = new ColumnTable(
       company,
       100_000,
@@ -197,7 +197,7 @@ describe('memory', () => {
     expect((await used()) - before).toBeLessThan(10 * 200_000)
   })
 
-  test('of a bitmap is free again if there was no room for the marks of texts', async () => {
+  test('a bitmap is freed again if there is no memory for the marks of matching texts', async () => {
     const columns = new ColumnTable(
       company,
       10_000,
@@ -218,7 +218,7 @@ describe('memory', () => {
     store.freeBitmap(store.reserveBitmap())
   })
 
-  test('of conditions that were asked once is bounded, however long they are', async () => {
+  test('1,000 lists with different long filters keep less than 2 MiB', async () => {
     const columns = new ColumnTable(
       company,
       1,
@@ -240,7 +240,7 @@ describe('memory', () => {
     expect(used() - before).toBeLessThan(2 * 2 ** 20)
   })
 
-  test('for marks of texts is not reserved anew with each new text', async () => {
+  test('marks of matching texts are not allocated again for each new text', async () => {
     const columns = new ColumnTable(
       company,
       1_000,
@@ -266,7 +266,7 @@ describe('memory', () => {
   })
 })
 
-test('an index that finds too little memory leaves none in use', async () => {
+test('an index for which memory runs out during its building frees all that it had reserved', async () => {
   const kernel = new Kernel(4 * 2 ** 20)
   const store = new ColumnStore(kernel, 2, 65_536)
   const indexes = new Indexes(store, 2, () => null, everything)

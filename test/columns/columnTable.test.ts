@@ -20,7 +20,7 @@ import { reading } from '../support/reading.ts'
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 
 for (const hasVectors of [true, false])
-  describe(`${hasVectors ? 'with' : 'without'} vectors, SEED=${SEED}`, () => {
+  describe(`tables in columns ${hasVectors ? 'with' : 'without'} vectors, SEED=${SEED}`, () => {
     for (const [entity, rows] of [
       [absence, 40],
       [absence, 900],
@@ -28,7 +28,7 @@ for (const hasVectors of [true, false])
       [reading, 900],
       [reading, 6_000],
     ] as const)
-      test(`${rows} ${entity.plural}: lists are those of the predicate, before, while and after indexes are built`, async () => {
+      test(`${rows} ${entity.plural}: lists have exactly the rows that the filters match, before, while and after indexes are built`, async () => {
         const random = new Random(SEED)
         const table = new RandomTable(entity, random, rows)
         const columns = table.load({ has: () => true }, hasVectors)
@@ -46,7 +46,7 @@ for (const hasVectors of [true, false])
       })
   })
 
-describe('of a few rows', () => {
+describe('tables in columns with a few rows:', () => {
   const everything = { has: () => true }
   const texts = codeUnitTexts(() => [])
   const readings = (column: number, values: readonly (string | null)[]) => {
@@ -59,7 +59,7 @@ describe('of a few rows', () => {
     queries.map((query) => totalOf(columns, parseList(wholeView(reading), query).filters))
   const [LABEL, AT, AMOUNT, LEVEL] = [1, 3, 4, 5]
 
-  test('a filter by a text that looks like "no value" is another list than one by no value', async () => {
+  test('a filter for the text "null" finds other rows than a filter for rows without a value', async () => {
     const columns = readings(LABEL, [null, null, 'null', 'Ada', ''])
     const queries = ['Label=', 'Label=null', 'Label=!=null', 'Label=!=', 'Label[]=null', 'Label[]=']
     // The third time, their bitmaps are kept.
@@ -69,7 +69,7 @@ describe('of a few rows', () => {
     expect(totals(columns, queries)).toEqual([2, 2, 3, 3, 2, 2])
   })
 
-  test('a new text is added to the kept bitmaps of conditions that it matches', async () => {
+  test('a row with a new text is added to the kept bitmaps of the conditions that the text matches', async () => {
     const names = ['old', 'older', null, 'o']
     const columns = readings(LABEL, names)
     const queries = ['=new', '=!=new', '[]=new', '[contains]=EW', '[begins]=n', '=>n', '=<=new', '=>=old', '=', '=!=old']
@@ -91,7 +91,7 @@ describe('of a few rows', () => {
     expect(faultsOf(columns)).toEqual([])
   })
 
-  test('two notations of a value are one value of []', async () => {
+  test('an operand of [] finds a row whose value is the same instant in another notation', async () => {
     const columns = readings(AT, ['2024-01-31 09:00:00+00', '2024-01-31 10:00:00+00', null])
     const query = parseList(
       wholeView(reading),
@@ -101,7 +101,7 @@ describe('of a few rows', () => {
     expect(idsOf(found)).toEqual([1])
   })
 
-  test('a cursor at a value beyond codes of 32 bits is after all values, and before no value', async () => {
+  test('a cursor at an instant beyond the 32-bit codes of a column comes after all instants, and before rows without a value', async () => {
     const times = ['1931-12-13 20:45:53+00', null, '2068-01-19 03:14:07+00', null, '2020-01-01 00:00:00+00']
     const columns = readings(AT, times)
     const page = async (sort: string, side: 'after' | 'before', at: string) => {
@@ -124,7 +124,7 @@ describe('of a few rows', () => {
     }
   })
 
-  test('a page by cursor begins at the next id, also for ids beyond which floats have no fractions', async () => {
+  test('a page by cursor begins at the next id, also for ids up to 2^53 - 1', async () => {
     const ids = Array.from({ length: 3_000 }, (_, index) => Number.MAX_SAFE_INTEGER - 2_999 + index)
     const columns = new ColumnTable(reading, ids.length, texts, everything)
     for (const id of ids) columns.put([String(id), null, 't', null, null, '7'])
@@ -141,7 +141,7 @@ describe('of a few rows', () => {
       }
   })
 
-  test('numbers around 0 and beyond all floats are compared as PostgreSQL compares them, with NaN as the greatest', () => {
+  test('numbers close to 0 and beyond the range of floats compare as in PostgreSQL, with NaN as the greatest', () => {
     const columns = readings(AMOUNT, ['-1.00000000', '1.00000000', 'NaN', null, '0.00000000', '-0.00000001'])
     const [high, low] = [`${'9'.repeat(150)}e40`, `-${'9'.repeat(150)}e40`]
     const signs = ['=', '<', '<=', '>', '>=']
@@ -208,7 +208,7 @@ describe('a summary that is computed in steps', () => {
         columns.put(amountOf(ROWS + id, '3.00000000'))
       },
     ],
-  ])('D70: has the rows of the moment at which it began, though rows %s between the steps', (_, change) => {
+  ])('D70: has the rows of the moment at which it began, although rows %s between the steps', (_, change) => {
     const columns = new RandomTable(reading, new Random(SEED), 0).load(undefined, true, ROWS)
     for (let id = 1; id <= ROWS; id++) columns.put(amountOf(id, '2.00000000'))
     const grouping = columns.group(parseSummary(wholeView(reading), 'sum=Amount', 'json')) as Grouping

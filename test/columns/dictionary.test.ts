@@ -29,11 +29,11 @@ function expectDistinct(dictionary: Dictionary, texts: readonly string[]) {
 }
 
 describe('a dictionary', () => {
-  test('takes texts that were made to collide in FNV-1a', () => {
+  test('accepts texts that were constructed to collide in FNV-1a', () => {
     expectDistinct(new Dictionary(), textsOfOneFnv(random))
   })
 
-  test('takes texts that collide under its factors: it chooses other factors, and earlier texts keep their codes', () => {
+  test('accepts texts that collide under its factors: it chooses other factors, and earlier texts keep their codes', () => {
     const [known, texts] = [randomFactors(), Array.from({ length: 2_000 }, (_, index) => `before ${index}`)]
     const choices = [known, randomFactors()]
     const dictionary = new Dictionary(() => choices.shift() as Factors)
@@ -41,7 +41,7 @@ describe('a dictionary', () => {
     expect(choices).toEqual([])
   })
 
-  test('takes texts that collide under the first factors and the second ones', () => {
+  test('accepts texts that collide under its first and its second factors', () => {
     const [first, second] = [randomFactors(), randomFactors()]
     const choices = [first, second, randomFactors()]
     const dictionary = new Dictionary(() => choices.shift() as Factors)
@@ -49,7 +49,7 @@ describe('a dictionary', () => {
     expect(choices).toEqual([])
   })
 
-  test('refuses texts that collide with every choice of factors, before searches among them take long', () => {
+  test('refuses texts that collide under every choice of factors, before lookups become slow', () => {
     const known = randomFactors()
     const dictionary = new Dictionary(() => known)
     const texts = alike(known, 1_500)
@@ -58,7 +58,7 @@ describe('a dictionary', () => {
   })
 })
 
-describe('texts of one hash under some factors', () => {
+describe('texts with the same hash under one choice of factors', () => {
   /** Two different texts of one hash. */
   function pairUnder(factors: Factors): [string, string] {
     const seen = new Map<number, string>()
@@ -79,7 +79,7 @@ describe('texts of one hash under some factors', () => {
     }
   })
 
-  test('have different hashes under other factors, also if they begin or end alike, are long, or have two blocks exchanged', () => {
+  test('have different hashes under other factors, also if they have the same begin or end, are long, or have two blocks exchanged', () => {
     const factors = randomFactors()
     const long = 'x'.repeat(1_024)
     const texts = [

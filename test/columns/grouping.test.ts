@@ -308,7 +308,7 @@ function randomQuery(random: Random): SummaryQuery {
 
 describe(`groups of rows in columns, SEED=${SEED}`, () => {
   for (const hasVectors of [true, false])
-    test(`equal those of the rows as they were at first, while rows change between steps; vectors: ${hasVectors}`, () => {
+    test(`are the groups of the rows as they were when the summary began, while rows change; vectors: ${hasVectors}`, () => {
       const random = new Random(SEED)
       for (let tables = 0; tables < 2; tables++) {
         const rows = new Rows(new Kernel(MEMORY, hasVectors))
@@ -341,7 +341,7 @@ describe(`groups of rows in columns, SEED=${SEED}`, () => {
       }
     })
 
-  test('are sorted and printed exactly where keys and sums have codes beyond those of floats', () => {
+  test('are sorted and printed exactly, also if amounts have more digits than floats hold', () => {
     const rows = new Rows()
     const amounts = [3, 1, 2, 5, 4].map((digit) => `9999999999.9999999${digit}`)
     amounts.push('-9999999999.99999993', '-9999999999.99999992', '0.00000001')
@@ -350,7 +350,7 @@ describe(`groups of rows in columns, SEED=${SEED}`, () => {
       expect(groupsOf(rows.group(query(text)) as Grouping)).toEqual(expected([...rows.byId.values()], query(text)))
   })
 
-  test('have exact sums up to 2^62 units; PostgreSQL adds up more', () => {
+  test('have exact sums up to 2^62 units; summaries with greater sums are left to PostgreSQL', () => {
     const rows = new Rows()
     for (let id = 1; id <= 4; id++) rows.put([String(id), null, null, null, null, null, null, '9999999999.99999999', null])
     const summed = query('sum=Amount')
@@ -359,7 +359,7 @@ describe(`groups of rows in columns, SEED=${SEED}`, () => {
     expect(rows.group(summed)).toBe('values')
   })
 
-  test('of infinite values are formed by value, with counts and extremes, but not by period or with sums', () => {
+  test('with infinite values are formed by value, with counts, minima and maxima; by period or with sums PostgreSQL forms them', () => {
     const random = new Random(SEED)
     const rows = new Rows()
     for (let id = 1; id <= 300; id++) {
@@ -374,7 +374,7 @@ describe(`groups of rows in columns, SEED=${SEED}`, () => {
       expect(groupsOf(rows.group(query(text)) as Grouping)).toEqual(expected([...rows.byId.values()], query(text)))
   })
 
-  test('are not formed if a value has no code, or a text no rank', () => {
+  test('are not formed by or with a value that has no code, or a text that has no rank', () => {
     const rows = new Rows()
     rows.put(['1', 'a', 'b', 't', '1', null, null, '1.00000000', '9999999999999999999.99'])
     expect(rows.group(query('groupBy=Price'))).toBe('values')
@@ -386,7 +386,7 @@ describe(`groups of rows in columns, SEED=${SEED}`, () => {
     ])
   })
 
-  test('are one if there are no keys, also without rows', () => {
+  test('are a single one without groupBy, also if no row matches', () => {
     const rows = new Rows()
     const text = 'sum=Amount&average=Level&minimum=Label&maximum=At'
     expect(groupsOf(rows.group(query(text)) as Grouping)).toEqual([['0', null, null, '0', null, null]])
@@ -395,7 +395,7 @@ describe(`groups of rows in columns, SEED=${SEED}`, () => {
     expect(groupsOf(rows.group(query('groupBy=Label'), () => false) as Grouping)).toEqual([])
   })
 
-  test('can be read page by page after they were copied out of the table, whatever uses its memory then', () => {
+  test('can be read page by page once they are copied out of the table, even if its memory is reused', () => {
     const random = new Random(SEED)
     const rows = new Rows()
     for (let id = 1; id <= 9_000; id++) rows.put(randomRow(id, random, 0))
@@ -417,7 +417,7 @@ describe('a running summary', () => {
       rows.put([String(id), `label ${id % 7}`, null, null, '1', null, null, '1.00000000', null])
   }
 
-  test('takes no row that has changed or was added since it began, also in a slot that is used again', () => {
+  test('ignores changes and additions of rows since it began, also if a new row reuses the slot of a removed one', () => {
     const rows = new Rows()
     fill(rows)
     const grouping = rows.group(query('groupBy=Label&sum=Level')) as Grouping
@@ -456,7 +456,7 @@ describe('a running summary', () => {
     expect(free() - address).toBe(64)
   })
 
-  test('fails if it finds no memory for a row that is about to change, and the change is made', () => {
+  test('fails with KernelFull if there is no memory to keep a row that is about to change; the row changes all the same', () => {
     const rows = new Rows(new Kernel(3 * 2 ** 20 + 2 ** 19), 64 * 512)
     fill(rows)
     const grouping = rows.group(query('groupBy=Label&sum=Level')) as Grouping
@@ -474,7 +474,7 @@ describe('a running summary', () => {
     grouping.close()
   })
 
-  test('throws in its next step what has failed between two steps', () => {
+  test('throws KernelFull in its next step if memory ran out between two steps', () => {
     const rows = new Rows(new Kernel(64 * 2 ** 20), 64 * 512)
     fill(rows)
     for (let id = 1; id <= 10_000; id++)
@@ -494,7 +494,7 @@ describe('a running summary', () => {
     grouping.close()
   })
 
-  test('has too many groups also if the rows that it takes before changes make them', () => {
+  test('fails with too many groups, also if the groups come from rows that it reads just before they change', () => {
     const count = GROUPS_MAX + 1
     const rows = new Rows(new Kernel(MEMORY), 512 * Math.ceil(count / 512))
     for (let id = 1; id <= count; id++) rows.put([String(id), null, null, null, String(id * 1e6), null, null, null, null])

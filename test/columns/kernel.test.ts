@@ -7,7 +7,7 @@ const FOLDER = join(import.meta.dir, '../../src/columns')
 
 const wabt = await openWabt()
 
-test.each(['bitmaps', 'groups', 'simd'])('%s is what its text assembles to', (name) => {
+test.each(['bitmaps', 'groups', 'simd'])('the binary of the kernel module %s is what its source text assembles to', (name) => {
   const text = wabt.parseWat(`${name}.wat`, readFileSync(join(FOLDER, `${name}.wat`)), { simd: name === 'simd' })
   text.validate()
   const { buffer } = text.toBinary({})

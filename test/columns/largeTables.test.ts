@@ -82,7 +82,7 @@ async function built(columns: ColumnTable): Promise<void> {
   await columns.settled()
 }
 
-test(`lists of many rows, whose times grow with ids, are found in each way; SEED=${SEED}`, async () => {
+test(`lists of many rows, whose times grow with ids, are correct by each way of searching; SEED=${SEED}`, async () => {
   const random = new Random(SEED)
   const table = largeTable(random)
   const columns = table.load()
@@ -98,7 +98,7 @@ test(`lists of many rows, whose times grow with ids, are found in each way; SEED
   expect(heldBy(columns).bitmaps).toBeGreaterThan(10)
 })
 
-test(`rows that are added at one end and removed at the other leave checkpoints right and stretches short; SEED=${SEED}`, async () => {
+test(`checkpoints stay correct and their stretches short while rows are added at one end and removed at the other; SEED=${SEED}`, async () => {
   const random = new Random(SEED)
   const table = largeTable(random)
   // The places of the load do not suffice for those that come.
@@ -119,7 +119,7 @@ test(`rows that are added at one end and removed at the other leave checkpoints 
   expect([typeof found === 'string' ? found : found.total, idsOf(found)]).toEqual([7_199, wanted.slice(150, 200)])
 })
 
-test(`a column whose codes become wide has the same lists, with its indexes, bitmaps and checkpoints; SEED=${SEED}`, async () => {
+test(`lists, indexes, bitmaps and checkpoints stay correct when codes of a column no longer fit into 32 bits; SEED=${SEED}`, async () => {
   const random = new Random(SEED)
   const table = largeTable(random)
   const columns = table.load()
@@ -149,7 +149,7 @@ test(`a column whose codes become wide has the same lists, with its indexes, bit
   expect(heldBy(columns).indexes).toBe(before.indexes)
 })
 
-test(`rows that change between the slices of a building are in the index as they are then; SEED=${SEED}`, async () => {
+test(`an index has the new values of rows that changed between the slices of its building; SEED=${SEED}`, async () => {
   const random = new Random(SEED)
   // So many that a building takes several turns of the event loop.
   const rows = 160_000
@@ -183,7 +183,7 @@ test(`rows that change between the slices of a building are in the index as they
   expect(faultsOf(columns)).toEqual([])
 })
 
-test(`texts that get other ranks, in the same order, leave indexes, checkpoints and bitmaps right; SEED=${SEED}`, async () => {
+test(`indexes, checkpoints and bitmaps stay correct when texts get new ranks in the same order; SEED=${SEED}`, async () => {
   const random = new Random(SEED)
   const table = largeTable(random)
   const columns = table.load()
@@ -206,7 +206,7 @@ test(`texts that get other ranks, in the same order, leave indexes, checkpoints 
   expect(faultsOf(columns)).toEqual([])
 })
 
-test(`filters that contradict each other match no row, whatever the index of their property has between; SEED=${SEED}`, async () => {
+test(`filters that contradict each other match no row, whichever rows the index has between their operands; SEED=${SEED}`, async () => {
   const random = new Random(SEED)
   const columns = largeTable(random).load()
   await built(columns)
@@ -230,7 +230,7 @@ test(`filters that contradict each other match no row, whatever the index of the
   expect(found).toEqual([])
 })
 
-test(`texts may get other ranks while rows that changed are taken out of a half-built index; SEED=${SEED}`, async () => {
+test(`a half-built index becomes correct although texts get new ranks while changed rows are removed from it; SEED=${SEED}`, async () => {
   const table = largeTable(new Random(SEED))
   const columns = table.load()
   // Private, since the steps of a building depend on the time.
@@ -262,7 +262,7 @@ test(`texts may get other ranks while rows that changed are taken out of a half-
   expect(faultsOf(columns)).toEqual([])
 })
 
-test('a checkpoint that is added when the last row of a leaf is removed is right', async () => {
+test('a checkpoint that is added because the last row of a leaf is removed is correct', async () => {
   const rows = 100_000
   const columns = new RandomTable(reading, new Random(SEED), 0, NONE).load(undefined, true, rows)
   // From the greatest id on, so that the leaves lie in memory in another order than in the index.
@@ -311,7 +311,7 @@ test('no single step of building an index handles all rows', async () => {
   expect(Math.max(...taken)).toBeLessThan(all / 3)
 })
 
-test('rows whose texts get ranks at the same time enter an index in many steps', async () => {
+test('rows whose texts get ranks at the same time are added to an index in many steps, not in one', async () => {
   const labels = Array.from({ length: 1_000 }, (_, index) => `label ${index}`)
   const columns = new ColumnTable(
     reading,
@@ -344,7 +344,7 @@ test('rows whose texts get ranks at the same time enter an index in many steps',
   expect(faultsOf(columns)).toEqual([])
 })
 
-test('checkpoints that are dropped while they are made are all made again', async () => {
+test('checkpoints that are freed while they are built are all built again', async () => {
   const random = new Random(SEED)
   const columns = largeTable(random).load()
   // Private, since a turn of the event loop has time for all steps.

@@ -52,7 +52,7 @@ async function ordered() {
   await findList(table, parseList(wholeView(company), 'sort=Name'))
 }
 
-test('no list waits for the first reading of an order, which ends soon', async () => {
+test('no list waits until the order of texts is read for the first time; once it is read, lists are found', async () => {
   for (let id = 5; id < 500; id++) table.put(rowOf(id, `name ${id}`))
   expect(table.prepare(parseList(wholeView(company), 'sort=Name'), caller)).toBeNull()
   expect(listed('sort=Name')).toBe('texts')
@@ -63,12 +63,12 @@ test('no list waits for the first reading of an order, which ends soon', async (
   expect(listed('sort=Name&pageSize=5')).toEqual({ total: 499, ids: [3, 1, 2, 10, 100] })
 })
 
-test('a list waits for the order of few texts, since one statement finds it', async () => {
+test('a list waits for the order of four texts, since one statement finds it', async () => {
   await table.prepare(parseList(wholeView(company), 'sort=Name'), caller)
   expect(listed('sort=Name')).toEqual({ total: 4, ids: [3, 1, 2, 4] })
 })
 
-test('a list waits for texts that came after the order was read', async () => {
+test('a list waits for the ranks of texts that were added after the order was read', async () => {
   await ordered()
   for (let id = 5; id < 500; id++) table.put(rowOf(id, `name ${id}`))
   expect(listed('sort=-Name')).toBe('texts')
@@ -79,7 +79,7 @@ test('a list waits for texts that came after the order was read', async () => {
   expect(listed('sort=-Name&pageSize=5')).toEqual({ total: 499, ids: [4, 99, 98, 97, 96] })
 })
 
-test('new texts get their ranks before a list needs them, once the table is told of them', async () => {
+test('new texts get their ranks after placeNew(), before a list needs the ranks', async () => {
   await ordered()
   table.put(rowOf(5, 'Ca'))
   expect(listed('sort=Name')).toBe('texts')
@@ -88,7 +88,7 @@ test('new texts get their ranks before a list needs them, once the table is told
   expect(listed('sort=Name')).toEqual({ total: 5, ids: [3, 1, 2, 5, 4] })
 })
 
-test('a page goes on at a text that no row has', async () => {
+test('a page by cursor begins at the right row, also if no row has the text of the cursor any more', async () => {
   const query = parseList(wholeView(company), 'sort=Name')
   for (const [side, ids] of [
     ['after', [1, 2, 4]],
@@ -99,7 +99,7 @@ test('a page goes on at a text that no row has', async () => {
   }
 })
 
-test('without the database a list waits no longer than for an error, and the order stays unknown', async () => {
+test('a list waits only until the error if PostgreSQL is away; the order stays unknown until PostgreSQL is back', async () => {
   await ordered()
   of = ended
   table.put(rowOf(5, 'bb'))
@@ -112,7 +112,7 @@ test('without the database a list waits no longer than for an error, and the ord
   expect(listed('Name=<a1')).toEqual({ total: 1, ids: [3] })
 })
 
-test('the texts that contain an operand are looked for in turns of the event loop', async () => {
+test('a search for the texts that contain an operand takes several turns of the event loop', async () => {
   const large = new ColumnTable(
     company,
     300_000,
@@ -131,7 +131,7 @@ test('the texts that contain an operand are looked for in turns of the event loo
   expect(typeof found === 'string' ? found : found.total).toBe(299_995)
 })
 
-test('a list whose client has left while texts are searched is given up, not handed to the database', async () => {
+test('a list whose client leaves while texts are searched is given up, and not sent to PostgreSQL', async () => {
   const leaving = new AbortController()
   const request = new Request('http://localhost', { signal: leaving.signal })
   leaving.abort()

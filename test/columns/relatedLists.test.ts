@@ -45,7 +45,7 @@ function shownPath({ name, related }: Property): string {
   return related === null ? name : `${related.reference.name}(${related.view.text}).${shownPath(related.property)}`
 }
 
-test.each([0, 1, 2, 3])('Lists by paths find the same rows as PostgreSQL, while all tables change: run %i', async (run) => {
+test.each([0, 1, 2, 3])('Lists by related properties equal PostgreSQL lists while all tables change: run %i', async (run) => {
   const random = new Random(SEED + run)
   const odd = { extremes: run === 0 ? 0 : 30, uncoded: run === 3 ? 10 : 0 }
   const tables = new RelatedTables(random, sql, database, [20, 120, 600], odd)
@@ -78,7 +78,7 @@ test.each([0, 1, 2, 3])('Lists by paths find the same rows as PostgreSQL, while 
   expect(reasons.none ?? 0).toBeGreaterThan(odd.uncoded === 0 ? 45 : 20)
 })
 
-test.each([0, 1, 2])('Summaries by paths equal those of PostgreSQL, while all tables change: run %i', async (run) => {
+test.each([0, 1, 2])('Summaries by related properties equal PostgreSQL summaries while tables change: run %i', async (run) => {
   const random = new Random(SEED + run)
   const odd = { extremes: run === 0 ? 0 : 20, uncoded: 0 }
   const tables = new RelatedTables(random, sql, database, [20, 120, 600], odd)
@@ -95,7 +95,7 @@ test.each([0, 1, 2])('Summaries by paths equal those of PostgreSQL, while all ta
   expect(known).toBeGreaterThan(40)
 })
 
-test('Each way to find rows behind references is taken, and finds what PostgreSQL does', async () => {
+test('Each way to filter by related properties is used by some list, and finds the same rows as PostgreSQL', async () => {
   const random = new Random(SEED)
   const tables = new RelatedTables(random, sql, database, [20, 2_500, 2_500], { extremes: 0, uncoded: 0 })
   await tables.create()
@@ -154,7 +154,7 @@ function spies<Name extends string>(prototype: object, names: readonly Name[]) {
   >
 }
 
-test('A bitmap of rows behind a reference is kept while these are the same rows', async () => {
+test('A bitmap for a filter by a related property is kept until the related rows that match change', async () => {
   const random = new Random(SEED)
   const tables = new RelatedTables(random, sql, database, [5, 300, 900], { extremes: 0, uncoded: 0 })
   await tables.create()

@@ -17,7 +17,7 @@ function lists() {
   }
 }
 
-test('keys take turns, however many searches of one of them wait', async () => {
+test('searches of all keys take turns, however many searches of one key wait', async () => {
   const { find, found } = lists()
   const names = ['a1', ...Array.from({ length: 20 }, (_, index) => `a${index + 2}`), 'b1', 'c1']
   await Promise.all(names.map((name) => find(name, 5)))

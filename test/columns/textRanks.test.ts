@@ -143,7 +143,7 @@ function expectShort(statements: readonly Statement[]): void {
 describe('The order of texts', () => {
   const texts = randomTexts(new Random(firstSeed), 3_000)
 
-  test('is read once, from a table that has gained and lost texts since', async () => {
+  test('is read once, although the table has gained and lost texts since the copy was made', async () => {
     await fill([...texts.slice(40), ...Array.from({ length: 40 }, (_, index) => `came later ${index}`)])
     const made = make(texts)
     expect(made.ranks.state).toBe('unread')
@@ -161,7 +161,7 @@ describe('The order of texts', () => {
     expectShort(asked)
   })
 
-  test('has new texts in their places; the others keep their ranks', async () => {
+  test('includes new texts at the right positions, while the other texts keep their ranks', async () => {
     await fill(texts)
     const made = await placed(texts.slice(0, 2_000))
     const { dictionary, ranks, told } = made
@@ -180,7 +180,7 @@ describe('The order of texts', () => {
     expect(told.flat()).toHaveLength(500)
   })
 
-  test('stays when gaps are used up, and those who use the ranks are told', async () => {
+  test('stays correct when gaps between ranks are used up, and the users of the ranks are notified of new ranks', async () => {
     await fill(texts.slice(0, 300))
     const made = await placed(texts.slice(0, 300), { limits: { rankEnd: 1_300 } })
     const { dictionary, ranks, told } = made
@@ -199,7 +199,7 @@ describe('The order of texts', () => {
     }
   })
 
-  test('stays when texts are added to many gaps that are used up, at the same time', async () => {
+  test('stays correct when many gaps between ranks are used up at the same time', async () => {
     const nameOf = (number: number) => `Name ${1_000 + number}`
     const even = Array.from({ length: 100 }, (_, index) => nameOf(2 * index))
     await fill(even)
@@ -211,7 +211,7 @@ describe('The order of texts', () => {
     expect(inOrder(made)).toEqual(await ordered([...even, ...odd]))
   })
 
-  test('has texts that were added while it was read', async () => {
+  test('includes texts that were added while it was read', async () => {
     await fill(texts.slice(0, 100))
     const dictionary = dictionaryOf(texts.slice(0, 50))
     const readOrder: ReadOrder = (take) => {
@@ -230,7 +230,7 @@ describe('The order of texts', () => {
     expect(inOrder({ dictionary, ranks, told: [] })).toEqual(await ordered(texts.slice(0, 150)))
   })
 
-  test('stays when each new text is less than the one before', async () => {
+  test('stays correct when each new text is less than the one before', async () => {
     await fill([])
     const names = Array.from({ length: 300 }, (_, index) => `Name ${1_999 - index}`)
     const made = await placed([], { limits: { rankEnd: 400 } })
@@ -242,7 +242,7 @@ describe('The order of texts', () => {
     expect(asked.length).toBe(300)
   })
 
-  test('is read again when many texts were added; texts that the table has lost keep their places', async () => {
+  test('is read again when many texts were added; texts that are no longer in the table keep their positions', async () => {
     await fill(texts.slice(0, 500))
     const limits = { unplacedMax: 200 }
     const made = await placed(texts.slice(0, 500), { limits })
@@ -256,7 +256,7 @@ describe('The order of texts', () => {
     expectShort(asked)
   })
 
-  test('is found when the table has none of the earlier texts any more', async () => {
+  test('is found, also if none of the earlier texts is in the table any more', async () => {
     await fill(texts.slice(0, 500))
     const made = await placed(texts.slice(0, 500), { limits: { unplacedMax: 200 } })
     await fill(texts.slice(500, 1_000))
@@ -265,7 +265,7 @@ describe('The order of texts', () => {
     expect(inOrder(made)).toEqual(await ordered(texts.slice(0, 1_000)))
   })
 
-  test('is that of the column, even if the ICU of this process has another one', async () => {
+  test('follows the collation of the column, even if the ICU of this process orders texts otherwise', async () => {
     await sql`create table byte (id bigint, name text collate "C")`
     await sql`insert into byte (name) select name from unnest(${texts.slice(0, 1_000)}::text[]) as name`
     const byte = defineEntity('Byte', { id: identity(), name: text() })
@@ -279,7 +279,7 @@ describe('The order of texts', () => {
     expectShort(asked)
   })
 
-  test('is not read for few texts, which one statement places', async () => {
+  test('is not read for 100 texts, whose order one statement finds', async () => {
     await fill(texts.slice(0, 200))
     const made = make(texts.slice(0, 100), { readOrder: () => Promise.reject(new Error('read')), limits: { placedMax: 128 } })
     asked = []
@@ -288,7 +288,7 @@ describe('The order of texts', () => {
     expect(inOrder(made)).toEqual(await ordered(texts.slice(0, 100)))
   })
 
-  test('is not read for too many texts', async () => {
+  test('is not read for more texts than the limit; place() fails with ServiceUnavailable', async () => {
     const made = make(texts.slice(0, 11), { limits: { textsMax: 10 } })
     expect(made.ranks.state).toBe('refused')
     made.ranks.start()
@@ -297,7 +297,7 @@ describe('The order of texts', () => {
     expect(asked).toEqual([])
   })
 
-  test('is read again only some time after its reading has failed', async () => {
+  test('is read again after a failure only when the pause is over', async () => {
     await fill(texts.slice(0, 10))
     let isFailing = true
     let readings = 0
@@ -329,7 +329,7 @@ describe('The bound of an operand', () => {
   const operands = texts.slice(0, 60).map((text, index) => (index % 3 === 0 ? text : `${text}~`))
   beforeAll(() => fill(texts))
 
-  test('divides the texts as PostgreSQL does, also after more were added', async () => {
+  test('has as many texts below it as in PostgreSQL, also after more texts were added', async () => {
     const made = await placed(texts.slice(0, 500))
     for (const until of [500, 510, 900]) {
       for (const text of texts.slice(0, until)) made.dictionary.code(text)
@@ -343,7 +343,7 @@ describe('The bound of an operand', () => {
     expect(made.ranks.knownBound(operands[1] as string)?.equal).toBeNull()
   })
 
-  test('is unknown from the moment at which a new text is in its gap', async () => {
+  test('becomes unknown when a new text gets a rank in the gap of the bound', async () => {
     const made = await placed(texts)
     await made.ranks.findBound('Mum and a half')
     const below = countBelow(made, 'Mum and a half') as number
@@ -356,7 +356,7 @@ describe('The bound of an operand', () => {
     expect(countBelow(made, 'Mum and a half')).toBe(below + 1)
   })
 
-  test('is found by the same statement as other bounds and new texts', async () => {
+  test('is found by the same statement as 38 other bounds and the ranks of 40 new texts', async () => {
     const made = await placed(texts)
     asked = []
     const names = Array.from({ length: 40 }, (_, index) => `Mum ${10 + index}`)
@@ -368,7 +368,7 @@ describe('The bound of an operand', () => {
     expect(wanted.map((operand) => countBelow(made, operand))).toEqual(await countsBelow([...texts, ...names], wanted))
   })
 
-  test('needs no statement if a text equals the operand, nor a second time', async () => {
+  test('needs no statement if a text equals the operand, or if the bound was found before', async () => {
     const made = await placed(texts)
     asked = []
     for (const text of ['', ...texts.slice(0, 100)]) await made.ranks.findBound(text)
@@ -379,7 +379,7 @@ describe('The bound of an operand', () => {
     expect(countBelow(made, '')).toBe(0)
   })
 
-  test('is found for at most a hundred operands at the same time; further ones are refused', async () => {
+  test('is found for at most 100 operands at the same time; further operands are refused with ServiceUnavailable', async () => {
     const made = await placed(texts)
     const found = await Promise.allSettled(Array.from({ length: 150 }, (_, index) => made.ranks.findBound(`Mum ${index}`)))
     expect(found.filter(({ status }) => status === 'fulfilled')).toHaveLength(100)
@@ -389,7 +389,7 @@ describe('The bound of an operand', () => {
     expect(countBelow(made, 'Mum 149')).toBeGreaterThan(0)
   })
 
-  test('is found by several statements if operands are long', async () => {
+  test('is found correctly if long operands need several statements', async () => {
     const made = await placed(texts)
     const long = Array.from({ length: 40 }, (_, index) => `${'Mum'.repeat(650)} ${10 + index}`)
     const names = long.filter((_, index) => index % 3 === 0)
@@ -406,7 +406,7 @@ describe('The bound of an operand', () => {
   })
 })
 
-test('Statements stay short even if the texts are long', async () => {
+test('Statements for ranks stay short even if the texts are long', async () => {
   const longOf = (number: number) => `${'Mum'.repeat(500)} ${1_000 + number}`
   const long = Array.from({ length: 200 }, (_, index) => longOf(5 * index))
   await fill(long)
@@ -419,7 +419,7 @@ test('Statements stay short even if the texts are long', async () => {
   expect(inOrder(made)).toEqual(await ordered([...long, ...more]))
 })
 
-test('An error of the database is passed on, changes nothing, and is forgotten', async () => {
+test('An error of PostgreSQL while ranks are found is thrown, changes no rank, and does not affect later attempts', async () => {
   const texts = randomTexts(new Random(firstSeed), 300)
   await fill(texts)
   const ended = new Database({ url: await createDatabase('empty'), poolSize: 1, prepare: true })

@@ -133,11 +133,11 @@ async function differences(count: number): Promise<unknown[]> {
   return found
 }
 
-test('columns have the totals and pages of PostgreSQL, by any texts', async () => {
+test('lists by any texts have the same totals and pages from columns as from PostgreSQL', async () => {
   expect(await differences(rounds(250, 3_000))).toEqual([])
 })
 
-test('columns leave the order to PostgreSQL while a text has no rank, and are right again when it has one', async () => {
+test('lists by a text are left to PostgreSQL while a text has no rank, and are correct from columns when it has one', async () => {
   const type = absence.properties.indexOf(propertyOf('type'))
   for (const text of ['name 77 and a half', 'Name 77 and a half', 'ñame']) {
     const [before] = rows.splice(7, 1) as [Row]

@@ -59,7 +59,7 @@ const UNIONS: [way: string, others: string, union: Filter][] = [
 const ways = { distinct: 0, add: 0, or: 0, kept: 0, selected: 0 }
 
 test.each([true, false])(
-  `lists of unions are those of their alternatives, before and after changes; with vectors: %p; SEED=${SEED}`,
+  `lists of a union have the rows of all its alternatives, before and after changes; with vectors: %p; SEED=${SEED}`,
   async (hasVectors) => {
     const random = new Random(SEED)
     const table = tableOf(random)
@@ -101,7 +101,7 @@ function count(prototype: object, name: string, note: (result: unknown, first: u
   })
 }
 
-test('no bitmaps of unions are kept for thousands of persons, and those of few kinds are kept', async () => {
+test('conditions that differ by person keep no bitmaps in a union; conditions that hundreds of persons share do', async () => {
   const random = new Random(SEED)
   const table = tableOf(random)
   const columns = table.load()

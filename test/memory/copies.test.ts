@@ -26,7 +26,7 @@ const total = async () => Number((await server.get(PATH)).headers.get('x-total-c
 const untilLoaded = () => untilInMemory(server, 'company', PATH)
 
 describe('a copy of a table', () => {
-  test('is made by the first list that asks for it, while the database answers, and is logged', async () => {
+  test('is loaded because of the first list of the table, which PostgreSQL answers meanwhile; the load is logged', async () => {
     expect(said).toEqual([])
     expect(await total()).toBe(30)
     await untilLoaded()
@@ -40,7 +40,7 @@ describe('a copy of a table', () => {
     expect(said).toEqual(['a table is in memory'])
   })
 
-  test('is kept while PostgreSQL has to answer a summary', async () => {
+  test('is kept while PostgreSQL answers summaries for which too many new texts are not sorted yet', async () => {
     await untilLoaded()
     // More new texts than are sorted while a summary waits.
     await server.sql`insert into company (name) select 'n' || n from generate_series(1, 150) as n`
@@ -55,9 +55,9 @@ describe('a copy of a table', () => {
       'a trigger that is disabled and enabled',
       'alter table company disable trigger company_updates; alter table company enable always trigger company_updates',
     ],
-    ['another column', 'alter table company add column extra integer'],
-    ['more rows than a copy takes in', "insert into company (name) select 'many' from generate_series(1, 50001)"],
-    ['another run of the database', "update row_change_run set run = 'another'"],
+    ['a new column', 'alter table company add column extra integer'],
+    ['a write of more rows than a copy can apply', "insert into company (name) select 'many' from generate_series(1, 50001)"],
+    ['a change of the run in row_change_run', "update row_change_run set run = 'another'"],
   ])('is loaded again after %s', async (_, text) => {
     await untilLoaded()
     await server.sql.unsafe(text)
@@ -69,8 +69,8 @@ describe('a copy of a table', () => {
   })
 
   test.each([
-    ['more rows than a line has ids', 1_200],
-    ['more rows than lists wait for', 6_000],
+    ['a write of more rows than one row of row_change has ids', 1_200],
+    ['a write of more rows than a list waits for', 6_000],
   ])('is not loaded again after %s', async (_, rows) => {
     await untilLoaded()
     await server.sql`insert into company (name) select 'many' from generate_series(1, ${rows}::int)`
@@ -83,7 +83,7 @@ describe('a copy of a table', () => {
     expect(said).toEqual(['a table is in memory'])
   })
 
-  test('is loaded again while it answers lists when its table has outgrown the room that was made for it', async () => {
+  test('is loaded again, and answers lists meanwhile, when its table has outgrown the memory reserved for it', async () => {
     await untilLoaded()
     for (let left = 4; left > 0; left--) {
       await server.sql`insert into company (name) select 'many' from generate_series(1, 24000)`
@@ -95,7 +95,7 @@ describe('a copy of a table', () => {
     await untilLoaded()
   })
 
-  test('is loaded again soon when more rows come together than it has room for', async () => {
+  test('is loaded again soon after one statement has inserted more rows than it has room for', async () => {
     await untilLoaded()
     for (let count = 1; count <= 3; count++) {
       await server.sql`insert into company (name) select 'many' from generate_series(1, 40000)`
@@ -104,7 +104,7 @@ describe('a copy of a table', () => {
     expect(said).toEqual(['a table is in memory', 'a table is in memory'])
   })
 
-  test('has the id that a trigger of the table gives to a row, whatever the statement names', async () => {
+  test('has a row under the id that a trigger of the table has set, not under the id in the statement', async () => {
     await server.sql.unsafe(`create function give_id() returns trigger language plpgsql as 'begin new.id := new.id + 1000; return new; end';
       create trigger own before update on company for each row execute function give_id()`)
     await untilLoaded()
@@ -114,7 +114,7 @@ describe('a copy of a table', () => {
     expect([await total(), said]).toEqual([30, ['a table is in memory']])
   })
 
-  test('is loaded again if change lines were deleted that it has not seen, and kept if it has seen them', async () => {
+  test('is loaded again if rows of row_change were deleted that it has not read, and kept if it has read them', async () => {
     await untilLoaded()
     const [first, second] = [oldRowChanges(0), oldRowChanges(0)]
     await first(server.sql as never, 1_000)
@@ -135,13 +135,13 @@ describe('a copy of a table', () => {
   })
 })
 
-describe('the database answers lists correctly', () => {
+describe('PostgreSQL answers lists correctly, and no copy is loaded,', () => {
   test.each([
     ['without one of its triggers', 'drop trigger company_deletes on company'],
     ['with a disabled trigger', 'alter table company disable trigger company_updates'],
     ['with a trigger that fires for ordinary sessions only', 'alter table company enable trigger company_inserts'],
     ['with a child table', 'create table child () inherits (company)'],
-  ])('for a table %s, which is not loaded', async (_, text) => {
+  ])('for a table %s', async (_, text) => {
     await server.sql.unsafe(text)
     await until(async () => (await total()) === 30 && said.length === 1)
     expect(said).toEqual(['memory off for a table: its triggers of changes are missing or disabled'])
@@ -150,7 +150,7 @@ describe('the database answers lists correctly', () => {
     expect(await isInMemory(server, 'company', PATH)).toBe(false)
   })
 
-  test('with MEMORY_MB=0, and for a table that does not fit', async () => {
+  test('with MEMORY_MB=0, and for a table that is too large for MEMORY_MB', async () => {
     await server.stop()
     await start({ MEMORY_MB: '0' })
     expect(await total()).toBe(30)
@@ -164,7 +164,7 @@ describe('the database answers lists correctly', () => {
   })
 })
 
-test('migrations of earlier versions make the triggers by the names that they know', async () => {
+test('calling publish_rows and notify_changes_of, as migrations of earlier versions do, creates missing triggers again', async () => {
   await server.sql`drop trigger company_deletes on company`
   await server.sql`select publish_rows('company'), notify_changes_of('company', false)`
   await untilLoaded()

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { proveLists } from '../prove/lists.ts'
 
 // D70: every read includes every write that had committed when the request arrived.
-test('lists from memory equal PostgreSQL’s during and after writes of clients, another server and psql, and after a worker or another server is killed', async () => {
+test('lists from memory equal lists from PostgreSQL during and after writes of clients, another server and psql, and after kills of servers', async () => {
   const { counts, differences, remembered } = await proveLists({
     seed: Number(process.env.SEED ?? 1),
     rows: 5_000,

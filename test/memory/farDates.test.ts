@@ -78,7 +78,7 @@ const CASES = [
   ['all dates', Object.values(DAYS).flat(), Object.values(TIMES).flat()],
 ] as const
 
-describe.each(CASES)('memory and the database give the same answers for a table with %s', (_, days, times) => {
+describe.each(CASES)('memory and PostgreSQL give the same answers for a table with %s', (_, days, times) => {
   beforeAll(() => fill(days, times))
 
   test('to summaries by period and by value', async () => {
@@ -105,7 +105,7 @@ describe.each(CASES)('memory and the database give the same answers for a table 
   })
 })
 
-describe('dates that no client can write are shown', () => {
+describe('dates that no client can write are shown correctly', () => {
   beforeAll(() => fill(Object.values(DAYS).flat(), Object.values(TIMES).flat()))
 
   const shown = async (path: string, name: 'day' | 'at') =>
@@ -123,14 +123,14 @@ describe('dates that no client can write are shown', () => {
     for (const found of await shown('/Stays?sort=At&PageSize=50&At=!=', 'at')) expect(found).toEqual(times)
   })
 
-  test('by quarter, of which the first begins with the first date', async () => {
+  test('in a summary by quarter, whose first quarter begins with the first possible date', async () => {
     const days = ['-infinity', '4714-11-24 BC', '4713-01-01 BC', '0044-01-01 BC', '0001-10-01 BC', '0001-01-01', '2024-01-01']
     days.push('9999-10-01', '10000-01-01', '275760-07-01', '294276-10-01', '294277-01-01', '294277-04-01', '300001-01-01')
     days.push('5874897-10-01', 'infinity')
     for (const found of await shown('/Stays/Summary?groupBy=quarter(Day)&Day=!=&PageSize=50', 'day')) expect(found).toEqual(days)
   })
 
-  test('for German spreadsheets', async () => {
+  test('in a CSV for German spreadsheets', async () => {
     const accept = { accept: 'text/csv' }
     for (const server of [memory, database]) {
       const { text } = await server.get('/Stays?fields=At&sort=-At&At=!=&bom=1&excel=1&locale=de', accept)

@@ -80,7 +80,7 @@ const WRITES: readonly [name: string, write: () => Promise<unknown>][] = [
   ],
 ]
 
-describe('lists of every server, from memory, contain the write right after the answer to', () => {
+describe('lists from memory of every server equal lists from PostgreSQL immediately after', () => {
   test.each(WRITES)('%s', async (_, write) => {
     for (let round = 0; round < 2; round++) {
       await write()
@@ -95,7 +95,7 @@ describe('lists of every server, from memory, contain the write right after the 
   })
 })
 
-test('a list from memory waits for no lock of its table, and reads no row of it', async () => {
+test('a list from memory is answered while its table is locked in access exclusive mode, since no row of the table is read', async () => {
   await one.sql.begin(async (transaction) => {
     await transaction`lock table employee in access exclusive mode`
     expect((await one.get(PATH)).status).toBe(200)

@@ -29,7 +29,7 @@ async function fill(rows: number) {
     insert into company (name, enabled) select 'c' || n % 7, n % 2 = 0 from generate_series(0, ${rows - 1}) as n`
 }
 
-test('the tag of a list is weak, and the same in every process, from memory as from the database', async () => {
+test('the ETag of a list is weak, and the same from every process, whether memory or PostgreSQL answers', async () => {
   await fill(12)
   for (const path of PATHS) {
     const first = await one.get(path)
@@ -38,7 +38,7 @@ test('the tag of a list is weak, and the same in every process, from memory as f
   }
 })
 
-test('the tag of a list differs if rows, total or links do', async () => {
+test('the ETag of a list changes if the rows, the total or the links change', async () => {
   await fill(12)
   const paths = [...PATHS, '/Companies?PageSize=5', '/Companies?PageSize=05', '/Companies?PageSize=6&sort=Id']
   const pages = await Promise.all(paths.map((path) => one.get(path)))
@@ -47,7 +47,7 @@ test('the tag of a list differs if rows, total or links do', async () => {
   expect(tagOf(await one.get('/Companies?sort=Id'))).toBe(tagOf(pages[0] as Answer))
 })
 
-test('a 304 has the tag and the total, and no links, body or type', async () => {
+test('a 304 has the ETag and the total, but no links, body or Content-Type', async () => {
   await fill(12)
   const path = PATHS[1] as string
   const page = await one.get(path)
@@ -62,8 +62,8 @@ test('a 304 has the tag and the total, and no links, body or type', async () => 
 
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 
-describe('a client with the tag of a page', () => {
-  test(`gets 304 while the page is the same, and else the current page; SEED=${SEED}`, async () => {
+describe('a client that sends the ETag of a page', () => {
+  test(`gets 304 while the page is unchanged, and otherwise the current page; SEED=${SEED}`, async () => {
     const random = new Random(SEED)
     await fill(14)
     const known = new Map<string, Answer>()

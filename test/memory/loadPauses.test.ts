@@ -16,7 +16,7 @@ function pausesOf(loadMs: number, livedMs: number, losses: number) {
   return { found, share: loadMs / (loadMs + livedMs + (found.at(-1) as number)) }
 }
 
-test('a copy that was kept for ten times its load’s time is loaded again at once, however often it is lost', () => {
+test('a copy that lives ten times as long as its load took is loaded again without a pause, however often it is lost', () => {
   expect(pausesOf(400, 4_000, 4).found).toEqual([0, 0, 0, 0])
 })
 
@@ -33,7 +33,7 @@ test.each([
   },
 )
 
-test('pauses start again after a copy that was kept, and continue to grow after a load that writes have overtaken', () => {
+test('pauses between loads become short again after a copy has lived long, but keep growing after a load that writes have made useless', () => {
   const pauses = new LoadPauses()
   pauses.noteLoad(100, 0)
   expect([pauses.afterLoss(1), pauses.afterOvertaken(100)]).toEqual([400, 800])

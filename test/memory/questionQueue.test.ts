@@ -122,8 +122,8 @@ async function refreshOften(copy: TableCopy) {
   for (let left = 30; left > 0; left--) await queue.refresh([copy])
 }
 
-describe('Copies of several tables that are asked about together', () => {
-  test('are of one snapshot, while others write both tables and ask about each', async () => {
+describe('Copies of several tables that one joint question refreshes', () => {
+  test('show the same snapshot, while other sessions write both tables and single questions refresh each copy', async () => {
     let isOver = false
     const writing = [1, 2, 3].map(() => writePairs(() => isOver))
     let compared = 0
@@ -145,7 +145,7 @@ describe('Copies of several tables that are asked about together', () => {
     expect((await readBoth())?.names).toEqual(new Map(rows.map(({ id, name }) => [id, name])))
   })
 
-  test('have every write that was committed before they were asked about', async () => {
+  test('have every write that was committed before the question was sent', async () => {
     for (let count = 0; count < 200; count++) {
       const value = `written ${count}`
       if (count % 3 !== 1) await sql`update company set name = ${value} where id = 1`
@@ -156,7 +156,7 @@ describe('Copies of several tables that are asked about together', () => {
     }
   })
 
-  test('have a version that stays until a row of one of them changes, whoever asks about it', async () => {
+  test('have a joint version that changes only when a row of one of the tables has changed, not by further questions', async () => {
     await queue.refresh(both)
     const version = queue.versionOf(both)
     expect([version, queue.versionOf([employees, companies])]).toEqual([expect.any(String), version])
@@ -170,18 +170,18 @@ describe('Copies of several tables that are asked about together', () => {
     expect(queue.versionOf(both)).toEqual(expect.not.stringMatching(version as string))
   })
 
-  test('have no version before the first question about them', () => {
+  test('have no joint version before the first joint question', () => {
     expect(queue.versionOf(both)).toBeNull()
   })
 
-  test('have one question, which serves those who wait for one of them alone', async () => {
+  test('need only one question, which also serves requests that wait for a single copy', async () => {
     await Promise.all([queue.refresh([companies]), queue.refresh(both), queue.refresh([employees]), queue.refresh(both)])
     expect([askedTogether.length, askedAlone.length]).toEqual([1, 0])
     await Promise.all([queue.refresh([companies]), queue.refresh([employees])])
     expect([askedTogether.length, askedAlone.length]).toEqual([1, 2])
   })
 
-  test('are asked about together before any of them is asked about alone again, since both would hardly ever be free in the same turn', async () => {
+  test('get their joint question before the next single one, since both copies would hardly ever be free in the same turn', async () => {
     // A busy machine may take so long that the joint question holds nothing any more.
     await until(async () => {
       const slow = [new SlowCopy(companies), new SlowCopy(employees)] as const
@@ -202,7 +202,7 @@ describe('Copies of several tables that are asked about together', () => {
     })
   })
 
-  test('are of one moment, although rows of a table change between the two statements of a question', async () => {
+  test('show the same moment, although rows of a table change between the two statements of the question', async () => {
     let count = 0
     const reader = readerOf(poolOf(), askedTogether)
     const read: Reader['read'] = async (statement) => {
@@ -251,7 +251,7 @@ async function turns() {
   for (let left = 5; left > 0; left--) await new Promise(setImmediate)
 }
 
-describe('A table that is locked by an alter table', () => {
+describe('A table that an ALTER TABLE has locked', () => {
   /** Changes a company without a cascade, which would wait for the lock of employees. */
   const changeCompany = () => sql`update company set enabled = true where id = 1`
   const changedCompany = () => valuesIn(companies, 'Enabled').get('1')
@@ -261,7 +261,7 @@ describe('A table that is locked by an alter table', () => {
     await sql`update employee set first_name = 'changed' where id = 1`
   })
 
-  test('holds up no question about another table, after a joint one that meets the lock', async () => {
+  test('delays no question about another table after a joint question that runs into the lock', async () => {
     await whileLocked('employee', async () => {
       await Promise.all([refreshOften(companies), queue.refresh(both)])
       expect([queue.versionOf(both), queue.versionOf([companies])]).toEqual([null, expect.any(Number)])
@@ -273,7 +273,7 @@ describe('A table that is locked by an alter table', () => {
     expect([valuesIn(employees, 'FirstName').get('1'), lost]).toEqual(['changed', []])
   })
 
-  test('holds up no question about another table, after a joint one without a lock_timeout, as behind a pooler', async () => {
+  test('delays no question about another table after a joint question without a lock_timeout, as through a pooler', async () => {
     queue = queueOf({ statementMsMax: PATIENT_MS })
     await whileLocked('employee', async () => {
       await Promise.all([refreshOften(companies), queue.refresh(both)])
@@ -281,7 +281,7 @@ describe('A table that is locked by an alter table', () => {
     })
   })
 
-  test('holds up no question about another table while a joint one waits for it, nor that for long', async () => {
+  test('delays no question about another table while a joint question waits for the lock, and delays the joint one only briefly', async () => {
     let waiting: Promise<void> | undefined
     await whileLocked('employee', async () => {
       waiting = queue.refresh([employees])
@@ -298,7 +298,7 @@ describe('A table that is locked by an alter table', () => {
     expect([queue.versionOf(both), valuesIn(employees, 'FirstName').get('1')]).toEqual([expect.any(String), 'changed'])
   })
 
-  test('is in lists of several tables while no row of it has changed, because it is not read', async () => {
+  test('does not hinder joint questions while no row of it has changed, because the question does not read it', async () => {
     await queue.refresh(both)
     await whileLocked('employee', async () => {
       await changeCompany()
@@ -309,8 +309,8 @@ describe('A table that is locked by an alter table', () => {
   })
 })
 
-describe('A copy that cannot be moved with others', () => {
-  test('ends alone when psql has dropped a column', async () => {
+describe('A copy that a joint question cannot refresh', () => {
+  test('ends without ending the other copies when psql has dropped a column of its table', async () => {
     await queue.refresh(both)
     await sql`update employee set first_name = 'changed' where id = 1`
     await sql`update company set name = 'changed' where id = 1`
@@ -326,7 +326,7 @@ describe('A copy that cannot be moved with others', () => {
     expect(valuesIn(companies, 'Name').get('1')).toBe('changed')
   })
 
-  test('ends alone when its table is another one', async () => {
+  test('ends without ending the other copies when VACUUM FULL has rewritten its table', async () => {
     await queue.refresh(both)
     await sql`update company set name = 'changed' where id = 1`
     await sql`vacuum full employee`
@@ -335,7 +335,7 @@ describe('A copy that cannot be moved with others', () => {
     expect([queue.versionOf(both), valuesIn(companies, 'Name').get('1')]).toEqual([null, 'changed'])
   })
 
-  test('ends alone when a changed row cannot be taken in', async () => {
+  test('ends without ending the other copies when a new row has an id beyond 2^53, which has no code', async () => {
     await queue.refresh(both)
     // Beyond 2^53, where an id has no code.
     await sql`insert into employee (id, first_name) overriding system value values (9007199254740993, 'beyond')`
@@ -345,7 +345,7 @@ describe('A copy that cannot be moved with others', () => {
     expect([queue.versionOf(both), valuesIn(companies, 'Name').get('1')]).toEqual([null, 'changed'])
   })
 
-  test('is asked about alone, and then together with others again, after more rows than a joint question reads', async () => {
+  test('is refreshed by a single question, then by joint ones again, after more rows have changed than a joint question reads', async () => {
     await queue.refresh(both)
     await sql`insert into employee (first_name) select 'many' from generate_series(1, ${JOINT_CHANGES_MAX + 1}::int)`
     await sql`update company set name = 'changed' where id = 1`
@@ -356,7 +356,7 @@ describe('A copy that cannot be moved with others', () => {
     expect([employees.columns.rows, lost]).toEqual([PAIRS + JOINT_CHANGES_MAX + 1, []])
   })
 
-  test('falls behind alone, and then lists of several tables do not wait for it', async () => {
+  test('falls behind without the other copies, and then lists of several tables do not wait for it', async () => {
     await queue.refresh(both)
     for (let left = 0; left <= CHANGES_MAX; left += 1_000)
       await sql`insert into employee (first_name) select 'many' from generate_series(1, 1000)`
@@ -368,7 +368,7 @@ describe('A copy that cannot be moved with others', () => {
     expect([employees.columns.rows, lost]).toEqual([PAIRS + 6_000, []])
   })
 
-  test('and is evicted meanwhile, does not keep the others from moving', async () => {
+  test('because it is evicted meanwhile does not prevent the refresh of the other copies', async () => {
     await queue.refresh(both)
     await sql`update company set name = 'changed' where id = 1`
     await sql`update employee set first_name = 'changed' where id = 1`
@@ -382,7 +382,7 @@ describe('A copy that cannot be moved with others', () => {
 })
 
 describe('Joint questions that fail', () => {
-  test('fail no question about one table, and are not sent again for a while', async () => {
+  test('make no question about a single table fail, and are not sent again for a while', async () => {
     // Where there is no table.
     queue = queueOf({ url: await createDatabase('empty') })
     await Promise.all([queue.refresh(both), queue.refresh([companies]), queue.refresh([employees])])
@@ -392,7 +392,7 @@ describe('Joint questions that fail', () => {
     expect([queue.versionOf(both), askedTogether.length]).toEqual([null, length])
   })
 
-  test('leave no version of an earlier moment, which would be stale', async () => {
+  test('remove the joint version, which would be stale', async () => {
     await queue.refresh(both)
     expect(queue.versionOf(both)).not.toBeNull()
     await sql`alter table row_change rename to kept_row_change`

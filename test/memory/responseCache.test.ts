@@ -38,7 +38,7 @@ describe.each([
     expect(count(metric, 'kept')).toBe(before + 2)
   })
 
-  test(`${name} whose copy falls behind while it waits is not sent from the cache`, async () => {
+  test(`${name} is not sent from the cache if the copy falls behind while the request waits for it`, async () => {
     await untilCached(metric, path)
     const cached = await server.get(path)
     await server.sql`insert into company (name) select 'many' || n from generate_series(1, ${CHANGES_MAX + 1}::int) as n`
@@ -47,7 +47,7 @@ describe.each([
     expect(answer.text + answer.headers.get('x-total-count')).not.toBe(cached.text + cached.headers.get('x-total-count'))
   })
 
-  test(`${name} with a fault gets its 400 while the copy waits for the database; a cached one waits, too`, async () => {
+  test(`${name} with an unknown parameter gets 400 at once while the copy waits for PostgreSQL; a valid request waits`, async () => {
     await untilCached(metric, path)
     await server.sql.begin(async (transaction) => {
       await transaction`lock table row_change in access exclusive mode`
@@ -62,7 +62,7 @@ describe.each([
 describe('ResponseCache', () => {
   const reply: BytesReply = { status: 200, headers: {}, body: new Uint8Array(10) }
 
-  test('A response is found by its target and the version that it was made from', () => {
+  test('A response is found by its target and the version of the copy that it was made from', () => {
     const cache = new ResponseCache(2 ** 20)
     cache.set('/Companies', [company], 1, reply)
     expect(cache.get('/Companies', 1)).toBe(reply)
@@ -71,7 +71,7 @@ describe('ResponseCache', () => {
     expect(cache.get('/Employees', null)).toBeNull()
   })
 
-  test('The tables of a target are known by a response of any version', () => {
+  test('The tables of a target are known from a cached response of any version', () => {
     const cache = new ResponseCache(2 ** 20)
     expect(cache.tablesOf('/Companies')).toBeNull()
     cache.set('/Companies', [company], 1, reply)

@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 const inMemory = () => readSamples().summaries?.find(({ labels }) => labels.from === 'memory')?.values[0] ?? 0
 
-test('D70, D76: a summary from memory is of one snapshot, while rows change and lists bring its copy up to date', async () => {
+test('D70, D76: a summary from memory shows one snapshot, while rows change and lists bring its copy up to date', async () => {
   let asked = 0
   // Another filter each time, so that no answer is kept.
   const summarize = () => server.get(`/Absences/Summary?Id=>-${++asked}&${AGGREGATED}`)

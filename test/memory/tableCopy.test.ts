@@ -38,13 +38,13 @@ async function createMany(statements: number) {
   for (let left = statements; left > 0; left--) await create()
 }
 
-test('writes during the load of a table are in the copy before lists use it, even if they are more than lists wait for', async () => {
+test('a copy has the writes of the time of its load before lists use it, even if they are more than lists wait for', async () => {
   const copy = await copyFromBefore(() => createMany(7))
   await copy.catchUpAfterLoad()
   expect([copy.columns.rows, copy.table === null]).toEqual([7_030, false])
 })
 
-test('changed rows are taken in within several turns of the event loop, in which the copy counts as unsettled', async () => {
+test('a copy applies many changed rows in several turns of the event loop, and counts as unsettled until the last one', async () => {
   const copy = await copyFromBefore(async () => undefined)
   await copy.catchUpAfterLoad()
   // Long names, so that all rows take longer than one turn on any machine.
@@ -64,7 +64,7 @@ test('changed rows are taken in within several turns of the event loop, in which
   expect([copy.settled(), copy.columns.rows, copy.table === null]).toEqual([null, 5_030, false])
 })
 
-test('a copy whose changed rows cannot be taken in ends, and lists that wait for it get no table', async () => {
+test('a copy ends if it cannot store a changed row, and lists that wait for the copy get no table', async () => {
   const copy = await copyFromBefore(async () => undefined)
   await copy.catchUpAfterLoad()
   // Beyond 2^53, where an id has no code.
@@ -90,7 +90,7 @@ test('the texts of a property are read in the order of its collation', async () 
   expect(read).toHaveLength(30 + texts.length - 1)
 })
 
-test('a copy that is too far behind finds nothing until it has caught up', async () => {
+test('a copy that is too far behind answers no list until it has caught up', async () => {
   const copy = await copyFromBefore(async () => undefined)
   await copy.catchUpAfterLoad()
   await createMany(7)
@@ -100,7 +100,7 @@ test('a copy that is too far behind finds nothing until it has caught up', async
   expect([copy.columns.rows, copy.table === null, lost]).toEqual([7_030, false, null])
 })
 
-test('a list that comes while too many changes are found does not wait for the catch-up', async () => {
+test('a list that arrives while a question finds too many changes does not wait until the copy has caught up', async () => {
   const copy = await copyFromBefore(async () => undefined)
   await copy.catchUpAfterLoad()
   await createMany(7)
@@ -114,7 +114,7 @@ test('a list that comes while too many changes are found does not wait for the c
   expect([copy.columns.rows, copy.table === null, lost]).toEqual([7_030, false, null])
 })
 
-test('no list fails if PostgreSQL takes too long to read changes; the copy ends if its catch-up takes too long, too', async () => {
+test('a list does not fail if PostgreSQL reads changes too slowly; the copy ends if catching up also takes too long', async () => {
   const impatient = new Database({ url, poolSize: 2, prepare: true, statementMsMax: 1 })
   try {
     const copy = await copyFromBefore(async () => undefined, impatient)
@@ -129,9 +129,9 @@ test('no list fails if PostgreSQL takes too long to read changes; the copy ends 
 })
 
 test.each([
-  ['more rows than a copy takes in aside', () => createMany(51)],
+  ['more changed rows than it can apply while it catches up', () => createMany(51)],
   [
-    'a statement of more rows than it has ids of',
+    'a statement that changes more rows than row_change records ids of',
     () => sql`insert into company (name) select 'many' from generate_series(1, 50001)`,
   ],
 ])('a copy ends after %s', async (_, write) => {
@@ -166,13 +166,13 @@ test.each([
   ['the right to read the table', '', 'revoke select on company from @'],
   ['the right to read a column', '', 'revoke select on company from @; grant select (id, name) on company to @'],
   ['the right to the schema', '', 'revoke usage on schema public from public'],
-  ['rows by a policy', '', 'alter table company enable row level security'],
+  ['access to rows, by row level security', '', 'alter table company enable row level security'],
   [
-    'another role’s rights',
+    'the rights that it had from another role',
     'revoke all on company from @; grant select on company to readers_@; grant readers_@ to @',
     'revoke readers_@ from @',
   ],
-])('a copy ends with the next question when its role loses %s', (_, rights, loss) =>
+])('a copy ends with the next question after its role has lost %s', (_, rights, loss) =>
   asRole(rights, async (change) => {
     const copy = await copyFromBefore(async () => undefined)
     await copy.catchUpAfterLoad()
@@ -185,7 +185,7 @@ test.each([
   }),
 )
 
-test('a copy is kept if its role may read each column, but not the table as a whole', () =>
+test('a copy is kept if its role has the right to read each column, but none to read the table as a whole', () =>
   asRole(
     `revoke select on company from @; grant select (${company.properties.map(({ column }) => column)}) on company to @`,
     async () => {
@@ -196,7 +196,7 @@ test('a copy is kept if its role may read each column, but not the table as a wh
     },
   ))
 
-test('the bytes of a copy include the orders of texts that lists need', async () => {
+test('the size of a copy in bytes includes the orders of texts that lists need', async () => {
   const copy = await copyFromBefore(() => createMany(1))
   await copy.catchUpAfterLoad()
   const { bytes } = copy.columns
@@ -205,9 +205,9 @@ test('the bytes of a copy include the orders of texts that lists need', async ()
 })
 
 test.each([
-  ['a trigger that is disabled', 'alter table company disable trigger company_updates'],
+  ['a disabled trigger', 'alter table company disable trigger company_updates'],
   ['a child table', 'create table child () inherits (company)'],
-])('%s while a table is loaded ends the copy before lists use it', async (_, text) => {
+])('%s that appears during the load of a table makes the copy end before lists use it', async (_, text) => {
   const copy = await copyFromBefore(() => sql.unsafe(`${text}; update company set name = 'unnoted'`))
   await expect(copy.catchUpAfterLoad()).rejects.toThrow('the table was defined anew')
 })
@@ -226,7 +226,7 @@ test.each([
   ])
 })
 
-test('the run and the change lines that a dump of another cluster has brought are replaced', async () => {
+test('the run and the rows of row_change from a dump of another cluster are replaced, and the copy is kept', async () => {
   await sql`update row_change_run set run = 'of another cluster', kept_from = '9000000000'`
   await sql`insert into row_change (transaction, relation) values ('9000000000', 'company'::regclass)`
   const copy = await copyFromBefore(() => sql`update company set name = 'changed' where id = 1`)
@@ -239,7 +239,7 @@ test('the run and the change lines that a dump of another cluster has brought ar
 test.each([
   ['fails before its first row', 'select 1 / (n - n) from generate_series(1, 1) as n', 'division by zero'],
   ['has very long rows', "select n, repeat('x', 1000000) from generate_series(1, 70) as n", 'rows are too long'],
-])('a load that %s is refused, and other loads are not', async (_, query, message) => {
+])('a load that %s is refused, and other loads succeed', async (_, query, message) => {
   const following = () => ({ text: `copy (${query}) to stdout`, values: [] })
   let fault: unknown
   const load = async (transaction: postgres.TransactionSql) => {
