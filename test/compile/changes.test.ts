@@ -20,7 +20,7 @@ const all = wholeView(company)
 const employees = (...names: string[]) =>
   viewOf(employee, new Set(employee.properties.filter(({ name }) => names.includes(name))), [], `read ${names}`)
 
-test('the first page begins after the deleted events, whether they are still there or not', async () => {
+test('the first page of changes begins after the position of deleted events, even if their rows still exist', async () => {
   const sql = connect(await createDatabase())
   await sql`
     insert into entity_change (position, entity, id, action, key, changed)
@@ -32,7 +32,7 @@ test('the first page begins after the deleted events, whether they are still the
   }
 })
 
-test('positions are ordered as numbers, not by their digits', async () => {
+test('positions of changes are ordered as numbers, not as texts', async () => {
   const sql = connect(await createDatabase())
   await sql`
     insert into entity_change (position, entity, id, action, key, changed)
@@ -62,7 +62,7 @@ const ofRow = (table: string) => {
   return `${own} and (position + 0, number) > ${start} and number > coalesce((${known}), 0)`
 }
 
-test('the statements for views that show all properties have no condition on names', () => {
+test('statements for changes of views that show all properties have no condition on names of properties', () => {
   const start = '(l.deleted_position, l.deleted_number)'
   const both = compileChanges([all, wholeView(employee)], null, 51)
   const pieces = ['company', 'employee'].map((table) => eventsOf(table, start, '', '$1')).join(' union all ')
@@ -79,7 +79,7 @@ test('the statements for views that show all properties have no condition on nam
   expect(compileHistory(named, '7', { position: '3', number: '4' }, 51)).toEqual(history)
 })
 
-test('the condition of a view that hides properties has the names as a value, so that all such views share a text', () => {
+test('a statement for changes of a view that hides properties has the shown names as a value, so that such views share its text', () => {
   const shown = " and (action <> 'u' or changed && $4::text[])"
   const after = { position: '3', number: '4' }
   const text = (names: string) => compileChanges([employees(...names.split(' '))], after, 51).text
@@ -96,7 +96,7 @@ test('the condition of a view that hides properties has the names as a value, so
   })
 })
 
-test('the newest event that a view shows is found for each watch, after its own position', async () => {
+test('compileNewestShown finds for each watch the newest event after its position that its view shows', async () => {
   const sql = connect(await createDatabase())
   await sql`
     insert into entity_change (position, entity, id, action, key, changed) values
@@ -120,7 +120,7 @@ test('the newest event that a view shows is found for each watch, after its own 
   expect((await sql.unsafe(text, values as string[]).values()).map(([, position]) => position)).toEqual(['8', '8'])
 })
 
-test('a statement reads up to the last of the events that it may read, in the order of all views that hide some', async () => {
+test('compileStretchEnd finds the last of countMax events of all views that hide properties, or none if there are fewer', async () => {
   const sql = connect(await createDatabase())
   await sql`
     insert into entity_change (position, entity, id, action, key, changed)
@@ -138,7 +138,7 @@ test('a statement reads up to the last of the events that it may read, in the or
   expect(rows.map((row) => row[CHANGE_COLUMNS.indexOf('id')])).toEqual(['1', '2', '3', '4'])
 })
 
-test('a history is read up to the last of the events that a statement may read, after any position', async () => {
+test('compileHistoryStretchEnd finds the last of countMax events of a row after any position, or none if there are fewer', async () => {
   const sql = connect(await createDatabase())
   // Every third event is of employee 1.
   await sql`

@@ -133,7 +133,7 @@ const bodyOf = (name: string, value: unknown): JsonObject => {
 }
 
 for (const [entity, name, values, queries] of CASES)
-  describe.each(queries)(`a guard of ${entity.plural} with %s admits the same values as a list`, (query) => {
+  describe.each(queries)(`a guard of ${entity.plural} with %s admits the same rows as a list with this filter,`, (query) => {
     const filters = filtersOf(entity, query)
     const bodies = values.map((value) => bodyOf(name, value))
     const property = entity.properties.find((one) => one.name === name) as Property
@@ -151,7 +151,7 @@ for (const [entity, name, values, queries] of CASES)
     const printed = (rows: readonly (Row | undefined)[]) => rows.map((row) => (row ? [row[at]] : null))
     const wanted = () => stored.map((row, index) => (expected[index] ? [row[at]] : null))
 
-    test.each(['one by one', 'at once', 'under a key'])('when they are created %s', async (way) => {
+    test.each(['one by one', 'at once', 'under a key'])('when rows are created %s', async (way) => {
       const guard = guardOf(entity, [['', query]])
       const statements = bodies.map((body) =>
         compileCreate(entity, planOf(guard, { values: newRow(entity, body), claim: way === 'under a key' ? newClaim() : null })),
@@ -162,7 +162,7 @@ for (const [entity, name, values, queries] of CASES)
       expect(printed(rows)).toEqual(wanted())
     })
 
-    test.each([false, true])('when several rows are created; under a key: %p', async (isKeyed) => {
+    test.each([false, true])('when one statement creates several rows; with an Idempotency-Key: %p', async (isKeyed) => {
       const guard = guardOf(entity, [['', query]])
       const create = async (indexes: readonly number[]) => {
         const rows = indexes.map((index) => newRow(entity, bodies[index] as JsonObject))
@@ -179,7 +179,7 @@ for (const [entity, name, values, queries] of CASES)
       for (const index of indexes.filter((one) => !expected[one])) expect(await create([...admitted, index])).toEqual([])
     })
 
-    test.each(['one by one', 'at once', 'under a key'])('when they are set %s', async (way) => {
+    test.each(['one by one', 'at once', 'under a key'])('when the values are set %s', async (way) => {
       const guard = guardOf(entity, [['', query]])
       const statements = stored.map((_, index) =>
         compileUpdate(
@@ -197,7 +197,7 @@ for (const [entity, name, values, queries] of CASES)
       expect(printed(rows)).toEqual(wanted())
     })
 
-    test.each(['one by one', 'at once', 'under a key'])('before another property is set %s, and after', async (way) => {
+    test.each(['one by one', 'at once', 'under a key'])('before and after another property is set %s', async (way) => {
       const other = entity === company ? { Name: 'x' } : { Type: 'x' }
       for (const pair of [
         [query, ''],
@@ -222,7 +222,7 @@ for (const [entity, name, values, queries] of CASES)
       }
     })
 
-    test.each([false, true])('before they are deleted; under a key: %p', async (isKeyed) => {
+    test.each([false, true])('when rows are deleted; with an Idempotency-Key: %p', async (isKeyed) => {
       const guard = guardOf(entity, [[query, '']])
       const rows: (Row | undefined)[] = []
       for (const [id] of stored) {
@@ -232,7 +232,7 @@ for (const [entity, name, values, queries] of CASES)
       expect(printed(rows)).toEqual(wanted())
     })
 
-    test('if the answer to a write may show the row', async () => {
+    test('when it decides whether the answer to a write may show the row', async () => {
       const guard = guardOf(entity, [['', '']], { readable: filters })
       const created = await writeAll(bodies.map((body) => compileCreate(entity, planOf(guard, { values: newRow(entity, body) }))))
       const updated = await writeAll(
@@ -250,7 +250,7 @@ for (const [entity, name, values, queries] of CASES)
     })
   })
 
-describe('a guard of several pairs admits what one of them admits before and after', () => {
+describe('a guard of several pairs admits a write only if one pair admits the row both before and after', () => {
   const PAIRS = [
     ['Status=Requested', 'Status=Approved'],
     ['Status=Approved&Type=Sick', 'Status[]=Cancelled&Status[]=Approved'],
@@ -264,7 +264,7 @@ describe('a guard of several pairs admits what one of them admits before and aft
     [{ Status: 'Approved', Type: 'Sick' }, { Type: 'Holiday' }, true],
     [{ Status: 'Requested' }, { Type: 'Holiday' }, false],
     [{ Status: 'Declined', Type: 'Sick' }, { Status: 'Approved' }, false],
-  ])('%j, %j: %p', async (before, change, isAdmitted) => {
+  ])('change of a row %j by the body %j: admitted: %p', async (before, change, isAdmitted) => {
     const guard = guardOf(absence, PAIRS)
     const rows = (await writeAll(
       Array.from({ length: 4 }, () => compileCreate(absence, planOf(null, { values: newRow(absence, before) }))),
@@ -281,7 +281,7 @@ describe('a guard of several pairs admits what one of them admits before and aft
     expect(written.map((one) => one.length)).toEqual(Array(4).fill(isAdmitted ? 1 : 0))
   })
 
-  test('and one without pairs admits nothing', async () => {
+  test('a guard without pairs admits no write', async () => {
     const guard = guardOf(absence, [])
     const values = newRow(absence, {})
     expect(await database.write(compileCreate(absence, planOf(guard, { values })))).toEqual([])
@@ -301,7 +301,7 @@ describe('a reference names only rows that match the filters of the right to rea
   const expected = [null, 'Ann', undefined, undefined, undefined, 'Ann']
   const copied = (rows: readonly (Row | undefined)[]) => rows.map((row) => row?.[absence.properties.indexOf(reference) + 1])
 
-  test('when rows are created, and updated, in a batch and one by one', async () => {
+  test('when rows are created and updated, in a batch and one by one', async () => {
     const created = await writeAll(bodies.map((body) => compileCreate(absence, planOf(guard, { values: newRow(absence, body) }))))
     expect(copied(created)).toEqual(expected)
     const rows = (await writeAll(
@@ -316,7 +316,7 @@ describe('a reference names only rows that match the filters of the right to rea
     expect(copied(alone)).toEqual(expected)
   })
 
-  test('when several are created', async () => {
+  test('when one statement creates several rows', async () => {
     const create = (ids: readonly (string | null)[]) => {
       const rows = ids.map((id) => newRow(absence, { EmployeeId: id === null ? null : number(id) }))
       const arrays = writableOf(absence).map((one) => arrayText(rows.map((row) => row.get(one) ?? null)))
@@ -327,7 +327,7 @@ describe('a reference names only rows that match the filters of the right to rea
   })
 })
 
-test('an answer says whether the key may read a row by the copy that it will have: of a row that refers to itself', async () => {
+test('whether an answer may show a row is decided by the copied name after the write, also for a row that refers to itself', async () => {
   const [row] = await database.write(compileCreate(employee, planOf(null, { values: newRow(employee, { KnownAs: 'Eva' }) })))
   const id = row?.[0] as string
   const guard = guardOf(employee, [['', '']], { readable: filtersOf(employee, 'Manager=Mia') })

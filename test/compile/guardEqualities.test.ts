@@ -58,7 +58,7 @@ test.each([
   ['Enabled=true', 'Name=!=Archived'],
   ['Enabled=!=false&Name[]=Bench&Name[]=', 'Enabled=true'],
   ['Name=!=', ''],
-])('a write that matches the equalities of its right is the statement of a key of all rights: %s, read %s', (after, readable) => {
+])('a write that matches the equalities of its right has an unguarded statement: %s, read %s', (after, readable) => {
   const guard = guardOf('', after, readable)
   for (const compile of [compileCreate, compileUpdate]) {
     const compiled = compile(company, plan(row('Bench', 'true'), guard))
@@ -72,7 +72,7 @@ test.each([
   ['an order of texts', 'Name=<C', '', row('Bench', 'true')],
   ['a part of a text', 'Name[contains]=en', '', row('Bench', 'true')],
   ['an order of ids in the right to read', '', 'Id=>5', row('Bench', 'true')],
-])('the statement itself checks %s', (_, after, readable, values) => {
+])('the statement of a write still checks %s', (_, after, readable, values) => {
   const guard = guardOf('', after, readable)
   const update = compileUpdate(company, plan(values, guard))
   const filters = [...filtersOf(after), ...filtersOf(readable)]
@@ -80,7 +80,7 @@ test.each([
   expect(update.text).not.toBe(compileUpdate(company, plan(values, null)).text)
 })
 
-test('conditions before the write stay in the statement; if one row of several does not match, the statement checks all', () => {
+test('conditions on the row before a write stay in its statement; if one of several rows does not match, all conditions stay', () => {
   const guard = guardOf('Name=Own', 'Enabled=true', 'Enabled=true')
   const [matching, other] = [row('Own', 'true'), row('Own', 'false')]
   expect(checkedGuard(company, guard, [matching])?.pairs).toEqual([{ before: filtersOf('Name=Own'), after: [] }])
@@ -89,7 +89,7 @@ test('conditions before the write stay in the statement; if one row of several d
   expect(checkedGuard(company, guard, [matching, other])?.shape).not.toBe(checkedGuard(company, guard, [matching])?.shape)
 })
 
-test('a row has to match only one of two alternatives', () => {
+test('no condition is left for the statement if a row matches one of two alternatives', () => {
   const either = { ...guardOf('', 'Enabled=true', ''), shape: 'either' }
   const guard = { ...either, pairs: [...either.pairs, { before: [], after: filtersOf('Name=Own') }] }
   for (const admitted of [row('Own', 'true'), row('Own', 'false'), row('Other', 'true')])
@@ -103,7 +103,7 @@ test('a row has to match only one of two alternatives', () => {
   expect(checkedGuard(company, guard, rows)?.pairs).toEqual(guard.pairs)
 })
 
-test('a right to create by equality leaves nothing to the statement, and one by reference leaves its reference', () => {
+test('a right to create by equality leaves no condition for the statement; one with a reference leaves only the reference', () => {
   const addresses = 'read Companies?Name=!=Archived\ncreate Companies?Enabled=true&fields=Name,Enabled'
   const rights = new RightsReader(entities).read({ rights: '', addresses })
   const guard = rights.accessTo(company).create?.rights[0]?.guard ?? null
@@ -160,7 +160,7 @@ const VALUES: Readonly<Record<string, readonly [values: readonly string[], opera
 const EQUALITIES = operators.filter((operator) => isEquality({ operator }))
 const FILTERS = 300
 
-test('equalities hold exactly where PostgreSQL says so: random filters of every kind of property', async () => {
+test('equalities are decided as by PostgreSQL, for random filters by every kind of property', async () => {
   expect(EQUALITIES.map(({ sign }) => sign)).toEqual(['=', '!=', '[]'])
   const random = new Random(90)
   for (const [name, [given, spellings]] of Object.entries(VALUES)) {

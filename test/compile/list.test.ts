@@ -10,7 +10,7 @@ const { sql, poolOf } = useDatabase()
 const database = poolOf()
 
 test.each(['Total', 'Place', 'Page', 'First', 'Lines', 'Changed', 'Found', 'Groups'])(
-  'an entity may have the name of a part of statements: %s',
+  'an entity can have a name that statements of lists use for a subquery: %s',
   async (called) => {
     const entity = defineEntity(called, { id: identity(), name: text() })
     const { table } = entity

@@ -66,7 +66,7 @@ const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).fla
 /** The expression that folds the text of a column, as a plan shows it. */
 const foldOf = (column: string) => new RegExp(`normalize\\((note(_\\d+)?\\.)?${column}, nfd\\)`, 'gi')
 
-describe('the texts of rows are folded once for all filters of a statement', () => {
+describe('each text of a row is folded at most once for all filters of a statement', () => {
   test.each(statements)('in %s', async (_, compile) => {
     const { text, values } = compile()
     const [row] = await sql.unsafe(`explain (analyze, verbose, format json) ${text}`, values as string[])
@@ -86,7 +86,7 @@ describe('the texts of rows are folded once for all filters of a statement', () 
   })
 })
 
-test('rows whose texts are folded are found on pages by number and by cursor', async () => {
+test('lists by parts of texts have the right rows and totals on pages by number and by cursor', async () => {
   const read = async ({ text, values }: Statement) =>
     (await sql.unsafe(text, values as string[]).values()).map((row) => [Number(row[0]), Number(row.at(-1))])
   const size = 7

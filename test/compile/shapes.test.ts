@@ -13,7 +13,7 @@ function counted(sizeMax: number) {
   return { made, get }
 }
 
-test('a full cache of statements evicts unused ones, and keeps used ones', () => {
+test('a full cache of statements evicts statements that are not used, and keeps the used ones', () => {
   const { made, get } = counted(2)
   for (const shape of ['a', 'b', 'a', 'c']) expect(get(shape)).toBe(`text of ${shape}`)
   expect(made).toEqual(['a', 'b', 'c'])
@@ -23,7 +23,7 @@ test('a full cache of statements evicts unused ones, and keeps used ones', () =>
   expect(made).toEqual(['a', 'b', 'c', 'b'])
 })
 
-test('a cache of statements holds at least half of its size, and never more than all of it', () => {
+test('a full cache of statements holds at least half of its maximum size, and never more than all of it', () => {
   const { made, get } = counted(10)
   for (let n = 0; n < 1_000; n++) get(String(n))
   let held = 0

@@ -72,7 +72,7 @@ function changesOf(entity: Entity): Assignments[] {
     .map((properties) => new Map(properties.map((property) => [property, '1'])))
 }
 
-test.each(FORMS)('a statement without a guard has the text that it always had: %s', (_, hash, compile) => {
+test.each(FORMS)('a statement without a guard has the same text as before guards were introduced: %s', (_, hash, compile) => {
   const statements = entities.flatMap((entity) => changesOf(entity).map((values) => compile(entity, values)))
   const texts = statements.map((statement) => `${statement?.text}\n${JSON.stringify(statement?.values)}`)
   expect(new Bun.CryptoHasher('sha256').update(texts.join('\n')).digest('hex').slice(0, 16)).toBe(hash)

@@ -32,7 +32,7 @@ async function idsOf(entity: Entity, filters: readonly Filter[]): Promise<number
   return (await database.read(piece)).map(([id]) => Number(id))
 }
 
-describe('a union has the rows of its alternatives, each once, together with any other filter', () => {
+describe('a union finds the rows of its alternatives, each once, and combines with any other filter', () => {
   test.each([0, 1, 2])('in lists, streams, rows by id and summaries: run %i', async (run) => {
     const random = new Random(SEED + run)
     const tables = new RelatedTables(random, sql, database, [20, 120, 300], { extremes: 10, uncoded: 0 })
@@ -80,7 +80,7 @@ describe('a union has the rows of its alternatives, each once, together with any
   })
 })
 
-test('rows through whose references a path leads may be those of a union', async () => {
+test('a filter by a related property sees only the related rows that a union of the right to read admits', async () => {
   const random = new Random(SEED)
   const tables = new RelatedTables(random, sql, database, [20, 120, 300], { extremes: 0, uncoded: 0 })
   await tables.create()
@@ -99,7 +99,7 @@ test('rows through whose references a path leads may be those of a union', async
   }
 })
 
-test('unions that differ in values alone are one statement; others are not', () => {
+test('unions that differ only in values share one statement; unions that differ otherwise do not', () => {
   const shape = (...alternatives: string[]) => shapeOf([unionFilter(absence, alternatives.map(filtersOf))])
   const own = shape('EmployeeId=7', 'EmployeeId.ManagerId=7&Status=New')
   expect(shape('EmployeeId=8', 'EmployeeId.ManagerId=9&Status=Old')).toBe(own)
@@ -112,7 +112,7 @@ test('unions that differ in values alone are one statement; others are not', () 
     expect(other).not.toBe(own)
 })
 
-test('alternatives that are the same are one, and one without filters is every row', () => {
+test('united() merges equal alternatives, and returns no filter if one alternative has none', () => {
   const [own, team] = [filtersOf('EmployeeId=7'), filtersOf('EmployeeId.ManagerId=7')]
   expect(united(absence, [own, filtersOf('EmployeeId=7')])).toEqual(own)
   expect(united(absence, [own, team, own])).toEqual([unionFilter(absence, [own, team])])

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { writableSourcesOf } from '../../src/model/copies.ts'
 import { computed, copied, defineEntity, identity, reference, text } from '../../src/model/entity.ts'
 
-test('a text changes with everything that it is computed from, also through other computed texts and copies', () => {
+test('a text depends on all properties that it is computed from, also through other computed texts and copies', () => {
   const worker = defineEntity('Worker', {
     ...{ id: identity(), first: text(), last: text(), full: computed(['first', 'last']) },
     ...{ firmId: reference('Firm'), firm: copied('firmId', 'name'), label: computed(['full', 'firm'], { indexed: false }) },

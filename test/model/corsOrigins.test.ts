@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { parseOrigins } from '../../src/model/corsOrigins.ts'
 import { titled } from '../support/titles.ts'
 
-test('origins are a set, and * is every origin; spaces around commas are ignored, and the longest DNS name is accepted', () => {
+test('CORS origins are read as a set, with * for every origin; spaces around commas are ignored, the longest DNS name is accepted', () => {
   const label = 'a'.repeat(61)
   const long = `https://${[label, label, label, label].join('.')}.aaaa:65535`
   expect(parseOrigins(`https://app.example.com, http://localhost:5173,http://[::1]:8080,${long}`)).toEqual(
@@ -11,7 +11,7 @@ test('origins are a set, and * is every origin; spaces around commas are ignored
   expect(parseOrigins('*')).toBe('*')
 })
 
-describe('a text that is no origin of a browser is refused, with a suggestion', () => {
+describe('CORS origins: a text that is no origin of a browser is refused with a suggestion', () => {
   const written = [
     ['https://app.example.com/', 'https://app.example.com'],
     ['https://a.example/x', 'https://a.example'],
@@ -37,7 +37,7 @@ describe('a text that is no origin of a browser is refused, with a suggestion', 
     expect(() => parseOrigins(text)).toThrow(new RangeError(fault))
   })
 
-  test('each faulty origin is named', () => {
+  test('the error about CORS origins names each faulty one', () => {
     expect(() => parseOrigins('*,https://a.example,b.example,https://c.example/')).toThrow(
       '"*" stands alone, without other origins; "b.example" does not begin with http:// or https://; "https://c.example/" is not as browsers send it: write https://c.example',
     )

@@ -19,7 +19,7 @@ const write = (query: string, place = seek, entity: Entity = absence) =>
 const read = (query: string, text: string, entity: Entity = absence) =>
   cursors.read(wholeView(entity), parseList(wholeView(entity), query), text)
 
-test('a cursor is read as it was written, and null differs from an empty value', () => {
+test('a cursor is read with the values with which it was written, and null differs from an empty text', () => {
   const value = fc.option(fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('', ...hostileTexts)))
   const place = fc.record<Seek>({
     side: fc.constantFrom('after', 'before'),
@@ -36,7 +36,7 @@ test('a cursor is read as it was written, and null differs from an empty value',
   fc.assert(property, { numRuns: 500 })
 })
 
-describe('an altered cursor is invalid', () => {
+describe('a cursor is invalid', () => {
   const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
   test('if any character is replaced by another one', () => {
@@ -67,12 +67,12 @@ describe('an altered cursor is invalid', () => {
   })
 })
 
-describe('a cursor belongs to one list', () => {
+describe('a cursor of a list', () => {
   test.each([
     'Start=>2024-01-31T09:00:00Z&Status=Approved&sort=Status,-Reason',
     'sort=Status&STATUS==Approved&sort=-Reason&start=>2024-01-31T10:00:00%2B01:00&PageSize=7&page=9',
     'Status=Approved&Start=>2024-01-31T09:00:00Z&sort=+Status,-Reason,-Id,-End',
-  ])('whose filters may be in another order or notation: %s', (query) => {
+  ])('is valid for the same filters in another order or notation: %s', (query) => {
     expect(read(query, write(QUERY))).toEqual(seek)
   })
 
@@ -90,24 +90,24 @@ describe('a cursor belongs to one list', () => {
     'Status=Approved&Start=>2024-01-31T09:00:00Z&sort=Status',
     'Status=Approved&Start=>2024-01-31T09:00:00Z&sort=Status,-Reason,Type',
     'Status=Approved&Start=>2024-01-31T09:00:00Z&sort=Status,-Reason,Id',
-  ])('and is invalid for other filters or another sort: %s', (query) => {
+  ])('is invalid for other filters or another sort: %s', (query) => {
     expect(read(query, write(QUERY))).toBeNull()
   })
 
-  test('and is invalid for another collection with the same properties', () => {
+  test('is invalid for another collection, even with the same filters and sort', () => {
     const text = write('', { side: 'after', position: ['7'] })
     expect(read('', text)).not.toBeNull()
     for (const entity of [company, employee]) expect(read('', text, entity)).toBeNull()
   })
 
-  test('and is invalid for filters that only look alike when they are joined', () => {
+  test('is invalid for different filters that would be equal as one joined text', () => {
     const text = write('Name=a","b&Name=c', { side: 'after', position: ['7'] }, company)
     for (const query of ['Name=a&Name=b","c', 'Name=a","b","c', 'Name=a","b', 'Name=c&Name=a"%2C"b%0A'])
       expect(read(query, text, company)).toBeNull()
   })
 })
 
-test('a cursor is signed for each value of a union', () => {
+test('a cursor of a list with a union is invalid if any value of the union changes', () => {
   const list = (...alternatives: string[]) => ({
     filters: [
       unionFilter(
@@ -127,7 +127,7 @@ test('a cursor is signed for each value of a union', () => {
   expect(isValid('EmployeeId=7&Status=A')).toBe(false)
 })
 
-describe('no cursor is written', () => {
+describe('no cursor is written (null)', () => {
   const place = (position: string[]): Seek => ({ side: 'before', position })
 
   test('if it would be longer than 2 KiB', () => {

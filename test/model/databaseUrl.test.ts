@@ -37,7 +37,7 @@ describe('readDatabaseUrl', () => {
     ...['default_transaction_isolation', 'client_encoding', 'replication', 'user', 'database', 'password', 'host'],
     ...['max', 'prepare', 'max_pipeline', 'idle_timeout', 'max_lifetime', 'backoff', 'fetch_types', 'debug', 'keep_alive'],
     ...['schema', 'pgbouncer', 'channel_binding', 'sslcert', '__proto__', 'constructor'],
-  ])('refuses the parameter %s by its name', (name) =>
+  ])('refuses the parameter %s, and names it', (name) =>
     expect(() => readDatabaseUrl(`${ADDRESS}?sslmode=require&${name}=secret`)).toThrow(`parameters ${name} is not among`),
   )
 
@@ -47,14 +47,14 @@ describe('readDatabaseUrl', () => {
     'connect_timeout=0',
     'target_session_attrs=any',
     'options=-c%20roster.machine%3Dx',
-  ])('refuses an unusable value of %s without repeating it', (parameter) => {
+  ])('refuses the invalid value in %s without repeating it in the message', (parameter) => {
     const [name = '', value = ''] = parameter.split('=')
     const read = () => readDatabaseUrl(`${ADDRESS}?${parameter}`)
     expect(read).toThrow(`parameters ${name} has a value that cannot be used`)
     expect(read).not.toThrow(value)
   })
 
-  test('names the allowed values', () => {
+  test('names the allowed values in the message about an invalid one', () => {
     const all = 'disable, allow, prefer, require, verify-ca, verify-full'
     expect(() => readDatabaseUrl(`${ADDRESS}?sslmode=on`)).toThrow(`sslmode has a value that cannot be used: allowed is ${all}`)
   })
@@ -67,7 +67,7 @@ describe('readDatabaseUrl', () => {
   )
 })
 
-test('the URL’s settings apply to the session, but the server’s settings take precedence', async () => {
+test('settings in DATABASE_URL apply to the session, but the settings of the server itself take precedence', async () => {
   const options = encodeURIComponent('-c work_mem=7MB -c TimeZone=Asia/Tokyo -c statement_timeout=1')
   const url = `${await createDatabase()}?search_path=pg_catalog&options=${options}`
   const sql = connectTo(url, { max: 1, connection: { TimeZone: 'UTC', statement_timeout: 4_000 } })
@@ -79,7 +79,7 @@ test('the URL’s settings apply to the session, but the server’s settings tak
   await sql.end()
 })
 
-test('a server whose search_path names another schema serves everything, and notices writes by others', async () => {
+test('a server whose search_path names another schema serves all resources, and notices writes of other programs', async () => {
   const url = await createDatabase('empty')
   const other = connect(url)
   await other`create schema app`

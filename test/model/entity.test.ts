@@ -18,7 +18,7 @@ import {
   text,
 } from '../../src/model/entity.ts'
 
-test('rows copy the name of a company and the display name of an employee, and nothing of an absence', () => {
+test('other rows copy the name of a company and the display name of an employee, but no property of an absence', () => {
   const namesCopied = (entity: Entity, all = [company, employee, absence]) =>
     copiedProperties(entity, all).map(({ name }) => name)
   expect([company, employee, absence].map((entity) => namesCopied(entity))).toEqual([['Name'], ['DisplayName'], []])
@@ -34,11 +34,11 @@ describe('D65: a declaration is refused', () => {
     () =>
       defineEntity('Thing', { id: identity(), ...fields }, options)
 
-  test('with a required part of an object, which may be null', () => {
+  test('with a required part of an object, since the object may be null', () => {
     expect(declare({ size: group({ net: decimal(2, { required: true }) }) })).toThrow('size.net of thing cannot be required')
   })
 
-  test('with a property named as a parameter of lists or summaries', () => {
+  test('with a property that has the name of a parameter of lists or summaries', () => {
     for (const name of ['page', 'sort', 'pageSize', 'Fields', 'minimum', 'groupBy', 'zone'])
       expect(declare({ [name]: text() })).toThrow('lists or summaries have a parameter of that name')
   })
@@ -55,7 +55,7 @@ describe('D65: a declaration is refused', () => {
     expect(declare({ constructor: text(), toString: text(), url2: text(), aURL: text() })).not.toThrow()
   })
 
-  test('with names that PostgreSQL would truncate, also of constraints', () => {
+  test('with names, also of constraints, that PostgreSQL would truncate', () => {
     const long = 'a'.repeat(60)
     expect(declare({ [long]: text() })).toThrow('names that are too long')
     expect(declare({ ['b'.repeat(45)]: text() })).not.toThrow()
@@ -73,7 +73,7 @@ describe('D65: a declaration is refused', () => {
     expect(declare({ roomId: reference('Room'), room: copied('roomId', 'name'), roomKey: text() })).toThrow('both')
   })
 
-  test('with an id of another kind or name', () => {
+  test('with an id of another kind or name, or without an id', () => {
     expect(declare({ other: identity() })).toThrow('the one identity is called id')
     expect(() => defineEntity('Thing', { id: integer() })).toThrow('Thing needs id: identity()')
     expect(() => defineEntity('Thing', { name: text(), id: identity() })).toThrow('as its first field')
@@ -120,7 +120,7 @@ describe('D65: a declaration is refused', () => {
   })
 })
 
-test('a copy finds its reference in upper or lower case, and the length of a computed text follows from its sources', () => {
+test('copied() accepts the name of the reference in upper or lower case; a computed text is as long as its sources allow', () => {
   const fields = {
     companyId: reference('Company'),
     company: copied('CompanyId', 'name'),

@@ -110,8 +110,8 @@ const ALPHABET = [
   ...['\u11a7', '\u0898', '\u1ac1', '\u07fd', '\u0c3c', 'Ა', 'Ɤ', '\u{1e900}'],
 ]
 
-describe('PostgreSQL folds a text as the server does', () => {
-  test('if it has any letters and marks in any order, unless the server asks PostgreSQL for it', async () => {
+describe('PostgreSQL and the server fold a text in the same way', () => {
+  test('for random letters and marks in any order, except for texts that the server leaves to PostgreSQL', async () => {
     const random = new Random(firstSeed)
     const count = rounds(6_000, 200_000)
     for (let left = count; left > 0; left -= 2_000) {
@@ -127,7 +127,7 @@ describe('PostgreSQL folds a text as the server does', () => {
     }
   })
 
-  test('if it is any letter, alone, with an accent, and before a mark', async () => {
+  test('for each letter with an x, an accent or a mark after it', async () => {
     const letters = Array.from({ length: 0xffff }, (_, code) => String.fromCharCode(1 + code)).filter(
       (letter) => /[^\p{Cs}\p{Cn}\p{Script=Han}\p{Script=Yi}]/u.test(letter) && isSurelyFolded(letter),
     )

@@ -35,14 +35,14 @@ describe('a text written as JSON', () => {
     }
   })
 
-  test('may be longer than the buffer', () => {
+  test('is complete also if it is longer than the buffer', () => {
     const text = '"€'.repeat(50_000)
     expect(textOf(text)).toBe(JSON.stringify(text))
     expect(textOf('short')).toBe('"short"')
   })
 })
 
-test('separators of any length stand between values, also when the buffer is nearly full', () => {
+test('separators of any length are written between values, also when the buffer is nearly full', () => {
   const marks = ['', '"a":', ',"bc":', '{"Zoë€":', '[1,2,3,4]'].map((json) => ({ json, mark: new TextEncoder().encode(json) }))
   for (const times of [1, 5_000]) {
     const expected = marks.map(({ json }, index) => json + index).join('')
@@ -57,13 +57,13 @@ test('separators of any length stand between values, also when the buffer is nea
   }
 })
 
-test('decimals have all digits of their scale', () => {
+test('decimals are written as JSON with all digits of their scale', () => {
   const of = (units: number, scale: number) => written((into) => into.decimal(units, scale))
   expect([of(1, 8), of(0, 2), of(12, 0)]).toEqual(['0.00000001', '0.00', '12'])
   expect([of(999_999_999_999_999, 15), of(999_999_999_999_999, 4)]).toEqual(['0.999999999999999', '99999999999.9999'])
 })
 
-test('bytes that were taken do not change with later writes', () => {
+test('bytes that take() has returned do not change with later writes', () => {
   writer.json('[1]')
   const taken = writer.take()
   writer.json('{"a":"ß"}')

@@ -208,7 +208,7 @@ const CASES: [what: string, kind: Kind, taken: Taken, refused: unknown[], filter
   ],
 ]
 
-test.each(CASES)('%s', (_, kind, taken, refused, filters, refusedFilters) => {
+test.each(CASES)('%s: accepts and refuses the expected values', (_, kind, taken, refused, filters, refusedFilters) => {
   for (const [value, kept] of taken) expect([value, kind.parseJson(value)]).toEqual([value, kept])
   for (const value of refused) expect(() => [value, kind.parseJson(value)]).toThrow(Mismatch)
   for (const [operand, kept] of filters) expect([operand, kind.parseFilter(operand as string)]).toEqual([operand, kept])
@@ -224,12 +224,12 @@ const JSON_TYPES: Readonly<Record<string, Kind['jsonType']>> = {
   undefined: 'unknown',
 }
 
-test('each kind is one of these', () => {
+test('the cases of these tests cover every kind of property', () => {
   expect(new Set(CASES.map(([, kind]) => kind.name))).toEqual(new Set(Object.keys(KIND_TRAITS) as Kind['name'][]))
 })
 
 test.each(CASES.map(([what, kind]) => [what, kind] as const))(
-  'the traits agree with the column and the schema: %s',
+  'the traits of a kind agree with its column type and its JSON Schema: %s',
   (_, kind) => {
     expect(kind).toMatchObject(KIND_TRAITS[kind.name])
     expect(kind.isText).toBe(kind.columnType === 'text')
@@ -241,7 +241,7 @@ test.each(CASES.map(([what, kind]) => [what, kind] as const))(
   },
 )
 
-test('a refused value gets a hint to the one that was probably meant', () => {
+test('the error about a refused value names the value that was probably meant', () => {
   expect(() => text.parseJson('abcdef')).toThrow('must be a text of at most 5 characters')
   expect(() => dateKind.parseFilter('2024-01-31T09:00:00Z')).toThrow('for 2024-01-31T09:00:00Z write 2024-01-31')
   expect(() => dateKind.parseFilter('2024-02-31 09:00')).toThrow(/2024-01-31$/)
@@ -259,7 +259,7 @@ test.each([[[]], [['']], [['=x']], [['<5']], [['a', 'a']], [["it's"]], [['a\nb']
   },
 )
 
-test('a number as long as a body is refused without a search through it', () => {
+test('a number as long as a body is refused without slow matching of its digits', () => {
   const source = `1${'0'.repeat(1_000_000)}1`
   expect(() => decimal.parseJson(number(source))).toThrow(Mismatch)
   expect(() => decimal.parseFilter(source)).toThrow(Mismatch)
@@ -268,7 +268,7 @@ test('a number as long as a body is refused without a search through it', () => 
 describe('kinds compared with PostgreSQL', () => {
   const { sql: database } = useDatabase('empty')
 
-  test('a decimal equals the number in its source', async () => {
+  test('a decimal has the value of the number in the body', async () => {
     const digits = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 12 }).map((all) => all.join(''))
     const source = fc
       .tuple(fc.constantFrom('', '-'), digits, fc.option(digits), fc.option(fc.integer({ min: -30, max: 30 })))
@@ -282,7 +282,7 @@ describe('kinds compared with PostgreSQL', () => {
   })
 })
 
-test('the schemas accept exactly the values that the kinds write', () => {
+test('the JSON Schema of a kind accepts a value that the kind writes, and refuses a wrong one and null', () => {
   for (const [kind, text, wrong] of [
     [textKind(200), 'x', 1],
     [booleanKind, 't', null],

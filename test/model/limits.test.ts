@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { formatRules, longestOf, parseRules } from '../../src/model/limits.ts'
 
 describe('parseRules', () => {
-  test('D35: reads limit, period and unit of each rule', () => {
+  test('D35: reads the limit and the period with its unit of each rule', () => {
     expect(parseRules('750/1m,2500/15m,25000/12h')).toEqual([
       { limit: 750, periodMs: 60_000, period: '1m' },
       { limit: 2_500, periodMs: 900_000, period: '15m' },
@@ -27,11 +27,11 @@ describe('parseRules', () => {
   })
 })
 
-test('formatRules writes rules so that parseRules reads them: also seconds, days, and spaces after commas', () => {
+test('formatRules writes the rules that parseRules has read, in seconds, hours and days, without spaces after commas', () => {
   expect(formatRules(parseRules('1/1s, 1000000/6d,25000/12h'))).toBe('1/1s,1000000/6d,25000/12h')
 })
 
-test('longestOf finds the longest period at any position', () => {
+test('longestOf returns the index of the rule with the longest period, wherever it is', () => {
   expect(longestOf(parseRules('750/1m,2500/15m,25000/12h'))).toBe(2)
   expect(longestOf(parseRules('9/1h,1/1s'))).toBe(0)
 })

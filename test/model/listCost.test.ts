@@ -28,7 +28,7 @@ test.each([
   expect(listCostOf(note, parseList(wholeView(note), query))).toEqual({ parentRow: null, isCostly })
 })
 
-test('a list of one row’s children has that row as its parent', () => {
+test('a list with an equality filter on a reference has the referred row as its parent; one with a range has none', () => {
   expect(listCostOf(note, parseList(wholeView(note), 'Title[contains]=a&AuthorId=3'))).toEqual({
     parentRow: 'author_id 3',
     isCostly: true,
@@ -42,7 +42,7 @@ test.each([
   [['AuthorId=3', 'Title=a'], null, false],
   [['AuthorId=3', 'Title[contains]=a'], null, true],
   [['AuthorId=3', 'Body=a&AuthorId=4'], 'author_id 3 | author_id 4', true],
-] as const)('a union costs what its alternatives do: %p', (alternatives, parentRow, isCostly) => {
+] as const)('a union has the parents of its alternatives, and is costly if one is: %p', (alternatives, parentRow, isCostly) => {
   const union = unionFilter(
     note,
     alternatives.map((query) => parseList(wholeView(note), query).filters),

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { LruCache } from '../../src/model/lruCache.ts'
 
-test('a cache never exceeds its bound, and keeps the last used values', () => {
+test('a cache never exceeds its bound, and keeps the most recently used values', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(30), fc.integer({ min: 1, max: 40 })), { maxLength: 300 }), (uses) => {
       const cache = new LruCache<number>(100, (weight) => weight)

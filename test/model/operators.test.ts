@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { errorTable } from '../../src/errors.ts'
 import { operators } from '../../src/model/operators.ts'
 
-test('the table has exactly the operators of spec 4.2, Filtering 5, and of D71, D72 and D91', () => {
+test('the table of operators has exactly those of spec 4.2, Filtering 5, and of D71, D72 and D91', () => {
   expect(operators.map(({ sign }) => sign)).toEqual(['=', '!=', '<', '<=', '>', '>=', '[]', '[begins]', '[contains]', '[under]'])
 })
 

@@ -28,20 +28,20 @@ function expectAgreement(text: string) {
 const two = (part: number) => String(part).padStart(2, '0')
 const four = (year: number) => String(year).padStart(4, '0')
 
-test('the pattern has the days of every month, in leap years, common years and centuries', () => {
+test('the pattern for dates accepts exactly the days of every month, in leap years, common years and centuries', () => {
   for (const year of [0, 1, 4, 96, 99, 100, 104, 400, 1600, 1900, 1999, 2000, 2023, 2024, 2100, 2400, 9999])
     for (let month = 0; month <= 13; month++)
       for (const day of [0, 1, 28, 29, 30, 31, 32, 99]) expectAgreement(`${four(year)}-${two(month)}-${two(day)}T12:34:56Z`)
 })
 
-test('date-times are accepted exactly if a Date accepts them, for any digits', () => {
+test('a date-time with random digits is accepted if and only if Date accepts it', () => {
   const texts = fc
     .tuple(fc.nat(9999), fc.nat(14), fc.nat(33), fc.nat(25), fc.nat(61), fc.nat(61))
     .map(([year, month, day, ...time]) => `${four(year)}-${two(month)}-${two(day)}T${time.map(two).join(':')}Z`)
   fc.assert(fc.property(texts, expectAgreement), { numRuns: 5_000 })
 })
 
-test('a fraction needs digits after its point, and a capital Z after these', () => {
+test('a fraction of a second needs digits after the point, and then a capital Z', () => {
   for (const fraction of ['.', ',5', '.5z', '.-5', '.5 ', '.٥', '.5+00:00', '.5Z', '5']) {
     const text = `2024-01-31T09:00:00${fraction}Z`
     expect([text, plainInstantOf(text)]).toEqual([text, null])
@@ -69,7 +69,7 @@ test.each(NEARLY)('the hint for %s is %s, which is a valid date-time in filters 
   expect(() => instantKind.parseFilter(meant)).not.toThrow()
 })
 
-test('the hint names a + that was not percent-encoded', () => {
+test('the hint for a date-time says that a + was not percent-encoded', () => {
   expect(instantHint('2024-01-31T09:00:00 02:00')).toBe('; a + in a query string must be written %2B')
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { prefersHtml, takesGzip } from '../../src/model/preferences.ts'
 
-describe('HTML is only for clients that prefer it to JSON', () => {
+describe('only clients that prefer HTML to JSON get HTML:', () => {
   test.each([
     ['text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8', 'browsers'],
     ['text/html', 'no other'],
@@ -10,7 +10,7 @@ describe('HTML is only for clients that prefer it to JSON', () => {
     ['*/*;q=0.1, text/html ; Q=0.2', 'spaces'],
     ['text/html;q=0.1, text/html', 'the greater of two weights'],
     ['text/html, application/json;q=0', 'JSON not at all'],
-  ])('for Accept: %s (%s)', (accept) => {
+  ])('HTML for Accept: %s (%s)', (accept) => {
     expect(prefersHtml(accept)).toBe(true)
   })
 
@@ -25,15 +25,15 @@ describe('HTML is only for clients that prefer it to JSON', () => {
     ['text/html;q=0.9, application/*', 'JSON more'],
     ['text/htmlx', 'another type'],
     [',;q=1,,/;;;q', 'nothing that can be read'],
-  ])('not %s: %s', (accept) => {
+  ])('no HTML for Accept: %s (%s)', (accept) => {
     expect(prefersHtml(accept)).toBe(false)
   })
 
-  test('not for an Accept of the maximum length that names no HTML', () => {
+  test('no HTML for an Accept of the maximum length that does not name it', () => {
     expect(prefersHtml('a/b;q=0.1,'.repeat(1_500))).toBe(false)
   })
 
-  test('an invalid weight counts as a missing one', () => {
+  test('an invalid weight is ignored, as if it were missing', () => {
     expect(prefersHtml('text/html;q=high, application/json;q=0.9')).toBe(true)
     expect(prefersHtml('text/html;q=0.5, application/json;q=-1')).toBe(false)
   })

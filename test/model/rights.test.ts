@@ -4,12 +4,12 @@ import { allows, formatRights, parseRights, readRights } from '../../src/model/r
 const plurals = ['Absences', 'Companies', 'Employees']
 const parse = (text: string) => parseRights(text, plurals)
 
-test('D34: a right to one entity is no right to an entity called *', () => {
+test('D34: a right to one entity does not become a right to all through an entity with the name *', () => {
   expect(allows(parse('Companies:read'), '*', 'read')).toBe(false)
 })
 
 describe('parseRights', () => {
-  test('accepts names and actions in upper or lower case, with spaces around them, and each right once', () => {
+  test('accepts names and actions in upper or lower case, ignores spaces around them, and returns repeated rights once', () => {
     expect(formatRights(parse('companies:READ, ABSENCES:write ,Companies:read'))).toBe('Companies:read,Absences:write')
   })
 
@@ -30,7 +30,7 @@ describe('parseRights', () => {
   })
 })
 
-test('formatRights returns rights as they were parsed', () => {
+test('formatRights writes a text that parseRights reads as the same rights', () => {
   for (const text of ['*:read', '*:read,*:write', 'Employees:read,Companies:write', 'Absences:read,Absences:write'])
     for (const read of [parse, readRights]) expect(formatRights(read(text))).toBe(text)
 })

@@ -5,7 +5,7 @@ import { rounds } from '../support/rounds.ts'
 
 const PIECES = ['=', '+', '-', '@', '＝', '＋', '－', '＠', "'", '"', ' ', ';', '|', '\t', '\r', '\n', '\v', '\u2028', ',', 'a']
 
-describe('formulas in texts', () => {
+describe('texts that a spreadsheet would read as formulas', () => {
   test.each([
     ['=1+1', "'=1+1"],
     ['Müller & Söhne - Ærø', 'Müller & Söhne - Ærø'],
@@ -16,12 +16,12 @@ describe('formulas in texts', () => {
     ["'=1", "''=1"],
     ['\t=1', "'\t'=1"],
     ['a\n\tb', 'a\n\tb'],
-  ])('%j becomes %j', (text, escaped) => {
+  ])('are escaped: %j becomes %j, and unescapeFormulas restores it', (text, escaped) => {
     expect(escapeFormulas(text)).toBe(escaped)
     expect(unescapeFormulas(escaped)).toBe(text)
   })
 
-  test('are restored by unescapeFormulas, and begin no cell at any separator', () => {
+  test('are escaped so that no cell begins with a formula, whatever the separator, and unescapeFormulas restores them', () => {
     const random = new Random(12)
     for (let round = 0; round < rounds(5_000, 500_000); round++) {
       const text = random.times(9, () => random.pick(PIECES)).join('')
@@ -33,7 +33,7 @@ describe('formulas in texts', () => {
   })
 })
 
-test('a date-time is written without its zone, and read as UTC', () => {
+test('a date-time in a spreadsheet is written without its zone, and read as UTC', () => {
   expect(spreadsheetInstant('2026-03-01 09:00:00+00')).toBe('2026-03-01 09:00:00')
   expect(instantOfSpreadsheet('2026-03-01 09:00:00')).toBe('2026-03-01T09:00:00Z')
   for (const text of ['2026-03-01 09:00', '2026-03-01T09:00:00Z', '01.03.2026 09:00:00'])

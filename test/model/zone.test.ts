@@ -25,7 +25,7 @@ const ALWAYS = [
 const others = zoneNames().filter((name) => !TWICE.test(name) && !ALWAYS.includes(name))
 
 test.each([...ALWAYS, ...random.times(rounds(12, 400), () => random.pick(others))])(
-  'the days of %s, and their beginnings, are those of Temporal, from 1800 to 9999',
+  'the days of %s from 1800 to 9999, and when each begins, are the same as by Temporal',
   (name) => {
     const zone = zoneOf(name)
     for (let round = 0; round < 300; round++) {
@@ -40,7 +40,7 @@ test.each([...ALWAYS, ...random.times(rounds(12, 400), () => random.pick(others)
   },
 )
 
-test('no day of any zone begins twice, and each ends where the next one begins', () => {
+test('each day of a zone begins at or before its instants, and the next day begins after them', () => {
   for (const name of random.times(rounds(15, 400), () => random.pick(zoneNames()))) {
     const zone = zoneOf(name)
     for (const at of zone.all.from.slice(1))
@@ -54,21 +54,21 @@ test('no day of any zone begins twice, and each ends where the next one begins',
 })
 
 test.each([
-  ['begins at the second midnight of a clock that goes back an hour', 'Europe/Amsterdam', '2026-10-26', '2026-10-25T23:00:00Z'],
-  ['has half an hour of India', 'Asia/Kolkata', '2026-02-01', '2026-01-31T18:30:00Z'],
-  ['has three quarters of an hour of Nepal', 'Asia/Kathmandu', '2026-02-01', '2026-01-31T18:15:00Z'],
-  ['is in summer time of half an hour', 'Australia/Lord_Howe', '2026-01-01', '2025-12-31T13:00:00Z'],
-  ['is in winter time beside that', 'Australia/Lord_Howe', '2026-07-01', '2026-06-30T13:30:00Z'],
-  ['begins at one where clocks skip midnight', 'America/Sao_Paulo', '2018-11-04', '2018-11-04T03:00:00Z'],
+  ['begins at midnight in summer and in winter time', 'Europe/Amsterdam', '2026-10-26', '2026-10-25T23:00:00Z'],
+  ['begins at the half-hour offset of India', 'Asia/Kolkata', '2026-02-01', '2026-01-31T18:30:00Z'],
+  ['begins at the 45-minute offset of Nepal', 'Asia/Kathmandu', '2026-02-01', '2026-01-31T18:15:00Z'],
+  ['begins in summer time that is half an hour ahead', 'Australia/Lord_Howe', '2026-01-01', '2025-12-31T13:00:00Z'],
+  ['begins in winter time of the same zone', 'Australia/Lord_Howe', '2026-07-01', '2026-06-30T13:30:00Z'],
+  ['begins at 01:00 where clocks skip midnight', 'America/Sao_Paulo', '2018-11-04', '2018-11-04T03:00:00Z'],
   ['begins at the first of two midnights', 'America/Havana', '2026-11-01', '2026-11-01T04:00:00Z'],
-  ['is the next one where clocks skip it', 'Pacific/Apia', '2011-12-30', '2011-12-30T10:00:00Z'],
-  ['goes on where clocks go back over midnight', 'America/St_Johns', '2006-10-29', '2006-10-29T02:30:00Z'],
+  ['that clocks skip begins when the next day does', 'Pacific/Apia', '2011-12-30', '2011-12-30T10:00:00Z'],
+  ['begins once where clocks go back over midnight', 'America/St_Johns', '2006-10-29', '2006-10-29T02:30:00Z'],
 ])('a day %s: %s %s', (_, name, date, begin) => {
   const [year, month, day] = date.split('-').map(Number) as [number, number, number]
   expect(textOf(zoneOf(name).startOf(daysOf(year, month, day)))).toBe(begin)
 })
 
-test('a zone gives its offsets in a range of instants, also beyond 2500', () => {
+test('offsetsBetween returns the changes of the offset of a zone between two instants, also around the year 2500', () => {
   const amsterdam = zoneOf('Europe/Amsterdam')
   const between = (least: string, greatest: string) => {
     const { from, offsets } = amsterdam.offsetsBetween(secondsOf(least), secondsOf(greatest))
@@ -85,7 +85,7 @@ test('a zone gives its offsets in a range of instants, also beyond 2500', () => 
   expect(between('2026-06-01T00:00:00Z', '2026-06-02T00:00:00Z')).toEqual([])
 })
 
-test('a zone is found by its name in upper or lower case, and nothing else is one', () => {
+test('Zone.named finds a zone by its name in upper or lower case, and returns null for any other text', () => {
   expect([zoneOf('europe/AMSTERDAM').name, zoneOf('EUROPE/amsterdam')]).toEqual(['Europe/Amsterdam', zoneOf('Europe/Amsterdam')])
   for (const text of [
     '',
@@ -102,7 +102,7 @@ test('a zone is found by its name in upper or lower case, and nothing else is on
   expect(zoneOf('Europe/London').isUtc).toBe(false)
 })
 
-test('days before 1800 and after 9999 are those of UTC, so that each instant that clients can write is in a year of theirs', () => {
+test('days before 1800 and after 9999 are days of UTC in every zone', () => {
   for (const name of ['Pacific/Kiritimati', 'America/New_York', 'Etc/GMT+12']) {
     const zone = zoneOf(name)
     for (const year of [-4_712, 1, 1_799, 10_000, 10_001, 294_276]) {

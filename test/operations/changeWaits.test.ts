@@ -25,7 +25,7 @@ const forNothing = () => ({
   ...{ views: ENTITIES.map(wholeView), after: behind, untilMs: performance.now() + HOUR_MS, signal: never, key: 'k' },
 })
 
-test('a wait ends if the client leaves, too many wait, or the server stops', async () => {
+test('a wait for changes ends without one if the client leaves, too many requests wait, or the server stops', async () => {
   const leaving = new AbortController()
   let isDraining = false
   const waits = waitsOf({ waitersMax: 2, isDraining: () => isDraining })
@@ -38,7 +38,7 @@ test('a wait ends if the client leaves, too many wait, or the server stops', asy
   expect(await waits.wait(forNothing())).toBe(false)
 })
 
-test('a key has at most its share of waits, and an ended wait is free again', async () => {
+test('a key has at most its share of waits for changes, and can wait again when a wait has ended', async () => {
   const leaving = new AbortController()
   const waits = waitsOf({ waitersMax: 3, waitersOfKeyMax: 2 })
   const wait = (key: string) => waits.wait({ ...forNothing(), signal: leaving.signal, key })
@@ -55,13 +55,13 @@ test('a key has at most its share of waits, and an ended wait is free again', as
   expect(await waiting).toBe(false)
 })
 
-test('an unreachable database ends no wait', async () => {
+test('a wait for changes lasts until its time is over while the database is unreachable', async () => {
   const away = { read: () => Promise.reject(new Error('away')) } as unknown as Database
   const lost = new ChangeWaits(ENTITIES, away, { isDraining: () => false })
   expect(await lost.wait({ ...forNothing(), after: START, untilMs: performance.now() + 300 })).toBe(false)
 })
 
-describe('a wait for a view that hides properties', () => {
+describe('a wait for changes of a view that hides properties', () => {
   const { sql } = server
   const entity = company
   const named = viewOf(
@@ -78,7 +78,7 @@ describe('a wait for a view that hides properties', () => {
   }
   const settled = async () => (await sql`select pg_snapshot_xmin(pg_current_snapshot())::text as position`)[0]?.position as string
 
-  test('is not ended by updates of hidden properties, which no later poll reads again', async () => {
+  test('is not ended by updates of hidden properties, and no later poll reads these updates again', async () => {
     await write('{enabled}')
     const asked: string[] = []
     const counted = {
@@ -105,7 +105,7 @@ describe('a wait for a view that hides properties', () => {
     expect(await first).toBe(true)
   })
 
-  test('is ended by an event that the poll did not reach, because another request of the view is far behind', async () => {
+  test('is ended by an event after the events that one poll can read, also if another request waits from a far earlier position', async () => {
     const before = { position: await settled(), number: '0' }
     await sql`
       insert into entity_change (position, entity, id, action, key, changed)
@@ -126,7 +126,7 @@ describe('a wait for a view that hides properties', () => {
     ['{}', 'c'],
     ['{}', 'd'],
     ['{name}', 'u'],
-  ])('is ended by %s of %s', async (changed, action) => {
+  ])('is ended by an event with the changed properties %s and the action %s', async (changed, action) => {
     const waits = waitsOf()
     const after = { position: await settled(), number: '0' }
     const waiting = waits.wait({ views: [named], after, untilMs: performance.now() + HOUR_MS, signal: never, key: 'k' })

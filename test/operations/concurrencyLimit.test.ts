@@ -4,7 +4,7 @@ import { ConcurrencyLimit, FOLLOWERS, STREAMS, SUMMARIES } from '../../src/opera
 const refusal = (message: string) => expect.objectContaining({ code: 'ServiceUnavailable', message })
 const REMEDY = 'Retry after the seconds in Retry-After, or ask for pages.'
 
-test('a slot is released once, however often release is called', () => {
+test('a slot of a concurrency limit is released once, even if release is called twice', () => {
   const places = new ConcurrencyLimit({ ...STREAMS, max: 2, perKeyMax: 2 })
   const place = places.take('a')
   places.take('b')
@@ -14,7 +14,7 @@ test('a slot is released once, however often release is called', () => {
   expect(() => places.take('a')).toThrow(refusal(`The server has 2 streams under way, which is the most. ${REMEDY}`))
 })
 
-describe('a limit whose slots are all taken', () => {
+describe('a concurrency limit whose slots are all in use', () => {
   const full = (kind: typeof STREAMS, idleSinceMs: number | null) => {
     const places = new ConcurrencyLimit({ ...kind, max: 5, perKeyMax: 3 })
     const lost: string[] = []
@@ -27,7 +27,7 @@ describe('a limit whose slots are all taken', () => {
   }
   const LOST = 'You have more streams under way than others, and another asked for one. Retry after the seconds in Retry-After.'
 
-  test('the key with the most slots loses an idle one, until another key has nearly as many', () => {
+  test('evicts an idle slot of the key with the most slots for another key, but not for a key that has nearly as many', () => {
     const { places, lost } = full(STREAMS, performance.now() - 1_000)
     places.take('c')
     expect(lost).toEqual([`b: ${LOST}`])
@@ -36,7 +36,7 @@ describe('a limit whose slots are all taken', () => {
     expect(lost).toEqual([`b: ${LOST}`, `a: ${LOST}`])
   })
 
-  test('a stream whose client read a moment ago is not evicted', () => {
+  test('does not evict a stream whose client has just read', () => {
     for (const idleSinceMs of [null, performance.now()]) {
       const { places, lost } = full(STREAMS, idleSinceMs)
       expect(() => places.take('c')).toThrow('The server has 5 streams')
@@ -44,21 +44,21 @@ describe('a limit whose slots are all taken', () => {
     }
   })
 
-  test('a stream that has not begun is not evicted', () => {
+  test('does not evict a stream that has not begun', () => {
     const places = new ConcurrencyLimit({ ...FOLLOWERS, max: 2, perKeyMax: 2 })
     places.take('a')
     places.take('a')
     expect(() => places.take('b')).toThrow('The server has 2 streams')
   })
 
-  test('a stream of the change feed can be evicted at any time, because its client continues after its last token', () => {
+  test('evicts a stream of the change feed at any time, because its client can continue after its last token', () => {
     const { places, lost } = full(FOLLOWERS, null)
     places.take('c')
     expect(lost).toEqual([`b: ${LOST}`])
   })
 })
 
-describe('a limit of bytes', () => {
+describe('a concurrency limit of bytes', () => {
   const MESSAGE =
     'The groups of this stream do not fit into memory beside those of other streams of summaries. Retry after the seconds in Retry-After, or ask for pages, for fewer groups or for fewer aggregates.'
   const begin = (places: ConcurrencyLimit, key: string, bytes: number, idleSinceMs: number | null = null) => {
@@ -69,7 +69,7 @@ describe('a limit of bytes', () => {
     return { place, lost }
   }
 
-  test('a slot with more bytes than are free is refused, until another one ends', () => {
+  test('refuses a slot with more bytes than are free, until another slot is released', () => {
     const places = new ConcurrencyLimit({ ...SUMMARIES, bytesMax: 100 })
     const { place } = begin(places, 'a', 60)
     expect(() => begin(places, 'b', 41)).toThrow(refusal(MESSAGE))
@@ -78,7 +78,7 @@ describe('a limit of bytes', () => {
     begin(places, 'a', 60)
   })
 
-  test('the key that holds the most bytes loses an idle slot to a key that holds less', () => {
+  test('evicts an idle slot of the key that holds the most bytes for a key that holds fewer', () => {
     const places = new ConcurrencyLimit({ ...SUMMARIES, bytesMax: 100 })
     const idleSinceMs = performance.now() - 1_000
     const [a, b] = [begin(places, 'a', 70, idleSinceMs), begin(places, 'b', 30, idleSinceMs)]
@@ -86,7 +86,7 @@ describe('a limit of bytes', () => {
     expect([a.lost.length, b.lost.length]).toEqual([1, 0])
   })
 
-  test('no slot is evicted for a key that would hold as much, or while its client reads', () => {
+  test('evicts no slot for a key that would hold as many bytes, and none whose client has just read', () => {
     const places = new ConcurrencyLimit({ ...SUMMARIES, bytesMax: 100 })
     const a = begin(places, 'a', 70, performance.now() - 1_000)
     expect(() => begin(places, 'b', 70)).toThrow(refusal(MESSAGE))

@@ -28,7 +28,7 @@ const COSTLY: [string, Record<string, string>][] = [
 ]
 
 describe('costly reads of the database', () => {
-  test('costly lists, streams and summaries run one per key and two in total, while other lists are answered', async () => {
+  test('one costly list, stream or summary per key and two in total run at a time, while other lists are answered', async () => {
     const answers: Promise<{ status: number }>[] = []
     const ask = (key: number) => {
       for (const [path, headers] of COSTLY) answers.push(server.get(path, { ...keys[key]?.headers, ...headers }))

@@ -90,7 +90,7 @@ describe('questions about rows', () => {
     await untilLoaded(entities)
   })
 
-  test('have the same answers from memory as from the database, by any filter', async () => {
+  test('get the same answers from memory as from PostgreSQL, with random filters', async () => {
     let asked: readonly [Entity, readonly Filter[]] = [employee, []]
     const ask: Decide = async (questions) => {
       const [only, some] = await Promise.all([questions.only(...asked), questions.some(...asked)])
@@ -119,12 +119,12 @@ describe('questions about rows', () => {
     [absence, 'EmployeeId.ManagerId[under]=2&Status=Approved'],
     [absence, 'EmployeeId.CompanyId.Name='],
     [employee, 'ManagerId[under]=3'],
-  ])('have the same answers by paths: %#', async (entity, query) => {
+  ])('get the same answers from memory as from PostgreSQL, by related properties: case %#', async (entity, query) => {
     const ask: Decide = async (questions) => JSON.stringify(await questions.some(entity, filtersOf(entity, query)))
     expect(await textOf(rightsBy(ask))).toBe(await textOf(rightsBy(ask, false)))
   })
 
-  test('whether lists have rows share one statement if they come together, also those of several persons', async () => {
+  test('that are sent together whether rows exist share one statement, also if they are of several persons', async () => {
     const sent: BatchableStatement[] = []
     const questions = new DatabaseQuestions(async (statement) => {
       sent.push(statement)
@@ -143,7 +143,7 @@ describe('questions about rows', () => {
   })
 })
 
-describe('rights from memory', () => {
+describe('rights that memory decides', () => {
   const byMail: Decide = (questions, { email }) => {
     const me = questions.only(employee, filtersOf(employee, `WorkEmail=${email}`))
     const manages = (row: Row | null) => row && questions.some(employee, filtersOf(employee, `ManagerId=${row[0]}`))
@@ -161,7 +161,7 @@ describe('rights from memory', () => {
     await untilLoaded([employee, absence])
   })
 
-  test('are as fresh as any read, and kept while no row changes', async () => {
+  test('reflect every committed write, and are not decided again while no row changes', async () => {
     let decided = 0
     const rights = rightsBy((questions, claims) => {
       decided++
@@ -181,7 +181,7 @@ describe('rights from memory', () => {
     expect(await textOf(rights, { email: 'two@x' })).toBe('undefined null')
   })
 
-  test('are of the same moment as the rows that are read, and no longer hold when other rights follow from a later moment', async () => {
+  test('hold for the moment of the rows that are read, until a change of rows leads to other rights', async () => {
     const rights = rightsBy(byMail)
     const ann = { email: 'ann@x' }
     const { moment } = await rights.of(ann, true, [absence])
@@ -197,7 +197,7 @@ describe('rights from memory', () => {
     expect(moment.followFrom(moment.copies)).toBe(false)
   })
 
-  test('of roles that ask for no rows need neither memory nor the database', () => {
+  test('follow from the claims, without memory or PostgreSQL, if the roles ask for no rows', () => {
     const granted = rightsBy((_, { groups }) => groups, true, []).of({ groups: 'hr' }, true, [absence])
     expect((granted as RightsNow).rights.text).toBe('hr')
   })
@@ -206,7 +206,7 @@ describe('rights from memory', () => {
 describe('a request whose rights change before its rows are found', () => {
   const granted = wholeRights(entities)
 
-  test('starts again, with rights as of one moment for all tables that it reads', async () => {
+  test('starts again, with rights that are decided together with all tables that it reads', async () => {
     const asked: (readonly Entity[])[] = []
     const answer = await withRightsOfNow(
       [absence],
@@ -222,7 +222,7 @@ describe('a request whose rights change before its rows are found', () => {
     expect([answer, asked]).toEqual(['found', [[absence], [absence, employee], [absence, employee]]])
   })
 
-  test('is 503 with Retry-After if they change again and again', async () => {
+  test('gets 503 with Retry-After if its rights change again and again', async () => {
     let attempts = 0
     const answer = withRightsOfNow(
       [],

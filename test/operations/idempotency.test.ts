@@ -40,14 +40,14 @@ test.each([
   ['1', { secret: text(), name: text() }, { id: 1, secret: 'hidden', name: 'Renamed' }],
   ['2', { name: text(), note: text(), secret: text() }, { id: 2, name: 'Renamed', note: 'y', secret: 'hidden' }],
 ])(
-  'a repeated write of thing %s returns its values under their names, also if a server with other properties stored them. D43',
+  'D43: a repeated write of thing %s returns stored values under their names, also if the server now has other properties',
   async (id, fields, expected) => {
     expect(await rename({ name: text(), secret: text() }, id)).toEqual({ id: Number(id), name: 'Renamed', secret: 'hidden' })
     expect(await rename(fields, id)).toEqual(expected)
   },
 )
 
-test('the claim of many rows is hashed in turns with other requests', async () => {
+test('hashing the claim of 50,000 rows lets other requests run in between', async () => {
   const thing = defineEntity('Thing', { id: identity(), name: text() })
   const row: Assignments = new Map(thing.properties.slice(1).map((property) => [property, 'x'.repeat(200)]))
   const request = new Request('http://localhost/Things', { method: 'POST', headers: { 'idempotency-key': 'many' } })

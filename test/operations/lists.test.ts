@@ -25,6 +25,6 @@ test.each([
   expect(advice(query)).toContain(expected)
 })
 
-test('D39: the advice names only what makes the list costly', () => {
+test('D39: the advice for a list names only the filters and sorts that make it costly', () => {
   expect(advice('Name=x&sort=Weight')).toBe('narrow the ranges, or add a filter that few rows match')
 })
