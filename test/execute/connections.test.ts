@@ -12,7 +12,7 @@ const database = useDatabase().poolOf({ poolSize: 1 })
 const cutShort = toStatement(sql`select (1 / (3 - n))::text from generate_series(1, 3) as n`)
 const next = (value: string) => database.read(toStatement(sql`select ${param(value)}::text`))
 
-test('an answer after a statement that failed amid its rows begins with its own first row', async () => {
+test('the answer after a statement that failed halfway through its rows has only rows of its own statement', async () => {
   for (let round = 0; round < 5; round++) {
     await expect(database.read(cutShort)).rejects.toMatchObject({ code: '22012' })
     expect(await next('first')).toEqual([['first']])
@@ -20,7 +20,7 @@ test('an answer after a statement that failed amid its rows begins with its own 
   }
 })
 
-test('answers that wait after a statement that failed amid its rows, and those of writes, have their own rows', async () => {
+test('pipelined reads and writes after a statement that failed halfway through its rows get only rows of their own statements', async () => {
   const failed = [database.read(cutShort), database.write(cutShort)]
   const insert = sql`insert into company (name) values (${param('a')}), (${param('b')}) returning name`
   const behind = [next('one'), next('two'), database.write(toStatement(insert)), next('three')]
@@ -34,7 +34,7 @@ for (const [when, waitMs] of [
   ['before the first pool has connected', 0],
   ['while every connection is busy', 60],
 ] as const)
-  test(`a pool that is replaced ${when} leaves no connection behind, and no query is lost`, async () => {
+  test(`a pool that is replaced ${when} closes its connections, and every query is answered`, async () => {
     const url = await createDatabase()
     const own = connect(url)
     const pool = new Database({ url, poolSize: POOL_SIZE, prepare: true })
@@ -63,12 +63,12 @@ for (const [when, waitMs] of [
 const uses = (shapes: PreparePolicy, text: string, count: number) =>
   Array.from({ length: count }, () => shapes.shouldPrepare(text))
 
-test('a text is prepared from its third use on, behind a pooler never', () => {
+test('a statement is prepared from its third use on, but never if a pooler is used', () => {
   expect(uses(new PreparePolicy(true), 'a', 5)).toEqual([false, false, true, true, true])
   expect(uses(new PreparePolicy(false), 'a', 5)).toEqual([false, false, false, false, false])
 })
 
-test('texts that are used once do not pile up: the one used longest ago is forgotten', () => {
+test('counts of uses of statements are bounded: the count of the statement used longest ago is forgotten', () => {
   const shapes = new PreparePolicy(true)
   uses(shapes, 'old', 2)
   for (let index = 0; index < 2_000; index++) shapes.shouldPrepare(`other ${index}`)
@@ -91,7 +91,7 @@ describe('long writes', () => {
     expect(await longWrites.write({ text: 'show statement_timeout', values: [] }, allow)).toEqual([['1min']])
   })
 
-  test('long writes run one at a time, in the order of their requests; reads do not wait for them, and a failure delays none', async () => {
+  test('long writes run one at a time, in the order of their requests; reads do not wait for them, and a failed one delays no other', async () => {
     const order: string[] = []
     const run = (name: string, text = 'select $1') =>
       longWrites.write({ text, values: [name] }, allow).then(
@@ -106,13 +106,13 @@ describe('long writes', () => {
     expect(backends).toHaveLength(1)
   })
 
-  test('a long write whose right is lost while it waits is not done', async () => {
+  test('a long write is not done if its caller loses the right while it waits', async () => {
     const refusal = new Error('the right is lost')
     const refused = longWrites.write({ text: 'select 1 / 0', values: [] }, () => Promise.reject(refusal))
     await expect(refused).rejects.toBe(refusal)
   })
 
-  test('eight long writes wait or run; the ninth is refused at once, and not done', async () => {
+  test('at most eight long writes wait or run; the ninth is refused at once, and not done', async () => {
     const writes = Array.from({ length: 9 }, (_, index) =>
       longWrites.write({ text: 'select pg_sleep(0.01), $1', values: [`${index}`] }, allow),
     )

@@ -42,7 +42,7 @@ async function terminate(pids: number[]): Promise<void> {
   await admin`select pg_terminate_backend(pid) from unnest(${pids}::int[]) as pid`
 }
 
-test('a statement is one statement: text behind a semicolon does not run', async () => {
+test('a text with a second statement after a semicolon is refused', async () => {
   await expect(database.write({ text: 'select 1; delete from company', values: [] })).rejects.toThrow()
 })
 
@@ -57,7 +57,7 @@ test.each([
 })
 
 describe('deadlines', () => {
-  test('D39: statements on a frozen connection are 503 at their deadline, and new ones take over', async () => {
+  test('D39: statements on a frozen connection get 503 at their deadline, and later statements get a new connection', async () => {
     const asked: Promise<unknown>[] = []
     await whileHeld(
       () => asked.push(read(sql`select ${HELD}`)),
@@ -75,21 +75,21 @@ describe('deadlines', () => {
     )
   })
 
-  test('D39: over 1,000 waiting queries the next is refused at once, until some have ended', async () => {
+  test('D39: while 1,000 queries wait, the next one is refused at once, until some have ended', async () => {
     const waiting = Array.from({ length: 1_000 }, () => read(sql`select 'x'::text`))
     await expect(read(sql`select 'too much'::text`)).rejects.toMatchObject(unavailable)
     expect(new Set((await Promise.all(waiting)).map(([row]) => row?.[0]))).toEqual(new Set(['x']))
     expect(await read(sql`select 'room'::text`)).toEqual([['room']])
   })
 
-  test('reads by id at the same time each get their row, the second one of an id too, and none if there is none', async () => {
+  test('concurrent reads by id each get the row of their id, also two reads of the same id; a missing id gets none', async () => {
     const made = await admin`insert into company (name) select 'c' || n from generate_series(1, 20) as n returning id::text`
     const ids = [...made.map(({ id }) => id as string).toReversed(), made[5]?.id as string, '999999']
     const rows = await Promise.all(ids.map((id) => database.read(compileGet(company, id))))
     expect(rows.map((found) => found.map(([id]) => id))).toEqual([...ids.slice(0, -1).map((id) => [id]), []])
   })
 
-  test('a batch of reads of a locked table is not sent one by one: each would wait for the same lock', async () => {
+  test('the reads of a batch that failed at a table lock are not sent one by one, since each would wait for the same lock', async () => {
     const sent: string[] = []
     const onStatement = (text: string) => void sent.push(text)
     const waiting = new Database({ url, poolSize: 2, prepare: true, lockMsMax: 50, queryMsMax: 1_500, onStatement })
@@ -103,7 +103,7 @@ describe('deadlines', () => {
     expect(sent.filter((text) => text === compileGet(company, '1').text)).toEqual([])
   })
 
-  test('a batch whose first read has missed its deadline is sent without it, and not one by one', async () => {
+  test('a read that misses its deadline before its batch is sent gets 503; no read of the batch is sent as a statement by itself', async () => {
     const sent: string[] = []
     const onStatement = (text: string) => void sent.push(text)
     const own = new Database({ url, poolSize: 2, prepare: true, queryMsMax: 1_000, onStatement })
@@ -118,7 +118,7 @@ describe('deadlines', () => {
     expect(sent).not.toContain(compileGet(company, '1').text)
   })
 
-  test('D69: over 400 writes of one API key in flight its next write is refused at once, and writes of others are not', async () => {
+  test('D69: while 400 writes of one API key are in flight, its next write is refused at once; writes of other keys succeed', async () => {
     // On a busy machine 400 writes may take longer than the deadline of each.
     const patient = new Database({ url, poolSize: 1, prepare: true, queryMsMax: 100_000 })
     const write = (keyId: string) => patient.write({ ...toStatement(sql`select 'x'::text`), keyId: keyId })
@@ -166,7 +166,7 @@ describe('a lost connection', () => {
     expect(await read(sql`select count(*) from company where name = 'rewritten'`)).toEqual([['0']])
   })
 
-  test('D39: a database that is away is ServiceUnavailable', async () => {
+  test('D39: a statement for an unreachable database fails with ServiceUnavailable', async () => {
     const away = new Database({ url: Object.assign(new URL(url), { port: '9' }).href, poolSize: 1, prepare: true })
     for (const run of [away.read, away.write])
       await expect(run.call(away, toStatement(sql`select 'x'::text`))).rejects.toMatchObject(unavailable)
@@ -175,7 +175,7 @@ describe('a lost connection', () => {
 })
 
 describe('errors', () => {
-  test('a write to a database that takes none is ReadOnly; if it has taken some before, ServiceUnavailable. D51', async () => {
+  test('D51: a write to a read-only database fails with ReadOnly, or with ServiceUnavailable if earlier writes have succeeded', async () => {
     const write = (to: Database) => to.write(toStatement(sql`insert into company (name) values ('x') returning name`))
     const options = encodeURIComponent('-c default_transaction_read_only=on')
     const reading = new Database({ url: `${url}?options=${options}`, poolSize: 1, prepare: true })
@@ -191,7 +191,7 @@ describe('errors', () => {
     await expect(write(database)).rejects.toMatchObject(unavailable)
   })
 
-  test('two writes that deadlock both succeed: the one that is rolled back is sent again', async () => {
+  test('two writes that deadlock both succeed, since the one that is rolled back is sent again', async () => {
     const pool = new Database({ url, poolSize: 5, prepare: true })
     const [a, b] = (await pool.write(toStatement(sql`insert into company (name) values ('a'), ('b') returning id`))).flat()
     const rename = (first: string, second: string): Statement => ({

@@ -35,7 +35,7 @@ if (hasOpenssl) {
     postgres = await startPlainPostgres({ dataDir, settings: ['wal_level=logical'], tls: own })
   })
 
-  test('a connection checks the certificate by the authority of sslrootcert, and the host whatever sslmode says', async () => {
+  test('a connection checks the certificate by the authority in sslrootcert, and then also the host name, even with sslmode=require', async () => {
     for (const mode of ['', '&sslmode=verify-full', '&sslmode=require'])
       expect(await isEncrypted(urlWith(`sslrootcert=${own.certificate}${mode}`))).toBe(true)
     expect(await isEncrypted(urlWith('sslmode=require'))).toBe(true)
@@ -48,7 +48,7 @@ if (hasOpenssl) {
     await expect(isEncrypted(urlWith('sslmode=disable'))).rejects.toThrow(/no encryption/)
   })
 
-  test('a file of sslrootcert that cannot be used is a fault of the setting', () => {
+  test('the start names the fault of a file of sslrootcert that is missing, empty or broken', () => {
     const faultOf = (name: string) => {
       const file = join(folder.path, name)
       return () => readConfig({ DATABASE_URL: `postgres://u:p@db/hr?sslrootcert=${file}` })
@@ -60,7 +60,7 @@ if (hasOpenssl) {
     expect(faultOf('broken.crt')).toThrow('the file of sslrootcert has a certificate that cannot be read')
   })
 
-  test('open connections serve on while the file of sslrootcert is missing, and new ones open when it is back', async () => {
+  test('open connections still answer while the file of sslrootcert is missing, and writes succeed when it is back', async () => {
     const file = join(folder.path, 'rotated.crt')
     copyFileSync(own.certificate, file)
     // One write at a time.
@@ -77,7 +77,7 @@ if (hasOpenssl) {
     await database.end()
   })
 
-  test('a server encrypts every connection, those that load tables into memory too', async () => {
+  test('a server encrypts every connection, also the connections that load tables into memory', async () => {
     const url = urlWith(`sslmode=verify-full&sslrootcert=${own.certificate}`)
     const { server, ask } = await startProcess({ DATABASE_URL: url, WORKERS: '1', DATABASE_POOL: '3' })
     const total = async () => (await ask('GET', '/Companies')).headers.get('x-total-count')

@@ -41,14 +41,14 @@ test('the driver has the members that checkDriver looks for', () => {
 })
 
 describe('queries', () => {
-  test('a query has no backend before a connection has taken it, and its backend afterwards', async () => {
+  test('a query has no backend before it is sent over a connection; afterwards it has the backend that runs it', async () => {
     const query = send('select pg_backend_pid()::text')
     expect(query.state).toBeNull()
     const [row] = await query
     expect(String(query.state?.pid)).toBe(row?.[0] as string)
   })
 
-  test('a query after an exclusive one is taken by no connection, and cancelled without reaching PostgreSQL', async () => {
+  test('a query that waits for the end of an exclusive one is not sent, and can be cancelled without reaching PostgreSQL', async () => {
     const first = await whileRunning(true, async () => {
       const second = send(`select 'never sent'`)
       const ended = outcome(second)
@@ -60,7 +60,7 @@ describe('queries', () => {
     expect(first).toBe('answered')
   })
 
-  test('a query after one that is not exclusive is pipelined to its connection', async () => {
+  test('a query is pipelined to a connection on which a query runs that is not exclusive', async () => {
     // A connection takes nothing behind the statement that it was opened for.
     await send('select 1::text')
     let second = Promise.resolve('')
@@ -83,7 +83,7 @@ describe('queries', () => {
     ['timestamptz', '2026-02-28 01:02:03.123456+00'],
     ['int8', '9007199254740993'],
     ['numeric', '0.10000000'],
-  ])('a query has values of %s as text, in its answer and its parameters', async (type, value) => {
+  ])('a query has values of the type %s as text, both in its parameters and in its answer', async (type, value) => {
     await send("set timezone = 'UTC'")
     expect(await send(`select $1::${type}`, false, [value])).toEqual([[value]])
   })
@@ -94,12 +94,12 @@ test('a query that follows one that failed halfway through its rows returns only
   expect(withoutHoles(await send('select n::text from generate_series(1, 3) as n'))).toEqual([['1'], ['2'], ['3']])
 })
 
-test('a COPY that fails at once throws its error, and ends no process', async () => {
+test('a COPY that fails at once rejects with the error of PostgreSQL, and the process goes on', async () => {
   const copying = client.begin((transaction) => openCopy(transaction, 'copy (select 1 / 0) to stdout'))
   await expect(copying).rejects.toThrow('division by zero')
 })
 
-test('a COPY has the rows as PostgreSQL writes them', async () => {
+test('a COPY yields the rows in the text format of PostgreSQL', async () => {
   await client.begin(async (transaction) => {
     const stream = await openCopy(transaction, 'copy (select n, null from generate_series(1, 2) as n) to stdout')
     const chunks: Buffer[] = []

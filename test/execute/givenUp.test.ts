@@ -74,7 +74,7 @@ async function startGate(target: URL, host = '127.0.0.1') {
 }
 
 describe('writes whose clients got 503', () => {
-  test('a write that waited after frozen ones until its 503 is not sent any more', async () => {
+  test('a write that waited for a frozen connection until it got 503 is not sent afterwards', async () => {
     const database = new Database({ url, poolSize: 1, prepare: true })
     const [[pid]] = (await database.read({ text: 'select pg_backend_pid()::text', values: [] })) as [[string]]
     const unsent: string[] = []
@@ -103,7 +103,7 @@ describe('writes whose clients got 503', () => {
     expect(await written(unsent)).toBe(0)
   })
 
-  test('D44: a write that was sent and missed its deadline is OutcomeUnknown, and ended before it can be done', async () => {
+  test('D44: a write that was sent over a frozen connection fails with OutcomeUnknown, and its backend is ended before it writes', async () => {
     const ended: Promise<void>[] = []
     const database: Database = new Database({
       ...{ url, poolSize: 1, prepare: true, name: 'given up' },
@@ -125,7 +125,7 @@ describe('writes whose clients got 503', () => {
     await database.end()
   })
 
-  test('a write that is cancelled before a new pool has sent it does not block the connections of that pool', async () => {
+  test('a write that is cancelled before a new pool has sent it does not block the connections of the new pool', async () => {
     const gate = await startGate(new URL(url))
     const database = new Database({ url: gate.url, poolSize: 1, prepare: true, queryMsMax: 1_500 })
     gate.open()
@@ -145,8 +145,8 @@ describe('writes whose clients got 503', () => {
   })
 })
 
-describe('hosts of an address', () => {
-  test('a single connection is given up if a proxy closes each one, and if each of several hosts refuses it', async () => {
+describe('several hosts in DATABASE_URL:', () => {
+  test('a single connection is given up with CONNECT_TIMEOUT if a proxy closes each attempt, with ECONNREFUSED if all hosts refuse it', async () => {
     const closing = createServer((socket) => void socket.once('data', () => socket.end()))
     await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve))
     const { port } = closing.address() as { port: number }
@@ -157,7 +157,7 @@ describe('hosts of an address', () => {
     closing.close()
   })
 
-  test('a single connection goes to the next host if the first one is silent', async () => {
+  test('a single connection is opened to the second host if the first one is silent', async () => {
     const silent = await startGate(new URL(url))
     const { hostname, port } = new URL(url)
     const hosts = url.replace(`${hostname}:${port}`, `127.0.0.1:${new URL(silent.url).port},${hostname}:${port}`)
@@ -166,7 +166,7 @@ describe('hosts of an address', () => {
     silent.end()
   })
 
-  test('a connection of a pool goes to the next host if the first one closes each', async () => {
+  test('a connection of a pool is opened to the second host if the first one closes each attempt', async () => {
     const closing = createServer((socket) => void socket.once('data', () => socket.end()))
     await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve))
     const { host } = new URL(url)
@@ -178,7 +178,7 @@ describe('hosts of an address', () => {
     closing.close()
   })
 
-  test('a connection of a pool goes to the next host if the first one is not there or refuses it; if all do, the error says why', async () => {
+  test('a connection of a pool is opened to the second host if the first one refuses it; if all do, the error has the cause', async () => {
     const fields = 'SFATAL\0C28000\0Mno entry\0\0'
     const refusal = Buffer.from(`E\0\0\0${String.fromCharCode(4 + fields.length)}${fields}`)
     const refusing = createServer((socket) => void socket.once('data', () => socket.end(refusal)))
@@ -196,7 +196,7 @@ describe('hosts of an address', () => {
     refusing.close()
   })
 
-  test('a pool stays at one host for a while if all refuse it and many statements fail', async () => {
+  test('a pool whose hosts all refuse connections does not change hosts with each of 100 failing statements', async () => {
     const database = new Database({ url: url.replace(new URL(url).host, '127.0.0.1:1,127.0.0.1:2'), poolSize: 2, prepare: true })
     const { values } = seriesOf('renewals')
     const [before, startMs] = [values[0] as number, performance.now()]
@@ -209,7 +209,7 @@ describe('hosts of an address', () => {
     await database.end()
   })
 
-  test('a connection to an address of IPv6 is opened; if it closes amid a transaction, only that fails', async () => {
+  test('a connection to an IPv6 address is opened; if it closes during a transaction, only that transaction fails', async () => {
     const gate = await startGate(new URL(url), '::1')
     gate.open()
     const asked = withConnection(gate.url, (sql) =>

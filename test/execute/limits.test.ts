@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import { checkLimits, type Limits } from '../../src/execute/limits.ts'
 
-test('the limits of execution are in order', () => {
+test('checkLimits accepts the limits of statements as they are', () => {
   expect(() => checkLimits()).not.toThrow()
 })
 
-describe('a limit in a wrong order stops the start', () => {
+describe('checkLimits refuses limits that contradict each other:', () => {
   test.each<[name: string, Partial<Limits>, message: string]>([
     ['a lock timeout as long as a statement may take', { LOCK_MS_MAX: 3_000 }, 'LOCK_MS_MAX (3000) must be less than'],
     [

@@ -50,7 +50,7 @@ const running = async () =>
   ).map(({ query }) => query.slice(8, 10))
 
 describe('fairness between keys', () => {
-  test('lists of one key leave a connection for lists of others', () =>
+  test('lists of one key leave a connection for lists of other keys', () =>
     held(async (open) => {
       const [a, b] = [callerOf('a'), callerOf('b')]
       const own = Promise.all(['a1', 'a2', 'a3'].map((name) => reads.read(locked(name), a)))
@@ -61,7 +61,7 @@ describe('fairness between keys', () => {
       expect((await own).map(([row]) => row?.[0])).toEqual(['a1', 'a2', 'a3'])
     }))
 
-  test('equal lists that wait are one statement, those of other keys too', () =>
+  test('equal lists that wait are sent as one statement, even if they are of different keys', () =>
     held(async (open) => {
       const [a, b] = [callerOf('a'), callerOf('b')]
       const first = [reads.read(locked('a1'), a), reads.read(locked('b1'), b)]
@@ -74,7 +74,7 @@ describe('fairness between keys', () => {
       expect(answers[1]).toBe(answers[0] as (typeof answers)[0])
     }))
 
-  test('lists of one key are refused if too many wait, and lists of other keys are not', () =>
+  test('a list of a key with too many waiting lists is refused with ServiceUnavailable; a list of another key is answered', () =>
     held(async (open) => {
       const [a, b] = [callerOf('a'), callerOf('b')]
       const many = Array.from({ length: 202 }, (_, number) => reads.read(locked(`a${number}`), a))
@@ -87,7 +87,7 @@ describe('fairness between keys', () => {
 })
 
 describe('clients that leave', () => {
-  test('a client that leaves ends the wait for the lists that it alone has asked for', () =>
+  test('a waiting list is dropped if its only client leaves, and answered if another client waits for it, too', () =>
     held(async (open) => {
       const [a, b, c] = [callerOf('a'), callerOf('b'), callerOf('c')]
       const first = [reads.read(locked('b1'), b), reads.read(locked('c1'), c)]
@@ -101,7 +101,7 @@ describe('clients that leave', () => {
       expect(answers.map(([row]) => row?.[0])).toEqual(['b1', 'c1', 'both', 'both'])
     }))
 
-  test('a client that leaves ends the statement of its list', () =>
+  test('the running statement of a list is ended if its client leaves', () =>
     held(async (open) => {
       const [a, b] = [callerOf('a'), callerOf('b')]
       const [own, other] = [reads.read(locked('a1'), a), reads.read(locked('b1'), b)]
@@ -114,7 +114,7 @@ describe('clients that leave', () => {
       expect((await other)[0]?.[0]).toBe('b1')
     }))
 
-  test('a client that leaves does not end an equal list that another client asked for later', () =>
+  test('a client that leaves does not end the equal list that another client has requested later', () =>
     held(async (open) => {
       const [a, b] = [callerOf('a'), callerOf('b')]
       const own = reads.read(locked('a1'), a)
@@ -128,12 +128,12 @@ describe('clients that leave', () => {
     }))
 })
 
-describe('lists of one row', () => {
+describe('lists of one parent row', () => {
   const batch = { text: 'select x from unnest($1::text[]) x', matchBy: 'position', distinct: null } as const
   const ofRow = (text: string): BatchableStatement => ({ text, values: [], batch })
   const ofOwner = (parentRow: string) => ({ parentRow, isCostly: false })
 
-  test('a list of one row does not wait for a connection of the list pool', () =>
+  test('a list of one parent row does not wait for a connection of the list pool', () =>
     held(async (open) => {
       const a = callerOf('a')
       const long = ['a1', 'a2'].map((name) => reads.read(locked(name), a))
@@ -143,7 +143,7 @@ describe('lists of one row', () => {
       await Promise.all(long)
     }))
 
-  test('a list of one row uses the list pool for a minute after one was slow', () =>
+  test('a list of one parent row waits for the list pool for a minute after a list of this row was slow', () =>
     held(async (open) => {
       const a = callerOf('a')
       await reads.read(ofRow("select 'long', pg_sleep(0.2)"), a, ofOwner('employee_id 2'))
@@ -176,7 +176,7 @@ describe('costly lists', () => {
     return spyOn(performance, 'now').mockImplementation(() => now() + ms)
   }
 
-  test('costly lists are read one of a key and two of all at a time, while other lists of these keys are read', () =>
+  test('one costly list of each key and two of all keys run at a time, while other lists of these keys are answered', () =>
     held(async (open) => {
       const [a, b, c] = [callerOf('a'), callerOf('b'), callerOf('c')]
       const own = ['a1', 'a2', 'a3'].map((name) => reads.read(locked(name), a, COSTLY))
@@ -197,7 +197,7 @@ describe('costly lists', () => {
       expect(answers.map(([row]) => row?.[0])).toEqual(['a1', 'a2', 'a3', 'b1', 'c1'])
     }))
 
-  test('a list of one row is never costly, since its rows are few', () =>
+  test('a list of one parent row does not count as costly, since its rows are few', () =>
     held(async (open) => {
       const a = callerOf('a')
       const owned = { parentRow: 'employee_id 4', isCostly: true }
@@ -207,7 +207,7 @@ describe('costly lists', () => {
       await Promise.all(two)
     }))
 
-  test('a costly list that waits too long is 503, with what to do', () =>
+  test('a costly list that waits too long gets 503 with Retry-After and advice, and is not read later', () =>
     held(async (open) => {
       const [a, b] = [callerOf('a'), callerOf('b')]
       const first = reads.read(locked('a1'), a, COSTLY)
@@ -226,7 +226,7 @@ describe('costly lists', () => {
       expect(await reads.read(read('a3'), a, COSTLY)).toEqual([['a3']])
     }))
 
-  test('a costly list whose turn comes too late gets 503, and PostgreSQL is not asked', () =>
+  test('a costly list whose turn comes too late gets 503, and the next list has its turn', () =>
     held(async (open) => {
       const [a, b] = [callerOf('a'), callerOf('b')]
       const first = reads.read(locked('a1'), a, COSTLY)
@@ -242,7 +242,7 @@ describe('costly lists', () => {
       expect((await second).message).toContain('one at a time for each key')
     }))
 
-  test('a list is costly for a minute after one with its text, or of the same row, took long', async () => {
+  test('a list counts as costly for a minute after a list with the same text, or of the same parent row, took long', async () => {
     const [a, sleep] = [callerOf('a'), "case when $1 = 'long' then pg_sleep(0.7)::text end"]
     const of = (text: string, value: string): BatchableStatement => ({ text: `select $1, ${text}`, values: [value] })
     const besideCostly = async (
@@ -309,7 +309,7 @@ test('a backend that is started for a list is reported while it runs the list', 
     await fresh.end()
   }))
 
-test('four lists on a frozen connection are 503 one after the other, and the fifth has a new connection. D39', async () => {
+test('D39: four lists in turn on a frozen connection get 503, and the fifth list gets a new connection', async () => {
   const frozen = new Database({ url, poolSize: 1, prepare: true, queryMsMax: 300 })
   const reads = new ListReads({ sharedPool, listPool: frozen, connections: 1, mayCancel: true })
   const ask = (text: string) => reads.read({ text, values: [] }, callerOf('a'))
@@ -339,12 +339,12 @@ describe('lists that PostgreSQL ends', () => {
     return result
   }
 
-  test('a list that takes too long is TooCostly, without Retry-After. D39', async () => {
+  test('D39: a list that takes too long fails with TooCostly, without Retry-After', async () => {
     const end = (reads: ListReads) => code(reads, 'select pg_sleep(30)')
     expect(await withPool({ statementMsMax: 100 }, end)).toEqual(['TooCostly', null])
   })
 
-  test('a list that needs too many temporary files is TooCostly. D39', async () => {
+  test('D39: a list that needs too many temporary files fails with TooCostly', async () => {
     const name = new URL(url).pathname.slice(1)
     await sql.unsafe(`alter database ${name} set temp_file_limit = '100kB'`)
     const sort = 'select * from generate_series(1, 300000) as number order by md5(number::text) offset 299999'
@@ -352,7 +352,7 @@ describe('lists that PostgreSQL ends', () => {
     await sql.unsafe(`alter database ${name} reset temp_file_limit`)
   })
 
-  test('a list whose table another program has locked is ServiceUnavailable, with Retry-After', async () => {
+  test('a list whose table another program has locked fails with ServiceUnavailable and Retry-After', async () => {
     const work = (reads: ListReads) => code(reads, 'select count(*) from company')
     const holder = await sql.reserve()
     await holder`begin`
@@ -369,6 +369,6 @@ test.each([
   [3, { lists: 1, others: 2 }],
   [4, { lists: 1, others: 3 }],
   [10, { lists: 4, others: 6 }],
-])('lists have nearly half of %i connections; a small pool gets one more', (poolSize, shares) => {
+])('of %i connections, lists get nearly half; a small pool is given one more connection', (poolSize, shares) => {
   expect(shareConnections(poolSize)).toEqual(shares)
 })

@@ -50,7 +50,7 @@ const insert = (name: string): Statement => ({
 })
 const named = async (name: string) => Number((await admin`select from company where name = ${name}`).count)
 
-test('D39: reads and writes wait if PostgreSQL gives three of twenty connections, and each write is done once', async () => {
+test('D39: reads and writes wait if the pool gets only three of twenty connections, and each write is done once', async () => {
   const database = open()
   for (let round = 0; round < 3; round++) {
     const names = Array.from({ length: 25 }, (_, index) => `${round}/${index}`)
@@ -63,7 +63,7 @@ test('D39: reads and writes wait if PostgreSQL gives three of twenty connections
   }
 })
 
-test('D39: a statement without any connection is 503 at its deadline, and the first connection that is free is used', async () => {
+test('D39: a statement that gets no connection gets 503 at its deadline; the first free connection is used', async () => {
   await takeAll()
   const database = open(400)
   const answers = await Promise.allSettled([
@@ -85,7 +85,7 @@ test('D39: a statement without any connection is 503 at its deadline, and the fi
   expect(await named('at last')).toBe(1)
 })
 
-test('a statement that waits for a connection ends with its pool', async () => {
+test('a statement that waits for a connection fails with ServiceUnavailable when its pool is ended', async () => {
   await takeAll()
   const database = open()
   const waiting = Promise.allSettled([0, 1, 2].map((index) => database.read({ text: `select ${index}::text`, values: [] })))
@@ -94,7 +94,7 @@ test('a statement that waits for a connection ends with its pool', async () => {
   for (const answer of await waiting) expect(answer).toMatchObject({ reason: { code: 'ServiceUnavailable' } })
 })
 
-test('a pool that gets no connection at all uses those of another pool, and its own when there is one', async () => {
+test('a pool that gets no connection uses a connection of its fallback pool, and its own as soon as it gets one', async () => {
   const shared = open()
   const backend = { text: 'select pg_backend_pid()::text', values: [] }
   const [[sharedPid] = []] = await shared.read(backend)

@@ -27,14 +27,14 @@ describe('verdicts on errors of PostgreSQL', () => {
     ['this is no SQL', 'fault'],
   ]
   for (const [text, verdict] of queries)
-    test(`the error of ${text} is ${verdict}`, async () => {
+    test(`the error of the statement ${text} gets the verdict ${verdict}`, async () => {
       const own = postgres(url, { max: 1, onnotice: () => undefined })
       expect(classify(await fault(own.unsafe(text)))).toBe(verdict)
       await own.end({ timeout: 1 })
     })
 })
 
-describe('verdicts on codes that a test cannot cause', () => {
+describe('verdicts on error codes that a test cannot cause', () => {
   test.each([
     // Of a disk that is full, among others.
     [
@@ -49,16 +49,16 @@ describe('verdicts on codes that a test cannot cause', () => {
     ['constraint', ['23000']],
     // The last ones are no SQLSTATE, though they begin like one.
     ['fault', ['42601', '42703', '22P02', 'MAX_PARAMETERS_EXCEEDED', '08', '530000']],
-  ] as const)('the verdict %s is that of the codes %p', (verdict, codes) =>
+  ] as const)('the verdict is %s for the codes %p', (verdict, codes) =>
     expect(codes.map((code) => classify({ code }))).toEqual(codes.map(() => verdict)),
   )
 
-  test('an error without a code is a fault of this program', () => {
+  test('an error without a code gets the verdict fault', () => {
     for (const error of [null, undefined, 'x', new Error('x'), { code: 5 }]) expect(classify(error)).toBe('fault')
   })
 })
 
-test('a ConstraintViolation names the constraint, and says if it is a foreign key, on either of its sides', async () => {
+test('a ConstraintViolation has the name of the constraint, and says if it is a foreign key, both for referring and for referred rows', async () => {
   const violation = async (text: string) => {
     const { constraint, isForeignKey } = new ConstraintViolation(await fault(sql.unsafe(text)))
     return [constraint, isForeignKey]
@@ -92,14 +92,14 @@ describe('isAway', () => {
     // template0 never takes any connection.
     ['where it is template0', (address: URL) => (address.pathname = '/template0'), true],
   ] as const)
-    test(`a database ${away ? 'is' : 'is not'} away ${what}`, async () => {
+    test(`a database ${away ? 'counts' : 'does not count'} as away ${what}`, async () => {
       const error = await failureAt(change)
       expect(isAway(error)).toBe(away)
       if (error.code !== 'ENOTFOUND' && error.code !== 'ECONNREFUSED') expect(classify(error)).toBe('refused')
       expect(isAway(new Error('the start failed', { cause: new Error('for a reason', { cause: error }) }))).toBe(away)
     })
 
-  test('a database is away while it starts, stops or has no connection left; not if a statement or this program is wrong', () => {
+  test('a database counts as away if it starts, stops, is read-only or has no connection left, but not if a statement is wrong', () => {
     const are = (codes: string[]) => codes.map((code) => isAway(Object.assign(new Error(), { code })))
     expect(are(['57P03', '57P01', '53300', '25006', 'CONNECT_TIMEOUT'])).toEqual([true, true, true, true, true])
     expect(are(['42501', '42P01', '22012', '55P03', '57014', 'DEPTH_ZERO_SELF_SIGNED_CERT'])).toEqual(Array(6).fill(false))

@@ -56,7 +56,7 @@ const OF_SINGLE_MIGRATIONS = {
   sequences: '4 7d794ba701f25815',
 }
 
-test('The baseline creates the columns, constraints, indexes, functions, triggers and sequences that the single migrations did', async () => {
+test('The baseline creates the same columns, constraints, indexes, functions, triggers and sequences as the migrations that it replaces', async () => {
   const { path } = temporaryFolder()
   copyFileSync(join(MIGRATIONS, BASELINE), join(path, BASELINE))
   const url = await createDatabase('empty')
@@ -89,10 +89,10 @@ async function findingOfDoctor(url: string) {
 const filesOf = async (url: string) =>
   (await connect(url)`select file from migration where checksum <> '' order by file`).map(({ file }) => file as string)
 
-describe('A database with all single migrations', () => {
+describe('A database with all migrations that the baseline replaces', () => {
   const open = () => createSingleMigrated()
 
-  test('is migrated by later files alone, and is ready for servers of both', async () => {
+  test('gets only later files from migrate, and is ready for servers of versions before and after the baseline', async () => {
     const url = await open()
     expect(await pendingMigrations(url, MIGRATIONS)).toEqual(FILES.slice(1))
     expect(await migrate(url, MIGRATIONS)).toEqual(FILES.slice(1))
@@ -103,13 +103,13 @@ describe('A database with all single migrations', () => {
     ])
   })
 
-  test('is no fault for roster doctor', async () => {
+  test('is reported as ok by roster doctor', async () => {
     const url = await open()
     await migrate(url, MIGRATIONS)
     expect(await findingOfDoctor(url)).toMatchObject({ state: 'ok', text: `all ${FILES.length} are applied` })
   })
 
-  test('is served even by a role that can neither create tables nor record migrations', async () => {
+  test('is served, also if the role of the server can neither create tables nor record migrations', async () => {
     const url = await open()
     await migrate(url, MIGRATIONS)
     const sql = connect(url)
@@ -133,7 +133,7 @@ describe('A database with all single migrations', () => {
 describe('A database that lacks the last migration before the baseline', () => {
   const open = () => createSingleMigrated(SINGLE_MIGRATIONS.length - 1)
 
-  test('is refused with the commit that upgrades it, and stays as it is', async () => {
+  test('is refused by migrate with the commit that upgrades it, and is not changed', async () => {
     const url = await open()
     await expect(migrate(url, MIGRATIONS)).rejects.toThrow(REFUSAL)
     await expect(pendingMigrations(url, MIGRATIONS)).rejects.toThrow(REFUSAL)
@@ -141,7 +141,7 @@ describe('A database that lacks the last migration before the baseline', () => {
     expect(await filesOf(url)).toEqual(SINGLE_MIGRATIONS.slice(0, -1))
   })
 
-  test('is refused by commands, and is a fault for roster doctor', async () => {
+  test('is refused by roster migrate and roster seed, and reported as a fault by roster doctor', async () => {
     const url = await open()
     for (const words of [['migrate'], ['migrate', '--dry-run'], ['seed', '--rows', '10']])
       expect(await rosterHere(words, { DATABASE_URL: url })).toMatchObject({
@@ -151,7 +151,7 @@ describe('A database that lacks the last migration before the baseline', () => {
     expect(await findingOfDoctor(url)).toMatchObject({ state: 'fault', text: expect.stringMatching(REFUSAL) })
   })
 
-  test('ends the start of a server', async () => {
+  test('makes the start of a server fail with exit code 1', async () => {
     const server = run(MAIN, { DATABASE_URL: await open(), DATA_DIR: dataFolder(), PORT: '0', WORKERS: '1' })
     expect(await server.ended).toBe(1)
     expect(server.output()).toMatch(REFUSAL)

@@ -88,7 +88,7 @@ const ways = process.getuid?.() === 0 ? (['namespace', 'nobody'] as const) : ([u
 for (const asRoot of ways) {
   const way = asRoot ? { asRoot } : {}
 
-  describe(asRoot ? `as root, by ${asRoot}` : 'as a user', () => {
+  describe(asRoot ? `the embedded PostgreSQL as root, by ${asRoot}:` : 'the embedded PostgreSQL as a user:', () => {
     test('the first start creates a UTF-8 cluster, for 127.0.0.1 with a password; a restart keeps the data', async () => {
       const all = { ...way, settings: { ...settings, work_mem: '5MB' }, access: 'everything' } as const
       const first = await startFirst(all)
@@ -115,7 +115,7 @@ for (const asRoot of ways) {
 
     // The marker does not depend on the way, so one is enough.
     test.each(asRoot === ways[0] ? [null, '\0\0\0\0'] : [null])(
-      'an orphan that a killed process left is stopped, also with a postmaster.pid of %j after a power loss',
+      'a start stops the PostgreSQL of a killed process and keeps its data; content of postmaster.pid after a power loss: %j',
       async (text) => {
         const pid = await leaveOrphan(way)
         const file = join(dataDir, 'postgres/postmaster.pid')
@@ -133,7 +133,7 @@ for (const asRoot of ways) {
 }
 
 if (ways[0])
-  test('under root, the cluster of a data folder that no other user can enter is elsewhere, each in its own folder', async () => {
+  test('as root, the cluster of a data folder that no other user can enter is created in a folder of its own in /var/lib/roster', async () => {
     chmodSync(dataDir, 0o700)
     const place = join('/var/lib/roster', Bun.hash(dataDir).toString(36))
     try {
@@ -197,17 +197,17 @@ describe('starts that are refused', () => {
     ['a', () => file('a'), `a: ${IN_THE_WAY} (EEXIST)`],
     ['', () => mkdirSync(join(dataDir, 'lock')), `lock: ${IN_THE_WAY} (EISDIR)`],
     ['', () => mkdirSync(join(dataDir, 'postgres/x'), { recursive: true }), `postgres: ${IN_THE_WAY} (ENOTEMPTY)`],
-  ])('the start in DATA_DIR "%s" says what is in the way', async (name, make, message) => {
+  ])('the error of a start in DATA_DIR "%s" says what prevents it', async (name, make, message) => {
     make()
     await expect(startEmbedded({ dataDir: join(dataDir, name) })).rejects.toThrow(join(dataDir, message))
   })
 
-  test('a start without PostgreSQL’s programs is refused', async () => {
+  test('a start fails without the programs of PostgreSQL', async () => {
     await expect(startEmbedded({ dataDir, native: join(dataDir, 'nothing') })).rejects.toThrow()
   })
 })
 
-test.each(['tables', 'everything'] as const)('a lost password is replaced, for access to %s', async (access) => {
+test.each(['tables', 'everything'] as const)('a start replaces a lost password, for access to %s', async (access) => {
   const first = await start({ access })
   const passwordAt = `${join(dataDir, 'postgres')}.password`
   expect(new URL(first.url).password).toBe(readFileSync(passwordAt, 'utf8'))
@@ -218,7 +218,7 @@ test.each(['tables', 'everything'] as const)('a lost password is replaced, for a
   expect(new URL(second.url).password).not.toBe(new URL(first.url).password)
 })
 
-test('a start ignores what an interrupted initdb has left', async () => {
+test('a start succeeds although an interrupted initdb has left files', async () => {
   arrange({})
   rmSync(join(dataDir, 'postgres'), { recursive: true, force: true })
   await Bun.write(join(dataDir, 'postgres.part/PG_VERSION'), '18')
@@ -226,7 +226,7 @@ test('a start ignores what an interrupted initdb has left', async () => {
   expect(await query(server, 'select 1')).toBe(1)
 })
 
-test('a start leaves a foreign process in postmaster.pid alone, and sends it no password', async () => {
+test('a start does not end another program whose process id is in postmaster.pid, and does not take it for PostgreSQL', async () => {
   const stranger = Bun.spawn(['sleep', '60'])
   const file = join(dataDir, 'postgres/postmaster.pid')
   const first = await start()
@@ -243,7 +243,7 @@ test('a start leaves a foreign process in postmaster.pid alone, and sends it no 
   await stranger.exited
 })
 
-test('a running PostgreSQL can be joined, from its start to its end, unless it is not shared', async () => {
+test('another process can use a running PostgreSQL from its start to its end, but not one with isShared: false', async () => {
   expect(runningPostgres(dataDir)).toBeNull()
   const shared = await start()
   const joined = { ...shared, url: runningPostgres(dataDir) ?? '' }

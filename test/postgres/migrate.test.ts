@@ -41,7 +41,7 @@ test('migrate may take longer than the role’s statement timeout', async () => 
   expect(await migrate(`${url}?options=-c%20statement_timeout%3D100`, folder)).toHaveLength(3)
 })
 
-test('of several processes that migrate at the same time, one does the work and all succeed', async () => {
+test('if several processes migrate at the same time, one applies the files and all succeed', async () => {
   const code = `
     const { migrate } = await import('${import.meta.dir}/../../src/postgres/migrate.ts')
     console.log((await migrate('${url}', '${folder}')).length)`
@@ -74,7 +74,7 @@ describe('migrations that are refused', () => {
     expect(await tables()).toEqual(['migration', 'second'])
   })
 
-  test('migrate names a file that fails, and rolls back the files before it, too', async () => {
+  test('migrate names a file that fails, and also rolls back the files before it', async () => {
     file('0003_third.sql', 'create table third (id int); select 1 / 0')
     await expect(run()).rejects.toThrow('0003_third.sql failed: division by zero')
     expect(await tables()).toEqual([])
@@ -82,7 +82,7 @@ describe('migrations that are refused', () => {
     expect(await run()).toHaveLength(3)
   })
 
-  test('an error of a migration does not look like an unreachable database, which a server would wait for', async () => {
+  test('an error of a migration is not taken for an unreachable database, for which a server would wait', async () => {
     file('0003_third.sql', "do $$ begin raise 'full' using errcode = '53100'; end $$")
     const error = await run().catch((error) => error)
     expect([error.message, isAway(error)]).toEqual(['0003_third.sql failed: full', false])
@@ -99,7 +99,7 @@ test('migrate accepts files that a newer version has applied', async () => {
   expect(await run()).toEqual([])
 })
 
-test('migrate ignores files whose names are not those of migrations', () => {
+test('migrate ignores files that are no migrations, and refuses .sql files with a number but a wrong name', () => {
   for (const name of ['sample.sql', '0004_a.sql.orig', '0006_a.txt']) file(name, 'no SQL')
   expect(readMigrations(folder).map(({ file: name }) => name)).toEqual(['0001_first.sql', '0002_second.sql'])
   for (const name of ['003_short.sql', '0005-a.sql']) {
@@ -109,12 +109,12 @@ test('migrate ignores files whose names are not those of migrations', () => {
   }
 })
 
-test('a migration’s checksum is of its bytes, so it is the same on every machine', () => {
+test('the checksum of a migration is the SHA-256 of its bytes, so it is the same on every machine', () => {
   file('0001_first.sql', 'abc')
   expect(readMigrations(folder)[0]?.checksum).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
 })
 
-test('the numbers of our own files follow that of the baseline, each once', () => {
+test('the numbers of the files in sql/ follow the number of the baseline, each once', () => {
   const files = readMigrations(MIGRATIONS).map(({ file: name }) => name)
   expect(files[0]).toBe(BASELINE)
   const numbers = files.map((name) => Number(name.slice(0, 4)))

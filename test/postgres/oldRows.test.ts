@@ -4,7 +4,7 @@ import { deleteOldRows, oldAnswers, oldChanges } from '../../src/postgres/oldRow
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 
-test('answers for Idempotency-Keys are deleted after 24 hours, in slices, and no others; a missing table is logged', async () => {
+test('stored answers of Idempotency-Keys are deleted after 24 hours, and no newer ones; a missing table is logged', async () => {
   const url = await createDatabase()
   const sql = connect(url)
   await sql`alter table idempotency_key rename to away`
@@ -26,7 +26,7 @@ test('answers for Idempotency-Keys are deleted after 24 hours, in slices, and no
   expect(new Set(faults)).toEqual(new Set(['relation "idempotency_key" does not exist']))
 })
 
-test('old changes are deleted, oldest first, and the feed knows the last deleted one', async () => {
+test('old changes are deleted, oldest first, and change_feed has the position of the last deleted one', async () => {
   const url = await createDatabase()
   const sql = connect(url)
   await sql`
@@ -45,7 +45,7 @@ test('old changes are deleted, oldest first, and the feed knows the last deleted
   expect(feed).toMatchObject({ position: Math.floor((left?.first - 1) / 3), number: left?.first - 1 })
 })
 
-test('a run of the change feed lasts while its database is the same and changes are kept; then another one begins', async () => {
+test('the run of the change feed changes only when changes are no longer kept, kept again, or the database is another one', async () => {
   const url = await createDatabase()
   const sql = connect(url)
   const runAfter = async (isKept: boolean) => {

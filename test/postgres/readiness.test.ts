@@ -11,7 +11,7 @@ const open = (url: string) => new Database({ url, poolSize: 1, prepare: true })
 const { poolOf } = useDatabase()
 const database = poolOf({ poolSize: 1 })
 
-test('a database is ready if it has every migration, or more from a newer version', async () => {
+test('a database is ready if it has every migration of the server, also if it has more from a newer version', async () => {
   const asked = [files, files.slice(0, 1), [...files, '9999_future.sql']]
   expect(await Promise.all(asked.map((own) => createReadiness((statement) => database.read(statement), own)()))).toEqual([
     true,
@@ -20,7 +20,7 @@ test('a database is ready if it has every migration, or more from a newer versio
   ])
 })
 
-test('a database that does not answer gets no second readiness query', async () => {
+test('no second readiness query is sent while the database has not answered the first one', async () => {
   let asked = 0
   const isReady = createReadiness(() => new Promise<never>(() => asked++), files)
   void isReady()
@@ -29,7 +29,7 @@ test('a database that does not answer gets no second readiness query', async () 
   expect(asked).toBe(1)
 })
 
-test('a database that was never migrated is not ready, without an internal error', async () => {
+test('a database that was never migrated is reported as not ready or unavailable, not as an internal error', async () => {
   const empty = open(await createDatabase('empty'))
   const answer = await createReadiness((statement) => empty.read(statement), files)().catch((error) => error.code)
   expect([false, 'ServiceUnavailable']).toContain(answer)

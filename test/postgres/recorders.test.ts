@@ -52,8 +52,12 @@ describe('recorded changes', () => {
     ],
     ['an updated row', `update absence set reason = 'Rest' where id = 1`, ['absence u 1 {reason} {Flu} > {Rest}']],
     ['a deleted row', 'delete from absence where id = 2', ['absence d 2 {reason} {Cold} > {-}']],
-    ['none of a row that keeps its values', `update absence set reason = reason, status = null`, []],
-    ['none of a statement without rows', `update absence set reason = 'x' where id = 99; delete from absence where id = 99`, []],
+    ['an update that keeps the values of its row: none', `update absence set reason = reason, status = null`, []],
+    [
+      'statements that match no row: none',
+      `update absence set reason = 'x' where id = 99; delete from absence where id = 99`,
+      [],
+    ],
     ['several rows, of which one stays as it was', `update absence set reason = 'Flu'`, ['absence u 2 {reason} {Cold} > {Flu}']],
     [
       'the same row twice',
@@ -115,13 +119,13 @@ describe('recorded changes', () => {
        insert into entity_change (position, entity, id, action, key, changed) select change_position(), 'absence', id, 'u', 'k1', '{Reason}' from written`,
       ['absence u 1 k1 {Reason}'],
     ],
-  ])('changes are recorded: %s', async (_, statements, expected) => {
+  ])('recorded changes are as expected for %s', async (_, statements, expected) => {
     const lines = await linesOf(statements)
     // Changes of one transaction come in any order.
     expect(lines.length > 1 && lines[0]?.startsWith('company') ? lines.toSorted() : lines).toEqual([...expected])
   })
 
-  test('changes are recorded in a migration after another one has renamed a column', async () => {
+  test('changes are recorded in the migration after one that has renamed a column', async () => {
     const own = await createDatabase()
     await checkChanges(own, { isKept: true, hasValues: true }, [])
     await connect(own)`insert into company (name) values ('a')`
@@ -131,7 +135,7 @@ describe('recorded changes', () => {
     expect(await migrate(own, path)).toHaveLength(2)
   })
 
-  test('changes are recorded of columns whose names are those of variables of the triggers', async () => {
+  test('changes are recorded also of columns that have the names of variables of the triggers', async () => {
     const names =
       'o n r v pair place asker ids noted name value was is_now differs position entity key changed tg_op tg_relid tg_table_name new_rows old_rows'
     const columns = [...names.split(' '), '50% @'].map((column) => `"${column}" text`)
@@ -152,7 +156,7 @@ describe('recorded changes', () => {
     ])
   })
 
-  test('changes of many rows take time in proportion to the rows', async () => {
+  test('recording changes of many rows takes time in proportion to the number of rows', async () => {
     let runs = 0
     const msOf = async (rows: number) => {
       const reason = `many ${++runs}`
@@ -179,7 +183,7 @@ describe('recorded changes', () => {
     await sql`update absence set status = null where id = 1`
   })
 
-  test('changes are not recorded if a server keeps none, and without values if it keeps none', async () => {
+  test('changes are not recorded if a server keeps no changes, and are recorded without values if it keeps no values', async () => {
     await checkChanges(url, { isKept: true, hasValues: false }, [])
     expect(await linesOf(`update absence set reason = 'Rest' where id = 1; delete from absence where id = 1`)).toEqual([
       'absence u 1 {reason}',
@@ -205,7 +209,7 @@ describe('recorded changes', () => {
     await sql`select record_changes_of('absence')`
   })
 
-  test('changes are recorded with the rights of the functions’ owner, whatever the session’s search path', async () => {
+  test('changes are recorded with the rights of the owner of the functions, whatever the search path of the session', async () => {
     const role = `plain_${new URL(url).pathname.slice(1)}`
     await sql.unsafe(`create role ${role}; grant select, update on absence to ${role}`)
     const lines = await linesOf(`

@@ -102,8 +102,8 @@ const ATTEMPTS = [
 /** Codes of refusals: a right, a file or a language is missing, or the statement is never allowed. */
 const NO = [REFUSED, '0A000', '58P01', '42704', '42710', '55000', '2BP01', '55006', '42P13']
 
-describe('the server’s role in the embedded PostgreSQL', () => {
-  test('the server’s role can use its tables, and no file, program, role, setting, extension or language', async () => {
+describe('the role of the server in the embedded PostgreSQL', () => {
+  test('the role of the server can use its tables, but no file, program, role, setting, extension or language', async () => {
     const { url } = await start()
     await migrate(url, MIGRATIONS)
     const found: string[] = []
@@ -117,7 +117,7 @@ describe('the server’s role in the embedded PostgreSQL', () => {
     expect(await outcome("insert into company (name) values ('Acme') returning name")).toBe('done: [{"name":"Acme"}]')
   })
 
-  test('the server’s role is in no other role and has no attribute; the superuser has no password, and cannot connect', async () => {
+  test('the role of the server is in no other role and has no attribute; the superuser has no password, and cannot connect', async () => {
     const { url } = await start()
     await migrate(url, MIGRATIONS)
     expect(new URL(url).username).toBe('roster_app')
@@ -137,7 +137,7 @@ describe('the server’s role in the embedded PostgreSQL', () => {
     }
   })
 
-  test('the server’s role can end and see its own backends; its triggers record changes', async () => {
+  test('the role of the server can see and end its own backends; its triggers record changes', async () => {
     const { url } = await start()
     await migrate(url, MIGRATIONS)
     const other = connect(url)
@@ -180,7 +180,7 @@ if (process.platform === 'linux')
     })
 
 if (isRoot)
-  test('PostgreSQL under root runs as nobody if that user can enter the folder, else in a namespace; its files move along', async () => {
+  test('if root starts PostgreSQL, it runs as nobody if nobody can enter the folder, else in a namespace; its files change owner', async () => {
     const cluster = join(dataDir, 'postgres')
     const users = () => [...new Set(['', 'base', 'PG_VERSION'].map((name) => statSync(join(cluster, name)).uid))]
     for (const [mode, user] of [
@@ -198,7 +198,7 @@ if (isRoot)
   })
 
 if (isRoot)
-  test('files that PostgreSQL puts into its folder do not lead a start as root to other files', async () => {
+  test('a start as root does not follow symbolic links in the folder of PostgreSQL to files of root', async () => {
     await start('nobody')
     await stop()
     const cluster = join(dataDir, 'postgres')
@@ -215,7 +215,7 @@ if (isRoot)
     expect(readFileSync(join(cluster, 'pg_hba.conf'), 'utf8')).not.toContain('trust')
   })
 
-test('the role is given its rights once for a password, and again for another one', async () => {
+test('a restart writes pg_hba.conf again only if the password of the role has changed', async () => {
   const entrances = () => statSync(join(dataDir, 'postgres', 'pg_hba.conf')).ino
   const { url } = await start()
   const first = entrances()

@@ -48,7 +48,7 @@ describe('rows of row_change', () => {
     [1_001, ['1000', '1']],
     [3_500, ['1000', '1000', '1000', '500']],
     [50_001, ['all']],
-  ])('a statement of %d rows records at most 1,000 ids per row of row_change', async (rows, expected) => {
+  ])('a statement of %d rows records up to 1,000 ids per row of row_change, or the whole table', async (rows, expected) => {
     expect(await linesAfter(insertMany(rows))).toEqual([...expected])
   })
 
@@ -63,14 +63,14 @@ describe('rows of row_change', () => {
     expect(found).toEqual({ lines: 50, ids: 50_000, different: 50_000, areThose: true })
   })
 
-  test('a transaction records at most 250 rows of row_change, then one for the whole table', async () => {
+  test('a transaction records at most 250 rows of row_change, and then one that stands for the whole table', async () => {
     const one = `update absence set reason = 'x' where id = 1`
     expect(await linesAfter(...Array.from({ length: 260 }, () => one))).toEqual([...Array(250).fill('1'), 'all'])
     const large = await linesAfter(...Array.from({ length: 6 }, () => insertMany(50_000)))
     expect(large).toEqual([...Array(250).fill('1000'), 'all'])
   })
 
-  test('row_change has no rows of a rolled back savepoint', async () => {
+  test('row_change has no rows of statements after a savepoint that was rolled back', async () => {
     const [first, second] = [`update absence set reason = 'x' where id = 1`, `update absence set reason = 'y' where id = 2`]
     expect(await linesAfter('savepoint a', 'truncate absence', 'rollback to a', first, second)).toEqual(['1', '1'])
   })
@@ -78,14 +78,14 @@ describe('rows of row_change', () => {
   test.each([
     ['the mark of another transaction', `select set_config('roster.noted', '3 0 ,@,', false)`],
     ['an empty mark', `set roster.noted = ''`],
-    ['a mark that is none', `set roster.noted = 'x y z'`],
-  ])('a session that sets %s still writes lines', async (_, setting) => {
+    ['an invalid mark', `set roster.noted = 'x y z'`],
+  ])('a session that sets roster.noted to %s still records changed rows in row_change', async (_, setting) => {
     const [table] = await sql`select 'absence'::regclass::oid::text as oid`
     const set = setting.replace('@', table?.oid)
     expect(await linesAfter(set, `update absence set reason = 'x' where id = 1`)).toEqual(['1'])
   })
 
-  test('a mark that one transaction sets has no effect in the next one', async () => {
+  test('a truncation that was rolled back has no effect on row_change in the next transaction of the session', async () => {
     const own = await sql.reserve()
     await own`begin`
     await own`truncate company cascade`
@@ -107,7 +107,7 @@ const GIVES_IDS = [
 describe('a row whose id a trigger of the table changes', () => {
   const update = `update absence set reason = 'x' where id in (1, 2)`
 
-  test('row_change has both ids of a row whose id a trigger changes', async () => {
+  test('is recorded in row_change with both ids', async () => {
     const ids = await within(
       [...GIVES_IDS, update],
       (transaction) => transaction`
@@ -116,7 +116,7 @@ describe('a row whose id a trigger of the table changes', () => {
     expect(ids.map(({ id }) => id)).toEqual([1, 2, 1_001, 1_002])
   })
 
-  test('the change feed has a deletion and a creation of a row whose id a trigger changes', async () => {
+  test('has a deletion and a creation in the change feed', async () => {
     const events = await within(
       [...GIVES_IDS, 'delete from entity_change', update],
       (transaction) => transaction`select action::text || ' ' || id as event from entity_change order by event`,
@@ -134,7 +134,7 @@ describe('tables whose changes count as recorded', () => {
     `alter table absence enable always trigger ${name}`,
   ]
 
-  test('a table with the five triggers is recorded, whatever others it has', async () => {
+  test('a table with the five triggers counts as recorded, also if it has other triggers', async () => {
     expect(await isRecorded('absence')).toBe(true)
     expect(await isRecorded('absence', operators, ...always('own', 'insert'))).toBe(true)
     expect(await isRecorded('absence', ...GIVES_IDS)).toBe(true)
@@ -142,20 +142,20 @@ describe('tables whose changes count as recorded', () => {
 
   test.each([
     ['of another function', 'own'],
-    ['of another function, under the name of the one that is missing', 'absence_inserts'],
-  ])('a table without one of the five triggers is not recorded, although an operator’s has the name: %s', async (_, name) => {
+    ['of another function with the name of the missing one', 'absence_inserts'],
+  ])('a table that has, in place of one of the five triggers, a trigger %s does not count as recorded', async (_, name) => {
     expect(await isRecorded('absence', 'drop trigger absence_inserts on absence', operators, ...always(name, 'insert'))).toBe(
       false,
     )
   })
 
-  test('a table is not recorded if ids are only compared when a statement sets them', async () => {
+  test('a table does not count as recorded if its trigger compares ids only when a statement sets the id', async () => {
     const trigger = `create or replace trigger absence_other_ids after update of id on absence for each row
       when (old.id <> new.id) execute function note_other_id()`
     expect(await isRecorded('absence', trigger, 'alter table absence enable always trigger absence_other_ids')).toBe(false)
   })
 
-  test('a table with a long name is recorded', async () => {
+  test('a table with a name of 60 letters counts as recorded, and its changes are recorded', async () => {
     const name = 'a'.repeat(60)
     const text = `create table ${name} (id bigint primary key, text text); select record_changes_of('${name}')`
     expect(
@@ -166,7 +166,7 @@ describe('tables whose changes count as recorded', () => {
     ).toEqual([true, 1])
   })
 
-  test('a renamed table is recorded once its triggers are written again; each change once, and a truncation', async () => {
+  test('a renamed table counts as recorded after write_recorders(); each change is then recorded once, also a truncation', async () => {
     const renamed = ['alter table absence rename to leave', 'select write_recorders()']
     expect(await isRecorded('leave', ...renamed)).toBe(true)
     const events = await within(

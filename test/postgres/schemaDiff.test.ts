@@ -100,19 +100,19 @@ describe('migrations for existing tables', () => {
     return next
   }
 
-  test('a generated migration creates tables that refer to each other in a circle', async () => {
+  test('a generated migration can create tables that refer to each other', async () => {
     const { tables } = await apply(room({ bookingId: reference('Booking') }), booking())
     expect(tables).toEqual(['booking', 'room'])
     await sql`insert into room (name) values ('Blue'), (null)`
     await sql`insert into booking (room_id, note) values (1, 'a'), (2, null), (null, 'c')`
   })
 
-  test('two tables cannot have an index of the same name', () => {
+  test('two tables that would have an index of the same name are refused', () => {
     const tables = declaredTables([...entities, defineEntity('EmployeeJob', { id: identity(), title: text() })], String)
     expect(() => requireOwnNames(tables)).toThrow('the index employee_job_title_sorted')
   })
 
-  test('a new table can refer to a column that is computed from a new copy', async () => {
+  test('a generated migration creates a table that copies a text which is computed from a new copy', async () => {
     const hall = defineEntity('Hall', { id: identity(), name: text() })
     const visit = (fields: Fields) =>
       defineEntity('Visit', { id: identity(), hallId: reference('Hall'), note: text(), ...fields })
@@ -158,7 +158,7 @@ describe('migrations for existing tables', () => {
     await expect(Promise.resolve(order)).rejects.toThrow('booking_until_not_before_from')
   })
 
-  test('a generated migration drops nothing', async () => {
+  test('a generated migration drops nothing; its remarks name columns and indexes that are no longer declared', async () => {
     const { text, remarks } = await apply(room({ bookingId: reference('Booking') }), booking())
     expect(text).toBe('')
     for (const gone of ['booking.from', 'booking.code', 'booking.room', 'room.floor', 'booking_code_unique'])
@@ -238,7 +238,7 @@ describe('migrations for changed declarations', () => {
       ],
     }
     for (const [what, [before, after, remarks]] of Object.entries(cases))
-      test(`a remark without SQL names a difference: ${what}`, async () => {
+      test(`a generated migration has a remark, and no SQL, for a difference: ${what}`, async () => {
         await sql.unsafe((await next(before)).text)
         const changed = await next(after)
         expect(changed.text).not.toContain('thing')
@@ -246,7 +246,7 @@ describe('migrations for changed declarations', () => {
       })
   })
 
-  test('the SQL in a remark removes its difference', async () => {
+  test('the SQL in a remark removes the difference that the remark names', async () => {
     const after = rooms({ roomId: reference('Room'), state: oneOf(['a', 'b']), code: text({ unique: true }) })
     const before = rooms({ roomId: reference('Room'), room: copied('roomId', 'name'), state: oneOf(['a']), id2: text() })
     await sql.unsafe((await next(before)).text)
