@@ -58,7 +58,7 @@ describeInBrowser('pages in a Chromium without storage', () => {
     return page.locator('th').allInnerTexts()
   }
 
-  test('/explore with blocked storage shows rows, and keeps key and columns until it is left', async () => {
+  test('/explore with blocked storage shows rows, and keeps the key and the chosen columns until the page is left', async () => {
     const { page, complaints } = await openBlocked('/explore')
     expect(await page.evaluate(STORAGE)).toEqual(['SecurityError', 'SecurityError'])
     await page.getByLabel('Key').fill(KEY)
@@ -71,7 +71,7 @@ describeInBrowser('pages in a Chromium without storage', () => {
     expect(complaints).toEqual([])
   })
 
-  test('/explore with blocked storage takes the key of a link', async () => {
+  test('/explore with blocked storage uses the key of a link', async () => {
     const { page, complaints } = await openBlocked(`/explore#key=${KEY}`)
     await page.getByRole('heading', { name: 'Absences' }).waitFor()
     expect([page.url(), complaints]).toEqual([`${server.url}/explore#/Absences`, []])
@@ -83,7 +83,7 @@ describeInBrowser('pages in a Chromium without storage', () => {
     expect(complaints).toEqual([])
   })
 
-  test('/explore with full storage keeps key and columns until it is left', async () => {
+  test('/explore with full storage keeps the key and the chosen columns until the page is left', async () => {
     const { page, complaints } = await open('/explore#key=wrong')
     await page.getByLabel('Key').waitFor()
     await page.evaluate(FILL)
@@ -108,7 +108,7 @@ describeInBrowser('pages in a Chromium without storage', () => {
     expect(complaints).toEqual([])
   })
 
-  test.each(['garbage', '{"a":1}', '["Gone"]', 'null', '[1,'])('stored columns of %s are ignored', async (kept) => {
+  test.each(['garbage', '{"a":1}', '["Gone"]', 'null', '[1,'])('/explore ignores stored columns of %s', async (kept) => {
     const { page, complaints } = await open('/')
     await page.evaluate(`localStorage.setItem('roster.columns.Companies', ${JSON.stringify(kept)})`)
     await page.goto(`${server.url}/explore#key=${KEY}`)

@@ -49,7 +49,7 @@ describeInBrowser('pages in Chromium', () => {
 
   const foreign = (requests: readonly string[]) => requests.filter((url) => !url.startsWith(`${server.url}/`))
 
-  test.each(OWN)('%s loads only from this server, light or dark, and fits a wide and a narrow window', async (path) => {
+  test.each(OWN)('%s loads only from this server, and fits wide and narrow windows, light and dark', async (path) => {
     const { page, requests, complaints } = await open(path, { viewport: WIDE, colorScheme: 'light' })
     await expectFit(page, false)
     await page.setViewportSize(NARROW)
@@ -76,7 +76,7 @@ describeInBrowser('pages in Chromium', () => {
     await page.context().close()
   })
 
-  describe('the docs', () => {
+  describe('the page /docs', () => {
     let docs: Awaited<ReturnType<typeof open>>
     beforeAll(async () => {
       docs = await open('/', { viewport: WIDE, colorScheme: 'dark' })
@@ -84,7 +84,7 @@ describeInBrowser('pages in Chromium', () => {
     })
     afterAll(() => docs.page.context().close())
 
-    test('/docs opens at the resource of the landing page’s link', async () => {
+    test('/docs opens at the resource whose link on the landing page was clicked', async () => {
       await docs.page.getByRole('heading', { name: 'Companies', exact: true }).first().waitFor()
       expect(docs.page.url()).toBe(`${server.url}/docs#tag/companies`)
       await expectFit(docs.page, true)
@@ -101,7 +101,7 @@ describeInBrowser('pages in Chromium', () => {
     })
 
     // With the scheme, which the field already has, and for readers who replace the whole text.
-    test.each([`ApiKey ${KEY}`, KEY])('a request in /docs with the key %s is answered 200', async (typed) => {
+    test.each([`ApiKey ${KEY}`, KEY])('a request that /docs sends with the key %s gets 200', async (typed) => {
       const { page, requests } = docs
       const field = page.getByLabel('Value').first()
       expect(await field.inputValue()).toStartWith('ApiKey ')
@@ -121,7 +121,7 @@ describeInBrowser('pages in Chromium', () => {
       await field.fill('ApiKey ')
     })
 
-    test('/docs requests CSV if that form is chosen, and shows rows with values', async () => {
+    test('/docs requests CSV if text/csv is chosen, and its examples have values', async () => {
       const { page } = docs
       const field = page.getByLabel('Value').first()
       await field.fill(`ApiKey ${KEY}`)
@@ -144,7 +144,7 @@ describeInBrowser('pages in Chromium', () => {
       expect([foreign(docs.requests), docs.complaints]).toEqual([[], []])
     })
 
-    test('/docs fits a narrow window, and says why it cannot be loaded', async () => {
+    test('/docs fits a narrow window, and says why the API document cannot be loaded', async () => {
       const { page, complaints } = await open('/docs', { viewport: NARROW, colorScheme: 'light' })
       await page.getByRole('heading', { name: 'Getting started' }).first().waitFor()
       await expectFit(page, false)

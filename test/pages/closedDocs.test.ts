@@ -9,7 +9,7 @@ describeInBrowser('pages in Chromium where the document needs a key', () => {
   const server = useServer({ environment: { DOCUMENT_NEEDS_KEY: '1' }, keys: [reader.record] })
   const browser = useBrowser()
 
-  test('/docs asks for a key, says that one is wrong, and shows what the key may do', async () => {
+  test('/docs asks for a key, says if it is wrong, and then shows only the resources that the key may read', async () => {
     const { page } = await browser.open(`${server.url}/docs`)
     page.setDefaultTimeout(60_000)
     await page.getByText('This server shows its docs only with a key.').waitFor()
@@ -22,13 +22,13 @@ describeInBrowser('pages in Chromium where the document needs a key', () => {
     expect(await page.getByText('Absences', { exact: true }).count()).toBe(0)
   })
 
-  test('/ names no resources, and says why', async () => {
+  test('the landing page names no resources, and says that requests need a key for that', async () => {
     const { page, complaints } = await browser.open(server.url)
     await page.getByText('This server names its resources to requests with a key.').waitFor()
     expect(complaints).toEqual([])
   })
 
-  test('/explore shows what the key may read', async () => {
+  test('/explore shows a resource that the key may read', async () => {
     const { page, complaints } = await browser.open(`${server.url}/explore#key=${reader.text}`)
     await page.getByRole('heading', { name: 'Companies' }).waitFor()
     expect(complaints).toEqual([])

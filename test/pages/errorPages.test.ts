@@ -8,7 +8,7 @@ const textOf = (stored: StoredBody) => new TextDecoder().decode(stored.reply(new
 const kindOf = (code: string) => findError(code) as NonNullable<ReturnType<typeof findError>>
 
 describe('pages of error codes. D38', () => {
-  test.each(Object.entries(errorTable))('the code %s has a page', (code, texts) => {
+  test.each(Object.entries(errorTable))('the error code %s has a page', (code, texts) => {
     const { status, title, explanation, remedy, request } = texts
     const page = textOf(errorPage(kindOf(code), BASE, '../'))
     const parts = [`${title}.`, `HTTP status ${status} `, explanation, remedy, `HTTP/1.1 ${status} `, `"Code": "${code}"`]
@@ -22,7 +22,7 @@ describe('pages of error codes. D38', () => {
   })
 })
 
-test('the page of all codes links to each, by status, and its JSON has them', () => {
+test('the page of all error codes links to each code, ordered by status, and its JSON has all codes', () => {
   const page = textOf(errorsPage('./'))
   const links = [...page.matchAll(/href="\.\/errors\/(\w+)"/g)].map(([, code]) => code)
   expect(links.toSorted()).toEqual(Object.keys(errorTable).sort())

@@ -17,7 +17,7 @@ const HOSTILE = [
 /** Name of a person at the issuer, who may have chosen it. */
 const NAME = `<img src=x onerror=alert(1)>\u202e${'W'.repeat(3_000)}`
 
-describeInBrowser('/explore and what an attacker writes', () => {
+describeInBrowser('/explore and texts of an attacker:', () => {
   const { issuer, server, open } = useSignIn()
   beforeAll(async () => {
     for (const text of HOSTILE)
@@ -44,7 +44,7 @@ describeInBrowser('/explore and what an attacker writes', () => {
   }
   const isTooWide = (page: Page) => page.evaluate('document.documentElement.scrollWidth > innerWidth')
 
-  test('in rows and names is shown as text: no script runs, no link leads away, and no page becomes too wide', async () => {
+  test('HTML in rows and names is shown as text: no script runs, no link leads to another server, no page becomes too wide', async () => {
     const { page, complaints, requests } = await openAs('#/Absences?sort=-Id')
     let dialogs = 0
     page.on('dialog', () => dialogs++)
@@ -62,14 +62,14 @@ describeInBrowser('/explore and what an attacker writes', () => {
     ['filters by members of objects', '#/Absences?__proto__=1&constructor=2', 'Absences has no parameter "__proto__".'],
     ['sums members of objects', '#/Absences?view=summary&by=constructor&show=__proto__', 'have no property "constructor"'],
     ['names another path as a row', '#/Absences?row=..%2FEmployees%2F1', 'Absence ../Employees/1'],
-  ])('as an address that %s is answered in words', async (_, hash, words) => {
+  ])('a link that %s leads to a message in words, without a fault', async (_, hash, words) => {
     const { page, complaints } = await openAs('#/')
     await show(page, hash, words)
     expect([await strayLinks(page), await isTooWide(page)]).toEqual([[], false])
     expect(complaints.filter((text) => !/status of 40[04]/.test(text))).toEqual([])
   })
 
-  test('as an address fills in no form, and sends nothing', async () => {
+  test('a link with values of properties fills in no field of a form, and creates nothing', async () => {
     const { page, requests } = await openAs('#/Absences?form=new&Reason=Mallory&Type=Holiday')
     await page.getByRole('button', { name: 'Create' }).waitFor()
     expect(await page.locator('aside').getByLabel('Reason', { exact: true }).inputValue()).toBe('')
@@ -77,7 +77,7 @@ describeInBrowser('/explore and what an attacker writes', () => {
     expect((await server.get('/Absences?Reason=Mallory')).body).toEqual([])
   })
 
-  test('Back after a form was saved shows an empty form, and Forward the row: it is saved once', async () => {
+  test('after a form was saved, Back shows an empty form and Forward the row, and the row is created only once', async () => {
     const { page } = await openAs('#/Absences?form=new')
     await page.locator('aside').getByLabel('Reason', { exact: true }).fill('Once')
     await page.getByRole('button', { name: 'Create' }).click()

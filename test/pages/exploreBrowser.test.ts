@@ -112,7 +112,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(await page.locator('nav a').allInnerTexts()).toEqual(['Companies'])
   })
 
-  test('A link with another key leads to a question, and its key leaves the address before the answer', async () => {
+  test('A link with another key makes /explore ask which key to use, and the key leaves the address before the answer', async () => {
     const { record, text } = makeKey({ rights: 'Companies:read' })
     await server.replaceKeys([record])
     const { page, complaints } = await open('#/Employees', 'Ada Byron', KEY, {})
@@ -159,7 +159,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(complaints).toEqual([])
   })
 
-  test('/explore asks for a linked list together with what the key may do, and for each once', async () => {
+  test('/explore requests a linked list at the same time as the rights of the key, and each of them only once', async () => {
     const { page, requests } = await open('', '60', KEY, {})
     await page.goto('about:blank')
     requests.length = 0
@@ -199,7 +199,7 @@ describeInBrowser('/explore in Chromium', () => {
       '30',
     ],
     ['#/companies?Name[]=&sort=-Id', 'Name any of no value', '2 of', '5'],
-  ])('/explore shows %s as it was linked', async (hash, chips, total, firstId) => {
+  ])('/explore shows the linked list %s', async (hash, chips, total, firstId) => {
     const { page } = await open(hash, null)
     await firstRow(page, firstId)
     const shown = await page.locator('.chip button:first-child').allInnerTexts()
@@ -216,7 +216,7 @@ describeInBrowser('/explore in Chromium', () => {
     ['Reason', 'has no value', null, '#/Absences?Reason='],
     ['Start', 'before', '2026-01-03', '#/Absences?Start=<2026-01-03T00:00:00Z'],
     ['Period days', 'more than', '14', '#/Absences?Period.Days=>14'],
-  ])('/explore adds the filter %s %s %s by keyboard', async (property, operator, value, hash) => {
+  ])('/explore lets a reader add the filter %s %s %s by keyboard', async (property, operator, value, hash) => {
     const { page } = await open('#/Absences', '60')
     await page.keyboard.press('/')
     await page.getByLabel('Property').selectOption({ label: property })
@@ -233,7 +233,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(await page.locator('.chip').count()).toBe(0)
   })
 
-  test('/explore adds several values to a filter, changes and removes it', async () => {
+  test('/explore lets a reader add several values to a filter, change it and remove it', async () => {
     const { page } = await open('#/Absences', '60')
     await button(page, '+ Filter').click()
     await page.getByLabel('Operator').selectOption('any of')
@@ -262,7 +262,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(await page.locator('.field:has(.bad)').textContent()).toBe(`${chip}×${message}`)
   })
 
-  test('/explore sorts by headers: ascending, descending, not at all, and by a second one', async () => {
+  test('/explore sorts by clicks on headers: ascending, descending, not at all, and by a second property', async () => {
     const { page } = await open('#/Absences', '60')
     const header = (name: string) => page.locator('th').getByRole('button', { name })
     const steps = [
@@ -281,7 +281,7 @@ describeInBrowser('/explore in Chromium', () => {
     }
   })
 
-  test('/explore has rows without a value last in both directions, on every page, and counts them', async () => {
+  test('/explore shows rows without the sorted value last in both directions, on all pages, and in the total', async () => {
     const reason = { Reason: 'unsorted' }
     const starts = [1, null, 3, null, 5, null, 7, null].map((day) => day && `2026-04-0${day}T09:00:00Z`)
     const rows = await createRows(
@@ -318,7 +318,7 @@ describeInBrowser('/explore in Chromium', () => {
     }
   })
 
-  test('/explore finds who is away between two days by keyboard, in one chip, whose address has two plain conditions', async () => {
+  test('/explore finds absences between two days by keyboard, shows them as one chip, and puts two conditions into the address', async () => {
     const reason = { Reason: 'span' }
     const at = (month: number, day: number) => new Date(Date.UTC(2026, month - 1, day, 9)).toISOString()
     const spans = [
@@ -374,7 +374,7 @@ describeInBrowser('/explore in Chromium', () => {
     }
   })
 
-  test('/explore has one form of words for a property, wherever it is named, and API names in the address alone', async () => {
+  test('/explore uses the same words for a property everywhere, and API names only in the address', async () => {
     const { page } = await open('#/Absences?Period.Days=12&row=49', 'Absence 49')
     const labels = ['Employee id', 'Period prefered', 'Period days', 'Period hours']
     const named = async (places: string) => {
@@ -401,7 +401,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(await page.locator('label[for=show] option').allInnerTexts()).toContain('average of Period hours')
   })
 
-  test('/explore names the changed properties of a row in the words of its columns', async () => {
+  test('/explore names the changed properties of a row by the same words as the headers of columns', async () => {
     const { id } = await createRow(server, '/Absences', { Reason: 'words', Period: { Days: 1 } })
     try {
       await server.patch(`/Absences/${id}`, { EmployeeId: 1, Period: { Days: 2 } })
@@ -412,7 +412,7 @@ describeInBrowser('/explore in Chromium', () => {
     }
   })
 
-  test('/explore pages by the API’s links, and by number', async () => {
+  test('/explore changes pages by the links of the API, and by page number', async () => {
     const { page } = await open('#/Absences?sort=-Id&PageSize=20', '60')
     await page.getByText('1 – 20 of 60').waitFor()
     await page.getByRole('link', { name: 'Next ›' }).click()
@@ -468,7 +468,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect([download.suggestedFilename(), await Bun.file(await download.path()).text()]).toEqual(['Companies.csv', csv.text])
   })
 
-  test('/explore writes an e-mail address as a link to write to, in tables and open rows', async () => {
+  test('/explore shows an e-mail address as a mailto link, in tables and in open rows', async () => {
     const { id } = await createRow(server, '/Employees', { LastName: 'Write', WorkEmail: "o'neil+a?b@example.com" })
     try {
       const { page } = await open(`#/Employees?LastName=Write&row=${id}`, `Employee ${id}`)
@@ -492,7 +492,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(await page.locator('th').allInnerTexts()).toEqual(['Enabled', 'Name'])
   })
 
-  test('/explore counts down when the rate limit is reached, and retries; the rows stay', async () => {
+  test('/explore counts down when the rate limit is reached, and then retries; the rows stay visible', async () => {
     const { record, text } = makeKey({ limits: '1/3s' })
     await server.replaceKeys([record])
     const { page } = await open('', '60', text)
@@ -504,7 +504,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect((await rowsOf(page)).length).toBe(50)
   })
 
-  test('/explore shows texts of any length, direction and malice as text', async () => {
+  test('/explore shows long texts, right-to-left texts and texts with HTML as plain text', async () => {
     const { page, complaints } = await open('#/Companies?PageSize=50', ARABIC, KEY, { viewport: NARROW })
     page.on('dialog', () => complaints.push('a dialog'))
     const rows = await rowsOf(page)
@@ -525,7 +525,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(complaints).toEqual([])
   })
 
-  test('/explore shows a summary as a chart, a table with the same numbers, and links to the rows of a group', async () => {
+  test('/explore shows a summary as a chart, and as a table with the same numbers and links to the rows of each group', async () => {
     const { page } = await open('#/Absences?Status=Approved', '20 of 60')
     await button(page, 'Summary').click()
     await page.getByLabel('Show').selectOption('sum of Period days')
@@ -556,7 +556,7 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByText(`${csv.text.trim().split('\r\n').at(-1)?.split(',')[3]} of 60`).waitFor()
   })
 
-  test('/explore offers properties of other rows as filters, columns and groups, and keeps them in the link', async () => {
+  test('/explore offers related properties as filters, columns and groups, and keeps them in the link', async () => {
     const { page } = await open('#/Absences', '60')
     await button(page, '+ Filter').click()
     const groups = page.getByLabel('Property').locator('optgroup')
@@ -613,7 +613,7 @@ describeInBrowser('/explore in Chromium', () => {
       'by',
       'This page cannot show “Period.Days” and “Type,Status”. Choose something else above.',
     ],
-  ])('/explore shows no other summary for a link with %s, and says what is wrong at %s', async (query, part, message) => {
+  ])('/explore shows no summary for a link with %s, and says at %s what is wrong', async (query, part, message) => {
     const { page, complaints } = await open(`#/Absences?view=summary&${query}`, message)
     const wrong = page.locator(`select.bad#${part}`)
     expect(await wrong.inputValue()).toBe(new URLSearchParams(query).get(part) as string)
@@ -627,7 +627,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(complaints.filter((complaint) => !complaint.includes('400'))).toEqual([])
   })
 
-  test('/explore follows paths through two references in a link, and groups by whole dates', async () => {
+  test('/explore accepts related properties through two references in a link, and groups by whole dates', async () => {
     const { page } = await open('#/Absences?view=summary&show=sum(Period.Days)&by=EmployeeId.CompanyId.Name', null)
     await page.getByRole('group', { name: /^sum of Period days by Employee: Company: Name/ }).waitFor()
     expect(await page.getByLabel('by', { exact: true }).locator('option:checked').textContent()).toBe('Employee: Company: Name')
@@ -652,7 +652,7 @@ describeInBrowser('/explore in Chromium', () => {
     await page.locator('tbody tr:first-child td:first-child', { hasText: '1 Jan 2026, 09:00' }).waitFor()
   })
 
-  test('A bar of /explore says its values on hover and on focus, and leads to its rows, a part of it to those of its series', async () => {
+  test('A bar of /explore shows its values on hover and focus, and links to its rows; a part of a bar to the rows of its series', async () => {
     const { page } = await open('#/Absences?view=summary&by=month(Start)&and=Status', null)
     const bars = page.locator('svg a')
     const tip = page.locator('.tip')
@@ -678,7 +678,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(await hashOf(page)).toBe('#/Absences?Start=>=2026-02-01T00:00:00Z&Start=<2026-03-01T00:00:00Z')
   })
 
-  test('The bar of all others is drawn to scale, and leads to their rows, or says why it cannot', async () => {
+  test('The bar for all other groups is drawn to scale, and links to their rows, or says why there is no link', async () => {
     const { page } = await open('#/Absences?Id=<36&view=summary&by=Period.Days', null)
     const others = page.getByRole('link', { name: 'others, 5', exact: true })
     await others.waitFor()
@@ -696,7 +696,7 @@ describeInBrowser('/explore in Chromium', () => {
     await page.getByRole('img', { name: /^others, \d+, too many values for a filter: see the table below$/ }).waitFor()
   })
 
-  test('/explore drops the second property of a summary if it becomes the first', async () => {
+  test('/explore removes the second property of a summary if it is chosen as the first', async () => {
     const { page } = await open('#/Absences?view=summary&by=Type&and=Status', null)
     await page.getByText('2 groups').waitFor()
     await page.getByLabel('by', { exact: true }).selectOption('Status')
@@ -704,7 +704,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(await hashOf(page)).toBe('#/Absences?view=summary&by=Status')
   })
 
-  test('A summary of /explore by a name leads from each of two namesakes to the rows of this one', async () => {
+  test('A summary of /explore by a name links each of two people with the same name to the rows of that person', async () => {
     const names = { FirstName: 'Twin', LastName: 'Doe' }
     const twins = await createRows(server, '/Employees', [names, names])
     const reason = { Reason: 'twins' }
@@ -726,7 +726,7 @@ describeInBrowser('/explore in Chromium', () => {
     for (const { id } of twins) await server.remove(`/Employees/${id}`)
   })
 
-  test('/explore draws names as horizontal bars, the 30 largest and the others, averages grouped, and many dates as a line', async () => {
+  test('/explore draws names as horizontal bars (the 30 largest, and all others), averages side by side, and many dates as a line', async () => {
     const { page } = await open('#/Companies?view=summary&by=Name', null)
     await page.getByRole('group', { name: /^count by Name, .*; 31 bars$/ }).waitFor()
     expect(await page.locator('svg text').allTextContents()).toContain('others')
@@ -756,7 +756,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(await page.getByLabel('as', { exact: true }).inputValue()).toBe('grouped')
   })
 
-  test('A chart by month shows groups by dates that a browser does not know, after all others', async () => {
+  test('A chart by month shows groups with dates that a browser cannot represent after all other groups', async () => {
     await server.sql`
       insert into absence (reason, start) values
         ('far', 'infinity'), ('far', '294276-12-31'), ('far', '2026-01-05'), ('far', '2026-03-05'), ('far', null)`
@@ -773,7 +773,7 @@ describeInBrowser('/explore in Chromium', () => {
     await server.sql`delete from absence where reason = 'far'`
   })
 
-  test('Labels of a chart are cut between characters, and end in it', async () => {
+  test('Labels of a chart are cut between characters, and do not extend beyond the chart', async () => {
     const { page } = await open('#/Companies?Name[begins]=face&view=summary&by=Name', null, KEY, { viewport: NARROW })
     await page.getByRole('group', { name: /; 3 bars$/ }).waitFor()
     const labels = page.locator('svg text[text-anchor=end]')
@@ -790,7 +790,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(lefts.filter((left) => left < (least as number))).toEqual([])
   })
 
-  test('A label of a chart has a maximum of letters, also if they have no width', async () => {
+  test('A label of a chart is cut after 100 code units, also if they have no width', async () => {
     const { id } = await createRow(server, '/Employees', { LastName: `unseen${'\u200b'.repeat(150)}` })
     try {
       const { page } = await open('#/Employees?LastName[begins]=unseen&view=summary&by=LastName', null)
@@ -809,7 +809,7 @@ describeInBrowser('/explore in Chromium', () => {
     await page.locator('datalist option[value="Grace Murray"]').waitFor({ state: 'attached' })
   })
 
-  test('/explore says that a resource does not exist, and shows no other', async () => {
+  test('/explore says that the resource of a link does not exist, and shows no other resource instead', async () => {
     const { page } = await open('#/<img src=x onerror=alert(1)>', null)
     await page.getByText('There is no resource <img src=x onerror=alert(1)>, or this key may not read it.').waitFor()
     await page.goto(`${server.url}/explore#/%ZZ%ff`)
@@ -822,7 +822,7 @@ describeInBrowser('/explore in Chromium', () => {
     ['#/Absences?view=summary&show=sum(Period.Days)&and=Status&row=1', KEY, 'Sum of Period days'],
     ['#/Absences?Statsu=A', KEY, 'Absences has no parameter "Statsu". Did you mean Status?'],
     ['#/Absences?view=summary&by=Statsu&and=Type', KEY, 'Absences have no property "Statsu". Did you mean Status?'],
-  ])('axe finds no fault in %s, wide and light, narrow and dark', async (hash, key, text) => {
+  ])('axe finds no fault in /explore%s, in a wide light and in a narrow dark window', async (hash, key, text) => {
     const { page } = await open(hash, text, key, { colorScheme: 'light', viewport: { width: 1280, height: 800 } })
     if (key !== null) await page.keyboard.press('/')
     await page.evaluate(axe.source)

@@ -64,7 +64,7 @@ describeInBrowser('downloads of /explore in Chromium', () => {
     }
   }
 
-  test('A table for Excel has the columns that are shown, a byte order mark, and the form of the browser’s language', async () => {
+  test('A table for Excel has the visible columns, a byte order mark, and the CSV format of the language of the browser', async () => {
     const { name, text, asked } = await download(await open(TABLE, 'de-DE'), 'For Excel')
     expect(name).toBe('Absences.csv')
     expect(text.split('\r\n')).toEqual([
@@ -76,12 +76,12 @@ describeInBrowser('downloads of /explore in Chromium', () => {
     expect(asked).toEqual(['?Type=Holiday&sort=-Start&fields=Start,Employee,Reason,Period.Days&bom=1&excel=1&locale=de-DE'])
   })
 
-  test('A table for programs has all properties in the API’s format', async () => {
+  test('A table for programs has all properties in the format of the API', async () => {
     const { text } = await download(await open(TABLE, 'de-DE'), 'For programs')
     expect(text).toBe((await server.get('/Absences?Type=Holiday&sort=-Start', { accept: 'text/csv' })).text)
   })
 
-  test('A table for programs has all own properties, and those of other rows that are shown', async () => {
+  test('A table for programs has all properties of its resource, and the related properties that are visible', async () => {
     const page = await open(TABLE, 'en-GB', ['Employee', 'EmployeeId.EmployeeNumber'])
     const { text, asked } = await download(page, 'For programs')
     const own = 'id,status,employeeId,employee,type,reason,start,end,period.prefered,period.days,period.hours'
@@ -94,7 +94,7 @@ describeInBrowser('downloads of /explore in Chromium', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test('A summary for Excel has a byte order mark, and the form of the browser’s language', async () => {
+  test('A summary for Excel has a byte order mark, and the CSV format of the language of the browser', async () => {
     const { name, text } = await download(await open(SUMMARY, 'de-DE'), 'For Excel')
     expect(name).toBe('Absences-summary.csv')
     expect(text.split('\r\n').slice(0, 3)).toEqual([
@@ -104,7 +104,7 @@ describeInBrowser('downloads of /explore in Chromium', () => {
     ])
   })
 
-  test('A summary for programs is in the API’s format', async () => {
+  test('A summary for programs has the format of the API', async () => {
     const { text } = await download(await open(SUMMARY, 'de-DE'), 'For programs')
     const query = 'groupBy=month(Start),Employee&sum=Period.Days'
     expect(text).toBe((await server.get(`/Absences/Summary?${query}`, { accept: 'text/csv' })).text)
@@ -118,7 +118,7 @@ describeInBrowser('downloads of /explore in Chromium', () => {
     ['xx', ['xx', null], ','],
     ['xx,de,en', ['xx', 'de'], ';'],
   ])(
-    'A CSV for Excel from a browser in %s is in the nearest language that the server knows',
+    'A CSV for Excel from a browser in %s has the format of the nearest language that the server knows',
     async (language, locales, separator) => {
       const page = await open(TABLE, 'en-GB')
       const session = await page.context().newCDPSession(page)
@@ -131,7 +131,7 @@ describeInBrowser('downloads of /explore in Chromium', () => {
     },
   )
 
-  test('A German LibreOffice reads both CSVs for Excel as texts, dates and numbers, and runs nothing', async () => {
+  test('A German LibreOffice reads both CSVs for Excel as texts, dates and numbers, and evaluates no formula', async () => {
     if (!Bun.which('soffice'))
       return leaveOut('CI_REQUIRES_LIBREOFFICE', 'there is no soffice: apt-get install libreoffice-calc-nogui')
     const { path: folder } = temporaryFolder()
@@ -157,7 +157,7 @@ describeInBrowser('downloads of /explore in Chromium', () => {
     ])
   })
 
-  test('A download by keyboard leaves the focus where it was', async () => {
+  test('A download by keyboard does not move the focus', async () => {
     const page = await open(TABLE, 'en-GB')
     await page.locator('summary', { hasText: 'Download CSV' }).focus()
     for (const key of ['Enter', 'Tab']) await page.keyboard.press(key)

@@ -38,7 +38,7 @@ describeInBrowser('forms of /explore for new rows', () => {
     openForms(browser, server, text, hash, options)
   const lastAbsence = async () => (await server.get('/Absences?sort=-Id&PageSize=5')).body[0]
 
-  test('a form has the fields that the right lets the key set, shows its presets as facts, and leads to the new row', async () => {
+  test('a form has the fields that the right lets the key set, shows values that the right sets, and then opens the new row', async () => {
     const forms = await open(employee, '#/Absences')
     await forms.press('New absence')
     await forms.panel.getByText('Ada Byron').waitFor()
@@ -69,7 +69,7 @@ describeInBrowser('forms of /explore for new rows', () => {
     expect(forms.complaints).toEqual([])
   })
 
-  test('a reference is found by a part of the name, with the keyboard, also where only a view may be read', async () => {
+  test('a reader finds the row of a reference by a part of its name, by keyboard, also if the key may read only a view of it', async () => {
     const forms = await open(planner, '#/Absences?form=new')
     const field = forms.panel.getByRole('combobox', { name: 'Employee' })
     await field.pressSequentially('grace')
@@ -89,7 +89,7 @@ describeInBrowser('forms of /explore for new rows', () => {
     expect(forms.complaints).toEqual([])
   })
 
-  test('a row is found by each part of its name where no property has the whole one', async () => {
+  test('a reader finds the row of a reference by each part of its name if the key reads no property with the whole name', async () => {
     const forms = await open(recorder, '#/Absences')
     const field = forms.panel.getByRole('combobox', { name: 'Employee' })
     const options = forms.panel.getByRole('listbox').getByRole('option')
@@ -103,7 +103,7 @@ describeInBrowser('forms of /explore for new rows', () => {
     }
   })
 
-  test('a name that nobody has is said, and a name that was not chosen is not saved', async () => {
+  test('a form says if no row has the typed name, and does not save a name that was not chosen from the list', async () => {
     const forms = await open(planner, '#/Absences?form=new')
     const field = forms.panel.getByRole('combobox', { name: 'Employee' })
     await field.pressSequentially('nobody')
@@ -127,7 +127,7 @@ describeInBrowser('forms of /explore for new rows', () => {
     await forms.panel.getByText('EmployeeId names no Employee: there is none with id 99.').waitFor()
   })
 
-  test('the rows to choose from come into sight below a field at the lower edge of its panel', async () => {
+  test('the list of rows below a field at the lower edge of the panel is scrolled into view', async () => {
     const forms = await open(planner, '#/Absences?form=new')
     await forms.page.setViewportSize({ width: 1280, height: 160 })
     await forms.panel.getByRole('combobox', { name: 'Employee' }).pressSequentially('grace')
@@ -138,7 +138,7 @@ describeInBrowser('forms of /explore for new rows', () => {
     expect(listBottom).toBeLessThanOrEqual(panelBottom as number)
   })
 
-  test('the buttons of a form and what is said about it are in sight, however long the form is', async () => {
+  test('the buttons of a form and its message are visible without scrolling, also if the form is longer than the window', async () => {
     const forms = await open(employee, '#/Absences?form=new')
     await forms.page.setViewportSize({ width: 1280, height: 500 })
     const bottomOf = (part: Locator) => part.evaluate((element) => element.getBoundingClientRect().bottom)
@@ -150,7 +150,7 @@ describeInBrowser('forms of /explore for new rows', () => {
     expect(await bottomOf(forms.button('Create'))).toBeLessThan(panelBottom)
   })
 
-  test('errors stand at their fields, and the first one gets the focus', async () => {
+  test('errors are shown at their fields, and the first field with an error gets the focus', async () => {
     const forms = await open(employee, '#/Absences?form=new')
     await forms.field('Type').fill('x'.repeat(101))
     await forms.field('Period days').fill('many')
@@ -178,7 +178,7 @@ describeInBrowser('forms of /explore for new rows', () => {
     ['de-DE', '1.234,50', 1234.5],
     ['fr-FR', '1 234,5', 1234.5],
     ['en-GB', '0.00000001', 1e-8],
-  ])('a decimal is read in the language of the reader: %s %s', async (locale, text, days) => {
+  ])('a decimal is read in the language of the browser: %s %s', async (locale, text, days) => {
     const forms = await open(employee, '#/Absences?form=new', { locale })
     await forms.field('Period days').fill(text)
     await forms.press('Create')
@@ -186,7 +186,7 @@ describeInBrowser('forms of /explore for new rows', () => {
     expect((await lastAbsence()).period.days).toBe(days)
   })
 
-  test('a decimal is sent with all its digits, and one that can be read in two ways is asked about', async () => {
+  test('a decimal is sent with all its digits; for one that can be read in two ways the form asks which is meant', async () => {
     const forms = await open(employee, '#/Absences?form=new', { locale: 'de-DE' })
     await forms.field('Period days').fill('1.234')
     await forms.press('Create')
@@ -197,7 +197,7 @@ describeInBrowser('forms of /explore for new rows', () => {
     expect((await server.get('/Absences?sort=-Id&PageSize=5')).text).toContain('"days":1234567890.12345678')
   })
 
-  test('what was typed is there again after a reload, after another row, and not after Discard', async () => {
+  test('a draft is restored after a reload and after another row was opened, but not after Discard', async () => {
     const forms = await open(employee, '#/Absences?form=new')
     await forms.field('Reason').fill('To be kept')
     await forms.page.reload()
@@ -214,7 +214,7 @@ describeInBrowser('forms of /explore for new rows', () => {
     expect(await forms.field('Reason').inputValue()).toBe('')
   })
 
-  test('what was discarded can be brought back', async () => {
+  test('a discarded draft can be restored by Undo', async () => {
     const forms = await open(employee, '#/Absences?form=new')
     await forms.field('Reason').fill('Not to be lost')
     await forms.press('Discard')
@@ -223,7 +223,7 @@ describeInBrowser('forms of /explore for new rows', () => {
     expect(await forms.field('Reason').inputValue()).toBe('Not to be lost')
   })
 
-  test('a tab keeps 50 drafts, and forgets the oldest one for another', async () => {
+  test('a tab keeps 50 drafts, and forgets the oldest one for a new one', async () => {
     const forms = await open(employee, '#/Absences')
     await forms.page.evaluate(`
       const ids = Array.from({ length: 50 }, (_, place) => 'draft ' + place)

@@ -34,7 +34,7 @@ describeInBrowser('/explore after a write whose answer was lost', () => {
     await forms.page.unrouteAll({ behavior: 'wait' })
   }
 
-  test('a limit that the next attempt reaches leads to no second row', async () => {
+  test('a rate limit that the repeated write reaches leads to no second row', async () => {
     const forms = await open(limited, '#/Absences?form=new')
     await loseAnswer(forms, 'Limit')
     while ((await server.get('/Absences?PageSize=5', limited.headers)).status !== 429);
@@ -46,7 +46,7 @@ describeInBrowser('/explore after a write whose answer was lost', () => {
     expect(await countOf('Limit')).toBe(1)
   })
 
-  test('a form that is opened after the server has forgotten the write asks, and sends nothing', async () => {
+  test('a form that is opened when the server no longer stores the answer says that it is uncertain, and sends nothing', async () => {
     const forms = await open(asker, '#/Absences?form=new')
     await loseAnswer(forms, 'Friday')
     const requests: string[] = []

@@ -15,7 +15,7 @@ const manager = withRights(
 const other = makeKey({ rights: '', addresses: manager.record.addresses })
 const keys = [whole, manager, other].map(({ record }) => record)
 
-describeInBrowser('forms of /explore for rows that are there', () => {
+describeInBrowser('forms of /explore for existing rows', () => {
   const server = useServer({ keys, environment: { CHANGES_VALUES: 'on' } })
   const browser = useBrowser()
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describeInBrowser('forms of /explore for rows that are there', () => {
   const newAbsence = (body: object = {}) =>
     createRow(server, '/Absences', { EmployeeId: 1, Status: 'Requested', Type: 'Holiday', ...body })
 
-  test('a form sends what was changed, and nothing else', async () => {
+  test('a form sends only the changed properties', async () => {
     const { id } = await newAbsence({ Reason: 'Sea', Period: { Days: 2.5, Hours: 3 } })
     const forms = await open(whole, `#/Absences?row=${id}`)
     await forms.button('Edit').click()
@@ -43,7 +43,7 @@ describeInBrowser('forms of /explore for rows that are there', () => {
     expect(forms.complaints).toEqual([])
   })
 
-  test('a key that may only approve or decline gets buttons for these two, and no others', async () => {
+  test('a key that may only approve or decline gets buttons for these two decisions, and no others', async () => {
     const { id } = await newAbsence()
     const forms = await open(manager, `#/Absences?row=${id}`)
     await forms.button('Approve').waitFor()
@@ -59,7 +59,7 @@ describeInBrowser('forms of /explore for rows that are there', () => {
     expect(forms.complaints).toEqual([])
   })
 
-  test('of two who decide at once the second is told what the first has decided', async () => {
+  test('if two readers decide at the same time, the second is told what the first has decided', async () => {
     const { id } = await newAbsence()
     const first = await open(manager, `#/Absences?row=${id}`)
     const second = await open(other, `#/Absences?row=${id}`)
@@ -74,7 +74,7 @@ describeInBrowser('forms of /explore for rows that are there', () => {
     expect((await server.get(`/Absences/${id}`)).body.status).toBe('Approved')
   })
 
-  test('a row that was changed meanwhile is compared property by property, and only what both have changed', async () => {
+  test('a form for a row that was changed meanwhile asks only about the properties that both readers have changed', async () => {
     const { id } = await newAbsence({ Reason: 'Sea' })
     const forms = await open(whole, `#/Absences?row=${id}`)
     await forms.button('Edit').click()
@@ -94,7 +94,7 @@ describeInBrowser('forms of /explore for rows that are there', () => {
     expect([body.reason, body.type, body.status]).toEqual(['Desert', 'Leave', 'Approved'])
   })
 
-  test('a deletion asks by the name of the row, and says what refers to it', async () => {
+  test('a deletion asks with the name of the row, and says which rows refer to it if it is refused', async () => {
     const forms = await open(whole, '#/Companies?row=1')
     await forms.button('Delete').click()
     await forms.page.getByText('Delete Company 1 (Acme)? This cannot be undone.').waitFor()
@@ -110,7 +110,7 @@ describeInBrowser('forms of /explore for rows that are there', () => {
     expect(await forms.page.evaluate('location.hash')).toBe('#/Companies')
   })
 
-  test('a row that was changed after it was opened is not deleted, but shown as it is now', async () => {
+  test('a row that was changed after it was opened is not deleted, but shown with its new values', async () => {
     const { id } = await newAbsence({ Reason: 'Sea' })
     const forms = await open(whole, `#/Absences?row=${id}`)
     await forms.press('Delete')
@@ -128,7 +128,7 @@ describeInBrowser('forms of /explore for rows that are there', () => {
   test.each([
     ['Keep all mine', ['Mountains', 'Leave']],
     ['Take all theirs', ['Desert', 'Training']],
-  ])('of several values that both have changed, %s takes all', async (name, values) => {
+  ])('the button %s decides about all values that both readers have changed', async (name, values) => {
     const { id } = await newAbsence({ Reason: 'Sea' })
     const forms = await open(whole, `#/Absences?row=${id}&form=edit`)
     await forms.field('Reason').fill('Mountains')
@@ -141,7 +141,7 @@ describeInBrowser('forms of /explore for rows that are there', () => {
     expect([body.reason, body.type]).toEqual(values)
   })
 
-  test('the day of a date-time takes a year that begins with 1, in a form and in a filter', async () => {
+  test('a year that begins with 1 can be typed into the day of a date-time, in a form and in a filter', async () => {
     const { id } = await newAbsence({ Start: '2026-01-05T09:00:00Z' })
     const forms = await open(whole, `#/Absences?row=${id}&form=edit`)
     const day = forms.panel.locator('input[type=date]').first()
@@ -163,7 +163,7 @@ describeInBrowser('forms of /explore for rows that are there', () => {
     expect(await filtered.inputValue()).toBe('1985-05-05')
   })
 
-  test('the history of a row has the values of before and after, and says who has changed them', async () => {
+  test('the history of a row has the values before and after each change, and says who has made it', async () => {
     const { id } = await newAbsence({ Reason: 'Sea' })
     await server.patch(`/Absences/${id}`, { Reason: 'Desert' })
     const forms = await open(whole, `#/Absences?row=${id}`)

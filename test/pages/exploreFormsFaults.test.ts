@@ -25,7 +25,7 @@ describeInBrowser('forms of /explore when something goes wrong', () => {
   const countOf = async (reason: string) => Number((await server.get(`/Absences?Reason=${reason}`)).headers.get('x-total-count'))
   const newAbsence = (body: object = {}) => createRow(server, '/Absences', { EmployeeId: 1, Status: 'Requested', ...body })
 
-  test('a write whose answer was lost is sent again by itself, and creates one row', async () => {
+  test('a write whose answer was lost is sent again without a click, and creates one row', async () => {
     const forms = await open(asker, '#/Absences?form=new')
     await forms.field('Reason').fill('Lost')
     let lost = 0
@@ -59,7 +59,7 @@ describeInBrowser('forms of /explore when something goes wrong', () => {
     expect(await countOf('Reloaded')).toBe(1)
   })
 
-  test('a server that was stopped and started again gets the write once', async () => {
+  test('a write to a stopped server is done once when the server is started again', async () => {
     const first = await startServer({ keys })
     const forms = await openForms(browser, first, asker.text, '#/Absences?form=new')
     await forms.field('Reason').fill('Stopped')
@@ -73,7 +73,7 @@ describeInBrowser('forms of /explore when something goes wrong', () => {
     expect((await again.get('/Absences')).body.map(({ reason }: { reason: string }) => reason)).toEqual(['Stopped'])
   })
 
-  test('a limit that was reached is counted down, and nothing typed is lost', async () => {
+  test('a form counts down when the rate limit is reached, and keeps what was typed', async () => {
     const forms = await open(limited, '#/Absences?form=new')
     await forms.field('Reason').fill('Limited')
     while ((await server.get('/Absences?PageSize=5', limited.headers)).status !== 429);
@@ -85,7 +85,7 @@ describeInBrowser('forms of /explore when something goes wrong', () => {
     expect(await countOf('Limited')).toBe(0)
   })
 
-  test('a right that was taken away meanwhile is said in words, and nothing typed is lost', async () => {
+  test('a form says in words that the key has lost the right meanwhile, and keeps what was typed', async () => {
     const forms = await open(asker, '#/Absences?form=new')
     await forms.field('Reason').fill('Revoked')
     const changed = { ...asker.record, ...rights('read Absences') }
@@ -100,7 +100,7 @@ describeInBrowser('forms of /explore when something goes wrong', () => {
     expect(await forms.page.locator('pre').textContent()).toBe('Reason: Revoked')
   })
 
-  test('a decision whose right was taken away meanwhile is said in words', async () => {
+  test('a button for a decision says in words that the key has lost the right meanwhile', async () => {
     const { id } = await newAbsence()
     const forms = await open(decider, `#/Absences?row=${id}`)
     await forms.button('Approve').waitFor()
@@ -113,7 +113,7 @@ describeInBrowser('forms of /explore when something goes wrong', () => {
     expect((await server.get(`/Absences/${id}`)).body.status).toBe('Requested')
   })
 
-  test('a row that was deleted meanwhile is said to be gone, and what was typed can be copied', async () => {
+  test('a form says that its row was deleted meanwhile, and shows what was typed, so that it can be copied', async () => {
     const { id } = await newAbsence({ Reason: 'Sea' })
     const forms = await open(whole, `#/Absences?row=${id}`)
     await forms.press('Edit')
@@ -127,7 +127,7 @@ describeInBrowser('forms of /explore when something goes wrong', () => {
     await forms.panel.locator('pre', { hasText: 'Reason: Mountains' }).waitFor()
   })
 
-  test('a row that was changed meanwhile where the reader has not is saved without a question', async () => {
+  test('a form is saved without a question if somebody else has changed only other properties of the row', async () => {
     const { id } = await newAbsence({ Reason: 'Sea' })
     const forms = await open(whole, `#/Absences?row=${id}`)
     await forms.press('Edit')
@@ -139,7 +139,7 @@ describeInBrowser('forms of /explore when something goes wrong', () => {
     expect([body.type, body.reason]).toEqual(['Leave', 'Desert'])
   })
 
-  test('what was typed into the form of a row is there again after another row, and not for another key', async () => {
+  test('a draft for a row is restored when the row is opened again, but not for another key', async () => {
     const { id } = await newAbsence({ Reason: 'Sea' })
     const forms = await open(whole, `#/Absences?row=${id}&form=edit`)
     await forms.field('Reason').fill('Mountains')

@@ -49,7 +49,7 @@ describeInBrowser('forms of /explore for persons', () => {
   }
   const lastAbsence = async () => (await server.get('/Absences?sort=-Id&PageSize=5')).body[0]
 
-  test('an employee asks for leave and may cancel it, her manager approves it, and neither may do what the other may', async () => {
+  test('an employee can request and cancel leave, her manager can approve it, and neither has the buttons of the other', async () => {
     const ann = await open('ann', '#/Absences?form=new')
     await ann.panel.locator('dd', { hasText: 'Ann Ray' }).waitFor()
     expect(await ann.panel.locator('dd').allInnerTexts()).toEqual(['Ann Ray', 'Requested'])
@@ -75,13 +75,13 @@ describeInBrowser('forms of /explore for persons', () => {
     expect([ann.complaints.filter((text) => !text.includes('412')), mia.complaints]).toEqual([[], []])
   })
 
-  test('a manager may cancel her own absence, and not approve it', async () => {
+  test('a manager can cancel her own absence, but has no button to approve it', async () => {
     const { id } = await createRow(server, '/Absences', { EmployeeId: 1, Status: 'Requested' })
     const mia = await open('mia', `#/Absences?row=${id}`)
     expect(await buttonsOf(mia)).toEqual(['Cancel it'])
   })
 
-  test('a right with a path has buttons where it admits the row, and its form finds the rows that it allows', async () => {
+  test('a right by a related property has buttons only at rows that it admits, and its form offers only the rows that it allows', async () => {
     const [{ id: own }, { id: foreign }] = (await createRows(server, '/Absences', [
       { EmployeeId: 2, Status: 'Taken', Reason: 'Mine' },
       { EmployeeId: 4, Status: 'Requested', Reason: 'Not mine' },
@@ -106,7 +106,7 @@ describeInBrowser('forms of /explore for persons', () => {
     expect((await lastAbsence()).employeeId).toBe(3)
   })
 
-  test('a person with two rights to create chooses one of them, and the row is as that right says', async () => {
+  test('a person with two rights to create chooses one of them, and the new row has the values that this right sets', async () => {
     const pat = await open('pat', '#/Absences?form=new')
     const choice = pat.panel.getByLabel('By which of your rights')
     await choice.locator('option', { hasText: 'Pat Poe' }).waitFor({ state: 'attached' })
@@ -129,7 +129,7 @@ describeInBrowser('forms of /explore for persons', () => {
     expect([created.employeeId, created.status]).toEqual([null, 'Planned'])
   })
 
-  test('what was typed outlives the end of a sign-in, and is saved after the next one', async () => {
+  test('a draft is kept when the sign-in ends, and can be saved after the next sign-in', async () => {
     const forms = await open('ann', '#/Absences?form=new')
     await forms.field('Reason').fill('Kept over the end')
     await forms.page.route('**/Absences*', (route) =>

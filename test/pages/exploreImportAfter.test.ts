@@ -47,7 +47,7 @@ describeInBrowser('the undo of an import of /explore', () => {
     return body.map(({ employeeNumber }: { employeeNumber: string }) => employeeNumber)
   }
 
-  test('takes three requests for each 100 rows: one tells their version, one their values, and one deletes them', async () => {
+  test('sends three requests for each 100 rows: one for their version, one for their values, and one that deletes them', async () => {
     const forms = await imported('MANY', 300)
     const requests = await undone(forms, 'MANY', 300, '300 deleted, 0 changed back')
     const piece = ['DELETE /Employees', 'GET /Employees', 'DELETE /Employees']
@@ -55,7 +55,7 @@ describeInBrowser('the undo of an import of /explore', () => {
     expect(await numbersOf('MANY')).toEqual([])
   })
 
-  test('leaves rows that others have changed or refer to, and deletes those that were only written again', async () => {
+  test('leaves rows that others have changed or refer to, and deletes rows that were written again without a change', async () => {
     const forms = await imported('SOME', 120)
     const idOf = async (number: string) => (await server.get(`/Employees?EmployeeNumber=${number}`)).body[0].id
     const [changed, same, referred] = [await idOf('SOME-1007'), await idOf('SOME-1050'), await idOf('SOME-1099')]
@@ -72,7 +72,7 @@ describeInBrowser('the undo of an import of /explore', () => {
     ])
   })
 
-  test('deletes rows each of which has a version of its own', async () => {
+  test('deletes rows that each have another version', async () => {
     const forms = await imported('EACH', 8)
     const { body } = await server.get('/Employees?EmployeeNumber[begins]=EACH-')
     for (const { id, firstName } of body) await server.patch(`/Employees/${id}`, { FirstName: firstName })
@@ -130,7 +130,7 @@ describeInBrowser('the undo of an import of /explore', () => {
     expect(await numbersOf('BARE')).toEqual([])
   })
 
-  test('leaves rows that a proxy hands over without their version, and says so', async () => {
+  test('leaves rows if a proxy removes their version from all answers, and says so', async () => {
     const forms = await imported('BLIND', 2)
     await withoutVersions(forms, 'DELETE', /\/Employees\?Id/)
     await withoutVersions(forms, 'GET', /\/Employees\/\d+$/)
@@ -153,7 +153,7 @@ describeInBrowser('the new rows of an import of /explore', () => {
     return (await cells.allInnerTexts()).toSorted()
   }
 
-  test('are found by a link, and no other rows', async () => {
+  test('are shown by a link, without other rows', async () => {
     const forms = await openForms(browser, server, whole.text, '#/Employees?form=import')
     await createRows(server, '/Employees', [{ EmployeeNumber: 'OTHER-1' }])
     await chooseFile(forms, { name: 'show.csv', content: peopleOf('SHOW', 3) })
@@ -171,7 +171,7 @@ describeInBrowser('an import of /explore that the server refuses', () => {
   const server = useServer({ keys: [whole.record] })
   const browser = useBrowser()
 
-  test('tells the line of a change once, and what is wrong with it', async () => {
+  test('names the line of the refused change once, and what is wrong with it', async () => {
     const [absence] = await createRows(server, '/Absences', [{ Start: '2026-12-07T00:00:00Z', End: '2026-12-09T00:00:00Z' }])
     const forms = await openForms(browser, server, whole.text, '#/Absences?form=import')
     await chooseFile(forms, { name: 'ends.csv', content: `Id,End\n${absence?.id},2026-12-01` })
@@ -182,14 +182,14 @@ describeInBrowser('an import of /explore that the server refuses', () => {
   })
 })
 
-describe('the new rows of an import have as filters', () => {
+describe('the filters that find the new rows of an import are', () => {
   const many = Array.from({ length: 101 }, (_, index) => 2 * index)
   test.each([
-    ['their id, of one', [7], ['Id=7']],
-    ['the first and the last id, of rows that follow each other', [3, 1, 2], ['Id>=1', 'Id<=3']],
-    ['all ids, of rows among which others created some', [5, 1], ['Id[]1,5']],
-    ['none, of none', [], null],
-    ['none, of more than an address can have', many, null],
+    ['the id, for one row', [7], ['Id=7']],
+    ['the first and the last id, for rows with consecutive ids', [3, 1, 2], ['Id>=1', 'Id<=3']],
+    ['all ids, for rows between which others have created rows', [5, 1], ['Id[]1,5']],
+    ['null, for no row', [], null],
+    ['null, for more ids than an address can have', many, null],
   ])('%s', (_, ids, expected) => {
     const filters = filtersOfIds(ids)?.map(({ name, sign, values }) => name + sign + values.join())
     expect(filters ?? null).toEqual(expected)

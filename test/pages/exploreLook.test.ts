@@ -45,7 +45,7 @@ describeInBrowser('The look of /explore in Chromium', () => {
   }
   const hashOf = async (page: Page) => decodeURIComponent(new URL(page.url()).hash)
 
-  test('A state has the colour of its meaning in the table, the open row and the chart, whatever its case', async () => {
+  test('A state has the colour of its meaning in the table, the open row and the chart, in upper or lower case', async () => {
     const { page } = await open('#/Absences?row=2&sort=Id', 'aside .pill')
     await page.locator('tbody tr').first().waitFor()
     const looks = await page
@@ -77,7 +77,7 @@ describeInBrowser('The look of /explore in Chromium', () => {
 
   const legendOf = (page: Page) => page.evaluate(LEGEND) as Promise<[name: string, colour: string][]>
 
-  test('A value of a chart keeps its colour when others go, and two values never have one', async () => {
+  test('A value of a chart keeps its colour when other values are filtered out, and two values never have the same colour', async () => {
     const { page } = await open('#/Absences?view=summary&by=month(Start)&and=Type', '.legend i')
     const all = await legendOf(page)
     expect(new Set(all.map(([, colour]) => colour)).size).toBe(4)
@@ -88,7 +88,7 @@ describeInBrowser('The look of /explore in Chromium', () => {
     expect(all).toEqual(expect.arrayContaining([...fewer]))
   })
 
-  test('Names, ids and texts without listed values are no pills', async () => {
+  test('Only properties with listed values are shown as pills, not names, ids or other texts', async () => {
     const { page } = await open('#/Employees', 'tbody tr')
     expect(await page.locator('.pill').allTextContents()).toEqual(['Current'])
   })
@@ -98,7 +98,7 @@ describeInBrowser('The look of /explore in Chromium', () => {
     const choose = (page: Page, label: string) => page.getByLabel('Times in').selectOption({ label })
     const OWN = 'my time zone (Europe/Amsterdam)'
 
-    test('Date-times are in UTC, until the reader chooses the zone of the computer; titles say which one', async () => {
+    test('Date-times are in UTC until the reader chooses the zone of the computer; headers name the zone', async () => {
       const { page } = await open('#/Absences?sort=Id', 'tbody tr', AMSTERDAM)
       const title = page.locator('th', { hasText: 'Start' })
       expect([await title.textContent(), (await row(page)).includes('1 Jan 2026, 23:00')]).toEqual(['Start UTC', true])
@@ -113,7 +113,7 @@ describeInBrowser('The look of /explore in Chromium', () => {
       await page.locator('th', { hasText: 'Start UTC' }).waitFor()
     })
 
-    test('A filter by day is about days of the chosen zone, and its address in UTC', async () => {
+    test('A filter by day uses days of the chosen zone, and the address has them in UTC', async () => {
       const { page } = await open('#/Absences', 'tbody tr', AMSTERDAM)
       await choose(page, OWN)
       await page.keyboard.press('/')
@@ -132,7 +132,7 @@ describeInBrowser('The look of /explore in Chromium', () => {
       await page.getByRole('button', { name: 'Start before 2 Jul 2026, 22:00', exact: true }).waitFor()
     })
 
-    test('Periods of a summary are those of the chosen zone, say so, and lead to their rows', async () => {
+    test('Periods of a summary are in the chosen zone, name the zone, and link to their rows', async () => {
       const { page } = await open('#/Absences?view=summary&by=day(Start)', 'tbody tr', AMSTERDAM)
       expect([await page.locator('th').first().textContent(), (await row(page))[0]]).toEqual(['Day of Start UTC', '1 Jan 2026'])
       await choose(page, OWN)
@@ -191,7 +191,7 @@ describeInBrowser('The look of /explore in Chromium', () => {
   test.each([
     ['on a light screen', { colorScheme: 'light' }],
     ['on a dark phone', { colorScheme: 'dark', ...PHONE }],
-  ] as const)('The faults of a form, and the question before a deletion, are accessible and fit %s', async (_, options) => {
+  ] as const)('The errors of a form and the question before a deletion are accessible and fit %s', async (_, options) => {
     const { page } = await open('#/Absences?form=new', 'form.fields', options)
     const form = page.locator('form.fields')
     await form.getByLabel('Period days').fill('many')
@@ -208,7 +208,7 @@ describeInBrowser('The look of /explore in Chromium', () => {
     ['the columns', 'Columns'],
     ['the downloads', 'Download CSV'],
     ['the filter', '+ Filter'],
-  ])('The sheet of %s is accessible and fits on a phone, and a touch beside it closes it', async (_, label) => {
+  ])('The sheet of %s is accessible, fits on a phone, and is closed by a touch outside of it', async (_, label) => {
     const { page } = await open('#/Absences', 'tbody tr', { ...PHONE, colorScheme: 'dark' })
     await page.locator('summary, button').filter({ hasText: label }).tap()
     const sheet = page.locator('.popover:visible')
@@ -220,7 +220,7 @@ describeInBrowser('The look of /explore in Chromium', () => {
     await sheet.waitFor({ state: 'hidden' })
   })
 
-  test('On a phone an open row is the page, and Back leads to the list and its row', async () => {
+  test('On a phone an open row fills the page, and Back leads to the list at this row', async () => {
     const { page } = await open('#/Absences?sort=Id&row=2', 'aside dd', PHONE)
     expect(await page.locator('table').isVisible()).toBe(false)
     await page.getByRole('button', { name: '‹ Back' }).tap()

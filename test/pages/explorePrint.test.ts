@@ -102,7 +102,7 @@ describeInBrowser('/explore printed by Chromium', () => {
     expect([outside, isLandscape]).toEqual([[], true])
   })
 
-  test('A printed table has no tools', async () => {
+  test('A printed table has no buttons or other controls', async () => {
     const { sheets } = await print('#/Employees?LastName=!=nobody')
     const text = sheets.join('')
     expect(text).toContain('LastnameisnotnobodyId')
@@ -123,7 +123,7 @@ describeInBrowser('/explore printed by Chromium', () => {
     expect(outside).toEqual([])
   })
 
-  test('An open row is printed whole, below the table', async () => {
+  test('An open row is printed completely, below the table', async () => {
     const { page, sheets, outside } = await print('#/Absences?row=1&PageSize=20', 'aside ol')
     const values = (await page.locator('aside dd').allInnerTexts()).map(squeezed)
     const text = sheets.join('')
@@ -143,7 +143,7 @@ describeInBrowser('/explore printed by Chromium', () => {
     expect(await page.evaluate(colours)).toEqual(['rgb(27, 31, 35)', 'rgb(255, 255, 255)'])
   })
 
-  test('A printed word that is longer than a sheet is broken', async () => {
+  test('A printed word that is wider than a sheet is broken into lines', async () => {
     const { sheets, outside } = await print('#/Companies')
     expect([sheets.join('').includes(WORD), outside]).toEqual([true, []])
   })

@@ -12,7 +12,7 @@ const decider = makeKey({
 })
 const keys = [whole, decider].map(({ record }) => record)
 
-describeInBrowser('what one reader of /explore leaves', () => {
+describeInBrowser('/explore after another reader:', () => {
   const server = useServer({ keys })
   const browser = useBrowser()
   beforeAll(async () => {
@@ -20,7 +20,7 @@ describeInBrowser('what one reader of /explore leaves', () => {
   })
   const newAbsence = (body: object = {}) => createRow(server, '/Absences', { EmployeeId: 1, Status: 'Requested', ...body })
 
-  test('a message about a decision, and the way back from it, are not there for the next one', async () => {
+  test('the message about a decision and its Undo are not shown to the next reader', async () => {
     const { id } = await newAbsence()
     const forms = await openForms(browser, server, decider.text, `#/Absences?row=${id}`)
     await forms.press('Approve')
@@ -32,7 +32,7 @@ describeInBrowser('what one reader of /explore leaves', () => {
     expect(await forms.page.getByText(/is “Approved” now|Undo/).count()).toBe(0)
   })
 
-  test('a page that the browser brings back after the key was forgotten shows no rows', async () => {
+  test('a page that the browser restores from its cache after the key was forgotten shows no rows', async () => {
     await newAbsence({ Reason: 'Secret' })
     const forms = await openForms(browser, server, whole.text, '#/Absences')
     await forms.page.getByText('Secret').first().waitFor()
@@ -41,7 +41,7 @@ describeInBrowser('what one reader of /explore leaves', () => {
     expect(await forms.page.getByText('Secret').count()).toBe(0)
   })
 
-  test('a value that is called as a member of objects has a button with words', async () => {
+  test('a decision for a value with the name of an object member, Constructor, has a button with a label', async () => {
     const { id } = await newAbsence()
     const forms = await openForms(browser, server, decider.text, `#/Absences?row=${id}`)
     await forms.button('Set to “Constructor”').waitFor()

@@ -18,7 +18,7 @@ const shift = defineEntity('Shift', {
 test.each<[string, readonly Entity[]]>([
   ['companies, employees and absences', entities],
   ['entities with references and an id within an object', [team, shift]],
-])('/explore adds up the properties that sum accepts, and no ids: of %s', (_, all) => {
+])('/explore offers sums of the properties that sum accepts, but of no ids: for %s', (_, all) => {
   const resources = resourcesOf(
     describeApi(all.map(wholeAccess), { baseUrl: 'http://localhost', limits: [], anonymousLimits: [], documentNeedsKey: false }),
     [],
@@ -29,7 +29,7 @@ test.each<[string, readonly Entity[]]>([
   )
 })
 
-test('/explore says that a row is there if one of several rights admits it', () => {
+test('/explore reads the filters of several rights to read a resource as alternatives', () => {
   const facts = { baseUrl: 'http://localhost', limits: [], anonymousLimits: [], documentNeedsKey: false }
   const document = describeApi(entities.map(wholeAccess), facts)
   const right = (query: string): Right => {

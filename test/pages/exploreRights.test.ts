@@ -52,7 +52,7 @@ describeInBrowser('/explore with a key of few rights', () => {
   const linksOf = (page: Page) =>
     page.locator('main a, aside a').evaluateAll((links) => links.map((link) => link.getAttribute('href')))
 
-  test('/explore opens the first resource that the key may read, and has links to no others', async () => {
+  test('/explore opens the first resource that the key may read, and has no links to resources that it may not read', async () => {
     const { page, complaints, refused } = await open(calendar.text)
     await page.getByRole('heading', { name: 'Absences' }).waitFor()
     await page.locator('tbody tr').nth(1).waitFor()
@@ -80,7 +80,7 @@ describeInBrowser('/explore with a key of few rights', () => {
     expect([complaints, refused]).toEqual([[], []])
   })
 
-  test('D105: /explore shows a named view as a table, without changes, and links to no entity that the key may not read', async () => {
+  test('D105: /explore shows a named view as a table without a history, and does not link to an entity that the key may not read', async () => {
     await server.sql`update employee set department = 'IT' where id = 2`
     const { page, complaints, refused } = await open(viewer.text, '#/Directory')
     await page.getByRole('heading', { name: 'Directory' }).waitFor()
@@ -97,7 +97,7 @@ describeInBrowser('/explore with a key of few rights', () => {
     await server.sql`update employee set department = null`
   })
 
-  test('/explore leads from a reference to the row of a view, where the key may not read the entity', async () => {
+  test('/explore links a reference to the row of a view if the key may read the view, but not the entity', async () => {
     await server.sql`update employee set department = 'IT' where id in (1, 2)`
     const { page, complaints, refused } = await open(viewer.text, '#/Directory')
     // Ada is in the department, and the manager of Edith is not.
@@ -140,7 +140,7 @@ describeInBrowser('/explore with a key of few rights', () => {
     expect([complaints, refused]).toEqual([[], []])
   })
 
-  test('/explore offers sums only of what the key may read', async () => {
+  test('/explore offers sums only of properties that the key may read', async () => {
     const { page, complaints, refused } = await open(calendar.text, '#/Absences?view=summary')
     await page.locator('svg').waitFor()
     const measures = await page.getByLabel('Show').locator('option').allInnerTexts()
@@ -148,7 +148,7 @@ describeInBrowser('/explore with a key of few rights', () => {
     expect([complaints, refused]).toEqual([[], []])
   })
 
-  test('/explore says of a linked summary that it leads to what the key may not read', async () => {
+  test('/explore says that a linked summary uses a related property which the key may not read', async () => {
     const { page } = await open(calendar.text, '#/Absences?view=summary&by=EmployeeId.CompanyId.Name')
     await page.getByText(/You may not read Companies, to which CompanyId leads\.$/).waitFor()
     expect(await page.locator('svg, table').count()).toBe(0)
@@ -164,19 +164,19 @@ describeInBrowser('/explore with a key of few rights', () => {
     await page.getByRole('heading', { name: 'Changes' }).waitFor()
   })
 
-  test('/explore says that a key may read nothing, and what it may do', async () => {
+  test('/explore says that a key may read nothing, and lists its other rights', async () => {
     const { page } = await open(sender.text)
     await page.getByText('This key may read nothing here. It may:').waitFor()
     expect(await page.locator('main li').allInnerTexts()).toEqual([sender.record.addresses as string])
     expect(await page.locator('nav a').allInnerTexts()).toEqual(['Absences'])
   })
 
-  test('/explore says why a key has no rights any more', async () => {
+  test('/explore says why a key has lost its rights', async () => {
     const { page } = await open(outdated.text)
     await page.getByText(/^The key has no rights any more: .* has no parameter "Colour"/).waitFor()
   })
 
-  test('/explore begins with a resource that the next key may read', async () => {
+  test('/explore opens a resource that the new key may read after the old key was forgotten', async () => {
     const { page } = await open(names.text)
     await page.getByText('Acme').waitFor()
     await page.getByRole('button', { name: 'Forget' }).click()

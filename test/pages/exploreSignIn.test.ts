@@ -100,7 +100,7 @@ describeInBrowser('D107: sign-in at /explore', () => {
     expect(requests.filter((url) => url.startsWith(`${issuer.url}/auth?`) && url.includes('prompt=login'))).toHaveLength(1)
   })
 
-  test('a person who turns back at the issuer is told so, and can sign in to the same link', async () => {
+  test('a person who cancels at the issuer is told so, and can sign in to the same link', async () => {
     await issuer.addPerson(ADA)
     const { page, complaints } = await open(SHARED)
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
@@ -130,7 +130,7 @@ describeInBrowser('D107: sign-in at /explore', () => {
     expect(page.url()).toBe(`${server.url}/explore${SHARED}`)
   })
 
-  test('two tabs have their own persons', async () => {
+  test('two tabs can have different persons signed in', async () => {
     await issuer.addPerson(ADA)
     await issuer.addPerson(GRACE)
     const first = await open('#/Absences')
@@ -149,7 +149,7 @@ describeInBrowser('D107: sign-in at /explore', () => {
     await waitForName(first.page)
   })
 
-  test('a key can be used in place of a sign-in, and a link with a key asks a person first', async () => {
+  test('a key can be used in place of a sign-in; before a link with a key replaces a sign-in, the page asks', async () => {
     await issuer.addPerson(ADA)
     const { page, complaints } = await open('#/Companies')
     await page.getByText('Use a key').click()
@@ -172,7 +172,7 @@ describeInBrowser('D107: sign-in at /explore', () => {
     expect([await stored(page), complaints]).toEqual([{ 'roster.key': KEY }, []])
   })
 
-  test('curl of a person names the variable of a token', async () => {
+  test('Copy as curl for a signed-in person has the variable ROSTER_TOKEN, not the token', async () => {
     await issuer.addPerson(ADA)
     const { page } = await open(SHARED)
     await signIn(page)
@@ -186,7 +186,7 @@ describeInBrowser('D107: sign-in at /explore', () => {
 describeInBrowser('D108: a key at /explore that stays on the computer', () => {
   const { server, open } = useSignIn()
 
-  test('is in the next window too, until one of its tabs forgets it', async () => {
+  test('is used by another tab, too, until one of the tabs forgets it', async () => {
     const { page, complaints } = await open('#/Companies')
     await page.getByText('Use a key').click()
     await page.getByLabel('Key', { exact: true }).fill(KEY)
@@ -202,7 +202,7 @@ describeInBrowser('D108: a key at /explore that stays on the computer', () => {
     expect([await stored(page), await stored(other), complaints]).toEqual([{}, {}, []])
   })
 
-  test('is not kept unless the reader says so', async () => {
+  test('is stored only for the tab unless the reader chooses to keep it', async () => {
     const { page } = await open('#/Companies')
     await page.getByText('Use a key').click()
     await page.getByLabel('Key', { exact: true }).fill(KEY)

@@ -32,7 +32,7 @@ describeInBrowser('D107: an answer of a sign-in at /explore', () => {
     ['a code and a state', '?code=abc&state=def'],
     ['an error', '?error=access_denied&error_description=Call+555-0100'],
     ['an error and a state', '?error=server_error&state=def&error_description=<script>alert(1)</script>'],
-  ])('to no sign-in of this tab is refused without a request: %s', async (_, query) => {
+  ])('that belongs to no sign-in of this tab is refused without a request: %s', async (_, query) => {
     const { page, complaints, requests } = await open(query + HASH)
     await page.getByText(NOT_OWN).waitFor()
     expect(page.url()).toBe(`${server.url}/explore${HASH}`)
@@ -40,7 +40,7 @@ describeInBrowser('D107: an answer of a sign-in at /explore', () => {
     expect(await page.getByText(/555|alert/).count()).toBe(0)
   })
 
-  test('of somebody else, with the state of this tab or another, signs nobody in', async () => {
+  test('from another tab signs nobody in, with its own state or with the state of this tab', async () => {
     await issuer.addPerson(ADA)
     await issuer.addPerson(GRACE)
     const attacker = await open(HASH)
@@ -62,7 +62,7 @@ describeInBrowser('D107: an answer of a sign-in at /explore', () => {
     expect(page.url()).toBe(`${server.url}/explore${HASH}`)
   })
 
-  test('is used once: a repeated answer changes nothing of the session', async () => {
+  test('is used only once: repeating it does not change the session, and signs nobody in elsewhere', async () => {
     await issuer.addPerson(ADA)
     const { page, requests, complaints } = await open(HASH)
     const answer = await answerOf(page, ADA.email)
@@ -93,7 +93,7 @@ describeInBrowser('D107: an answer of a sign-in at /explore', () => {
     expect([await stored(page), tokenRequests(requests)]).toEqual([{}, 0])
   })
 
-  test.each(['garbage', 'null', '[]', '{"state":"def"}'])('is refused if the tab has kept %s for it', async (kept) => {
+  test.each(['garbage', 'null', '[]', '{"state":"def"}'])('is refused if the stored data of the sign-in is %s', async (kept) => {
     const { page } = await open()
     await page.evaluate(`sessionStorage.setItem('roster.signIn', ${JSON.stringify(kept)})`)
     await page.goto(`${server.url}/explore?code=abc&state=xyz${HASH}`)
@@ -104,7 +104,7 @@ describeInBrowser('D107: an answer of a sign-in at /explore', () => {
   })
 
   test.each(['#//evil.example', '#https://evil.example/', '#/../../evil', '#javascript:alert(1)', '#/%00<b>'])(
-    'leads back to no other page: %s',
+    'leads back only to /explore of this server, even with the fragment %s',
     async (hash) => {
       await issuer.addPerson(ADA)
       const { page, requests } = await open(hash)
@@ -115,7 +115,7 @@ describeInBrowser('D107: an answer of a sign-in at /explore', () => {
     },
   )
 
-  test('asks for what a public client has to: code, PKCE by S256, state, nonce, the API; and no two sign-ins are alike', async () => {
+  test('is requested with code, PKCE by S256, state, nonce and the API, and with new random values for each sign-in', async () => {
     const { page, requests } = await open(HASH)
     const asked: URLSearchParams[] = []
     for (let time = 0; time < 2; time++) {

@@ -36,7 +36,7 @@ function useSignedIn() {
 describeInBrowser('D108: the end of a token at /explore', () => {
   const { issuer, openSignedIn, withdrawKey } = useSignedIn()
 
-  test('is not seen by its reader: the page renews it before, by refresh tokens that are good for one use', async () => {
+  test('is not noticed by the reader: the page renews the token before, by refresh tokens that are valid only once', async () => {
     const { page, renewals, complaints } = await openSignedIn({ expiresInS: 4, hasRefreshTokens: true })
     const first = await storedTokens(page)
     await until(() => renewals() >= 2)
@@ -50,7 +50,7 @@ describeInBrowser('D108: the end of a token at /explore', () => {
     expect([complaints, await page.getByText(ENDED).count()]).toEqual([[], 0])
   })
 
-  test('is renewed by one of two tabs, if one was duplicated, so that neither ends the sign-in of the other', async () => {
+  test('makes only one of two duplicated tabs renew the token, so that neither ends the sign-in of the other', async () => {
     const { page, renewals } = await openSignedIn({ expiresInS: 4, hasRefreshTokens: true })
     const opened = page.context().waitForEvent('page')
     // A window of its own opener has a copy of the session storage, as a duplicated tab.
@@ -67,7 +67,7 @@ describeInBrowser('D108: the end of a token at /explore', () => {
     expect(await page.getByText(ENDED).count()).toBe(0)
   })
 
-  test('without a refresh token is left to the server, whose clock may be behind', async () => {
+  test('by the clock of the browser does not end the sign-in without a refresh token as long as the server accepts the token', async () => {
     const { page, renewals } = await openSignedIn({ expiresInS: 2 })
     const { endsMs } = JSON.parse((await stored(page))['roster.person'] ?? '{}')
     await until(() => Date.now() > endsMs)
@@ -77,7 +77,7 @@ describeInBrowser('D108: the end of a token at /explore', () => {
     expect([renewals(), await page.getByText(ENDED).count(), await page.locator('.trouble').count()]).toEqual([0, 0, 0])
   })
 
-  test('before its time is one renewal for all requests that the server refuses, and they are sent again', async () => {
+  test('before its time leads to a single renewal for all refused requests, which are then sent again', async () => {
     const { page, renewals } = await openSignedIn({ hasRefreshTokens: true })
     await withdrawKey()
     const before = await storedTokens(page)
@@ -91,7 +91,7 @@ describeInBrowser('D108: the end of a token at /explore', () => {
     expect(await page.getByText(ENDED).count()).toBe(0)
   })
 
-  test('is told when the issuer refuses to renew it', async () => {
+  test('is shown when the issuer refuses to renew the token, and no request is sent with it afterwards', async () => {
     const { page, requests } = await openSignedIn({ expiresInS: 8, hasRefreshTokens: true })
     // Whoever steals the refresh token and uses it first ends the grant, by the second use.
     const { refreshToken } = await storedTokens(page)
@@ -108,7 +108,7 @@ describeInBrowser('D108: the end of a token at /explore', () => {
     await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
   })
 
-  test('while the issuer is silent is said, and nothing is lost: the page goes on when it answers', async () => {
+  test('while the issuer does not answer leads to a message, and to the rows again when the issuer answers', async () => {
     const { page } = await openSignedIn({ expiresInS: 3, hasRefreshTokens: true })
     issuer.signal('SIGSTOP')
     try {
@@ -129,7 +129,7 @@ describeInBrowser('D108: the end of a token at /explore', () => {
 describeInBrowser('D108: the end of a sign-in at /explore', () => {
   const { server, openSignedIn, withdrawKey } = useSignedIn()
 
-  test('without a refresh token leaves the page as it is, and a new sign-in leads back to it', async () => {
+  test('without a refresh token keeps the page with its rows and filters, and a new sign-in leads back to it', async () => {
     const { page, renewals } = await openSignedIn({})
     await page.getByRole('button', { name: '+ Filter' }).click()
     await page.getByLabel('Property').selectOption({ label: 'Reason' })
@@ -154,7 +154,7 @@ describeInBrowser('D108: the end of a sign-in at /explore', () => {
 describeInBrowser('D108: a token at /explore that the server does not accept', () => {
   const { issuer, open } = useSignIn({ OIDC_AUDIENCE: 'another-api' })
 
-  test('is told in the words of the server, and the page does not sign in again by itself', async () => {
+  test('leads to the message of the server, and the page does not start another sign-in without a click', async () => {
     await issuer.addPerson(ADA)
     const { page, requests } = await open(HASH)
     await signIn(page)
@@ -172,7 +172,7 @@ describeInBrowser('D108: a token at /explore that the server does not accept', (
 describeInBrowser('D107: /explore where the client is the audience', () => {
   const { issuer, open } = useSignIn({ OIDC_AUDIENCE: CLIENT_ID })
 
-  test('sends the ID token', async () => {
+  test('sends the ID token to the server', async () => {
     await issuer.addPerson(ADA, { expiresInS: 4, hasRefreshTokens: true })
     const { page } = await open(HASH)
     await signIn(page)

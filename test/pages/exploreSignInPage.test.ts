@@ -21,13 +21,13 @@ const startWith = (issuer: PlainIssuer, environment: Record<string, string> = {}
   })
 
 describe('D107: the page /explore', () => {
-  test('without OIDC_CLIENT_ID offers no sign-in, and asks only its own server', async () => {
+  test('without OIDC_CLIENT_ID offers no sign-in, and may send requests only to its own server', async () => {
     const issuer = startPlainIssuer()
     const server = await startServer({ environment: issuer.settings })
     expect(await offered(server)).toMatchObject({ facts: null, connect: "connect-src 'self'" })
   })
 
-  test('has the addresses of the issuer, and may ask only that of tokens', async () => {
+  test('has the addresses of the issuer, and may send requests only to its own server and to the origin of the token endpoint', async () => {
     const issuer = startPlainIssuer()
     issuer.document = { token_endpoint: 'https://tokens.example:8443/a?b=c', end_session_endpoint: `${issuer.url}/end` }
     const { facts, connect, headers } = await offered(await startWith(issuer))
@@ -48,7 +48,7 @@ describe('D107: the page /explore', () => {
     expect([connect, headers.get('cache-control')]).toEqual(["connect-src 'self' https://tokens.example:8443", 'no-cache'])
   })
 
-  test('follows a document that changes, in its policy too, and browsers do not keep the one before', async () => {
+  test('follows a changed document of the issuer, also in its CSP, and browsers do not cache the former page', async () => {
     const issuer = startPlainIssuer()
     const server = await startWith(issuer)
     const before = await offered(server)
@@ -66,7 +66,7 @@ describe('D107: the page /explore', () => {
     expect(before.connect).toBe(`connect-src 'self' ${new URL(issuer.url).origin}`)
   })
 
-  test('sends ID tokens where the client is the audience, and names no resource that is no address', async () => {
+  test('uses ID tokens if the client is the audience, and requests no resource if the audience is no URL', async () => {
     const issuer = startPlainIssuer()
     const server = await startWith(issuer, { OIDC_AUDIENCE: CLIENT_ID })
     expect((await offered(server)).facts).toMatchObject({ sends: 'id', resource: null })
@@ -85,7 +85,7 @@ describe('D107: the page /explore', () => {
     ['an address to sign out that is a script', { end_session_endpoint: 'javascript:alert(1)' }],
     ['an address beyond all bounds', { authorization_endpoint: `https://login.example/${'a'.repeat(500)}` }],
     ['a number', { token_endpoint: 1 }],
-  ])('offers no sign-in by an issuer with %s, and accepts its tokens all the same', async (_, document) => {
+  ])('offers no sign-in at an issuer with %s, while the server still accepts its tokens', async (_, document) => {
     const issuer = startPlainIssuer()
     issuer.document = document
     const server = await startWith(issuer)
@@ -95,7 +95,7 @@ describe('D107: the page /explore', () => {
   })
 
   test.each(['code=a&state=b&iss=c', 'error=access_denied&state=b', 'error=access_denied'])(
-    'is there at the address to which the issuer sends people back: ?%s',
+    'is served at the address to which the issuer sends people back: ?%s',
     async (query) => {
       const server = await startWith(startPlainIssuer())
       const { text } = await offered(server, `/explore?${query}`)

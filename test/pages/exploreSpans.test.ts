@@ -28,10 +28,10 @@ function conditionOf(text: string) {
 }
 
 test.each<[string, Span, string, string, string]>([
-  ['of instants in UTC', ofInstants, 'UTC', 'Start < 2027-01-01T00:00:00Z', 'End >= 2026-12-01T00:00:00Z'],
-  ['east of Greenwich', ofInstants, 'Europe/Berlin', 'Start < 2026-12-31T23:00:00Z', 'End >= 2026-11-30T23:00:00Z'],
-  ['of dates, whatever the zone', ofDates, 'Europe/Berlin', 'FirstDay <= 2026-12-31', 'LastDay >= 2026-12-01'],
-])('The conditions of a span %s are of its whole days, and lead back to them', (_, span, zone, start, end) => {
+  ['of instants, in UTC', ofInstants, 'UTC', 'Start < 2027-01-01T00:00:00Z', 'End >= 2026-12-01T00:00:00Z'],
+  ['of instants, east of Greenwich', ofInstants, 'Europe/Berlin', 'Start < 2026-12-31T23:00:00Z', 'End >= 2026-11-30T23:00:00Z'],
+  ['of dates, in any zone', ofDates, 'Europe/Berlin', 'FirstDay <= 2026-12-31', 'LastDay >= 2026-12-01'],
+])('The conditions of a span %s include its whole days, and are read as the same days', (_, span, zone, start, end) => {
   const days = { from: '2026-12-01', to: '2026-12-31' }
   const filters = filtersOfDays(span, days, zone)
   expect(filters.map(({ name, sign, values }) => [name, sign, ...values].join(' '))).toEqual([start, end])
@@ -68,20 +68,20 @@ test.each<[string, Span, string[], Days | null]>([
   ['no day between them', ofInstants, ['Start < 2026-12-01T00:00:00Z', 'End >= 2026-12-31T00:00:00Z'], null],
   ['a value that is no date', ofInstants, ['Start < x', 'End >= 2026-12-01T00:00:00Z'], null],
   ['a day that the month does not have', ofDates, ['FirstDay <= 2026-02-30', 'LastDay >= 2026-02-01'], null],
-  ['a start alone', ofInstants, ['Start < 2026-12-01T00:00:00Z'], null],
+  ['only a limit of the start', ofInstants, ['Start < 2026-12-01T00:00:00Z'], null],
   ['two limits of the start', ofInstants, ['Start >= 2026-12-01T00:00:00Z', 'Start < 2027-01-01T00:00:00Z'], null],
-])('Conditions with %s are a span of the days that they mean, or none', (_, span, conditions, days) => {
+])('Conditions with %s are read as the expected span of days, or as none', (_, span, conditions, days) => {
   const found = spanIn(span, conditions.map(conditionOf), 'UTC')
   expect(found && [found.days, found.hours]).toEqual(days && [days, null])
 })
 
-test('Conditions of hours are a span with their values, and the form gets the days that have them', () => {
+test('Conditions with hours are read as a span with these hours, and as the days that contain them', () => {
   const conditions = ['Start <= 2026-12-31T12:00:00Z', 'End > 2026-12-01T08:00:00Z'].map(conditionOf)
   const hours = { from: '2026-12-01T08:00:00Z', to: '2026-12-31T12:00:00Z' }
   expect(spanIn(ofInstants, conditions, 'UTC')).toEqual({ places: [0, 1], days: { from: '2026-12-01', to: '2026-12-31' }, hours })
 })
 
-test('Presets are today, this week from the day on which weeks begin, this month and the next', () => {
+test('The presets of a span are today, this week, this month and the next month, for weeks that begin on Monday or Sunday', () => {
   // A Sunday.
   expect(presetsOf('2026-11-29', 1).map(([, { from, to }]) => `${from} ${to}`)).toEqual([
     '2026-11-29 2026-11-29',
@@ -98,7 +98,7 @@ test('Presets are today, this week from the day on which weeks begin, this month
   expect(presetsOf('2028-01-31', 1).at(-1)?.[1]).toEqual({ from: '2028-02-01', to: '2028-02-29' })
 })
 
-test('Weeks begin as in the region of the language', () => {
+test('The first day of the week follows the region of the language', () => {
   const isKnown = 'getWeekInfo' in Intl.Locale.prototype || 'weekInfo' in Intl.Locale.prototype
   expect([firstDayOfWeek('en-US'), firstDayOfWeek('de-DE')]).toEqual(isKnown ? [7, 1] : [1, 1])
 })

@@ -52,8 +52,8 @@ async function meaningFor(name: string, roles: string, groups: readonly string[]
   return DRAWN(meaningOf(resources, rights))
 }
 
-describe('docs/roles.txt means on the start page', () => {
-  test('for an employee: her record, her absences, and the directory', async () =>
+describe('the roles of docs/roles.txt lead to this start page:', () => {
+  test('an employee sees her record, her absences, and the directory', async () =>
     expect(await meaningFor('ann', ROLES_FILE.replace('Employees?ManagerId={me.Id}', 'Employees?Id=0'))).toEqual({
       ...NOTHING,
       mine: ['My absences: Absences?EmployeeId = 7', 'My record: Employees?Id = 7 (7)'],
@@ -61,7 +61,7 @@ describe('docs/roles.txt means on the start page', () => {
       creations: ['Absences, mine'],
     }))
 
-  test('for a manager: requests of others first, and the absences that are not hers as those of her team', async () =>
+  test('a manager sees requests of others first, and all absences but her own as absences of her team', async () =>
     expect(await meaningFor('max', ROLES_FILE.replace('when Employees?ManagerId={me.Id}', ''))).toEqual({
       toDecide: ['Absences: Absences?may = update(Status)&Status = Requested&EmployeeId != 9'],
       mine: ['My absences: Absences?EmployeeId = 9', 'My record: Employees?Id = 9 (9)'],
@@ -70,7 +70,7 @@ describe('docs/roles.txt means on the start page', () => {
       creations: ['Absences, mine'],
     }))
 
-  test('for HR: each collection that she reads whole, beside her own rows', async () =>
+  test('a person in HR sees each collection that she may read as a whole, in addition to her own rows', async () =>
     expect(await meaningFor('ann', ROLES_FILE.replace('Employees?ManagerId={me.Id}', 'Employees?Id=0'), ['hr'])).toEqual({
       toDecide: ['Absences: Absences?may = update(Status)&Status = Requested&EmployeeId != 7'],
       mine: ['My absences: Absences?EmployeeId = 7', 'My record: Employees?Id = 7 (7)'],
@@ -79,7 +79,7 @@ describe('docs/roles.txt means on the start page', () => {
       creations: ['Absences, mine', 'Employees'],
     }))
 
-  test('for a manager in HR: nothing twice, and her team by the path that she may follow', async () =>
+  test('a manager in HR sees nothing twice, and her team by the related property that she may read', async () =>
     expect(await meaningFor('max', ROLES_FILE.replace('when Employees?ManagerId={me.Id}', ''), ['hr'])).toEqual({
       toDecide: ['Absences: Absences?may = update(Status)&Status = Requested&EmployeeId != 9'],
       mine: ['My absences: Absences?EmployeeId = 9', 'My record: Employees?Id = 9 (9)'],
@@ -88,10 +88,11 @@ describe('docs/roles.txt means on the start page', () => {
       creations: ['Absences, mine', 'Employees'],
     }))
 
-  test('for a stranger: nothing', async () => expect(await meaningFor('nobody', ROLES_FILE)).toEqual(NOTHING))
+  test('a person without an employee row sees nothing', async () =>
+    expect(await meaningFor('nobody', ROLES_FILE)).toEqual(NOTHING))
 })
 
-describe('a right means on the start page', () => {
+describe('a right leads to the expected sections of the start page:', () => {
   test.each<[string, string[], Partial<ReturnType<typeof DRAWN>>]>([
     ['rows of other people', ['read Companies'], { others: ['Companies'] }],
     ['rows that refer to her', ['read Absences?EmployeeId={me.Id}'], { mine: ['My absences: Absences?EmployeeId = 7'] }],
@@ -169,7 +170,7 @@ describe('a right means on the start page', () => {
     ['a decision about rows that she does not read', ['update Absences?fields=Status becomes Status=Approved'], {}],
   ])('%s', async (_, rights, meaning) => expect(await meaningFor('ann', lines(...rights))).toEqual({ ...NOTHING, ...meaning }))
 
-  test('the rows of a view as those of its entity, without a second record', async () => {
+  test('rows of a view count as rows of its entity, without a second record', async () => {
     const roles = `view Staff Employees?fields=Id,DisplayName,ManagerId\n${lines('read Staff?ManagerId={me.Id}', 'read Staff?Id={me.Id}', 'read Employees?Id={me.Id}')}`
     expect(await meaningFor('ann', roles)).toEqual({
       ...NOTHING,
@@ -180,7 +181,7 @@ describe('a right means on the start page', () => {
   })
 })
 
-test('rights of a key mean only collections', async () => {
+test('rights of a key lead only to collections on the start page', async () => {
   const { resources, rights } = await knownTo('ann', ROLES_FILE, ['hr'])
   const ofKey = rights.map((right) => ({ ...right, template: null }))
   const { mine, team, collections } = meaningOf(resources, ofKey)
@@ -200,7 +201,7 @@ test.each<[boolean, string]>([
   [false, 'update Absences?Status=Approved'],
   [false, 'update Absences?Status[begins]=App&fields=Status becomes Status=Requested'],
   [false, 'update Employees?fields=Status'],
-])('that a decision can be undone is %p by the right %s', async (isPossible, right) => {
+])('Undo of a decision is offered: %p, with the right %s', async (isPossible, right) => {
   const { rights } = await knownTo('ann', lines('read Absences', 'read Employees', right))
   expect(mayUndo(rights, APPROVED)).toBe(isPossible)
 })

@@ -83,7 +83,7 @@ describe('the JSON of a text', () => {
   })
 })
 
-describe('the text of a value', () => {
+describe('the text of a field for a value', () => {
   test.each([
     ['decimal', 4.5, '4.5'],
     ['decimal', 1e-8, '0.00000001'],
@@ -95,12 +95,12 @@ describe('the text of a value', () => {
     expect(textOf({ kind, path: ['period', 'days'] }, { period: { days: value } })).toBe(text)
   })
 
-  test('of an object without a value is empty', () => {
+  test('is empty for a part of an object without a value', () => {
     expect(textOf({ kind: 'decimal', path: ['period', 'days'] }, { period: null })).toBe('')
   })
 })
 
-test('a body has the parts of an object together, and numbers with all digits', () => {
+test('a body of a form has the parts of an object together, and numbers with all digits', () => {
   const body = printBody([
     { name: 'Period.Days', json: '1234567890.12345678' },
     { name: 'Type', json: '"Holiday"' },

@@ -36,7 +36,7 @@ function know(...lines: string[]): { readonly resource: Resource; readonly writa
 }
 const namesOf = (fields: readonly { readonly name: string }[]) => fields.map(({ name }) => name)
 
-test('a create has the fields that may be set, without those that the right sets, and these as facts', () => {
+test('a form to create a row has fields for the properties that the key may set, and shows values that the right sets as presets', () => {
   const { writable } = know(
     'read Absences',
     'read Employees',
@@ -52,7 +52,7 @@ test('a create has the fields that may be set, without those that the right sets
   ])
 })
 
-test('a create whose right leaves some values open has them as a choice', () => {
+test('a form to create a row offers the values as a choice if the right allows several', () => {
   const { writable } = know('create Absences?Status[]=Requested&Status[]=Draft&fields=Status,Type')
   const [{ fields } = { fields: [] }] = createVariants(writable)
   expect(fields.map(({ name, isListed, values }) => [name, isListed, values])).toEqual([
@@ -63,7 +63,7 @@ test('a create whose right leaves some values open has them as a choice', () => 
   ])
 })
 
-test('a filter with a path is no preset, and says which rows a reference may name', () => {
+test('a filter of a right by a related property is no preset, but limits the rows that the field of the reference offers', () => {
   const { writable } = know(
     'read Employees',
     'create Absences?EmployeeId.CompanyId=5&EmployeeId=!=2&Status=Requested&fields=EmployeeId,Type',
@@ -82,7 +82,7 @@ test('a filter with a path is no preset, and says which rows a reference may nam
   ])
 })
 
-test('of two forms to change a row the one with fewer fields is left out, and of two alike the second', () => {
+test('a form to change a row is left out if another form has all of its fields', () => {
   const { resource, writable } = know('read Absences', 'read Employees', 'update Absences?fields=Type,Reason')
   const [both] = updateVariants(writable, resource, ROW)
   const one = { ...both, fields: both?.fields.slice(0, 1) } as typeof both
@@ -96,12 +96,12 @@ test.each([
   // Buttons do this.
   ['update Absences?fields=Status becomes Status[]=Approved&Status[]=Declined', []],
   ['update Absences?fields=Status,Reason becomes Status[]=Approved&Status[]=Declined', [['Status', 'Reason']]],
-])('%s: the form of a requested absence has these fields', (right, fields) => {
+])('the right %s leads to the expected fields in the form of a requested absence', (right, fields) => {
   const { resource, writable } = know('read Absences', 'read Employees', right)
   expect(updateVariants(writable, resource, ROW).map((variant) => namesOf(variant.fields))).toEqual(fields)
 })
 
-describe('what the page can tell of a row by the conditions of a right', () => {
+describe('the page decides whether a right admits a row (null: unknown):', () => {
   test.each([
     ['Status=Requested', true],
     ['Status=!=Requested', false],
@@ -129,13 +129,13 @@ describe('what the page can tell of a row by the conditions of a right', () => {
     expect(writable.updates.map((right) => admits(resource, right, ROW))).toEqual([admitted])
   })
 
-  test('a property that the key does not see leaves it open', () => {
+  test('null if the key may not read a property of the condition', () => {
     const { resource, writable } = know('read Absences?fields=Type', 'update Absences?Status=Requested&fields=Type')
     expect(admits(resource, writable.updates[0] as never, { id: 7, type: null })).toBeNull()
   })
 })
 
-test('the values after an update are those after becomes, for other properties those of before', () => {
+test('the values allowed after an update are those after becomes, for other properties those of the condition before', () => {
   const { writable } = know(
     'read Absences',
     'read Employees',
@@ -147,7 +147,7 @@ test('the values after an update are those after becomes, for other properties t
   ])
 })
 
-test('a field of a chain of spans is an end only in the last one', () => {
+test('a field that ends one span and begins the next one does not count as an end', () => {
   const trip = defineEntity(
     'Trip',
     { id: identity(), leaves: instant(), arrives: instant(), returns: instant() },

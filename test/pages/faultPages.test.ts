@@ -15,10 +15,10 @@ async function page(path: string, init: RequestInit = {}) {
 describe('errors in a browser', () => {
   test.each([
     ['of a request without a key', '/Absences', 401, 'The request needs a valid key', './docs'],
-    ['of an error code that is none', '/errors/Nope', 404, 'There is no such error code.', '../docs'],
-    ['of a file that is none', '/docs/nothing', 404, 'There is no such file.', '../docs'],
+    ['of an unknown error code', '/errors/Nope', 404, 'There is no such error code.', '../docs'],
+    ['of an unknown file', '/docs/nothing', 404, 'There is no such file.', '../docs'],
     ['of a target that is too long', `/Absences/Summary?${'x'.repeat(3_072)}`, 414, 'The request target', '../docs'],
-  ])('%s', async (_, path, status, message, docs) => {
+  ])('the error %s is an HTML page with a link to /docs', async (_, path, status, message, docs) => {
     const answer = await page(path)
     expect([answer.status, answer.type]).toEqual([status, 'text/html; charset=utf-8'])
     expect(answer.text).toContain(message)
@@ -35,7 +35,7 @@ describe('errors in a browser', () => {
     expect(wrong.text).toContain('&lt;b&gt;x')
   })
 
-  test('programs, browsers that write, and paths too long for links, get errors as JSON', async () => {
+  test('programs, browsers that write, and requests with paths too long for links get errors as JSON', async () => {
     expect((await page(`/${'a/'.repeat(2_000)}`)).type).toStartWith('application/json')
     for (const accept of ['*/*', 'application/json', 'text/html;q=0.5,application/json'])
       expect((await page('/Absences', { headers: { Accept: accept } })).type).toStartWith('application/json')

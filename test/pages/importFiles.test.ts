@@ -52,7 +52,7 @@ describeInBrowser('the import of /explore', () => {
     expect(forms.complaints).toEqual([])
   })
 
-  test('faults of a file are told by its lines and headers, equal ones once, and nothing is written', async () => {
+  test('faults of a file are named by line and header, equal faults once, and nothing is written', async () => {
     const forms = await open('#/Employees?form=import')
     const lines = ['People', 'FirstName;Company;Eintritt', 'Ada;Orbital Freigt;2026-09-01', 'Bo;;33.13.2026', 'Cy;;31.12.26']
     await chooseFile(forms, { name: 'faults.csv', content: lines.join('\n') })
@@ -70,7 +70,7 @@ describeInBrowser('the import of /explore', () => {
     expect(forms.complaints).toEqual([])
   })
 
-  test('an .xlsx of 200 people goes in, is changed where a corrected one differs, and is taken back', async () => {
+  test('an .xlsx of 200 people is imported, a corrected one changes the rows that differ, and both are undone', async () => {
     const forms = await open('#/Employees?form=import')
     const header = ['Kennung', 'First name', 'Last name', 'Company', 'Started', 'Bemerkung']
     const people = Array.from({ length: 200 }, (_, index) => [
@@ -121,7 +121,7 @@ describeInBrowser('the import of /explore', () => {
     // A refusal tells the undo which version rows have.
     expect(forms.complaints.filter((text) => !text.includes('status of 412'))).toEqual([])
   })
-  test('a download for Excel goes in again unchanged, and an edited cell becomes a change', async () => {
+  test('a download for Excel can be imported again without a change, and an edited cell becomes a change', async () => {
     await createRows(server, '/Employees', [
       { EmployeeNumber: 'D1', FirstName: "'Ada", LastName: '=Byron', CompanyId: 1, Started: '2026-01-05T08:30:00Z' },
       { EmployeeNumber: 'D2', FirstName: 'Grace; "G"', LastName: 'Hopper\nII', JobTitle: ' Admiral', CompanyId: 2 },
@@ -146,7 +146,7 @@ describeInBrowser('the import of /explore', () => {
     expect(forms.complaints).toEqual([])
   })
 
-  test('a page that is closed amid an import continues it, creates nobody twice, and another key does not find it', async () => {
+  test('an import whose page was closed is continued by the same key, not by another, and creates nobody twice', async () => {
     const lines = Array.from({ length: 250 }, (_, index) => `C${1000 + index},Closed ${index}`)
     const forms = await open('#/Employees?form=import')
     await chooseFile(forms, { name: 'closed.csv', content: ['EmployeeNumber,FirstName', ...lines].join('\n') })
@@ -174,7 +174,7 @@ describeInBrowser('the import of /explore', () => {
     expect(await forms.page.getByText('closed.csv').count()).toBe(0)
   })
 
-  test('a total below the table is left out, unless the reader takes it', async () => {
+  test('a line with a total below the table is left out, unless the reader includes it', async () => {
     const forms = await open('#/Employees?form=import')
     const lines = ['EmployeeNumber,FirstName,Hours', 'F-1,Ada,40', 'F-2,Bo,38', 'Summe,,78']
     await chooseFile(forms, { name: 'total.csv', content: lines.join('\n') })
@@ -187,7 +187,7 @@ describeInBrowser('the import of /explore', () => {
     await forms.button('Import: create 3').waitFor()
   })
 
-  test('a number that two rows of the file have is told, since rows are not found by it', async () => {
+  test('a number that two lines of the file have is named in a message', async () => {
     const forms = await open('#/Employees?form=import')
     const lines = ['EmployeeNumber,FirstName', 'R-1,Ada', 'R-2,Bo', 'R-2,Cy']
     await chooseFile(forms, { name: 'repeated.csv', content: lines.join('\n') })
@@ -197,7 +197,7 @@ describeInBrowser('the import of /explore', () => {
     expect(await forms.violations()).toEqual([])
   })
 
-  test('a column Status that says yes and no is not taken for a text, and the page says why', async () => {
+  test('a column Status with yes and no is left out at first, and the page says why', async () => {
     const forms = await open('#/Employees?form=import')
     const lines = ['EmployeeNumber;Status', 'Y-1;Ja', 'Y-2;Nein', 'Y-3;Ja']
     await chooseFile(forms, { name: 'yes.csv', content: lines.join('\n') })
@@ -214,7 +214,7 @@ describeInBrowser('the import of /explore', () => {
     expect(await forms.page.getByText('It says yes and no').count()).toBe(0)
   })
 
-  test('a column that says yes and no is not explained while another one goes to its property', async () => {
+  test('the hint at a column with yes and no is not shown while another column is chosen for its property', async () => {
     const forms = await open('#/Employees?form=import')
     const lines = ['EmployeeNumber;Status;Lage', 'Y-1;Ja;Aktiv', 'Y-2;Nein;Ruhend']
     await chooseFile(forms, { name: 'two.csv', content: lines.join('\n') })
@@ -226,7 +226,7 @@ describeInBrowser('the import of /explore', () => {
     await hint.waitFor()
   })
 
-  test('a text that says yes and no stays one in a download of the page', async () => {
+  test('a column with yes and no in a download of the page is imported as a text', async () => {
     const forms = await open('#/Employees?form=import')
     await chooseFile(forms, { name: 'own.csv', content: '\uFEFFemployeeNumber,status\nO-1,Yes\nO-2,No' })
     expect(await meanings(forms)).toEqual(['Employee number', 'Status'])
@@ -253,7 +253,7 @@ describeInBrowser('the import of /explore', () => {
     expect(await forms.violations()).toEqual([])
   })
 
-  test('people to whom absences refer stay, until these are gone and the rest is undone', async () => {
+  test('an undo leaves people to whom absences refer, until the absences are deleted and the rest is undone', async () => {
     const forms = await open('#/Employees?form=import')
     await chooseFile(forms, { name: 'away.csv', content: 'EmployeeNumber,FirstName\nW-1,Ada\nW-2,Bo' })
     await forms.press('Check the file')
@@ -306,7 +306,7 @@ describeInBrowser('the import of /explore', () => {
     expect(await forms.violations()).toEqual([])
   })
 
-  test('an import is offered only to a reader who may create rows, of the properties that the right lets set', async () => {
+  test('an import is offered only to a key that may create rows, and only for the properties that its right lets it set', async () => {
     const reading = await open('#/Employees', reader)
     await reading.button('Copy as curl').waitFor()
     expect(await reading.button('Import').count()).toBe(0)
@@ -328,7 +328,7 @@ describeInBrowser('the import of /explore', () => {
     expect(reading.complaints).toEqual([])
   })
 
-  test('a phone has all of it without a page that scrolls sideways', async () => {
+  test('the import fits on a phone without scrolling sideways', async () => {
     const options = { viewport: { width: 360, height: 700 }, hasTouch: true }
     const forms = await openForms(browser, server, whole.text, '#/Employees?form=import', options)
     await chooseFile(forms, { name: 'phone.csv', content: 'EmployeeNumber,FirstName,A header that is rather long\nP1,Ada,x' })
@@ -338,7 +338,7 @@ describeInBrowser('the import of /explore', () => {
     expect(await forms.violations()).toEqual([])
   })
 
-  test('an import waits at the limits of its key, and then goes on by itself', async () => {
+  test('an import waits when the rate limit of its key is reached, and then continues without a click', async () => {
     const forms = await open('#/Employees?form=import', slow)
     const refused: number[] = []
     forms.page.on('response', (response) => response.status() === 429 && refused.push(429))
@@ -352,7 +352,7 @@ describeInBrowser('the import of /explore', () => {
     expect(headers.get('x-total-count')).toBe('450')
   })
 
-  test('managers of the same file are named in a second import, which changes the rows of the first', async () => {
+  test('managers that the same file creates can be set by a second import, which changes the rows of the first', async () => {
     const forms = await open('#/Employees?form=import')
     const file = { name: 'team.csv', content: 'EmployeeNumber,FirstName,Manager number\nM-901,Ada,\nM-902,Grace,M-901' }
     await chooseFile(forms, file)

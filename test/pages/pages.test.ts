@@ -15,8 +15,8 @@ const server = useServer({ environment: { RATE_LIMITS_ANONYMOUS: '10000/1h' } })
 
 const get = (path: string, headers: Record<string, string> = {}) => server.get(path, { authorization: '', ...headers })
 
-describe.each(OPEN)('the page %s', (path) => {
-  test('a page needs no key, and is charged to the address. D33, D35', async () => {
+describe.each(OPEN)('the public page %s', (path) => {
+  test('a page needs no key, and is charged to the address of the client. D33, D35', async () => {
     const [one, other] = [await get(path, { accept: BROWSER }), await get(path, { accept: BROWSER })]
     expect([one.status, other.status]).toEqual([200, 200])
     const left = ({ headers }: typeof one) => Number(headers.get('x-ratelimit-remaining'))
@@ -29,7 +29,7 @@ describe.each(OPEN)('the page %s', (path) => {
 })
 
 describe.each(EITHER)('the page %s in two forms', (path) => {
-  test('a page is HTML for browsers and JSON for programs', async () => {
+  test('a page is sent as HTML to browsers and as JSON to programs', async () => {
     const page = await get(path, { accept: BROWSER })
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(page.text).toStartWith('<!doctype html>')
@@ -38,7 +38,7 @@ describe.each(EITHER)('the page %s in two forms', (path) => {
     for (const { headers } of [page, json]) expect(headers.get('vary')).toContain('Accept')
   })
 
-  test('a page is 304 for clients that have the same form', async () => {
+  test('a page gets 304 for the ETag of the same form, and 200 for the ETag of the other form', async () => {
     const [page, json] = [await get(path, { accept: BROWSER }), await get(path)]
     const tag = page.headers.get('etag') ?? ''
     expect(json.headers.get('etag')).not.toBe(tag)
@@ -49,7 +49,7 @@ describe.each(EITHER)('the page %s in two forms', (path) => {
 })
 
 describe.each([...EITHER, '/docs', '/explore'])('the page %s in a browser', (path) => {
-  test('a page loads nothing from elsewhere, and cannot be framed', async () => {
+  test('a page may load nothing from other servers, and cannot be framed', async () => {
     const { headers } = await get(path, { accept: BROWSER })
     const policy = headers.get('content-security-policy') ?? ''
     expect(policy).toStartWith("default-src 'none'; ")
@@ -58,7 +58,7 @@ describe.each([...EITHER, '/docs', '/explore'])('the page %s in a browser', (pat
     expect(headers.get('x-content-type-options')).toBe('nosniff')
   })
 
-  test('a page has links that work under any prefix, and after a slash at its end', async () => {
+  test('a page has links that work under any prefix, also if its path ends with a slash', async () => {
     for (const spelling of path === '/' ? [path] : [path, `${path}/`]) {
       const { text } = await get(spelling, { accept: BROWSER })
       const links = [...text.matchAll(/(?:href|src)="([^"#]*)/g)].map(([, link = '']) => link)
@@ -80,7 +80,7 @@ test('clients without gzip get the script of /docs unpacked', async () => {
   expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
 })
 
-test('/explore runs and styles nothing but its own files', async () => {
+test('/explore allows only scripts and styles of its own files', async () => {
   const { headers } = await get('/explore')
   expect(headers.get('content-security-policy')).toEndWith(
     "script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'",
@@ -92,7 +92,7 @@ test('the landing page links to /explore first', async () => {
   expect(/<main>[\s\S]*?href="([^"]*)"/.exec(text)?.[1]).toBe('./explore')
 })
 
-test('there is one icon, and robots are asked to stay away', async () => {
+test('the server has one icon, and its robots.txt disallows crawling', async () => {
   const { headers } = await get('/favicon.ico')
   expect([headers.get('content-type'), Number(headers.get('content-length')) < 1_000]).toEqual(['image/x-icon', true])
   expect((await get('/robots.txt')).text).toBe('User-agent: *\nDisallow: /\n')
@@ -103,7 +103,7 @@ describe('pages of errors', () => {
     expect((await get('/ERRORS/notfound')).body.code).toBe('NotFound')
   })
 
-  test('the page of an unknown error is 404 with the nearest code, and repeats nothing', async () => {
+  test('the page of an unknown error code gets 404 with the nearest code, and does not repeat the path', async () => {
     const { status, body } = await get('/errors/NotFond')
     expect([status, body.Error.Message]).toEqual([404, 'There is no such error code. Did you mean NotFound?'])
     for (const odd of ['%00', '%ZZ', '%3Cscript%3E', '..%2F..%2Fetc', '%ff%fe', '__proto__', 'a'.repeat(2_000)]) {
@@ -116,7 +116,7 @@ describe('pages of errors', () => {
   })
 })
 
-test.each(['/docs/', '/DOCS', '/Errors/', '/%65rrors'])('the page %s is found in another spelling', async (path) => {
+test.each(['/docs/', '/DOCS', '/Errors/', '/%65rrors'])('a page is also found at %s', async (path) => {
   expect((await get(path, { accept: BROWSER })).status).toBe(200)
 })
 
@@ -128,11 +128,11 @@ test.each([
   '/docs/LICENSE',
   '/explore/explore.css',
   '/explore/toString',
-])('the path %s is 404: the folder is not served', async (path) => {
+])('the path %s gets 404, since the folder is not served', async (path) => {
   expect(errorOf(await get(path))).toMatchObject({ status: 404, code: 'NotFound' })
 })
 
-describe('the landing page with an odd address', () => {
+describe('the landing page with special characters in its address', () => {
   const PUBLIC_URL = "https://a&b.example/it's/$(touch x)`y`;"
   const environment = { PUBLIC_URL: PUBLIC_URL.replace(' ', '%20') }
   const odd = useServer(() => ({ databaseUrl: server.databaseUrl, environment }))

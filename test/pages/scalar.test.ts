@@ -6,7 +6,7 @@ import vendored from '../../src/pages/vendor/scalar.json'
 
 const FOLDER = join(import.meta.dir, '../../src/pages/vendor')
 
-test('the vendored script of Scalar matches its note, has its license, and is the only one', () => {
+test('the vendored script of Scalar matches the hash in its note, has its license, and is the only stored version', () => {
   const packed = readdirSync(FOLDER).filter((name) => name.endsWith('.gz'))
   expect(packed.filter((name) => name.startsWith('scalar'))).toEqual([`${SCALAR_FILE}.gz`])
   const script = Bun.gunzipSync(new Uint8Array(readFileSync(join(FOLDER, `${SCALAR_FILE}.gz`))))
