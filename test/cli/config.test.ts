@@ -8,7 +8,7 @@ async function config(words: readonly string[], environment: Record<string, stri
 
 const SECRETS = { DATABASE_URL: 'postgres://u:secret@db/hr', RATE_LIMIT_STORE: 'redis://:secret@cache' }
 
-test('roster config prints the settings in force and their sources, and no secret', async () => {
+test('roster config prints the settings that apply and where they come from, but no secret', async () => {
   const { code, output } = await config([], { ...SECRETS, PORT: '4000' }, roster)
   expect(code).toBe(0)
   const lines = output.split('\n').map((line) => line.split(/ {2,}/))
@@ -48,7 +48,7 @@ test('roster config --json prints the settings as JSON', async () => {
   })
 })
 
-test('roster config fails if a setting is wrong, and says which', async () => {
+test('roster config fails if a setting is wrong, and names the setting', async () => {
   const { code, output } = await config([], { PORT: 'x', BOOTSTRAP_API_KEY: 'short' })
   expect(code).toBe(1)
   expect(output).toContain('roster: PORT must be an integer from 0 to 65535; it is "x"')

@@ -50,7 +50,7 @@ describe('roster export', () => {
   test.each([
     ['csv', one.text],
     ['ndjson', other.text],
-  ])('leaves no file if a %s is cut short', async (format, key) => {
+  ])('fails and leaves no file if the response in %s is cut short', async (format, key) => {
     const path = join(folder.path, `cut.${format}`)
     const { code, stderr } = await exported(['companies', '--format', format, '--output', path], key)
     expect(code).toBe(1)

@@ -13,7 +13,7 @@ test('roster generate client prints the client and nothing else, without a datab
   expect(await roster(['generate', 'client'], settings)).toEqual({ code: 0, stderr: '', stdout })
 })
 
-test('D105: roster generate client has the views of ROLES_FILE, and names the line of a fault', async () => {
+test('D105: roster generate client prints types for the views of ROLES_FILE, and names the line of a fault in it', async () => {
   const { path, remove } = temporaryFolder()
   onTestFinished(remove)
   const ROLES_FILE = join(path, 'roles.txt')
@@ -35,13 +35,13 @@ test.each([
     "unknown command 'clinet'\n(Did you mean client?)",
   ],
   ['roster generate without a name lists the names', [], 'client'],
-  ['roster generate refuses further words', ['client', 'roster.ts'], 'too many arguments'],
+  ['roster generate refuses extra arguments', ['client', 'roster.ts'], 'too many arguments'],
 ])('%s', async (_, words, said) => {
   const { code, stdout, stderr } = await rosterHere(['generate', ...words])
   expect([code, stdout + stderr]).toEqual([2, expect.stringContaining(said)])
 })
 
-test('roster generate migration writes into a folder of the project, never into that of the package', async () => {
+test('roster generate migration requires MIGRATIONS_DIR, so that it does not write into the folder of the package', async () => {
   const { code, stderr } = await rosterHere(['generate', 'migration'], { ENTITIES_DIR: 'entities' })
   expect([code, stderr]).toEqual([1, expect.stringContaining('set MIGRATIONS_DIR to a folder')])
 })

@@ -29,7 +29,7 @@ test('a hook is added, listed, paused, resumed and removed', async () => {
   expect((await hooks(['remove', id])).stdout).toBe(`Removed the hook ${id}.\n`)
 })
 
-test('a hook that is ahead of a restored cluster continues at the first change', async () => {
+test('a hook whose position is ahead of a restored cluster continues at the first change when it is resumed', async () => {
   const { stdout } = await add('--entity', '*', '--json')
   const { id } = JSON.parse(stdout)
   await sql`update hook set position = 9000000000000000000, state = 'parked' where id = ${id}`
@@ -47,7 +47,7 @@ test.each([
   [['--entity', 'Employees:updated'], 'Did you mean update?'],
   [['--entity', 'Employees:'], 'is not what can happen to a row'],
   [[], "required option '--entity <events>' or '--right <right>' not specified"],
-])('an unknown event is refused: %j', async (words, why) => {
+])('hooks add refuses an unknown or missing event with exit code 2: %j', async (words, why) => {
   expect(await add(...words)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(why) })
 })
 
@@ -80,7 +80,7 @@ test.each([
   [['--right', 'read Employees', '--right', 'read Employees?fields=Id'], 'there is another right'],
   [['--right', 'read Employees', '--entity', 'Absences'], "add --right 'read Absences'"],
   [['--right', 'read Employees', '--right', 'read Absences', '--entity', 'Absences'], 'names no event of Employees'],
-])('rights that a hook cannot have are refused: %j', async (words, why) => {
+])('hooks add refuses rights that a hook cannot have with exit code 2: %j', async (words, why) => {
   expect(await add(...words)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(why) })
 })
 
@@ -89,12 +89,12 @@ test.each([
   ['https://127.0.0.1/', '127.0.0.1 is a private address'],
   ['https://localhost/', 'is a private address'],
   ['https://[::ffff:10.0.0.1]/', 'is a private address'],
-])('a URL that must not be posted to is refused: %s', async (url, why) => {
+])('hooks add refuses a URL to which a server must not post: %s', async (url, why) => {
   const refused = await hooks(['add', '--url', url, '--entity', '*'])
   expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(why) })
 })
 
-test('a URL that the setting allows is accepted, and an invalid one is wrong usage', async () => {
+test('hooks add accepts a URL that HOOKS_ALLOW names, and refuses an invalid or missing one with exit code 2', async () => {
   const words = ['add', '--url', 'http://127.0.0.1:9/', '--entity', '*', '--json']
   const { code, stdout } = await hooks(words, { HOOKS_ALLOW: '127.0.0.1' })
   expect([code, JSON.parse(stdout).events]).toEqual([0, ['*']])
@@ -102,7 +102,7 @@ test('a URL that the setting allows is accepted, and an invalid one is wrong usa
   expect(await hooks(['add', '--entity', '*'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--url') })
 })
 
-test('hooks are refused without recorded changes, and with a pooler alone, because no server would deliver them', async () => {
+test('commands for hooks are refused with CHANGES_DAYS=0, or a pooler without DATABASE_DIRECT_URL: no server would deliver them', async () => {
   const none = await hooks(['list'], { CHANGES_DAYS: '0' })
   const stderr = 'roster: there are no hooks without what has changed: the setting CHANGES_DAYS is 0\n'
   expect(none).toMatchObject({ code: 1, stderr })
@@ -110,7 +110,7 @@ test('hooks are refused without recorded changes, and with a pooler alone, becau
   expect(pooled).toMatchObject({ code: 1, stderr: expect.stringContaining('set DATABASE_DIRECT_URL') })
 })
 
-test('a database without the table of hooks is not changed by the command', async () => {
+test('commands for hooks do not change a database that lacks the table of hooks', async () => {
   await sql`alter table hook rename to hook_away`
   const { code, stderr } = await hooks(['list'])
   await sql`alter table hook_away rename to hook`

@@ -43,7 +43,7 @@ function proxyWith(first: (request: Request) => Response | Promise<Response>) {
 const namesOf = async () => (await server.sql`select name from company order by id`).map(({ name }) => name)
 
 describe('roster import', () => {
-  test.each(['csv', 'ndjson'])('D91: an exported %s with properties of other rows is imported without them', async (format) => {
+  test.each(['csv', 'ndjson'])('D91: an exported %s with related properties is imported without these', async (format) => {
     await server.post('/Companies', { name: 'Acme' })
     await server.post('/Employees', { lastName: 'A', companyId: 1 })
     await server.post('/Absences', { employeeId: 1, reason: 'Flu' })
@@ -61,13 +61,13 @@ describe('roster import', () => {
     expect(second).toEqual(first)
   })
 
-  test('D91: a misspelled path in the header of a CSV is reported as such', async () => {
+  test('D91: a misspelled related property in the header of a CSV is reported with the nearest name', async () => {
     const { code, stderr } = await roster(['import', 'absences', fileOf('reason,employeeId.departmant\nFlu,Sales\n')])
     expect(code).toBe(1)
     expect(stderr).toContain('Employees have no property "departmant". Did you mean Department?')
   })
 
-  test('an exported file creates the same rows, except for what the server makes', async () => {
+  test('the import of an exported file creates the same rows, except for the ids', async () => {
     await server.post('/Companies', [{ name: 'Ümläut, "Größe"' }, { name: 'two\nlines', enabled: true }])
     await server.post('/Employees', [{ lastName: 'A', companyId: 2, started: '2026-01-31T09:00:00+02:00' }, { lastName: '' }])
     const absences = [{ employeeId: 1, period: { days: 2.5, hours: 0.00000001 }, reason: ' x ' }, {}]
@@ -95,7 +95,7 @@ describe('roster import', () => {
     ['csv', [], ['--no-excel']],
     ['csv', ['--excel'], ['--excel']],
     ['ndjson', ['--format', 'ndjson'], []],
-  ] as const)('a %s of `export %j` comes back exactly by `import %j`', async (end, exporting, importing) => {
+  ] as const)('a %s file of `export %j` creates the same rows by `import %j`', async (end, exporting, importing) => {
     await server.post(
       '/Companies',
       hostile.map((name) => ({ name })),
@@ -112,7 +112,7 @@ describe('roster import', () => {
     }
   })
 
-  test('a file of export --excel is refused by line, unless an option says what it is', async () => {
+  test('a file of export --excel is refused with its line, unless --excel or --no-excel says how to read it', async () => {
     await server.post('/Absences', [{ reason: '+31 6 1' }, { start: '2026-01-31T09:00:00Z' }])
     const path = fileOf((await roster(['export', 'absences', '--excel'])).stdout)
     expect((await roster(['import', 'absences', path])).stderr).toContain(
@@ -126,19 +126,19 @@ describe('roster import', () => {
     expect((await roster(['import', 'absences', dates, '--excel'])).code).toBe(0)
   })
 
-  test('messages replace control characters of column names', async () => {
+  test('messages of an import replace control characters in names of columns by question marks', async () => {
     const { stderr } = await roster(['import', 'companies', fileOf('name,\x1b[2J\x9b1mx\r\nA,B\n')])
     expect(stderr).toContain('Companies have no property "?[2J?1mx".')
   })
 
-  test('empty columns and cells at the ends of lines are ignored', async () => {
+  test('empty columns and empty cells at the ends of lines of a CSV are ignored', async () => {
     expect((await roster(['import', 'companies', fileOf('name,enabled,,\nA,true,,\nB,,\nC,false,,,,\n')])).code).toBe(0)
     expect(await namesOf()).toEqual(['A', 'B', 'C'])
     const more = await roster(['import', 'companies', fileOf('name,enabled,,\nA,true,,x\n')])
     expect(more.stderr).toContain(', line 1: Column 4 has values, and no name in the header: --column 4= leaves it out.')
   })
 
-  test('a CSV of a spreadsheet is read: names in upper or lower case, semicolons, its numbers and booleans, a byte order mark, any line ends', async () => {
+  test('a CSV of a spreadsheet is imported: names in upper or lower case, semicolons, TRUE, a byte order mark, any line ends', async () => {
     const csv = `\ufeffName;ENABLED\r\nA;TRUE\n\nB;\r"C; D";false`
     expect((await roster(['import', 'Companies', fileOf(csv)])).code).toBe(0)
     expect(await server.sql`select name, enabled from company order by id`).toEqual([
@@ -148,13 +148,13 @@ describe('roster import', () => {
     ] as never)
   })
 
-  test('an NDJSON file may have blank lines, and a last line without an end', async () => {
+  test('an NDJSON file with blank lines and without a final line break is imported', async () => {
     const path = fileOf('{"name":"A"}\r\n\n \r\n{"Name":"B"}', 'ndjson')
     expect((await roster(['import', 'companies', path])).stdout).toBe('2 rows of Companies were created.\n')
     expect(await namesOf()).toEqual(['A', 'B'])
   })
 
-  test('stdin is sent in pieces, and sent again creates nothing twice', async () => {
+  test('stdin is imported in several requests, and importing it again creates no row twice', async () => {
     const rows = Array.from({ length: 25 }, (_, index) => `Name ${index}`)
     const words = ['import', 'companies', '-', '--format', 'csv', '--piece', '10']
     const stdin = `name\n${rows.join('\n')}\n`
@@ -165,7 +165,7 @@ describe('roster import', () => {
     expect([second.code, second.stdout, await namesOf()]).toEqual([0, said, rows])
   })
 
-  test('an import of a pipe with a fault reports the rows imported before it', async () => {
+  test('an import from a pipe stops at a fault, and reports the rows that were imported before', async () => {
     const words = ['import', 'companies', '-', '--format', 'csv', '--piece', '2']
     const { code, stderr } = await roster(words, { stdin: 'name\nA\nB\nC\nD\n"E\n' })
     expect(code).toBe(1)
@@ -174,7 +174,7 @@ describe('roster import', () => {
     expect(await namesOf()).toEqual(['A', 'B'])
   })
 
-  test('a repeated import continues under another name of the same server', async () => {
+  test('a repeated import under another host name of the same server creates no row twice', async () => {
     const path = fileOf('name\nA\n')
     await roster(['import', 'companies', path])
     const { stdout } = await roster(['import', 'companies', path], {
@@ -184,7 +184,7 @@ describe('roster import', () => {
     expect(await namesOf()).toEqual(['A'])
   })
 
-  test('a response of another server is an error, and retries without a delay are limited', async () => {
+  test('a response that is not from Roster fails the import, after a wait of 1 s if its status is 429', async () => {
     let asked = 0
     const other = Bun.serve({
       port: 0,
@@ -220,7 +220,7 @@ describe('roster import', () => {
     expect((await server.sql`select from employee`).count).toBe(0)
   })
 
-  test('an import stops at the first piece that is refused, reports the rows imported, and continues there when repeated', async () => {
+  test('an import stops at the first refused request, reports the imported rows, and continues there when it is repeated', async () => {
     const csv = 'lastName,companyId\nA,\nB,\nC,77\nD,\n'
     const path = fileOf(csv)
     const words = ['import', 'employees', path, '--piece', '2']
@@ -240,7 +240,7 @@ describe('roster import', () => {
     expect((await server.sql`select from company`).count).toBe(1_500)
   })
 
-  test('an import waits as long as RetryAfter says, and then still reports the rows of an earlier run', async () => {
+  test('an import waits as long as Retry-After says, and then still reports the rows of an earlier run', async () => {
     const path = fileOf('name\nA\nB\n')
     for (const earlier of ['', ', 2 of them by an earlier run over this file']) {
       const limit = '{"Error":{"Message":"The limit is reached."}}'
@@ -253,7 +253,7 @@ describe('roster import', () => {
     expect(await namesOf()).toEqual(['A', 'B'])
   })
 
-  test('a request that is TooCostly is not repeated', async () => {
+  test('an import fails without a retry if the server answers TooCostly', async () => {
     const costly = JSON.stringify({ Error: { Code: 'TooCostly', Message: 'The list costs too much.' } })
     const proxy = proxyWith(() => new Response(costly, { status: 503 }))
     const { code, stderr } = await roster(['import', 'companies', fileOf('name\nA\n')], { url: proxy.url.href })
@@ -277,14 +277,14 @@ describe('roster import', () => {
       'roster: the server answered with status 413, but not as Roster does\nroster: Smaller pieces may be taken: --piece 100.\n',
     ],
     ['name\nA\n', 'roster: the server answered with status 413, but not as Roster does\nroster: No row was imported.\n'],
-  ])('%j of a proxy that refuses the body suggests smaller pieces', async (csv, message) => {
+  ])('importing %j through a proxy that answers 413 fails, with advice if it has several rows', async (csv, message) => {
     const proxy = proxyWith(() => new Response('<html>Request Entity Too Large</html>', { status: 413 }))
     const { code, stderr } = await roster(['import', 'companies', fileOf(csv)], { url: proxy.url.href })
     await proxy.stop(true)
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
   })
 
-  test('a piece without a response is sent again, and created once', async () => {
+  test('a request whose response is lost is sent again, and its rows are created once', async () => {
     const lossy = proxyWith(async (request) => {
       await passOn(request)
       return new Response('lost', { status: 503, headers: { 'Retry-After': '1' } })
@@ -333,14 +333,14 @@ describe('roster import', () => {
     [['companies', fileOf('name\nx\n')], null, 'ROSTER_KEY is not set: it is the key to write with'],
     [['companies', fileOf('name\nx\n')], reader.text, 'The key does not have the right Companies:write.'],
     [['companies', fileOf(`name\n${'x\n'.repeat(201)}`)], small.text, 'The body counts as 3 requests, and you may send 2 per 1h'],
-  ])('%p reports what is wrong', async (words, key, message) => {
+  ])('roster import with the arguments %p fails, and says what is wrong', async (words, key, message) => {
     const { code, stderr } = await roster(['import', ...words], { key })
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(message) })
     expect((await server.sql`select from company`).count).toBe(0)
   })
 })
 
-test('two rows with one unique value: the fault names both by their lines', async () => {
+test('two rows of a file with the same unique value are refused, and the message names both lines', async () => {
   const own = await startServer({ entitiesDir: declaredCompanies().path })
   await own.sql`alter table company add constraint company_name_unique unique (name)`
   const path = fileOf('name,enabled\n"x\ny",true\nA,true\nB,true\nA,false\n')

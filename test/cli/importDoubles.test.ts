@@ -21,7 +21,7 @@ const numbers = async () =>
   (await server.sql`select employee_number as number from employee order by id`).map(({ number }) => number)
 
 describe('an import without --match', () => {
-  test('of a corrected file under another name stops, and says what to do', async () => {
+  test('of a corrected file under another name creates nothing, and names the options --match and --again', async () => {
     await importOf('employees', fileOf('employeeNumber,lastName\nE1,A\nE2,B\nE3,C\n'))
     const { code, stderr } = await importOf('employees', fileOf('employeeNumber,lastName\nE1,A\nE2,Corrected\nE3,C\nE4,D\n'))
     expect([code, await numbers()]).toEqual([1, ['E1', 'E2', 'E3']])
@@ -39,7 +39,7 @@ describe('an import without --match', () => {
     ],
     ['lastName\nA\nB\nC\nX\nY\nZ\n', 'LastName differs in each row of the file, and Employees have 3 of its 6 values'],
     ['lastName\nA\n', 'LastName differs in each row of the file, and Employees have 1 of its 1 value'],
-  ])('of %j stops: the table has people of it', async (csv, message) => {
+  ])('of %j creates nothing, since the table already has some of its people', async (csv, message) => {
     const people = ['A', 'B', 'C'].map((name, index) => ({
       employeeNumber: `E${index + 1}`,
       lastName: name,
@@ -53,10 +53,10 @@ describe('an import without --match', () => {
   })
 
   test.each([
-    ['new numbers, though names are equal', 'employeeNumber,lastName\nE7,A\nE8,B\nE9,C\n'],
+    ['new numbers, although their names are in the table', 'employeeNumber,lastName\nE7,A\nE8,B\nE9,C\n'],
     ['fewer than half of the names', 'lastName\nA\nV\nW\nX\nY\nZ\n'],
-    ['a value that differs by chance, which several rows have', 'jobLevel,lastName\nL3,V\nL4,W\n'],
-    ['a column in which two rows have one value', 'employeeNumber,lastName\nE1,V\nE1,W\n'],
+    ['a value that differs in each row of the file, but several rows of the table have', 'jobLevel,lastName\nL3,V\nL4,W\n'],
+    ['a column in which two rows have the same value', 'employeeNumber,lastName\nE1,V\nE1,W\n'],
   ])('creates rows with %s', async (_, csv) => {
     await server.post('/Employees', [
       { employeeNumber: 'E1', lastName: 'A', jobLevel: 'L3' },
@@ -66,7 +66,7 @@ describe('an import without --match', () => {
     expect(await importOf('employees', fileOf(csv))).toMatchObject({ code: 0 })
   })
 
-  test('by a key that may not read goes on, and says that it does not know', async () => {
+  test('with a key that may not read creates the rows, and says that the table perhaps has them already', async () => {
     await server.post('/Employees', [{ employeeNumber: 'E1' }])
     const path = fileOf('employeeNumber\nE1\n')
     const words = ['import', 'employees', path, '--url', server.url]
@@ -75,7 +75,7 @@ describe('an import without --match', () => {
     expect(stderr).toContain('whether the table has these rows already is not known: ')
   })
 
-  test('waits when the rate limit interrupts its reading of the table, and then reads on from the same row', async () => {
+  test('waits when the rate limit is reached while it reads the table, and then finds the rows of the file in the rest', async () => {
     await server.sql`insert into employee (employee_number) select 'N' || n from generate_series(1, 3500) n`
     const words = ['import', 'employees', fileOf('employeeNumber\nX1\nN3456\n'), '--url', server.url]
     const { stderr } = await rosterHere(words, { ROSTER_KEY: slow.text })
@@ -83,14 +83,14 @@ describe('an import without --match', () => {
     expect(stderr).toContain('have 1 of its 2 values already (line 3: "N3456" is row 3456)')
   })
 
-  test('of a table that is too large to read looks for the values of the file', async () => {
+  test('into a table that is too large to read finds the values of the file by filters', async () => {
     await server.sql`insert into employee (employee_number) select 'N' || n from generate_series(1, 50100) n`
     const { stderr } = await importOf('employees', fileOf('employeeNumber\nX1\nN50007\nX2\n'))
     expect(stderr).toContain('have 1 of its 3 values already (line 3: "N50007" is row 50007)')
   })
 })
 
-describe('--match', () => {
+describe('roster import --match', () => {
   beforeEach(async () => {
     const people = [{ employeeNumber: 'E001' }, { employeeNumber: 'Öz 7' }, { employeeNumber: 'E2', lastName: 'B' }]
     await server.post('/Employees', people)
@@ -98,7 +98,7 @@ describe('--match', () => {
   const csv = 'employeeNumber,lastName\ne1,A\noz7,B\nE2,C\nE9,D\n'
   const near = ['line 2: EmployeeNumber "e1" is nearly "E001" of row 1', 'line 3: EmployeeNumber "oz7" is nearly "Öz 7" of row 2']
 
-  test('says which rows nearly match, and creates them only with --again', async () => {
+  test('names rows of the file that nearly match rows of the table, and creates them only with --again', async () => {
     const path = fileOf(csv)
     const dry = await importOf('employees', path, '--match', 'EmployeeNumber', '--dry-run')
     expect([dry.code, dry.stdout.split('\n').slice(2, 4)]).toEqual([0, near])
@@ -111,7 +111,7 @@ describe('--match', () => {
     expect(await numbers()).toEqual(['E001', 'Öz 7', 'E2', 'e1', 'oz7', 'E9'])
   })
 
-  test('with --no-create changes rows, and names those that were not found', async () => {
+  test('with --no-create changes the matching rows, and names the lines that match no row', async () => {
     const { code, stdout } = await importOf('employees', fileOf(csv), '--match', 'EmployeeNumber', '--no-create')
     expect([code, stdout]).toEqual([
       0,

@@ -27,8 +27,8 @@ const absences = () => server.sql`
 const GERMAN = ['--column', 'Personalnummer=EmployeeNumber', '--column', 'Vorname=FirstName', '--column', 'Nachname=LastName']
 const GERMAN_LINKS = ['--column', 'Firma=Company', '--lookup', 'Company=Name', '--column', 'Eintritt=Started']
 
-describe('roster import of a file as people have it', () => {
-  test('a German CSV: the first attempt names all columns, the second one is imported', async () => {
+describe('roster import of files as spreadsheets and people write them:', () => {
+  test('a German CSV is imported by the second attempt, after the first one has named all columns', async () => {
     await companies()
     const first = await importOf('employees', sample('german.csv'))
     expect(first.code).toBe(1)
@@ -53,7 +53,7 @@ describe('roster import of a file as people have it', () => {
     ])
   })
 
-  test('a German .xlsx: numbers with leading zeros, days that are days or texts, and the rows of the sheet in messages', async () => {
+  test('a German .xlsx is imported with leading zeros and with dates as days or texts; messages name rows of the sheet', async () => {
     await companies()
     const options = [...GERMAN, ...GERMAN_LINKS, '--column', 'Stufe=JobLevel']
     const wrong = await importOf('employees', sample('german.xlsx'), ...options)
@@ -69,7 +69,7 @@ describe('roster import of a file as people have it', () => {
     ])
   })
 
-  test('an .xlsx of several sheets: one is named, and its references are found by numbers', async () => {
+  test('a named sheet of an .xlsx is imported, and its references are found by numbers', async () => {
     await server.post('/Employees', [{ employeeNumber: '00017' }, { employeeNumber: '00018', lastName: 'B' }])
     const several = await importOf('companies', sample('sheets.xlsx'))
     expect(several.stderr).toContain(
@@ -94,7 +94,7 @@ describe('roster import of a file as people have it', () => {
     ])
   })
 
-  test('an .xlsx with errors of formulas: they matter only in columns that are read', async () => {
+  test('an .xlsx with errors of formulas is refused only if these are in columns that are imported', async () => {
     const read = await importOf('employees', sample('errors.xlsx'), '--column', 'Alter=JobLevel')
     expect(read.stderr).toContain('errors.xlsx, rows 2 and 3: JobLevel is the error of a formula. All are "#DIV/0!".')
     expect((await importOf('employees', sample('errors.xlsx'), '--column', 'Alter=')).stdout).toBe(
@@ -102,7 +102,7 @@ describe('roster import of a file as people have it', () => {
     )
   })
 
-  test('a French CSV with a byte order mark: its booleans', async () => {
+  test('a French CSV with a byte order mark is imported with its booleans', async () => {
     const options = ['--column', 'Nom=Name', '--column', 'Actif=Enabled']
     const wrong = await importOf('companies', sample('french.csv'), ...options)
     expect(wrong.stderr).toContain(
@@ -116,7 +116,7 @@ describe('roster import of a file as people have it', () => {
     ])
   })
 
-  test('a Dutch CSV of absences: days with hyphens, decimal commas, people by their numbers', async () => {
+  test('a Dutch CSV of absences is imported with hyphens in dates, decimal commas, and people by their numbers', async () => {
     await server.post('/Employees', [
       { employeeNumber: 'E1', lastName: 'A' },
       { employeeNumber: 'E2', lastName: 'B' },
@@ -137,7 +137,7 @@ describe('roster import of a file as people have it', () => {
     ])
   })
 
-  test('a Swiss CSV with the words of /explore: groups of digits, decimal points, times', async () => {
+  test('a Swiss CSV with the labels of /explore is imported with grouped digits, decimal points and times', async () => {
     await server.post('/Employees', [{ employeeNumber: 'E1', lastName: 'A' }, { employeeNumber: 'E2' }])
     const options = ['--column', 'Employee number=EmployeeId', '--lookup', 'EmployeeId=EmployeeNumber', '--locale', 'de-CH']
     expect((await importOf('absences', sample('swiss.csv'), ...options)).code).toBe(0)
@@ -147,7 +147,7 @@ describe('roster import of a file as people have it', () => {
     ])
   })
 
-  test('an end without a time is the last minute of its day, so an absence may begin and end on one day', async () => {
+  test('an end without a time is imported as 23:59, so that an absence can begin and end on the same day', async () => {
     const lines = ['start,end', '2026-12-03T09:00:00Z,2026-12-03', '2026-12-03,2026-12-03T00:00:00Z']
     const { code, stderr } = await importOf('absences', fileOf(`${lines.join('\n')}\n`))
     expect([code, stderr.split('\n').slice(0, 2)]).toEqual([
@@ -163,7 +163,7 @@ describe('roster import of a file as people have it', () => {
     ])
   })
 
-  test('an American CSV: headers with spaces, months before days, and times of twelve hours', async () => {
+  test('an American CSV is imported with spaces in headers, months before days, and 12-hour times', async () => {
     const wrong = await importOf('employees', sample('us.csv'))
     expect(wrong.stderr).toContain('us.csv is not UTF-8; it is read as windows-1252 (line 2: O’Neil)')
     expect(wrong.stderr).toContain('--locale en-US reads 8/31/2026 as 2026-08-31')
@@ -174,13 +174,13 @@ describe('roster import of a file as people have it', () => {
     ])
   })
 
-  test('a text in UTF-16, as Excel saves "Unicode Text"', async () => {
+  test('a text in UTF-16, as Excel saves "Unicode Text", is imported', async () => {
     const { code, stderr } = await importOf('employees', sample('unicode.txt'))
     expect([code, stderr]).toEqual([0, expect.stringContaining('it is read as utf-16le (line 2: Łukasz)')])
     expect(await people()).toMatchObject([{ last_name: 'Łukasz' }, { last_name: 'Ζωή' }])
   })
 
-  test('an encoding that is named is used, and a wrong one is refused', async () => {
+  test('the option --encoding determines the encoding, and a wrong or unknown one is refused', async () => {
     const polish = Uint8Array.of(...Buffer.from('name\n'), 0xb3)
     expect((await importOf('companies', fileOf(polish), '--encoding', 'windows-1250')).code).toBe(0)
     expect(await server.sql`select name from company`).toMatchObject([{ name: 'ł' }])
@@ -191,12 +191,12 @@ describe('roster import of a file as people have it', () => {
     )
   })
 
-  test('a separator is the one that the header has most, and a title with a comma is a column', async () => {
+  test('the separator is the one that the header has most often, and a quoted title with commas is one column', async () => {
     expect((await importOf('companies', fileOf('name;enabled;"a, b, c"\nA;true;x\n'), '--column', 'a, b, c=')).code).toBe(0)
     expect(await server.sql`select name, enabled from company`).toMatchObject([{ name: 'A', enabled: true }])
   })
 
-  test('a title above the header is not read, and columns without names and values are left out', async () => {
+  test('a title above the header is ignored, and columns without names and values are left out', async () => {
     const csv = 'Companies of 2026;;;\n;;;\n;name;;enabled\n;A;;true\n;B;;\n'
     const { stdout, stderr } = await importOf('companies', fileOf(csv))
     expect(stdout).toBe('2 rows of Companies were created.\n')
@@ -209,12 +209,12 @@ describe('roster import of a file as people have it', () => {
     expect(late.stderr).toContain('there must be a header with the names of properties')
   })
 
-  test('a year of two digits is a fault that says so', async () => {
+  test('a year of two digits is refused with a message that asks for four', async () => {
     const { stderr } = await importOf('employees', fileOf('lastName;started\nA;01.09.26\n'), '--locale', 'de')
     expect(stderr).toContain('It is "01.09.26"; a year needs four digits.')
   })
 
-  test('2,000 equal faults are one, with their number, the first lines and values', async () => {
+  test('2,000 equal faults are reported as one, with their number and the first lines and values', async () => {
     const lines = Array.from({ length: 2_000 }, (_, index) => `N${index};0${(index % 9) + 1}.09.2026;${index === 7 ? 'x' : ''}`)
     const path = fileOf(`EmployeeNumber;Started;CompanyId\n${lines.join('\n')}\n`)
     const { stderr } = await importOf('employees', path)
@@ -225,15 +225,15 @@ describe('roster import of a file as people have it', () => {
     ])
   })
 
-  test('a language that does not write a number so is a fault, rather than another number', async () => {
+  test('a number that the language of --locale writes otherwise is refused, rather than read as another number', async () => {
     const { stderr } = await importOf('absences', fileOf('Reason;Period.Days\nA;1.5\n'), '--locale', 'de')
     expect(stderr).toContain('line 2: Period.Days must be a number')
     expect(stderr).toContain('It is "1.5"; --locale en-US reads 1.5 as 1.5.')
   })
 })
 
-describe('--lookup', () => {
-  test('missing and ambiguous values are faults by line, with the value and the nearest', async () => {
+describe('roster import --lookup', () => {
+  test('refuses missing and ambiguous values, each with its line and the nearest value', async () => {
     await server.post('/Companies', [{ name: 'Acme' }, { name: 'Twice' }, { name: 'Twice' }, { name: 'Blue Moon' }])
     const path = fileOf('lastName,company\nA,ACME\nB,Twice\nC,Acme\nD,Blue Mon\nE,Nowhere\nF,Nowhere\nG,\n')
     const { code, stderr } = await importOf('employees', path, '--lookup', 'Company=Name')
@@ -264,7 +264,7 @@ describe('--lookup', () => {
     expect(wrong.stderr).toContain('stdin, line 2: CompanyId: there are no Companies with Name "Otehr". The nearest is "Other".')
   })
 
-  test('reads a table of up to 50,000 rows whole, which counts as one request for each 1,000 rows', async () => {
+  test('reads a table of up to 50,000 rows completely, which counts as one request for each 1,000 rows', async () => {
     await server.sql`insert into employee (employee_number, last_name) select 'N' || n, 'Name ' || n from generate_series(1, 3000) n`
     const lines = Array.from({ length: 1_500 }, (_, index) => `N${index * 2 + 1}`)
     const { code, stdout } = await roster(
@@ -286,7 +286,7 @@ describe('--lookup', () => {
     expect(found).toEqual({ rows: 1_500 })
   })
 
-  test('asks a table that is too large to read only for the values of the file', async () => {
+  test('finds only the values of the file if the table is too large to read', async () => {
     await server.sql`insert into employee (employee_number) select 'N' || n from generate_series(1, 50100) n`
     const path = fileOf('EmployeeId\nN7\nX1\nN50007\n')
     const wrong = await importOf('absences', path, '--lookup', 'EmployeeId=EmployeeNumber')
@@ -305,13 +305,13 @@ describe('--lookup', () => {
     ['Department=Name', '"Department" names no reference of Employees.'],
     ['Company=Nmae', '"Nmae" names no property of Companies. Did you mean Name?'],
     ['Manager=EmployeeNumber', 'the file has no column Manager. --column <header>=Manager names it'],
-  ])('%s is refused with what is allowed', async (text, message) => {
+  ])('with the value %s is refused, and the message says what is allowed', async (text, message) => {
     const { code, stderr } = await importOf('employees', fileOf('lastName,company\nA,\n'), '--lookup', text)
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
   })
 })
 
-describe('columns of a file', () => {
+describe('roster import: columns of a file', () => {
   test.each([
     [
       'lastName,Company\nA,Acme\n',
@@ -322,7 +322,7 @@ describe('columns of a file', () => {
     ['lastName,Company: Name\nA,B\n', "Give --column 'Company: Name'=CompanyId --lookup CompanyId=Name"],
     ['lastName,Last name\nA,B\n', 'Last name is there twice'],
     ['lastName,Nmae,Rolle\nA,B,C\n', '--column Nmae= --column Rolle='],
-  ])('the file %j is refused', async (csv, message) => {
+  ])('the file %j is refused, and the message says why', async (csv, message) => {
     const { code, stderr } = await importOf('employees', fileOf(csv))
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
   })
@@ -335,7 +335,7 @@ describe('columns of a file', () => {
     [['--sheet', 'A'], '--sheet is for .xlsx'],
     [['--no-create'], '--no-create is for --match'],
     [['--output', 'x.csv'], '--output is for --match with --dry-run'],
-  ])('the options %j are refused', async (options, message) => {
+  ])('the options %j are refused, and the message says why', async (options, message) => {
     const { code, stderr } = await importOf('employees', fileOf('lastName\nA\n'), ...options)
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
   })

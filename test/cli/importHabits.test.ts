@@ -117,7 +117,7 @@ const HABITS: Readonly<Record<string, Habit>> = {
   },
 }
 
-describe('a file as people have it is imported by the second attempt, with the options that the first one names', () => {
+describe('roster import of a file as people write it succeeds at the second attempt, with the options that the first one names:', () => {
   test.each(Object.keys(HABITS))('%s', async (name) => {
     const { content, told, options, rows } = HABITS[name] as Habit
     const path = fileOf(content)
@@ -131,7 +131,7 @@ describe('a file as people have it is imported by the second attempt, with the o
 })
 
 describe('an import of a file with faults', () => {
-  test('names all rows of another form together, and creates none', async () => {
+  test('reports all rows with a wrong number of values or wrong values together, and creates no row', async () => {
     const path = fileOf('lastName,started\nA,2026-01-01\nB\nC,2026-01-01,x\nD,N/A\nE,01.09.2026\n')
     const { code, stderr } = await importOf('employees', path)
     expect(code).toBe(1)
@@ -145,12 +145,12 @@ describe('an import of a file with faults', () => {
     expect(await people()).toEqual([])
   })
 
-  test('names a row that has values only in columns that are left out', async () => {
+  test('refuses a row that has values only in columns that are left out, and names its line', async () => {
     const { stderr } = await importOf('employees', fileOf('lastName,x\nA,1\n,2\n'), '--column', 'x=')
     expect(stderr).toContain('line 3: The row has values only in columns that are left out: it would be empty.')
   })
 
-  test('proposes what headers of other languages mean, and imports nothing by a proposal', async () => {
+  test('proposes properties for headers in other languages, and imports nothing until the options are given', async () => {
     const german = await importOf('employees', fileOf('Personalnummer,lastName\n00017,A\n'))
     expect(german.code).toBe(1)
     expect(german.stderr).toContain(
@@ -169,23 +169,23 @@ describe('an import of a file with faults', () => {
       'EmployeeId=EmployeeNumber --column Art=Type --column Von=Start --column Bis=End\n',
     ],
     ['absences', 'E-Mail;Von', 'EmployeeId=WorkEmail --column Von=Start\n'],
-  ])('proposes to find the row that a header of %s identifies: %s', async (entity, header, options) => {
+  ])('proposes --lookup for a column that identifies a row, for %s with the header %s', async (entity, header, options) => {
     const { stderr } = await importOf(entity, fileOf(`${header}\n`))
     const [first = ''] = header.split(';')
     expect(stderr).toContain(`--column ${first}=EmployeeId --lookup ${options}`)
   })
 
   test.each([
-    ['a property that has a column', 'lastName,Nachname', 'Employees have no property "Nachname".'],
-    ['one property for two columns', 'Nachname,Familienname', 'Probably LastName: --column Nachname=LastName\n'],
-    ['a copied name whose reference has a column', 'companyId,Firma', 'Employees have no property "Firma".'],
-  ])('never proposes twice: %s', async (_, header, told) => {
+    ['a property that already has a column', 'lastName,Nachname', 'Employees have no property "Nachname".'],
+    ['the same property for two columns', 'Nachname,Familienname', 'Probably LastName: --column Nachname=LastName\n'],
+    ['a copied name whose reference already has a column', 'companyId,Firma', 'Employees have no property "Firma".'],
+  ])('never proposes %s', async (_, header, told) => {
     const { stderr } = await importOf('employees', fileOf(`${header}\n`))
     expect(stderr).toContain(told)
     expect(stderr).toContain(`or nothing to leave the column out: --column ${header.split(',')[1]}=\n`)
   })
 
-  test('asks for the reference of a copied name together with unknown columns', async () => {
+  test('reports a copied name that needs --lookup together with unknown columns', async () => {
     const { stderr } = await importOf('employees', fileOf('lastName,Company,Rolle\nA,B,C\n'))
     expect(stderr).toContain('Employees have no property "Rolle".')
     expect(stderr).toContain('Give --lookup Company=Name to find the rows by it')
@@ -194,7 +194,7 @@ describe('an import of a file with faults', () => {
     )
   })
 
-  test('refuses --column *= with a property', async () => {
+  test('refuses --column *= with a property after it, since * means all other columns', async () => {
     const { stderr } = await importOf('employees', fileOf('lastName\nA\n'), '--column', '*=Title')
     expect(stderr).toContain('--column: * is all other columns: *= leaves them out.')
   })

@@ -75,8 +75,8 @@ const onServer = (words: readonly string[]) => roster([...words, '--url', proxy.
 const lines = (name: (n: number) => string) => Array.from({ length: ROWS }, (_, n) => `N${n},${name(n)}`).join('\n')
 const all = Array.from({ length: ROWS }, (_, n) => `N${n}`)
 
-describe.each(['before', 'after'] as const)('an import that was killed %s a piece was created', (when) => {
-  test('continues: nothing is doubled or lost; its undo is whole', async () => {
+describe.each(['before', 'after'] as const)('roster import, killed %s a write:', (when) => {
+  test('an import continues when it is repeated, with no row twice or missing, and one undo deletes all rows', async () => {
     const before = await employees()
     const path = fileOf(`employeeNumber,lastName\n${lines((n) => `Name ${n}`)}\n`)
     const words = ['import', 'employees', path, '--piece', '20']
@@ -88,7 +88,7 @@ describe.each(['before', 'after'] as const)('an import that was killed %s a piec
     expect(await employees()).toEqual(before)
   })
 
-  test('is undone without being continued', async () => {
+  test('an import can be undone without being continued first', async () => {
     const before = await employees()
     const path = fileOf(`employeeNumber,lastName\n${lines((n) => `Name ${n}`)}\n`)
     expect(await killedAt(2, when, ['import', 'employees', path, '--piece', '20'])).toBe(true)
@@ -98,7 +98,7 @@ describe.each(['before', 'after'] as const)('an import that was killed %s a piec
     expect(await numbers()).toEqual(['Old', ...all])
   })
 
-  test('is continued after its undo was killed, too', async () => {
+  test('an undo that was killed twice is completed when it is repeated', async () => {
     const before = await employees()
     // Deleted by five requests.
     const path = fileOf(`employeeNumber\n${Array.from({ length: 450 }, (_, n) => `N${n}`).join('\n')}\n`)
@@ -113,8 +113,8 @@ describe.each(['before', 'after'] as const)('an import that was killed %s a piec
   })
 })
 
-describe.each(['before', 'after'] as const)('an import with --match that was killed %s a change', (when) => {
-  test('is undone whole: values are as before', async () => {
+describe.each(['before', 'after'] as const)('roster import --match, killed %s a write:', (when) => {
+  test('an import can be undone completely, so that all values are as before', async () => {
     await onServer(['import', 'employees', fileOf(`employeeNumber,lastName\n${lines((n) => `Name ${n}`)}\n`)])
     const before = await employees()
     const path = fileOf(`employeeNumber,lastName\n${lines((n) => (n % 3 === 0 ? `Other ${n}` : `Name ${n}`))}\nNew,New\n`)
@@ -125,7 +125,7 @@ describe.each(['before', 'after'] as const)('an import with --match that was kil
     expect(await employees()).toEqual(before)
   })
 
-  test('goes on in the next run, and one undo takes back both', async () => {
+  test('an import is completed by the next run, and one undo takes back all runs', async () => {
     await onServer(['import', 'employees', fileOf(`employeeNumber,lastName\n${lines((n) => `Name ${n}`)}\n`)])
     const before = await employees()
     const path = fileOf(`employeeNumber,lastName\n${lines((n) => `Other ${n}`)}\nNew,New\n`)
@@ -139,7 +139,7 @@ describe.each(['before', 'after'] as const)('an import with --match that was kil
   })
 })
 
-test('an import that runs cannot be undone by another process', async () => {
+test('an undo is refused while the import still runs in another process', async () => {
   const path = fileOf(`employeeNumber,lastName\n${lines((n) => `Name ${n}`)}\n`)
   const other = { undone: null as Promise<{ stderr: string }> | null }
   const held = Bun.serve({
@@ -165,7 +165,7 @@ test('an import that runs cannot be undone by another process', async () => {
   expect(await numbers()).toEqual(['Old', ...all])
 })
 
-test('an import and its undo go on when their server is killed and starts again: nothing is doubled or lost', async () => {
+test('an import and its undo continue when the server is killed and starts again, with no row twice or missing', async () => {
   const first = await startProcess({ WORKERS: '1' })
   let { server: running } = first
   const { port } = new URL(first.url)

@@ -36,7 +36,7 @@ const employees = () =>
   server.sql`select id::int, employee_number as number, last_name as name, department from employee order by id`
 
 describe('roster import --match', () => {
-  test('changes rows that differ, creates new ones, and leaves the others', async () => {
+  test('changes rows that differ, creates new rows, and leaves equal rows as they are', async () => {
     await server.post('/Employees', people)
     const before = (await server.get('/Employees/1')).headers.get('etag')
     const csv =
@@ -92,7 +92,7 @@ line 4: lastName "Öberg" -> "Oberg"
     expect((await server.get('/Employees/1')).body).toMatchObject(then)
   })
 
-  test('changes a row through a proxy that makes ETags weak', async () => {
+  test('changes a row also through a proxy that makes ETags weak', async () => {
     await server.post('/Employees', [{ employeeNumber: 'E1', lastName: 'Byron' }])
     const proxy = proxyOf(async (pass) => {
       const answer = await pass()
@@ -106,7 +106,7 @@ line 4: lastName "Öberg" -> "Oberg"
     expect(stdout).toContain('1 changed')
   })
 
-  test('a stored value that clients cannot write is no fault of the file', async () => {
+  test('replaces a stored value that clients could not write, without reporting a fault of the file', async () => {
     await server.sql`insert into employee (employee_number, last_name) values ('E1', ${'x'.repeat(9_999)})`
     const path = fileOf('employeeNumber,lastName\nE1,Byron\n')
     expect((await roster(['import', 'employees', path, '--match', 'EmployeeNumber'])).stdout).toContain('1 changed')
@@ -140,7 +140,7 @@ line 2: period.days "2.50000000" -> "3.00000000"
     expect(found).toEqual({ rows: 5_010, numbers: 5_010 })
   })
 
-  test('a dry run counts all differences by property, more than it shows; without differences it prints no count', async () => {
+  test('a dry run counts all differences by property, also those that it does not show; without differences it prints no count', async () => {
     await server.sql`insert into employee (employee_number, last_name, department)
       select 'N' || n, 'Name ' || n, 'Sales' from generate_series(1, 1200) n`
     const lines = Array.from({ length: 1_200 }, (_, index) => `N${index + 1},New ${index + 1},${index < 7 ? 'IT' : 'Sales'}`)
@@ -167,7 +167,7 @@ line 2: period.days "2.50000000" -> "3.00000000"
     ['lastName\nA\n', ', line 2: The row has no EmployeeNumber by which to find it.\n'],
     ['employeeNumber,lastName\nTwice,A\n', ', line 2: EmployeeNumber Twice is in several rows: 4, 5.\n'],
     ['employeeNumber,started\nE1,soon\n', ', line 2: Started must be a date-time like '],
-  ])('the file %j is refused by line, and nothing is written', async (csv, message) => {
+  ])('the file %j is refused with its line, and nothing is written', async (csv, message) => {
     await server.post('/Employees', [...people, { employeeNumber: 'Twice' }, { employeeNumber: 'Twice' }])
     const { code, stderr } = await roster(['import', 'employees', fileOf(csv), '--match', 'EmployeeNumber'])
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
@@ -180,12 +180,12 @@ line 2: period.days "2.50000000" -> "3.00000000"
     ['Email', 'Did you mean WorkEmail?'],
     ['Started', 'There are Id, EmployeeNumber, '],
     ['DisplayName', '"DisplayName".'],
-  ])('--match %s names no property by which rows can be found', async (name, hint) => {
+  ])('refuses %s, which is no property by which rows can be found, with a hint', async (name, hint) => {
     const { code, stderr } = await roster(['import', 'employees', fileOf('lastName\nA\n'), '--match', name])
     expect([code, stderr]).toEqual([1, expect.stringContaining(hint)])
   })
 
-  test('a change that the server refuses names its line, and the next run goes on', async () => {
+  test('stops at a change that the server refuses, names its line, and continues in the next run', async () => {
     await server.post('/Employees', people)
     const path = fileOf('employeeNumber,lastName,companyId\nE1,Changed,\nE2,x,77\nE3,y,\n')
     const { code, stderr } = await roster(['import', 'employees', path, '--match', 'EmployeeNumber'])
@@ -198,16 +198,16 @@ line 2: period.days "2.50000000" -> "3.00000000"
   })
 })
 
-describe('a file that was imported before', () => {
+describe('roster import of a file that was imported before', () => {
   const rows = (names: readonly string[]) => `name\n${names.join('\n')}\n`
   const countOf = async () => (await server.sql`select from company`).count
 
   test.each([
-    ['a value is another one', ['A', 'B', 'X']],
+    ['a value has changed', ['A', 'B', 'X']],
     ['a row is added', ['A', 'B', 'C', 'D']],
-    ['a row is gone', ['A', 'B']],
+    ['a row was removed', ['A', 'B']],
     ['its rows have moved', ['New', 'A', 'B', 'C']],
-  ])('is refused in another version if %s, with advice', async (_, names) => {
+  ])('is refused as another version if %s, with advice, and is imported with --again', async (_, names) => {
     const path = fileOf(rows(['A', 'B', 'C']))
     expect((await roster(['import', 'companies', path])).code).toBe(0)
     writeFileSync(path, rows(names))
@@ -222,7 +222,7 @@ describe('a file that was imported before', () => {
     expect(await countOf()).toBe(3 + names.length)
   })
 
-  test('and has the same first pieces as an earlier file, is not reported as imported in part', async () => {
+  test('and has got a row at its end is refused as another version, not reported as imported in part', async () => {
     const path = fileOf(rows(['A', 'B', 'C']))
     await roster(['import', 'companies', path, '--piece', '2'])
     writeFileSync(path, rows(['A', 'B', 'C', 'D']))
@@ -232,18 +232,18 @@ describe('a file that was imported before', () => {
   })
 })
 
-describe('the URL of the server', () => {
+describe('the URL of the server for roster import and export', () => {
   test.each([
     ['PUBLIC_URL', (url: string) => ({ PUBLIC_URL: url, PORT: '1' })],
     ['HOST and PORT', (url: string) => ({ HOST: '0.0.0.0', PORT: new URL(url).port })],
-  ])('is by default that of the settings: %s', async (_, settings) => {
+  ])('follows by default from the settings %s', async (_, settings) => {
     const local = server.url.replace('127.0.0.1', 'localhost')
     const imported = await roster(['import', 'companies', fileOf('name\nA\n')], settings(local), null)
     expect([imported.code, imported.stdout]).toEqual([0, '1 row of Companies was created.\n'])
     expect((await roster(['export', 'companies', '--fields', 'Name'], settings(local), null)).stdout).toBe('name\r\nA\r\n')
   })
 
-  test('is named by --url, as the error says if nothing answers', async () => {
+  test('can be set by --url, as the error says if no server answers', async () => {
     for (const words of [
       ['export', 'companies'],
       ['import', 'companies', fileOf('name\nA\n')],

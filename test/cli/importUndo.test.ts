@@ -35,7 +35,7 @@ const tables = async () => ({
 const records = () => readdirSync(join(dataHome, 'roster/imports'))
 
 describe('roster import --undo', () => {
-  test('deletes what an import created: the tables are as before', async () => {
+  test('deletes all rows that an import created, so that the tables are as before', async () => {
     await server.post('/Employees', [{ employeeNumber: 'Old', lastName: 'Before' }])
     const before = await tables()
     const path = fileOf('employeeNumber,lastName,managerId\nE1,A,1\nE2,B,1\n')
@@ -47,7 +47,7 @@ describe('roster import --undo', () => {
     expect((await undo(path)).stderr).toContain('was undone already')
   })
 
-  test('of 2,000 people, who were imported, corrected and imported again, leaves the table as it was', async () => {
+  test('restores the table after 2,000 people were imported, corrected and imported again', async () => {
     await server.post('/Companies', [{ name: 'Acme' }])
     await server.sql`insert into employee (employee_number, last_name, started)
       select 'N' || n, 'Name ' || n, '2020-01-01'::timestamptz + n * interval '1 day 1 ms' from generate_series(1, 50) n`
@@ -71,7 +71,7 @@ describe('roster import --undo', () => {
     expect(await tables()).toEqual(start)
   })
 
-  test('lists and leaves what others have changed, deleted or refer to since', async () => {
+  test('leaves and lists values that others have changed since, and rows that they have deleted or refer to', async () => {
     await server.post('/Employees', [
       { employeeNumber: 'E1', lastName: 'A', department: 'Sales' },
       { employeeNumber: 'E2', lastName: 'B' },
@@ -104,7 +104,7 @@ describe('roster import --undo', () => {
     expect((await undo(path)).stdout).toContain('1 row of Employees was deleted, 0 changed back')
   })
 
-  test('does not take the new name of a company for a change of the people who copy it', async () => {
+  test('deletes imported people although their company, whose name they copy, was renamed since', async () => {
     await server.post('/Companies', [{ name: 'Acme' }])
     const path = fileOf('employeeNumber,companyId\nE1,1\nE2,1\n')
     await importOf('employees', path)
@@ -112,7 +112,7 @@ describe('roster import --undo', () => {
     expect((await undo(path)).stdout).toBe('2 rows of Employees were deleted, 0 changed back.\n')
   })
 
-  test('of 500 rows takes fewer than 20 requests, and leaves what others have changed or refer to', async () => {
+  test('needs fewer than 20 requests for 500 rows, and leaves rows that others have changed or refer to', async () => {
     const path = fileOf(`employeeNumber,lastName\n${Array.from({ length: 500 }, (_, n) => `N${n},Name`).join('\n')}\n`)
     const leftNow = async () => Number((await server.get('/Companies/1', many.headers)).headers.get('x-ratelimit-remaining'))
     const undoCounted = async () => {
@@ -165,7 +165,7 @@ describe('roster import --undo', () => {
     expect(await server.sql`select id::int, last_name from employee`).toMatchObject([{ id: 2, last_name: 'Theirs' }])
   })
 
-  test('leaves rows that the key may not delete, with the reason, and goes on', async () => {
+  test('leaves rows that the key may not delete, says why, and deletes the other rows', async () => {
     const path = fileOf('employeeNumber,department\nE1,Legal\nE2,Sales\nE3,Legal\nE4,Sales\n')
     await importOf('employees', path)
     const { stdout } = await roster(['import', '--undo', path], { key: sales.text, url: null })
@@ -181,7 +181,7 @@ describe('roster import --undo', () => {
     ])
   })
 
-  test('ends at the first row if the key may delete none', async () => {
+  test('fails at the first row if the key has no right to delete', async () => {
     const path = fileOf('employeeNumber\nE1\nE2\n')
     await importOf('employees', path)
     const { code, stderr } = await roster(['import', '--undo', path], { key: reading.text, url: null })
@@ -201,7 +201,7 @@ describe('roster import --undo', () => {
     expect((await server.sql`select from employee`).count).toBe(0)
   })
 
-  test('a file is imported again after it was undone, and is undone again', async () => {
+  test('can be repeated when the same file is imported again', async () => {
     const path = fileOf('employeeNumber\nE1\nE2\n')
     for (let round = 0; round < 3; round++) {
       expect((await importOf('employees', path)).stdout).toBe('2 rows of Employees were created.\n')
@@ -210,7 +210,7 @@ describe('roster import --undo', () => {
     expect((await server.sql`select from employee`).count).toBe(0)
   })
 
-  test('waits for its limit', async () => {
+  test('waits when the rate limit of its key is reached, and then deletes all rows', async () => {
     const path = fileOf(`employeeNumber\n${Array.from({ length: 60 }, (_, n) => `N${n}`).join('\n')}\n`)
     await roster(['import', 'employees', path], { key: few.text })
     const { code, stdout, stderr } = await roster(['import', '--undo', path], { key: few.text, url: null })
@@ -218,7 +218,7 @@ describe('roster import --undo', () => {
     expect(stderr).toContain('waits 1 s:')
   })
 
-  test('of one server does not touch the rows of another one that got the same file', async () => {
+  test('with the URL of one server does not delete the rows of another server that got the same file', async () => {
     const path = fileOf('employeeNumber,lastName\nE1,A\nE2,B\n')
     await importOf('employees', path)
     const other = await startServer({ keys: [] })
@@ -231,7 +231,7 @@ describe('roster import --undo', () => {
     expect(nowhere.stderr).toContain('name the import by its id: --undo 2')
   })
 
-  test('without a file it lists the imports that can be undone, which needs no key, by ids that it takes in place of a file', async () => {
+  test('without a file lists the imports that can be undone, without a key, with ids that can be given in place of a file', async () => {
     expect((await rosterHere(['import', '--undo'], { XDG_DATA_HOME: dataHome })).code).toBe(0)
     expect((await roster(['import', '--undo'], { url: null })).stdout).toBe(
       'There is no import of the last 30 days that can be undone.\n',
@@ -244,7 +244,7 @@ describe('roster import --undo', () => {
     expect((await undo('nothing.csv')).stderr).toContain('nothing.csv was not imported by you on this machine within 30 days')
   })
 
-  test('records are readable only by the user, without the key, and deleted after 30 days', async () => {
+  test('stores records that only the user can read, without the key, and deletes them after 30 days', async () => {
     await importOf('companies', fileOf('name\nA\n'))
     const [name = ''] = records()
     const path = join(dataHome, 'roster/imports', name)
@@ -256,7 +256,7 @@ describe('roster import --undo', () => {
     expect(records()).toEqual([])
   })
 
-  test('an import whose record cannot be written goes on without, and says that it cannot be undone', async () => {
+  test('is impossible if the record cannot be written: the import succeeds, and says so', async () => {
     const file = fileOf('')
     const words = ['import', 'companies', fileOf('name\nA\n'), '--url', server.url]
     const { code, stderr } = await rosterHere(words, { ROSTER_KEY: KEY, XDG_DATA_HOME: file })
@@ -267,7 +267,7 @@ describe('roster import --undo', () => {
     expect((await server.sql`select from company`).count).toBe(1)
   })
 
-  test('a dry run leaves no record, and decimals keep all their digits in one', async () => {
+  test('has no record of a dry run, and deletes a row whose decimal has 18 digits', async () => {
     const path = fileOf('period.days,reason\n1234567890.12345678,A1\n')
     await importOf('absences', path, '--dry-run')
     expect(() => records()).toThrow()

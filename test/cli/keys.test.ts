@@ -28,7 +28,7 @@ describe('keys in an external database', () => {
 
   const hashes = async () => (await sql`select encode(hash, 'hex') as hash from api_key order by created`).map(({ hash }) => hash)
 
-  test('A database that lacks the last migrations is told what to do', async () => {
+  test('a command for keys says what to do if the database lacks the last migrations', async () => {
     const DATABASE_URL = await createSingleMigrated()
     settings = { DATABASE_URL }
     const stderr =
@@ -89,7 +89,7 @@ describe('keys in an external database', () => {
       ),
       [['--nme', 'ci'], '(Did you mean --name?)'],
       [['--name', 'ci', '--rights', '*:read', 'more'], 'too many arguments'],
-    ])('the options %j are wrong usage, with exit code 2', async (words, message) => {
+    ])('fails with the options %j as wrong usage, with exit code 2', async (words, message) => {
       const wrong = { code: 2, stdout: '', stderr: expect.stringContaining(message) }
       expect(await keys('create', ...words)).toEqual(wrong)
       expect(await hashes()).toEqual([])
@@ -97,7 +97,7 @@ describe('keys in an external database', () => {
   })
 
   describe('keys list', () => {
-    test('without keys says so, and prints an empty array as JSON', async () => {
+    test('says if there are no keys, and prints an empty array as JSON', async () => {
       expect(await keys('list')).toEqual({ code: 0, stdout: 'There are no keys.\n', stderr: '' })
       expect(await keys('list', '--json')).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
     })
@@ -148,7 +148,7 @@ describe('keys in an external database', () => {
       expect(key).toMatchObject({ name: 'ci', lastUsed: null, state: 'active' })
     })
 
-    test('a long list arrives whole in a pipe, whose reader may close it early', async () => {
+    test('a long list arrives completely in a pipe, and a reader may close the pipe early', async () => {
       await sql`
         insert into api_key (id, name, hash, rights)
         select 'a' || lpad(n::text, 9, '0'), 'key ' || n, sha256(n::text::bytea), 'Companies:read'
@@ -162,7 +162,7 @@ describe('keys in an external database', () => {
   })
 
   describe('keys revoke', () => {
-    test('an unknown name is refused with exit code 1 and a suggestion', async () => {
+    test('refuses an unknown name with exit code 1 and a suggestion', async () => {
       await create('deploy')
       expect(await keys('revoke', '--name', 'deplyo')).toEqual({
         code: 1,
@@ -173,7 +173,7 @@ describe('keys in an external database', () => {
   })
 
   describe('keys rotate', () => {
-    test('shows the new key as the last line; the old one is valid for a day', async () => {
+    test('shows the new key as the last line; the old key stays valid for a day', async () => {
       const old = lastLine((await create('ci')).stdout)
       const rotated = await keys('rotate', '--name', 'ci')
       const key = lastLine(rotated.stdout)
@@ -194,14 +194,14 @@ describe('keys in an external database', () => {
       expect(value).toMatchObject({ id: idOf(value.key), replaced: { id: idOf(old), expires: null } })
     })
 
-    test('an invalid or too long overlap is wrong usage', async () => {
+    test('fails as wrong usage if the overlap is invalid or too long', async () => {
       const stderr = expect.stringContaining('An overlap is 0, or like 24h (s, m, h, d), up to 30d.')
       for (const overlap of ['31d', '721h', '1', '-1h', '1.5h', 'soon', '1w'])
         expect(await keys('rotate', '--name', 'ci', `--overlap=${overlap}`)).toMatchObject({ code: 2, stderr })
     })
   })
 
-  test('the help lists the commands, each with an example and the option --json', async () => {
+  test('the help of roster keys lists the commands, each with an example and the option --json', async () => {
     const { stdout: all } = await keys('--help')
     for (const command of ['create', 'change', 'list', 'revoke', 'rotate', 'try']) {
       expect(all).toContain(`  ${command} [options]`)
@@ -219,7 +219,7 @@ describe('keys create without a database', () => {
     ['postgres://someone:hunter2@127.0.0.1:9/nowhere', 'the database cannot be used: .+'],
     ['postgres://someone:hunter2@@127.0.0.1:x/nowhere', 'DATABASE_URL must be an address .+'],
     ['postgres://someone:hunt%er2@127.0.0.1:9/nowhere', '.+'],
-  ])('reports that %s cannot be used in one line without the password, with exit code 1', async (address, reason) => {
+  ])('reports in one line, without the password, that %s cannot be used, with exit code 1', async (address, reason) => {
     settings = { DATABASE_URL: address }
     const { code, stdout, stderr } = await create('ci')
     expect([code, stdout]).toEqual([1, ''])
@@ -228,7 +228,7 @@ describe('keys create without a database', () => {
   })
 })
 
-test('keys create makes the tables of an empty database, and no other command does', async () => {
+test('keys create creates the tables of an empty database; the other commands for keys do not', async () => {
   settings = { DATABASE_URL: await createDatabase('empty') }
   expect(await keys('list')).toMatchObject({ code: 1, stderr: expect.stringContaining('has no tables of Roster') })
   expect((await create('ci')).code).toBe(0)
@@ -242,7 +242,7 @@ describe('keys in the embedded PostgreSQL', () => {
     settings = { DATA_DIR: folder.path }
   })
 
-  test('a command uses the PostgreSQL that a server runs', async () => {
+  test('a command for keys uses the PostgreSQL that a running server has started', async () => {
     copyCluster(folder.path)
     const server = await startEmbedded({ dataDir: folder.path })
     try {
@@ -257,7 +257,7 @@ describe('keys in the embedded PostgreSQL', () => {
     }
   })
 
-  test('commands without a server start PostgreSQL one after the other, and stop it', async () => {
+  test('commands for keys without a server start PostgreSQL one after the other, and stop it', async () => {
     const made = await Promise.all(['a', 'b'].map((name) => keysApart('create', '--name', name, '--rights', '*:read')))
     for (const one of made) expect(one).toMatchObject({ code: 0, stderr: '' })
     expect(JSON.parse((await keys('list', '--json')).stdout)).toHaveLength(2)
@@ -265,7 +265,7 @@ describe('keys in the embedded PostgreSQL', () => {
     expect(postmasterOf(folder.path)).toBeNull()
   })
 
-  test('a command waits for a PostgreSQL that is being started', async () => {
+  test('a command for keys waits for a PostgreSQL that is being started', async () => {
     copyCluster(folder.path)
     const starting = startEmbedded({ dataDir: folder.path })
     const made = create('ci')

@@ -34,7 +34,7 @@ describe('keys create --right', () => {
     expect(await stored()).toEqual([{ name: 'payroll', rights: '', addresses: lines.join('\n'), limits: null }])
   })
 
-  test('--json has the rights one per line, as it has those of whole entities', async () => {
+  test('--json prints all rights of a key as one text, one right per line', async () => {
     const { stdout } = await create('payroll', '--right', PAYROLL, '--right', 'read Companies', '--json')
     const rights = `${PAYROLL}\nread Companies`
     expect(JSON.parse(stdout)).toMatchObject({ rights, ends: null })
@@ -47,7 +47,7 @@ describe('keys create --right', () => {
     for (const value of [listed, rotated, changed]) expect([value.rights, value.addresses]).toEqual([rights, undefined])
   })
 
-  test('--expires gives the key an end', async () => {
+  test('--expires 14d lets the key expire after 14 days', async () => {
     const { stdout } = await create('payroll', '--rights', '*:read', '--expires', '14d')
     expect(stdout).toMatch(
       /^Made the key "payroll" \(\w{10}\), valid until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ, with the rights \*:read\.\n/,
@@ -56,7 +56,7 @@ describe('keys create --right', () => {
     expect(row?.lifetime).toMatch(/^14 days|^336:0\d/)
   })
 
-  test('--expires with the value "never" gives the key no end', async () => {
+  test('--expires never creates a key that does not expire', async () => {
     expect(await create('payroll', '--rights', '*:read', '--expires', 'never')).toMatchObject({ code: 0, stderr: '' })
     expect((await sql`select ends from api_key`).map(({ ends }) => ends)).toEqual([null])
   })
@@ -79,7 +79,7 @@ describe('keys create --right', () => {
           string,
         ],
     ),
-  ])('%j is wrong usage', async (words, message) => {
+  ])('fails as wrong usage, and creates no key, with %j', async (words, message) => {
     expect(await create('ci', ...words)).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(message) })
     expect(await stored()).toEqual([])
   })
@@ -98,7 +98,7 @@ describe('keys change', () => {
     expect(await stored()).toEqual([row, row])
   })
 
-  test('changes back to rights of a list, to the limits of the server, and to no end', async () => {
+  test('changes a key to rights of a list, to the limits of the server, and to no expiry', async () => {
     await create('payroll', '--right', PAYROLL, '--limits', '9/1m', '--expires', '1d')
     const { stdout, stderr } = await keys(
       'change',
@@ -129,7 +129,7 @@ describe('keys change', () => {
     [['--right', PAYROLL], 2, "error: required option '--name <name>' not specified"],
     [['--name', 'payroll', '--right', 'read Absences?fields=Strat'], 2, 'Did you mean Start?'],
     [['--name', 'payrol', '--expires', '1d'], 1, 'roster: there is no valid key named "payrol". Did you mean payroll?'],
-  ])('%j is refused, and changes nothing', async (words, code, message) => {
+  ])('refuses %j, and changes nothing', async (words, code, message) => {
     await create('payroll', '--right', PAYROLL)
     const before = await stored()
     expect(await keys('change', ...words)).toEqual({ code, stdout: '', stderr: expect.stringContaining(message) })
@@ -138,7 +138,7 @@ describe('keys change', () => {
 })
 
 describe('keys list', () => {
-  test('has the rights of a key below its line', async () => {
+  test('prints the rights of a key below its line', async () => {
     await create('ci', '--rights', 'Companies:read,Absences:write')
     await create('payroll', '--right', PAYROLL, '--right', 'read Companies', '--expires', '2d')
     const { stdout } = await keys('list')
@@ -150,7 +150,7 @@ describe('keys list', () => {
     )
   })
 
-  test('names the right that does not fit the entities', async () => {
+  test('names the right of a key that does not fit the entities, unless the key is revoked', async () => {
     await create('payroll', '--right', PAYROLL, '--right', 'read Companies')
     await sql`update api_key set addresses = 'read Companies' || chr(10) || 'read Absences?Gone=1'`
     const fault = '"read Absences?Gone=1": Absences has no parameter "Gone".'
@@ -173,7 +173,7 @@ describe('keys try', () => {
       from generate_series(1, 2) as n join employee as k on k.id = n`
   })
 
-  test('shows the filters and properties that hold, the total, and the rows as the key gets them', async () => {
+  test('shows the filters and properties that apply, the total, and the rows that a request with the key would get', async () => {
     await create('payroll', '--right', 'read Absences?Status=Approved&fields=Id,EmployeeId,Period.Days')
     expect(await keys('try', '--name', 'payroll', 'GET /Absences?sort=-Id')).toEqual({
       code: 0,
@@ -188,7 +188,7 @@ describe('keys try', () => {
     })
   })
 
-  test('--json has the body as the key gets it', async () => {
+  test('--json prints the body that a request with the key would get', async () => {
     await create('payroll', '--right', 'read Absences?Status=Approved&fields=Id,Period.Days')
     const { stdout } = await keys('try', '--name', 'payroll', '/Absences', '--json')
     expect(stdout).toEndWith('"status":200,"total":1,"body":[{"id":1,"period":{"days":1.50000000}}]}\n')
@@ -202,7 +202,7 @@ describe('keys try', () => {
     expect(await stored()).toEqual([])
   })
 
-  test('D95: leads paths through the rights that are tried, and those of filters anywhere', async () => {
+  test('D95: requires a right to the related rows for a related property in a request, but none for one in the filter of a right', async () => {
     const narrow = ['--right', 'read Absences?employeeId.knownAs=Ann&fields=Id,EmployeeId']
     const path = '/Absences?fields=EmployeeId.DisplayName'
     expect((await keys('try', ...narrow, path)).stdout).toBe(
@@ -217,14 +217,14 @@ describe('keys try', () => {
     expect(stdout).toEndWith('total: 1\n{"employeeId.displayName":"Ann"}\n')
   })
 
-  test('answers by id and with a summary', async () => {
+  test('answers a request by id and a summary', async () => {
     const narrow = ['--right', 'read Absences?Status=Approved&fields=Id,Status']
     expect((await keys('try', ...narrow, '/Absences/1')).stdout).toEndWith('answer: 200\n{"id":1,"status":"Approved"}\n')
     expect((await keys('try', ...narrow, '/Absences/2')).stdout).toContain('\nanswer: 404 NotFound: ')
     expect((await keys('try', ...narrow, '/Absences/Summary?groupBy=Status')).stdout).toContain('{"status":"Approved"')
   })
 
-  test('answers a HEAD as a GET, without rows', async () => {
+  test('answers a HEAD request like a GET, but without rows', async () => {
     const narrow = ['--right', 'read Absences?Status=Approved&fields=Id']
     const head = 'right: read Absences?Status=Approved&fields=Id\nfilters: Status=Approved\nproperties: Id\n'
     expect((await keys('try', ...narrow, 'HEAD /Absences')).stdout).toBe(`${head}total: 1\n`)
@@ -234,7 +234,7 @@ describe('keys try', () => {
     expect([total, body, status]).toEqual([1, null, 200])
   })
 
-  test('shows an error as the key gets it', async () => {
+  test('shows the error that a request with the key would get', async () => {
     const narrow = ['--right', 'read Absences?fields=Id,Status']
     expect((await keys('try', ...narrow, '/Absences?Reason=Flu')).stdout).toContain(
       '\nanswer: 400 UnknownParameter: Absences has no parameter "Reason"',
@@ -263,11 +263,11 @@ describe('keys try', () => {
     [['/Absences'], 2, 'error: give either --name <name>, or --right <right>, --rights <list> or --role <name>'],
     [['--name', 'a', '--right', 'read Absences', '/Absences'], 2, 'error: give either --name <name>, or --right <right>'],
     [['--name', 'a'], 2, "error: missing required argument 'request'"],
-  ])('%j is refused', async (words, code, message) => {
+  ])('refuses %j', async (words, code, message) => {
     expect(await keys('try', ...words)).toEqual({ code, stdout: '', stderr: expect.stringContaining(message) })
   })
 
-  test('says that rights do not fit the entities', async () => {
+  test('says if the rights of a key do not fit the entities', async () => {
     await create('payroll', '--right', 'read Absences')
     await sql`update api_key set addresses = 'read Absences?Gone=1'`
     const stderr = expect.stringContaining('the rights do not fit the entities, so none of them holds: "read Absences?Gone=1"')

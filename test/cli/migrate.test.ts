@@ -53,7 +53,7 @@ test('roster migrate does not truncate a file that stdout is appended to', async
   expect([await child.exited, readFileSync(path, 'utf8')]).toEqual([0, 'before\nAll migrations are applied.\n'])
 })
 
-test('roster migrate reports the applied migrations and the error if those of the second folder fail', async () => {
+test('roster migrate reports the migrations that it has applied and the error if a migration of the second folder fails', async () => {
   const databaseUrl = await createDatabase('empty')
   const broken = '1001_broken.sql'
   writeFileSync(join(folder.path, broken), 'create tabel broken ()')
@@ -88,7 +88,7 @@ describe('roster migrate --grant', () => {
   })
   const grant = (...words: string[]) => migrateWith({ DATABASE_URL: own }, '--grant', ...words)
 
-  test('gives a role the rights that a server needs, and nothing else, also when it is repeated', async () => {
+  test('gives a role only the rights that a server needs, also when it is repeated', async () => {
     const { code, output } = await grant(role)
     expect([code, output.split('\n')[0]]).toEqual([0, 'All migrations are applied.'])
     expect(output).toContain(`grant select, insert, update, delete on company to ${role}\n`)
@@ -106,7 +106,7 @@ describe('roster migrate --grant', () => {
     expect([lacking.count, refused]).toEqual([0, 'permission denied for table api_key'])
   })
 
-  test('names the nearest role if there is none of that name, and grants nothing', async () => {
+  test('names the nearest role if the named one does not exist, and grants nothing', async () => {
     const { code, output } = await grant(role.replace('granted', 'grantd'))
     expect([code, output.split('\n')[1]]).toEqual([
       1,

@@ -45,7 +45,7 @@ function oracle(text: string, separator: string): [line: number, cells: (string 
   return records
 }
 
-describe('cells of a CSV', () => {
+describe('records of a CSV for roster import', () => {
   const room = defineEntity('Room', {
     id: identity(),
     desks: integer(),
@@ -91,11 +91,11 @@ describe('cells of a CSV', () => {
     // The server refuses the text.
     ['Desks;Area\n1.000;1', '{"desks":"1.000","area":1}'],
     ['Desks,Area\n1e3,1', '{"desks":"1e3","area":1}'],
-  ])('the CSV %j becomes the row %s', async (text, expected) => {
+  ])('are read as JSON: the CSV %j becomes the row %s', async (text, expected) => {
     expect((await rowOf(text)).json).toBe(expected)
   })
 
-  test('a day of a chain of spans is 23:59 only at the end of the last one', async () => {
+  test('get 23:59 for a day only in the property that ends the last of several spans in sequence', async () => {
     const trip = defineEntity(
       'Trip',
       { id: identity(), leaves: instant(), arrives: instant(), returns: instant() },
@@ -114,7 +114,7 @@ describe('cells of a CSV', () => {
     })
   })
 
-  test('a cell that is no JSON is a fault of its property', async () => {
+  test('have a fault if the cell of a JSON property is no JSON', async () => {
     const { faults } = await rowOf('Settings,City\ntext,x')
     expect(faults).toEqual([{ message: 'settings must be JSON, in which texts have quotes.', value: 'text' }])
   })
@@ -123,7 +123,7 @@ describe('cells of a CSV', () => {
     ['2.500', ';'],
     ['-1.000.000', ';'],
     ['2.500', '\t'],
-  ])('the number %s between separators %j is refused, because it may mean thousands', async (cell, separator) => {
+  ])('have a fault for the number %s in a CSV with the separator %j, because it may mean thousands', async (cell, separator) => {
     const { faults } = await rowOf(`Desks${separator}Area\n1${separator}${cell}`)
     expect(faults).toEqual([
       { message: expect.stringContaining('area has two meanings: --locale de reads it as thousands'), value: cell },
@@ -132,7 +132,7 @@ describe('cells of a CSV', () => {
 })
 
 describe('csvRecords', () => {
-  test('reads random texts as the grammar does, with their lines, in pieces of any size', async () => {
+  test('reads random CSVs in chunks of any size with the same records and lines as the grammar of RFC 4180', async () => {
     const random = new Random(17)
     let wrong = 0
     for (let at = 0; at < CASES; at++) {
@@ -158,7 +158,7 @@ describe('csvRecords', () => {
     expect(wrong).toBeGreaterThan(CASES / 50)
   })
 
-  test('names the line of the first character of each record', async () => {
+  test('returns the number of the line in which each record begins', async () => {
     const linesOf = async (text: string, seed: number) => (await recordsOf(text, new Random(seed))).map(({ line }) => line)
     for (let seed = 0; seed < 50; seed++) {
       expect(await linesOf('a,b\r\n1,"x\r\ny"\r\n\r\n"",\r\n"\n\n",1', seed)).toEqual([1, 2, 5, 6])
@@ -166,7 +166,7 @@ describe('csvRecords', () => {
     }
   })
 
-  test('takes the separator from a line `sep=;` before the header', async () => {
+  test('uses the separator that a line such as `sep=;` before the header names', async () => {
     for (let seed = 0; seed < 30; seed++) {
       for (const [separator, end] of [
         [';', '\r\n'],
@@ -202,7 +202,7 @@ describe('csvRecords', () => {
     expect(await cellsOf('name\na,b;c\td\n"e,\n"\n')).toEqual([['name'], ['a,b;c\td'], ['e,\n']])
   })
 
-  test('yields the records before a fault, in pieces of any size', async () => {
+  test('yields the records before a fault, also if the CSV comes in chunks of any size', async () => {
     for (let seed = 0; seed < 20; seed++) {
       const names: unknown[] = []
       const read = async () => {
@@ -218,7 +218,7 @@ describe('csvRecords', () => {
     ['a first line', '\r\n\n', 'x', 3, 'a row of more than 1 MiB begins here'],
     ['a row of empty cells', 'a,b\n\n', ',', 3, 'a row of more than 1 MiB begins here'],
     ['a text of many lines', 'a,b\n"x\n","', 'x\n', 3, 'the quote that ends a text is missing'],
-  ])('refuses %s without an end before it takes more memory than a row', async (_, begin, repeated, line, message) => {
+  ])('refuses %s without an end before it needs more memory than for one row', async (_, begin, repeated, line, message) => {
     let taken = 0
     async function* endless() {
       yield begin

@@ -15,7 +15,7 @@ const keys = (text: string, ...words: string[]) =>
 const FAULTY = 'role a\n  read Absencs\nkey b\n  read Absences?Satus=A\n'
 
 describe('roles check', () => {
-  test('says what a file without faults has', async () => {
+  test('lists the roles, views, keys and claims of a file without faults', async () => {
     const file = fileOf(EXAMPLE, 'txt')
     expect(await rosterHere(['roles', 'check', file])).toEqual({
       code: 0,
@@ -32,7 +32,7 @@ key payroll: 2 rights
     })
   })
 
-  test('says that an empty file has nothing, and names each claim of a file once, so that a misspelled one is seen', async () => {
+  test('says that an empty file has no roles, and lists each claim of a file once, so that a misspelled one is noticed', async () => {
     const shown = async (text: string) => (await roles(text, 'check')).stdout.replace(/^.*(?= has no )/, 'It')
     for (const text of ['', '# role all\n'])
       expect(await shown(text)).toBe('It has no roles, views or keys.\nme: no row is needed\n')
@@ -52,7 +52,7 @@ role c when {grops} has hr
     expect(JSON.parse((await roles(file, 'check', '--json')).stdout).claims).toHaveLength(7)
   })
 
-  test('names all faults of ROLES_FILE with their lines, and fails', async () => {
+  test('lists all faults of ROLES_FILE with their lines, and fails with exit code 1', async () => {
     const { code, stdout, stderr } = await roles(FAULTY, 'check')
     expect(code).toBe(1)
     expect(stderr).toMatch(/^roster: \S+ has 2 faults\n$/)
@@ -62,7 +62,7 @@ role c when {grops} has hr
     expect(more).toEqual([])
   })
 
-  test('--json prints faults and parts as data', async () => {
+  test('--json prints the faults and the content of the file as JSON', async () => {
     const faulty = await roles(FAULTY, 'check', '--json')
     expect(faulty.code).toBe(1)
     expect(JSON.parse(faulty.stdout)).toMatchObject({ faults: [{ line: 2 }, { line: 4 }], me: null, roles: [] })
@@ -113,7 +113,7 @@ describe('roles try', () => {
       select id, display_name_key, kind from employee, unnest(array['Approved', 'Requested']) as kind order by id`
   })
 
-  test('says who the person is, which roles she has and why not others, and answers her request', async () => {
+  test('says who the person is, which roles she has, why she lacks other roles, and what her request would get', async () => {
     const file = `me Employees?WorkEmail={email}
 role all
   read Absences?EmployeeId={me.Id}
@@ -141,7 +141,7 @@ role hr when {groups} has hr
     })
   })
 
-  test('shows each of several rights to read, and a view', async () => {
+  test('shows each of several rights to read a collection, and the right to a view', async () => {
     const file = `me Employees?WorkEmail={email}
 view Team Employees?fields=Id,KnownAs
 role a
@@ -170,7 +170,7 @@ role b when {groups} has b
     )
   })
 
-  test('--json prints it as data', async () => {
+  test('--json prints the person, her roles and the answer as JSON', async () => {
     const { stdout } = await roles(EXAMPLE, 'try', '--as', 'ann@example.com', '--json', '/Employees/1?fields=Id')
     expect(JSON.parse(stdout)).toMatchObject({
       me: 'Employees/1',
@@ -188,7 +188,7 @@ role b when {groups} has b
     })
   })
 
-  test('says that no row is found, also if there are rows whose address is empty', async () => {
+  test('says that no row of the person is found, also if rows with an empty address exist', async () => {
     const refused = 'no row of Employees is yours by the roles file, or several are'
     for (const path of ['/Absences', '/Directory', '/Absnces']) {
       const { stdout } = await roles(EXAMPLE, 'try', '--as', 'nobody@example.com', path)
@@ -200,13 +200,13 @@ role b when {groups} has b
     expect(none.stdout).toStartWith('no role applies: the token has no claim email\nanswer: 403')
   })
 
-  test('takes --as for the only claim by which "me" finds a row', async () => {
+  test('uses --as as the value of the only claim by which "me" finds a row', async () => {
     const file = 'me Employees?KnownAs={given_name}\nrole all\n  read Employees?Id={me.Id}'
     const { stdout } = await roles(file, 'try', '--as', 'Bob', '/Employees?fields=Id')
     expect(stdout).toEndWith('total: 1\n{"id":2}\n')
   })
 
-  test('says by which claims the row was found, since --as takes also a misspelled one', async () => {
+  test('says by which claims the row was found, so that a misspelled claim in the file is noticed', async () => {
     const first = async (line: string, ...words: string[]) =>
       (await roles(`${line}\nrole all\n  read Employees?Id={me.Id}`, 'try', ...words, '/Employees')).stdout.split('\n')[0]
     expect(await first('me Employees?WorkEmail={emial}', '--as', 'ann@example.com')).toBe('me: Employees/1, by the claim emial')
@@ -222,7 +222,7 @@ role b when {groups} has b
     ['false', '0', false],
     ['yes', '0', false],
     ['false', '1', true],
-  ])('an address with email_verified %s, with OIDC_TRUST_EMAIL=%s, counts: %j', async (verified, trusts, isFound) => {
+  ])('finds a row by an address with email_verified %s and OIDC_TRUST_EMAIL=%s: %j', async (verified, trusts, isFound) => {
     const settings = { DATABASE_URL, ROLES_FILE: fileOf(EXAMPLE, 'txt'), OIDC_TRUST_EMAIL: trusts }
     const words = verified === null ? [] : ['--claim', `email_verified=${verified}`]
     const { stdout } = await rosterHere(['roles', 'try', '--as', 'ann@example.com', ...words, '/Absences'], settings)
@@ -240,11 +240,11 @@ role b when {groups} has b
     [['--claim', 'groups=[hr]', '/Absences'], 2, 'The value of groups begins like JSON, and is none.'],
     [['--as', 'a@b.c', 'PATCH /Absences/1'], 1, 'PATCH may change rows'],
     [['--as', 'a@b.c', '/docs'], 1, 'there is nothing at /docs that rights decide about.'],
-  ])('%j is refused', async (words, code, message) => {
+  ])('refuses %j', async (words, code, message) => {
     expect(await roles(EXAMPLE, 'try', ...words)).toEqual({ code, stdout: '', stderr: expect.stringContaining(message) })
   })
 
-  test('is refused for a faulty file, and without one', async () => {
+  test('fails with exit code 1 if the roles file is faulty or missing', async () => {
     const faulty = await roles(FAULTY, 'try', '--as', 'a@b.c', '/Absences')
     expect(faulty).toMatchObject({ code: 1, stderr: expect.stringContaining('roster: line 2: ') })
     const without = await rosterHere(['roles', 'try', '--as', 'a@b.c', '/Absences'], { DATABASE_URL })
@@ -263,7 +263,7 @@ describe('keys that follow a block of the roles file', () => {
     await sql`delete from api_key`
   })
 
-  test('have no rights of their own, so that a server of an earlier version gives them none', async () => {
+  test('are stored without rights, so that a server of an earlier version gives them none', async () => {
     const made = await keys(BLOCK, 'create', '--name', 'x', '--role', 'payroll')
     expect(made.stdout).toStartWith(
       `Made the key "x" (${idOf(lastLine(made.stdout))}) with the rights of "key payroll" in the roles file.\n`,
@@ -272,7 +272,7 @@ describe('keys that follow a block of the roles file', () => {
     expect(sql`update api_key set rights = '*:read'`).rejects.toThrow('api_key_role_alone')
   })
 
-  test('are listed with the rights of the block, also as data', async () => {
+  test('are listed with the rights of the block, also by --json', async () => {
     await keys(BLOCK, 'create', '--name', 'x', '--role', 'payroll')
     const text = 'read Absences?Status=Approved&Start=<={now}&fields=Id,EmployeeId,Start'
     expect((await keys(BLOCK, 'list')).stdout).toMatch(
@@ -283,7 +283,7 @@ describe('keys that follow a block of the roles file', () => {
     ])
   })
 
-  test('keep the block when they are rotated, and lose it for other rights', async () => {
+  test('keep the block when they are rotated, and lose it when they are changed to other rights', async () => {
     await keys(BLOCK, 'create', '--name', 'x', '--role', 'payroll')
     const rotated = JSON.parse((await keys(BLOCK, 'rotate', '--name', 'x', '--json')).stdout)
     expect(rotated).toMatchObject({ rights: '', role: 'payroll' })
@@ -300,7 +300,7 @@ describe('keys that follow a block of the roles file', () => {
     ])
   })
 
-  test('can be tried, as can a block that no key has yet', async () => {
+  test('can be tried by keys try, also a block that no key follows yet', async () => {
     await keys(BLOCK, 'create', '--name', 'x', '--role', 'payroll')
     for (const words of [
       ['--name', 'x'],
@@ -313,7 +313,7 @@ describe('keys that follow a block of the roles file', () => {
     }
   })
 
-  test('have no rights if the block has gone: keys list and keys try say so', async () => {
+  test('have no rights if the file no longer has the block; keys list and keys try say so', async () => {
     await keys(BLOCK, 'create', '--name', 'x', '--role', 'payroll')
     const gone = 'role hr\n  read Employees'
     expect((await keys(gone, 'list')).stdout).toEndWith(
@@ -330,7 +330,7 @@ describe('keys that follow a block of the roles file', () => {
     })
   })
 
-  test('are listed without their rights while the file on disk is faulty, as are keys with a right to a view of it', async () => {
+  test('are listed as unusable while the file on disk is faulty, and so are keys with a right to a view of the file', async () => {
     const views = `${BLOCK}view Team Employees?fields=Id,DisplayName\n`
     await keys(views, 'create', '--name', 'x', '--role', 'payroll')
     await keys(views, 'create', '--name', 'y', '--right', 'read Team')
@@ -353,7 +353,7 @@ describe('keys that follow a block of the roles file', () => {
     [['--role', 'hr'], 2, 'hr is a role of persons: write a block "key hr" with the rights of the key.'],
     [['--role', 'payroll', '--rights', '*:read'], 2, 'error: give one of --rights <list>, --right <right> and --role <name>'],
     [[], 2, "error: required option '--rights <list>', '--right <right>' or '--role <name>' not specified"],
-  ])('keys create %j is refused', async (words, code, message) => {
+  ])('are not created by keys create with the arguments %j', async (words, code, message) => {
     expect(await keys(BLOCK, 'create', '--name', 'x', ...words)).toEqual({
       code,
       stdout: '',
@@ -362,7 +362,7 @@ describe('keys that follow a block of the roles file', () => {
     expect(await stored()).toEqual([])
   })
 
-  test('keys create --role is refused without a roles file', async () => {
+  test('are refused by keys create --role without a roles file', async () => {
     const { code, stderr } = await rosterHere(['keys', 'create', '--name', 'x', '--role', 'payroll'], { DATABASE_URL })
     expect([code, stderr]).toEqual([
       2,
@@ -370,7 +370,7 @@ describe('keys that follow a block of the roles file', () => {
     ])
   })
 
-  test('a key may have a right to a view of the file', async () => {
+  test('a key can have a right to a view of the roles file, and has no rights if the file lacks the view', async () => {
     const file = 'view Team Employees?fields=Id,DisplayName'
     expect(await keys(file, 'create', '--name', 'x', '--right', 'read Team')).toMatchObject({ code: 0, stderr: '' })
     expect((await keys(file, 'try', '--name', 'x', '/Team?PageSize=5')).stdout).toStartWith('right: read Team\n')

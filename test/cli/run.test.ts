@@ -19,7 +19,7 @@ function run(...words: string[]) {
   return runCommandLine(program, words)
 }
 
-test('the default command runs without arguments, and each command by its name', async () => {
+test('the default command runs without arguments, and each other command by its name', async () => {
   expect([await run(), await run('serve'), await run('keys')]).toEqual([0, 0, 0])
   expect(served).toEqual(['serve', 'serve', 'keys'])
 })

@@ -37,7 +37,7 @@ test('roster seed fills the database of a running server, and fills it again onl
   await until(async () => (await total('Companies')) === 22 && (await total('Absences')) === 550)
 })
 
-test('roster seed refuses numbers out of bounds as wrong usage', async () => {
+test('roster seed refuses numbers out of bounds as wrong usage, with exit code 2', async () => {
   for (const words of ['--rows 0', '--rows 10000001', '--seed -1', '--rows 1e3']) {
     const { code, output } = await seed(...words.split(' '))
     expect(code).toBe(2)

@@ -14,14 +14,14 @@ test('/livez says whether a worker runs, and /readyz whether requests can be ser
   expect([await statusOf('/livez'), await statusOf('/readyz')]).toEqual([503, 503])
 })
 
-test('/readyz is 503 if its check fails', async () => {
+test('/readyz answers 503 if its check fails', async () => {
   const isReady = () => Promise.reject(new Error('no connection'))
   server = serveAdmin({ host: '127.0.0.1', port: 0 }, { isLive: () => true, isReady, metrics: async () => '' })
   const answer = await fetch(`${server.url}/readyz`)
   expect([answer.status, await answer.json()]).toEqual([503, { status: 'not ready' }])
 })
 
-test('a page under a rebound name (DNS rebinding) cannot read metrics; programs may use any name', async () => {
+test('a web page under a rebound host name (DNS rebinding) cannot read metrics; programs can use any host name', async () => {
   server = serveAdmin({ host: '127.0.0.1', port: 0 }, { isLive: () => true, isReady: async () => true, metrics: async () => 'm' })
   const browser = { 'accept-language': 'en' }
   const ask = async (host: string, headers: Record<string, string>) => {

@@ -74,7 +74,7 @@ const after = async (token: string) => {
   return status === 200 ? body.changes.length : `${status} ${body.Error.Code}`
 }
 
-test('a copy of DATA_DIR is a backup with the development key; after a start with CHANGES_DAYS=0, old tokens are refused', async () => {
+test('a restored copy of DATA_DIR has all rows and the development key; after a start with CHANGES_DAYS=0, old tokens get 410', async () => {
   const data = join(folder.path, 'data')
   chmodSync(folder.path, 0o755) // PostgreSQL may run as the user `nobody`
   copyCluster(data)
@@ -151,7 +151,7 @@ if (postgresWithTools)
       await stop()
     })
 
-    test('a dump that is restored into a new database has lists, keys and cursors; limits go on, and tokens are refused', async () => {
+    test('a dump restored into a new database has the rows, keys and cursors; counts of limits continue, and tokens get 410', async () => {
       await postgresTool('psql', '--command=create database restored owner roster_app template template0', postgres.url)
       await postgresTool('pg_restore', '--exit-on-error', '--single-transaction', `--dbname=${roleUrl('restored')}`, dump)
       await serveOver('restored')
@@ -171,7 +171,7 @@ if (postgresWithTools)
       await stop()
     })
 
-    test('a dump that is restored into its own database refuses tokens once changes begin again', async () => {
+    test('a dump restored into its own database has the rows, and tokens get 410 after begin_changes()', async () => {
       const options = ['--clean', '--if-exists', '--exit-on-error', '--single-transaction']
       await postgresTool('pg_restore', ...options, `--dbname=${roleUrl('hr')}`, dump)
       await postgresTool('psql', '--command=select begin_changes()', roleUrl('hr'))

@@ -34,7 +34,7 @@ function makeImage(): string {
   return image
 }
 
-test('the image has all files that a server, its health check and its commands need', async () => {
+test('the container image has all files that the server, its health check and its commands need', async () => {
   const image = makeImage()
   const port = String(freePort())
   const settings = {

@@ -21,7 +21,7 @@ const startWaiting = (WORKERS = '1') =>
     WORKERS,
   })
 
-test('a server that starts without its database answers 503 until the database comes; then everything works, keys too', async () => {
+test('a server that starts without its database answers 503 until the database is reachable; then requests and new keys work', async () => {
   await postgres.goAway()
   const { server, url } = await startWaiting('2')
   const ask = (path: string, key?: string) => fetch(url + path, { headers: key ? headersOf(key) : {}, keepalive: false })
@@ -55,7 +55,7 @@ test('a server that starts without its database answers 503 until the database c
   expect(await server.stop()).toBe(0)
 })
 
-test('a lost database is one log line of each worker, and one when it is back', async () => {
+test('each worker logs one line when the database becomes unreachable, and one when it is reachable again', async () => {
   const { server, url } = await startWaiting('2')
   const statuses = () =>
     Promise.all(
@@ -78,7 +78,7 @@ test('a lost database is one log line of each worker, and one when it is back', 
   expect(server.output()).not.toContain('the keys cannot be read')
 })
 
-test('a worker that starts while the database is silent answers once the database does', async () => {
+test('a worker that starts while PostgreSQL does not answer answers 503, and 200 as soon as PostgreSQL answers', async () => {
   const { server, url } = await startWaiting()
   const status = (path: string) => fetch(url + path, { headers: headersOf(BOOTSTRAP_API_KEY) }).then(({ status }) => status)
   const postmaster = postmasterOf(postgres.folder) as number
@@ -96,7 +96,7 @@ test('a worker that starts while the database is silent answers once the databas
   expect(await server.stop()).toBe(0)
 })
 
-test('SIGTERM ends a server that waits for its database', async () => {
+test('SIGTERM ends a server that waits for its database, with exit code 0', async () => {
   await postgres.goAway()
   const { server, url } = await startWaiting()
   expect((await fetch(`${url}/livez`)).status).toBe(200)
@@ -134,7 +134,7 @@ test.each([
   )
 })
 
-test('a list has rows that were prepared before a crash and committed after it, although row_change lost them in the crash', async () => {
+test('a list has rows of a transaction prepared before a crash and committed after it, although row_change has lost them', async () => {
   const sql = connect(postgres.url)
   await sql`insert into company (name) values ('early')`
   const prepare = sql.begin(async (transaction) => {
@@ -161,7 +161,7 @@ test('a list has rows that were prepared before a crash and committed after it, 
 test.each([
   ['alter table absence rename to gone', 'Absence needs a migration: relation "absence" does not exist'],
   ["update migration set checksum = 'another' where file like '0017%'", '0017_baseline.sql was edited after it had been applied'],
-])('an unusable database that comes ends the server, and the log says why: %s', async (statement, reason) => {
+])('a waiting server ends if the database that becomes reachable is unusable, and logs why: %s', async (statement, reason) => {
   const sql = connect(postgres.url)
   await sql.unsafe(statement)
   await sql`checkpoint`

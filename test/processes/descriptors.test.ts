@@ -17,7 +17,7 @@ const FULL = /no descriptors left: new clients wait until others have left/g
 const LIMITED = ['sh', '-c', `ulimit -n ${LIMIT}; exec "$0" --no-env-file src/main.ts`, process.execPath]
 
 if (process.platform === 'linux') {
-  test('a server out of descriptors serves its clients and lets others wait, with one log line and no busy core', async () => {
+  test('a server without free file descriptors serves its clients and lets new ones wait, with one log line and little CPU time', async () => {
     const { server, url } = await startProcess({ DATABASE_URL: await createDatabase(), WORKERS: '1' }, LIMITED)
     const port = Number(new URL(url).port)
     const [worker = 0] = workersOf(server.pid)

@@ -65,7 +65,7 @@ async function clientsOf(url: string, worker: number): Promise<{ sleeper: Client
   }
 }
 
-test('a worker that slept through a failover does not publish a write that was lost in it', async () => {
+test('a worker that was stopped during a failover does not show a write that was lost in the failover', async () => {
   const DATABASE_URL = postgres.url
   const { server, url } = await startProcess({ DATA_DIR: `${postgres.folder}/server`, DATABASE_URL })
   const [worker = 0] = workersOf(server.pid)

@@ -8,7 +8,7 @@ import { startProcess } from '../support/start.ts'
 const place = usePlace()
 const ROUNDS = 4
 
-test('a write by filters is done once, all or none, although the worker that does it is killed', async () => {
+test('a write by filters changes each row exactly once when it is repeated with its Idempotency-Key after its worker was killed', async () => {
   const { server, ask } = await startProcess({ ...place.settings, WORKERS: '1' })
   const sql = connect(place.DATABASE_URL)
   await sql`insert into absence (reason) select 'killed' from generate_series(1, 500)`

@@ -11,7 +11,7 @@ import { startProcess } from '../support/start.ts'
 const NOTICED_MS_MAX = 5_000
 const place = usePlace()
 
-test('workers of a frozen supervisor refuse a revoked key, accept a new one, and answer right lists. D34', async () => {
+test('D34: workers of a frozen supervisor refuse a revoked key, accept a new one, and answer lists correctly', async () => {
   const { server, url } = await startProcess(place.settings)
   const sql = connect(place.DATABASE_URL)
   const store = new KeyStore(sql)

@@ -36,7 +36,7 @@ function fill(file: string): void {
 }
 
 if (canHaveSmallDisk) {
-  test('a start on a disk without room for a cluster names that as the cause', async () => {
+  test('a start on a disk without room for a cluster fails, and names the full disk as the cause', async () => {
     const folder = dataFolder()
     const server = run(withDisk(folder, 8, MAIN), { DATA_DIR: folder, PORT: '0' })
     expect(await server.ended).toBe(1)
@@ -44,7 +44,7 @@ if (canHaveSmallDisk) {
     expect(cause).toMatch(/^roster: could not .*: No space left on device$/)
   })
 
-  test('a cluster needs nothing of /dev/shm, neither a new nor an old one', async () => {
+  test('the embedded PostgreSQL needs no room in /dev/shm, neither at its first start nor later', async () => {
     // Not in /dev/shm, because the server has another one.
     const dataDir = mkdtempSync('/tmp/roster-disk-')
     try {
@@ -58,7 +58,7 @@ if (canHaveSmallDisk) {
     }
   })
 
-  test('writes to a full disk are 503 and not done, and reads go on; with space writes work, and no acknowledged one is lost', async () => {
+  test('while the disk is full, writes get 503 and are not done, and reads work; later writes work, and no acknowledged write is lost', async () => {
     const { server, ask, disk } = await start()
     const answered = new Map<number, string>()
     let created = 0

@@ -6,7 +6,7 @@ import { until } from '../support/process.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { startProcess } from '../support/start.ts'
 
-test('of two servers one delivers webhooks; when it is killed, the other one continues from its position', async () => {
+test('one of two servers delivers webhooks; when it is killed, the other server continues from its position', async () => {
   const DATABASE_URL = await createDatabase()
   const HOOKS_ALLOW = '127.0.0.1'
   const settings = { DATABASE_URL, HOOKS_ALLOW, WORKERS: '1', DATABASE_POOL: '2', LOG_LEVEL: 'info' }

@@ -4,7 +4,7 @@ import { connect, createDatabase } from '../support/postgres.ts'
 import { KEY } from '../support/server.ts'
 import { startProcess } from '../support/start.ts'
 
-test('a file is imported once, although workers and the import itself are killed', async () => {
+test('a repeated import creates each row of a file exactly once, although workers and the import itself are killed', async () => {
   const DATABASE_URL = await createDatabase()
   const { server, url } = await startProcess({ DATABASE_URL })
   const sql = connect(DATABASE_URL)

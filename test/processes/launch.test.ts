@@ -21,9 +21,14 @@ const NPM = ['npm', 'start']
 const FIRST = ['unshare', '-Urpf', '--kill-child']
 const canBeFirst = Bun.which('unshare') !== null && Bun.spawnSync([...FIRST, 'true']).success
 const ends: [what: string, command: string[], end: (program: RunningProgram) => void, code: number | null][] = [
-  ['the launcher passes SIGTERM on and ends as the server does', LAUNCHER, (program) => program.kill('SIGTERM'), 0],
-  ['npm start: Ctrl-C, which the whole group gets, leaves no process', NPM, (program) => program.killGroup('SIGINT'), null],
-  ['npm start: a terminal that is closed leaves no process', NPM, (program) => program.killGroup('SIGHUP'), null],
+  ['the launcher sends SIGTERM to the server, and ends with its exit code', LAUNCHER, (program) => program.kill('SIGTERM'), 0],
+  ['npm start: Ctrl-C (SIGINT to the process group) leaves no process', NPM, (program) => program.killGroup('SIGINT'), null],
+  [
+    'npm start: closing the terminal (SIGHUP to the process group) leaves no process',
+    NPM,
+    (program) => program.killGroup('SIGHUP'),
+    null,
+  ],
   ['npm start: SIGTERM to npm leaves no process', NPM, (program) => program.kill('SIGTERM'), null],
   ['npm start: SIGKILL to npm leaves no process', NPM, (program) => program.kill('SIGKILL'), null],
 ]
@@ -47,7 +52,7 @@ test('A server in the background of a script ends with the script', async () => 
 })
 
 const hasSetsid = Bun.which('setsid') !== null && Bun.spawnSync(['setsid', '-f', 'true']).success
-test('A server that a script starts by setsid -f outlives the script', async () => {
+test('A server that a script starts by setsid -f runs on after the script has ended', async () => {
   if (!hasSetsid) return
   const launcher = `echo "launcher: $$"; exec ${LAUNCHER.join(' ')}`
   const program = run(['setsid', '-f', 'sh', '-c', launcher], { DATA_DIR: folder.path, PORT: '0', WORKERS: '1' })
@@ -63,7 +68,7 @@ test('A server that a script starts by setsid -f outlives the script', async () 
   await until(() => !isAlive(Number(pid)))
 })
 
-test('a launcher that is killed, under a process that never waits for it, ends the server and PostgreSQL', async () => {
+test('the server and PostgreSQL end when the launcher is killed, also if its parent leaves it as a zombie', async () => {
   // The first process of a container may not wait for its children: the launcher stays as a zombie, which still takes signals.
   const waitless = ['sh', '-c', `${LAUNCHER.join(' ')} & echo "launcher: $!"; exec sleep 600`]
   const program = run(waitless, { DATA_DIR: folder.path, PORT: '0', WORKERS: '1' })
@@ -75,7 +80,7 @@ test('a launcher that is killed, under a process that never waits for it, ends t
 })
 
 test.each([['', ['env']], ...(canBeFirst ? [[', as the first process of a container', FIRST] as [string, string[]]] : [])])(
-  'the launcher ends like its program when that is killed%s',
+  'the launcher ends by the same signal, or with its exit code, when its program is killed%s',
   async (_, around) => {
     const path = join(folder.path, 'killed.ts')
     writeFileSync(path, "process.kill(process.pid, 'SIGKILL')")

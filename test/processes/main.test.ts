@@ -43,10 +43,10 @@ describe('starts of a server', () => {
   })
 
   for (const [settings, what] of [
-    [{ LOG_FORMAT: '' }, 'JSON alone on stdout, and a curl line that works as it stands on stderr'],
-    [{ LOG_FORMAT: 'json' }, 'JSON alone on stdout, and nothing on stderr'],
+    [{ LOG_FORMAT: '' }, 'only JSON on stdout, and a working curl line on stderr'],
+    [{ LOG_FORMAT: 'json' }, 'only JSON on stdout, and nothing on stderr'],
   ] as const)
-    test(`a start without a terminal${settings.LOG_FORMAT && ' and with LOG_FORMAT=json'} prints ${what}; no key on either`, async () => {
+    test(`a start without a terminal${settings.LOG_FORMAT && ' and with LOG_FORMAT=json'} prints ${what}; neither has the key`, async () => {
       const [out, err] = [join(folder.path, `out${settings.LOG_FORMAT}`), join(folder.path, `err${settings.LOG_FORMAT}`)]
       const start = `exec '${process.execPath}' --no-env-file src/main.ts >'${out}' 2>'${err}'`
       const server = run(['sh', '-c', start], {
@@ -74,18 +74,18 @@ describe('starts of a server', () => {
       expect([log.includes(key), said.includes(key)]).toEqual([false, false])
     })
 
-  test('HOST=0.0.0.0 with the development key is warned of', async () => {
+  test('a start with HOST=0.0.0.0 and the development key logs a warning', async () => {
     const { server } = await start({ HOST: '0.0.0.0', BOOTSTRAP_API_KEY: '' })
     await server.waitFor(/every machine that reaches HOST can write with the development key/)
   })
 
-  test('DEMO_DATA=0 keeps the database empty', async () => {
+  test('a start with DEMO_DATA=0 creates no rows', async () => {
     const { ask } = await start({ DATA_DIR: ownFolder(), DEMO_DATA: '0' })
     const { headers, body } = await ask('GET', '/Companies')
     expect([headers.get('x-total-count'), body]).toEqual(['0', []])
   })
 
-  test('DATABASE_URL starts no embedded PostgreSQL, a superuser is warned of once, and a given key is not printed', async () => {
+  test('a start with DATABASE_URL starts no embedded PostgreSQL, warns once of a superuser, and does not print a given key', async () => {
     const settings = { DATA_DIR: dataFolder(), DATABASE_URL: await createDatabase('empty'), BOOTSTRAP_API_KEY: LONG_KEY }
     const { server, ask } = await start(settings)
     await server.waitFor(/Try it/)
@@ -107,7 +107,7 @@ describe('starts of a server', () => {
 })
 
 describe('starts that are refused', () => {
-  test('a taken port is refused in one line that names it, with exit code 1', async () => {
+  test('a start on a port that is in use fails with one line that names the port, and exit code 1', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await new Promise((done) => other.once('listening', done))
     const { port } = other.address() as AddressInfo
@@ -117,7 +117,7 @@ describe('starts that are refused', () => {
     other.close()
   })
 
-  test('wrong settings are refused with every fault, without secrets, with exit code 1', async () => {
+  test('a start with wrong settings fails with a line for each, without secrets, and exit code 1', async () => {
     const server = launchProcess({ PORT: 'http', LOG_LEVEL: 'loud', DATABASE_URL: 'mysql://root:hunter2@db' })
     expect(await server.ended).toBe(1)
     const lines = server.output().trim().split('\n')
@@ -127,7 +127,7 @@ describe('starts that are refused', () => {
     expect(server.output()).not.toContain('hunter2')
   })
 
-  test('an unknown setting in .env is refused with its name and the nearest one, without values, with exit code 1', async () => {
+  test('a start with an unknown setting in .env fails with its name and the nearest one, without values, and exit code 1', async () => {
     const place = temporaryFolder()
     writeFileSync(join(place.path, '.env'), 'LOG_LEVEL=warn\nDATABSE_URL=postgres://u:hunter2@db/hr\n')
     const main = join(import.meta.dir, '../../src/main.ts')
@@ -142,7 +142,7 @@ describe('starts that are refused', () => {
     ['a password that is wrong', (url: URL) => (url.password = 'hunter2')],
     ['a database that does not exist', (url: URL) => (url.pathname = '/nowhere')],
   ] as const)
-    test(`${what} is refused in one line without the password, with exit code 1`, async () => {
+    test(`a start with ${what} fails with one line that does not show the password, and exit code 1`, async () => {
       const address = new URL(await createDatabase())
       address.password ||= 'hunter2'
       change(address)
@@ -153,9 +153,9 @@ describe('starts that are refused', () => {
     })
 })
 
-describe('an embedded PostgreSQL that ends unasked', () => {
+describe('an embedded PostgreSQL that ends unexpectedly', () => {
   for (const signal of ['SIGKILL', 'SIGINT'] as const)
-    test(`PostgreSQL that ended by ${signal} is started again at its address; requests are 503 meanwhile, and then lists are right`, async () => {
+    test(`PostgreSQL is started again at its address after ${signal}; until then some requests get 503, later all lists are correct`, async () => {
       const { server, ask } = await start({ WORKERS: '2' })
       const total = async () => Number((await ask('GET', '/Companies')).headers.get('x-total-count'))
       const address = runningPostgres(folder.path)
@@ -180,7 +180,7 @@ describe('an embedded PostgreSQL that ends unasked', () => {
     })
 })
 
-test('backends of lists have a lower priority than all other work of the machine', async () => {
+test('backends of lists have a lower priority than the other backends', async () => {
   const { ask } = await start({ MEMORY_MB: '0' })
   const sql = connect(runningPostgres(folder.path) as string)
   const priorities = async () => {
@@ -216,7 +216,7 @@ describe('stops of a server', () => {
     expect(await server.ended).toBe(0)
   })
 
-  test('SIGTERM during the start stops the parts that have started', async () => {
+  test('SIGTERM during the start also ends the embedded PostgreSQL that has already started', async () => {
     const server = launchProcess({ WORKERS: '1', DATA_DIR: folder.path })
     await until(() => postmasterOf(folder.path) !== null)
     const postmaster = postmasterOf(folder.path) as number
@@ -224,7 +224,7 @@ describe('stops of a server', () => {
     expect(isAlive(postmaster)).toBe(false)
   })
 
-  test('an embedded PostgreSQL that cannot be restarted ends the server, with a line that says why, and exit code 1', async () => {
+  test('the server ends with a line that says why, and exit code 1, if the embedded PostgreSQL cannot be restarted', async () => {
     const { server, dataDir } = await start({ DATA_DIR: ownFolder() })
     rmSync(join(dataDir, 'postgres/global/pg_control'))
     process.kill(postmasterOf(dataDir) as number, 'SIGKILL')
@@ -233,7 +233,7 @@ describe('stops of a server', () => {
     expect(server.output()).toMatch(/PostgreSQL ended too often: the server stops .*pg_control/)
   })
 
-  test('a closed stdout does not end the server', async () => {
+  test('a server whose stdout is closed still answers requests', async () => {
     const { server, ask } = await start()
     server.closeOutput()
     for (let request = 0; request < 5; request++) {
@@ -243,7 +243,7 @@ describe('stops of a server', () => {
     expect(await server.stop()).toBe(0)
   })
 
-  test('a start after kill -9 works and has all written rows', async () => {
+  test('a start after kill -9 of the server succeeds and has the written row', async () => {
     const killed = await start()
     const { id } = (await killed.ask('POST', '/Companies', { Name: 'kept' })).body
     const orphan = postmasterOf(folder.path) as number

@@ -8,7 +8,7 @@ const place = usePlace()
 const seriesOf = (route: string, method: string, status: number) =>
   `roster_http_requests_total{route="${route}",method="${method}",status="${status}"}`
 
-test('the metrics count all requests of two workers, also after one is killed and all are replaced', async () => {
+test('the metrics count all requests of two workers, also after one worker was killed and all were replaced', async () => {
   const { server, url, admin } = await startScraped(place)
   const before = workersOf(server.pid)
   const send = () =>
@@ -56,8 +56,8 @@ test('the metrics count all requests of two workers, also after one is killed an
   expect(written - batches + batched).toBeGreaterThanOrEqual(40)
 })
 
-describe('the port of metrics', () => {
-  test('ADMIN_PORT has only metrics and health, and the port of the API has no metrics', async () => {
+describe('the port for metrics', () => {
+  test('ADMIN_PORT serves only /metrics, /livez and /readyz, and the port of the API serves no metrics', async () => {
     const { url, admin } = await startScraped(place)
     const answers = ['GET /metrics', 'HEAD /metrics', 'POST /metrics', 'GET /livez', 'GET /readyz', 'GET /Companies']
     const statuses: number[] = []
@@ -68,7 +68,7 @@ describe('the port of metrics', () => {
     expect(await ask(url, '/metrics')).toBe(404)
   })
 
-  test('a taken ADMIN_PORT stops the start with a message', async () => {
+  test('a start with an ADMIN_PORT that is in use fails with a message and exit code 1', async () => {
     const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
     const server = launchProcess({ ...place.settings, ADMIN_PORT: String(taken.port) })
     expect(await server.ended).toBe(1)

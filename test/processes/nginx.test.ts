@@ -133,7 +133,7 @@ function startReaders() {
 }
 
 function behindNginx() {
-  test('behind nginx, rows are written and read over TLS, links have the public address, and the largest heads and bodies pass', async () => {
+  test('behind nginx, rows are written and read over TLS, links have the public address, and the largest headers and bodies are accepted', async () => {
     await start()
     const json = { 'Content-Type': 'application/json' }
     const created = await ask('/Companies', { method: 'POST', headers: json, body: '{"Name":"Behind"}' })

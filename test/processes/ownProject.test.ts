@@ -46,13 +46,13 @@ beforeAll(async () => {
 afterAll(endPrograms)
 
 describe('a project that depends on Roster', () => {
-  test('the package contains the program and its docs, and no more', () => {
+  test('the installed package contains only the program, its license and its docs', () => {
     expect(readdirSync(join(modules, 'roster')).sort()).toEqual(
       ['CHANGELOG.md', 'LICENSE', 'README.md', 'docs', 'package.json', 'sql', 'src'].sort(),
     )
   })
 
-  test('init creates a project, and overwrites nothing', async () => {
+  test('init creates a project, does not overwrite existing files, and refuses to run again', async () => {
     writeFileSync(join(project, 'package.json'), '{"name": "bookings", "type": "commonjs", "scripts": {"start": "roster serve"}}')
     writeFileSync(join(project, '.gitignore'), 'dist\n.data/')
     writeFileSync(join(project, '.env'), 'ENTITIES_DIR=./entities\n')
@@ -66,7 +66,7 @@ describe('a project that depends on Roster', () => {
     expect([again.code, again.said]).toEqual([1, expect.stringContaining('nothing was written')])
   })
 
-  test('init in another folder uses the package of this one', async () => {
+  test('init for another folder uses the same package as the project in which it runs', async () => {
     const manifest = join(project, 'package.json')
     const before = readFileSync(manifest, 'utf8')
     const sourceOf = async (name: string) => {
@@ -81,7 +81,7 @@ describe('a project that depends on Roster', () => {
     writeFileSync(manifest, before)
   })
 
-  test('a project can be served by a linked checkout', async () => {
+  test('init and generate client work in a project with a linked checkout of Roster', async () => {
     const linked = join(folder.path, 'linked')
     mkdirSync(join(linked, 'node_modules'), { recursive: true })
     const launcher = join(linked, 'node_modules/roster/src/launch.mjs')
@@ -124,7 +124,7 @@ describe('a project that depends on Roster', () => {
     expect(await server.stop()).toBe(0)
   })
 
-  test('a project’s own routes are served together with its entities, with keys and limits', async () => {
+  test('routes that a project adds are served together with its entities, with keys and limits', async () => {
     // The app in the docs.
     const [, app = ''] = /^```ts\n\/\/ app\.ts\n([\s\S]*?)^```$/m.exec(readPage('docs/entities.md')) ?? []
     const more = `
@@ -204,7 +204,7 @@ describe('a project that depends on Roster', () => {
     expect([refused.code, refused.said]).toEqual([1, expect.stringContaining('cannot have the route ALL /')])
   })
 
-  test('a project compiles with the package’s types, its routes and its generated client', async () => {
+  test('a project compiles with the types of the package, its routes and its generated client', async () => {
     writeFileSync(join(project, 'roster.ts'), (await done([ROSTER, 'generate', 'client'])).out)
     writeFileSync(
       join(project, 'typed.ts'),
@@ -226,7 +226,7 @@ await bookings.update(1, { status: status === null ? 'Lost' : status })
     for (const file of ['roster.ts', 'typed.ts']) rmSync(join(project, file))
   })
 
-  test('a project’s test passes', async () => {
+  test('the test in a new project passes', async () => {
     const dataDir = join(folder.path, 'tested')
     copyCluster(dataDir)
     const file = join(project, 'test/booking.test.ts')
@@ -236,7 +236,7 @@ await bookings.update(1, { status: status === null ? 'Lost' : status })
     expect([code, said]).toEqual([0, expect.stringContaining('1 pass')])
   })
 
-  test('a project’s faulty folders and files are reported in one line', async () => {
+  test('faulty folders and files of a project are each reported in one line, without a stack trace', async () => {
     const settings = { DATA_DIR: join(folder.path, 'none'), PORT: '0', DATABASE_URL: 'postgres://127.0.0.1:1/none' }
     const page = join(folder.path, 'pages')
     mkdirSync(page)
@@ -264,7 +264,7 @@ export default defineEntity('Page', { id: identity(), cursor: text() })
     }
   })
 
-  test('a project without an installed package says what is missing', async () => {
+  test('a start fails and names the missing package if the dependencies are not installed', async () => {
     const alone = join(folder.path, 'alone')
     mkdirSync(alone)
     await done(['tar', 'xzf', join(folder.path, packed), '-C', alone])

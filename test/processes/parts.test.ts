@@ -30,7 +30,7 @@ describe('parts of a process', () => {
     expect(steps).toEqual(['start a', 'start b', 'start c', 'stop c', 'stop b', 'stop a'])
   })
 
-  test('parts after one whose start fails are neither started nor stopped; the failing one is stopped', async () => {
+  test('if the start of a part fails, it and earlier parts are stopped, and later parts are neither started nor stopped', async () => {
     const steps: string[] = []
     const parts = new Parts(log)
     const fail = { b: { start: () => Promise.reject(new Error('no port')) } }
@@ -39,7 +39,7 @@ describe('parts of a process', () => {
     expect(steps).toEqual(['start a', 'stop b', 'stop a'])
   })
 
-  test('parts are not started after a stop that came while one was starting', async () => {
+  test('if stop is called while a part is starting, this part is stopped, and later parts are not started', async () => {
     const steps: string[] = []
     const parts = new Parts(log)
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -50,7 +50,7 @@ describe('parts of a process', () => {
     expect(steps).toEqual(['stop a'])
   })
 
-  test('parts are stopped once, however often stop is called', async () => {
+  test('parts are stopped once, even if stop is called three times', async () => {
     const steps: string[] = []
     const parts = new Parts(log)
     await parts.start(recorded(['a'], steps))
@@ -59,7 +59,7 @@ describe('parts of a process', () => {
     expect(steps).toEqual(['start a', 'stop a'])
   })
 
-  test('parts that fail to stop, or take too long, block no other', async () => {
+  test('a part that fails to stop or takes too long does not prevent other parts from being stopped', async () => {
     const steps: string[] = []
     const parts = new Parts(log)
     const faults = {
@@ -77,7 +77,7 @@ describe('a server', () => {
   const namesWith = (environment: Record<string, string>) =>
     new Supervisor(readConfig(environment), log, () => undefined).parts().map(({ name }) => name)
 
-  test('a server stops its workers before the parts they need: background jobs, limiter tables, PostgreSQL, and its ports last', () => {
+  test('a server starts its ports first, then PostgreSQL, limiter tables and background jobs, and workers last; it stops in reverse', () => {
     expect(namesWith({ ADMIN_PORT: '9' })).toEqual([
       'certificates',
       'port',

@@ -43,7 +43,7 @@ function pgBouncerTests() {
     expect((await ask('GET', '/readyz')).status).toBe(200)
   })
 
-  test('through PgBouncer, many concurrent clients create, read, change, list and delete rows, each write once', async () => {
+  test('through PgBouncer, many concurrent clients create, read, change, list and delete rows, and each write is done once', async () => {
     const { id: companyId } = (await ask('POST', '/Companies', { Name: 'Acme' })).body
     const numbers = Array.from({ length: 60 }, (_, index) => index)
     const created = await Promise.all(
@@ -73,7 +73,7 @@ function pgBouncerTests() {
     expect((await ask('DELETE', `/Companies/${companyId}`)).status).toBe(204)
   })
 
-  test('through PgBouncer, a write with an Idempotency-Key is done once, although it is sent many times', async () => {
+  test('through PgBouncer, a write with an Idempotency-Key that is sent many times is done once', async () => {
     const keys = Array.from({ length: 30 }, (_, index) => `through a pooler ${index}`)
     const send = async (method: string, path: string, key: string, body?: object) => {
       const under = { 'Idempotency-Key': `"${method} ${key}"` }
@@ -100,7 +100,7 @@ function pgBouncerTests() {
     expect((await ask('GET', '/Companies')).headers.get('x-total-count')).toBe('0')
   })
 
-  test('through PgBouncer, a statement with values after one without, over one connection, is answered', async () => {
+  test('through PgBouncer, a statement with parameters is answered after one without parameters over the same connection', async () => {
     const database = new Database({ url: pooledUrl(), poolSize: 1, prepare: false })
     for (let round = 0; round < 20; round++) {
       const plain = database.read({ text: 'select 1::text', values: [] })
@@ -119,7 +119,7 @@ function pgBouncerTests() {
   })
 
   // On a busy machine a statement may have no time; then its request is sent again.
-  test('through PgBouncer, no other warning was logged than that a statement had no time', () =>
+  test('through PgBouncer, no warning was logged, except that a statement had no time left', () =>
     expect(output()).not.toMatch(/ (warn(?! +ServiceUnavailable)|error) /))
 }
 
@@ -154,7 +154,7 @@ function memoryTests(isDirect: boolean) {
     })
   }
 
-  test('through PgBouncer, lists from memory have each write of the server and of others', async () => {
+  test('through PgBouncer, lists from memory have each write of the server and of other programs', async () => {
     const { body: company } = await ask('POST', '/Companies', { Name: 'kept' })
     const { body: other } = await ask('POST', '/Companies', { Name: 'other' })
     await untilKnown('/Companies?Name=kept', '1')

@@ -84,7 +84,7 @@ afterEach(async () => {
 })
 
 if (hasPrometheus) {
-  test('promtool finds no fault in a scrape with every metric, and Prometheus with the configurations of the docs reads it, as one server and as a tenant', async () => {
+  test('promtool finds no fault in the metrics, and Prometheus reads them with the configurations in the docs, also as of a tenant', async () => {
     // Only a server that takes tokens has the metric of persons.
     const { url, admin } = await startScraped(place, startPlainIssuer().settings)
     await ask(url, '/nowhere"\\')

@@ -43,7 +43,7 @@ describe('two servers on a primary and its synchronous standby, by one address f
     return { status, total: headers.get('x-total-count') }
   }
 
-  test('the promotion of a standby under load loses no acknowledged write, and lists are right on both servers', async () => {
+  test('the promotion of a standby under load loses no acknowledged write, and lists are correct on both servers', async () => {
     const answered: string[] = []
     const others = new Set<number>()
     let isOver = false

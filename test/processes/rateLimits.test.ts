@@ -23,7 +23,7 @@ async function once(url: string) {
 }
 
 describe('rate limits of two workers', () => {
-  test('two workers admit exactly the limit in any period, by a client that never pauses, and an exact clock. D36', async () => {
+  test('D36: two workers admit exactly the limit in any period, measured by a client that sends without a pause', async () => {
     let isReached = false
     // A busy machine sends fewer requests in a second than a limit allows; then a smaller one is tried.
     for (const limit of [150, 40, 10]) {
@@ -37,7 +37,7 @@ describe('rate limits of two workers', () => {
     expect(isReached).toBe(true)
   })
 
-  test('two workers answer limit + 200 requests over 32 connections with exactly the limit of 200, and 200 of 429. D36', async () => {
+  test('D36: of 800 requests over 32 connections with a limit of 600, two workers answer exactly 600 with 200, and 200 with 429', async () => {
     const { url } = await start({ RATE_LIMITS: '600/1h' })
     const { statuses, remaining } = await ask(url, KEY, 800, 32)
     expect(statuses).toEqual({ 200: 600, 429: 200 })
@@ -52,7 +52,7 @@ describe('the wall clock', () => {
     .map((place) => join(place, 'faketime/libfaketime.so.1'))
     .find(existsSync)
 
-  test('a wall clock that is set days forward and back changes only X-RateLimit-Reset, and no decision', async () => {
+  test('setting the wall clock forward and back by days changes only X-RateLimit-Reset, not which requests are admitted', async () => {
     if (!library) return leaveOut('CI_REQUIRES_FAKETIME', 'there is no libfaketime: apt-get install faketime')
     const file = join(dataFolder(), 'offset')
     const setClock = async (offset: string) => {

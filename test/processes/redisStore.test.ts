@@ -24,7 +24,7 @@ function storeTests() {
 
   const times = (text: string, part: string) => text.split(part).length - 1
 
-  test('two machines of two workers with one Redis admit exactly the limit, and return the same headers', async () => {
+  test('two machines of two workers with one Redis together admit exactly the limit, with one value of X-RateLimit-Remaining each', async () => {
     for (let limit = 300; ; limit++) {
       const [one, two] = await Promise.all([startMachine(`${limit}/1h`), startMachine(`${limit}/1h`)])
       const answers = await Promise.all([one, two].map(({ url }) => ask(url, KEY, 225, 4)))
@@ -45,7 +45,7 @@ function storeTests() {
     }
   })
 
-  test('a machine without its Redis decides alone, logs it once for all workers, and reconnects', async () => {
+  test('a machine whose Redis is killed applies limits by its own counts, logs this once for all workers, and reconnects', async () => {
     const { server, url } = await startMachine('100/1h')
     expect((await ask(url, KEY, 40, 8)).statuses).toEqual({ 200: 40 })
     const outages = () => times(server.output(), 'rate limit store unreachable: limits hold per machine')

@@ -14,7 +14,7 @@ const place = usePlace()
 
 describe('restarts without failed requests', () => {
   for (const run of RUNS)
-    test(`no request over an accepted connection fails while workers are replaced one after the other, and while the server stops, run ${run}`, async () => {
+    test(`no request over an accepted connection fails while workers are replaced and while the server stops: run ${run}`, async () => {
       const { server, url } = await startProcess(place.settings)
       const kept = startClients(url, { count: 64, path: PATH, key: KEY })
       const single = startClients(url, { count: 16, path: PATH, key: KEY, keepAlive: false })
@@ -29,7 +29,7 @@ describe('restarts without failed requests', () => {
       expect(Object.keys(failures).filter((what) => what !== 'not connected: ECONNREFUSED')).toEqual([])
     })
 
-  test('no request fails while the worker of a rename that waits for seconds is replaced', async () => {
+  test('a rename that waits for seconds succeeds although its worker is replaced meanwhile', async () => {
     const { server, url } = await startProcess({ ...place.settings, WORKERS: '1' })
     const sql = connect(place.DATABASE_URL)
     const asked = { method: 'PATCH', headers: { ...headers, 'Content-Type': 'application/json' }, body: '{"Name":"larger"}' }

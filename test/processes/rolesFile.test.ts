@@ -19,7 +19,7 @@ function fileWith(text: string) {
   return { path, write }
 }
 
-test('At SIGUSR2 all workers follow the new file; a faulty or missing one leaves them as they are, and the log says so', async () => {
+test('At SIGUSR2 all workers follow the new roles file; if it is faulty, they keep the old one, and the log says so', async () => {
   const { path, write } = fileWith(BLOCK)
   const settings = { DATABASE_URL, ROLES_FILE: path, LOG_LEVEL: 'info' }
   const { url, server } = await startProcess({ ...settings, BOOTSTRAP_API_KEY: '' })
@@ -42,7 +42,7 @@ test('At SIGUSR2 all workers follow the new file; a faulty or missing one leaves
   expect(await statuses()).toEqual([[403], [200]])
 })
 
-test('A worker that replaces a dead one follows the text that the others follow, even if the file has changed since', async () => {
+test('A worker that replaces a killed one follows the roles file as it was read, even if the file has changed since', async () => {
   const { path, write } = fileWith(BLOCK)
   const settings = { DATABASE_URL, ROLES_FILE: path, LOG_LEVEL: 'info', WORKERS: '1' }
   const { url, server } = await startProcess({ ...settings, BOOTSTRAP_API_KEY: '' })
@@ -65,8 +65,8 @@ test.each([
       'line 4: "read Absences?Satus=A"',
     ],
   ],
-  ['no text', '\ud800', ['it is no text in UTF-8']],
-])('A start is refused for a file with %s', async (_what, text, messages) => {
+  ['bytes that are no UTF-8', '\ud800', ['it is no text in UTF-8']],
+])('A start is refused for a roles file with %s', async (_what, text, messages) => {
   const { path } = fileWith('')
   writeFileSync(path, text === '\ud800' ? new Uint8Array([0xff]) : text)
   const server = launchProcess({ DATABASE_URL, ROLES_FILE: path })
@@ -74,13 +74,13 @@ test.each([
   for (const message of messages) expect(server.output()).toContain(message)
 })
 
-test('A start is refused for a file that does not exist', async () => {
+test('A start is refused for a roles file that does not exist', async () => {
   const server = launchProcess({ DATABASE_URL, ROLES_FILE: '/nowhere/roles.txt' })
   expect(await server.ended).toBe(1)
   expect(server.output()).toContain('roster: ROLES_FILE: the roles file /nowhere/roles.txt cannot be read: ENOENT')
 })
 
-test('A start without an issuer says that nobody can sign in to get the roles of the file', async () => {
+test('A start without OIDC_ISSUER says that nobody can sign in, if the roles file has roles of persons', async () => {
   const lineFor = async (text: string) => {
     const { server } = await startProcess({ DATABASE_URL, ROLES_FILE: fileWith(text).path, LOG_LEVEL: 'info', WORKERS: '1' })
     return server.output().includes('OIDC_ISSUER is not set: nobody can sign in')
@@ -88,7 +88,7 @@ test('A start without an issuer says that nobody can sign in to get the roles of
   expect([await lineFor(BLOCK), await lineFor('role all\n  read Companies\n')]).toEqual([false, true])
 })
 
-test('A start names the keys whose block is not in the file', async () => {
+test('A start warns of a key whose block is not in the roles file', async () => {
   const { path } = fileWith(BLOCK)
   const settings = { DATABASE_URL, DATA_DIR: dataFolder() }
   await outputOf({ ...settings, ROLES_FILE: path }, 'keys', 'create', '--name', 'z', '--role', 'payroll')

@@ -7,7 +7,7 @@ import { entities } from '../support/entities.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { quietLog } from '../support/quietLog.ts'
 
-test('A faulty text that is read while a restart ends replaces none: new workers get the one with which it ended', () => {
+test('If a faulty roles file is read while a restart ends, new workers get the text of the last restart that succeeded', () => {
   const path = join(temporaryFolder().path, 'roles.txt')
   const [first, second, faulty] = ['role a\n', 'role b\n', 'role c\n  red Companies\n']
   writeFileSync(path, first)

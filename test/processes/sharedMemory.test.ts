@@ -20,7 +20,7 @@ describe('shared memory of rate limits', () => {
   const limited = { RATE_LIMITS: '100/1h' }
   const table = () => join(memoryFolderOf(place.folder, place.port), 'keys')
 
-  test('counts of the limits are common to all workers, and survive the death of a worker and a restart of the server. D36', async () => {
+  test('D36: all workers share the counts of the limits, which survive kills of workers and a restart of the server', async () => {
     const { server, url } = await startProcess({ ...place.settings, ...limited })
     for (let expected = 99; expected > 89; expected--) expect(await remaining(url)).toBe(expected)
     const workers = workersOf(server.pid)
@@ -33,7 +33,7 @@ describe('shared memory of rate limits', () => {
     expect(await remaining(next.url)).toBe(88)
   })
 
-  test('shared memory of a killed server is freed by the start of any other, and its own next start continues the counts. D36', async () => {
+  test('D36: the start of another server frees the shared memory of a killed one, whose next start continues the counts', async () => {
     if (!onLinux) return
     const large = { RATE_LIMITS: '20000/1h', RATE_LIMIT_CLIENTS: '100' }
     const { server, url } = await startProcess({ ...place.settings, ...large })
@@ -56,7 +56,7 @@ describe('shared memory of rate limits', () => {
     expect([await remaining(next.url), bytes()]).toEqual([19_998, whole])
   })
 
-  test('a table of the limits that is truncated costs the workers’ lives and the counts, but not the server', async () => {
+  test('truncating a table of the limits kills the workers and loses the counts, but the server replaces the workers', async () => {
     const { server, url } = await startProcess({ ...place.settings, ...limited })
     expect(await remaining(url)).toBe(99)
     const workers = workersOf(server.pid)
@@ -71,7 +71,7 @@ describe('shared memory of rate limits', () => {
     expect(await server.stop()).toBe(0)
   })
 
-  test('a table of the limits that is deleted stays in use: a later worker counts with the others', async () => {
+  test('a deleted table of the limits stays in use: later workers continue its counts', async () => {
     if (!onLinux) return
     const { server, url } = await startProcess({ ...place.settings, ...limited })
     expect(await remaining(url)).toBe(99)
@@ -83,7 +83,7 @@ describe('shared memory of rate limits', () => {
     expect(existsSync(table())).toBe(false)
   })
 
-  test('a folder of the limits that is deleted is made again: keys still change, and workers are still replaced', async () => {
+  test('a deleted folder of the limits does not prevent the server from reading changed keys and replacing workers', async () => {
     const { server, url } = await startProcess({ ...place.settings, ...limited, BOOTSTRAP_API_KEY: '' })
     const keys = (...words: string[]) => outputOf({ DATABASE_URL: place.DATABASE_URL }, 'keys', ...words)
     const key = keyIn(await keys('create', '--name', 'a', '--rights', '*:read'))
@@ -124,7 +124,7 @@ describe('shared memory of rate limits', () => {
       expect(await started.stop()).toBe(0)
     })
 
-    test('the tables of the limits are in DATA_DIR if /dev/shm is too small, with one log line; counts go on after a restart', async () => {
+    test('the tables of the limits are in DATA_DIR if /dev/shm is too small, with one log line; counts continue after a restart', async () => {
       const settings = { WORKERS: '1', RATE_LIMITS: '1000000/1h', RATE_LIMIT_CLIENTS: '2' }
       for (const expected of [999_999, 999_998]) {
         const started = start(8, settings)

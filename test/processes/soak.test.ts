@@ -3,7 +3,7 @@ import { proveSoak } from '../prove/soak.ts'
 
 const SECONDS = 8
 
-test('every answer of a soak is right or explained by a fault, and the server keeps nothing that it no longer uses', async () => {
+test('under load with faults, every answer is right or explained by a fault, and the server leaks no resources', async () => {
   const faults = ['a worker is killed', 'all connections to PostgreSQL are cut', 'PostgreSQL stands still']
   const found = await proveSoak({ seed: 1, seconds: SECONDS, faults, pauseSeconds: 1.5 })
   expect(found.differences).toEqual([])

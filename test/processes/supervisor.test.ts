@@ -12,7 +12,7 @@ import { launchProcess, startProcess } from '../support/start.ts'
 const place = usePlace()
 
 describe('worker processes', () => {
-  test('each worker is a process with its own pool; one that hangs is killed and replaced', async () => {
+  test('each worker is a process with its own pool, and a worker that hangs is killed and replaced', async () => {
     const { server, url } = await startProcess(place.settings)
     expect(workersOf(server.pid)).toHaveLength(2)
     expect(server.output()).toContain('2 workers,')
@@ -33,7 +33,7 @@ describe('worker processes', () => {
     expect(await retried(async () => (await fetch(url + PATH, { headers })).status)).toBe(200)
   })
 
-  test('a worker that gets SIGTERM lets its clients leave, and is replaced', async () => {
+  test('a worker that gets SIGTERM answers its clients before it ends, and is replaced', async () => {
     const { server, url } = await startProcess(place.settings)
     const clients = startClients(url, { count: 16, path: PATH, key: KEY })
     await until(() => clients.load.good > 200)
@@ -79,7 +79,7 @@ describe('worker processes', () => {
     expect(workersOf(server.pid)).toContain(there)
   })
 
-  test('the number of workers is kept: after SIGUSR2 during the start, several restarts, and deaths during them', async () => {
+  test('the number of workers stays the same after SIGUSR2 during the start, several restarts, and a kill during a restart', async () => {
     const server = launchProcess({ ...place.settings, WORKERS: '2' })
     await until(() => workersOf(server.pid).length >= 2)
     server.kill('SIGUSR2')
@@ -99,7 +99,7 @@ describe('worker processes', () => {
     expect(server.output()).not.toContain('restart given up')
   })
 
-  test('a worker that is killed during the start ends the start, with the reason', async () => {
+  test('a start fails with exit code 1 and the reason if a worker is killed before it is ready', async () => {
     const server = launchProcess({ ...place.settings, WORKERS: '1' })
     await until(() => workersOf(server.pid).length === 1)
     process.kill(workersOf(server.pid)[0] as number, 'SIGKILL')
@@ -107,7 +107,7 @@ describe('worker processes', () => {
     expect(server.output()).toContain('a worker ended with SIGKILL before it was ready')
   })
 
-  test('workers end with their supervisor, even if that is killed, and the next start gets the port', async () => {
+  test('workers end if their supervisor is killed, and the next start can use the port', async () => {
     const { server } = await startProcess(place.settings)
     const workers = workersOf(server.pid)
     server.kill('SIGKILL')
@@ -118,7 +118,7 @@ describe('worker processes', () => {
 })
 
 describe('the port of a server', () => {
-  test('of two servers that start at the same moment, one gets the port', async () => {
+  test('if two servers start on it at the same time, one serves and the other ends with exit code 1', async () => {
     const both = ['a', 'b'].map((name) => launchProcess({ ...place.settings, DATA_DIR: join(place.folder, name) }))
     const ends = await Promise.race(both.map(({ ended }) => ended))
     expect(ends).toBe(1)

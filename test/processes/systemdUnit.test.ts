@@ -30,7 +30,7 @@ test('systemd finds no fault in deploy/roster.service and deploy/roster@.service
   expect(verify(template, 'roster@acme.service')).toBe('')
 })
 
-test('systemd calls the exposure of deploy/roster.service at most 3', () => {
+test('systemd-analyze security gives deploy/roster.service an exposure of at most 3', () => {
   if (!hasSystemd) return leaveOut('CI_REQUIRES_SYSTEMD', LACK)
   const exposureOf = (text: string) => {
     const said = analyze(['security', '--offline=true', '--no-pager'], text)
@@ -81,7 +81,7 @@ const LACKS = [
   [Bun.which('strace') !== null, 'CI_REQUIRES_SYSTEMD', 'there is no strace: apt-get install strace'],
 ] as const
 
-test('a server with the embedded PostgreSQL starts, reloads and stops within what deploy/roster.service allows', async () => {
+test('a server with the embedded PostgreSQL starts, reloads and stops under the restrictions of deploy/roster.service', async () => {
   const lack = LACKS.find(([isThere]) => !isThere)
   if (lack) return leaveOut(lack[1], lack[2])
   const folder = dataFolder()

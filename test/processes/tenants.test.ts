@@ -75,7 +75,7 @@ if (postgresWithTools)
     const companies = () =>
       fetch(`${served.url}/Companies`, { headers: { ...headers, Accept: 'text/csv' } }).then((answer) => answer.text())
 
-    test('is read while it moves, and each write is refused as 503, or is in the new one', async () => {
+    test('answers reads during the move, and each write gets 503 or is in the new database', async () => {
       for (let number = 1; number <= 20; number++) expect((await create(`Company ${number}`)).status).toBe(201)
       token = (await ask('GET', '/Changes?after=now')).body.next
       let isMoving = true
@@ -98,7 +98,7 @@ if (postgresWithTools)
       expect(written.filter((name) => !rows.includes(name))).toEqual([])
     })
 
-    test('has the same rows, keys and answers of repeated writes there; tokens of the feed are refused as 410', async () => {
+    test('has the same rows, keys and answers of repeated writes afterwards; tokens of the feed get 410', async () => {
       await served.server.stop()
       await start(to as PlainPostgres)
       expect(await companies()).toBe(rows)
@@ -112,7 +112,7 @@ if (postgresWithTools)
       await until(async () => (await ask('GET', '/Companies?Name=in its new place')).headers.get('x-total-count') === '1')
     })
 
-    test('is deleted from the old one by the last command', async () => {
+    test('is deleted from the old PostgreSQL by the last command', async () => {
       await runPart(/^dropdb/)
       const sql = connect(from?.url ?? '')
       expect(await sql`select from pg_database where datname = 'acme'`).toHaveLength(0)

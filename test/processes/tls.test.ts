@@ -41,7 +41,7 @@ describe('a server with a certificate', () => {
     test('TLS is not tested, because openssl is missing', () => undefined)
     return
   }
-  test('a server with a certificate uses a changed one, and keeps the old one while the new one is not valid', async () => {
+  test('a server uses a certificate whose files have changed, and keeps the old certificate while the new one is invalid', async () => {
     const { first, second, files, use } = certificates()
     const { server, url } = await startProcess({ ...place.settings, ...files, LOG_LEVEL: 'info' })
     expect(url).toBe(`https://127.0.0.1:${place.port}`)

@@ -38,7 +38,7 @@ async function askMany(urls: readonly string[], tokens: readonly string[], reque
 }
 
 describe('D99: limits of a person', () => {
-  test('hold over two workers and two of her tokens: exactly as many requests are admitted as the limit says', async () => {
+  test('hold for two workers and two of her tokens together: exactly as many requests are admitted as the limit allows', async () => {
     const issuer = startPlainIssuer()
     const { url } = await start({ ...issuer.settings, RATE_LIMITS_PERSONS: '300/1h' })
     const tokens = [issuer.token(), issuer.token({ groups: ['hr'] })]
@@ -47,7 +47,7 @@ describe('D99: limits of a person', () => {
     expect((await ask(url, issuer.token({ sub: 'ben' }))).remaining).toBe('299')
   })
 
-  test('hold over two machines with one Redis', async () => {
+  test('hold for two machines with one Redis together', async () => {
     if (!hasRedis) return leaveOut('CI_REQUIRES_REDIS', 'there is no redis-server: apt-get install redis-server')
     const redis = await startRedis()
     const issuer = startPlainIssuer()
@@ -72,12 +72,12 @@ describe('D99: limits of a person', () => {
   })
 })
 
-describe('D97: a server of processes', () => {
+describe('D97: a started server', () => {
   const library = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu']
     .map((place) => join(place, 'faketime/libfaketime.so.1'))
     .find(existsSync)
 
-  test('refuses a token that it has accepted when the clock passes its end, and accepts it when the clock is set back', async () => {
+  test('refuses an accepted token with 401 after its end by the clock, and accepts it again when the clock is set back', async () => {
     if (!library) return leaveOut('CI_REQUIRES_FAKETIME', 'there is no libfaketime: apt-get install faketime')
     const issuer = await startIssuer()
     const file = join(dataFolder(), 'offset')
@@ -103,7 +103,7 @@ describe('D97: a server of processes', () => {
     expect((await ask(url, token)).status).toBe(200)
   })
 
-  test('names a person in its log by the pseudonym alone, the same on each worker', async () => {
+  test('names a person in its log only by her pseudonym, which is the same on each worker', async () => {
     const issuer = await startIssuer()
     const { server, url } = await start({ ...issuer.settings, LOG_LEVEL: 'info' })
     const token = await issuer.tokenFor({ sub: 'subject-of-ann', email: 'ann@example.com' })
@@ -123,7 +123,7 @@ describe('D97: a server of processes', () => {
       expect(server.output()).not.toContain(secret)
   })
 
-  test('starts while its issuer hangs, answers tokens 503, and accepts them when the issuer answers again', async () => {
+  test('starts while its issuer does not answer, answers requests with tokens 503 until the issuer answers, and then 200', async () => {
     const issuer = await startIssuer()
     const token = await issuer.tokenFor({ email: 'ann@example.com' })
     issuer.signal('SIGSTOP')
@@ -135,7 +135,7 @@ describe('D97: a server of processes', () => {
     await until(async () => (await ask(url, token)).status === 200)
   })
 
-  test('keeps the tables of persons only where OIDC_ISSUER is set', async () => {
+  test('has the limiter tables of persons only if OIDC_ISSUER is set', async () => {
     const issuer = startPlainIssuer()
     const persons = async (environment: Record<string, string>) => {
       const { server } = await start({ WORKERS: '1', ADMIN_PORT: '0', LOG_LEVEL: 'info', ...environment })

@@ -8,7 +8,7 @@ const KILLS = 4
 const CLIENTS = 4
 const ROWS = 100
 
-test('D115: rows that are sent again until they are answered exist once, although workers are killed', async () => {
+test('D115: rows that several clients upsert repeatedly exist once, although workers are killed', async () => {
   const DATABASE_URL = await createDatabase()
   const { server, url } = await startProcess({ DATABASE_URL, WORKERS: '2' })
   const sql = connect(DATABASE_URL)
