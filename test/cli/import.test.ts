@@ -6,7 +6,7 @@ import { KEY, makeKey } from '../support/server.ts'
 import { startServer, useServer } from '../support/start.ts'
 import { filesIn, roster as rosterApart, rosterHere } from './roster.ts'
 
-/** 10 requests at a time, which is one piece. */
+/** Key with a limit of 10 requests in a second; a request with 1,000 rows counts as 10. */
 const slow = makeKey({ name: 'slow', limits: '10/1s' })
 const small = makeKey({ name: 'small', limits: '2/1h' })
 const reader = makeKey({ name: 'reader', rights: '*:read' })
@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 
 const fileOf = filesIn(folder.path)
-/** In this process where it needs no stdin. */
+/** Runs a command in this process, or in a new one if it needs stdin. */
 function roster(words: readonly string[], { key = KEY as string | null, stdin = '', url = server.url } = {}) {
   const settings = key === null ? undefined : { ROSTER_KEY: key }
   return stdin === '' ? rosterHere([...words, '--url', url], settings) : rosterApart([...words, '--url', url], settings, stdin)
@@ -33,7 +33,7 @@ async function passOn(request: Request): Promise<Response> {
   return new Response(await answer.bytes(), answer)
 }
 
-/** Before the server: the first write is answered by `first`. */
+/** Starts a proxy for the server; `first` answers the first write. */
 function proxyWith(first: (request: Request) => Response | Promise<Response>) {
   let asked = 0
   const fetch = (request: Request) => (request.method === 'POST' && asked++ === 0 ? first(request) : passOn(request))
@@ -89,7 +89,7 @@ describe('roster import', () => {
     }
   })
 
-  // Of each form that an export has, with texts that each of them could take for something else.
+  // Texts that a format of an export could read as something else.
   const hostile = ['=1+1', "'=1+1", "''@x", '+31 6 1', "a;'=1", 'a\n- b\r\n', '\t=x', '＝1', "'", '\ufeff', ' "', '', null]
   test.each([
     ['csv', [], ['--no-excel']],

@@ -211,7 +211,7 @@ test('an import and its undo continue when the server is killed and starts again
   const byFile = await roster(['import', '--undo', path, '--url', first.url], settings())
   expect(byFile.stderr).toContain(`If ${first.url} is the same server, name the import by its id`)
   const [name = ''] = readdirSync(join(dataHome, 'roster/imports'))
-  // Each of the three pieces has a version, which a refusal names.
+  // Each of the three requests deletes rows of another version, which a refusal names first.
   const undoing = failingAt('DELETE', 4)
   const undone = await roster(['import', '--undo', name.replace('.ndjson', ''), '--url', undoing.url], settings())
   await undoing.stop()

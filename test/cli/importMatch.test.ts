@@ -12,11 +12,11 @@ beforeEach(async () => {
 })
 
 const fileOf = filesIn(folder.path)
-/** Without `url`, the command is given the settings alone. */
+/** Runs the command with `--url`; if `url` is null, only with the settings. */
 const roster = (words: readonly string[], settings: Record<string, string> = {}, url: string | null = server.url) =>
   rosterHere([...words, ...(url === null ? [] : ['--url', url])], { ROSTER_KEY: KEY, ...settings })
 
-/** A proxy before the server; `answer` gets what passes the request on. */
+/** Starts a proxy for the server; `answer` is called with a function that forwards the request. */
 function proxyOf(answer: (pass: () => Promise<Response>, request: Request) => Promise<Response>) {
   const fetchBy = async (request: Request) => {
     const { pathname, search } = new URL(request.url)

@@ -117,7 +117,7 @@ describe('keys in an external database', () => {
         `^ci +\\w{10}  Companies:read  100/1m +${time}  2026-11-21T12:34:56Z  active$`,
         `^ci +\\w{10}  Companies:read  100/1m +${time}  2026-11-21T12:34:56Z  expires ${time}$`,
       ]
-      // Without what the time of a key's making could change.
+      // Without the columns that depend on the time at which a key was created.
       expect(lines).toHaveLength(3)
       for (const [index, pattern] of patterns.entries()) {
         const found = lines.filter((line) => new RegExp(pattern).test(line))
@@ -156,7 +156,7 @@ describe('keys in an external database', () => {
       expect((await keys('list')).stdout.split('\n')).toHaveLength(4_002)
       const program = run(['sh', '-c', `'${process.execPath}' --no-env-file src/main.ts keys list | head -1`], settings)
       await program.ended
-      // The program's complaint may be there before what head has printed.
+      // The error message of the program can come before the output of head.
       expect(program.output()).toMatch(/^NAME/m)
     })
   })

@@ -6,7 +6,7 @@ import { Random } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
 
 const CASES = rounds(3_000, 100_000)
-/** The text in pieces that end between any two characters: short ones of a short text, up to a fifth of a long one. */
+/** Yields the text in chunks that end between any two characters; chunks of a long text have up to a fifth of it. */
 async function* inPieces(text: string, random: Random): AsyncGenerator<string> {
   const isHalf = (at: number) => /[\ud800-\udbff]/.test(text.charAt(at - 1))
   for (let at = 0; at < text.length; ) {

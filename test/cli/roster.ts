@@ -27,7 +27,7 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** The command line as a process of its own, with these settings alone in its environment. */
+/** Runs the command line in a new process, with only these settings in its environment. */
 export async function roster(words: readonly string[], settings: Record<string, string> = {}, stdin = ''): Promise<Ended> {
   const child = Bun.spawn([process.execPath, '--no-env-file', 'src/main.ts', ...words], {
     cwd: ROOT,
@@ -68,14 +68,14 @@ const COMMANDS: Record<string, (read: Read, settings: Settings) => Command> = {
   seed: seedCommand,
 }
 
-/** What a command prints that succeeds, in this process. @throws Error where it fails */
+/** Runs a command in this process, and returns what it prints. @throws Error if the command fails */
 export async function outputOf(settings: Settings, ...words: string[]): Promise<string> {
   const { code, stdout, stderr } = await rosterHere(words, settings)
   if (code !== 0) throw new Error(`ended with ${code}:\n${stdout}${stderr}`)
   return stdout
 }
 
-/** A command in this process, which is quicker, with these settings alone; one at a time. What `export` prints is read from a file. */
+/** Runs a command in this process, which is quicker, with only these settings; one at a time. `export` prints into a file. */
 export async function rosterHere(words: readonly string[], settings: Settings = {}): Promise<Ended> {
   const [name = '', ...own] = words
   const command = COMMANDS[name]?.(() => readConfig(settings), settings) as Command

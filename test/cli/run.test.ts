@@ -11,7 +11,7 @@ afterEach(() => {
   spy.mockClear()
 })
 
-/** As the program's own: one command by default, and another beside it. */
+/** Runs commands like those of the program: a default command, and another one. */
 function run(...words: string[]) {
   const program = new Command('roster')
   program.command('serve', { isDefault: true }).action(() => void served.push('serve'))

@@ -28,7 +28,7 @@ function halvesOf(code: Code): [high: number, low: number] {
   return [highs[0] as number, lows[0] as number]
 }
 
-/** An integer of up to so many digits. */
+/** Returns a random integer of up to `count` digits. */
 function digits(count: number): string {
   const length = 1 + random.below(count)
   return Array.from({ length }, () => random.below(10))
@@ -165,7 +165,7 @@ describe('the neighboring codes of an operand', () => {
       const fraction = random.chance(30) ? digits(scale + 1) : digits(40)
       const plain = `${random.chance(30) ? '-' : ''}${digits(random.chance(80) ? 10 : 30)}.${fraction}5`
       const { equal, below, above } = operandOf('decimal', scale, decimalKind(scale).printFilter(plain))
-      // Both as units of the operand's last digit, or of the column's where that is finer.
+      // The operand and the code are compared in units of the last digit of the operand, or of the column if that is smaller.
       const finest = Math.max(scale, fraction.length + 1)
       const value = BigInt(plain.replace('.', '')) * 10n ** BigInt(finest - fraction.length - 1)
       const unit = 10n ** BigInt(finest - scale)

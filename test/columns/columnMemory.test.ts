@@ -16,7 +16,7 @@ import { Random } from '../support/random.ts'
 import { idsOf, listOf, RandomTable } from '../support/randomTable.ts'
 import { reading } from '../support/reading.ts'
 
-/** Another each time; a run is repeated with the one that it printed. */
+/** Seed of the random values, another one in each run; set SEED to the printed seed to repeat a run. */
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 const NONE = { extremes: 0, uncoded: 0 }
 const everything = { has: () => true }
@@ -120,7 +120,7 @@ describe('memory of a table in columns:', () => {
     }
     expect(fill).toThrow(KernelFull)
     expect([columns.isWorn, columns.rows, id > 100_000, id < 101_000]).toEqual([true, id, true, true])
-    // What is there is still found.
+    // Lists still find the rows of the table.
     expect(columns.lists.find(listOf(parseList(wholeView(company), 'sort=-Id'), 1, 5))).toMatchObject({ total: id })
   })
 

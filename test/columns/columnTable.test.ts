@@ -16,7 +16,7 @@ import { Random } from '../support/random.ts'
 import { idsOf, listOf, RandomTable, take, totalOf } from '../support/randomTable.ts'
 import { reading } from '../support/reading.ts'
 
-/** Another each time; a run is repeated with the one that it printed. */
+/** Seed of the random values, another one in each run; set SEED to the printed seed to repeat a run. */
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 
 for (const hasVectors of [true, false])
@@ -214,7 +214,7 @@ describe('a summary that is computed in steps', () => {
     const grouping = columns.group(parseSummary(wholeView(reading), 'sum=Amount', 'json')) as Grouping
     const steps = grouping.steps()
     expect(steps.next().done).toBe(false)
-    // Some were taken by the first step, and others come in later ones.
+    // The first step has read some of these rows; the other rows would be read by later steps.
     for (const id of [1, 2, ROWS - 1, ROWS]) change(columns, id)
     while (!steps.next().done);
     expect(grouping.page(0, 1).next().value).toEqual([[String(ROWS), '80000.00000000']])

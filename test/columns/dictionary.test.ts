@@ -12,7 +12,7 @@ function hashUnder(factors: Factors, text: string): number {
   return hashOf(bytes, 0, bytes.length, factors)
 }
 
-/** Texts that lie side by side under these factors: in one of 256 bands of 64 slots of a table of up to 8,192 texts. */
+/** Returns texts with hashes close to each other under these factors: in one of 256 bands of 64 slots (up to 8,192 texts). */
 function alike(factors: Factors, count: number, prefix = 't'): string[] {
   const texts: string[] = []
   for (let number = 0; texts.length < count; number++)
@@ -20,7 +20,7 @@ function alike(factors: Factors, count: number, prefix = 't'): string[] {
   return texts
 }
 
-/** Fails where a text has no code of its own. */
+/** Expects that each text has another code. */
 function expectDistinct(dictionary: Dictionary, texts: readonly string[]) {
   const codes = texts.map((text) => dictionary.code(text))
   expect(new Set(codes).size).toBe(texts.length)

@@ -13,7 +13,7 @@ import { wholeView } from '../../src/model/view.ts'
 import { parseSummary } from '../../src/parse/summary.ts'
 import { Random } from '../support/random.ts'
 
-/** Another each time; a run is repeated with the one that it printed. */
+/** Seed of the random values, another one in each run; set SEED to the printed seed to repeat a run. */
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 const MEMORY = 512 * 2 ** 20
 const SLOTS_MAX = 64 * 512
@@ -33,7 +33,7 @@ const { properties } = event
 const columnOf = (name: string) => properties.findIndex((property) => property.name === name)
 const query = (text: string) => parseSummary(wholeView(event), text, 'json')
 
-/** A table of rows as PostgreSQL prints them, beside the columns. Before a row changes or goes, each running summary takes it. */
+/** Rows as PostgreSQL prints them, and as columns. Each running summary reads a row before the row is changed or removed. */
 class Rows {
   readonly byId = new Map<string, Row>()
   readonly store: ColumnStore
@@ -125,7 +125,7 @@ class Rows {
 
 type Value = string | number | bigint
 
-/** Null, no value, is greater than all others. */
+/** Compares values; null, a missing value, is greater than all values. */
 function compare(one: Value | null, other: Value | null): number {
   if (one === null || other === null) return Number(one === null) - Number(other === null)
   return one < other ? -1 : Number(one > other)
@@ -330,7 +330,7 @@ describe(`groups of rows in columns, SEED=${SEED}`, () => {
           const matches = ([id]: Row) => Number(id) % 100 < bound
           const snapshot = [...rows.byId.values()].filter(matches)
           const groupings = asked.map((summary) => rows.group(summary, matches))
-          // Both at the same time: a row that changes is taken by each that has not taken it yet.
+          // Both summaries run at the same time: each one that has not read a row yet reads it before the row changes.
           change()
           for (const [index, summary] of asked.entries()) {
             const grouping = groupings[index] as Grouping | Reason
@@ -438,7 +438,7 @@ describe('a running summary', () => {
     const grouping = rows.group(query('groupBy=Label&sum=Level')) as Grouping
     run(grouping.steps())
     expect(rows.running.size).toBe(0)
-    // A row is not taken twice, whatever its bitmap is used for.
+    // The summary does not read a row again, even if another bitmap reuses the memory of its own.
     const bits = rows.store.reserveBitmap()
     rows.kernel.words.fill(-1, bits >>> 2, (bits >>> 2) + 1)
     grouping.takeRow(rows.slotOf('1'))

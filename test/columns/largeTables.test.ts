@@ -13,13 +13,13 @@ import { Random } from '../support/random.ts'
 import { caller, idsOf, listOf, RandomTable, take } from '../support/randomTable.ts'
 import { reading } from '../support/reading.ts'
 
-/** Another each time; a run is repeated with the one that it printed. */
+/** Seed of the random values, another one in each run; set SEED to the printed seed to repeat a run. */
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 /** Indexes of fewer rows have no checkpoints. */
 const ROWS = 34_000
 const NONE = { extremes: 0, uncoded: 0 }
 
-/** The time so many hours after the begin of 2015. */
+/** Returns the time `hours` after the begin of 2015. */
 function hour(hours: number): string {
   return new Date(Date.UTC(2015, 0, 1) + hours * 3_600_000).toISOString().slice(0, 19).replace('T', ' ').concat('+00')
 }
@@ -101,7 +101,7 @@ test(`lists of many rows, whose times grow with ids, are correct by each way of 
 test(`checkpoints stay correct and their stretches short while rows are added at one end and removed at the other; SEED=${SEED}`, async () => {
   const random = new Random(SEED)
   const table = largeTable(random)
-  // The places of the load do not suffice for those that come.
+  // Without enough slots for the rows that are added later.
   const columns = table.load({ has: () => true }, true, 150_000)
   await built(columns)
   expect(faultsOf(columns)).toEqual([])
@@ -151,7 +151,7 @@ test(`lists, indexes, bitmaps and checkpoints stay correct when codes of a colum
 
 test(`an index has the new values of rows that changed between the slices of its building; SEED=${SEED}`, async () => {
   const random = new Random(SEED)
-  // So many that a building takes several turns of the event loop.
+  // So many rows that building an index takes several turns of the event loop.
   const rows = 160_000
   const table = largeTable(random, 0)
   const columns = table.load(undefined, true, rows)
@@ -191,7 +191,7 @@ test(`indexes, checkpoints and bitmaps stay correct when texts get new ranks in 
   const ranks = () => columns.texts.ranksOf(1)?.ranks as Uint32Array
   const before = ranks().slice(0, 300)
   const byLabel = listOf(parseList(wholeView(reading), 'sort=Label'))
-  // Each comes between the one before and the next text, and takes half of the gap.
+  // Each text comes between the one before and the next text, and halves the gap between their ranks.
   for (let count = 1; count <= 50; count++) {
     const after = table.someRow().with(1, `label 2${'0'.repeat(count)}`)
     table.put(after)
@@ -220,7 +220,7 @@ test(`filters that contradict each other match no row, whichever rows the index 
       { filters: `At=>=${time(high / 1_000)}&At=<${time(low / 1_000)}`, other: '&On=true' },
       { filters: `Label=>${last}&Label=<${first}`, other: '&sort=-At' },
     ])
-    // A filter that comes again has a kept bitmap, also beside a filter that few rows match.
+    // A repeated filter has a kept bitmap, also together with a filter that few rows match.
     for (const text of [filters + other, filters, `Id=<=1000500&${filters}`, `Id=<=1000500&${filters}`]) {
       const list = await findList(columns, listOf(parseList(wholeView(reading), text)))
       const total = typeof list === 'string' ? list : list.total
@@ -269,7 +269,7 @@ test('a checkpoint that is added because the last row of a leaf is removed is co
   for (let id = rows; id > 0; id--) columns.put([String(id), null, 't', null, null, '7'])
   await findList(columns, listOf(parseList(wholeView(reading), 'sort=-Id')))
   await columns.settled()
-  // Private, since which leaf a search looks at first, and which row is the last of a leaf, shows nowhere else.
+  // Private, since no public method tells which rows a leaf has.
   const { ids } = (columns as unknown as { indexes: { ids: SortedIndex } }).indexes
   const { address, size } = ids.leaves[(ids.leaves.length - 1) >> 1] as Leaf
   const { store } = ids.order
@@ -279,7 +279,7 @@ test('a checkpoint that is added because the last row of a leaf is removed is co
   const { all } = ids.checkpoints
   const next = ids.checkpoints.nextAfter(ids.order.targetAt(last, last))
   const stretch = all[next] as (typeof all)[number]
-  // Elsewhere, until the stretch becomes too long with the next row that goes.
+  // Removes other rows until the removal of one more row makes the stretch too long.
   for (let id = 1; stretch.rows - 1 <= (2 * (ids.size - 1)) / 32; id++)
     if (id % 4 > 0 && (id < (all[next - 1]?.target.id ?? 0) || id >= stretch.target.id)) columns.remove(String(id))
   expect([faultsOf(columns), all.includes(stretch)]).toEqual([[], true])
@@ -293,7 +293,7 @@ test('no single step of building an index handles all rows', async () => {
   const rows = 300_000
   const columns = new RandomTable(reading, new Random(SEED), 0, NONE).load(undefined, true, rows)
   for (let id = 1; id <= rows; id++) columns.put([String(id), null, 't', null, null, String(id % 1_000)])
-  // Private, since in one turn of the event loop there are as many steps as it has time for.
+  // Private, since one turn of the event loop runs as many steps as it has time for.
   const { indexes, store } = columns as unknown as { indexes: { enqueue(job: Iterator<void>): void }; store: ColumnStore }
   const taken: number[] = []
   indexes.enqueue = (job) => {

@@ -41,7 +41,7 @@ beforeEach(() => {
 
 const rowOf = (id: number, name: string | null): Row => [String(id), name, 't']
 
-/** The total and the page of a list as the table has them; or why it has none. */
+/** Returns the total and the ids of a list from the table, or the reason for which the table cannot answer it. */
 function listed(query: string) {
   const found = table.lists.find(parseList(wholeView(company), query))
   return typeof found === 'string' ? found : { total: found.total, ids: idsOf(found) }

@@ -19,7 +19,7 @@ import { Random } from '../support/random.ts'
 import { listOf } from '../support/randomTable.ts'
 import { isUnsure, RelatedTables, type Side } from '../support/relatedTables.ts'
 
-/** Another each time; a run is repeated with the one that it printed. */
+/** Seed of the random values, another one in each run; set SEED to the printed seed to repeat a run. */
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 
 let sql: postgres.Sql
@@ -66,13 +66,13 @@ test.each([0, 1, 2, 3])('Lists by related properties equal PostgreSQL lists whil
     for (const { columns } of tables.sides) expect([SEED, run, ...faultsOf(columns)]).toEqual([SEED, run])
     const side = random.pick(tables.sides)
     await tables.change(side, random.pick([1, 5, 30]))
-    // A table that was loaded anew.
+    // Loads the table again.
     if (random.chance(10)) side.columns = tables.load(side)
   }
   const { texts = 0, related: _, ...others } = reasons
   // [under] of an id that no row has, far from all others, to which a reference may lead, is not found here.
   if (odd.uncoded === 0) expect(Object.keys(others)).toEqual(['none'])
-  // A list waits a bounded time for the places of new texts, which is too short now and then beside other programs.
+  // A list waits only for a limited time for the ranks of new texts; on a busy machine that is sometimes too short.
   if (odd.uncoded === 0) expect(texts).toBeLessThan(10)
   // Lists are asked again at random, so a few that need values without a code may be most of those that are asked.
   expect(reasons.none ?? 0).toBeGreaterThan(odd.uncoded === 0 ? 45 : 20)
@@ -128,7 +128,7 @@ test('Each way to filter by related properties is used by some list, and finds t
         shown(query),
         null,
       ])
-    // Without and with changes: kept bitmaps serve on, or are made anew.
+    // First without changes, when kept bitmaps are used again, and then with changes, when they are made again.
     if (round > 2) await tables.change(random.pick(tables.sides), 3)
     await tables.settled()
   }
@@ -145,7 +145,7 @@ test('Each way to filter by related properties is used by some list, and finds t
   for (const spy of [bitmaps, narrow, writers, chains].flatMap((one) => Object.values(one))) spy.mockRestore()
 })
 
-/** Counts calls of methods, which do what they did. */
+/** Spies on methods, which work as before. */
 function spies<Name extends string>(prototype: object, names: readonly Name[]) {
   const methods = prototype as Record<string, (...args: unknown[]) => unknown>
   return Object.fromEntries(names.map((name) => [name, spyOn(methods, name)])) as Record<
@@ -181,7 +181,7 @@ test('A bitmap for a filter by a related property is kept until the related rows
   await put(people, 2, '1.00000000')
   await put(people, 2, '11.00000000')
   expect([await made(), await made()]).toEqual([1, 0])
-  // A row goes, to which references still lead, and comes again in another slot.
+  // A row to which references lead is removed, and inserted again in another slot.
   const gone = people.rows.rows.find((row) => Number(row[2]) > 10) as Row
   await tables.putRow(visits, (visits.rows.rows[0] as Row).with(2, gone[0] as string))
   expect(await made()).toBe(0)

@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
 import { Slices } from '../../src/columns/slices.ts'
 
-/** Slices, and lists that are looked for in them, each of which takes so long. */
+/** Returns the names of found lists in their order, and a function that waits for a slice and uses `ms` of it for a list. */
 function lists() {
   const slices = new Slices()
   const found: string[] = []
   return {
     found,
-    /** `a1`: the first list of a. */
+    /** Finds a list; its name is the key and a number, such as `a1`. */
     async find(name: string, ms: number) {
       const waiting = slices.next(name[0] as string)
       if (waiting !== null) await waiting

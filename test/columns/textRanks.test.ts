@@ -18,7 +18,7 @@ const word = defineEntity('Word', { id: identity(), name: text() })
 
 let sql: postgres.Sql
 let database: Database
-/** Asks the database, and keeps what it was asked. */
+/** Reads from PostgreSQL, and stores the statements in `asked`. */
 let reader: Reader
 let asked: Statement[]
 
@@ -47,7 +47,7 @@ const PARTS = [
   ...['null', 'Mc', 'O’'],
 ]
 
-/** `count` texts that all differ, none of them empty, in no order. */
+/** Returns `count` different texts in random order, without the empty text. */
 function randomTexts(random: Random, count: number): string[] {
   const texts = new Set<string>(hostileTexts.filter((text) => !text.includes('\0')).slice(0, count))
   while (texts.size < count) texts.add(random.pick(PARTS) + random.times(6, () => random.pick(PARTS)).join(''))
@@ -60,7 +60,7 @@ function randomTexts(random: Random, count: number): string[] {
 interface Made {
   readonly dictionary: Dictionary
   readonly ranks: TextRanks
-  /** What the ranks have told, in this order: "spread", or the codes that were placed. */
+  /** Notifications of the ranks in their order: "spread" for new ranks, or the codes that have got a rank. */
   readonly told: ('spread' | readonly number[])[]
 }
 
@@ -84,7 +84,7 @@ function make(texts: readonly string[], parts: Partial<TextRanksParts> = {}, ent
   return { dictionary, ranks, told }
 }
 
-/** Ranks of these texts, all of which are placed. */
+/** Returns the ranks of these texts after all texts have got a rank. */
 async function placed(texts: readonly string[], parts: Partial<TextRanksParts> = {}, entity = word): Promise<Made> {
   const made = make(texts, parts, entity)
   await made.ranks.place()
@@ -92,7 +92,7 @@ async function placed(texts: readonly string[], parts: Partial<TextRanksParts> =
   return made
 }
 
-/** Texts in ascending order of their ranks, each of which stands for one text. */
+/** Returns the texts in ascending order of their ranks, and expects that no two texts have the same rank. */
 function inOrder({ dictionary, ranks }: Made): string[] {
   const codes = Array.from({ length: dictionary.size - 1 }, (_, index) => 1 + index)
   const numbers = codes.map((code) => ranks.ranks[code] as number)
@@ -117,7 +117,7 @@ async function ordered(texts: readonly string[]): Promise<string[]> {
   return rows.map((row) => row.name)
 }
 
-/** Of each operand, how many of the texts are less, by PostgreSQL. */
+/** Returns for each operand how many of the texts are less by PostgreSQL. */
 async function countsBelow(texts: readonly string[], operands: readonly string[]): Promise<number[]> {
   const rows = await sql`
     select (select count(*)::int from unnest(${['', ...texts]}::text[]) as own where own collate "und-x-icu" < operand) as count
@@ -131,7 +131,7 @@ function countBelow({ ranks }: Made, operand: string): number | null {
   return known && ranks.ranks.filter((rank) => rank > 0 && rank < known.bound).length
 }
 
-/** Holds each statement against its limits. */
+/** Expects that each statement is within the limits. */
 function expectShort(statements: readonly Statement[]): void {
   for (const { values } of statements)
     for (const value of values) {

@@ -13,9 +13,9 @@ import { Random } from '../support/random.ts'
 import { listOf, RandomTable, take } from '../support/randomTable.ts'
 import { reading } from '../support/reading.ts'
 
-/** Another each time; a run is repeated with the one that it printed. */
+/** Seed of the random values, another one in each run; set SEED to the printed seed to repeat a run. */
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
-/** More rows than are gathered one by one. */
+/** More rows than a union gathers one by one. */
 const ROWS = 40_000
 const FIRST = 1_000_001
 
@@ -40,7 +40,7 @@ const unionOf = (...alternatives: (string | readonly Filter[])[]) =>
   )
 
 const SORTS = ['', '-At', '-Level,Amount']
-/** By how its rows are found: what a list filters by, and the alternatives of its union. */
+/** Unions by the way in which their rows are found, with the other filters of the list. */
 const UNIONS: [way: string, others: string, union: Filter][] = [
   ['gathered', '', unionOf(`Id=${FIRST + 5}`, `Id=<${FIRST + 9}`, 'Amount=7.25&Level=5')],
   ['gathered', 'On=true', unionOf(`Id=<${FIRST + 900}`, 'Amount=3.25', 'Amount=3.25&Level=7')],
@@ -90,7 +90,7 @@ test.each([true, false])(
   },
 )
 
-/** Calls `note` with what each call of a method has returned, and with its first argument. */
+/** Calls `note` with the result and the first argument of each call of a method. */
 function count(prototype: object, name: string, note: (result: unknown, first: unknown) => void) {
   const methods = prototype as Record<string, (...args: unknown[]) => unknown>
   const method = methods[name] as (...args: unknown[]) => unknown

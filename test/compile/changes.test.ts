@@ -54,7 +54,7 @@ const page = (events: string) =>
 const eventsOf = (table: string, after: string, shown: string, limit: string) =>
   `(select * from entity_change where entity = '${table}' and (position, number) > ${after} and position < pg_snapshot_xmin(pg_current_snapshot())::text::bigint${shown} order by position, number limit ${limit}::int)`
 
-/** The events of row $1 after a position: if that is the position of one of them, from there on. */
+/** Condition for the events of row $1 after a position; if an event of the row has this position, for the events after it. */
 const ofRow = (table: string) => {
   const own = `entity = '${table}' and id = $1`
   const start = '($2::bigint, $3::bigint)'
@@ -114,7 +114,7 @@ test('compileNewestShown finds for each watch the newest event after its positio
   expect(await found('5', 'Title', 'Type')).toEqual(['1 6'])
   expect(await found('6', 'Title')).toEqual([])
   expect(await found('6', 'DisplayName', 'Title')).toEqual(['1 8'])
-  // Beyond the events that a poll reads there may be one for each.
+  // After the events that a poll reads, each watch perhaps has one.
   const watches = [employees('Title'), employees('Type')].map((view) => ({ view, after: { position: '4', number: '0' } }))
   const { text, values } = compileNewestShown(watches, 2)
   expect((await sql.unsafe(text, values as string[]).values()).map(([, position]) => position)).toEqual(['8', '8'])

@@ -132,7 +132,7 @@ const kinds = defineEntity('Thing', {
   share: decimal(8),
 })
 
-/** By property, values of bodies, and other spellings of filters for the same or others. */
+/** By property: values of bodies, and operands of filters that are these values in other notations, or other values. */
 const VALUES: Readonly<Record<string, readonly [values: readonly string[], operands: readonly string[]]>> = {
   Text: [
     ['', ' ', 'a', 'A', 'á', 'a\u0301', 'a ', 'ß', 'ss', 'Zoë', '\ufeffa', 'ﬁ', '😀', "a'b", 'a"b', 'a\\b', '{,}', 'null', '\n'],

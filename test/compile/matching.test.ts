@@ -76,7 +76,7 @@ describe('each text of a row is folded at most once for all filters of a stateme
       for (const { Plans, ...node } of nodes) {
         const times = JSON.stringify(node).match(foldOf(column))?.length ?? 0
         if (times === 0) continue
-        // A node that has no rows of its own computes it once for each row of another one.
+        // A Result node without a table computes the folded text once for each row of another node.
         expect([column, times, node['Node Type'], node.Output?.length]).toEqual([column, 1, 'Result', 1])
         folds += node['Actual Loops']
       }

@@ -17,7 +17,7 @@ import { Random } from '../support/random.ts'
 import { listOf } from '../support/randomTable.ts'
 import { RelatedTables, type Side } from '../support/relatedTables.ts'
 
-/** Another each time; a run is repeated with the one that it printed. */
+/** Seed of the random values, another one in each run; set SEED to the printed seed to repeat a run. */
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 
 const { sql, poolOf } = useDatabase('empty')

@@ -38,12 +38,12 @@ for (const [when, waitMs] of [
     const url = await createDatabase()
     const own = connect(url)
     const pool = new Database({ url, poolSize: POOL_SIZE, prepare: true })
-    // More than there are connections, so that some wait in the driver's queue.
+    // More queries than connections, so that some wait in the queue of the driver.
     const answers = Array.from({ length: 3 * POOL_SIZE }, (_, index) =>
       pool.read({ text: `select pg_sleep(0.1)::text, ${index}`, values: [] }),
     )
     await Bun.sleep(waitMs)
-    // A text that is used three times is prepared, and the pool is replaced after so many of them.
+    // A statement that is used three times is prepared, and the pool is replaced after 200 prepared statements.
     for (let shape = 0; shape < 200; shape++)
       for (let use = 0; use < 3; use++) answers.push(pool.read({ text: `select ${shape}`, values: [] }))
     expect(await Promise.all(answers)).toHaveLength(3 * POOL_SIZE + 600)
@@ -54,7 +54,7 @@ for (const [when, waitMs] of [
         where datname = current_database() and application_name = 'roster'`
       return row?.n
     }
-    // Connections of the old pool take a moment to end; the test's time limit is for connections that never would.
+    // Connections of the old pool end after a moment; if one never ends, the time limit of the test is exceeded.
     while ((await open()) > POOL_SIZE) await Bun.sleep(20)
     await pool.end()
     await own.end()

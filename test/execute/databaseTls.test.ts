@@ -9,13 +9,13 @@ import { type PlainPostgres, startPlainPostgres } from '../support/plainPostgres
 import { leaveOut, temporaryFolder } from '../support/process.ts'
 import { startProcess } from '../support/start.ts'
 
-// A PostgreSQL that takes encrypted connections alone, with a certificate by an authority that no system knows.
+// A PostgreSQL that accepts only encrypted connections, with a certificate of an authority that no system trusts.
 
 const folder = temporaryFolder()
 let postgres: PlainPostgres
 let own: { certificate: string; key: string }
 
-/** The address of a database of it, with these parameters. */
+/** Returns the address of its database with these parameters. */
 function urlWith(parameters: string, host = 'localhost'): string {
   return `${Object.assign(new URL(postgres.url), { hostname: host }).href}?${parameters}`
 }
@@ -29,7 +29,7 @@ if (hasOpenssl) {
   beforeAll(async () => {
     chmodSync(folder.path, 0o755) // PostgreSQL may run as the user `nobody`
     own = makeCertificate('DNS:localhost', folder.path)
-    // Of the packaged version, which writes the log that servers read.
+    // A cluster of the packaged version, which writes the log that servers read.
     const dataDir = join(folder.path, 'cluster')
     mkdirSync(dataDir)
     postgres = await startPlainPostgres({ dataDir, settings: ['wal_level=logical'], tls: own })
@@ -68,7 +68,7 @@ if (hasOpenssl) {
     const write = () => database.write({ text: "select 'kept'", values: [] })
     await write()
     rmSync(file)
-    // So many shapes that are worth preparing are a reason for a new pool.
+    // After 200 prepared statements the pool is replaced by a new one.
     for (let use = 0; use < 3; use++)
       await Promise.all(Array.from({ length: 200 }, (_, shape) => database.read({ text: `select ${shape}`, values: [] })))
     for (let count = 0; count < 3; count++) expect(await write()).toEqual([['kept']])

@@ -5,7 +5,7 @@ import { checkDriver, type DriverQuery, openCopy, queryOf, TEXT_TYPES, withoutHo
 import { useDatabase } from '../support/database.ts'
 import { until } from '../support/process.ts'
 
-// What src/execute/driver.ts relies on: an update of postgres.js that moves any of it fails here.
+// Internals of postgres.js on which src/execute/driver.ts relies: an update that changes them fails here.
 
 const { url, sql: admin } = useDatabase()
 let client: postgres.Sql
@@ -61,7 +61,7 @@ describe('queries', () => {
   })
 
   test('a query is pipelined to a connection on which a query runs that is not exclusive', async () => {
-    // A connection takes nothing behind the statement that it was opened for.
+    // A new connection does not pipeline queries after its first statement.
     await send('select 1::text')
     let second = Promise.resolve('')
     const first = await whileRunning(false, async () => {

@@ -36,7 +36,7 @@ async function written(names: readonly string[] | null = null): Promise<number> 
   return rows.count
 }
 
-/** Starts a proxy that accepts connections. While it is open it passes on their bytes, and after `letIn` those of waiting ones. */
+/** Starts a proxy that accepts connections. It forwards bytes of new ones while it is open, of waiting ones after `letIn`. */
 async function startGate(target: URL, host = '127.0.0.1') {
   const sockets = new Set<Socket>()
   const waiting: Socket[] = []
@@ -83,13 +83,13 @@ describe('writes whose clients got 503', () => {
       const writes = Array.from({ length: 300 }, (_, index) => database.write(create(`w${index}`)))
       const answers = await Promise.allSettled(writes)
       for (const [index, answer] of answers.entries()) {
-        // On a busy machine the last ones may still have their turn, over the connection that replaces the frozen one.
+        // On a busy machine the last writes are perhaps still sent over the connection that replaces the frozen one.
         if (answer.status === 'fulfilled') continue
         expect(answer).toMatchObject(isUnknown(answer) ? unknown : unavailable)
         if (!isUnknown(answer)) unsent.push(`w${index}`)
       }
       expect(unsent.length).toBeGreaterThan(0)
-      // The frozen connection does nothing: what is written now was sent over another one.
+      // The frozen backend does nothing, so rows that are written now would have been sent over another connection.
       await Bun.sleep(200)
       expect(await written(unsent)).toBe(0)
       await database.write(create('next'))
@@ -97,7 +97,7 @@ describe('writes whose clients got 503', () => {
     } finally {
       process.kill(Number(pid), 'SIGCONT')
       await database.end()
-      // It does what has reached it before the 503: not while another test looks.
+      // The backend runs the statements that it got before the 503; waits, so that they do not disturb another test.
       while ((await admin`select from pg_stat_activity where pid = ${Number(pid)}`).count > 0) await Bun.sleep(20)
     }
     expect(await written(unsent)).toBe(0)

@@ -36,7 +36,7 @@ describe('verdicts on errors of PostgreSQL', () => {
 
 describe('verdicts on error codes that a test cannot cause', () => {
   test.each([
-    // Of a disk that is full, among others.
+    // Errors of a full disk, among others.
     [
       'refused',
       ['53100', '58030', '58P01', '42501', '55006', 'XX000', 'XX001', 'CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID'],
@@ -89,7 +89,7 @@ describe('isAway', () => {
     ['where the password is wrong', (address: URL) => (address.password = 'wrong'), false],
     ['where there is no such role', (address: URL) => (address.username = 'nobody'), false],
     ['where there is no such database', (address: URL) => (address.pathname = '/nowhere'), false],
-    // template0 never takes any connection.
+    // template0 never accepts a connection.
     ['where it is template0', (address: URL) => (address.pathname = '/template0'), true],
   ] as const)
     test(`a database ${away ? 'counts' : 'does not count'} as away ${what}`, async () => {

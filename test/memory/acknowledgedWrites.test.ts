@@ -7,7 +7,7 @@ import { rounds } from '../support/rounds.ts'
 import type { ServerProcess } from '../support/serverProcesses.ts'
 import { startProcess } from '../support/start.ts'
 
-// D70: two servers, of which no connection is bound to a worker.
+// D70: two servers whose clients may reach any worker with each request.
 
 let sql: postgres.Sql
 let pooler: RunningPgBouncer | null = null
@@ -19,7 +19,7 @@ afterEach(async () => {
 const ROWS = 200
 const ROUNDS = rounds(5, 1_700)
 
-/** Writes `text` for others to see in the row of an employee. Returns what lists of that text have then. */
+/** Writes `text` into the row of an employee, and returns the totals that lists with that text have then. */
 type Write = (
   servers: readonly [ServerProcess, ServerProcess],
   id: number,

@@ -61,7 +61,7 @@ describe('a copy of a table', () => {
   ])('is loaded again after %s', async (_, text) => {
     await untilLoaded()
     await server.sql.unsafe(text)
-    // How the table is defined is asked twice a second.
+    // Workers read the definition of the table twice a second.
     await Bun.sleep(600)
     const expected = Number((await server.sql`select count(*)::int as n from company`)[0]?.n)
     await until(async () => (await total()) === expected && said.length === 2)
@@ -87,7 +87,7 @@ describe('a copy of a table', () => {
     await untilLoaded()
     for (let left = 4; left > 0; left--) {
       await server.sql`insert into company (name) select 'many' from generate_series(1, 24000)`
-      // What has changed since is taken in before more changes come.
+      // Waits until the copy has these rows before more are inserted.
       await until(async () => (await total()) === 30 + (5 - left) * 24_000 && isInMemory(server, 'company', PATH))
     }
     await until(async () => (await total()) === 96_030 && said.length === 2)

@@ -56,7 +56,7 @@ test('a 304 has the ETag and the total, but no links, body or Content-Type', asy
     expect([answer.status, answer.text, answer.headers.get('x-total-count')]).toEqual([304, '', '12'])
     for (const name of ['link', 'location', 'content-type']) expect(answer.headers.get(name)).toBeNull()
   }
-  // What is kept was not changed by it.
+  // The 304 has not changed the cached response.
   expect(shownBy(await one.get(path))).toEqual(shownBy(page))
 })
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { LoadPauses } from '../../src/memory/loadPauses.ts'
 
-/** The pauses where each copy lives for `livedMs` after a load of `loadMs`, and the share of the time that loads take at the end. */
+/** Returns the pauses if each copy lives for `livedMs` after a load of `loadMs`, and the final share of loads in the time. */
 function pausesOf(loadMs: number, livedMs: number, losses: number) {
   const pauses = new LoadPauses()
   let nowMs = 0

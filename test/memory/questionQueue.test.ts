@@ -53,7 +53,7 @@ function poolOf(options: Partial<DatabaseOptions> = {}): Database {
   return pool
 }
 
-/** Asks as a worker does: over a connection that has no other statement. Adds the texts to `asked`. */
+/** Returns a reader that, like a worker, sends each question over a connection of its own, and adds its text to `asked`. */
 function readerOf(pool: Database, asked: string[]): Reader {
   return {
     read(statement) {
@@ -182,7 +182,7 @@ describe('Copies of several tables that one joint question refreshes', () => {
   })
 
   test('get their joint question before the next single one, since both copies would hardly ever be free in the same turn', async () => {
-    // A busy machine may take so long that the joint question holds nothing any more.
+    // On a busy machine the joint question can come so late that it no longer holds back single questions.
     await until(async () => {
       const slow = [new SlowCopy(companies), new SlowCopy(employees)] as const
       const copies = slow.map(({ copy }) => copy)
@@ -214,7 +214,7 @@ describe('Copies of several tables that one joint question refreshes', () => {
     await sql`update company set name = 'changed' where id = 1`
     const found = await readBoth()
     expect([found?.names.get('1'), found?.firstNames.get('1'), count]).toEqual(['changed', 'changed', 3])
-    // Rows that were taken in are not read again.
+    // Rows that the copies already have are not read again.
     await queue.refresh(both)
     expect(count).toBe(4)
   })
@@ -361,7 +361,7 @@ describe('A copy that a joint question cannot refresh', () => {
     for (let left = 0; left <= CHANGES_MAX; left += 1_000)
       await sql`insert into employee (first_name) select 'many' from generate_series(1, 1000)`
     await queue.refresh(both)
-    // Waits for the question about employees alone.
+    // Waits for the single question about employees.
     await queue.refresh(both)
     expect([employees.unusable, companies.unusable, queue.versionOf(both)]).toEqual(['behind', null, null])
     await until(async () => (await readBoth()) !== null)
@@ -383,7 +383,7 @@ describe('A copy that a joint question cannot refresh', () => {
 
 describe('Joint questions that fail', () => {
   test('make no question about a single table fail, and are not sent again for a while', async () => {
-    // Where there is no table.
+    // A database without tables.
     queue = queueOf({ url: await createDatabase('empty') })
     await Promise.all([queue.refresh(both), queue.refresh([companies]), queue.refresh([employees])])
     expect([queue.versionOf(both), companies.unusable, employees.unusable, lost]).toEqual([null, null, null, []])

@@ -8,7 +8,7 @@ import { useServer } from '../support/start.ts'
 
 const ROWS = 60_000
 const SUMMARIES = 25
-/** Many aggregates, so that a summary takes its time. */
+/** Many aggregates, so that a summary takes long. */
 const AGGREGATED = AGGREGATES.map((aggregate) => {
   const names = absence.properties.filter((property) => takesAggregate(property, aggregate)).map(({ name }) => name)
   return `${aggregate}=${names.slice(0, 8).join(',')}`

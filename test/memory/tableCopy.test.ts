@@ -143,7 +143,7 @@ test.each([
   expect([copy.table === null, String(lost)]).toEqual([true, 'Error: too many rows have changed'])
 })
 
-/** Does `work` as another role, which has all rights on the tables but for what `rights` change; `@` there is its name. */
+/** Calls `work` as a new role with all rights on the tables, which the statements `rights` change; `@` in them is its name. */
 async function asRole(rights: string, work: (change: (text: string) => Promise<unknown>) => Promise<void>) {
   const role = `copying_${new URL(url).pathname.slice(1)}`
   const change = (text: string) => sql.unsafe(text.replaceAll('@', role))

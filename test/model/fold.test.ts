@@ -122,7 +122,7 @@ describe('PostgreSQL and the server fold a text in the same way', () => {
       const sure = texts.filter(isSurelyFolded)
       expect(sure.length).toBeGreaterThan(1_000)
       expect(await differences(sure)).toEqual([])
-      // The others are folded by PostgreSQL alone, which must take them.
+      // Only PostgreSQL folds the other texts, which it must accept.
       expect(await foldedByPostgres(texts.filter((text) => !isSurelyFolded(text)))).not.toContain(null)
     }
   })

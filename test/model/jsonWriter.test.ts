@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { JsonWriter } from '../../src/model/jsonWriter.ts'
 import { Random } from '../support/random.ts'
 
-/** Another each time; a run is repeated with the one that it printed. */
+/** Seed of the random values, another one in each run; set SEED to the printed seed to repeat a run. */
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 
 const writer = new JsonWriter()

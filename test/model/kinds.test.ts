@@ -21,7 +21,7 @@ import { useDatabase } from '../support/database.ts'
 
 const decimal = decimalKind(8)
 const balance = decimalKind(2, { min: -999.99, max: 999.99 })
-/** So many arrays within each other. */
+/** Returns `depth` arrays within each other. */
 const nested = (depth: number): unknown => (depth === 0 ? undefined : depth === 1 ? [] : [nested(depth - 1)])
 const UUID = '0192e4a8-5c7e-7d3a-9b1f-2f6c8d4e0a17'
 const stateKind = oneOfKind(['Asked', 'Given (late)'])
@@ -31,7 +31,7 @@ const text = textKind(5)
 const integer = idKind(true)
 const ranged = integerKind({ min: -5, max: 120 })
 
-/** What a JSON value becomes; the value itself where there is no other. */
+/** Accepted values, with the texts that are stored or compared for them. */
 type Taken = readonly (readonly [value: unknown, kept: string])[]
 const same = (...texts: string[]): Taken => texts.map((one) => [one, one])
 const numbers = (...pairs: [string, string][]): Taken => pairs.map(([source, kept]) => [number(source), kept])
@@ -62,7 +62,7 @@ const CASES: [what: string, kind: Kind, taken: Taken, refused: unknown[], filter
     text,
     same('', ' a ', 'Zoë', '👩‍🚀', '😀😀😀😀😀'),
     [number('1'), true, {}, [], ['a'], 'a\0', '\ud83d', 'a\udc00b', 'abcdef', '😀😀😀😀😀😀'],
-    // It may be longer than the column: it only finds nothing.
+    // An operand can be longer than the column allows; then the filter matches no row.
     same('abcdefgh'),
     ['a\0b'],
   ],
@@ -215,7 +215,7 @@ test.each(CASES)('%s: accepts and refuses the expected values', (_, kind, taken,
   for (const operand of refusedFilters) expect(() => [operand, kind.parseFilter(operand)]).toThrow(Mismatch)
 })
 
-/** Types of JSON by the type of a JSON Schema; a schema without a type takes all. */
+/** Types of JSON values by the type of a JSON Schema; a schema without a type accepts all values. */
 const JSON_TYPES: Readonly<Record<string, Kind['jsonType']>> = {
   string: 'string',
   boolean: 'boolean',
@@ -236,7 +236,7 @@ test.each(CASES.map(([what, kind]) => [what, kind] as const))(
     expect(kind.hasFraction || kind.scale === 0).toBe(true)
     expect(kind.jsonType).toBe(JSON_TYPES[String(kind.schema.type)] as Kind['jsonType'])
     expect(kind.readText === null).toBe(kind.jsonType === 'number' || kind.jsonType === 'unknown')
-    // Copies in memory compare by what they have.
+    // Copies in memory can compare values only if they have more than their presence.
     expect(kind.isCompared).toBe(kind.memory !== 'presence')
   },
 )

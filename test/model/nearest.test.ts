@@ -13,7 +13,7 @@ const neighbors = titled<readonly [string, string | null]>([
   ['dasy', 'Period.Days'],
   ['Period.Dys', 'Period.Days'],
   ['a'.repeat(64), 'a'.repeat(65)],
-  // The shorter the name, the nearer it must be; one that is too long is not compared.
+  // The shorter a name, the fewer letters may differ; names that are too long are not compared.
   ...['Colour', 'Date', 'Months', '', 'xy', 'a'.repeat(65)].map((name) => [name, null] as const),
 ])
 test.each(neighbors)('the known name that is nearest to "%s"', (_, name, near) => {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { instantKind } from '../../src/model/dateKinds.ts'
 import { instantHint, plainInstantOf } from '../../src/model/plainInstant.ts'
 
-/** What `parse` returns, or why it throws. */
+/** Returns the result of `parse`, or the message of the error that it throws. */
 function outcome(parse: () => string): string {
   try {
     return parse()

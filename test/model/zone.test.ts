@@ -10,7 +10,7 @@ const zoneOf = (name: string) => Zone.named(name) as Zone
 const secondsOf = (text: string) => Date.parse(text) / 1_000 - EPOCH
 const textOf = (seconds: number) => `${new Date((EPOCH + seconds) * 1_000).toISOString().slice(0, 19)}Z`
 
-/** Zones whose clocks went back over midnight, where a day of Temporal ends, begins again and ends a second time. */
+/** Zones whose clocks went back over midnight; by Temporal such a day ends, begins again and ends a second time. */
 const TWICE = /St_Johns|Goose_Bay|Juneau|Sitka|Metlakatla|Nome|Anchorage|Yakutat|Adak|Manila|Guam|Saipan|Samoa|Midway|Pago|Apia/
 
 const random = new Random(firstSeed)

@@ -23,7 +23,7 @@ import { wholeRights } from '../support/rights.ts'
 import { fill, randomRows, rowOf } from '../support/rightsPairsRows.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
 
-// D106: what rights of persons ask of rows, from memory and from the database.
+// D106: questions about rows from which the rights of persons follow, answered from memory and from PostgreSQL.
 
 const own = useDatabase()
 const database = own.poolOf()
@@ -188,7 +188,7 @@ describe('rights that memory decides', () => {
     if (!(moment instanceof RightsMoment)) throw new Error('the rights are of no moment')
     expect(moment.copies.map(({ entity }) => entity)).toEqual([employee, absence])
     expect(moment.followFrom(moment.copies)).toBe(true)
-    // Another row, from which the same rights follow.
+    // A change of a row after which the same rights follow.
     await own.sql`update employee set title = 'x' where id = 2`
     await memory.refresh(moment.copies)
     expect(moment.followFrom(moment.copies)).toBe(true)

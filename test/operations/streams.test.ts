@@ -42,7 +42,7 @@ async function stream(): Promise<{ lines: number; reads: number }> {
 }
 
 test('a stream reads all its rows by one statement, and by several smaller ones while other requests are answered', async () => {
-  // The time of the last answer, which earlier tests of this process have set, too: long ago, and later than now.
+  // Sets the time of the last answer, which earlier tests of this process have set, to long ago, and then to the future.
   noteAnswered(Number.NEGATIVE_INFINITY)
   expect(await stream()).toEqual({ lines: 900, reads: 1 })
   noteAnswered(Number.POSITIVE_INFINITY)

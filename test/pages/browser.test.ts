@@ -100,7 +100,7 @@ describeInBrowser('pages in Chromium', () => {
       expect(places.join()).toMatch(/Absences[\s\S]*Companies[\s\S]*Employees/)
     })
 
-    // With the scheme, which the field already has, and for readers who replace the whole text.
+    // The field already has the scheme; readers who replace the whole text may leave it out.
     test.each([`ApiKey ${KEY}`, KEY])('a request that /docs sends with the key %s gets 200', async (typed) => {
       const { page, requests } = docs
       const field = page.getByLabel('Value').first()

@@ -4,7 +4,7 @@ import { describeInBrowser } from '../support/browser.ts'
 import { createRow } from '../support/rows.ts'
 import { ADA, signIn, useSignIn } from '../support/signIn.ts'
 
-/** Texts of rows, of which one has the length that the entity allows. */
+/** Texts of rows; one of them has the maximum length of the property. */
 const HOSTILE = [
   'javascript:alert(1)',
   '"><img src=x onerror=alert(1)>',
@@ -37,7 +37,7 @@ describeInBrowser('/explore and texts of an attacker:', () => {
     await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
   }
   /** Returns the links that lead elsewhere than to this server. */
-  /** Links that lead neither into the server nor to one address of e-mail, without a subject or further receivers. */
+  /** Neither to a page of the server nor to a single e-mail address without a subject or further recipients. */
   const strayLinks = async (page: Page): Promise<string[]> => {
     const links: string[] = await page.evaluate(`[...document.querySelectorAll('a')].map(({ href }) => href)`)
     return links.filter((one) => !one.startsWith(`${server.url}/`) && !/^mailto:[\w.%-]+@[\w.%-]+$/.test(one))

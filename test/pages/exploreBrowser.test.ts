@@ -164,7 +164,7 @@ describeInBrowser('/explore in Chromium', () => {
     await page.goto('about:blank')
     requests.length = 0
     const hasAsked = (part: string) => requests.some((url) => url.includes(part))
-    // The document is held back until the list is asked for.
+    // The document is delayed until the list is requested.
     await page.route('**/openapi.json', async (route) => {
       await until(async () => hasAsked('/Absences'))
       await route.continue()
@@ -257,7 +257,7 @@ describeInBrowser('/explore in Chromium', () => {
     ['#/Absences?Status=Approved&Start=>x', 'Start after x', 'Start must be a date-time like 2024-01-31T09:00:00Z.'],
     ['#/Absences?Statsu=A', 'Statsu is A', 'Absences has no parameter "Statsu". Did you mean Status?'],
     ['#/Absences?Period.Days=many', 'Period days is many', 'Period.Days must be a number.'],
-  ])('/explore shows the API’s error about %s at the field', async (hash, chip, message) => {
+  ])('/explore shows the error of the API about %s at the field', async (hash, chip, message) => {
     const { page } = await open(hash, message)
     expect(await page.locator('.field:has(.bad)').textContent()).toBe(`${chip}×${message}`)
   })
@@ -641,7 +641,7 @@ describeInBrowser('/explore in Chromium', () => {
     await button(page, 'Apply').click()
     await button(page, 'Employee: Company: Name contains ACM').waitFor()
     await page.getByText('60 of 60').waitFor()
-    // A copied name behind two references leads to its rows by the reference beside it.
+    // A copied name through two references links to its rows by the reference from which it is copied.
     await page.goto(`${server.url}/explore#/Absences?view=summary&by=EmployeeId.ManagerId.Company&and=Status`)
     await page.getByRole('group', { name: /^count by Employee: Manager: Company and Status/ }).waitFor()
     await page.locator('tbody tr', { hasText: 'Approved' }).getByRole('link', { name: 'Acme' }).click()

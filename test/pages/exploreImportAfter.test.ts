@@ -106,7 +106,7 @@ describeInBrowser('the undo of an import of /explore', () => {
       return route.continue()
     })
     await undone(forms, 'RACE', 3, '2 deleted, 0 changed back')
-    // One is refused since the row has another version, and the last one deletes the others.
+    // The second deletion is refused since one row has another version, and the last one deletes the other rows.
     expect(deletions).toBe(3)
     const left = await forms.page.locator('ul.faults li').allInnerTexts()
     expect(left).toEqual([`Employee ${id}: somebody has changed Job title since. It stays.`])

@@ -33,7 +33,7 @@ describeInBrowser('/explore printed by Chromium', () => {
   let columns: readonly string[] = []
   beforeAll(async () => {
     const { properties } = (await server.get('/openapi.json')).body.components.schemas.Employee
-    // Those of the row itself: a table of all that stands behind references, too, has no room on a sheet.
+    // Without related properties: a table with all of them does not fit on a sheet.
     const own = Object.keys(properties).filter((name) => !name.includes('.'))
     columns = own.map((name) => name.charAt(0).toUpperCase() + name.slice(1))
     await createRows(server, '/Companies', [{ Name: 'Analytical Engines' }, { Name: WORD }])

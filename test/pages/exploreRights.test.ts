@@ -129,13 +129,13 @@ describeInBrowser('/explore with a key of few rights', () => {
     await page.getByRole('heading', { name: 'Absence 3' }).waitFor()
     await page.waitForLoadState('networkidle')
     expect(await page.getByRole('link', { name: 'Open employee' }).count()).toBe(0)
-    // Absences have no history, since a row may leave what the key reads.
+    // The page shows no history of absences, since a change can move a row out of the rows that the key reads.
     expect(await page.getByText('Changes').count()).toBe(0)
 
     await page.goto(`${server.url}/explore#/Employees?row=2`)
     await page.getByRole('link', { name: 'Open manager' }).waitFor()
     await page.waitForLoadState('networkidle')
-    // She has absences, of which the key reads none: to count none would say that she has none.
+    // She has absences, but the key may read none of them: a count of 0 would say that she has none.
     expect(await page.locator('aside li a').allInnerTexts()).toEqual(['Open manager'])
     expect([complaints, refused]).toEqual([[], []])
   })

@@ -52,7 +52,7 @@ describeInBrowser('D107: sign-in at /explore', () => {
     const local = await page.evaluate('document.cookie + JSON.stringify(localStorage)')
     expect(local).toBe('{}')
     expect(Object.keys(await stored(page))).toEqual(['roster.person'])
-    // The page that leads to the issuer and those of the issuer stay in the history; no answer does.
+    // The history keeps the page that leads to the issuer and the pages of the issuer, but no address with an answer.
     const addresses = (await addressesOf(page)).filter((address) => address.startsWith(server.url))
     expect(addresses.length).toBeGreaterThan(0)
     const kept = JSON.stringify([addresses, lines, complaints])
@@ -72,7 +72,7 @@ describeInBrowser('D107: sign-in at /explore', () => {
     await page.waitForURL(`${server.url}/explore`)
     await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
     expect([await stored(page), complaints]).toEqual([{}, []])
-    // The issuer asks who it is: the session there has ended, too.
+    // The issuer asks who signs in, since its session has ended, too.
     await signIn(page, GRACE.email)
     await waitForName(page, GRACE.email)
   })

@@ -8,10 +8,10 @@ import { ADA, fillForm, GRACE, signIn, stored, storedTokens, useSignIn, waitForN
 const HASH = '#/Absences?sort=-Start'
 const ENDED = 'Your sign-in has ended.'
 
-/** Asks the server for something that it was not asked before. */
+/** Sends a request that the page has not sent before. */
 const sortByStatus = (page: Page) => page.locator('th').getByRole('button', { name: 'Status' }).click()
 
-/** Starts what the tests of this file need. A server reads withdrawn keys at once only the first time, and then every 30 s. */
+/** Starts the issuer and the server. A server notices withdrawn keys at once only the first time, and then every 30 s. */
 function useSignedIn() {
   const { issuer, server, open } = useSignIn()
 
@@ -81,7 +81,7 @@ describeInBrowser('D108: the end of a token at /explore', () => {
     const { page, renewals } = await openSignedIn({ hasRefreshTokens: true })
     await withdrawKey()
     const before = await storedTokens(page)
-    // Opens a row, which asks several things at once.
+    // Opens a row, for which the page sends several requests at once.
     await page.locator('tbody tr').click()
     await page.getByRole('heading', { name: 'Absence 1' }).waitFor()
     await page.locator('aside').getByText('Holiday').first().waitFor()
@@ -102,7 +102,7 @@ describeInBrowser('D108: the end of a token at /explore', () => {
     const asked = requests.length
     await sortByStatus(page)
     await page.locator('.trouble').nth(1).waitFor()
-    // Nothing is asked with a token that has ended.
+    // No request is sent with a token that has ended.
     expect(requests.slice(asked)).toEqual([])
     await page.reload()
     await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()

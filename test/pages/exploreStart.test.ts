@@ -11,7 +11,7 @@ import { useServer } from '../support/start.ts'
 const GROUPS = { mia: [], ann: [], hal: ['hr'], nora: [], rita: ['revisers'] }
 type Person = keyof typeof GROUPS
 
-/** Revisers take a decision back. */
+/** Roles file in which revisers can take a decision back. */
 const ROLES = `${ROLES_FILE}
 role     reviser   when {groups} has revisers
   read   Absences
@@ -80,7 +80,7 @@ describeInBrowser('The start page of /explore', () => {
     expect(await part(page, 'My absences').locator('.states a').allInnerTexts()).toEqual(['Approved 1', 'Requested 1'])
     expect(await part(page, 'My record').locator('dd', { hasText: 'Engineer' }).count()).toBe(1)
     expect(await tabsOf(page)).toEqual(['Start', 'Absences', 'Employees', 'Directory'])
-    // Not by the name of the sign-in, which may have another order.
+    // Not the name from the sign-in, in which the last name may come first.
     await page.getByRole('banner').getByText('Ann Ray').waitFor()
     expect([await violationsOf(page), complaints]).toEqual([[], []])
   })
@@ -106,7 +106,7 @@ describeInBrowser('The start page of /explore', () => {
       expect.stringMatching(/^Bob Orr 2 Mar 2026 – 3 Mar 2026 Training Approve ?Decline$/),
       expect.stringMatching(/^Ann Ray 9 Mar 2026 – 13 Mar 2026 Holiday Annual leave 5\.00 days Approve ?Decline$/),
     ])
-    // The name comes with her own row, which may be later than the lists.
+    // The name is in her own row, which perhaps arrives later than the lists.
     await page.getByRole('heading', { name: 'Hello, Mia Lee' }).waitFor()
     expect(await headingsOf(page)).toEqual([
       ...['Hello, Mia Lee', 'Absences to decide 2', 'My absences 1', 'Absences of my team 3', 'My record', 'More'],
@@ -149,7 +149,7 @@ describeInBrowser('The start page of /explore', () => {
     const { page } = await open('mia')
     await itemsOf(page, 'to decide')
     const focused = () => page.evaluate('document.activeElement.innerText')
-    // The focus moves a moment after what it moves to is shown.
+    // An element gets the focus a moment after it is shown.
     const focusOn = (hasText: string | RegExp) => page.locator(':focus', { hasText }).waitFor()
     for (let presses = 0; presses < 40 && (await focused()) !== 'Approve'; presses++) await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')

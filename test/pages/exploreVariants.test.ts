@@ -1,4 +1,4 @@
-// What the rights of a key mean for its forms: which fields they have, which values are preset, and what the page can tell of a row.
+// Effects of the rights of a key on its forms: fields, preset values, and whether the page knows that a right admits a row.
 import { describe, expect, test } from 'bun:test'
 import { describeApi } from '../../src/describe/openApi.ts'
 import { defineEntity, identity, instant } from '../../src/model/entity.ts'
@@ -124,7 +124,7 @@ describe('the page decides whether a right admits a row (null: unknown):', () =>
     ['EmployeeId.ManagerId=1', null],
     ['EmployeeId.ManagerId=1&Status=Approved', false],
     ['EmployeeId.ManagerId=1&Status=Requested', null],
-  ])('%s: %p', (filters, admitted) => {
+  ])('for the condition %s: %p', (filters, admitted) => {
     const { resource, writable } = know('read Absences', 'read Employees', `update Absences?${filters}&fields=Period`)
     expect(writable.updates.map((right) => admits(resource, right, ROW))).toEqual([admitted])
   })

@@ -118,7 +118,7 @@ describeInBrowser('the import of /explore', () => {
     expect(await total()).toBe('1')
     expect(await forms.page.getByText(`Employee ${entry.id}: somebody has changed Department since. It stays.`).count()).toBe(1)
     expect(await forms.violations()).toEqual([])
-    // A refusal tells the undo which version rows have.
+    // The undo learns the version of the rows from a refusal.
     expect(forms.complaints.filter((text) => !text.includes('status of 412'))).toEqual([])
   })
   test('a download for Excel can be imported again without a change, and an edited cell becomes a change', async () => {
@@ -245,7 +245,7 @@ describeInBrowser('the import of /explore', () => {
     await forms.button('Undo twice.csv').click()
     await forms.press('Delete 1')
     await forms.message('1 deleted, 0 changed back')
-    // The check was of rows that are gone, and an import that was undone is not asked about again.
+    // The check was about rows that are deleted now, and the page does not ask about an import that was undone.
     await forms.button('Check the file').waitFor()
     expect(await forms.page.getByRole('button', { name: /^(Delete|Keep them)/ }).count()).toBe(0)
     await forms.press('Close the file')
@@ -287,7 +287,7 @@ describeInBrowser('the import of /explore', () => {
       ['Ada', '2026-12-01T09:00:00Z', '2026-12-04T12:00:00Z'],
     ])
 
-    // Absences have no number of their own: a longer file has those that are there, too.
+    // Absences have no number by which to find them: a longer file also has the absences that were already imported.
     const longer = [...lines, '00421;07.12.2026;07.12.2026'].join('\n')
     await chooseFile(forms, { name: 'abwesend.csv', content: longer })
     await forms.press('Check the file')

@@ -63,7 +63,7 @@ async function query(server: EmbeddedPostgres, text: string): Promise<unknown> {
 const SELECT_BUSY =
   "select count(*) from pg_stat_activity where state = 'active' and query like '%loop end loop%' and pid <> pg_backend_pid()"
 
-/** Starts PostgreSQL from another process, and kills that, as kill -9 does with a server: PostgreSQL goes on. */
+/** Starts PostgreSQL from another process, and kills that process like a server by kill -9, so that PostgreSQL runs on. */
 async function leaveOrphan(way: Way): Promise<number> {
   arrange(way)
   const code = `

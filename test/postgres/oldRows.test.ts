@@ -36,7 +36,7 @@ test('old changes are deleted, oldest first, and change_feed has the position of
   const options = { sliceRows: 7, slicePauseMs: 1, idlePauseMs: 20 }
   const fail = (reason: string) => expect(reason).toBe('none')
   const servers = [deleteOldRows(url, [oldChanges(10)], fail, options), deleteOldRows(url, [oldChanges(10)], fail, options)]
-  // A change that was a moment younger than ten days is deleted as well, once it is as old.
+  // A change that was almost ten days old at first is also deleted as soon as it is ten days old.
   await until(async () => (await sql`select from entity_change where id < 30`).count === 0)
   await Promise.all(servers.map((stop) => stop()))
   const [left] = await sql`select count(*)::int as count, min(id)::int as first from entity_change`

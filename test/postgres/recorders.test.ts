@@ -167,7 +167,7 @@ describe('recorded changes', () => {
       return performance.now() - beganMs
     }
     await msOf(500)
-    // A busy machine may delay one of them; what takes time in proportion to the square takes 64 times as long each time.
+    // A busy machine may delay one update; if the time grew with the square of the rows, the factor would always be 64.
     await until(async () => (await msOf(8_000)) / (await msOf(1_000)) < 24)
   })
 

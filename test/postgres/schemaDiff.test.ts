@@ -24,7 +24,7 @@ import { connect, createDatabase } from '../support/postgres.ts'
 // All that the folder declares: each has to have the migration that its declaration makes.
 const entities = await loadEntities()
 const TABLES = entities.map(({ table }) => table)
-/** In the order in which rows refer to each other. */
+/** Tables, each after the tables to which its rows refer. */
 const OWN = ['company', 'employee', 'absence']
 
 /** Describes tables by PostgreSQL's catalog, without regard to how they were created. */
@@ -58,7 +58,7 @@ describe('migrations for an empty database', () => {
   const { sql: generated } = useDatabase()
   beforeAll(async () => {
     await generated.unsafe(`drop table ${TABLES.join(', ')} cascade`)
-    // As sql/0002 has it, which no declaration has.
+    // As in sql/0002, although no declaration has it.
     await generated.begin(async (sql) => {
       const { text, tables, remarks } = await nextMigration(sql, entities)
       expect([tables.toSorted(), remarks]).toEqual([TABLES.toSorted(), []])

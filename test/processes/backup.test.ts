@@ -12,13 +12,13 @@ import { askAt, headersOf, keyIn } from '../support/requests.ts'
 import type { Json } from '../support/server.ts'
 import { ServerProcesses } from '../support/serverProcesses.ts'
 
-// Backups by docs/operations/databases.md: a dump while a server writes, and what servers and clients find after it is restored.
+// Backups as in docs/operations/databases.md: a dump while a server writes, and what servers and clients find after a restore.
 
 const LIMIT = 100_000
 const folder = temporaryFolder()
 const port = freePort()
 const dump = join(folder.path, 'roster.dump')
-/** A server outlives the test that starts it: backups are taken while it runs. */
+/** A server runs on after the test that starts it, since backups are made while it runs. */
 const processes = new ServerProcesses()
 let postgres: PlainPostgres
 let server: RunningProgram

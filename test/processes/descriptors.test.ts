@@ -47,7 +47,7 @@ if (process.platform === 'linux') {
     expect(await served('/Companies?Name=last')).toBe(200)
     expect(server.output().match(FULL)).toHaveLength(1)
 
-    // When they have left, others are accepted again.
+    // When these clients have left, new clients are accepted again.
     for (const client of clients) client.destroy()
     const status = () =>
       fetch(url + PATH, { headers, keepalive: false }).then(

@@ -39,7 +39,7 @@ class Client {
     return this.connection.send(bytesOf(method, path, body), false)
   }
 
-  /** The total of a list, once there is one: without its database, or without time, a list is 503. */
+  /** Returns the total of a list; repeats the request while the list gets 503, since PostgreSQL is away or slow. */
   async total(filter: string): Promise<string | undefined> {
     let answer: RawResponse | undefined
     await until(async () => {

@@ -28,7 +28,7 @@ test('D34: workers of a frozen supervisor refuse a revoked key, accept a new one
     await store.revoke(leaving.record.name)
     const revokedMs = performance.now()
     await until(() => isEverywhere(leaving.text, 401))
-    // It takes a second or two here; a busy machine may add some, but not a minute.
+    // Workers usually need a second or two; a busy machine may need more, but not a minute.
     expect(performance.now() - revokedMs).toBeLessThan(10 * NOTICED_MS_MAX)
     expect(await statusesOf(url + PATH, staying.text)).toEqual([200])
     await store.create(fresh.record)

@@ -79,7 +79,7 @@ describe('keys that are created while the server runs', () => {
     const key = await createKey('short', '*:read')
     expect(await statuses(key)).toEqual([200])
     await keys('revoke', '--name', 'short')
-    // A busy machine takes longer than the promised second.
+    // A busy machine needs more than the promised second.
     await until(() => isEverywhere(key, 401))
   })
 

@@ -69,7 +69,7 @@ test('A server that a script starts by setsid -f runs on after the script has en
 })
 
 test('the server and PostgreSQL end when the launcher is killed, also if its parent leaves it as a zombie', async () => {
-  // The first process of a container may not wait for its children: the launcher stays as a zombie, which still takes signals.
+  // If the parent does not wait for its children, as some first processes of containers, the launcher stays as a zombie.
   const waitless = ['sh', '-c', `${LAUNCHER.join(' ')} & echo "launcher: $!"; exec sleep 600`]
   const program = run(waitless, { DATA_DIR: folder.path, PORT: '0', WORKERS: '1' })
   const [, launcher] = await program.waitFor(/launcher: (\d+)/)

@@ -85,7 +85,7 @@ afterEach(async () => {
 
 if (hasPrometheus) {
   test('promtool finds no fault in the metrics, and Prometheus reads them with the configurations in the docs, also as of a tenant', async () => {
-    // Only a server that takes tokens has the metric of persons.
+    // Only a server that accepts tokens has the metric of persons.
     const { url, admin } = await startScraped(place, startPlainIssuer().settings)
     await ask(url, '/nowhere"\\')
     for (let n = 0; n < 7; n++) await ask(url, '/Companies')
@@ -112,7 +112,7 @@ if (hasPrometheus) {
     const { panels } = JSON.parse(readDocs('monitoring/tenants.json')) as { panels: { targets: { expr: string }[] }[] }
     const asked = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr.replaceAll('$__rate_interval', '1m')))
     const found = await Promise.all(asked.map(async (expression) => [expression, await labelsOf(expression)] as const))
-    // Without an answer 5xx, and without a list of the database, there is no value.
+    // These have no value as long as no answer was 5xx and PostgreSQL has answered no list.
     const empty = found.filter(([, series]) => series.length === 0).map(([expression]) => expression)
     expect(empty.filter((expression) => !/status=~"5|from="database"/.test(expression))).toEqual([])
     const labels = new Set(found.flatMap(([, series]) => series.map((own) => JSON.stringify(own))))

@@ -24,11 +24,11 @@ function storeTests() {
 
   const times = (text: string, part: string) => text.split(part).length - 1
 
-  test('two machines of two workers with one Redis together admit exactly the limit, with one value of X-RateLimit-Remaining each', async () => {
+  test('two machines of two workers with one Redis together admit exactly the limit, each request with another X-RateLimit-Remaining', async () => {
     for (let limit = 300; ; limit++) {
       const [one, two] = await Promise.all([startMachine(`${limit}/1h`), startMachine(`${limit}/1h`)])
       const answers = await Promise.all([one, two].map(({ url }) => ask(url, KEY, 225, 4)))
-      // A machine that is too busy for Redis's 30 ms decides alone, which the next test checks; then repeat with another limit.
+      // A machine that is too busy for the 30 ms of Redis counts by itself (next test); then this is repeated with another limit.
       if ([one, two].some(({ server }) => times(server.output(), 'store unreachable') > 0) && limit < 300 + ATTEMPTS_MAX) {
         await Promise.all([one, two].map(({ server }) => server.stop()))
         continue

@@ -99,7 +99,7 @@ describe('shared memory of rate limits', () => {
   })
 
   if (canHaveSmallDisk) {
-    // Not in the folder of the tests, which may be in /dev/shm, and these servers have another one.
+    // Not in the folder of the tests, which is perhaps in /dev/shm, where these servers see another file system.
     let dataDir: string
     beforeEach(() => {
       dataDir = mkdtempSync('/tmp/roster-memory-')

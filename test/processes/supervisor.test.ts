@@ -89,7 +89,7 @@ describe('worker processes', () => {
     server.kill('SIGUSR2')
     await Bun.sleep(150)
     process.kill(first[1] as number, 'SIGKILL')
-    // While a worker is replaced there is one more; three seconds without a change mean that the restart is over.
+    // While a worker is replaced, one more worker runs; three seconds without a change mean that the restart is over.
     await until(async () => {
       const before = await renewed(server.pid, 2, first)
       await Bun.sleep(3_000)

@@ -9,7 +9,7 @@ import { leaveOut, until } from '../support/process.ts'
 import { askAt, headersOf, keyIn } from '../support/requests.ts'
 import { type ServerProcess, ServerProcesses } from '../support/serverProcesses.ts'
 
-// A tenant moves to another PostgreSQL by the commands of docs/scaling.md, as they are there but for the addresses.
+// A tenant moves to another PostgreSQL by the commands in docs/scaling.md, in which only the addresses are replaced.
 
 const page = readFileSync(join(import.meta.dir, '../../docs/scaling.md'), 'utf8')
 const processes = new ServerProcesses()

@@ -60,7 +60,7 @@ describe('D99: limits of a person', () => {
           [issuer.token()],
           300,
         )
-        // A machine that is too busy for Redis's 30 ms decides alone; then repeat with another limit.
+        // A machine that is too busy for the 30 ms of Redis counts by itself; then this is repeated with another limit.
         const isAlone = machines.some(({ server }) => server.output().includes('store unreachable'))
         if (isAlone && limit < 210) continue
         expect(statuses).toEqual({ 200: limit, 429: 300 - limit })
@@ -99,7 +99,7 @@ describe('D97: a started server', () => {
     await setClock('+0')
     expect((await ask(url, token)).status).toBe(200)
     await setClock('-12m')
-    // It was kept while it is valid, and `iat` alone refuses nothing.
+    // The verified token was cached until its end, and a token is not refused only because its `iat` is in the future.
     expect((await ask(url, token)).status).toBe(200)
   })
 
