@@ -54,7 +54,7 @@ test('each day of a zone begins at or before its instants, and the next day begi
 })
 
 test.each([
-  ['begins at midnight in summer and in winter time', 'Europe/Amsterdam', '2026-10-26', '2026-10-25T23:00:00Z'],
+  ['begins at midnight in winter time the day after clocks go back', 'Europe/Amsterdam', '2026-10-26', '2026-10-25T23:00:00Z'],
   ['begins at the half-hour offset of India', 'Asia/Kolkata', '2026-02-01', '2026-01-31T18:30:00Z'],
   ['begins at the 45-minute offset of Nepal', 'Asia/Kathmandu', '2026-02-01', '2026-01-31T18:15:00Z'],
   ['begins in summer time that is half an hour ahead', 'Australia/Lord_Howe', '2026-01-01', '2025-12-31T13:00:00Z'],
@@ -62,7 +62,7 @@ test.each([
   ['begins at 01:00 where clocks skip midnight', 'America/Sao_Paulo', '2018-11-04', '2018-11-04T03:00:00Z'],
   ['begins at the first of two midnights', 'America/Havana', '2026-11-01', '2026-11-01T04:00:00Z'],
   ['that clocks skip begins when the next day does', 'Pacific/Apia', '2011-12-30', '2011-12-30T10:00:00Z'],
-  ['begins once where clocks go back over midnight', 'America/St_Johns', '2006-10-29', '2006-10-29T02:30:00Z'],
+  ['begins only once where clocks go back over midnight', 'America/St_Johns', '2006-10-29', '2006-10-29T02:30:00Z'],
 ])('a day %s: %s %s', (_, name, date, begin) => {
   const [year, month, day] = date.split('-').map(Number) as [number, number, number]
   expect(textOf(zoneOf(name).startOf(daysOf(year, month, day)))).toBe(begin)
