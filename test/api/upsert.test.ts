@@ -206,6 +206,15 @@ describe('D115: rows that are found by a property are all written, or none', () 
   })
 
   test.each([
+    [5, '1, 4, 5, 6, 7 have this value.'],
+    [6, '1, 4, 5, 6, 7 and 1 more have this value.'],
+    [8, '1, 4, 5, 6, 7 and 3 more have this value.'],
+  ])('a value that %i rows have is refused with up to five of their ids, and how many more there are', async (count, end) => {
+    for (let more = count - 1; more > 0; more--) await createRow(server, '/Employees', { EmployeeNumber: 'E1' })
+    expect((await upsert([{ EmployeeNumber: 'E1' }])).body.Error.Message).toEndWith(`is meant: ${end}`)
+  })
+
+  test.each([
     ['', '400 InvalidMatch match', 'There are Id, EmployeeNumber, Title'],
     ['Number', '400 InvalidMatch match', 'Did you mean EmployeeNumber?'],
     ['DisplayName', '400 InvalidMatch match', 'match cannot be DisplayName'],
