@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import { ListReads } from '../../src/execute/listReads.ts'
 import { TableCopies } from '../../src/memory/tableCopies.ts'
 import type { GrantedRights } from '../../src/model/access.ts'
@@ -195,6 +195,17 @@ describe('rights that memory decides', () => {
     await setManager(own.sql, 2, 1)
     await memory.refresh(moment.copies)
     expect(moment.followFrom(moment.copies)).toBe(false)
+  })
+
+  test('are as of one moment for their own tables, even if the table that is read is as of another', async () => {
+    const versionOf = memory.versionOf.bind(memory)
+    const apart = spyOn(memory, 'versionOf').mockImplementation((copies, part) =>
+      copies.some(({ entity }) => entity === absence) ? null : versionOf(copies, part),
+    )
+    const { rights, moment } = await rightsBy(byMail).of({ email: 'ann@x' }, true, [absence])
+    apart.mockRestore()
+    expect(rights.text).toBe('1 false')
+    expect(moment instanceof RightsMoment && moment.copies.map(({ entity }) => entity.name)).toEqual(['Employee'])
   })
 
   test('follow from the claims, without memory or PostgreSQL, if the roles ask for no rows', () => {
