@@ -6,7 +6,7 @@ import { wholeView } from '../../src/model/view.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { run } from '../support/process.ts'
 
-test('lists in one process are measured by kind, and are the same as those of a plain search, before and after changes', async () => {
+test('lists in one process are measured by kind, and equal those of a plain search before and after changes', async () => {
   const options = ['--rows', '2000', '--lists', '10', '--before', '20', '--changes', '100', '--memory', '64']
   const program = run([process.execPath, '--no-env-file', 'bench/lists.ts', ...options])
   expect([await program.ended, program.output()]).toEqual([0, expect.any(String)])
@@ -18,7 +18,7 @@ test('lists in one process are measured by kind, and are the same as those of a 
     expect([kind, lines.filter((line) => line.startsWith(`${kind} `)).length]).toEqual([kind, 2])
 })
 
-test('the plain search finds what the table in memory finds, with values that are missing', () => {
+test('the plain search and the table in memory find the same rows, also if values are missing', () => {
   const absences = makeAbsences(1_000, false)
   const table = loadTable(absence, absences.count, 64 * 2 ** 20, absences.addAll)
   for (const query of [

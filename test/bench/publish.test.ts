@@ -33,7 +33,7 @@ describe('the published run', () => {
       expect(textFor(published, text)).toBe(text)
     })
 
-  test('a published run is unchanged by publishing it again, and replaces another one', () => {
+  test('publishing a run again changes nothing, and publishing another run replaces the earlier one', () => {
     publishRun()
     for (const path of FILES) expect(read(folder.path, path)).toBe(read(ROOT, path))
     publishRun({ commit: 'abc1234' })
@@ -41,7 +41,7 @@ describe('the published run', () => {
     publishRun()
   })
 
-  test('a published run shows which part of the lists came from memory, and how long it took', () => {
+  test('a published run shows which share of the lists came from memory, and how long the run took', () => {
     const found = { walk: 60, kept: 30, 'database: texts': 10 }
     const scenarios = published.scenarios.map((scenario) => ({
       ...scenario,
@@ -66,7 +66,7 @@ describe('the published run', () => {
     for (const path of FILES) expect(read(folder.path, path)).toBe(read(ROOT, path))
   })
 
-  test('a run is not published without a place in each page', () => {
+  test('a run is not published if a page has no place for its figures', () => {
     writeFileSync(join(folder.path, 'README.md'), '# Name\n')
     expect(() => publishRun()).toThrow(NotPublished)
   })

@@ -42,7 +42,7 @@ test('right answers pass the check', () =>
     "/Employees?LastName=O'Brien",
   ))
 
-test('loaded rows have the requested number, are the same after each load, and are restored completely', async () => {
+test('loaded rows have the requested number, are the same after each load, and can be restored completely', async () => {
   expect(rows).toEqual({ absences: 1_000, employees: 200, companies: 40 })
   const contents = async (sql: postgres.Sql) => {
     const sums = ['company', 'employee', 'absence'].map((table) =>
@@ -67,7 +67,7 @@ test('loaded rows have the requested number, are the same after each load, and a
   await restore(otherUrl, rows)
 })
 
-test('absences whose properties go together begin in the order of their ids, within some weeks, and are restored', async () => {
+test('absences whose properties go together begin in the order of their ids, more or less, and can be restored', async () => {
   const together = rowsFor(1_000, true)
   const url = await createDatabase()
   await load(url, together)
@@ -87,17 +87,22 @@ test('absences whose properties go together begin in the order of their ids, wit
   await sql.end()
 })
 
-describe('wrong answers', () => {
+describe('the check of answers', () => {
   for (const [what, write, path, message] of [
     ['of a value', `update absence set reason = 'Planted' where id = 7`, '/Absences', 'id 7, reason: the server says'],
-    ['of a part of a group', 'update absence set period_hours = 99 where id = 7', '/Absences/7', 'id 7, period_hours:'],
+    ['of a property in an object', 'update absence set period_hours = 99 where id = 7', '/Absences/7', 'id 7, period_hours:'],
     ['of an instant', 'update absence set "end" = \'2030-01-01Z\' where id = 7', '/Absences', 'id 7, end: the server says'],
     ['of a total', 'insert into absence default values', '/Absences', 'X-Total-Count: the server says "1000"'],
     ['of an order', `update absence set start = '2010-01-01Z' where id = 900`, '/Absences?sort=Start', 'ids: the server says'],
     ['of a copied name', `update company set name = 'Zz' where id = 7`, '/Employees?sort=-Company', 'ids: the server says'],
-    ['of a row that is there', 'insert into company default values', '/Companies/41', 'status: the server says 404'],
+    [
+      'of a row that the server does not find',
+      'insert into company default values',
+      '/Companies/41',
+      'status: the server says 404',
+    ],
   ] as const)
-    test(`the check of answers finds a difference ${what}`, async () => {
+    test(`finds a difference ${what}`, async () => {
       await other.unsafe(write)
       await expect(check('/Employees/1', path)).rejects.toThrow(`GET ${path} is answered wrongly by roster: ${message}`)
       await restore(otherUrl, rows)

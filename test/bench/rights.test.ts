@@ -20,7 +20,7 @@ const PEER = 'fastify-rls'
 const ONCE_MORE = { timeout: 480_000, retry: 1 }
 
 test(
-  'keys of few rights are compared with keys of all rights and a peer with row security, persons with keys, and each gets right answers',
+  'a bench compares keys with few rights, keys with all rights, persons, and a peer with row security, and finds their answers right',
   async () => {
     const load = ['--rows', '1000', '--seconds', '0.1', '--rounds', '2', '--connections', '4', '--workers', '1', '--no-curves']
     const names = [...LISTS, ...OTHERS, 'persons'].join()
@@ -48,7 +48,7 @@ test(
 )
 
 test(
-  'the memory of a worker is measured while keys of different rights are used, and while keys of all rights are',
+  'the memory of a worker is measured once with keys of different rights, and once with keys of all rights',
   async () => {
     const options = ['--data', data, '--rows', '1000', '--keys', '20', '--rounds', '1']
     const program = run([process.execPath, '--no-env-file', 'bench/rightsMemory.ts', ...options])
@@ -61,7 +61,7 @@ test(
 )
 
 test(
-  'the CPU time of a request is measured with a key, with a known token, and with new ones',
+  'the CPU time of a request is measured with a key, with a known token, and with new tokens',
   async () => {
     const options = ['--data', data, '--tokens', '100', '--rounds', '1', '--connections', '4']
     const program = run([process.execPath, '--no-env-file', 'bench/tokens.ts', ...options])
@@ -72,14 +72,14 @@ test(
   ONCE_MORE,
 )
 
-test('a placeholder that begins with zeros becomes numbers of its length, also in keys', () => {
+test('a placeholder with leading zeros is replaced by numbers of the same length, also in keys', () => {
   const draw = requestSource([{ method: 'GET', path: '/Absences', key: 'a{0001..0120}b', status: 200 }], 1)
   const headers = draw(500).map((request) => request.headers.Authorization ?? '')
   expect(headers.every((header) => /^ApiKey a0[01]\d\db$/.test(header))).toBe(true)
   expect(new Set(headers).size).toBeGreaterThan(60)
 })
 
-test('the reference of a list selects the properties of fields', () => {
+test('the SQL that checks a list selects the properties that fields names', () => {
   const { rows, total } = referenceOf('/Absences?Period.Days=>2&fields=Id,Period&sort=-Start')
   const matching = `from absence where true and "period_days" > '2'`
   const order = 'order by "start" desc nulls first,id desc nulls first limit 20 offset 0'
@@ -88,7 +88,7 @@ test('the reference of a list selects the properties of fields', () => {
   expect(referenceOf('/Absences/7?fields=Id').rows).toBe(`select "id" from absence where true and id = '7'`)
 })
 
-test('keys of few rights are compared with keys of all rights by blocks of two rounds, unless the figures of either do not count', () => {
+test('rightsLine compares few rights with all rights by blocks of two rounds, and is null if the figures of one do not count', () => {
   const sample = (requestsPerSecond: number, serverCpuUs: number) => {
     return { requestsPerSecond, serverCpuUs, postgresCpuUs: null, p50Ms: 1, p99Ms: 1, rssMb: null }
   }

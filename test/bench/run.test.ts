@@ -38,7 +38,7 @@ describe('the runner', () => {
   const small = ['--rows', '1000', '--seconds', '0.2', '--rounds', '1', '--connections', '4', '--workers', '1']
 
   test(
-    'a bench measures the server with and without memory, and its floor, on a real database, and writes its results',
+    'a bench measures the server with and without memory, and the floor, on a real database, and writes its results',
     async () => {
       copyCluster(data)
       const program = bench(...small, '--seed', '7', '--no-curves', '--only', 'new-lists,names-under-creates,patch')
@@ -63,7 +63,7 @@ describe('the runner', () => {
   )
 
   test(
-    'a bench measures a kind of list alone and after lists of another kind, on rows whose properties go together',
+    'a bench measures a kind of list by itself and after lists of another kind, on rows whose properties go together',
     async () => {
       const kinds = ['--only', 'kind-range', '--after', 'ids', '--lists-before', '50']
       const program = bench(...small, '--together', '--no-curves', ...kinds)
@@ -77,7 +77,7 @@ describe('the runner', () => {
     ONCE_MORE,
   )
 
-  test('a bench that is interrupted ends all programs that it has started', async () => {
+  test('a bench that is interrupted ends the PostgreSQL that it has started', async () => {
     const program = bench(...small, '--only', 'one-by-id', '--no-curves')
     await program.waitFor(/requests\/s/)
     const postmaster = postmasterOf(data) as number
@@ -129,8 +129,8 @@ describe('a scenario', () => {
   test.each([
     ['new requests', { isNew: true }, [8, 1, 8, 1]],
     ['writes in the background', { background: { operations: [], rate: 1 } }, [8, 1, 8, 1]],
-    ['repeated reads alone', {}, [8, 1, 0, 0.15]],
-  ])('a scenario with %s begins its rounds after a lead-in', async (_, more, expected) => {
+    ['repeated reads only', {}, [8, 1, 0, 0.15]],
+  ])('a scenario with %s has the lead-in before its rounds that this load needs', async (_, more, expected) => {
     const leadIns: number[] = []
     const measure = async ({ loadingSeconds, leadInSeconds }: Round) => {
       leadIns.push(loadingSeconds, leadInSeconds)
@@ -142,7 +142,7 @@ describe('a scenario', () => {
     expect(leadIns).toEqual(expected)
   })
 
-  test('a scenario is void if an answer has another status, and says which', async () => {
+  test('a scenario is void if an answer has an unexpected status, and names that status', async () => {
     const target = listen(() => new Response('[]'))
     const wrong = scenario([{ ...get, status: 404 }])
     const { targets } = await runScenario(wrong, [overHttp(target, wrong, process.pid)], { ...plan, rounds: 1 })
@@ -154,12 +154,12 @@ describe('a scenario', () => {
   })
 })
 
-test('placeholders of a request become every number of their range, and no other', () => {
+test('placeholders of a request are replaced by every number of their range, and by no other', () => {
   const paths = new Set(requestSource([{ method: 'GET', path: '/Absences/{3..9}', status: 200 }], 1)(500).map(({ path }) => path))
   expect([...paths].sort()).toEqual([3, 4, 5, 6, 7, 8, 9].map((id) => `/Absences/${id}`))
 })
 
-test('integers that are drawn once come from all clients together, and again only after all others', () => {
+test('integers that are drawn once are drawn by one of all clients, and again only after all others were drawn', () => {
   const clients = [0, 1, 2].map((client) => requestSource([getting('/Absences/{11..310!}')], 7, client, 3)(100))
   const paths = clients.flatMap((requests) => requests.map(({ path }) => path))
   expect(new Set(paths).size).toBe(300)
@@ -168,18 +168,18 @@ test('integers that are drawn once come from all clients together, and again onl
   expect(again?.path).toBe(requestSource([getting('/Absences/{11..310!}')], 7)(1)[0]?.path as string)
 })
 
-test('the word `page` names all scenarios of the page of benchmarks, also if other scenarios are named with it', () => {
+test('the word `page` names all scenarios of the page of benchmarks, also together with names of other scenarios', () => {
   const names = scenariosFor(rowsFor(1_000), ['page', 'mixed']).map(({ name }) => name)
   expect(names).toEqual(expect.arrayContaining(['one-by-id', 'new-lists', 'filter-sort', 'related', 'mixed']))
   expect(names).not.toContain('kind-range')
 })
 
-test('a placeholder of words becomes each of them', () => {
+test('a placeholder of words is replaced by each of its words', () => {
   const paths = new Set(requestSource([getting('/Absences?Type={Holiday|Sickness}')], 1)(50).map(({ path }) => path))
   expect([...paths].sort()).toEqual(['/Absences?Type=Holiday', '/Absences?Type=Sickness'])
 })
 
-test('a placeholder of words takes letters with accents, and an address of a link is its path', () => {
+test('a placeholder of words can have accented letters, and nextPathOf returns the path of the link to the next page', () => {
   const draw = requestSource([{ ...getting('/Employees'), method: 'POST', body: '{"LastName":"K{ö|é}"}' }], 1)
   expect(new Set(draw(50).map(({ body }) => body))).toEqual(new Set(['{"LastName":"Kö"}', '{"LastName":"Ké"}']))
   const link = '<http://127.0.0.1:1/A?page=1&cursor=a>; rel="previous", <http://127.0.0.1:1/A?page=3&cursor=b>; rel="next"'
@@ -188,7 +188,7 @@ test('a placeholder of words takes letters with accents, and an address of a lin
   expect(nextPathOf(undefined)).toBeNull()
 })
 
-test('latencies are counted by kind of list, and printed with the share of the load program and the best peers', () => {
+test('latencies are counted by kind of list, and printed with the CPU share of the load program and the best peers', () => {
   const load = { requests: 3, seconds: 1, errors: 0, unexpected: {}, buckets: { 700: 2, 800: 1 }, cpuUs: 500_000 }
   const cost = { ownUs: 0, serverUs: 30, postgresUs: 3, rssMb: 50 }
   const sample = sampleOf({ ...load, kinds: { ids: { 700: 2 }, range: { 800: 1 } } }, cost)
@@ -204,7 +204,7 @@ test('latencies are counted by kind of list, and printed with the share of the l
   expect(text).toMatch(/best peers: 3\.00 × fastify, 1\.50 × fastify-indexed$/)
 })
 
-test('the parts of lists by how they were found are read from metrics, in detail where there is any', () => {
+test('the shares of lists by how they were found are read from metrics, in detail if the metrics have details', () => {
   const read = (kept: number, memory: number, ways: string) =>
     countsIn(`roster_lists_total{from="kept"} ${kept}\nroster_lists_total{from="memory"} ${memory}\n\
 roster_lists_total{from="database"} 1\n${ways}roster_memory_lists{way="other"} 9\n`)

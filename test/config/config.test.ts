@@ -67,7 +67,7 @@ test('each setting is read, and has a default', () => {
   expect(Object.isFrozen(readConfig({}))).toBe(true)
 })
 
-test('WORKERS is one per processor by default, or one per two with the embedded PostgreSQL', () => {
+test('the default of WORKERS is one per processor, or one per two processors with the embedded PostgreSQL', () => {
   const embedded = [1, 2, 3, 4, 16].map((processors) => defaultWorkers(false, processors))
   expect(embedded).toEqual([1, 1, 1, 2, 8])
   expect([1, 2, 3].map((processors) => defaultWorkers(true, processors))).toEqual([1, 2, 3])
@@ -75,13 +75,13 @@ test('WORKERS is one per processor by default, or one per two with the embedded 
   expect(readConfig({ WORKERS: '5' }).workers).toBe(5)
 })
 
-test('a certificate needs a key, and a key a certificate', () => {
+test('TLS_CERT needs TLS_KEY, and TLS_KEY needs TLS_CERT', () => {
   for (const one of [{ TLS_CERT: 'tls.crt' }, { TLS_KEY: 'tls.key' }])
     expect(faults(one)).toEqual(['TLS_CERT and TLS_KEY go together: one of them is not set'])
   expect(faults({ TLS_KEY: '-----BEGIN PRIVATE KEY-----\nAAAA' })[0]).toBe('TLS_KEY must be a file')
 })
 
-test('D97: an issuer needs an audience, or tokens for other services would be accepted; and roles, or nobody has a right', () => {
+test('D97: OIDC_ISSUER needs OIDC_AUDIENCE, against tokens for other services, and ROLES_FILE, which gives people rights', () => {
   expect(faults({ OIDC_ISSUER: 'https://login.example.com' })).toEqual([
     expect.stringMatching(/^OIDC_ISSUER needs OIDC_AUDIENCE/),
     expect.stringMatching(/^OIDC_ISSUER needs ROLES_FILE/),
@@ -89,19 +89,19 @@ test('D97: an issuer needs an audience, or tokens for other services would be ac
   expect(faults({ OIDC_AUDIENCE: 'roster', ROLES_FILE: 'roles.txt' })).toEqual([])
 })
 
-test('D107: sign-in at /explore needs an issuer, and a scope needs sign-in', () => {
+test('D107: OIDC_CLIENT_ID, for sign-in at /explore, needs OIDC_ISSUER, and OIDC_SCOPE needs OIDC_CLIENT_ID', () => {
   expect(faults({ OIDC_CLIENT_ID: 'roster-page' })).toEqual([
     expect.stringMatching(/^OIDC_CLIENT_ID .* OIDC_ISSUER, which is not/),
   ])
   expect(faults({ OIDC_SCOPE: 'openid' })).toEqual([expect.stringMatching(/^OIDC_SCOPE .* OIDC_CLIENT_ID, which is not set/)])
 })
 
-test('an empty setting counts as not set, and other variables are ignored', () => {
+test('an empty setting counts as not set, and variables that are no settings are ignored', () => {
   const empty = Object.fromEntries(Object.keys(settings).map((name) => [name, '']))
   expect(readConfig({ ...empty, HOME: '/root', PORTS: 'x' })).toEqual(readConfig({}))
 })
 
-test('PUBLIC_URL loses its slashes at the end, so that links have one between', () => {
+test('PUBLIC_URL loses its slashes at the end, so that links have only one slash after it', () => {
   expect(readConfig({ PUBLIC_URL: 'https://api.example.com//' }).publicUrl).toBe('https://api.example.com')
 })
 
@@ -161,14 +161,14 @@ test.each(
     expect([value, faults({ [name]: value })]).toEqual([value, [expect.stringContaining(`${name} must be ${allowed}`)]])
 })
 
-test('an error in a list names its faulty part', () => {
+test('an error in a list of values names the faulty value', () => {
   expect(faults({ RATE_LIMITS: '750/1m,2500/15x', TRUSTED_PROXIES: '::1,10.0.0.0/64' })).toEqual([
     'RATE_LIMITS must be limits like 750/1m,2500/15m (s, m, h, d); "2500/15x" is not a limit like 750/1m',
     'TRUSTED_PROXIES must be addresses and networks like 10.0.0.0/8,::1; "10.0.0.0/64" is not an address or a network like 10.0.0.0/8',
   ])
 })
 
-test('an error repeats the value, unless it is secret', () => {
+test('an error repeats the value of a setting, unless the setting is secret', () => {
   expect(faults({ PORT: 'http' })).toEqual(['PORT must be an integer from 0 to 65535; it is "http"'])
   const secrets = faults({
     DATABASE_URL: 'mysql://root:hunter2@db',

@@ -64,7 +64,7 @@ A34="x
 A35=x"
 9A=x`
 
-test('the names in a file are those that Bun reads', () => {
+test('readEnvironmentFiles reads the same names from a file as Bun', () => {
   const place = temporaryFolder()
   writeFileSync(join(place.path, '.env'), LINES)
   const program = `
@@ -77,9 +77,9 @@ test('the names in a file are those that Bun reads', () => {
   expect(read).toContain('A28')
 })
 
-describe('files that Bun reads', () => {
+describe('readEnvironmentFiles', () => {
   test.each([{}, { NODE_ENV: 'production' }, { NODE_ENV: 'test' }, { NODE_ENV: 'staging' }, { BUN_ENV: 'production' }])(
-    'the files with environment %o are those that Bun reads',
+    'reads the same files as Bun with the environment %o',
     (environment) => {
       const { read, said, lines } = readIn(environment as Record<string, string>)
       expect(said).toEqual(read)
@@ -88,7 +88,7 @@ describe('files that Bun reads', () => {
     },
   )
 
-  test.each([[['--no-env-file']], [['--env-file=.env.staging']]])('no files are read with the option %o', (options) => {
+  test.each([[['--no-env-file']], [['--env-file=.env.staging']]])('reads no files with the option %o', (options) => {
     expect(readIn({}, options).said).toEqual([])
   })
 })

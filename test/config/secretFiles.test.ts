@@ -31,13 +31,13 @@ describe('files of secrets', () => {
     }
   })
 
-  test('there is one for each secret, and docs/operations/run.md names all of them', async () => {
+  test('docs/operations/run.md names the setting for the file of each secret', async () => {
     const page = await Bun.file(join(import.meta.dir, '../../docs/operations/run.md')).text()
     expect(secretFileNames).toContain('DATABASE_URL_FILE')
     expect(secretFileNames.filter((name) => !page.includes(`\`${name}\``))).toEqual([])
   })
 
-  test('a secret’s file is refused if the setting itself is set, too', () => {
+  test('a secret’s file is refused if the secret itself is set, too', () => {
     const file = fileOf('url', URL)
     expect(faultOf({ DATABASE_URL: URL, DATABASE_URL_FILE: file })).toBe(
       'DATABASE_URL and DATABASE_URL_FILE are both set: take one of them away',

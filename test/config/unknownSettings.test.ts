@@ -31,14 +31,14 @@ describe('a line of a file', () => {
   })
 
   // biome-ignore-start lint/suspicious/noTemplateCurlyInString: as files refer to other lines
-  test('a variable of Bun, Node or PostgreSQL in a file is accepted, and one that another line refers to', () => {
+  test('a variable of Bun, Node or PostgreSQL in a file is accepted, and so is a variable to which another line refers', () => {
     expect(faultsOf('NODE_EXTRA_CA_CERTS=/ca.pem\nBUN_CONFIG_VERBOSE_FETCH=1\nPGPASSWORD=x\nPGSSLMODE=require')).toEqual([])
     expect(faultsOf('SECRET=x\nDATABASE_URL=postgres://u:${SECRET}@db/hr\nUSERNAME=u\nBOOTSTRAP_API_KEY=$USERNAME')).toEqual([])
     expect(faultsOf('SECRET=x\nBOOTSTRAP_API_KEY=\\$SECRET')).toHaveLength(1)
   })
   // biome-ignore-end lint/suspicious/noTemplateCurlyInString: as files refer to other lines
 
-  test('a line within a value is no setting', () => {
+  test('a line within a quoted value is not read as a setting', () => {
     expect(faultsOf("BOOTSTRAP_API_KEY=\"a\nRATE_LIMIT=1\n\"\nHOST='b\nX=1'\nDATA_DIR=it's\nLOGLEVEL=debug")).toEqual([
       '.env sets LOGLEVEL, which is no setting. Did you mean LOG_LEVEL?',
     ])
@@ -56,12 +56,12 @@ describe('variables of the environment', () => {
     ])
   })
 
-  test('neither a setting nor an empty variable is a near miss', () => {
+  test('the name of a setting is no near miss, and an empty variable is none', () => {
     expect(missesOf(...Object.keys(settings))).toEqual([])
     expect(nearMisses({ RATE_LIMIT: '', LOGLEVEL: undefined })).toEqual([])
   })
 
-  test('variables of other programs, and those of this machine, are no near misses', () => {
+  test('variables of other programs, and the variables of this machine, are no near misses', () => {
     expect(nearMisses(process.env)).toEqual([])
     expect(missesOf(...COMMON.split(/\s+/))).toEqual([])
   })

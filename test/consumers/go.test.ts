@@ -48,7 +48,7 @@ else
     })
 
     test.each(GENERATORS)(
-      'a Go client of %s compiles, and reads lists, some fields, created rows, and changes with their rows',
+      'a Go client of %s compiles, and reads lists, selected fields, created rows, and changes with their rows',
       async (name, options) => {
         const packageName = name.replace('-', '_')
         mkdirSync(join(folder.path, packageName))

@@ -108,7 +108,7 @@ if (hasConsumers())
       expect([problems, totals, exitCode]).toEqual([[], { errors: 0, warnings: 0, ignored: 0 }, 0])
     })
 
-    test('types of openapi-typescript compile for valid uses and not for invalid ones, and the program runs', async () => {
+    test('types of openapi-typescript accept valid uses and refuse invalid uses, and the program that uses them runs', async () => {
       const made = await run(process.execPath, consumerProgram('openapi-typescript'), 'openapi.json', '-o', 'api.ts')
       expect([made.exitCode, made.exitCode === 0 ? '' : made.complaints]).toEqual([0, ''])
       const compiled = await run(TSC, '-p', '.')
@@ -133,7 +133,7 @@ if (hasConsumers())
 
         // A change has the row of its own entity, or null if the row is gone.
         test.each(USES)(
-          'the generated client of %s sends two filters on a property and some fields, reads a created id, and rows of changes',
+          'the generated client that %s uses sends two filters on a property and fields, and reads a created id and changes with rows',
           async (use) => {
             const used = await run(use.endsWith('.py') ? python('python') : process.execPath, use)
             expect([used.complaints, used.output.split('\n')]).toEqual([

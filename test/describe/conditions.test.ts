@@ -38,7 +38,7 @@ describe.each(byKind)('the pattern of conditions on %s', (kind, { entity, proper
   const pattern = new RegExp(conditionPattern(property.kind))
   const takes = (value: string) => isTaken(() => parseFilter(wholeView(entity), { name: property.name, value, raw: '' }))
 
-  test('accepts exactly what the parser does', () => {
+  test('accepts exactly the values that the parser accepts', () => {
     const random = new Random(firstSeed)
     const differing: string[] = []
     let taken = 0
@@ -55,13 +55,13 @@ describe.each(byKind)('the pattern of conditions on %s', (kind, { entity, proper
     expect(taken).toBeGreaterThan(100)
   })
 
-  test('accepts exactly the hostile texts that the parser does', () => {
+  test('accepts exactly the hostile texts that the parser accepts', () => {
     const short = hostileTexts.filter((value) => value.length < 50)
     expect(short.filter((value) => pattern.test(value) !== takes(value))).toEqual([])
   })
 })
 
-test('D72: the pattern of parts of texts accepts exactly what the parser does', () => {
+test('D72: the pattern for [begins] and [contains] accepts exactly the texts that the parser accepts', () => {
   const { entity, property } = properties.find(({ property }) => property.kind.name === 'text') as (typeof properties)[number]
   const pattern = new RegExp(conditionSchemas([property.kind]).TextPart?.pattern as string, 'u')
   const random = new Random(firstSeed)

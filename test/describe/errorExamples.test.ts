@@ -130,7 +130,7 @@ function bytesOf({ request, headers, body = '', rights }: ErrorEntry): string {
   return `${request} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
 }
 
-describe('the example of', () => {
+describe('the documented example of', () => {
   test.each(Object.keys(errorTable) as ErrorCode[])('%s is what the server answers', async (code) => {
     const example = errorTable[code]
     const send = (changes: Partial<ErrorEntry>) => exchange(server.url, bytesOf({ ...example, ...changes }))
@@ -143,7 +143,7 @@ describe('the example of', () => {
   })
 })
 
-test('an error page names the circumstances of its example if the request alone does not cause it', () => {
+test('an error page describes the circumstances of its example if the request by itself does not cause the error', () => {
   const said = Object.entries(errorTable).flatMap(([code, { when }]) => (when === undefined ? [] : [code]))
   expect(said.sort()).toEqual(Object.keys(circumstances).sort())
 })

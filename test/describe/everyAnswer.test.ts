@@ -179,12 +179,12 @@ async function provoke(
 }
 
 test.each(Object.entries(changes) as [ErrorCode, (operation: Operation) => Change][])(
-  'operations answer %s as described',
+  'operations answer %s as the OpenAPI document describes',
   (code, change) => provoke(code, change),
 )
 
 /** A write under a key is not answered before another one with it is. */
-test('operations answer InProgress as described', async () => {
+test('operations answer InProgress as the OpenAPI document describes', async () => {
   for (const operation of operations.filter(({ codes }) => codes.includes('InProgress'))) {
     const headers = { 'Idempotency-Key': `in-progress-${operation.operationId}` }
     // What others need stays.
@@ -203,7 +203,7 @@ test('operations answer InProgress as described', async () => {
   }
 })
 
-test('operations answer IdempotencyMismatch as described', async () => {
+test('operations answer IdempotencyMismatch as the OpenAPI document describes', async () => {
   const headersOf = ({ operationId }: Operation) => ({ 'Idempotency-Key': `used-${operationId}` })
   const create = operations.find(({ operationId }) => operationId === 'createCompany') as Operation
   const body = JSON.stringify({ [writtenKey(create)]: 'Used' })
@@ -212,7 +212,7 @@ test('operations answer IdempotencyMismatch as described', async () => {
   await provoke('IdempotencyMismatch', (operation) => ({ headers: headersOf(operation) }))
 })
 
-test('writes by filters answer TooManyRows as described', async () => {
+test('writes by filters answer TooManyRows as the OpenAPI document describes', async () => {
   for (const { table } of entities) {
     const [{ max }] = (await server.sql.unsafe(`select coalesce(max(id), 0)::int as max from ${table}`)) as [{ max: number }]
     await server.sql.unsafe(`insert into ${table} (id) overriding system value select ${max} + n from generate_series(1, 1001) n`)
@@ -239,13 +239,13 @@ test.each([
       alter table kept_${table} add foreign key (id) references ${table}`,
     (table: string) => `drop table kept_${table}`,
   ],
-] as const)('operations answer %s as described', async (code, before, after) => {
+] as const)('operations answer %s as the OpenAPI document describes', async (code, before, after) => {
   for (const table of TABLES) await server.sql.unsafe(before(table))
   await provoke(code, undefined, (operation) => code !== 'TooCostly' || !isFiltered(operation))
   for (const table of TABLES) await server.sql.unsafe(after(table))
 })
 
-test('writes by filters answer TooCostly as described', async () => {
+test('writes by filters answer TooCostly as the OpenAPI document describes', async () => {
   await server.sql`create function sleep() returns trigger language plpgsql as 'begin perform pg_sleep(10); return null; end'`
   for (const table of TABLES)
     await server.sql.unsafe(`create trigger slow before update or delete on ${table} execute function sleep()`)
@@ -255,7 +255,7 @@ test('writes by filters answer TooCostly as described', async () => {
 })
 
 test(
-  'summaries answer TooManyGroups as described',
+  'summaries answer TooManyGroups as the OpenAPI document describes',
   async () => {
     // So many groups are formed on disk otherwise.
     const startMs = performance.now()
@@ -281,14 +281,14 @@ test(
   2 * GROUPS_MS_MAX,
 )
 
-test('operations answer RateLimitExceeded as described', async () => {
+test('operations answer RateLimitExceeded as the OpenAPI document describes', async () => {
   const headers = { Authorization: limited.headers.authorization }
   const [first] = operations as [Operation]
   expect((await send(first, { headers })).status).toBe(200)
   await provoke('RateLimitExceeded', () => ({ headers }))
 })
 
-test('operations answer InternalError as described', async () => {
+test('operations answer InternalError as the OpenAPI document describes', async () => {
   await Bun.sleep(READINESS_MS)
   for (const table of TABLES_READ) await server.sql.unsafe(`alter table ${table} rename to ${table}_away`)
   await server.sql`alter table migration rename column file to file_away`
@@ -298,7 +298,7 @@ test('operations answer InternalError as described', async () => {
   await Bun.sleep(READINESS_MS)
 })
 
-test('each operation succeeds as described', async () => {
+test('each operation succeeds as the OpenAPI document describes', async () => {
   for (const operation of operations) {
     const isDelete = operation.success === 'deleted' || operation.success === 'deletedRows'
     const created = isDelete ? await server.post(operation.path.replace('/{id}', ''), {}) : null
@@ -311,13 +311,13 @@ test('each operation succeeds as described', async () => {
   }
 })
 
-test('each operation with an ETag answers 304 as described', async () => {
+test('each operation with an ETag answers 304 as the OpenAPI document describes', async () => {
   const stored = operations.filter(({ operationId }) => checked.described.includes(`${operationId} 304`))
   expect(stored.map(({ path }) => path)).toContain('/openapi.json')
   for (const operation of stored) expect((await send(operation, { headers: { 'If-None-Match': '*' } })).status).toBe(304)
 })
 
-test('the document describes every response, and every described response was met', () => {
+test('the OpenAPI document describes every response of these tests, and each described response occurred', () => {
   expect(faults).toEqual([])
   expect(checked.described.length).toBeGreaterThan(200)
   expect(checked.described.filter((combination) => !checked.met.has(combination))).toEqual([])

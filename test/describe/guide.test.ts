@@ -15,7 +15,7 @@ const encoded = (query: string) =>
 const server = useServer(async () => ({ databaseUrl: await createSampleDatabase() }))
 
 describe.each(entities.map((entity) => [entity.plural, entity] as const))('the examples of %s', (plural, entity) => {
-  test.each(exampleQueries(entity).map(({ query, meaning }) => [query, meaning]))('%s: %s', async (query) => {
+  test.each(exampleQueries(entity).map(({ query, meaning }) => [query, meaning]))('%s (%s) finds rows', async (query) => {
     const { status, headers } = await server.get(`/${plural}?${encoded(query)}`)
     expect(status).toBe(200)
     // Each finds some of the sample's rows, so a reader who tries it sees what it does.
@@ -23,7 +23,7 @@ describe.each(entities.map((entity) => [entity.plural, entity] as const))('the e
   })
 })
 
-test('a shell sends the first request as written', async () => {
+test('a shell runs the first command of the guide as it is written', async () => {
   const [, command = ''] = /```sh\n([\s\S]*?)\n```/.exec(gettingStarted(entities, server.url)) ?? []
   const shell = Bun.spawn(['sh', '-c', command.replace('curl', 'curl -sS').replace('<key>', KEY)])
   const answer = await new Response(shell.stdout).text()
@@ -31,7 +31,7 @@ test('a shell sends the first request as written', async () => {
   expect(answer).toContain('"status":"Requested"')
 })
 
-test('an example of a range has two parameters, and one with a quote is a single word of the shell', () => {
+test('an example of a range has two parameters, and a value with a quote is one word of the shell', () => {
   const texts = { examples: ["O'Brien & Sons"] }
   const [dated, named] = [
     defineEntity('Holiday', { id: identity(), day: date() }),
@@ -45,6 +45,6 @@ test('an example of a range has two parameters, and one with a quote is a single
   expect(named).toContain("--data-urlencode 'Name=O'\\''Brien & Sons'")
 })
 
-test('a URL with a quote stays one word of the shell', () => {
+test('a URL with a quote is one word of the shell', () => {
   expect(gettingStarted(entities, "https://a.example/it's")).toContain("curl -i -G 'https://a.example/it'\\''s/Absences'")
 })

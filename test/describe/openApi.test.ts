@@ -45,7 +45,7 @@ const operations = Object.entries(document.paths).flatMap(([path, item]: [string
 )
 const operation = (id: string) => operations.find(({ operationId }) => operationId === id) as Json
 
-describe('the document', () => {
+describe('the OpenAPI document', () => {
   test('has exactly the components that it refers to', () => {
     const refs = new Set([...objectsIn(document)].flatMap(([{ $ref }]) => (typeof $ref === 'string' ? [$ref] : [])))
     expect([...refs].filter((ref) => at(ref.slice(1)) === undefined)).toEqual([])
@@ -57,18 +57,18 @@ describe('the document', () => {
     expect(Object.keys(securitySchemes)).toEqual(Object.keys(document.security[0]))
   })
 
-  test('has less than 500 KB, of which the paths are less than a third', () => {
+  test('has less than 500 KB, and less than a third of that is for paths to related properties', () => {
     const bytes = JSON.stringify(document).length
     expect(bytes).toBeLessThan(500_000)
     const of = entities.map((entity) => ({ ...wholeAccess(entity), read: viewOf(entity, new Set(entity.properties), [], '') }))
     expect(JSON.stringify(describeApi(of, facts)).length).toBeGreaterThan((bytes * 2) / 3)
   })
 
-  test('names its limits', () => {
+  test('names the rate limits in its description', () => {
     for (const limits of ['750/1m,25000/12h', '60/1m']) expect(document.info.description).toContain(limits)
   })
 
-  test('D33: requires a key except for the pages of the server', () => {
+  test('D33: requires a key for all operations on rows, and none for the pages of the server', () => {
     const open = operations.filter(({ security }) => security?.length === 0).map(({ path }) => path)
     expect(open.filter((path) => /^\/(Companies|Employees|Absences)/.test(path))).toEqual([])
     expect(open).toEqual(expect.arrayContaining(['/', '/livez', '/readyz', '/openapi.json', '/errors/{code}']) as never)
@@ -98,7 +98,7 @@ describe('the document', () => {
       }
   })
 
-  test('has every error code in an operation, except those of unknown paths and methods', () => {
+  test('has every error code in an operation, except MethodNotAllowed', () => {
     const codes = new Set(
       Object.values(document.components.responses).flatMap(
         (response: Json) => response.content['application/json'].schema.properties.Error.properties.Code.enum,
@@ -112,7 +112,7 @@ describe('what generated clients decode', () => {
   const at$ref = ({ $ref }: Json) => at($ref.slice(1))
   const isRowOrNull = ([one, other, ...more]: Json[]) => one.$ref && other?.type === 'null' && more.length === 0
 
-  test('a union of objects has a discriminating property with a value of its own for each', () => {
+  test('a union of objects has a discriminator with a different value for each object', () => {
     const unions = [...objectsIn(document)].filter(([{ anyOf, oneOf }]) => Array.isArray(anyOf ?? oneOf))
     const others = unions.filter(([{ anyOf }]) => !anyOf || !isRowOrNull(anyOf))
     expect(others.map(([, path]) => path.join('.'))).toEqual(['components.schemas.Change'])
@@ -127,7 +127,7 @@ describe('what generated clients decode', () => {
     }
   })
 
-  test('a change has the row of its own entity, or null', () => {
+  test('a change event has a row of its own entity, or null', () => {
     const rowIn = { Companies: 'Company', Employees: 'Employee', Absences: 'Absence' } as const
     for (const [plural, name] of Object.entries(rowIn)) {
       const own = { entity: plural, id: 1, action: 'update', at: '2026-03-01T09:00:00Z', key: null, changed: [] }
@@ -140,7 +140,7 @@ describe('what generated clients decode', () => {
     }
   })
 
-  test('a header has the same name wherever it is referred to, and no two of a response have the same name in Go', () => {
+  test('a header has one name in all responses, and no two headers of a response have the same name in Go', () => {
     const isHeaders = (path: string[]) =>
       path.at(-1) === 'headers' && !['components', 'properties'].includes(path.at(-2) as string)
     const all = [...objectsIn(document)].flatMap(([value, path]) =>
@@ -155,7 +155,7 @@ describe('what generated clients decode', () => {
     expect([...namesOf].filter(([, names]) => names.size > 1)).toEqual([])
   })
 
-  test('a value has one type, or one and null, and no constant or exclusive bound, which generators for Go ignore', () => {
+  test('a value has one type, perhaps with null, and no const or exclusive bound, which generators for Go ignore', () => {
     const schemas = [...objectsIn(document)].filter(([, path]) => !path.includes('examples') && path.at(-1) !== 'properties')
     const odd = schemas.filter(([{ type, const: constant, exclusiveMaximum, exclusiveMinimum }]) => {
       const isOdd = Array.isArray(type) && type.filter((one: string) => one !== 'null').length !== 1
@@ -164,7 +164,7 @@ describe('what generated clients decode', () => {
     expect(odd.map(([, path]) => path.join('.'))).toEqual([])
   })
 
-  test('the bound of decimals is the greatest number below ten to the tenth', () => {
+  test('the maximum of a decimal is the greatest number below ten to the tenth', () => {
     const { maximum } = document.components.schemas.AbsenceWrite.properties.period.properties.days
     expect([maximum < 1e10, maximum + 2 ** -20]).toEqual([true, 1e10])
   })
@@ -186,7 +186,7 @@ describe('the parameters of a list', () => {
     values.length <= maxItems &&
     values.every((value) => isValid(items.$ref.slice(1), value))
 
-  test('a filter is an array of conditions, and sort one of properties', () => {
+  test('a filter is an array of conditions, and sort is an array of properties', () => {
     expect(named('sort')).toMatchObject({ style: 'form', explode: false })
     const { schema } = named('Start')
     expect(isFilter(schema, ['>=2026-03-01T00:00:00Z', '<2026-04-01T00:00:00Z'])).toBe(true)
@@ -194,7 +194,7 @@ describe('the parameters of a list', () => {
     expect(isFilter(named('Status').schema, Array(33).fill('a'))).toBe(false)
   })
 
-  test('no query parameter has a union for its values, and every array has items', () => {
+  test('no query parameter has a union as its schema, and every array has items', () => {
     const unions: unknown[] = []
     JSON.stringify(document, (key, value) => {
       const isQuery = value?.in === 'query' && (value.schema.anyOf || value.schema.oneOf || Array.isArray(value.schema.type))

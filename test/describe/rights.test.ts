@@ -32,8 +32,8 @@ const PAYROLL = [
   'read Employees?fields=Id,EmployeeNumber,CompanyId,Started,EmploymentEnd',
 ]
 
-describe('the document of a key', () => {
-  test('has only the operations whose verbs the key has', () => {
+describe('the OpenAPI document of a key', () => {
+  test('has only the operations that the key has a right to', () => {
     expect(operationsIn(documentOf(PAYROLL))).toEqual([
       ...['GET /Absences', 'GET /Absences/Summary', 'GET /Absences/{id}'],
       ...['GET /Employees', 'GET /Employees/Summary', 'GET /Employees/{id}', 'GET /Employees/{id}/Changes'],
@@ -64,7 +64,7 @@ describe('the document of a key', () => {
     expect(Object.keys(row)).toEqual(['id', 'employeeNumber', 'companyId', 'started', 'employmentEnd'])
   })
 
-  test('D94: has the paths to what the key may read, and none through other references', () => {
+  test('D94: has the paths to properties that the key may read, and no paths through other references', () => {
     const pathsIn = ({ components }: Json) => Object.keys(components.parameters).filter((name) => /^Absence\.\w+Id\./.test(name))
     expect(pathsIn(documentOf(['read Absences', 'read Employees?Id=1&fields=Department,ManagerId']))).toEqual(
       ['Id', 'Id-any', 'Department', 'Department-any', 'Department-begins', 'Department-contains']
@@ -83,7 +83,7 @@ describe('the document of a key', () => {
     )
   })
 
-  test('D94: lists up to 200 related properties of an entity, and describes other references in words', () => {
+  test('D94: lists up to 200 related properties of an entity, and describes those of other references in words', () => {
     const fields = Object.fromEntries(Array.from({ length: 59 }, (_, index) => [`text${index}`, text()]))
     const target = defineEntity('Target', { id: identity(), ...fields })
     const references = Object.fromEntries(['one', 'two', 'three', 'four'].map((name) => [name, reference('Target')]))
@@ -98,20 +98,20 @@ describe('the document of a key', () => {
     expect(tags[0].description).toContain('Paths through `Four` are not listed')
   })
 
-  test('has the visible parts of an object, and not the object if all are hidden', () => {
+  test('has the visible properties of an object, and not the object if all its properties are hidden', () => {
     const partly = documentOf(['read Absences?fields=Id,Period.Hours']).components.schemas.Absence.properties
     expect(Object.keys(partly.period.properties)).toEqual(['hours'])
     expect(Object.keys(documentOf(['read Absences?fields=Start']).components.schemas.Absence.properties)).toEqual(['id', 'start'])
   })
 
-  test('has in its feed the entities whose rights to read have no filters', () => {
+  test('lists for the change feed the entities that the key may read without filters', () => {
     const { paths, components } = documentOf(PAYROLL)
     const { parameters } = paths['/Changes'].get
     expect(parameters.find(({ name }: Json) => name === 'entity').schema.items.enum).toEqual(['Employees'])
     expect(components.schemas.Change.oneOf).toEqual([{ $ref: '#/components/schemas/EmployeeChange' }])
   })
 
-  test('lets a list with row filters have no token of the feed', () => {
+  test('has no X-Changes-After for a list whose rows a right filters', () => {
     const headersOf = (plural: string) => Object.keys(documentOf(PAYROLL).paths[`/${plural}`].get.responses[200].headers)
     expect([headersOf('Absences'), headersOf('Employees')].map((names) => names.includes('X-Changes-After'))).toEqual([
       false,
@@ -119,7 +119,7 @@ describe('the document of a key', () => {
     ])
   })
 
-  test('answers a write with what the key reads, or with the id alone', () => {
+  test('says that a write answers with the properties that the key may read, or with the id only', () => {
     const seen = documentOf(['read Companies?fields=Name', 'update Companies?fields=Enabled']).components.schemas
     expect(Object.keys(seen.CompanyWritten.properties)).toEqual(['id', 'name'])
     const blind = documentOf(['create Companies']).components.schemas
@@ -141,7 +141,7 @@ describe('the document of a key', () => {
     expect(propertiesOf('EmployeeWrite')).toEqual(['workPhone', 'workMobile'])
   })
 
-  test('requires in a create only what the right itself does not set', () => {
+  test('requires in a create only the properties that the right itself does not set', () => {
     const ticket = defineEntity('Ticket', {
       id: identity(),
       title: text({ required: true }),
@@ -167,7 +167,7 @@ describe('the document of a key', () => {
     ])
   })
 
-  test('has exactly the components that it refers to', () => {
+  test('has exactly the components to which it refers', () => {
     for (const rights of [PAYROLL, ['create Companies'], ['update Absences?fields=Status'], ['delete Employees']]) {
       const document = documentOf(rights)
       const refs = new Set(JSON.stringify(document).match(/(?<="\$ref":")[^"]+/g))
@@ -180,7 +180,7 @@ describe('the document of a key', () => {
     }
   })
 
-  test('is that of a key with all rights if its rights narrow nothing', () => {
+  test('equals that of a key with all rights if the rights of the key restrict nothing', () => {
     const rights = entities.flatMap(({ plural }) => [`read ${plural}`, `write ${plural}`])
     const written = rights.flatMap((right) =>
       right.startsWith('write') ? ['create', 'update', 'delete'].map((verb) => right.replace('write', verb)) : right,
@@ -189,7 +189,7 @@ describe('the document of a key', () => {
     expect(JSON.stringify(documentOf(written))).toBe(JSON.stringify(whole))
   })
 
-  test('of a key without any right has the pages of the server, and how to ask for its rights', () => {
+  test('has only the operation GET /Rights of the API if the key has no right', () => {
     const none = describeApi(
       entities.map((whole) => ({ whole, read: null, create: null, update: null, delete: null })),
       facts,

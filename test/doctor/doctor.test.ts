@@ -49,7 +49,7 @@ async function expectFault(own: Record<string, string>, fault: string | RegExp) 
   expect(faults[0]).not.toContain('secret')
 }
 
-test('doctor prints OK in each line, and creates nothing, if all is well', async () => {
+test('doctor makes all checks, finds no fault and creates no data folder if all is well', async () => {
   const findings = await findingsOf({ DATABASE_URL: await createDatabase() })
   expect(findings.filter(({ state }) => state === 'fault')).toEqual([])
   const checks = findings.map(({ check }) => check)
@@ -59,7 +59,7 @@ test('doctor prints OK in each line, and creates nothing, if all is well', async
   expect(await Bun.file(join(folder, 'data')).exists()).toBe(false)
 })
 
-test('D100: doctor names the faults of the roles file with their lines, and asks it for the blocks of keys', async () => {
+test('D100: doctor names the faults of the roles file with their lines, and keys whose block the file does not have', async () => {
   const DATABASE_URL = await createDatabase()
   const sql = connect(DATABASE_URL)
   await sql`insert into api_key (id, name, hash, rights, role) values ('0123456789', 'x', sha256('x'), '', 'payroll'), ('0123456780', 'y', sha256('y'), '', 'gone')`
@@ -76,7 +76,7 @@ test('D100: doctor names the faults of the roles file with their lines, and asks
   expect(await textsOf(faulty, 'keys')).toEqual([])
 })
 
-test('D98: doctor asks the issuer of tokens, and says what is wrong with it', async () => {
+test('D98: doctor reads the document and keys of the token issuer, and says what is wrong with them', async () => {
   const issuer = startPlainIssuer()
   const own = { DATABASE_URL: await createDatabase(), ...issuer.settings }
   const [found] = (await findingsOf(own)).filter(({ check }) => check === 'issuer')
@@ -92,7 +92,7 @@ test('D98: doctor asks the issuer of tokens, and says what is wrong with it', as
   expect((await findingsOf({ DATABASE_URL: own.DATABASE_URL })).some(({ check }) => check === 'issuer')).toBe(false)
 })
 
-test('doctor names hooks whose rights do not fit the entities, and has no line about them if no hook has rights', async () => {
+test('doctor names hooks whose rights do not fit the entities, and prints no line about hooks if none has rights', async () => {
   const url = await createDatabase()
   const sql = connect(url)
   const webhooks = async () => (await findingsOf({ DATABASE_URL: url })).filter(({ check }) => check === 'webhooks')
@@ -116,7 +116,7 @@ describe('findings about the machine', () => {
     ])
   })
 
-  test('doctor finds an invalid folder of entities or migrations, and still checks the rest', async () => {
+  test('doctor finds an invalid folder of entities or migrations, and still makes all other checks', async () => {
     const own = { DATABASE_URL: await createDatabase() }
     const nowhere = join(folder, 'nowhere')
     await expectFault(
@@ -145,7 +145,7 @@ describe('findings about the machine', () => {
     await expectFault(own, /^shared memory: \d+ MiB of \d+ MiB in .+ or set RATE_LIMIT_CLIENTS lower$/)
   })
 
-  test('doctor finds shared memory of ended servers, and --clean deletes it and nothing else', () => {
+  test('doctor finds shared memory of ended servers, and --clean deletes this memory and nothing else', () => {
     if (!canHaveSmallDisk) return
     const script = `
       mkdir -m 700 "$1" "$2" && echo "$0" | tr -d '\\n' | tee "$1/owner" > "$2/owner" && touch "$1/lock" "$2/lock"
@@ -242,7 +242,7 @@ describe('findings about the database', () => {
     )
   })
 
-  test('doctor checks both addresses: that of the pooler and the direct one', async () => {
+  test('doctor checks both addresses: the one of the pooler, and the direct address of the database', async () => {
     const url = await createDatabase()
     const away = `postgres://u:secret@127.0.0.1:${freePort()}/hr`
     expect(await faultsOf({ DATABASE_URL: url, DATABASE_DIRECT_URL: url })).toEqual([])
@@ -255,7 +255,7 @@ describe('findings about the database', () => {
     await expectFault(two, `pooled database: ${said}`)
   })
 
-  test('doctor finds another encoding, and a database that was never migrated', async () => {
+  test('doctor finds a database with another encoding than UTF-8, and a database that was never migrated', async () => {
     const url = new URL(await createDatabase())
     const sql = connect(url.href)
     const name = `ascii_${process.pid}`
@@ -346,7 +346,7 @@ describe('findings about the database', () => {
     await expectFault(own, /^connections: 8051 of \d+ that the role may have: raise max_connections/)
   })
 
-  test('doctor finds missing rights of a role without any, as a start does, and of a role without a schema', async () => {
+  test('doctor names all rights that a role without rights needs for a start, and finds a role that may use no schema', async () => {
     const url = new URL(await createDatabase())
     const sql = connect(url.href)
     const role = `doctor_${process.pid}_none`
@@ -379,7 +379,7 @@ describe('findings about the database', () => {
     await sql.end()
   })
 
-  test('doctor finds a table that Citus holds, and a server does not start on it; D53', async () => {
+  test('D53: doctor finds a table that Citus distributes, and a server refuses to start on it', async () => {
     const url = await createDatabase()
     const sql = connect(url)
     // The catalog of Citus, which Debian does not package.

@@ -44,7 +44,7 @@ describe('the command of the example', () => {
     )
   })
 
-  test('begins anew after a start that was interrupted', async () => {
+  test('starts again from the beginning after a start that was interrupted', async () => {
     const { path } = temporaryFolder()
     const [PORT, PROVIDER_PORT] = [String(freePort()), String(freePort())]
     const interrupted = run(EXAMPLE, { PORT, PROVIDER_PORT, EXAMPLE_DIR: path })
@@ -55,7 +55,7 @@ describe('the command of the example', () => {
     expect((await askAs(await new Visitor(example).signIn('noor'), example, 'GET', '/Employees')).total).toBe(12)
   })
 
-  test('names the setting of a port that is taken', async () => {
+  test('names the setting to change if a port is taken', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     const { port } = await new Promise<{ port: number }>((done) =>
       taken.once('listening', () => done(taken.address() as { port: number })),
@@ -69,7 +69,7 @@ describe('the command of the example', () => {
     taken.close()
   })
 
-  test('deletes no folder of others, also with --fresh', async () => {
+  test('deletes no folder that has files of others, even with --fresh', async () => {
     const { path } = temporaryFolder()
     mkdirSync(join(path, 'mine'))
     const settings = { PORT: String(freePort()), PROVIDER_PORT: String(freePort()), EXAMPLE_DIR: path }
@@ -84,13 +84,13 @@ describe('the command of the example', () => {
     [[], { PORT: 'http' }, 'PORT must be an integer from 1 to 65535, and is "http"'],
     [[], { TOKEN_SECONDS: '0' }, 'TOKEN_SECONDS must be an integer from 1 to 86400, and is "0"'],
     [[], { PORT: '4000' }, 'PORT and PROVIDER_PORT are both 4000'],
-  ])('refuses %j with %j', async (words, settings, message) => {
+  ])('refuses the options %j with the settings %j', async (words, settings, message) => {
     const program = run([...EXAMPLE, ...words], settings as Record<string, string>)
     expect(await program.ended).toBe(1)
     expect(program.output()).toContain(message)
   })
 
-  test('says that it runs already, and does not touch its data', async () => {
+  test('refuses to run twice with the same data, and does not touch the data', async () => {
     const example = await startExample(temporaryFolder().path)
     const settings = { PORT: String(freePort()), PROVIDER_PORT: String(freePort()), EXAMPLE_DIR: example.folder }
     const second = run([...EXAMPLE, '--fresh'], settings)

@@ -31,7 +31,7 @@ describeInBrowser('people of the example, in a browser', () => {
     await page.locator('tbody tr', { hasText: reason }).getByText('Requested').waitFor()
   }
 
-  test('an employee asks for leave, her manager approves it on her start page, HR and the employee see that', async () => {
+  test('an employee asks for leave, her manager approves it on her start page, and HR and the employee see the approval', async () => {
     const bo = await windowOf('bo')
     await askForLeave(bo.page, 'Sailing with friends')
 
@@ -48,7 +48,7 @@ describeInBrowser('people of the example, in a browser', () => {
     expect([bo, olena, noor].flatMap(({ complaints }) => complaints)).toEqual([])
   })
 
-  test('a person signs out, and another one signs in with the same browser', async () => {
+  test('a person signs out, and another person signs in with the same browser', async () => {
     const { page } = await windowOf('zoe')
     await page.getByRole('button', { name: 'Sign out' }).click()
     await signInAt(page, 'tomas')

@@ -12,7 +12,7 @@ describe('the example of people', () => {
   })
   afterAll(endPrograms)
 
-  test('has twelve people on its sign-in page, in three levels, and says that it is a demonstration', async () => {
+  test('has twelve people in three levels on its sign-in page, which says that this is a demonstration', async () => {
     const { text } = await visitor().open(`${example.provider}/auth?${visitor().authorization('v'.repeat(43))}`)
     const accounts = [...text.matchAll(/name="account" value="(\w+)"/g)].map(([, account]) => account)
     expect(accounts).toHaveLength(12)
@@ -21,7 +21,7 @@ describe('the example of people', () => {
     expect(text).toContain('Mina Vandenbroucke-Konstantinopolitanska')
   })
 
-  test('lets an employee ask for leave, her manager approve it, and HR and the employee see that', async () => {
+  test('lets an employee ask for leave, her manager approve it, and HR and the employee see the approval', async () => {
     const [bo, olena, noor] = [await visitor().signIn('bo'), await visitor().signIn('olena'), await visitor().signIn('noor')]
     const leave = { Type: 'Holiday', Reason: 'A test', Start: '2031-03-03T08:00:00Z', End: '2031-03-04T16:00:00Z' }
     const asked = await askAs(bo, example, 'POST', '/Absences', leave)
@@ -34,7 +34,7 @@ describe('the example of people', () => {
     expect((await askAs(bo, example, 'GET', path)).body.status).toBe('Approved')
   })
 
-  test('gives each level the absences of its own people', async () => {
+  test('shows a person of each level the absences of this person’s own people', async () => {
     const namesFor = async (account: string) => {
       const { body } = await askAs(await visitor().signIn(account), example, 'GET', '/Absences?PageSize=50')
       return [...new Set((body as { employee: string }[]).map(({ employee }) => employee))].sort()
@@ -45,7 +45,7 @@ describe('the example of people', () => {
     expect(await namesFor('noor')).toHaveLength(12)
   })
 
-  test('has requests that wait for each manager, the director and HR', async () => {
+  test('has requests for leave that wait for each manager, the director and HR', async () => {
     for (const account of ['olena', 'tomas', 'grace', 'ingrid', 'noor']) {
       const { total } = await askAs(await visitor().signIn(account), example, 'GET', '/Absences?Status=Requested')
       expect(total).toBeGreaterThan(1)
@@ -57,7 +57,7 @@ describe('the example of people', () => {
     expect([status, body.Error.Message]).toEqual([403, expect.stringContaining('You have no rights')])
   })
 
-  test('renews a sign-in once by each refresh token', async () => {
+  test('renews a sign-in only once with each refresh token', async () => {
     const person = visitor()
     const first = await person.signIn('bo')
     expect(first.expires_in).toBe(300)
@@ -82,19 +82,19 @@ describe('the example of people', () => {
     expect((await renew(olena)).status).toBe(200)
   })
 
-  test('goes back to Roster with an error if nobody is picked', async () => {
+  test('returns to Roster with an error if no person is chosen', async () => {
     const person = visitor()
     const page = await person.open(`${example.provider}/auth?${person.authorization('v'.repeat(43))}`)
     const { address } = await person.open(page.address, new URLSearchParams({ account: '' }))
     expect(new URL(address).searchParams.get('error')).toBe('access_denied')
   })
 
-  test('says on a page that a sign-in has ended', async () => {
+  test('shows a page that says that an unknown sign-in cannot go on', async () => {
     const { text } = await visitor().open(`${example.provider}/interaction/unknown`)
     expect(text).toContain('This sign-in cannot go on')
   })
 
-  test('takes other rights from the copy of the roles file at SIGUSR2', async () => {
+  test('reads other rights from its copy of the roles file on SIGUSR2', async () => {
     const noor = await visitor().signIn('noor')
     const path = join(example.folder, 'roles.txt')
     const roles = readFileSync(path, 'utf8')

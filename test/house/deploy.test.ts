@@ -43,7 +43,7 @@ function configOf(own: Record<string, string>): Config {
 }
 
 describe('the image', () => {
-  test('has the files that it copies, a Node that the launcher takes, a user, an address and a folder', () => {
+  test('copies existing files, and has a Node that the launcher accepts, a user, an address and a data folder', () => {
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, paths = '']) => paths.split(' '))
     expect(copied).toEqual(expect.arrayContaining(['package.json', 'package-lock.json', 'src', 'sql']))
     expect(copied.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
@@ -62,7 +62,7 @@ describe('the image', () => {
 describe('the services of compose.yaml', () => {
   const { roster, database, valkey } = compose.services
 
-  test('have settings that the server takes, and ports that are its own', () => {
+  test('have settings that the server accepts, and publish the port on which it listens', () => {
     const config = configOf(roster.environment)
     expect(new URL(config.databaseUrl as string).hostname).toBe('database')
     expect(new URL(config.rateLimitStore as string).hostname).toBe('valkey')
@@ -88,7 +88,7 @@ function stopSeconds(): number {
 }
 
 describe('the manifests for Kubernetes', () => {
-  test('have settings that the server takes, with the secrets where they are mounted', () => {
+  test('have settings that the server accepts, and mount secrets at the paths that the settings name', () => {
     const config = configOf(podEnvironment)
     const ports = Object.fromEntries(container.ports.map(({ name, containerPort }: Yaml) => [name, containerPort]))
     expect(ports).toEqual({ http: config.port, admin: config.adminPort as number })
@@ -101,7 +101,7 @@ describe('the manifests for Kubernetes', () => {
     expect(container.image.split(':')[0]).toBe('roster')
   })
 
-  test('have probes that the server answers, and give it time to finish its requests', () => {
+  test('have the probes /livez and /readyz, and give the server time to finish its requests', () => {
     for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
       expect([probe, container[probe].httpGet]).toEqual([
         probe,
@@ -114,7 +114,7 @@ describe('the manifests for Kubernetes', () => {
     expect(periodSeconds * failureThreshold).toBeLessThanOrEqual(stopSeconds())
   })
 
-  test('keep one of them serving, by labels that are the same everywhere', () => {
+  test('keep a replica serving during updates, and use the same labels everywhere', () => {
     const deployment = ofKind('Deployment').spec
     const budget = ofKind('PodDisruptionBudget').spec
     expect(deployment.replicas).toBeGreaterThan(budget.minAvailable)

@@ -179,12 +179,12 @@ for (const { path, exchanges } of livePages)
   describe(`the requests of ${path}`, () => {
     const named = exchanges.map((exchange, at) => [exchange.line, exchange, at] as const)
 
-    test.each(named)('line %d: the answer is the one below', (_, exchange, at) => {
+    test.each(named)('the request in line %d gets the answer that the page shows below it', (_, exchange, at) => {
       const output = siteOf(path).outputs[at] ?? ''
       expect(canonical(exchange, output)).toBe(canonical(exchange, exchange.answer))
     })
 
-    test('make the server log no warning', () => {
+    test('make the server log no warning and no error', () => {
       const lines = siteOf(path).log.split('\n')
       expect(lines.filter((line) => /warn|error/i.test(line) && !LATE.test(line))).toEqual([])
     })
@@ -201,13 +201,13 @@ describe('docs/entities.md', () => {
     for (const kind of kinds) expect(example?.text).toContain(`: ${kind}(`)
   })
 
-  test('shows the migration that its command writes', () => {
+  test('shows the migration that the command on the page writes', () => {
     const migration = migrationOf(readPage(path), siteOf(path).project)
     expect(migration?.shown.text).toBe(migration?.written as string)
   })
 })
 
-describe('the tables of docs/api.md are those of the code', () => {
+describe('docs/api.md agrees with the code', () => {
   const api = readPage('docs/api.md')
   /** What stands in backquotes at the beginning of the rows below a heading. */
   const namesUnder = (heading: string) => {
@@ -215,7 +215,7 @@ describe('the tables of docs/api.md are those of the code', () => {
     return [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name as string)
   }
 
-  test('operators', () => {
+  test('the table of filters has every operator, in order', () => {
     expect(namesUnder('Filters')).toEqual(operators.map(({ sign }) => sign))
   })
 
@@ -225,14 +225,14 @@ describe('the tables of docs/api.md are those of the code', () => {
   })
 })
 
-test('there are pages with requests; those that need Python packages are run if these are installed', () => {
+test('requests of README.md are sent, and only docs/recipes/python.md needs Python packages to be installed', () => {
   expect(livePages.map(({ path }) => path)).toContain(README)
   const paths = pages.filter(needsPython).map(({ path }) => path)
   expect(paths.toSorted()).toEqual(['docs/recipes/python.md'])
   if (pythonBin === null) leaveOut('CI_REQUIRES_PYTHON', pythonLack)
 })
 
-test('examples take the address from ROSTER_URL, and the key from ROSTER_KEY', () => {
+test('examples read the address from ROSTER_URL, and the key from ROSTER_KEY', () => {
   const commands = pages.flatMap(({ path, exchanges }) =>
     exchanges.map(({ line, command }) => ({ place: `${path}:${line}`, command })),
   )
@@ -241,13 +241,17 @@ test('examples take the address from ROSTER_URL, and the key from ROSTER_KEY', (
   expect(commands.filter(({ command }) => command.includes('ROSTER_KEY')).length).toBeGreaterThan(20)
 })
 
-describe('the files that pages show are those of the project', () => {
+describe('a file that a page shows is the same in the project', () => {
   const shown = pages.flatMap(({ path, text }) => shownFilesOf(text).map((file) => ({ page: path, ...file })))
   const existing = shown.filter(({ path }) => existsSync(join(ROOT, path)) && !isOfExample(path))
 
-  test('there are some', () => expect(existing.map(({ path }) => path)).toContain('src/entities/absence.ts'))
+  test('pages show files of the project, such as src/entities/absence.ts', () =>
+    expect(existing.map(({ path }) => path)).toContain('src/entities/absence.ts'))
 
-  test.each(existing.map((file) => [file.page, file.path, file.text] as const))('%s: %s', (_, file, text) => {
-    expect(text).toBe(readFileSync(join(ROOT, file), 'utf8'))
-  })
+  test.each(existing.map((file) => [file.page, file.path, file.text] as const))(
+    '%s shows %s as it is in the project',
+    (_, file, text) => {
+      expect(text).toBe(readFileSync(join(ROOT, file), 'utf8'))
+    },
+  )
 })

@@ -47,7 +47,7 @@ function literalAround(lines: readonly string[], entry: number): string {
 }
 
 describe('a new kind of property', () => {
-  test('is decided on by its traits, so that no code has to learn its name', () => {
+  test('needs no code that asks for its name: src decides by the traits of a kind', () => {
     expect(linesOf(DECISION)).toEqual([])
   })
 
@@ -58,9 +58,9 @@ describe('a new kind of property', () => {
     '...(kind.name in FORMATS ? format : {})',
     'switch (property.kind.name) {',
     "    case 'instant':",
-  ])('would be missed by code such as %s', (line) => expect(DECISION.test(line)).toBe(true))
+  ])('would be overlooked by code such as %s, which the pattern finds', (line) => expect(DECISION.test(line)).toBe(true))
 
-  test('does not compile until each table by kind has it', () => {
+  test('does not compile until each table by kind has an entry for it', () => {
     const tables = files.flatMap((path) => {
       const lines = read(path).split('\n')
       return lines.flatMap((line, index) => (ENTRY.test(line) ? [{ path, text: literalAround(lines, index) }] : []))
@@ -69,13 +69,13 @@ describe('a new kind of property', () => {
     expect(tables.filter(({ text }) => !WHOLE.test(text))).toEqual([])
   })
 
-  test('may be unique by its traits and by docs/entities.md alike', () => {
+  test('can be unique if its traits say so, and docs/entities.md names exactly these kinds', () => {
     const [, kinds = ''] = /^\| `unique: true` \|.* Of (.*?) \|$/m.exec(read('docs/entities.md')) ?? []
     const unique = Object.entries(KIND_TRAITS).flatMap(([name, { mayBeUnique }]) => (mayBeUnique ? [name] : []))
     expect([...kinds.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort()).toEqual([...unique, 'reference'].sort())
   })
 
-  test('has its tables in docs/architecture.md, and these are all that there are', () => {
+  test('needs an entry in each file with a table by kind, and docs/architecture.md names exactly these files', () => {
     const [, steps = ''] = /^### A kind of property\n(.*?)^#/ms.exec(read('docs/architecture.md')) ?? []
     const named = [...steps.matchAll(/^\| `(src\/[\w/]+\.ts)`/gm)].map(([, path]) => path)
     const having = linesOf(WHOLE).map((place) => place.slice(0, place.indexOf(':')))

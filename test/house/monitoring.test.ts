@@ -31,7 +31,7 @@ const queriesOfTenants = () => queriesOf('tenants.json')
 const rules = () => (Bun.YAML.parse(read('alerts.yml')) as { groups: { rules: Record<string, string>[] }[] }).groups
 const alerts = () => rules().flatMap(({ rules: own }) => own.map(({ expr = '' }) => expr))
 
-test('the page has every metric, with its type, labels and help', () => {
+test('docs/monitoring/README.md has every metric, with its type, labels and help', () => {
   const page = read('README.md')
   const rows = all.map(({ name, type, labels: own, from, help }) => {
     const names = [...Object.keys(own), ...(from === 'each' ? ['worker'] : [])]
@@ -52,7 +52,7 @@ test.each([
   ['dashboard', queries],
   ['dashboard of tenants', queriesOfTenants],
   ['alerts', alerts],
-] as const)('the %s names metrics and labels that there are', (_, expressions) => {
+] as const)('every metric and label that is named in the %s exists', (_, expressions) => {
   const named = expressions().flatMap((text) => text.match(/\broster_\w+/g) ?? [])
   expect(named.length).toBeGreaterThan(10)
   expect(named.filter((name) => !series.has(name))).toEqual([])
@@ -64,7 +64,7 @@ test.each([
   expect(namedLabels.filter((label) => !labels.has(label))).toEqual([])
 })
 
-test('the dashboard shows each metric but those that others explain', () => {
+test('the dashboard shows each metric', () => {
   const shown = queries().join(' ')
   const missing = all.filter(({ name }) => !shown.includes(name)).map(({ name }) => name)
   expect(missing).toEqual([])
@@ -148,7 +148,7 @@ if (hasPrometheus)
       return file
     }
 
-    test('finds no fault in what the dashboards ask', () => {
+    test('finds no fault in the queries of the dashboards', () => {
       const own = [...queries(), ...queriesOfTenants()].map((expr, index) => ({
         record: `panel_${index}`,
         expr: expr.replaceAll('$__rate_interval', '1m'),
@@ -156,7 +156,7 @@ if (hasPrometheus)
       expect(promtool(['check', 'rules', written('rules.json', { groups: [{ name: 'dashboard', rules: own }] })])).toBe('')
     })
 
-    test('finds no fault in the alerts, and sees each fire in its trouble, alone, and none where all is well', () => {
+    test('finds no fault in the alerts: in each trouble only its own alert fires, and none fires if all is well', () => {
       const file = join(FOLDER, 'alerts.yml')
       expect(promtool(['check', 'rules', file])).toBe('')
       const names = rules().flatMap(({ rules: own }) => own.map(({ alert = '' }) => alert))
@@ -166,4 +166,6 @@ if (hasPrometheus)
       expect(promtool(['test', 'rules', written('tests.json', tests)])).toBe('')
     })
   })
-else test('without promtool its faults are not found', () => leaveOut('CI_REQUIRES_PROMETHEUS', 'there is no prometheus'))
+else
+  test('the queries and alerts are not checked, because promtool is missing', () =>
+    leaveOut('CI_REQUIRES_PROMETHEUS', 'there is no prometheus'))

@@ -35,17 +35,17 @@ function listed(page: string): string[] {
   return [...page.matchAll(/^\| `([^`]+)` \|/gm)].map(([, text = '']) => fromPage(text)).sort()
 }
 
-describe('docs/operations/log.md has every line of the log', () => {
+describe('docs/operations/log.md', () => {
   const levels = /\blog\??\.(?:debug|info|warn|error)\(|\btoLine\('warn',/
 
-  test('and no other', () => {
+  test('lists every message that src logs, and no other', () => {
     const lines = literalsAfter(levels, /./)
     expect(lines).toContain('listening')
     // An error's code is the one line that is no literal.
     expect(listed(LOG)).toEqual([...lines, '<>'].sort())
   })
 
-  test('except one, which is not a literal', () => {
+  test('can list all messages, because only one of them, error.code, is not a literal', () => {
     const calls = [...sources.values()].flatMap((text) => [
       ...text.matchAll(/\blog\??\.(?:debug|info|warn|error)\((?!\s*['"`])(\S+?),/g),
     ])
@@ -53,10 +53,10 @@ describe('docs/operations/log.md has every line of the log', () => {
   })
 })
 
-describe('docs/operations/failures.md has what stops a start', () => {
+describe('docs/operations/failures.md', () => {
   const there = listed(FAILURES)
 
-  test('of all that is thrown on the way', () => {
+  test('lists the message of each error that can stop a start', () => {
     const paths = /^src\/(processes|postgres|keys)\/|^src\/os\/folder\./
     const thrown = literalsAfter(/\bnew (?:StartError|DataDirInUse|Error)\(/, paths)
     expect(thrown).toContain('the table cursor_secret is empty')
@@ -64,7 +64,7 @@ describe('docs/operations/failures.md has what stops a start', () => {
     expect(thrown.filter((text) => text !== '<>: <>' && !there.includes(text))).toEqual([])
   })
 
-  test('and nothing that the source does not say', () => {
+  test('lists no message that src does not have', () => {
     const said = [...sources.values()].map(fromSource).join('\n')
     const parts = there.flatMap((text) => text.split('<>').map((part) => part.replace(/^: |: ?$/g, '').trim()))
     expect(parts.filter((part) => !said.includes(part))).toEqual([])
@@ -72,17 +72,17 @@ describe('docs/operations/failures.md has what stops a start', () => {
   })
 })
 
-describe('tests that are named as `path`: "title" exist', () => {
+describe('each test that a page quotes as `path`: "title" exists:', () => {
   const namedBy = (text: string) => [...text.matchAll(/`(test\/[\w/]+\.test\.ts)`: "([^"]+)"/g)]
   const absentOf = (text: string) =>
     namedBy(text).filter(([, path = '', title = '']) => !existsSync(join(ROOT, path)) || !read(path).includes(title))
 
-  test('by the table of failures', () => {
+  test('those in the table of failures', () => {
     expect(absentOf(FAILURES)).toEqual([])
     expect(namedBy(FAILURES).length).toBeGreaterThan(15)
   })
 
-  test('by each promise', () => {
+  test('those in docs/promises.md, one for each promise', () => {
     const promises = read('docs/promises.md')
     // The table of figures has more columns.
     const rows = promises.match(/^\| (?!promise \|)[^|]+\| [^|]+\|$/gm) ?? []
@@ -93,7 +93,7 @@ describe('tests that are named as `path`: "title" exist', () => {
 })
 
 describe('the rights that roster migrate --grant gives', () => {
-  test('are enough to serve, to write along with all copies, to keep tables in memory, and to make keys', async () => {
+  test('are enough to serve requests, to write rows and their copies, to keep tables in memory, and to create keys', async () => {
     const role = `roster_app_${process.pid}`
     const url = await createDatabase()
     const sql = connect(url)

@@ -24,21 +24,21 @@ const imports = new Map(
   }),
 )
 
-test('the map names every file and folder of src, and nothing else', () => {
+test('docs/architecture.md names every file and folder of src, and nothing else', () => {
   expect([...floors.keys()].sort()).toEqual(readdirSync(SOURCE).sort())
 })
 
-test('at most six files stand outside a room', () => {
+test('at most six files of src are in no room', () => {
   expect(files.filter((file) => !file.includes('/')).length).toBeLessThanOrEqual(6)
 })
 
 describe('imports', () => {
-  test('are found at all', () => {
+  test('are found in main.ts and operations/resource.ts, so that the tests below check something', () => {
     expect(imports.get('main.ts')?.length).toBeGreaterThan(1)
     expect(imports.get('operations/resource.ts')).toContain('model/sql.ts')
   })
 
-  test('lead to rooms on floors below', () => {
+  test('lead only to rooms on lower floors', () => {
     const upwards = [...imports].flatMap(([file, paths]) =>
       paths
         .filter((path) => roomOf(path) !== roomOf(file))
@@ -48,7 +48,7 @@ describe('imports', () => {
     expect(upwards).toEqual([])
   })
 
-  test('make no cycle, not by a type either', () => {
+  test('make no cycle, not even by imports of types', () => {
     const cycles: string[] = []
     const done = new Set<string>()
     const visit = (file: string, trail: readonly string[]) => {

@@ -55,7 +55,7 @@ async function indexesOf(table: string): Promise<string[]> {
   return rows.map(({ keys }) => keys as string)
 }
 
-test('there are entities to hold against the database', () => {
+test('the entities that are compared with the database include Absence, Company and Employee', () => {
   expect(entities.map(({ table }) => table)).toEqual(expect.arrayContaining(['absence', 'company', 'employee']))
 })
 
@@ -71,7 +71,7 @@ for (const entity of entities)
     for (const property of entity.properties)
       describe(property.name, () => {
         const { column, kind, indexed } = property
-        test('has its type, the collation of text (D26), its default, and is made by the database if read-only (D8)', () => {
+        test('has a column with its type, collation (D26), required and default, which PostgreSQL generates if it is read-only (D8)', () => {
           const readOnly = property === entity.id ? 'identity' : 'stored'
           expect(columns.get(column)).toEqual({
             type: kind.columnType,
@@ -83,13 +83,13 @@ for (const entity of entities)
         })
 
         if (property !== entity.id)
-          test(indexed ? 'D26: has one index, for both directions of its sort' : 'has no index', () => {
+          test(indexed ? 'D26: has one index that serves both directions of its sort' : 'has no index for its sort', () => {
             const begun = indexes.filter((keys) => keys.split(/[ ,]/, 1)[0] === column)
             expect(begun.toSorted()).toEqual([...(property.unique ? [column] : []), ...(indexed ? [`${column}, id`] : [])])
           })
       })
 
-    test('its id is the primary key, and no id is over 2^53-1 (D6)', async () => {
+    test('has its id as the primary key, and no id can be over 2^53-1 (D6)', async () => {
       const [row] = await sql`
         select pg_get_constraintdef(oid) as key,
           (select max_value from pg_sequences where sequencename = ${`${entity.table}_id_seq`}) as max
@@ -98,7 +98,7 @@ for (const entity of entities)
     })
 
     for (const { constraint, later, earlier } of entity.rules)
-      test(`${later.name} not before ${earlier.name} is the constraint ${constraint}`, async () => {
+      test(`the constraint ${constraint} checks that ${later.name} is not before ${earlier.name}`, async () => {
         const [row] = await sql`
           select pg_get_constraintdef(oid) as rule from pg_constraint
           where conrelid = ${entity.table}::regclass and contype = 'c' and convalidated and conname = ${constraint}`
@@ -107,7 +107,7 @@ for (const entity of entities)
 
     for (const { name, column, reference } of entity.properties)
       if (reference)
-        test(`${name} is a foreign key to ${reference.table}, its copy kept right by the database`, async () => {
+        test(`${name} is a foreign key to ${reference.table}, with ON UPDATE CASCADE if a property is copied along it`, async () => {
           const { keyColumn, sourceColumn } = reference.copy ?? {}
           const [own, theirs] = keyColumn ? [`${column}, ${keyColumn}`, `id, ${sourceColumn}`] : [column, 'id']
           const cascade = keyColumn ? ' ON UPDATE CASCADE' : ''
@@ -119,7 +119,7 @@ for (const entity of entities)
 
     for (const { name, column, reference } of entity.properties)
       if (reference?.copy)
-        test(`${name} without its copy, and a copy without it, is refused: it names no row (D16)`, async () => {
+        test(`a check refuses ${name} without its copied value, and the copied value without ${name}: no row was found (D16)`, async () => {
           // As a definition: a row with this fault alone would need a value for each other required property.
           const [row] = await sql`
             select pg_get_constraintdef(oid) as rule from pg_constraint
@@ -130,7 +130,7 @@ for (const entity of entities)
         })
   })
 
-test('the source of every copy never is null, which a foreign key would not check', async () => {
+test('the source of every copied property is never null, because a foreign key does not check nulls', async () => {
   const copies = entities.flatMap(({ properties }) => properties.flatMap(({ reference }) => reference ?? []))
   for (const { table, copy } of copies)
     if (copy) expect((await columnsOf(table)).get(copy.sourceColumn)).toMatchObject({ required: true, generated: 'stored' })

@@ -6,20 +6,20 @@ const ROOT = join(import.meta.dir, '../..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const PAGE = read('docs/security.md')
 
-test('each risk of the OWASP API Security Top 10 has a row, with a measure and a test', () => {
+test('docs/security.md has a row for each risk of the OWASP API Security Top 10, with a measure and a test', () => {
   const rows = [...PAGE.matchAll(/^\| (API\d+) [^|]+ \| ([^|]+) \| ([^|]+) \|$/gm)]
   expect(rows.map(([, risk]) => risk)).toEqual(Array.from({ length: 10 }, (_, index) => `API${index + 1}`))
   for (const [row, , measure = '', tests = ''] of rows)
     expect([row, measure.length > 50, tests.includes('.test.ts`')]).toEqual([row, true, true])
 })
 
-test('each test that the page names exists', () => {
+test('each test file that docs/security.md names exists', () => {
   const named = [...PAGE.matchAll(/`(test\/[^`]*)`/g)].map(([, path = '']) => path)
   expect(named.length).toBeGreaterThan(20)
   expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
 })
 
-test('only its database, webhooks and the issuer of tokens let the server open an address; the generated client, export and import do, too', () => {
+test('the server connects only to its database, webhooks and token issuer; of other code, only clients, pages, export and import open connections', () => {
   const opening = /\bfetch\(|\bBun\.connect\(|\bnew WebSocket\(|from 'node:(?:https?|dgram|tls)'|\bcreateConnection\(/
   const paths = [...new Bun.Glob('src/**/*.{ts,mjs}').scanSync(ROOT)].filter((path) => opening.test(read(path)))
   // They run elsewhere: in a program of a client, in a browser, and as a client of the server that a user names; the

@@ -22,7 +22,7 @@ function compare(file: string, part: RegExp, text: string) {
   expect(found).toBe(text)
 }
 
-test('the README has the table of the main settings, docs/operations/run.md that of all', () => {
+test('the README has the table of the main settings, and docs/operations/run.md the table of all settings', () => {
   compare('README.md', TABLE, settingsTable(true))
   compare('docs/operations/run.md', TABLE, settingsTable())
 })

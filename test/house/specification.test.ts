@@ -40,7 +40,7 @@ describe('the specification', () => {
       return section ? [`${section}, rule ${first}`, `${section}, rule ${second}`] : [citation]
     })
 
-  test('has what code and tests cite', () => {
+  test('has every section and rule that code and tests cite', () => {
     expect(cited).toEqual(expect.arrayContaining(['4.3', '4.2, Filtering 5', '7, rule 1', '4.1, rule 2']))
     expect(cited.filter((citation) => !there.has(citation))).toEqual([])
   })
@@ -54,7 +54,7 @@ describe('the decisions', () => {
   const page = read('docs/decisions.md')
   const numbers = [...page.matchAll(DECISION)].map(([, number = '']) => number)
 
-  test('each has a number of its own, from D1 on without a gap, but for those of designs that never shipped', () => {
+  test('have each number from D1 on once, except for the numbers of designs that never shipped', () => {
     const places = numbers.map((number) => Number(number.slice(1)))
     const from1 = Array.from({ length: Math.max(...places) }, (_, index) => index + 1)
     expect({ missing: from1.filter((place) => !places.includes(place)) }).toEqual({ missing: NEVER_SHIPPED })
@@ -62,13 +62,13 @@ describe('the decisions', () => {
     expect(numbers.length).toBeGreaterThan(39)
   })
 
-  test('each says why, or what was rejected', () => {
+  test('each have a reason, or a rejected alternative', () => {
     const texts = page.split(/^(?=- \*\*D)/m).slice(1)
     expect(texts.filter((text) => !/\*(Why|Rejected):\*/.test(text)).map((text) => text.slice(0, 40))).toEqual([])
     expect(texts).toHaveLength(numbers.length)
   })
 
-  test('have an entry for each that code and tests cite', () => {
+  test('have an entry for each D number that code and tests cite', () => {
     const cited = mentioned(/\bD\d+\b/g)
     expect(cited.length).toBeGreaterThan(30)
     expect(cited.filter((number) => !numbers.includes(number))).toEqual([])

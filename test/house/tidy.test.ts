@@ -39,12 +39,12 @@ describe('files', () => {
     expect(source.filter((path) => read(path).trimEnd().split('\n').length > 400)).toEqual([])
   })
 
-  test('no file or folder has a name that says nothing', () => {
+  test('no file or folder is called utils, helpers, common or managers', () => {
     const empty = /^(utils?|helpers?|common|managers?)(\.\w+)*$/i
     expect(tracked.filter((path) => path.split('/').some((part) => empty.test(part)))).toEqual([])
   })
 
-  test('there is one lockfile, one of the programs that benches compare with, and one of those that tests hand output to', () => {
+  test('only three folders have a lockfile: the project, bench/peers and test/consumers', () => {
     const locks = ['package-lock.json', 'npm-shrinkwrap.json', 'yarn.lock', 'pnpm-lock.yaml', 'bun.lock', 'bun.lockb']
     expect(tracked.filter((path) => locks.includes(basename(path)))).toEqual([
       'bench/peers/package-lock.json',
@@ -54,7 +54,7 @@ describe('files', () => {
   })
 })
 
-test('tests use companies, employees and absences by name, whatever the folder of entities has', () => {
+test('tests name companies, employees and absences, and only some tests load the folder of entities', () => {
   // These hold for each entity that the folder has, or run a program that reads it.
   const ofFolder = [
     ...['test/cli/generate', 'test/doctor/doctor', 'test/house/schema', 'test/postgres/schemaDiff'],
@@ -66,7 +66,7 @@ test('tests use companies, employees and absences by name, whatever the folder o
 })
 
 describe('comments', () => {
-  test('a doc comment begins with a noun or a verb, in one line or in several', () => {
+  test('no doc comment begins with a word such as What, Whether, Where or Those', () => {
     const riddles = /^\s*\/\*\*\s+(\*\s+)?(What|Who|Whose|Whom|Whether|Where|Of|So|The same|Those|That)\b/
     const begins = source.flatMap((path) =>
       [...read(path).matchAll(/^[ \t]*\/\*\*[\s\S]*?\*\//gm)].flatMap(([text]) =>
@@ -76,7 +76,7 @@ describe('comments', () => {
     expect(begins).toEqual([])
   })
 
-  test('a module begins with what it is in charge of', () => {
+  test('each module of src begins with a comment, except for files that projects copy, and entities', () => {
     // These are copied into projects as they are; a declaration of an entity begins with the entity's name.
     const shown = /^src\/(client\/|cli\/starter\/|entities\/)|\/vendor\//
     expect(source.filter((path) => !shown.test(path) && !/^(#!.*\n)?\/\/ /.test(read(path)))).toEqual([])
@@ -98,7 +98,7 @@ describe.each([
 ] as [string, Record<string, string>, { packages: Record<string, { version?: string }> }, number][])(
   'dependencies of %s are the same everywhere, from any mirror of the registry',
   (_, named, { packages }, packagesMin) => {
-    test('each has an exact version, which is the lockfile’s', () => {
+    test('each has an exact version, and the lockfile has the same version', () => {
       const locked = Object.keys(named).map((name) => [name, packages[`node_modules/${name}`]?.version ?? ''])
       expect(Object.fromEntries(locked)).toEqual(named)
       expect(Object.values(named).filter((version) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([])
@@ -116,19 +116,19 @@ describe('nothing is left undone', () => {
   const words = ['TO' + 'DO', 'FIX' + 'ME', 'X' + 'XX'].join('|')
   const leftOut = ['sk' + 'ip', 'on' + 'ly', 'to' + 'do', 'fail' + 'ing', 'sk' + 'ipIf', 'to' + 'doIf', 'i' + 'f'].join('|')
 
-  test('no note of work to do', () => {
+  test('no file has a note of work that is still to do', () => {
     const texts = tracked.filter((path) => path !== 'package-lock.json' && !/\.(png|jpe?g|ico|gz|woff2?)$/.test(path))
     expect(found(new RegExp(`\\b(${words})\\b`), texts)).toEqual([])
   })
 
-  test('no test is left out', () => {
+  test('no test is left out, and no test runs only under a condition', () => {
     const tests = code.filter((path) => path.startsWith('test/'))
     expect(found(new RegExp(`\\b(test|it|describe)\\.(${leftOut})\\b|\\b[xf](it|describe|test)\\(`), tests)).toEqual([])
     expect(tests.length).toBeGreaterThan(10)
   })
 })
 
-test('no test has a time limit of its own that is shorter than that of all, which a busy machine needs', () => {
+test('each test with its own time limit has more time than the default, because a busy machine needs that', () => {
   const limits = code
     .filter((path) => path.endsWith('.test.ts'))
     .flatMap((path) =>
@@ -141,8 +141,8 @@ test('no test has a time limit of its own that is shorter than that of all, whic
   expect(limits.length).toBeGreaterThan(0)
 })
 
-describe('each thing has one place', () => {
-  test('settings are read in config/', () => {
+describe('each task is done in one folder or file of src', () => {
+  test('only config/, and a few listed files, read the environment', () => {
     const allowed = [
       'src/main.ts', // hands the environment to config/, and asks who launched it
       'src/index.ts', // the same, for an app of which the API is a part
@@ -159,19 +159,19 @@ describe('each thing has one place', () => {
     expect(readers).toContain('src/main.ts')
   })
 
-  test('SQL is made in model/sql.ts', () => {
+  test('only model/sql.ts creates objects of the class Sql', () => {
     const makers = found(/\bnew Sql\(/, source).map((place) => place.split(':')[0])
     expect([...new Set(makers)]).toEqual(['src/model/sql.ts'])
   })
 
-  test('errors become statuses in respond/', () => {
+  test('only respond/ looks up the status of an error', () => {
     const mappers = found(/\berrorTable\[/, source).map((place) => place.split(':')[0] as string)
     expect(mappers.filter((path) => !path.startsWith('src/respond/'))).toEqual([])
     expect(mappers).toContain('src/respond/error.ts')
   })
 })
 
-describe('what is written about the program is what the program does', () => {
+describe('the documented error codes are those of the program', () => {
   /** The cells of the rows that begin with a name in backquotes. */
   const rowsOf = (path: string) =>
     read(path)
@@ -184,13 +184,13 @@ describe('what is written about the program is what the program does', () => {
           .map((cell) => cell.trim().replace(/^`(.*)`$/, '$1')),
       )
 
-  test('docs/errors.md lists every error code with its status and its title, and no other', () => {
+  test('docs/errors.md lists every error code with its status and title, and no other code', () => {
     expect(rowsOf('docs/errors.md').map(([name, status, title]) => [name as string, Number(status), title])).toEqual(
       Object.entries(errorTable).map(([name, { status, title }]) => [name, status, title]),
     )
   })
 
-  test('each error code is thrown somewhere', () => {
+  test('src uses each error code outside the table of errors', () => {
     // The table's own keys have no quotes.
     expect(Object.keys(errorTable).filter((name) => found(new RegExp(`'${name}'`), source).length === 0)).toEqual([])
   })

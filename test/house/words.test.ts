@@ -112,7 +112,7 @@ const findRetired = (text: string) =>
         .map(({ name, better }) => `${index + 1}: ${name} is called ${better} now`),
     )
 
-test('retired names are found as whole words, each with the better one', () => {
+test('findRetired finds retired names as whole words, and says the better name for each', () => {
   const text = ["import { Places } from './places.ts'", 'const turnsOf = Turnstile', 'takeTurns(shown.ts)'].join('\n')
   expect(findRetired(text)).toEqual([
     '1: Places is called ConcurrencyLimit now',
@@ -121,7 +121,7 @@ test('retired names are found as whole words, each with the better one', () => {
   ])
 })
 
-test('src has no retired name, in code or comments: one word stands for one thing', () => {
+test('src has no retired name in code or comments: each thing has one name', () => {
   const files = [...new Bun.Glob('**/*.{ts,tsx}').scanSync(SOURCE)].filter((file) => !file.startsWith('pages/vendor/')).sort()
   expect(files.length).toBeGreaterThan(200)
   const found = files.flatMap((file) => findRetired(readFileSync(join(SOURCE, file), 'utf8')).map((line) => `${file}:${line}`))

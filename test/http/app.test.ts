@@ -9,13 +9,13 @@ import { startServer, useServer } from '../support/start.ts'
 
 const server = useServer()
 
-test('D18: a compressed body is 415', async () => {
+test('D18: a compressed body gets 415', async () => {
   const answer = await server.send('POST', '/Companies', '{}', { 'content-encoding': 'gzip' })
   expect(errorOf(answer)).toEqual({ status: 415, code: 'UnsupportedMediaType', target: 'Body' })
   expect((await server.send('POST', '/Companies', '{}', { 'content-encoding': 'identity' })).status).toBe(201)
 })
 
-test('a request of HTTP/1.0 without a Host is answered; its links have the address on which the server listens', async () => {
+test('an HTTP/1.0 request without a Host is answered, and its links have the address on which the server listens', async () => {
   const answer = await exchange(server.url, `GET /Companies?PageSize=5&page=2 HTTP/1.0\r\nAuthorization: ApiKey ${KEY}\r\n\r\n`)
   expect(answer).toStartWith('HTTP/1.1 200 OK')
   expect(answer).toContain(`<${server.url}/Companies?PageSize=5&page=1>; rel="first"`)
@@ -33,7 +33,7 @@ describe('the access log’s line of a request', () => {
     return { ...(lines[0] as (typeof lines)[number]), answer }
   }
 
-  test('has the pattern of its path, and the path', async () => {
+  test('has its path, and the pattern of the path as its route', async () => {
     for (const [method, path, route] of [
       ['GET', '/Companies?PageSize=5', '/Companies'],
       ['GET', '/COMPANIES/', '/Companies'],
@@ -49,7 +49,7 @@ describe('the access log’s line of a request', () => {
     expect((await lineOf('GET', '/Nowhere')).fields).not.toHaveProperty('route')
   })
 
-  test('has the bytes of the body: of a new list, a cached one, an error, and of a response without a body', async () => {
+  test('has the bytes of the body, for a new list, a cached list, an error, and a response without a body', async () => {
     await server.post('/Companies', { Name: 'Zoë' })
     for (const path of ['/Companies', '/Companies', '/Companies?Nmae=x', '/Companies/999999'])
       for (const method of ['GET', 'HEAD']) {
@@ -59,14 +59,14 @@ describe('the access log’s line of a request', () => {
     expect((await lineOf('OPTIONS', '/Companies')).fields.bytes).toBe(0)
   })
 
-  test('has the address of the client; of a trusted proxy, that of its client', async () => {
+  test('has the address of the client, which a trusted proxy forwards', async () => {
     expect((await lineOf('GET', '/Companies')).fields.client).toBe('127.0.0.1')
     const forwarded = { 'x-forwarded-for': '203.0.113.7' }
     expect((await lineOf('GET', '/Companies', forwarded)).fields.client).toBe('203.0.113.7')
     expect((await lineOf('GET', '/Companies', { ...forwarded, authorization: '' })).fields.client).toBe('203.0.113.7')
   })
 
-  test('has the time it took, the id of the request and of its key, and nothing else', async () => {
+  test('has its duration, bytes, client, route, request id and key id, and no other field', async () => {
     const { fields, answer } = await lineOf('GET', '/Companies')
     expect(fields).toEqual({
       ...{ ms: expect.any(Number), bytes: expect.any(Number), client: '127.0.0.1', route: '/Companies' },
@@ -76,7 +76,7 @@ describe('the access log’s line of a request', () => {
   })
 })
 
-test('the 404 of an unknown path suggests the nearest name, if one is near', async () => {
+test('the 404 of an unknown path suggests a similar collection, if there is one', async () => {
   const message = async (path: string) => (await server.get(path)).body.Error.Message
   expect(await message('/Compnies')).toBe('There is nothing at this path. Did you mean Companies?')
   expect(await message('/x')).toBe('There is nothing at this path.')
@@ -85,7 +85,7 @@ test('the 404 of an unknown path suggests the nearest name, if one is near', asy
 test.each([
   ['GET', 'ServiceUnavailable'],
   ['PATCH', 'OutcomeUnknown'],
-])('a %s that does not end in time is answered 503 %s when the server stops', async (method, code) => {
+])('a %s that is still running when the server stops gets 503 %s', async (method, code) => {
   // Without memory no load of the table waits for the lock.
   const stopping = await startServer({ environment: { MEMORY_MB: '0' } })
   const { body: company } = await stopping.post('/Companies', { Name: 'Acme' })
@@ -125,7 +125,7 @@ test.each([
   await stopped
 })
 
-test('a server that is stopping is not ready, and says so', async () => {
+test('a server that is stopping answers /readyz with 503', async () => {
   const stopping = await startServer()
   expect((await stopping.get('/readyz')).status).toBe(200)
   const stop = stopping.stop(100)

@@ -74,7 +74,7 @@ describe('D97: a long request whose token', () => {
     await expect(keys.charge(request)).rejects.toMatchObject({ code: 'RateLimitExceeded' })
   })
 
-  test('has ended meanwhile is 401, and says so', async () => {
+  test('ends meanwhile gets 401, and the message says when the token ended', async () => {
     const issuer = startPlainIssuer()
     const keys = keyChecks(workerOf(issuer).admission)
     const request = requestWith(issuer.token({ exp: nowS() - 59 }))
@@ -90,7 +90,7 @@ describe('D97: a long request whose token', () => {
     await expect(keys.charge(request)).rejects.toMatchObject({ code: 'Unauthorized' })
   })
 
-  test('was signed by a key that its issuer has withdrawn is 401', async () => {
+  test('was signed with a key that the issuer has withdrawn gets 401', async () => {
     const issuer = startPlainIssuer()
     const { admission } = workerOf(issuer)
     const keys = keyChecks(admission)
@@ -101,7 +101,7 @@ describe('D97: a long request whose token', () => {
     await expect(keys.rightsOf(request)).rejects.toMatchObject({ code: 'Unauthorized' })
   })
 
-  test('cannot be verified is 503', async () => {
+  test('cannot be verified, because the issuer answers 500 for its keys, gets 503', async () => {
     const issuer = startPlainIssuer()
     issuer.onKeys = () => new Response(null, { status: 500 })
     const keys = keyChecks(workerOf(issuer).admission)
@@ -110,7 +110,7 @@ describe('D97: a long request whose token', () => {
 })
 
 describe('D99: a person', () => {
-  test('has a name that follows from issuer, sub and the secret of the database, whatever else the token says', async () => {
+  test('has an id and a name that depend only on issuer, sub and the secret of the database', async () => {
     const [issuer, other] = [startPlainIssuer(), startPlainIssuer()]
     const worker = workerOf(issuer)
     const { id, name, isPerson, ownTable } = (await worker.admit(issuer.token())) as Principal
@@ -129,7 +129,7 @@ describe('D99: a person', () => {
     expect(names.every((one) => one.startsWith(PERSON_PREFIX))).toBe(true)
   })
 
-  test('is nobody until the secret of the database is known: 503, and nothing is charged', async () => {
+  test('gets 503 until the secret of the database is known, and nothing is charged', async () => {
     const issuer = startPlainIssuer()
     const worker = workerOf(issuer, { secret: null })
     expect(await worker.admit(issuer.token())).toBe(503)
@@ -146,16 +146,19 @@ describe('D99: a person', () => {
     ['the number 1', 1, false, false],
     ['missing, where OIDC_TRUST_EMAIL is 1', undefined, true, true],
     ['false, where OIDC_TRUST_EMAIL is 1', false, true, true],
-  ] as const)('whose email_verified is %s: whether the e-mail counts is %p', async (_, verified, trustsEmail, counts) => {
-    const issuer = startPlainIssuer()
-    const worker = workerOf(issuer, { trustsEmail })
-    const person = await worker.admit(issuer.token({ email: 'ann@example.com', email_verified: verified }))
-    if (typeof person === 'number') throw new Error(String(person))
-    await person.rightsNow()
-    expect(worker.asked).toEqual([[expect.objectContaining({ email: 'ann@example.com' }), counts]])
-  })
+  ] as const)(
+    'whose email_verified is %s has an e-mail address that counts only if it is verified or trusted',
+    async (_, verified, trustsEmail, counts) => {
+      const issuer = startPlainIssuer()
+      const worker = workerOf(issuer, { trustsEmail })
+      const person = await worker.admit(issuer.token({ email: 'ann@example.com', email_verified: verified }))
+      if (typeof person === 'number') throw new Error(String(person))
+      await person.rightsNow()
+      expect(worker.asked).toEqual([[expect.objectContaining({ email: 'ann@example.com' }), counts]])
+    },
+  )
 
-  test('whose token is forged is nobody', async () => {
+  test('whose token is forged gets 401', async () => {
     const issuer = startPlainIssuer()
     expect(await workerOf(issuer).admit(issuer.token({}, {}, makeSigningKey()))).toBe(401)
   })

@@ -54,7 +54,7 @@ describe('without CORS_ORIGINS', () => {
 })
 
 describe('CORS_ORIGINS with a list', () => {
-  test('each listed origin is named in its own responses, and no other origin in any', async () => {
+  test('a response names the origin of its request if the list has it, and no other origin', async () => {
     for (const origin of [PAGE, SECOND])
       expect(corsOf(await listed.get('/Companies', { origin }))).toMatchObject({
         ...{ 'access-control-allow-origin': origin, vary: 'Origin' },
@@ -88,7 +88,7 @@ describe('CORS_ORIGINS with a list', () => {
     expect(failures).toEqual(['a request failed'])
   })
 
-  test('pages can read the open pages and the probes', async () => {
+  test('pages of other origins can read the public pages and the probes', async () => {
     for (const path of ['/', '/livez', '/readyz', '/errors/NotFound']) {
       const answer = await listed.get(path, { origin: PAGE })
       expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, PAGE])
@@ -96,7 +96,7 @@ describe('CORS_ORIGINS with a list', () => {
     }
   })
 
-  test('D35: a preflight counts as a request without a key, whatever its origin; over the limit the page can read the 429', async () => {
+  test('D35: a preflight is charged as a request without a key, whatever its origin, and a page can read a 429', async () => {
     const { status, headers } = await preflight(listed, '/Companies', FOREIGN)
     expect([status, headers.get('access-control-allow-origin'), headers.get('vary')]).toEqual([204, null, 'Origin'])
     const remaining = async () => Number((await preflight(listed, '/Companies')).headers.get('x-ratelimit-remaining') as string)
@@ -111,7 +111,7 @@ describe('CORS_ORIGINS with a list', () => {
 })
 
 describe('CORS_ORIGINS=*', () => {
-  test('any page may read responses, which do not vary', async () => {
+  test('any page may read responses, and they do not vary by origin', async () => {
     for (const headers of [{ origin: PAGE }, { origin: 'null' }, {}])
       expect(corsOf(await open.get('/Companies', headers))).toEqual({
         'access-control-allow-origin': '*',
@@ -121,7 +121,7 @@ describe('CORS_ORIGINS=*', () => {
 })
 
 describe('a preflight', () => {
-  test('is 204 without a key at any path, and allows every method and header, and no cookies', async () => {
+  test('gets 204 without a key at any path, and allows every method and header, but no cookies', async () => {
     for (const [path, method] of [
       ['/Companies', 'POST'],
       ['/absences/1', 'DELETE'],
@@ -138,7 +138,7 @@ describe('a preflight', () => {
     }
   })
 
-  test('has an origin and the method of the request to come; any other OPTIONS lists the methods', async () => {
+  test('is an OPTIONS with Origin and Access-Control-Request-Method; any other OPTIONS gets the methods in Allow', async () => {
     for (const headers of [{ origin: PAGE }, { 'access-control-request-method': 'GET' }]) {
       const answer = await open.send('OPTIONS', '/Companies', undefined, { authorization: '', ...headers })
       expect([answer.headers.get('allow'), answer.headers.get('access-control-allow-methods')]).toEqual([

@@ -26,7 +26,7 @@ function countingDocuments() {
 
 const keyRights = (...lines: string[]) => new RightsReader(entities).read({ rights: '', addresses: lines.join('\n') })
 
-test('A hundred persons with the same roles share one document, whatever the values of their rights', async () => {
+test('A hundred persons with the same roles share one OpenAPI document, although their rights have different values', async () => {
   const people = Array.from({ length: 100 }, (_, index) => ({ Id: String(index + 1), WorkEmail: `p${index}@example.com` }))
   const rows = new RoleRows({ Employees: people })
   const { bodyFor, made } = countingDocuments()
@@ -46,16 +46,16 @@ test.each([
   ['another property', 'read Companies?Id=1&fields=Id,Name', 'read Companies?Id=1&fields=Id,Enabled'],
   ['another collection', 'read Companies?Id=1', 'read Employees?Id=1'],
   ['another verb', 'update Companies?Id=1&fields=Name', 'create Companies?Id=1&fields=Name'],
-  ['no filter, and so changes', 'read Companies?Id=1', 'read Companies'],
-  ['what it sets in place of what it checks', 'create Companies?Enabled=true', 'create Companies?Enabled=!=true'],
-])('A key whose right has %s gets another document', (_what, one, other) => {
+  ['no filter, and so the change feed', 'read Companies?Id=1', 'read Companies'],
+  ['a value that it sets in place of a value that it checks', 'create Companies?Enabled=true', 'create Companies?Enabled=!=true'],
+])('A key whose right has %s gets another OpenAPI document', (_what, one, other) => {
   const { bodyFor, made } = countingDocuments()
   bodyFor(keyRights(one))
   bodyFor(keyRights(other))
   expect(made()).toBe(2)
 })
 
-test('A key whose rights do not fit the entities any more gets another document than one of no rights', () => {
+test('A key whose rights no longer fit the entities gets another OpenAPI document than a person without rights', () => {
   const { bodyFor, made } = countingDocuments()
   bodyFor(keyRights('read Gone'))
   bodyFor(parseRoles('', entities).rightsOf({}, new RoleRows({}), true) as GrantedRights)

@@ -12,7 +12,7 @@ const appOf = () =>
   })
 
 describe('checkElysia', () => {
-  test('accepts the installed versions', () => {
+  test('accepts the installed version of Elysia', () => {
     expect(() => checkElysia(appOf())).not.toThrow()
   })
 
@@ -21,24 +21,24 @@ describe('checkElysia', () => {
     ['the handler of errors', (app) => Object.assign(app.event, { error: [] })],
     ['the match of routes', (app) => Object.assign(app.config, { handler: { standardHostname: true } })],
     ['the list of routes', (app) => Object.defineProperty(app, 'routes', { value: [] })],
-  ])('names %s, if another version has moved it, and the file', (what, move) => {
+  ])('throws an error with %s and the name of the file if another version has moved it', (what, move) => {
     const app = appOf()
     move(app)
     expect(() => checkElysia(app)).toThrow(`src/http/elysia.ts was written for: ${what}`)
   })
 
-  test('names the hook of the bearer plugin if another version has moved it', () => {
+  test('throws an error with the hook of the bearer plugin if another version has moved it', () => {
     for (const hook of [null, () => ({}), () => ({ bearer: 'ApiKey x' })])
       expect(() => checkElysia(appOf(), hook)).toThrow('src/http/elysia.ts was written for: the hook of the bearer plugin')
   })
 })
 
-test('The bearer plugin reads the key of a canonical header, and nothing of another scheme', () => {
+test('The bearer plugin reads the key after the scheme ApiKey, and nothing after another scheme', () => {
   expect(bearerOf('ApiKey roster_1')).toBe('roster_1')
   expect(bearerOf('Bearer roster_1')).toBeUndefined()
 })
 
-describe('over a socket', () => {
+describe('requests over a socket', () => {
   const app = appOf()
   /** Answers with what the handler got. */
   const tell = (route: string) => (request: Request, id: string) =>
@@ -68,7 +68,7 @@ describe('over a socket', () => {
   }
 
   // Bun matches the routes of the methods that it knows, Elysia those of others.
-  test.each(['GET', 'POST', 'PURGE'])('A route of %s gets its parameter decoded, and the body unread', async (method) => {
+  test.each(['GET', 'POST', 'PURGE'])('A route for %s gets its parameter decoded, and the body unread', async (method) => {
     const told = async (path: string) => {
       const body = method === 'POST' ? '{"a":1}' : ''
       const headers = method === 'POST' ? 'Content-Type: application/json\r\nContent-Length: 7\r\n' : ''
@@ -81,29 +81,29 @@ describe('over a socket', () => {
     expect(await told('/things')).toEqual({ route: 'things', method, id: '', isRead })
   })
 
-  test('All other paths and methods reach the last route', async () => {
+  test('Paths and methods that no route has reach the last route, which takes all', async () => {
     for (const line of ['GET /Things', 'GET /', 'GET //', 'GET /things//parts', 'PUT /things', 'OPTIONS /things/1', 'TRACE /x'])
       expect(JSON.parse((await send(line)).text)).toMatchObject({ route: 'rest', method: line.split(' ')[0] })
   })
 
-  test('What a handler throws, at once or later, is answered by the handler of errors', async () => {
+  test('An error that a handler throws, at once or later, is answered by the error handler', async () => {
     expect(await send('GET /throws')).toMatchObject({ status: 503, text: 'failed: at once' })
     expect(await send('GET /rejects')).toMatchObject({ status: 503, text: 'failed: later' })
   })
 
-  test('What the handler of errors throws is a bare 500, without the source', async () => {
+  test('An error that the error handler itself throws becomes an empty 500, without source code', async () => {
     const { status, head, text } = await send('GET /again')
     expect([status, text]).toEqual([500, ''])
     expect(head).toContain('X-Content-Type-Options: nosniff')
   })
 
-  test('A body that is longer than the limits of Elysia and Bun reaches the handler, which decides', async () => {
+  test('A body that is longer than the limits of Elysia and Bun reaches the handler, which decides about it', async () => {
     expect(await send('POST /things', `Content-Length: ${2 ** 31}\r\n`, '{')).toMatchObject({ status: 200 })
   })
 })
 
 describe('ownRoutesOf', () => {
-  test('has method and path of each route, whether it is open, and its answer', async () => {
+  test('returns the method and path of each route, whether it is open, and its handler', async () => {
     const app = new Elysia()
       .get('/reports/:id', ({ params }) => params.id, { detail: { security: [] } })
       .post('/reports', () => 'made')
@@ -116,7 +116,7 @@ describe('ownRoutesOf', () => {
     expect(await answer?.text()).toBe('7')
   })
 
-  test('refuses what is not an app, and routes that the API cannot check', () => {
+  test('refuses a value that is no Elysia app, and routes that the API cannot check', () => {
     expect(() => ownRoutesOf({} as never, 'app.ts')).toThrow('app.ts has no default export that is an Elysia app')
     for (const app of [new Elysia().all('/x', () => ''), new Elysia().get('/x/*', () => '')])
       expect(() => ownRoutesOf(app, 'app.ts')).toThrow('app.ts cannot have the route')

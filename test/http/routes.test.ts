@@ -70,7 +70,7 @@ test('app.routes has the operations of the OpenAPI document', () => {
   for (const route of others) expect(route).toMatch(/^\w+ \/(\*|(docs|explore)\/:id|favicon\.ico|robots\.txt)$/)
 })
 
-test('two entities with one path stop the start, as does an entity with the path of a page', () => {
+test('a start fails if an entity has the path of another entity or of a page', () => {
   for (const plural of ['COMPANIES', 'Livez', 'Errors', 'Rights']) {
     const firm = defineEntity('Firm', { id: identity() }, { plural })
     const start = () => createApp({ ...partsOf(), entities: [...entities, firm] })
@@ -78,7 +78,7 @@ test('two entities with one path stop the start, as does an entity with the path
   }
 })
 
-test('D105: a view whose name is the first segment of a route of APP_FILE stops the start, in upper or lower case and with any method', () => {
+test('D105: a start fails if a view is named like the first segment of a route of APP_FILE, in upper or lower case, for any method', () => {
   const views = [parseNamedView('Directory', 'Employees', entities)]
   const startWith = (method: string, path: string) => () =>
     createApp({ ...partsOf(), views }, [{ method, path, isOpen: true, handle: async () => new Response('x') }])
@@ -90,7 +90,7 @@ test('D105: a view whose name is the first segment of a route of APP_FILE stops 
   for (const path of ['/Directories', '/Office/Directory', '/:name']) expect(startWith('GET', path)).not.toThrow()
 })
 
-test('a route of APP_FILE that passes on an answer of the API has each common header once', async () => {
+test('if a route of APP_FILE passes on a response of the API, each common header occurs once', async () => {
   const limits = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'RateLimit', 'RateLimit-Policy']
   const names = [
     'X-Request-Id',
@@ -108,17 +108,17 @@ test('a route of APP_FILE that passes on an answer of the API has each common he
   expect(headers.get('etag')).toBe('"1"')
 })
 
-describe('a URL in which the framework finds another path', () => {
+describe('a URL in which the framework would find another path', () => {
   const server = useServer()
 
-  test('an HTTPS URL whose host is called as a path leads to its own path', async () => {
+  test('an HTTPS URL whose host is named like a path leads to the path of the URL', async () => {
     for (const host of ['livez', 'changes']) {
       const { headers } = await appOf().handle(new Request(`https://${host}/`))
       expect(headers.get('cache-control')).toBe('max-age=300')
     }
   })
 
-  test('a request of HTTP/1.0 without a Host is 404 if its path only ends like a known one', async () => {
+  test('an HTTP/1.0 request without a Host gets 404 if only the end of its path is a known path', async () => {
     for (const path of ['/nothing/livez', '/nothing/Companies', '/nothing/Companies/1']) {
       const answer = await exchange(server.url, `GET ${path} HTTP/1.0\r\nAuthorization: ApiKey ${KEY}\r\n\r\n`)
       expect([path, answer.slice(9, 12)]).toEqual([path, '404'])
@@ -126,7 +126,7 @@ describe('a URL in which the framework finds another path', () => {
   })
 })
 
-describe('a documented path and another spelling of it are answered alike', () => {
+describe('/Companies and /companies are answered alike:', () => {
   const server = useServer()
   beforeAll(async () => void (await createRow(server, '/Companies', { Name: 'Acme' })))
 
@@ -161,11 +161,14 @@ describe('a documented path and another spelling of it are answered alike', () =
     expect([one?.status, plain(one?.body)]).toEqual([other?.status as number, plain(other?.body)])
   })
 
-  test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PURGE'])('%s', async (method) => {
-    for (const rest of ['', '/999999']) {
-      const answers = await both(`${method} ~${rest}`)
-      const [one, other] = answers.map(({ status, head, body }) => ({ status, allow: /^Allow: .*$/m.exec(head)?.[0], body }))
-      expect(one).toEqual(other as NonNullable<typeof one>)
-    }
-  })
+  test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PURGE'])(
+    'method %s, of the collection and of a row',
+    async (method) => {
+      for (const rest of ['', '/999999']) {
+        const answers = await both(`${method} ~${rest}`)
+        const [one, other] = answers.map(({ status, head, body }) => ({ status, allow: /^Allow: .*$/m.exec(head)?.[0], body }))
+        expect(one).toEqual(other as NonNullable<typeof one>)
+      }
+    },
+  )
 })

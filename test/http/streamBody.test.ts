@@ -51,7 +51,7 @@ const bodyOf = (stallMs: number, onEnd: (isWhole: boolean) => void = () => undef
   )
 const nextEnd = () => new Promise<End>((resolve) => ends.push(resolve))
 
-test('a stream sends all of its texts, and gives its slot back once', async () => {
+test('a stream sends all of its texts, and releases its slot once', async () => {
   texts = async function* () {
     yield 'one '
     yield 'two'
@@ -82,7 +82,7 @@ test('a client that reads nothing is disconnected, and the generator of the text
   socket.terminate()
 })
 
-test('D55: a slow client is disconnected before it has a thousand rows, however often it takes a little', async () => {
+test('D55: a client that takes too long for 1,000 rows is disconnected, even if it reads a little again and again', async () => {
   texts = async function* () {
     for (;;) yield 'x'
   }
@@ -99,7 +99,7 @@ test('D55: a slow client is disconnected before it has a thousand rows, however 
   expect(await ended.promise).toBe(false)
 })
 
-test('an evicted stream ends with the line that says so, even if its next text is ready at that moment', async () => {
+test('an evicted stream ends with a line about the eviction, even if its next text is ready at that moment', async () => {
   const { promise, resolve } = Promise.withResolvers<string>()
   texts = async function* () {
     yield await promise
@@ -119,7 +119,7 @@ test('an evicted stream ends with the line that says so, even if its next text i
   expect(gunzipSync(Buffer.concat(pieces)).toString()).toBe('evicted\n')
 })
 
-test('a client that takes a thousand rows in time has the whole time again for the next thousand', async () => {
+test('a client that reads 1,000 rows in time gets the whole time limit again for the next 1,000', async () => {
   texts = async function* () {
     for (let index = 0; index < 1_000; index++) yield 'x'
   }
@@ -132,7 +132,7 @@ const CLIENTS = 100
 
 const place = usePlace()
 
-test('a long body is sent in pieces, and arrives whole', async () => {
+test('a long body is sent in chunks, and arrives complete', async () => {
   const body = crypto.getRandomValues(new Uint8Array(65_536)).toHex().repeat(9)
   const bytes = new TextEncoder().encode(body)
   const pieces = chunked(bytes, 'GET')
@@ -141,13 +141,13 @@ test('a long body is sent in pieces, and arrives whole', async () => {
   expect(bytes).toHaveLength(body.length)
 })
 
-test('a short body, a text, and a long body of HEAD stay as they are', () => {
+test('a short body, a string, and a long body for HEAD are not split into chunks', () => {
   const [short, long] = [new Uint8Array(1_000), new Uint8Array(1_000_000)]
   for (const body of [short, '[]', null]) expect(chunked(body, 'GET')).toBe(body)
   expect(chunked(long, 'HEAD')).toBe(long)
 })
 
-test('clients that read the docs’ script slowly do not fill the memory', async () => {
+test('clients that read the script of /docs slowly do not fill the memory of the worker', async () => {
   const { server, url } = await startProcess({ ...place.settings, WORKERS: '1' })
   const [worker = 0] = workersOf(server.pid)
   const rss = () => resourcesOf([worker]).rssMb[0] as number

@@ -13,23 +13,23 @@ describe('readTarget', () => {
     ['http://api.example/Companies?Name=a?b/c', '/Companies', 'Name=a?b/c'],
     ['http://api.example/?x=http://y/z', '/', 'x=http://y/z'],
     ['http://api.example/Com%70anies?a=%20+', '/Com%70anies', 'a=%20+'],
-  ])('%s is the path %s and the query %s', (url, path, query) =>
+  ])('reads %s as the path %s and the query "%s"', (url, path, query) =>
     expect(readTarget(requestOf(url))).toEqual({ path, query, fault: null }),
   )
 
-  test.each(['a:80', 'api.example', 'http://api.example'])('%s, which has no path, is the root', (url) => {
+  test.each(['a:80', 'api.example', 'http://api.example'])('reads %s, which has no path, as the path /', (url) => {
     expect(readTarget(requestOf(url))).toEqual({ path: '/', query: '', fault: null })
     expect(pathOf(url)).toBe('/')
   })
 
   const codeOf = (target: string) => readTarget(requestOf(`http://api.example${target}`)).fault?.code
 
-  test.each(Array.from('#|\\^`{}'))('D19: a raw %s counts as the three characters that links write for it', (raw) => {
+  test.each(Array.from('#|\\^`{}'))('D19: counts a raw %s as the three characters that links write for it', (raw) => {
     expect(codeOf(`/x?${raw.repeat(1_023)}`)).toBeUndefined()
     expect(codeOf(`/x?${raw.repeat(1_024)}`)).toBe('UriTooLong')
   })
 
-  test('D19: the number of a page, which links add at the end, is not counted, and nothing else', () => {
+  test('D19: does not count the page number that links add at the end of the query, but everything else', () => {
     const longest = `/x?${'y'.repeat(3 * 1024 - 3)}`
     for (const end of ['&page=2', '&page=1234567890123456']) expect(codeOf(longest + end)).toBeUndefined()
     for (const end of ['&page=', '&page=x', '&page=12345678901234567', '&page=2&', '&age=2', '&Page=2', '&page=2&page=2'])
@@ -48,7 +48,7 @@ describe('pathOf', () => {
     [`http://api.example/${'x'.repeat(500)}?y`, `/${'x'.repeat(199)}`],
     [`/${'x'.repeat(500)}`, `/${'x'.repeat(199)}`],
   ])
-  test.each(logged)('%s is logged without its query and secrets, and with at most 200 characters', (_, url, path) => {
+  test.each(logged)('returns %s without its query and secrets, and at most 200 characters', (_, url, path) => {
     expect(pathOf(url)).toBe(path)
   })
 })

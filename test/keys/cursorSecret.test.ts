@@ -9,7 +9,7 @@ async function newDatabase(): Promise<string> {
   return url
 }
 
-test('a database has one secret, and other databases have others', async () => {
+test('a database keeps its cursor secret, and each database has a different one', async () => {
   const [one, other] = [await newDatabase(), await newDatabase()]
   const secret = await readCursorSecret(one)
   expect(secret).toMatch(/^[0-9a-f-]{72}$/)
@@ -18,7 +18,7 @@ test('a database has one secret, and other databases have others', async () => {
   expect(await readCursorSecret(other)).not.toBe(secret)
 })
 
-test('a second secret cannot be inserted, and without any nothing starts', async () => {
+test('a second cursor secret cannot be inserted, and reading the secret fails if the table is empty', async () => {
   const url = await newDatabase()
   const sql = connect(url)
   await expect(Promise.resolve(sql`insert into cursor_secret default values`)).rejects.toThrow('cursor_secret_pk')

@@ -39,7 +39,7 @@ const statesOf = async () => (await store.list()).map(({ id, name, state }) => (
 const idsOf = (keys: readonly { id: string }[]) => keys.map(({ id }) => id).sort()
 
 describe('create', () => {
-  test('is refused for a name that has a current key, without effect; the name of a revoked key is free again', async () => {
+  test('is refused without effect for a name that has a current key; the name of a revoked key can be used again', async () => {
     const [key, next] = [recordOf('ci'), recordOf('ci')]
     await store.create(key)
     const version = await source.version()
@@ -52,7 +52,7 @@ describe('create', () => {
     expect(await source.current()).toEqual([next])
   })
 
-  test('creates one key when many are requested at the same time with one name', async () => {
+  test('creates only one key if several keys with the same name are requested at the same time', async () => {
     const stores = Array.from({ length: 6 }, () => new KeyStore(connect(url)))
     const results = await Promise.allSettled(stores.map((one) => one.create(recordOf('ci'))))
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
@@ -62,7 +62,7 @@ describe('create', () => {
 })
 
 describe('revoke', () => {
-  test('ends the key and those that it replaced, and no other', async () => {
+  test('ends the key and the keys that it has replaced, and no other key', async () => {
     const [old, fresh, other] = [recordOf('ci'), recordOf('ci'), recordOf('other')]
     await store.create(old)
     await store.create(other)
@@ -76,7 +76,7 @@ describe('revoke', () => {
     ['an unknown name', 'deploy', 'there is no valid key named "deploy".'],
     ['a misspelt name', 'Cii', 'there is no valid key named "Cii". Did you mean ci?'],
     ['a name revoked before', 'gone', 'there is no valid key named "gone".'],
-  ])('is refused for %s, and the version stays, so that servers read nothing', async (_, name, message) => {
+  ])('is refused for %s, and the version of the keys stays, so that servers do not read keys again', async (_, name, message) => {
     for (const made of ['ci', 'gone']) await store.create(recordOf(made))
     await store.revoke('gone')
     const version = await source.version()
@@ -86,7 +86,7 @@ describe('revoke', () => {
 })
 
 describe('rotate', () => {
-  test('ends the old key at once with an overlap of 0; the new one takes over rights and limits', async () => {
+  test('ends the old key at once if the overlap is 0; the new key takes over rights and limits', async () => {
     const [old, fresh] = [{ ...recordOf('ci'), rights: '*:write', limits: null }, recordOf('ci')]
     await store.create(old)
     expect(await store.rotate('ci', fresh, 0)).toMatchObject({ id: old.id, expires: null })
@@ -94,7 +94,7 @@ describe('rotate', () => {
     expect(await statesOf()).toContainEqual({ id: old.id, name: 'ci', state: 'revoked' })
   })
 
-  test('runs many rotations one after the other, and one key is current in the end', async () => {
+  test('runs concurrent rotations one after the other, and in the end one key is active', async () => {
     await store.create(recordOf('ci'))
     const stores = Array.from({ length: 5 }, () => new KeyStore(connect(url)))
     await Promise.all(stores.map((one) => one.rotate('ci', recordOf('ci'), HOUR_MS)))
@@ -103,7 +103,7 @@ describe('rotate', () => {
     expect(states.toSorted()).toEqual(['active', ...Array<string>(5).fill('expiring')] as never)
   })
 
-  test('leaves no valid key if it runs at the same time as a revocation, or is refused', async () => {
+  test('leaves no valid key if a revocation runs at the same time, whether the rotation succeeds or is refused', async () => {
     for (let round = 0; round < 10; round++) {
       const other = new KeyStore(connect(url))
       await store.create(recordOf(`ci${round}`))
@@ -124,7 +124,7 @@ const lineOf = async (name: string) => (await store.list()).find((key) => key.na
 const endNow = (name: string) => sql`update api_key set ends = now() - interval '1 second' where name = ${name}`
 
 describe('rights as addresses', () => {
-  test('are stored together with an empty list of rights, which servers of earlier versions read', async () => {
+  test('are stored with an empty list of rights, because servers of earlier versions read that list', async () => {
     const key = { ...recordOf('payroll'), ...addressesOf('read Absences?Status=x,*:read') }
     await store.create(key)
     expect(await source.current()).toEqual([key])
@@ -145,8 +145,8 @@ describe('rights as addresses', () => {
   })
 })
 
-describe('a key with an end', () => {
-  test('is valid until then', async () => {
+describe('a key with an end time', () => {
+  test('is valid until its end time', async () => {
     const key = recordOf('ci')
     const ends = await store.create(key, HOUR_MS)
     expect(Math.abs(Date.parse(ends ?? '') - Date.now() - HOUR_MS)).toBeLessThan(60_000)
@@ -159,7 +159,7 @@ describe('a key with an end', () => {
     expect(await source.version()).not.toBe(version)
   })
 
-  test('has its name alone until it ends; then the name is free', async () => {
+  test('reserves its name until it ends; then a new key can have the name', async () => {
     await store.create(recordOf('ci'), HOUR_MS)
     await expect(store.create(recordOf('ci'), HOUR_MS)).rejects.toThrow('a key named "ci" exists already')
     await endNow('ci')
@@ -169,7 +169,7 @@ describe('a key with an end', () => {
     expect((await statesOf()).map(({ state }) => state)).toEqual(['active', 'expired'])
   })
 
-  test('is rotated, and the next one has the same end', async () => {
+  test('can be rotated, and the new key has the same end time', async () => {
     await store.create(recordOf('ci'), HOUR_MS)
     const [old] = await sql`select ends from api_key`
     const fresh = recordOf('ci')
@@ -182,7 +182,7 @@ describe('a key with an end', () => {
     expect(await source.current()).toEqual([])
   })
 
-  test('is neither rotated, changed nor revoked once it has ended', async () => {
+  test('cannot be rotated, changed or revoked after it has ended', async () => {
     await store.create(recordOf('ci'), HOUR_MS)
     await endNow('ci')
     const refusal = new Refused('there is no valid key named "ci".')
@@ -193,7 +193,7 @@ describe('a key with an end', () => {
 })
 
 describe('changeTerms', () => {
-  test('changes all valid keys of the name, and no other', async () => {
+  test('changes all valid keys of the name, and no other key', async () => {
     const [gone, old, fresh, other] = [recordOf('gone'), recordOf('ci'), recordOf('ci'), recordOf('other')]
     await store.create(gone)
     await store.revoke('gone')
@@ -209,7 +209,7 @@ describe('changeTerms', () => {
     )
   })
 
-  test('keeps the terms that are not named', async () => {
+  test('keeps the terms that the call does not name', async () => {
     await store.create({ ...recordOf('ci'), ...addressesOf('read Absences') }, HOUR_MS)
     await store.changeTerms('ci', { limits: null })
     expect(await lineOf('ci')).toMatchObject({ ...addressesOf('read Absences'), limits: null, ends: expect.any(String) })
@@ -217,13 +217,13 @@ describe('changeTerms', () => {
     expect(await lineOf('ci')).toMatchObject({ rights: '*:read', addresses: null, limits: null, ends: null, state: 'active' })
   })
 
-  test('is refused for an unknown name, with the nearest', async () => {
+  test('is refused for an unknown name, with the nearest name as a hint', async () => {
     await store.create(recordOf('payroll'))
     await expect(store.changeTerms('payrol', { limits: null })).rejects.toThrow('Did you mean payroll?')
   })
 })
 
-test('the version differs after each change, and is the same while keys are only used', async () => {
+test('the version of the keys differs after each change of a key, and stays the same while keys are only used', async () => {
   const key = recordOf('ci')
   const changes = [
     () => store.create(key),
@@ -242,7 +242,7 @@ test('the version differs after each change, and is the same while keys are only
 })
 
 describe('touch', () => {
-  test('records the use of these keys only, and ignores unknown ones', async () => {
+  test('records the use of the given keys only, and ignores unknown ids', async () => {
     const [used, unused] = [recordOf('a'), recordOf('b')]
     await store.create(used)
     await store.create(unused)
@@ -252,7 +252,7 @@ describe('touch', () => {
     expect(second?.lastUsed).toBeNull()
   })
 
-  test('does not wait for a row that another transaction changes', async () => {
+  test('does not wait for a row that another transaction has locked', async () => {
     const [busy, free] = [recordOf('a'), recordOf('b')]
     await store.create(busy)
     await store.create(free)

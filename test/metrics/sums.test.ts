@@ -38,7 +38,7 @@ test('gauges are measured when samples are read, and counts are exact beyond 32 
   expect([readSamples().streams?.[0]?.values, keptLists() - before]).toEqual([[7], 2 ** 40 + 1])
 })
 
-test('a delay is counted in its bucket', () => {
+test('a delay is counted in its bucket of the histogram', () => {
   const delays = () => readSamples().delays?.[0]?.values.slice() ?? Array<number>(10).fill(0)
   const before = delays()
   countDelay(3)
@@ -47,7 +47,7 @@ test('a delay is counted in its bucket', () => {
   expect([counts.slice(0, 9), counts[9]]).toEqual([[1, 0, 0, 1, 0, 0, 0, 0, 0], expect.closeTo(0.033)])
 })
 
-test('counts of an ended process are kept, and its gauges are not', () => {
+test('the counts of an ended process are kept, and its gauges are dropped', () => {
   const lists = (value: number) => [{ labels: { from: 'kept' }, values: [value] }]
   const streams = (value: number) => [{ labels: {}, values: [value] }]
   sums.enter(1)
@@ -64,7 +64,7 @@ test('counts of an ended process are kept, and its gauges are not', () => {
   expect(sums.samples('requests')).toEqual([requests('/Absences', '200', 1)])
 })
 
-test('metrics show the greatest value, or each worker by its number while it runs', () => {
+test('a metric shows the greatest value of all workers, or the value of each running worker by its number', () => {
   const delays = (value: number) => [{ labels: {}, values: [value, 0, 0, 0, 0, 0, 0, 0, 0, 0] }]
   for (const process of [7, 8]) {
     sums.enter(process)

@@ -83,14 +83,14 @@ async function process(code: string): Promise<void> {
 // On another file system, as on macOS, shared memory is on the disk.
 if (globalThis.process.platform === 'linux' && statfsSync(temporaryFolder().path).type === TMPFS_MAGIC) {
   describe('Freeing the memory of ended servers', () => {
-    test('keeps their counts, and frees their empty pages', () => {
+    test('frees their empty pages, keeps the content of their files, and then finds nothing left to free', () => {
       const path = leave()
       expect([bytesOf(path) >= 4 * WORDS, isFreed(path)]).toEqual([true, true])
       expect(bytesOf(path)).toBeGreaterThan(0)
       expect(isFreed(path)).toBe(false) // nothing is left to free
     })
 
-    test('lasts until their next start, which allocates all space again', () => {
+    test('lasts until their next start, which allocates all space again and finds its counts', () => {
       const path = leave()
       expect(isFreed(path)).toBe(true)
       const file = new RegionFile(join(path, 'keys'), 'shape', WORDS)
@@ -99,7 +99,7 @@ if (globalThis.process.platform === 'linux' && statfsSync(temporaryFolder().path
       file.close()
     })
 
-    test('spares a running server, by its lock', async () => {
+    test('leaves out a running server, which it recognizes by its lock', async () => {
       const path = leave()
       await process(`tryLock('${join(path, 'lock')}')`)
       expect(isFreed(path)).toBe(false)
@@ -108,7 +108,7 @@ if (globalThis.process.platform === 'linux' && statfsSync(temporaryFolder().path
       expect(isFreed(path)).toBe(true)
     })
 
-    test('spares a server whose worker still runs, by its mapped file', async () => {
+    test('leaves out a server whose worker still runs, which it recognizes by the mapped file', async () => {
       const path = leave()
       await process(`openRegion('${join(path, 'keys')}')`)
       expect([isFreed(path), deleteEnded(base).servers]).toEqual([false, 0])
@@ -117,7 +117,7 @@ if (globalThis.process.platform === 'linux' && statfsSync(temporaryFolder().path
       expect(isFreed(path)).toBe(true)
     })
 
-    test('waits for another start that frees memory', () => {
+    test('works at a start after an earlier start has released the lock', () => {
       const [path, order] = [leave(), [] as string[]]
       withStartLock(() => order.push('first'))
       withStartLock((hasLock) => order.push(`alone: ${hasLock}`))
@@ -126,7 +126,7 @@ if (globalThis.process.platform === 'linux' && statfsSync(temporaryFolder().path
   })
 }
 
-describe('Memory that may not be of an ended server of this user is kept', () => {
+describe('Memory that perhaps does not belong to an ended server of this user is kept:', () => {
   const lockAt = (path: string) => join(path, 'lock')
   test.each<[string, (path: string) => void]>([
     ['no lock', (path) => rmSync(lockAt(path))],
@@ -134,8 +134,8 @@ describe('Memory that may not be of an ended server of this user is kept', () =>
     ['a lock that is a folder', (path) => rmSync(lockAt(path)) ?? mkdirSync(lockAt(path))],
     ['a lock that is held', (path) => held.push(tryLock(lockAt(path)) as { release(): void })],
     ['no owner', (path) => rmSync(join(path, 'owner'))],
-    ['rights of others', (path) => Bun.spawnSync(['chmod', '755', path])],
-  ])('of a folder with %s', (_, change) => {
+    ['access for other users', (path) => Bun.spawnSync(['chmod', '755', path])],
+  ])('a folder with %s', (_, change) => {
     const path = leave()
     change(path)
     rmSync(dataDir, { recursive: true })
@@ -143,7 +143,7 @@ describe('Memory that may not be of an ended server of this user is kept', () =>
     expect([countEnded(base).servers, deleteEnded(base).servers, bytesOf(path) >= 4 * WORDS]).toEqual([0, 0, true])
   })
 
-  test('of a folder with another name, of a link to one, and of a file', () => {
+  test('a folder with another name, a folder that a link leads to, and a file', () => {
     const [other, target] = [leave('elsewhere-a'), leave('target')]
     symlinkSync(target, join(base, `${PREFIX}link`))
     writeFileSync(join(base, `${PREFIX}file`), 'x')
@@ -152,7 +152,7 @@ describe('Memory that may not be of an ended server of this user is kept', () =>
     expect([deleteEnded(base).servers, bytesOf(other) >= 4 * WORDS, bytesOf(target) >= 4 * WORDS]).toEqual([0, true, true])
   })
 
-  test('of other programs in such a folder, also under the name of a table', () => {
+  test('files of other programs in such a folder, even a link that is named like a table', () => {
     const path = leave()
     writeFileSync(join(path, 'own-program'), new Uint8Array(1_000_000))
     writeFileSync(join(path, 'notes.txt'), 'x')
@@ -168,16 +168,19 @@ describe('Memory that may not be of an ended server of this user is kept', () =>
 
   // Only root can make a folder another user's.
   for (const uid of globalThis.process.getuid?.() === 0 ? [65_534] : [])
-    test.each(['', 'owner', 'lock', 'keys'])('of another user: the folder, or in it "%s"', (name) => {
-      const path = leave()
-      chownSync(join(path, name), uid, uid)
-      freeEnded(base)
-      deleteEnded(base)
-      expect(bytesOf(path) >= 4 * WORDS).toBe(true)
-    })
+    test.each(['', 'owner', 'lock', 'keys'])(
+      'a folder that belongs to another user, or that has a file of another user: "%s"',
+      (name) => {
+        const path = leave()
+        chownSync(join(path, name), uid, uid)
+        freeEnded(base)
+        deleteEnded(base)
+        expect(bytesOf(path) >= 4 * WORDS).toBe(true)
+      },
+    )
 })
 
-test('deleting the memory of ended servers reports how many there were, and deletes everything', () => {
+test('deleting the memory of ended servers reports their number and bytes, and deletes everything', () => {
   for (const name of ['a', 'b', 'c']) leave(`${PREFIX}${name}`)
   for (const table of ['anonymous', 'persons', 'own-1x']) leave(`${PREFIX}c`, table)
   const found = countEnded(base)

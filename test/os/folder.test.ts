@@ -66,7 +66,7 @@ const PRINT_TAKEN = (dir: string, port = 1) =>
   `(() => { const own = folder.takeMemoryFolder('${dir}', ${port}); console.log(own.path); return own })()`
 
 describe('takeMemoryFolder', () => {
-  test('creates a folder that only its owner can access, with the name of the data folder', () => {
+  test('creates a folder that only its owner can access, and writes the path of the data folder into it', () => {
     const { path } = take()
     expect(statSync(path).mode & 0o777).toBe(0o700)
     expect(readFileSync(join(path, 'owner'), 'utf8')).toBe(dataDir)
@@ -76,7 +76,7 @@ describe('takeMemoryFolder', () => {
 
   // It was never made where the database is elsewhere.
   test.each(['data', 'never-made'])(
-    'gives the next run the folder of the last run with its files, by the data folder %s',
+    'gives the next run with the data folder %s the folder of the last run, with its files',
     (name) => {
       const first = take(join(root.path, name))
       writeFileSync(join(first.path, 'keys'), 'counts')
@@ -87,7 +87,7 @@ describe('takeMemoryFolder', () => {
     },
   )
 
-  test('takes another folder for another data folder, and for another port, in use or not', () => {
+  test('takes another folder for another data folder or another port, whether the first folder is in use or not', () => {
     const places = [take(), take(dataDir, 2), take(otherDataDir())]
     for (const { release } of places) release()
     expect(new Set([...places, take()].map(({ path }) => path)).size).toBe(3)
@@ -133,7 +133,7 @@ describe('takeMemoryFolder', () => {
 
   // Only root can give a folder away.
   for (const uid of process.getuid?.() === 0 ? [65_534] : [])
-    test('takes no folder of another user, and uses the disk of the data folder if such users have taken every name', () => {
+    test('takes no folder of another user, and can use the disk if other users have taken every name', () => {
       const { path, release } = take()
       release()
       chownSync(path, uid, uid)
@@ -156,7 +156,7 @@ describe('takeMemoryFolder', () => {
     })
 
   test.each(['a file', 'a link to nowhere', 'a link'])(
-    'takes another folder if the name is taken by %s, and does not follow it',
+    'takes another folder if its name is that of %s, and does not follow a link',
     (what) => {
       const { path, release } = take()
       release()
@@ -192,7 +192,7 @@ describe('shared memory of ended servers', () => {
     expect(existsSync(said)).toBe(false)
   })
 
-  test('is kept if no data folder is known, or its name is not one of ours', () => {
+  test('is kept if it does not name its data folder, or if its folder is not named like ours', () => {
     const { path } = take()
     const nameless = `${path}-nameless`
     const foreign = join(dirname(path), `elsewhere-${basename(path)}`)
@@ -233,7 +233,7 @@ describe('lockPort', () => {
     return own !== null
   }
 
-  test('lets one server have a port of a host, whose name is no path, until it is released', () => {
+  test('gives a port of a host to one server until it is released, even if the name of the host looks like a path', () => {
     expect([lock(HOST, 1), lock(HOST, 1)]).toEqual([true, false])
     locks[0]?.release()
     expect(lock(HOST, 1)).toBe(true)
@@ -241,7 +241,7 @@ describe('lockPort', () => {
     expect([lock(HOST, 3), ...hosts.map((host) => lock(host, 2))]).toEqual(Array(5).fill(true))
   })
 
-  test('refuses a second process while the first lives', async () => {
+  test('refuses a second process while the first one lives', async () => {
     const { child, said } = await other(
       `(() => { const own = folder.lockPort('${HOST}', 4); console.log(own !== null); return own })()`,
     )

@@ -15,7 +15,7 @@ test('a lock creates its file, readable by its owner only', () => {
   lock?.release()
 })
 
-test('a second release has no effect, and closes no file opened since', () => {
+test('a second release has no effect, and does not close a file that was opened in the meantime', () => {
   const first = tryLock(path)
   first?.release()
   const next = tryLock(path) // has the number of the file that was closed
@@ -25,7 +25,7 @@ test('a second release has no effect, and closes no file opened since', () => {
   next?.release()
 })
 
-test('a lock is refused while its holder lives, free after kill -9 of the holder, and not inherited by a process that it has started', async () => {
+test('a lock is refused while its holder lives, is free after kill -9 of the holder, and is not inherited by child processes', async () => {
   const script = `
     const { tryLock } = await import('${import.meta.dir}/../../src/os/libc.ts')
     globalThis.lock = tryLock('${path}')

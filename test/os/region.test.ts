@@ -75,7 +75,7 @@ function flip(at: number) {
   writeFileSync(path, bytes)
 }
 
-test('a region is refused before a byte is written if it needs more than the free space', () => {
+test('a region that needs more than the free space is refused before a byte is written', () => {
   const words = 2 ** 31 - 1
   const file = new RegionFile(path, 'huge', words)
   const { bavail, bsize } = statfsSync(folder.path)
@@ -84,7 +84,7 @@ test('a region is refused before a byte is written if it needs more than the fre
   expect(readdirSync(folder.path)).toEqual([])
 })
 
-test('a file is deleted before one of another shape is created, since both may not fit', () => {
+test('a file is deleted before a file of another shape is created, because both may not fit on the disk', () => {
   start('old')
   const before = openSync(path, 'r')
   const { ino } = fstatSync(before)
@@ -120,7 +120,7 @@ test('a closed region keeps no file open', () => {
   expect(count()).toBe(before)
 })
 
-test('exclusive work of several processes never overlaps', async () => {
+test('work of several processes in exclusive() never overlaps', async () => {
   const file = start()
   const script = `
     const { openRegion } = await import('${import.meta.dir}/../../src/os/region.ts')

@@ -56,12 +56,12 @@ describe('withDeadline', () => {
     expect(isMissed).toBe(false)
   })
 
-  test('settles a late promise as onMiss does: with its value, or its error', async () => {
+  test('returns or throws what onMiss does if the promise is late', async () => {
     expect(await withDeadline(never, 5, () => 'missed')).toBe('missed')
     await expect(withDeadline(never, 5, late)).rejects.toThrow('late')
   })
 
-  test('ignores the end of a late promise', async () => {
+  test('ignores the result of a promise that is late', async () => {
     const work = Bun.sleep(30).then(() => 'done')
     expect(await withDeadline(work, 5, () => 'missed')).toBe('missed')
     expect(await work).toBe('done')

@@ -13,7 +13,7 @@ const ONE = new JsonNumber('1')
 
 const fault = (entity: Entity, body: Body) => refusalOf(() => parsePartial(entity, wholeBody(entity), body))
 
-describe('faults', () => {
+describe('faults of a body', () => {
   test.each([
     ['a part outside its object', { Days: ONE }, 'UnknownProperty Days', 'Did you mean {"Period":{"Days":...}}?'],
     ['a part with a dot', { 'Period.Days': ONE }, 'UnknownProperty Period.Days', 'Did you mean {"Period":{"Days":...}}?'],
@@ -27,7 +27,7 @@ describe('faults', () => {
     expect(fault(absence, body)).toMatchObject({ outcome, message: expect.stringContaining(message) })
   })
 
-  test('a body that consists of faults gets a bounded error, and long names are truncated in it', () => {
+  test('a body with 10,000 faults gets an error with at most 100 details, and long names are truncated in errors', () => {
     const body = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`x${index}`, null]))
     expect(fault(company, body).details?.length).toBeLessThanOrEqual(100)
     const { outcome, message } = fault(company, { ['x'.repeat(100_000)]: 1 })
@@ -36,7 +36,7 @@ describe('faults', () => {
   })
 })
 
-test('an object that is null sets only its writable parts to null', () => {
+test('null in place of an object sets only its writable properties to null', () => {
   const size = group({ net: text(), label: computed(['size_net']) })
   const thing = defineEntity('Thing', { id: identity(), size })
   expect([...parsePartial(thing, wholeBody(thing), { Size: null })].map(([{ name }, value]) => [name, value])).toEqual([
@@ -44,7 +44,7 @@ test('an object that is null sets only its writable parts to null', () => {
   ])
 })
 
-test('a required text must not be empty, and a PATCH may leave it out', () => {
+test('a required text must not be empty or null, but a PATCH may leave it out', () => {
   const named = defineEntity('Named', { id: identity(), title: text({ required: true }), note: text() })
   const parse = (body: Body) => [...parsePartial(named, wholeBody(named), body).values()]
   expect([parse({ Title: 'x' }), parse({ Note: 'y' })]).toEqual([['x'], ['y']])

@@ -46,7 +46,7 @@ function send(pieces: (string | Buffer)[]): Promise<string> {
 }
 
 describe('a body over a real connection', () => {
-  test('is read when it comes whole, in pieces, after 100 Continue, or in chunks without a length', async () => {
+  test('is read if it comes at once, byte by byte, after 100 Continue, or in chunks without a length', async () => {
     expect(await send([`${HEAD}${LENGTH}\r\n${BODY}`])).toStartWith('HTTP/1.1 200')
     expect(await send([`${HEAD}${LENGTH}\r\n`, ...BYTES])).toStartWith('HTTP/1.1 200')
     expect(await send([`${HEAD}Expect: 100-continue\r\n${LENGTH}\r\n`, BODY])).toContain('HTTP/1.1 200')
@@ -55,7 +55,7 @@ describe('a body over a real connection', () => {
     expect(await send([`${HEAD}Transfer-Encoding: chunked\r\n\r\n`, chunks])).toStartWith('HTTP/1.1 200')
   })
 
-  test('is InvalidJson when the client disconnects within it', async () => {
+  test('gets InvalidJson if the client disconnects before its end', async () => {
     failures.length = 0
     const socket = connect(server.port as number, '127.0.0.1', () => socket.write(`${HEAD}${LENGTH}\r\n{"N`))
     await Bun.sleep(100)
@@ -64,7 +64,7 @@ describe('a body over a real connection', () => {
     expect(failures).toEqual(['InvalidJson'])
   })
 
-  test('D18: is RequestTimeout when it stops, trickles or never begins, and the connection is closed', async () => {
+  test('D18: gets RequestTimeout if it stops, trickles or never begins, and the connection is closed', async () => {
     const head = `${HEAD}Content-Length: 1000\r\n\r\n`
     const chunked = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`
     const trickle = Array<string>(900).fill(' ')

@@ -10,14 +10,14 @@ const parse = (query: string) => parseChanges(query, ENTITIES)
 const TOKEN = { run: '0123456789ab', position: '4711', number: '12' }
 
 describe('the parameters of the change feed', () => {
-  test('have defaults, and bounds; values beyond become the nearest bound', () => {
+  test('have defaults and bounds, and a value beyond a bound becomes the bound', () => {
     expect(parse('')).toEqual({ after: null, entities: null, pageSize: 100, waitMs: 0, hasRows: false })
     expect(parse('pagesize=1000&WAIT=99')).toMatchObject({ pageSize: 500, waitMs: 30_000 })
     expect(parse('PageSize=0&wait=-1')).toMatchObject({ pageSize: 1, waitMs: 0 })
     expect(parse('PageSize=2251799813685247&wait=-99999999999999999')).toMatchObject({ pageSize: 500, waitMs: 0 })
   })
 
-  test('name a position and entities', () => {
+  test('can name a position by after, and entities by entity', () => {
     for (const entities of ['entity=companies,Absences', 'entity=companies&Entity=Absences'])
       expect(parse(`after=NOW&${entities}`)).toMatchObject({ after: 'now', entities: ENTITIES })
     expect(parse(`after=${writeToken(TOKEN)}`).after).toEqual(TOKEN)
@@ -39,20 +39,20 @@ describe('the parameters of the change feed', () => {
     ['history', 'wait=1', 'UnknownParameter wait', /./],
     ['history', 'entity=1', 'UnknownParameter entity', /./],
     ['history', 'timeout=5', 'UnknownParameter timeout', /"timeout"\.$/],
-  ])('of a %s are refused: %s is %s, with the message %s', (what, query, outcome, message) => {
+  ])('of a %s are refused: %s gets %s, with a message that matches %s', (what, query, outcome, message) => {
     const refused = refusalOf(() => parseChanges(query, what === 'feed' ? ENTITIES : null))
     expect(refused).toMatchObject({ outcome, message: expect.stringMatching(message) })
   })
 })
 
 describe('a token of the change feed', () => {
-  test('is read exactly as it was written', () => {
+  test('is read if it is exactly as it was written, and refused if it was altered', () => {
     expect(readToken(writeToken(TOKEN))).toEqual(TOKEN)
     const altered = ['', 'x', `${writeToken(TOKEN)}=`, ` ${writeToken(TOKEN)}`, writeToken({ ...TOKEN, position: '01' })]
     expect(altered.map(readToken)).toEqual(altered.map(() => null))
   })
 
-  test('is ordered by its numbers, not by their digits', () => {
+  test('has a position that is compared by its numbers, not digit by digit', () => {
     const place = (position: string, number: string) => ({ position, number })
     expect(comparePositions(place('9', '5'), place('10', '1'))).toBeLessThan(0)
     expect(comparePositions(place('10', '9'), place('10', '10'))).toBeLessThan(0)
@@ -65,7 +65,7 @@ describe('a sealed token', () => {
   const tokens = new SealedTokens(() => 'secret')
   const plain = writeToken(TOKEN)
 
-  test('is read as the plain token that it was made of; a plain token is read, too', () => {
+  test('is read as the plain token that was sealed, and a plain token can be read, too', () => {
     expect(tokens.read(tokens.seal(plain))).toEqual(TOKEN)
     expect(tokens.read(plain)).toEqual(TOKEN)
     expect(tokens.readSealed(tokens.seal(plain))).toEqual(TOKEN)
@@ -73,7 +73,7 @@ describe('a sealed token', () => {
     expect(tokens.seal(plain)).toBe(new SealedTokens(() => 'secret').seal(plain))
   })
 
-  test('has the same length for all positions, and contains nothing of them', () => {
+  test('has the same length for all positions, and does not contain the run', () => {
     const far = { run: TOKEN.run, position: '9223372036854775807', number: '9223372036854775807' }
     const [one, other] = [TOKEN, far].map((token) => tokens.seal(writeToken(token))) as [string, string]
     expect(tokens.read(other)).toEqual(far)
@@ -81,7 +81,7 @@ describe('a sealed token', () => {
     expect(Buffer.from(one, 'base64url').toString('latin1')).not.toContain(TOKEN.run)
   })
 
-  test('is of no run if it was altered, or sealed with another secret; in another form it is refused', () => {
+  test('belongs to no run if it was altered or sealed with another secret, and is refused in another form', () => {
     const sealed = tokens.seal(plain)
     const altered = Array.from(
       sealed,

@@ -7,7 +7,7 @@ import { addFilter, parseFilter } from '../../src/parse/filter.ts'
 
 // What filters mean, and which are refused, is in test/api/filtering.test.ts.
 
-test('D71: [] in upper or lower case, or as [any], is one filter with the values of all parameters of one property', () => {
+test('D71: all parameters Id[], id[] and Id[any] of one property make one filter with all their values', () => {
   const filters: Filter[] = []
   for (const [name, value] of [
     ['Id[]', '9'],
@@ -23,7 +23,7 @@ test('D71: [] in upper or lower case, or as [any], is one filter with the values
   expect(more).toThrow('A request may have up to 100 values in parameters such as Name[].')
 })
 
-test('no value and the text null are one list in either order, with the same cursor', () => {
+test('the empty value and the text null make the same filter in either order', () => {
   const valuesOf = (...values: string[]) => {
     const filters: Filter[] = []
     for (const value of values) addFilter(filters, parseFilter(wholeView(company), { name: 'Name[]', value, raw: '' }))
@@ -32,7 +32,7 @@ test('no value and the text null are one list in either order, with the same cur
   expect(valuesOf('null', '')).toBe(valuesOf('', 'null') as string)
 })
 
-test('D21: a part of an object needs the dot, and the object itself cannot be filtered by', () => {
+test('D21: a property in an object is named with a dot, and the object itself cannot be filtered by', () => {
   const parse = (name: string) => () => parseFilter(wholeView(absence), { name, value: '1', raw: '' })
   expect(parse('Days')).toThrow('Absences has no parameter "Days".')
   for (const name of ['period', 'Period[]', 'Period[Days]', 'Period[gte]', 'Period[0]'])

@@ -12,11 +12,11 @@ test.each([
   ],
   ['Ascending is Name, or +Name.', ['name:asc', 'asc(name)', 'Name ', 'Id,Name,asc']],
   ['Did you mean Name?', ['nmae:desc']],
-])('InvalidSort: %s', (hint, texts) => {
+])('a sort in the notation of another API is refused, and the hint is: %s', (hint, texts) => {
   for (const text of texts) expect(() => parseSort(wholeView(company), text, [])).toThrow(hint)
 })
 
-test('the error of a sort by an unknown name lists the names if none is near, also after thousands of signs', () => {
+test('the error of a sort by an unknown name lists all names if none is similar, even after 3,000 colons', () => {
   for (const text of ['desc', `${':'.repeat(3_000)}desc`])
     expect(() => parseSort(wholeView(company), text, [])).toThrow(
       /^Companies cannot be sorted by "[^"]*"\. There are Id, Name and Enabled\.$/,
@@ -31,7 +31,7 @@ test.each([
   expect(() => parseSort(wholeView(absence), text, [])).toThrow(`Did you mean ${name}?`)
 })
 
-test('a message lists a bounded number of names', () => {
+test('the error of a sort by an unknown name lists a limited number of names', () => {
   const fields = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`field${index}`, text()]))
   const wide = defineEntity('Wide', { id: identity(), ...fields })
   expect(() => parseSort(wholeView(wide), 'nonsense', [])).toThrow(/ There are Id, Field0, .*, Field28 and 171 more\.$/)

@@ -66,13 +66,16 @@ const FOREIGN = {
   'In brackets there are Enabled[].': 'Enabled[like] Enabled[gt]',
 }
 
-test.each(['include', '$expand', 'populate'])('D91: %s is answered with a path to a property of the other row', (name) => {
-  const hint =
-    'Rows of other entities are not included: fields names their properties, as in fields=Id,EmployeeId.EmployeeNumber.'
-  expect(messageFor(wholeView(absence), `${name}=x`)).toEndWith(hint)
-})
+test.each(['include', '$expand', 'populate'])(
+  'D91: the parameter %s gets a hint to name properties of other rows by paths in fields',
+  (name) => {
+    const hint =
+      'Rows of other entities are not included: fields names their properties, as in fields=Id,EmployeeId.EmployeeNumber.'
+    expect(messageFor(wholeView(absence), `${name}=x`)).toEndWith(hint)
+  },
+)
 
-describe('notations of other APIs get a hint to ours', () => {
+describe('notations of other APIs get a hint to our notation', () => {
   test.each(Object.entries(FOREIGN))('the hint is "%s" for the parameters %s', (hint, names) => {
     for (const name of names.split(' '))
       expect(messageFor(wholeView(company), `${encodeURIComponent(name)}=5`)).toBe(
@@ -167,9 +170,9 @@ describe('notations of other APIs get a hint to ours', () => {
       return filters.map((text) => [text as string, here as string] as const)
     })
 
-  test('the table of notations in docs/api.md has filters', () => expect(cells.length).toBeGreaterThan(18))
+  test('the table of notations in docs/api.md has more than 18 filters', () => expect(cells.length).toBeGreaterThan(18))
 
-  test.each(cells)('%s of docs/api.md is answered with %s', (text, here) => {
+  test.each(cells)('the notation %s of docs/api.md gets the hint to write %s', (text, here) => {
     const [name, ...value] = text.split('=')
     const query = `${encodeURIComponent(name as string)}=${encodeURIComponent(value.join('='))}`
     // The last value of a list, each of which is a parameter of its own elsewhere.
@@ -178,12 +181,12 @@ describe('notations of other APIs get a hint to ours', () => {
     expect(messageFor(wholeView(entity), query).toLowerCase()).toEndWith(`write ${expected?.toLowerCase()}.`)
   })
 
-  test('hints never use an operator that the property does not have, or an unknown property', () => {
+  test('hints suggest neither an operator that the property does not have, nor an unknown property', () => {
     for (const query of ['filter[enabled][_gt]=true', 'filter[nonsense][_eq]=1', `filter[${'x'.repeat(3_000)}]=1`])
       expect(messageFor(wholeView(company), query)).not.toContain('Write')
   })
 
-  test('messages with hints are bounded, whatever names and values are sent', () => {
+  test('messages with hints have a limited length, whatever names and values are sent', () => {
     const random = new Random(3)
     const pieces = [
       ...['filter', 'filters', 'where', 'order', 'select', 'status', 'Period', 'days', 'start', '[', ']', '.', '__', '$', '_'],
@@ -202,7 +205,7 @@ describe('notations of other APIs get a hint to ours', () => {
     }
   })
 
-  test('a parameter with more names than a hint repeats gets a hint without them', () => {
+  test('a parameter with more names than a hint repeats gets no rewritten query', () => {
     for (const name of ['order', 'select'])
       expect(messageFor(wholeView(absence), `${name}=${'Id,'.repeat(10)}Id`)).not.toContain('Write')
     expect(messageFor(wholeView(absence), `order=${'Id,'.repeat(9)}Id`)).toContain('Write sort=Id,')
@@ -221,7 +224,7 @@ describe('a value in the notation of another API is refused with the filter that
     ['EmployeeId=1,x', ''],
     ['EmployeeId=like.5', ''],
     ['EmployeeId=%00', ''],
-  ])('%s is answered with: %s', (query, hint) => {
+  ])('%s gets the suggestion "%s"', (query, hint) => {
     const { outcome, message } = refusalOf(() => parseList(wholeView(absence), query))
     expect([outcome, /Write .*$/.exec(message)?.[0] ?? '']).toEqual([`InvalidFilter ${query.split('=')[0]}`, hint])
   })
@@ -236,12 +239,12 @@ describe('a property whose name other APIs use for a parameter', () => {
     offset: instant(),
   })
 
-  test('can be filtered by', () => {
+  test('can be used in a filter', () => {
     const { filters } = parseList(wholeView(order), 'limit=5&Search=x&offset=2024-01-31T00:00:00Z')
     expect(filters.map(({ property }) => property.name)).toEqual(['Limit', 'Search', 'Offset'])
   })
 
-  test('is suggested for a misspelling of it', () => {
+  test('is suggested if its name is misspelled', () => {
     expect(messageFor(wholeView(order), 'order_by=x')).toBe('Orders has no parameter "order_by". Did you mean OrderBy?')
   })
 })

@@ -4,7 +4,7 @@ import { wholeView } from '../../src/model/view.ts'
 import { parseFields, parseNoParameters, parseRowFields } from '../../src/parse/parameters.ts'
 import { refusalOf } from '../support/refusal.ts'
 
-test('D21: a path without parameters refuses the first one', () => {
+test('D21: a path that takes no parameters refuses the first parameter', () => {
   for (const query of ['', '&', '&&']) expect(() => parseNoParameters(query)).not.toThrow()
   const { outcome, message } = refusalOf(() => parseNoParameters('N%61me=x&b=1'))
   expect([outcome, message]).toEqual([
@@ -14,7 +14,7 @@ test('D21: a path without parameters refuses the first one', () => {
   expect(refusalOf(() => parseNoParameters('a=%ZZ')).outcome).toBe('InvalidQueryString Api')
 })
 
-test('D56: the path of a row accepts `fields` in upper or lower case, once or joined, and nothing else', () => {
+test('D56: the path of a row accepts only `fields`, in upper or lower case, once or several times', () => {
   expect(parseRowFields(wholeView(absence), 'FIELDS=Id')?.properties.length).toBe(1)
   expect(parseRowFields(wholeView(absence), '')).toBeNull()
   expect(parseRowFields(wholeView(absence), 'fields=Id&Fields=Id,Status')?.properties.map(({ name }) => name)).toEqual([
@@ -35,7 +35,7 @@ describe('D56: the parameter fields', () => {
     ['period.DAYS', ['Period.Days']],
     ['Period', ['Period.Prefered', 'Period.Days', 'Period.Hours']],
     ['Period.Hours,Period', ['Period.Prefered', 'Period.Days', 'Period.Hours']],
-  ])('%s chooses properties, in the order of the entity', (text, names) => {
+  ])('%s selects properties, in the order of the entity', (text, names) => {
     expect(chosen(text)).toEqual(names)
   })
 

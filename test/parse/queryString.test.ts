@@ -31,7 +31,7 @@ function parsed(query: string): unknown {
 
 const expectAgreement = (query: string) => expect([query, parsed(query)]).toEqual([query, plainly(query)])
 
-test('D4: names and values are decoded in order, as by decodeURIComponent; + is a space, and `raw` is as the client wrote it', () => {
+test('D4: names and values are decoded in order, as by decodeURIComponent; + is a space, and `raw` is what the client wrote', () => {
   const pieces = [
     '&',
     '&',

@@ -33,7 +33,7 @@ function randomValue(random: Random, depth = 0): unknown {
 }
 
 describe('the rows of an array', () => {
-  test('are those that JSON.parse finds, and none if it fails', async () => {
+  test('are those that JSON.parse finds, and are refused if JSON.parse fails', async () => {
     const random = new Random(11)
     let wrong = 0
     for (let at = 0; at < CASES; at++) {
@@ -64,19 +64,19 @@ describe('the rows of an array', () => {
   test.each([
     ['escapes', `"N":"${'\\"'.repeat(100_001)}`],
     ['values', `"N":[${'1,'.repeat(1_100)}`],
-    ['nesting', `"N":${'['.repeat(2_048)}`],
-  ])('are refused for too many %s before their end is found', async (_, start) => {
+    ['nested arrays', `"N":${'['.repeat(2_048)}`],
+  ])('are refused for too many %s before the end of the row is found', async (_, start) => {
     const refused = { code: 'InvalidJson', target: '[1]' }
     for (const text of [`[{},{${start}`, `[{},{${start}"}]`])
       await expect(findRows(new UnparsedRows(text, 'array'))).rejects.toMatchObject(refused)
     await expect(findRows(new UnparsedRows(`{}\n{${start}`, 'lines'))).rejects.toMatchObject(refused)
   })
 
-  test('are reported as incomplete if they have no end', async () => {
+  test('are refused if the array does not end where the body ends', async () => {
     await expect(findRows(new UnparsedRows('[{}}]', 'array'))).rejects.toThrow('the array does not end where the body does')
   })
 
-  test('are counted no further than the maximum', async () => {
+  test('are refused if there are more than 1,000, without a look at what follows', async () => {
     expect((await rowsOf(`[${'1,'.repeat(999)}1]`)).length).toBe(1_000)
     expect(await rowsOf(`[${'1,'.repeat(1_000)}1]`)).toBe('InvalidRows')
     // Nothing behind the last of them is looked at.
@@ -91,7 +91,7 @@ test('rows of NDJSON end at line feeds, and blank lines are skipped', async () =
   expect(await rowsOf('1\n'.repeat(1_001), 'lines')).toBe('InvalidRows')
 })
 
-test('the rows of a long body are parsed in turns with other requests', async () => {
+test('the rows of a long body are parsed with pauses, in which other requests can run', async () => {
   const { create } = wholeAccess(company, true, true)
   let turns = 0
   const counting = setInterval(() => turns++)

@@ -22,7 +22,7 @@ function messageOf(query: string): string {
 
 // In a group's JSON, a part of such an object would stand where the count or the sums do.
 test.each(['Count.Pages', 'Sum.Amount'])(
-  '%s cannot be a group key: its object has the name of another member of groups',
+  'groupBy=%s is refused, because its object has the name of another member of groups',
   (name) => {
     const object = name.toLowerCase().split('.')[0]
     expect(messageOf(`groupBy=${name}`)).toBe(`${name} cannot be a key: "${object}" of a group is something else.`)
@@ -30,16 +30,16 @@ test.each(['Count.Pages', 'Sum.Amount'])(
   },
 )
 
-test('the OpenAPI document lists exactly the accepted keys', () => {
+test('the OpenAPI document lists exactly the properties that groupBy accepts', () => {
   const names = bill.properties.map(({ name }) => name)
   const [groupBy] = summaryParameters(wholeView(bill)).filter(({ name }) => name === 'groupBy')
   expect(groupBy).toMatchObject({ schema: { items: { enum: names.filter((name) => messageOf(`groupBy=${name}`) === '') } } })
 })
 
-describe('an unknown parameter of a summary has a hint only if a word for it is known', () => {
-  test.each(['constructor', '__proto__', 'toString'])('%s', (name) => {
+describe('an unknown parameter of a summary', () => {
+  test.each(['constructor', '__proto__', 'toString'])('%s gets no hint', (name) => {
     expect(messageOf(`${name}=1`)).toEndWith(` has no parameter "${name}".`)
   })
 
-  test('avg', () => expect(messageOf('avg=Amount')).toEndWith('Did you mean average?'))
+  test('avg gets the hint average', () => expect(messageOf('avg=Amount')).toEndWith('Did you mean average?'))
 })

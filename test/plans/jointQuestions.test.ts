@@ -10,7 +10,7 @@ const EXECUTIONS = 12
 test.each([
   ['which tables have changed', (sources: readonly AskedTable[]) => compileJointQuestion(sources, false)],
   ['which rows', (sources: readonly AskedTable[]) => compileJointRows(sources, sources.length)],
-])('A question about several tables, %s, is planned once, not each time that it is asked', async (_what, compile) => {
+])('A question about several tables, %s, is planned only once, although it is asked many times', async (_what, compile) => {
   const sql = connect(await createDatabase())
   const [now] = await sql`select pg_current_snapshot()::text as text`
   const snapshot = new Snapshot(now?.text)

@@ -46,7 +46,7 @@ function scanOf(node: PlanNode | undefined) {
 }
 
 describe('the first page in the order of any property', () => {
-  test('the first page in the order of any property is read from its index: no sort, no whole table', async () => {
+  test('is read from the index of the property: no sort, and no scan of the whole table', async () => {
     for (const { entity, property, descending } of orders) {
       const plan = await explain(site.database, statementOf(entity, sortOf(property, descending)))
       const [limit, scan, ...rest] = mainNodes(plan)
@@ -66,7 +66,7 @@ describe('the first page in the order of any property', () => {
 
 describe('a later page in the order of any property', () => {
   test.each(['values known', 'generic_plan'] as const)(
-    'a later page in the order of any property finds ids in the index from both ends, and scans the table only for the total, %s',
+    'finds ids in the index from both ends, and scans the table only for the total: %s',
     async (kind) => {
       for (const { entity, property, descending } of orders) {
         const statement = statementOf(entity, `${sortOf(property, descending)}&page=3`)
@@ -106,7 +106,7 @@ describe('a later page in the order of any property', () => {
 
   const never = { loops: 0, rows: 0 }
 
-  test('a later page is read from the nearer end; the far branch is never executed', async () => {
+  test('is read from the nearer end of the index, and the branch for the other end is never executed', async () => {
     for (const { entity, property, descending } of orders) {
       const count = COUNTS[entity.table as keyof typeof COUNTS]
       const order = [entity.name, property.name, descending]
@@ -118,12 +118,12 @@ describe('a later page in the order of any property', () => {
     }
   })
 
-  test('a page past the last one reads no ids at all', async () => {
+  test('reads no ids at all if it is past the last page', async () => {
     for (const entity of entities) expect(await readsOf(entity, 'sort=-Id&page=99999999')).toEqual([never, never])
   })
 })
 
-describe('statements of one shape', () => {
+describe('the texts of statements', () => {
   const absence = entities.find(({ name }) => name === 'Absence') as Entity
   const pairs: [string, string][] = [
     ['Status=one&page=1', 'Status=other'],
@@ -133,7 +133,7 @@ describe('statements of one shape', () => {
     ['Period.Days==1', 'Period.Days=2'],
   ]
 
-  test.each(pairs)('the lists %s and %s have one text, with different values', (one, other) => {
+  test.each(pairs)('are the same for the lists %s and %s, with different values', (one, other) => {
     const [first, second] = [statementOf(absence, one), statementOf(absence, other)]
     expect(second.text).toBe(first.text)
     if (first.values.length > 0) expect(second.values).not.toEqual(first.values)
@@ -147,7 +147,7 @@ describe('statements of one shape', () => {
     ['sort=Start', 'sort=-Start'],
     ['page=1', 'page=2'],
     ['PageSize=5', 'PageSize=6'],
-  ])('the lists %s and %s have different texts', (one, other) => {
+  ])('are different for the lists %s and %s', (one, other) => {
     expect(statementOf(absence, other).text).not.toBe(statementOf(absence, one).text)
   })
 })

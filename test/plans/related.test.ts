@@ -38,7 +38,7 @@ const COMPLEMENTS = [
 const PAGES = ['', '&page=30', '&sort=-Start']
 
 test.each([...POSITIVE, ...COMPLEMENTS].flatMap((filter) => PAGES.map((page) => [filter + page])))(
-  'rows of a list by a path are joined, and no subselect is run for each of them: %s',
+  'a list by a path joins tables, and runs no subselect for each row: %s',
   async (query) => {
     const nodes = await nodesOf(listOf(`Absences?${query}`))
     expect(nodes.filter(isRunForRows)).toEqual([])
@@ -47,15 +47,18 @@ test.each([...POSITIVE, ...COMPLEMENTS].flatMap((filter) => PAGES.map((page) => 
 )
 
 // A subselect whose ids do not fit into this memory is read again for each row.
-test.each(COMPLEMENTS)('the complement of a filter by a path needs no memory for all ids: %s', async (query) => {
-  await site.database.read({ text: "select set_config('work_mem', '64kB', false)", values: [] })
-  const nodes = await nodesOf(listOf(`Absences?${query}`))
-  await site.database.read({ text: "select set_config('work_mem', '4MB', false)", values: [] })
-  expect(nodes.filter(isRunForRows)).toEqual([])
-  expect(nodes.filter((node) => node['Join Type'] === 'Anti').length).toBeGreaterThan(1)
-})
+test.each(COMPLEMENTS)(
+  'the complement of a filter by a path is an anti join, which needs no memory for all ids: %s',
+  async (query) => {
+    await site.database.read({ text: "select set_config('work_mem', '64kB', false)", values: [] })
+    const nodes = await nodesOf(listOf(`Absences?${query}`))
+    await site.database.read({ text: "select set_config('work_mem', '4MB', false)", values: [] })
+    expect(nodes.filter(isRunForRows)).toEqual([])
+    expect(nodes.filter((node) => node['Join Type'] === 'Anti').length).toBeGreaterThan(1)
+  },
+)
 
-test('the complement of = finds the other rows by an index', async () => {
+test('a filter by a path with != finds the rows to leave out by an index', async () => {
   const nodes = await nodesOf(listOf('Absences?EmployeeId.Department=!=Department 7'))
   const conditions = nodes.map((node) => node['Index Cond'] ?? '')
   expect(conditions.some((condition) => condition.includes('(department = '))).toBe(true)
@@ -65,20 +68,20 @@ test.each([
   'Employees?ManagerId[under]=3&sort=LastName',
   'Employees?ManagerId[under]=3&page=3',
   'Absences?EmployeeId.ManagerId[under]=3',
-])('a chain is followed once for the page and the total: %s', async (path) => {
+])('a chain ([under]) is followed only once for the page and the total: %s', async (path) => {
   const plan = await explain(site.database, listOf(path))
   const nodes = allNodes(plan)
   expect(nodes.filter((node) => node['Node Type'] === 'Recursive Union').length).toBe(1)
   expect(nodes.filter(isRunForRows)).toEqual([])
 })
 
-test('a text behind a path is folded once for the page and the total', async () => {
+test('the text of a filter by a path is searched only once for the page and the total', async () => {
   const nodes = allNodes(await explain(site.database, listOf('Absences?EmployeeId.DisplayName[contains]=st 12')))
   expect(nodes.filter((node) => node['Subplan Name'] === 'CTE Found').length).toBe(1)
   expect(nodes.filter(({ Alias }) => Alias === 'F1').length).toBe(1)
 })
 
-test('related values of a page are looked up by ids', async () => {
+test('the related values of a page are looked up by the ids of their rows', async () => {
   const nodes = await nodesOf(listOf('Absences?fields=Id,EmployeeId.Department,EmployeeId.CompanyId.Name&page=2'))
   const lookUps = nodes.filter(isRunForRows)
   expect(lookUps.length).toBeGreaterThan(4)

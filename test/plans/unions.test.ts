@@ -39,7 +39,7 @@ const NARROW = [
 const PAGES = ['', 'page=3', 'sort=-Start', 'Start=>2020-01-01T00:00:00Z']
 
 test.each(NARROW.flatMap((alternatives) => PAGES.map((page) => [alternatives.join(' or '), page] as const)))(
-  'the rows of a union of few rows are found by indexes, also for any values: %s, %s',
+  'the rows of a union that matches few rows are found by indexes, in a generic plan, too: %s, %s',
   async (alternatives, page) => {
     const list = listOf(page)
     const query = { ...list, filters: [...list.filters, unionOf(alternatives.split(' or '))] }
@@ -50,18 +50,18 @@ test.each(NARROW.flatMap((alternatives) => PAGES.map((page) => [alternatives.joi
 )
 
 test.each([
-  ['an alternative is no index’s', ['Status=!=Requested', 'EmployeeId.Started=>2010-01-01T00:00:00Z']],
+  ['no index finds the rows of an alternative', ['Status=!=Requested', 'EmployeeId.Started=>2010-01-01T00:00:00Z']],
   ['over a thousand ids match', ['EmployeeId=7', 'EmployeeId.Started=>2010-01-01T00:00:00Z']],
   ['the ids would have to be searched', ['EmployeeId=7', 'EmployeeId.DisplayName[contains]=st 12']],
   ['most ids match', ['EmployeeId=7', 'EmployeeId.Department=!=Department 7']],
-])('where %s, ids are looked up in a hash table and not in an array', async (_, alternatives) => {
+])('if %s, ids are looked up in a hash table and not in an array', async (_, alternatives) => {
   const query = await withFewIds({ ...listOf(''), filters: [unionOf(alternatives)] }, absence, site.database)
   const nodes = await nodesOf(compileList(absence, query))
   expect(nodes.filter(({ Filter = '' }) => Filter.includes('= ANY ('))).toEqual([])
   expect(nodes.some(({ Filter = '' }) => /hashed SubPlan|EXISTS/.test(Filter))).toBe(true)
 })
 
-test('whether ids are few is asked once for unions that differ in values alone, and not where it makes no difference', async () => {
+test('unions that differ only in values ask PostgreSQL once if ids are few, and not at all if that makes no difference', async () => {
   const asked: Statement[] = []
   const database = {
     read: (statement: Statement) => {
@@ -83,7 +83,7 @@ test('whether ids are few is asked once for unions that differ in values alone, 
   expect(asked.length).toBe(4)
 })
 
-test('a row that is known by its id is tested by itself', async () => {
+test('a union is tested for a row with a known id without reading all employees', async () => {
   const union = unionOf(['EmployeeId=7', 'EmployeeId.Started=>2010-01-01T00:00:00Z'])
   const nodes = await nodesOf(compileGet(absence, '5', [union]))
   expect(nodes.filter(readsAll('employee'))).toEqual([])

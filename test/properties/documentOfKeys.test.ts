@@ -106,7 +106,7 @@ async function faultsOfBodies(entity: Entity, operation: Json, document: Json, s
   return faults
 }
 
-test('D88: the document of a random key has what the key may do, and nothing else', async () => {
+test('D88: the OpenAPI document of a random key describes what the key may do, and nothing else', async () => {
   const seed = Date.now() & 0x7fffffff
   const keys = randomKeys(seed)
   await server.replaceKeys(keys.map(({ record }) => record))

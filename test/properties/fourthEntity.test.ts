@@ -111,7 +111,7 @@ function faultOf({ status, body }: { status: number; body: Json }) {
 describe('a resource made by a declaration and a generated migration', () => {
   let authorId: number
 
-  test('a new entity needs no other change in the project', () => {
+  test('a new entity needs only its declaration and the generated migration, and no other change in the project', () => {
     const added = (part: string) => {
       const ours = new Set(readdirSync(join(ROOT, part), { recursive: true }).map(String))
       return readdirSync(join(folder.path, part), { recursive: true })
@@ -211,7 +211,7 @@ describe('a resource made by a declaration and a generated migration', () => {
     )
   })
 
-  test('copied values of a new entity follow their source, and the reference protects it. D11, D16', async () => {
+  test('copied values of a new entity follow their source, and a row that it refers to cannot be deleted. D11, D16', async () => {
     await send('PATCH', `/Employees/${authorId}`, '{"KnownAs":"Augusta"}')
     expect((await send('GET', '/Documents?Author=Augusta+Byron&PageSize=50')).body).toHaveLength(7)
     expect(faultOf(await send('DELETE', `/Employees/${authorId}`))).toMatchObject({
@@ -222,11 +222,11 @@ describe('a resource made by a declaration and a generated migration', () => {
     expect(missing).toMatchObject({ status: 409, code: 'ReferenceNotFound', target: 'AuthorId' })
   })
 
-  describe('its kinds and rules', () => {
+  describe('kinds and rules of a new entity', () => {
     const permit = (code: string, more: object = {}) =>
       send('POST', '/Permits', JSON.stringify({ Code: code, From: '2026-01-31', ...more }))
 
-    test('a date, an integer and a oneOf are answered as they are written', async () => {
+    test('a date, an integer and a oneOf are answered as they were sent', async () => {
       const created = await permit('A-1', { State: 'Void (lost)', Until: '2026-02-28', Zones: -5 })
       expect([created.status, created.text]).toEqual([
         201,
@@ -248,11 +248,11 @@ describe('a resource made by a declaration and a generated migration', () => {
         'State',
         'State must be one of Requested, Granted, Void (lost); for granted write Granted.',
       ],
-    ])('a create of %s is refused', async (body, target, message) => {
+    ])('a create with the body %s is refused', async (body, target, message) => {
       expect(faultOf(await send('POST', '/Permits', body))).toEqual({ status: 400, code: 'InvalidValue', target, message })
     })
 
-    test('a PUT needs required properties; a PATCH may leave them out, and not remove them', async () => {
+    test('a PUT must have all required properties; a PATCH may leave them out, but not set them to null', async () => {
       expect(faultOf(await send('PUT', '/Permits/1', '{"From":"2026-01-31"}'))).toMatchObject({ target: 'Code' })
       expect((await send('PATCH', '/Permits/1', '{"Zones":3}')).body).toMatchObject({ code: 'A-1', zones: 3 })
       const taken = faultOf(await send('PATCH', '/Permits/1', '{"From":null}'))
@@ -260,7 +260,7 @@ describe('a resource made by a declaration and a generated migration', () => {
       expect(faultOf(await send('PATCH', '/Permits/1', '{"Until":"2026-01-01"}'))).toMatchObject({ target: 'Until' })
     })
 
-    test('a unique value is refused a second time: by create, PUT and PATCH', async () => {
+    test('a create, PUT or PATCH with a unique value of another row gets 409', async () => {
       const exists = { status: 409, code: 'AlreadyExists', target: 'Code' }
       expect(faultOf(await permit('A-1'))).toMatchObject(exists)
       const { body } = await permit('A-2')
@@ -272,7 +272,7 @@ describe('a resource made by a declaration and a generated migration', () => {
       expect((await send('PATCH', `/Permits/${body.id}`, '{"Code":"A-1"}')).status).toBe(200)
     })
 
-    test('several taken values are several faults, listed together with references to nothing', async () => {
+    test('all taken unique values, and references to missing rows, are listed in one error', async () => {
       const { body: document } = await send('POST', '/Documents', '{"Title":"Plan"}')
       expect((await permit('D-1', { DocumentId: document.id })).status).toBe(201)
       const { Error: error } = (await permit('D-1', { DocumentId: document.id })).body
@@ -284,7 +284,7 @@ describe('a resource made by a declaration and a generated migration', () => {
       ])
     })
 
-    test('a bulk create with a taken value, in the table or in the body, creates no row', async () => {
+    test('a bulk create creates no row if a unique value is taken, in the table or twice in the body', async () => {
       const rowOf = (code: string, others: object = {}) => ({ Code: code, From: '2026-01-31', ...others })
       const several = async (rows: readonly object[], query = '') => {
         const { status, body } = await send('POST', `/Permits${query}`, JSON.stringify(rows))
@@ -314,7 +314,7 @@ describe('a resource made by a declaration and a generated migration', () => {
       }
     })
 
-    test('bulk creates with the same values in opposite orders, at the same time, do not deadlock; one succeeds', async () => {
+    test('concurrent bulk creates with the same values in opposite orders do not deadlock: one succeeds', async () => {
       for (const round of ['O', 'P', 'Q']) {
         const rows = Array.from({ length: 1_000 }, (_, at) => ({ Code: `${round}-${at}`, From: '2026-01-31' }))
         const bodies = [rows, rows.toReversed(), rows, rows.toReversed()].map((body) => JSON.stringify(body))
@@ -323,7 +323,7 @@ describe('a resource made by a declaration and a generated migration', () => {
       }
     })
 
-    test('of concurrent writes of a unique value one succeeds, and each has its own answer', async () => {
+    test('of concurrent writes of a unique value one succeeds, and each request gets its own answer', async () => {
       for (const round of ['r', 's']) {
         const answers = await Promise.all(Array.from({ length: 24 }, (_, at) => permit(`${round}${at % 3}`, { Zones: at })))
         const made = answers.filter(({ status }) => status === 201)
@@ -341,14 +341,14 @@ describe('a resource made by a declaration and a generated migration', () => {
     test.each([
       ['k-1', '{"Code":"K-1","From":"2026-05-01"}'],
       ['k-2', '[{"Code":"K-2","From":"2026-05-01"},{"Code":"K-3","From":"2026-05-01"}]'],
-    ])('a repeated create with an Idempotency-Key has the same answer: %s', async (key, body) => {
+    ])('a repeated create with the Idempotency-Key %s gets the same answer', async (key, body) => {
       const once = () => send('POST', '/Permits', body, { 'idempotency-key': key })
       const [first, second] = [await once(), await once()]
       expect([first.status, second.status, second.text]).toEqual([201, 201, first.text])
       expect((await send('POST', '/Permits', body)).status).toBe(409)
     })
 
-    test('lists of a new entity from memory equal those of the database, by every operator and sort', async () => {
+    test('lists of a new entity from memory equal those from PostgreSQL, for every operator and sort', async () => {
       const states = [null, 'Requested', 'Granted', 'Void (lost)']
       for (let at = 0; at < 40; at++)
         await permit(`L-${at}`, {
@@ -376,7 +376,7 @@ describe('a resource made by a declaration and a generated migration', () => {
       expect(totals.size).toBeGreaterThan(10)
     })
 
-    test('a stream of a new entity equals its list', async () => {
+    test('a new entity can be streamed as CSV and as NDJSON', async () => {
       const { text } = await send('GET', '/Permits?Code=A-2&Code=!=x', undefined, { accept: 'text/csv' })
       expect(text.split('\r\n')[0]).toBe('id,code,state,from,until,zones,documentId,document')
       const lost = await send('GET', '/Permits?State=Void+(lost)&sort=Id', undefined, { accept: 'application/x-ndjson' })
@@ -416,7 +416,7 @@ describe('a resource made by a declaration and a generated migration', () => {
     })
   })
 
-  test('properties may have the names of SQL’s words, and of parts of statements', async () => {
+  test('properties can be named like SQL keywords, and like names in our statements', async () => {
     for (let at = 0; at < 20; at++) {
       const values = Object.fromEntries(ODD_NAMES.map((name, place) => [name, (at * (place + 3)) % 7]))
       expect((await send('POST', '/Users', JSON.stringify(values))).status).toBe(201)
@@ -431,7 +431,7 @@ describe('a resource made by a declaration and a generated migration', () => {
     }
   })
 
-  test('a server with a new entity ends with code 0 on SIGTERM, and has logged no error', async () => {
+  test('a server with a new entity exits with code 0 on SIGTERM, and has logged no error', async () => {
     program.kill('SIGTERM')
     expect(await program.ended).toBe(0)
     expect(program.output()).not.toMatch(/error/i)

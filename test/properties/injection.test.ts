@@ -60,7 +60,7 @@ describe('hostile text in a query', () => {
       })
     })
 
-  test('hostile text after any operator is a value, too', async () => {
+  test('hostile text after any operator of a filter is treated as a value', async () => {
     const cases = ['=', '!=', '<', '<=', '>', '>='].flatMap((operator) => hostileTexts.map((text) => ({ operator, text })))
     await all(cases, async ({ operator, text }) => {
       const path = `/Companies?Name=${encodeURIComponent(operator + text)}`
@@ -70,7 +70,7 @@ describe('hostile text in a query', () => {
     })
   })
 
-  test('hostile text as the name of a parameter is unknown. D21', async () => {
+  test('hostile text as the name of a parameter is refused as unknown. D21', async () => {
     await all(hostileTexts, async (text) => {
       const answer = await server.get(`/Absences?${encodeURIComponent(text)}=1`)
       expectHarmless(text, answer)
@@ -94,7 +94,7 @@ describe('hostile text in a body', () => {
   const legal = hostileTexts.filter((text) => !text.includes('\0') && [...text].length <= 100)
 
   for (const collection of collections)
-    test(`hostile text in text properties of ${collection} is stored unchanged, in every write`, async () => {
+    test(`hostile text in text properties of ${collection} is stored unchanged by POST, PUT and PATCH`, async () => {
       const names = writable[collection].filter(({ kind }) => kind === 'text').map(({ name }) => name)
       await all(legal, async (text) => {
         const body = nested(Object.fromEntries(names.map((name) => [name, text])))
@@ -122,7 +122,7 @@ describe('hostile text in a body', () => {
       })
     })
 
-  test('hostile text as the name of a property is unknown, inside an object too. D9', async () => {
+  test('hostile text as the name of a property is refused as unknown, also inside an object. D9', async () => {
     await all(hostileTexts, async (text) => {
       for (const body of [`{${JSON.stringify(text)}:{"Name":"x"}}`, `{"Period":{${JSON.stringify(text)}:1}}`]) {
         const answer = await server.post('/Absences', body)

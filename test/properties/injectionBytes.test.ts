@@ -73,7 +73,7 @@ describe('links of a hostile request', () => {
     `/Companies?PageSize=5&page=2&Name=!=${value},<http://localhost/>; rel="next"`.replaceAll(' ', '%20'),
   ])
 
-  test('links of a hostile request stay on our address, in our headers. D31', async () => {
+  test('lead to our own address, and add no header to the response. D31', async () => {
     const ordinary = namesOf(await raw('GET /Companies?Name=!=x&PageSize=5&page=2'))
     for (const path of cases) {
       const reply = await raw(`GET ${path}`)
@@ -113,7 +113,7 @@ describe('hostile headers', () => {
     }
   })
 
-  test('a hostile Authorization gets the same 401 as none, but for a hint at the form. D33', async () => {
+  test('a hostile Authorization gets the same 401 as a request without one, except for a hint about its form. D33', async () => {
     const hint = / (ApiKey and a space stand in front of the key|The scheme is ApiKey, not \w+)\.(?=",)/
     const none = await raw('GET /Companies', [])
     expect({ status: none.status, challenge: valuesOf(none, 'www-authenticate') }).toEqual({

@@ -19,7 +19,7 @@ function expectHarmless(what: string, { status, text }: Pick<Answer, 'status' | 
 }
 
 test.each(['EmployeeId.Department', 'EmployeeId.CompanyId.Name', 'EmployeeId.DisplayName'])(
-  'hostile text after any operator is a value, too, behind references: %s. D91',
+  'hostile text in a filter by the path %s is a value, whatever the operator. D91',
   async (name) => {
     const ways = [
       ...['=', '!=', '<', '<=', '>', '>='].map((sign) => ['', sign]),
@@ -40,7 +40,7 @@ test.each(['EmployeeId.Department', 'EmployeeId.CompanyId.Name', 'EmployeeId.Dis
   },
 )
 
-test('hostile text as the id of a chain is refused. D91', async () => {
+test('hostile text as the operand of [under] is refused. D91', async () => {
   for (const name of ['EmployeeId.ManagerId', 'EmployeeId.ManagerId.ManagerId'])
     for (const text of hostileTexts) {
       const answer = await server.get(`/Absences?${name}[under]=${encodeURIComponent(text)}`)
@@ -49,7 +49,7 @@ test('hostile text as the id of a chain is refused. D91', async () => {
     }
 })
 
-test('hostile text as a part of a path is unknown, wherever the path stands. D91', async () => {
+test('a path with hostile text as one of its names is refused in every parameter that takes paths. D91', async () => {
   for (const text of hostileTexts) {
     const hostile = encodeURIComponent(text)
     for (const path of [`EmployeeId.${text}`, `${text}.Department`, `EmployeeId.CompanyId.${text}`]) {

@@ -107,9 +107,9 @@ const linksOf = (answer: Answer, header: 'location' | 'link') =>
 const jsonName = ({ name }: Field) => name.replace(/(^|\.)[A-Z]/g, (first) => first.toLowerCase())
 const idsOf = ({ body }: Answer): number[] => body.map((record: { id: number }) => record.id)
 
-describe('lists and a simple model of the specification. 4.2, 4.3', () => {
+describe('lists compared with a simple model of the specification. 4.2, 4.3', () => {
   for (const collection of collections)
-    test(`random lists of ${collection} have the model’s rows in order, total and links`, async () => {
+    test(`random lists of ${collection} have the same rows, order, total and links as the model`, async () => {
       const list = fc.tuple(
         fc.array(draft(collection, 'collated'), { maxLength: 36, size: 'max' }),
         fc.array(listRequest(collection), { minLength: 1, maxLength: 60, size: 'max' }),

@@ -115,13 +115,13 @@ async function get(path: string, headers: Record<string, string> = {}): Promise<
 const namesBy = async (query: string) => (await get(`/Accounts?fields=Name&${query}`)).map(({ name }: Json) => name).join('')
 
 describe('D121: decimals below 0, and UUIDs', () => {
-  test('the generated migration checks the range, and PostgreSQL the digits', () => {
+  test('the generated migration checks the range of a decimal, and its numeric type limits the digits', () => {
     expect(migration).toContain('constraint account_balance_range check (balance between -999.99 and 999.99)')
     expect(migration).toContain('constraint account_debt_range check (debt >= -9999999999)')
     expect(migration).toContain('balance numeric(12, 2)')
   })
 
-  test('a row has the digits of its kind, and -0 is 0', async () => {
+  test('a decimal is answered with the digits of its kind, and -0 as 0', async () => {
     const { body } = await post({ name: 'new' })
     const patch = (json: string) => send('PATCH', `/Accounts/${body.id}`, json)
     const { text } = await patch('{"balance":-1.5,"carried":{"days":-2}}')
@@ -180,12 +180,12 @@ describe('D121: decimals below 0, and UUIDs', () => {
     ['sort=Balance,-Id', 'dgafbhce'],
     ['sort=Debt,Id', 'afbhdceg'],
     ['sort=-Carried.Days,Id', 'bcefhdag'],
-  ])('%s finds %s, from memory and from PostgreSQL', async (query, names) => {
+  ])('a list by %s finds the accounts "%s", from memory and from PostgreSQL', async (query, names) => {
     expect(await namesBy(query)).toBe(names)
   })
 
   test.each(['Balance', '-Balance', 'Debt', '-Carried.Days', 'Token', '-Token', 'Origin.Key'])(
-    'cursors lead through all rows by %s',
+    'cursors lead through all rows of a list with sort=%s',
     async (sort) => {
       const whole = await namesBy(`sort=${sort}&PageSize=50`)
       let walked = ''
@@ -199,7 +199,7 @@ describe('D121: decimals below 0, and UUIDs', () => {
     },
   )
 
-  test('summaries add, average and compare them', async () => {
+  test('summaries have the sum, average, minimum and maximum of decimals below 0', async () => {
     const path = '/Accounts/Summary?sum=Balance,Debt&average=Balance&minimum=Balance,Debt&maximum=Carried.Days,Debt'
     await get(path)
     expect((await server.get(path)).text).toBe(
@@ -218,7 +218,7 @@ describe('D121: decimals below 0, and UUIDs', () => {
     ])
   })
 
-  test('a CSV has them as numbers, with a comma where the language has one', async () => {
+  test('a CSV has decimals as numbers, with a decimal comma if the language has one', async () => {
     const csv = (query: string) => get(`/Accounts?fields=Balance&Id=1${query}`, { accept: 'text/csv' })
     expect(await csv('')).toBe('balance\r\n-3.50\r\n')
     expect(await csv('&locale=de&excel=1')).toBe('balance\r\n-3,50\r\n')
@@ -231,7 +231,7 @@ describe('D121: decimals below 0, and UUIDs', () => {
     expect(schemas.AccountWrite.properties.debt).toMatchObject({ minimum: -9_999_999_999, maximum: 9_999_999_999.999_998 })
   })
 
-  test('a UUID is written with small letters, and its column has the type of PostgreSQL', async () => {
+  test('a UUID is answered in lower case, and its column has the type uuid', async () => {
     expect(migration).toContain('token uuid,')
     expect((await send('GET', '/Accounts/3')).body).toMatchObject({ token: TOKENS[5], sign: `c ${TOKENS[5]}` })
     const groups = await get('/Accounts/Summary?groupBy=Origin.Key&sum=Balance&sort=-Origin.Key')
@@ -249,7 +249,7 @@ describe('D121: decimals below 0, and UUIDs', () => {
     [{ token: KEY.replaceAll('-', '') }, 400, 'InvalidValue', `write ${KEY}.`],
     [{ token: 7 }, 400, 'InvalidValue', 'must be a UUID like'],
     [{ token: TOKENS[1].toUpperCase() }, 409, 'AlreadyExists', 'Token'],
-  ])('a body of %j is answered %d %s', async (body, status, code, message) => {
+  ])('a body of %j gets %d %s', async (body, status, code, message) => {
     const { status: answered, body: answer } = await post(body)
     expect([answered, answer.Error.Code, answer.Error.Target]).toEqual([status, code, 'Token'])
     expect(answer.Error.Message).toContain(message)
@@ -267,7 +267,7 @@ describe('D121: decimals below 0, and UUIDs', () => {
     expect((await send('GET', '/Accounts/Summary?minimum=Token')).body.Error.Code).toBe('InvalidAggregate')
   })
 
-  test('a new UUID has its place in the order of a list from memory at once', async () => {
+  test('a new or changed UUID is at its position in the order of a list from memory at once', async () => {
     const { body } = await post({ name: 'x', token: '0192E4A8-5C7E-7D3A-9B1F-2F6C8D4E0A1A' })
     expect(await namesBy('sort=Token')).toBe('dbfxhgcae')
     await untilInMemory(server, 'account', '/Accounts?fields=Id&sort=Token')
@@ -279,12 +279,12 @@ describe('D121: decimals below 0, and UUIDs', () => {
 })
 
 describe('D122: JSON', () => {
-  test('its column is jsonb, without an index', () => {
+  test('a property of this kind has a jsonb column without an index', () => {
     expect(migration).toContain('settings jsonb,')
     expect(migration).not.toContain('settings_sorted')
   })
 
-  test('a value is answered as it was sent, in one form and with all digits of its numbers', async () => {
+  test('a value is answered in the form of jsonb, with all digits of its numbers', async () => {
     const raw =
       '{"z": [1e2, 12345678901234567890123.50, -0], "a": {"b": null, "a": "\\u00e9\\/\\n"}, "a2": "", "z2": [], "a": {"c": true}}'
     const created = await send('POST', '/Accounts', `{"name": "raw", "settings": ${raw}}`)
@@ -305,7 +305,7 @@ describe('D122: JSON', () => {
     expect((await server.remove(`/Accounts/${id}`)).status).toBe(204)
   })
 
-  test('a change makes one version, and one event with the values before and after it', async () => {
+  test('a change of a value makes one new version, and one event with the values before and after it', async () => {
     const created = await post({ name: 'changing', settings: { b: 1, a: 2 } })
     const { id } = created.body
     const changed = await send(
@@ -325,7 +325,7 @@ describe('D122: JSON', () => {
     expect((await server.remove(`/Accounts/${id}`)).status).toBe(204)
   })
 
-  test('a repeated Idempotency-Key answers the stored JSON', async () => {
+  test('a repeated Idempotency-Key gets the stored JSON', async () => {
     const once = () => send('POST', '/Accounts', { name: 'once', settings: { a: [1] } }, { 'idempotency-key': '"json-once"' })
     const [first, second] = [await once(), await once()]
     expect([first.status, second.status, second.text]).toEqual([201, 201, first.text])
@@ -337,13 +337,13 @@ describe('D122: JSON', () => {
     ['{"settings": {"\\ud800": 1}}', 'Settings', 'half of a surrogate pair'],
     ['{"settings": [1e400]}', 'Settings', 'a number of more than 200 digits'],
     [`{"settings": ${'['.repeat(40)}${']'.repeat(40)}}`, 'Settings', 'more than 32 objects and arrays'],
-  ])('%s is refused', async (json, target, message) => {
+  ])('a create with the body %s is refused', async (json, target, message) => {
     const { status, body } = await send('POST', '/Accounts', json)
     expect([status, body.Error.Code, body.Error.Target]).toEqual([400, 'InvalidValue', target])
     expect(body.Error.Message).toContain(message)
   })
 
-  test('a value longer than its property takes is refused', async () => {
+  test('a value that is longer than its property allows is refused', async () => {
     const faultOf = async (body: object) => (await post(body)).body.Error
     const [long, longer] = ['x'.repeat(199), 'x'.repeat(16_383)]
     expect(await faultOf({ settings: longer })).toMatchObject({
@@ -364,14 +364,14 @@ describe('D122: JSON', () => {
     ['Settings=!=&Balance=<0', 'ad'],
     ['ParentId.Settings=!=', 'df'],
     ['ParentId.Settings=', 'abcegh'],
-  ])('%s finds %s, from memory if the list does not show JSON', async (query, names) => {
+  ])('a list by %s finds the accounts "%s", from memory if the list does not show JSON', async (query, names) => {
     expect(await namesBy(query)).toBe(names)
     expect(await namesBy(`${query}&fields=Settings`)).toBe(names)
     await untilInMemory(server, 'account', `/Accounts?${query}&fields=Id`)
     expect(await get(`/Accounts/Summary?${query}&sum=Balance`)).toMatchObject([{ count: names.length }])
   })
 
-  test('several rows are created with it, and written by filters', async () => {
+  test('bulk creates and writes by filters set JSON values', async () => {
     const made = await post([
       { name: 'm', settings: { 'a,"b"': '{\\}' } },
       { name: 'm', settings: 'null', balance: -1 },
@@ -385,7 +385,7 @@ describe('D122: JSON', () => {
     expect(await namesBy('Settings=!=')).toBe('abd')
   })
 
-  test('a list from memory knows at once that a row has got JSON', async () => {
+  test('a list from memory shows at once that a row has got or lost its JSON value', async () => {
     const { body } = await post({ name: 'y' })
     expect(await namesBy('Settings=!=')).toBe('abd')
     await send('PATCH', `/Accounts/${body.id}`, { settings: {} })
@@ -419,7 +419,7 @@ describe('D122: JSON', () => {
     expect([status, body.Error.Code]).toEqual([400, code])
   })
 
-  test('paths show it, and a CSV has it as text in quotes', async () => {
+  test('paths show values of related rows, and a CSV has values as JSON text', async () => {
     expect(await get('/Accounts?fields=Id,ParentId.Settings&Id=6')).toEqual([
       { id: 6, 'parentId.settings': { theme: 'dark', sizes: [1, 2.5, null] } },
     ])
@@ -428,7 +428,7 @@ describe('D122: JSON', () => {
     expect(await csv('Id=4&locale=de')).toBe('settings\r\nfalse\r\n')
   })
 
-  test('the OpenAPI document says that a value can be any JSON, and is not sorted or compared', async () => {
+  test('the OpenAPI document says that a value can be any JSON, and cannot be sorted by or compared', async () => {
     const { schemas, parameters } = (await server.get('/openapi.json')).body.components
     expect(schemas.Account.properties.settings.type).toBeUndefined()
     expect(schemas.AccountWrite.properties.settings).toEqual({ description: 'JSON of at most 16384 bytes.' })
@@ -436,7 +436,7 @@ describe('D122: JSON', () => {
     expect(JSON.stringify({ schemas, parameters })).not.toContain('-Settings')
   })
 
-  test('a key without a right to it neither sees nor sets it', async () => {
+  test('a key without a right to a JSON property neither sees nor sets its value', async () => {
     const key = makeKey({ rights: '', addresses: 'read Accounts?fields=Id,Name\nupdate Accounts?fields=Name' })
     await server.replaceKeys([key.record])
     const ask = (method: string, path: string, body?: unknown) => server.send(method, `/Accounts${path}`, body, key.headers)

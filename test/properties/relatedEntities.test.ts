@@ -121,7 +121,7 @@ describe('D91: references of any entity', () => {
     [`NodeId.Id[]=${LAST}&NodeId.Id[]=`, 'bd'],
     [`NodeId.ParentId[under]=${LAST}`, ''],
     ['NodeId.Id=>9007199254740990', 'b'],
-  ])('trips by %s: %s', async (query, found) => {
+  ])('a list of trips by %s has the labels "%s"', async (query, found) => {
     expect(await labels(query)).toBe(found)
   })
 
@@ -140,11 +140,11 @@ describe('D91: references of any entity', () => {
     ['HomeId.NodeId.HomeId=1', 'three'],
     ['HomeId.NodeName=five', 'three'],
     ['Deputy=two&DeputyId.Parent=one', 'three,six'],
-  ])('nodes by %s: %s', async (query, found) => {
+  ])('a list of nodes by %s has the names "%s"', async (query, found) => {
     expect(await names(query)).toBe(found)
   })
 
-  test('values are shown under their whole path, in the order of the choice', async () => {
+  test('values by paths are shown under their whole path, in the order in which fields names them', async () => {
     const fields = 'Id,Period.ManagerId.ParentId.Name,Period,NodeId.Name,Period.ManagerId.Name,NodeId.HomeId.Title'
     const [first, second] = await get(`/Trips?fields=${fields}&sort=Id`)
     expect(JSON.stringify(first)).toBe(
@@ -156,7 +156,7 @@ describe('D91: references of any entity', () => {
     expect(await get('/Trips/2?fields=NodeId.Id,Period.ManagerId.Id')).toEqual({ 'nodeId.id': LAST, 'period.managerId.id': LAST })
   })
 
-  test('groups by paths and by copied names', async () => {
+  test('a summary can have groups by paths and by copied properties', async () => {
     expect(await get('/Trips/Summary?groupBy=Period.ManagerId.Parent&sum=Period.Days')).toEqual([
       { 'period.managerId.parent': 'one', 'period.managerId.parentId': 1, count: 1, sum: { period: { days: 1 } } },
       { 'period.managerId.parent': 'six', 'period.managerId.parentId': 6, count: 1, sum: { period: { days: null } } },
@@ -174,7 +174,7 @@ describe('D91: references of any entity', () => {
     ])
   })
 
-  test('a change of one table of a cycle shows at once in lists of the other', async () => {
+  test('if two tables refer to each other, a change of one shows at once in lists of the other', async () => {
     expect(await names('HomeId.NodeId.Name=five')).toBe('three')
     expect((await server.patch('/Hubs/2', { nodeId: 1 })).status).toBe(200)
     expect(await names('HomeId.NodeId.Name=five')).toBe('')
@@ -197,14 +197,14 @@ describe('D91: references of any entity', () => {
     ],
     ['/Hubs?Parent=x', 'Did you mean NodeId.Parent?'],
     ['/Trips?NodeIdea.Name=x', 'Hubs'],
-  ])('%s: %s', async (path, hint) => {
+  ])('GET %s is refused with 400, and the hint is: %s', async (path, hint) => {
     const { status, body } = await server.get(path)
     expect(status).toBe(400)
     if (hint !== 'Hubs') expect(body.Error.Message).toEndWith(hint)
   })
 })
 
-test('an entity alone, with a reference to itself', async () => {
+test('a reference of an entity to its own kind has this entity as its target', async () => {
   const folder = declared({ part: `defineEntity('Part', { id: identity(), name: text(), wholeId: reference('Part') })` })
   const [part] = await loadEntities(folder)
   expect(part?.properties.map(({ reference }) => reference?.target?.name)).toEqual([undefined, undefined, 'Part'])

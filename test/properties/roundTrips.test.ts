@@ -30,7 +30,7 @@ function inCase(like: string, name: string): string {
   return like === 'aB' ? name.charAt(0).toLowerCase() + name.slice(1) : name
 }
 
-describe('4.1: what is written is what is read', () => {
+describe('4.1: a client reads what it has written', () => {
   for (const collection of collections) {
     test(`a create of ${collection} answers with every field, and a get repeats the answer. 4.1`, async () => {
       await forAnyBody(collection, async (written, body) => {
@@ -43,7 +43,7 @@ describe('4.1: what is written is what is read', () => {
       })
     })
 
-    test(`a PUT of ${collection} sets everything, whatever was there before. 4.1`, async () => {
+    test(`a PUT of ${collection} sets every property, whatever the row had before. 4.1`, async () => {
       const { body: before } = await server.post(`/${collection}`, {})
       await forAnyBody(collection, async (written, body) => {
         const { status, text } = await server.put(`/${collection}/${before.id}`, body)
@@ -54,7 +54,7 @@ describe('4.1: what is written is what is read', () => {
       })
     })
 
-    test(`a row of ${collection} as GET returned it can be PUT or PATCHed, which changes nothing. D8`, async () => {
+    test(`a PUT or PATCH of ${collection} with the row that GET has returned changes nothing. D8`, async () => {
       await forAnyBody(collection, async (_, body) => {
         const { text, body: record } = await server.post(`/${collection}`, body)
         const path = `/${collection}/${record.id}`
@@ -65,7 +65,7 @@ describe('4.1: what is written is what is read', () => {
       })
     })
 
-    test(`a PATCH of ${collection} changes what it names and nothing else. Rule 3`, async () => {
+    test(`a PATCH of ${collection} changes the properties that it names, and no others. Rule 3`, async () => {
       const { body: record } = await server.post(`/${collection}`, {})
       let current: Draft = {}
       await forAnyBody(collection, async (written, body) => {

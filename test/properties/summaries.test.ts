@@ -167,7 +167,7 @@ test.each<[boolean, readonly Property[], number]>([
   // Last, since a copy that has had a value that it cannot sum does not sum that property any more.
   [true, [], 0.05],
 ])(
-  'a summary from memory equals that of the database byte for byte, while rows change. D76 (odd values: %p; case %#)',
+  'a summary from memory equals that of PostgreSQL byte for byte while rows change. D76 (odd values: %p; case %#)',
   async (hasOdd, paths, shareMin) => {
     await read.sql`delete from absence`
     await insert(ROWS, hasOdd)
@@ -196,7 +196,7 @@ test.each<[boolean, readonly Property[], number]>([
 )
 
 test(
-  'a stream of groups from memory equals that of the database, as CSV and NDJSON',
+  'a stream of groups from memory equals that of PostgreSQL, as CSV and as NDJSON',
   async () => {
     const path = '/Absences/Summary?groupBy=Reason,day(Start)&sum=Period.Days&average=Period.Days&sort=-sum(Period.Days)'
     for (const accept of ['text/csv', 'application/x-ndjson']) {

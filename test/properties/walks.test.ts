@@ -98,7 +98,7 @@ async function arrange(random: Random, collection: Collection) {
 }
 
 describe.each(collections)('%s', (collection) => {
-  test('links with cursors lead to the same pages as numbers while nothing changes. D32', async () => {
+  test('links with cursors lead to the same pages as page numbers while no row changes. D32', async () => {
     for (let seed = firstSeed; seed < firstSeed + WALKS; seed++) {
       const random = new Random(seed)
       await arrange(random, collection)
@@ -116,7 +116,7 @@ describe.each(collections)('%s', (collection) => {
     ['next', 'the first page to the end'],
     ['previous', 'the last page to the beginning'],
   ] as const)
-    test(`links ${relation} from ${from}, while others write, return every row that stays once, in order. D32`, async () => {
+    test(`links "${relation}" from ${from} return every unchanged row once, in order, while other rows change. D32`, async () => {
       for (let seed = firstSeed; seed < firstSeed + WALKS; seed++) {
         const random = new Random(seed)
         const { staying, passing } = await arrange(random, collection)

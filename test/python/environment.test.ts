@@ -7,8 +7,8 @@ import { pythonPrograms } from './environment.ts'
 const { bin, lack } = await pythonPrograms()
 
 if (bin !== null)
-  describe('the environment', () => {
-    test('has the versions of requirements.txt, and nothing that it does not pin', async () => {
+  describe('the Python environment', () => {
+    test('has the versions that requirements.txt pins, and no other packages', async () => {
       const script = `from importlib.metadata import distributions
 for one in distributions(): print(one.metadata['Name'] + '==' + one.version)`
       const child = Bun.spawn([join(bin, 'python'), '-c', script], { stdout: 'pipe' })
@@ -19,4 +19,4 @@ for one in distributions(): print(one.metadata['Name'] + '==' + one.version)`
       expect(installed.filter((line) => !/^(pip|setuptools|uv)==/.test(line)).sort()).toEqual(pinned.sort())
     })
   })
-else test('needs a python3 that can make virtual environments, and what pip finds', () => leaveOut('CI_REQUIRES_PYTHON', lack))
+else test('is not tested, because it could not be made', () => leaveOut('CI_REQUIRES_PYTHON', lack))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { leaveOut } from '../support/process.ts'
 import { pythonPrograms } from './environment.ts'
 
-test('the manifests are what Kubernetes takes, and a property with another name is not', async () => {
+test('Kubernetes accepts the manifests, and refuses a property with another name', async () => {
   const { bin, lack } = await pythonPrograms()
   if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
   const validate = (text: string) => {

@@ -65,7 +65,7 @@ function rowsIn(output: string): Map<string, number[]> {
   return new Map(cells)
 }
 
-test('the pandas recipe has every group: without a department or an employee, of the empty text, of NA, null and None', async () => {
+test('the pandas recipe has every group: without a department, without an employee, and with the texts "", NA, null and None', async () => {
   if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
   const output = await outputOf(`labels = sorted(str(label) for label in set(days['employeeId.department']))
 print('TOTAL', days['sum.period.days'].sum(), len(days), labels)`)
@@ -83,7 +83,7 @@ test('the pandas recipe loses groups without dropna=False, so it is needed', asy
   expect([...rowsIn(output).keys()].sort()).toEqual(['', 'NA', 'None', 'Sales', 'null'])
 })
 
-test('the pandas recipe has the groups without a start, unless a filter excludes them', async () => {
+test('the pandas recipe has the groups of absences without a start, unless a filter excludes them', async () => {
   if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
   await server.post('/Absences', { ...approved, EmployeeId: 1, Period: { Days: 10 } })
   await server.post('/Absences', { ...approved, EmployeeId: 3 })
@@ -93,7 +93,7 @@ test('the pandas recipe has the groups without a start, unless a filter excludes
   expect(rows.flat().reduce((sum, cell) => sum + cell, 0)).toBe(33)
 })
 
-test('the page’s way to read CSV with pandas keeps departments called NA and null, and missing sums', async () => {
+test('the options for CSV in docs/recipes/python.md keep departments called NA and null, and missing sums', async () => {
   if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
   const [, options] = /`(keep_default_na=False, .*?)`/.exec(readPage('docs/recipes/python.md')) ?? []
   const output = await outputOf(
@@ -105,7 +105,7 @@ print('CSV', sorted(set(frame['employeeId.department'])), frame['sum.period.days
   expect(output).toContain("CSV ['', 'NA', 'None', 'Sales', 'null'] 23.0 float64")
 })
 
-test('the recipe for days by month splits an absence where its month ends in Amsterdam, and counts both of its ends', async () => {
+test('the recipe for days by month splits an absence at the end of the month in Amsterdam, and counts its first and last day', async () => {
   if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
   for (const [Start, End, Type] of [
     ['2026-01-28T08:00:00Z', '2026-02-03T16:00:00Z', 'Week'],

@@ -16,7 +16,7 @@ const ROUNDS = 50
 const hasPython = Bun.which('python3') !== null
 afterEach(endPrograms)
 
-test('the receiver in Python accepts signed deliveries once, and refuses others', async () => {
+test('the receiver in Python accepts each signed delivery once, and refuses deliveries signed with another secret', async () => {
   if (!hasPython) return leaveOut('CI_REQUIRES_PYTHON', 'there is no python3')
   const server = await startServer()
   const secret = makeSecret()
@@ -37,7 +37,7 @@ test('the receiver in Python accepts signed deliveries once, and refuses others'
   await sender.stop()
 })
 
-test('the receiver in Python prints concurrent deliveries in whole lines', async () => {
+test('the receiver in Python prints each of several concurrent deliveries in a whole line', async () => {
   if (!hasPython) return leaveOut('CI_REQUIRES_PYTHON', 'there is no python3')
   const secret = makeSecret()
   const { url, receiver } = startReceiver(secret)

@@ -61,7 +61,7 @@ async function writeOddValues(rest: number) {
     reason = ${'\u2028ö"\\\u0001🦊'} where id % 1000 = ${rest}::int`
 }
 
-test('the copy of sync.py equals the service, under the default limits, with kills, and with an import in between', async () => {
+test('the copy that sync.py keeps equals the rows of the service, despite default limits, kills, and an import in between', async () => {
   if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
   const random = new Random(7)
   await untilSettled(sql)

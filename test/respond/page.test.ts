@@ -23,7 +23,7 @@ function bodyOf(rows: CodedRows): string {
   return Buffer.from(body).toString()
 }
 
-test('a page has no byte of an earlier page whose writing failed at a value', () => {
+test('a page has no byte of an earlier page that failed while a value was written', () => {
   const { rows } = found
   const faulty: CodedRows = {
     length: rows.length,

@@ -92,7 +92,7 @@ describe('generated rows of Roster’s entities', () => {
 
   const contents = (sql: postgres.Sql) => Promise.all(entities.map(({ table }) => sql`select * from ${sql(table)} order by id`))
 
-  test('the same seed generates the same rows, and another seed others', async () => {
+  test('the same seed generates the same rows, and another seed generates other rows', async () => {
     const [one, same, other] = await Promise.all(databases.map(contents))
     expect(same).toEqual(one as postgres.RowList<postgres.Row[]>[])
     expect(other).not.toEqual(one as postgres.RowList<postgres.Row[]>[])
@@ -110,7 +110,7 @@ describe('generated rows of Roster’s entities', () => {
     expect(found?.companies).toBeGreaterThan(15)
   })
 
-  test('generated texts have several words, and some are missing', async () => {
+  test('generated absences have several statuses, types and starts, and some have no employee', async () => {
     const [sql] = databases as [postgres.Sql]
     const [found] = await sql`
       select count(distinct status)::int as states, count(distinct type)::int as types, count(distinct start)::int as starts,
@@ -120,7 +120,7 @@ describe('generated rows of Roster’s entities', () => {
     expect(found?.without).toBeGreaterThan(0)
   })
 
-  test('generated absences are of the present, and their type, reason, days and hours fit together', async () => {
+  test('generated absences are of the last three years and the next half year; type, reason, days and hours fit together', async () => {
     const [sql] = databases as [postgres.Sql]
     const [found] = await sql`
       select min(start) > now() - interval '3 years 2 days' and max(start) < now() + interval '184 days' as of_now,
@@ -132,7 +132,7 @@ describe('generated rows of Roster’s entities', () => {
     expect(found).toEqual({ of_now: true, wide: true, hours: true, days: true, reasons: true })
   })
 
-  test('seed adds rows to those that exist', async () => {
+  test('seed can add rows to existing rows', async () => {
     const [, sql] = databases as [postgres.Sql, postgres.Sql]
     expect(await withRows(sql, entities)).toEqual(entities.map(({ plural }) => plural))
     await seed(sql, entities, options(62))
@@ -151,7 +151,7 @@ describe('generated rows of a project’s entities', () => {
     made = Object.fromEntries(seeded.map(({ entity, rows }) => [entity.name, rows]))
   })
 
-  test('each entity gets its rows, but not more than its unique values allow', async () => {
+  test('each entity gets its share of the rows, but not more rows than its unique values allow', async () => {
     expect(sharesOf(seats, 3_100).map(({ entity, rows }) => [entity.name, rows])).toEqual([
       ['Room', 100],
       ['Badge', 500],
@@ -161,7 +161,7 @@ describe('generated rows of a project’s entities', () => {
     expect(made).toEqual({ Room: 99, Badge: 36, Booking: 2_500 })
   })
 
-  test('generated references name existing rows, dates are in order, ranges are used', async () => {
+  test('generated references name existing rows, dates are in order, and values use their whole range', async () => {
     const [found] = await sql`
       select count(distinct room_id)::int as rooms, count(distinct badge_id)::int as badges, count(distinct state)::int as states,
         min(people)::int as least, max(people)::int as most, count(distinct day)::int as days,
@@ -185,7 +185,7 @@ describe('generated rows of a project’s entities', () => {
     expect([found?.later > 2_000, found?.closing > 2_000]).toEqual([true, true])
   })
 
-  test('an entity that cannot have a first row is refused by its name', async () => {
+  test('an entity whose first row would have to refer to a row of the same entity is refused, with its name', async () => {
     const chain = defineEntity('Link', { id: identity(), beforeId: reference('Link', { required: true }) })
     const links = await databaseOf([chain])
     const refused = seed(links, [chain], options(5))

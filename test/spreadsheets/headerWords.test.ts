@@ -16,7 +16,7 @@ const EMPLOYEES = choices('EmployeeNumber', 'FirstName', 'LastName', 'Company', 
 const ABSENCES = choices('EmployeeId=EmployeeNumber', 'EmployeeId=DisplayName', 'Start', 'End', 'Period.Days', 'Type')
 const COMPANIES = choices('Name', 'Enabled')
 
-describe('the columns of a file in another language are proposed to be', () => {
+describe('the proposals for the columns of a file in another language', () => {
   test.each([
     [
       'German people',
@@ -34,19 +34,19 @@ describe('the columns of a file in another language are proposed to be', () => {
     ['Italian people', EMPLOYEES, 'Nome;Cognome;Qualcosa', 'FirstName;LastName;'],
     ['German absences', ABSENCES, 'Personalnummer;Art;Von;Bis;Tage', 'EmployeeId=EmployeeNumber;Type;Start;End;Period.Days'],
     ['Italian companies', COMPANIES, 'Nome', 'Name'],
-  ])('what they mean of %s', (_, own, headers, expected) => {
+  ])('are the properties that the headers mean, for %s', (_, own, headers, expected) => {
     const columns = headers.split(';').map((header, index) => ({ index, header, examples: ['x'] }))
     const chosen = proposeColumns(columns, own, NONE, NONE)
     expect(columns.map(({ index }) => chosen.get(index) ?? '').join(';')).toBe(expected)
   })
 
-  test('what the reader has chosen before, or nothing', () => {
+  test('are what the reader has chosen before, even if that was nothing', () => {
     const columns = [{ index: 0, header: 'Vorname', examples: ['x'] }]
     expect([...proposeColumns(columns, EMPLOYEES, new Map([['vorname', 'LastName']]), NONE)]).toEqual([[0, 'LastName']])
     expect([...proposeColumns(columns, EMPLOYEES, new Map([['vorname', '']]), NONE)]).toEqual([])
   })
 
-  test('what the header names, although it is a word of another language for something else', () => {
+  test('are the property that the header names, even if the header is a word of another language for another property', () => {
     const columns = [{ index: 0, header: 'Service', examples: ['x'] }]
     expect([...proposeColumns(columns, choices('Department', 'Service'), NONE, NONE)]).toEqual([[0, 'Service']])
     expect(meaningsOf('Qualcosa')).toEqual([])
@@ -54,14 +54,14 @@ describe('the columns of a file in another language are proposed to be', () => {
 
   test.each([
     ['Ja and Nein', ['Ja', 'Nein'], false],
-    ['oui alone', ['oui'], false],
+    ['only oui', ['oui'], false],
     ['J and N', ['J', 'N'], false],
-    ['J alone, which may be an initial', ['J'], true],
+    ['only J, which may be an initial', ['J'], true],
     ['1 and 0, which may be levels', ['1', '0'], true],
     ['words of two languages', ['Ja', 'Oui'], true],
-    ['Ja beside another word', ['Ja', 'Nein', 'Ruhend'], true],
+    ['Ja, Nein and another word', ['Ja', 'Nein', 'Ruhend'], true],
     ['states', ['Aktiv', 'Inaktiv'], true],
-  ])('a text only if they do not say yes and no: %s', (_, examples, isProposed) => {
+  ])('are a text property, unless all values mean yes or no: %s', (_, examples, isProposed) => {
     const columns = [{ index: 0, header: 'Abteilung', examples }]
     const doubtful = doubtfulColumns(columns, EMPLOYEES, NONE)
     expect(proposeColumns(columns, EMPLOYEES, NONE, doubtful).get(0)).toBe(isProposed ? 'Department' : undefined)
@@ -77,7 +77,7 @@ describe('the columns of a file in another language are proposed to be', () => {
     }
   })
 
-  test('a property of listed values, although these are yes and no', () => {
+  test('have no doubt about a property of listed values, even if the values are yes and no', () => {
     const columns = [{ index: 0, header: 'Remote', examples: ['Yes', 'No'] }]
     const [free] = choices('Remote') as [Choice]
     const listed = { ...free, property: { ...free.property, kind: { name: 'oneOf' as const } } }

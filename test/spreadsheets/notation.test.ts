@@ -79,11 +79,11 @@ describe('a value in the notation of a language', () => {
     ['de', 'boolean', 'yes', 'true'],
     ['de', 'boolean', 'oui', null],
     ['de', 'boolean', ' ', null],
-  ] as const)('in %s, the %s %j is %j', (language, kind, cell, expected) => {
+  ] as const)('in %s, the %s %j is read as %j', (language, kind, cell, expected) => {
     expect(read(language, kind, cell)).toBe(expected)
   })
 
-  test.each(['deutsch!', 'xx', 'fa', ''])('%j is no language of a notation', (language) => {
+  test.each(['deutsch!', 'xx', 'fa', ''])('%j is not a language with a known notation', (language) => {
     expect(notationOf(language)).toBeNull()
   })
 
@@ -101,7 +101,7 @@ describe('a value in the notation of a language', () => {
     ['boolean', ['1', '0'], ['en true']],
     ['decimal', ['1.234,5'], ['de 1234.5']],
     ['decimal', ['many'], []],
-  ] as const)('of the %s %j, the languages that read all are proposed', (kind, values, expected) => {
+  ] as const)('for the values of a %s, %j, the languages that can read all of them are proposed', (kind, values, expected) => {
     expect(
       proposeLanguages(kind, values).map(({ language, also, value }) => `${[language, ...also].join(' or ')} ${value}`),
     ).toEqual([...expected])
@@ -124,7 +124,7 @@ describe('the encoding of a file', () => {
     ['utf-16be', Uint8Array.of(0xfe, 0xff, 0, 0x61)],
     [null, Uint8Array.of(0x61, 0x81, 0x3b)],
     [null, Uint8Array.of(0x61, 0, 0xfc, 0)],
-  ])('is %s by its bytes, in pieces of any size', (expected, bytes) => {
+  ])('is found to be %s by the bytes, whatever the size of the chunks', (expected, bytes) => {
     for (const pieceBytes of [1, 2, 3, 100]) expect(found(bytes, pieceBytes)).toBe(expected)
   })
 })

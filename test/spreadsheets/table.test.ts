@@ -42,7 +42,7 @@ describe('the header of a table is', () => {
     expect(await tableOf(csv)).toMatchObject({ line, header: [...header] })
   })
 
-  test('the row that is named, whatever is above it', async () => {
+  test('the row that the user names, whatever is above it', async () => {
     expect(await tableOf('number,name\nNr,Vorname\n1,A\n', { headerLine: 2 })).toMatchObject({
       header: ['Nr', 'Vorname'],
       rows: ['1'],
@@ -52,9 +52,9 @@ describe('the header of a table is', () => {
 
 describe('the separator of a CSV is', () => {
   test.each([
-    ['a semicolon beside decimal commas', 'a;b;c\n1,5;2,5;3,5\n1,5;2,5;3,5\n', ['a', 'b', 'c']],
-    ['a comma beside semicolons of a text', 'a,b\nx;y;z,1\nx,2\n', ['a', 'b']],
-    ['a comma before blanks', 'a, b, c\n1, 2, 3\n', ['a', ' b', ' c']],
+    ['a semicolon if numbers have decimal commas', 'a;b;c\n1,5;2,5;3,5\n1,5;2,5;3,5\n', ['a', 'b', 'c']],
+    ['a comma if a text has semicolons', 'a,b\nx;y;z,1\nx,2\n', ['a', 'b']],
+    ['a comma if a blank follows it', 'a, b, c\n1, 2, 3\n', ['a', ' b', ' c']],
     ['a bar', 'a|b\n1|2\n', ['a', 'b']],
     ['a semicolon below a title with a comma', 'Muster GmbH, Ulm\na;b;c\n1;2;3\n4;5;6\n', ['a', 'b', 'c']],
     ['none in a column of names', 'name\nMüller, Jürgen\nWeiß, Zoë\n', ['name']],
@@ -63,23 +63,23 @@ describe('the separator of a CSV is', () => {
   })
 })
 
-describe('rows below a table are', () => {
+describe('below a table,', () => {
   const rows = '1,A,x,y\n2,B,x,y\n3,C,x,y\n'
   test.each([
-    ['a total', `${rows}Total,,,99\n`, ['Total']],
-    ['a total in German, after an empty line', `${rows}\nSumme: 3,,,\n`, ['Summe: 3']],
-    ['a note', `${rows}* without contractors,,,\n`, ['* without contractors']],
-    ['several', `${rows}Total,,,99\nPrinted on 1 September,,,\n`, ['Total', 'Printed on 1 September']],
-    ['not a row with one number', `${rows}4,,,\n`, []],
-    ['not a whole row', `${rows}Total,D,x,y\n`, []],
-    ['not a person', `${rows}Totalina,,x,\nSummerfield,,,\n`, []],
+    ['a total is left out', `${rows}Total,,,99\n`, ['Total']],
+    ['a total in German is left out after an empty line', `${rows}\nSumme: 3,,,\n`, ['Summe: 3']],
+    ['a note is left out', `${rows}* without contractors,,,\n`, ['* without contractors']],
+    ['a total and a note are left out', `${rows}Total,,,99\nPrinted on 1 September,,,\n`, ['Total', 'Printed on 1 September']],
+    ['a row with one number is kept', `${rows}4,,,\n`, []],
+    ['a complete row that begins with Total is kept', `${rows}Total,D,x,y\n`, []],
+    ['a person whose name begins like a total is kept', `${rows}Totalina,,x,\nSummerfield,,,\n`, []],
   ])('%s', async (_, below, expected) => {
     const table = await tableOf(`number,name,b,c\n${below}`)
     expect(table?.below).toEqual(expected)
     expect(table?.rows.slice(0, 3)).toEqual(['1', '2', '3'])
   })
 
-  test('not told where the last line is named', async () => {
+  test('no row is reported as left out if the user names the last line', async () => {
     const csv = `number,name,b,c\n${rows}Total,,,9\n`
     expect(await tableOf(csv, { lastLine: 4 })).toMatchObject({ rows: ['1', '2', '3'], below: [] })
     expect(await tableOf(csv, { lastLine: 5 })).toMatchObject({ rows: ['1', '2', '3', 'Total'], below: [] })
@@ -99,14 +99,14 @@ describe('a word of a file that is read as windows-1252', () => {
   })
 
   test.each(['Jürgen Größe', 'L’Œuvre', 'Société 5 m² £5 5€', 'Ærøskøbing', '«Crédit» ¿Qué?', 'GRÖSSE ÄÖÜ', 'Bäckerstraße 5½'])(
-    '%s is not',
+    '%s is not doubtful',
     (text) => {
       expect(doubtfulWord(text)).toBeNull()
     },
   )
 })
 
-test('cells without a value are named with the options that read them', () => {
+test('placeholderHint names the options that read placeholders such as N/A as no values', () => {
   expect(placeholderHint(['N/A', 'x', '-', 'N/A'])).toBe("--empty N/A --empty '-' read them as no values")
   expect(placeholderHint(['NULL'])).toBe('--empty NULL reads it as no value')
   expect(placeholderHint(['Nan', 'Null', 'ND', '1-2'])).toBeNull()

@@ -54,7 +54,7 @@ const faultOf = (run: () => unknown): WorkbookFault => {
 }
 
 describe('cells of an .xlsx', () => {
-  test('are shared texts with runs and without readings, inline texts, numbers, booleans and results of formulas', () => {
+  test('are read if they have shared texts (without phonetic readings), inline texts, numbers, booleans or results of formulas', () => {
     const texts = '<si><t>A &amp; B</t></si><si><r><t xml:space="preserve">two </t></r><r><t>runs</t></r><rPh><t>X</t></rPh></si>'
     const row = [
       '<c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c><c r="C1" t="inlineStr"><is><t>in_x000A_line &#x1F600;</t></is></c>',
@@ -66,7 +66,7 @@ describe('cells of an .xlsx', () => {
     ])
   })
 
-  test('are found without references, and rows keep their numbers', () => {
+  test('are read in order if they have no references, and rows keep their numbers', () => {
     const rows =
       '<row><c t="str"><v>a</v></c><c/><c t="str"><v>b</v></c></row><row r="7"><c><v>1</v></c></row><row><c><v>2</v></c></row>'
     expect(cellsOf({ sheets: { One: rows } })).toEqual([
@@ -76,7 +76,7 @@ describe('cells of an .xlsx', () => {
     ])
   })
 
-  test('are read from parts whose names have a prefix', () => {
+  test('are read from XML whose element names have a prefix', () => {
     const bytes = zipSync({
       'xl/workbook.xml': strToU8(
         '<x:workbook xmlns:x="m" xmlns:r="r"><x:sheets><x:sheet name="S" r:id="a"/></x:sheets></x:workbook>',
@@ -89,7 +89,7 @@ describe('cells of an .xlsx', () => {
     expect(readSheet(openWorkbook(bytes), null)).toMatchObject([{ cells: [null, '5'] }])
   })
 
-  test('are days by their format, from 1900 or 1904, and texts of their digits by another', () => {
+  test('are days if their format is a date, counted from 1900 or 1904, and keep the leading zeros of the format 00000', () => {
     const styles =
       '<numFmts><numFmt numFmtId="164" formatCode="00000"/></numFmts><cellStyleXfs><xf numFmtId="9"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/></cellXfs>'
     const rows = '<row r="1"><c s="1"><v>46266</v></c><c s="2"><v>17</v></c><c><v>46266</v></c></row>'
@@ -102,7 +102,7 @@ describe('cells of an .xlsx', () => {
     ['a day with fractions of seconds', '<c s="1" t="d"><v>2026-12-03T00:00:00.000</v></c>', '2026-12-03'],
     ['a day without a format', '<c t="d"><v>2026-12-03T00:00</v></c>', '2026-12-03'],
     ['a time if the format shows hours', '<c s="2" t="d"><v>2026-12-03T00:00:00</v></c>', '2026-12-03T00:00:00Z'],
-  ])('of the type for dates have midnight as %s', (_, cell, expected) => {
+  ])('of the type d show midnight as %s', (_, cell, expected) => {
     const styles = '<cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="22"/></cellXfs>'
     expect(cellsOf({ sheets: { One: `<row r="1">${cell}</row>` }, styles })).toEqual([[1, expected]])
   })
@@ -111,13 +111,13 @@ describe('cells of an .xlsx', () => {
     ['<c r="C5" t="e"><v>#N/A</v></c>', 2, 'is the error of a formula', '#N/A'],
     ['<c r="AB5"><f>A1</f></c>', 27, 'is a formula without its value: open the file in a spreadsheet, and save it', undefined],
     ['<c r="C5"><v>1e999</v></c>', 2, 'is no number', '1e999'],
-  ])('%s is a fault of that cell only', (cell, index, message, value) => {
+  ])('with a fault leave the other cells of the row readable: %s', (cell, index, message, value) => {
     const row = `<row r="5"><c r="A5" t="str"><v>a</v></c>${cell}</row>`
     const [read] = readSheet(openWorkbook(workbookOf({ sheets: { One: row } })), null)
     expect([read?.cells[0], read?.cells[index], read?.faults.get(index)]).toEqual(['a', null, { message, value }])
   })
 
-  test('in too many columns are a fault of their row', () => {
+  test('in too many columns are a fault with the number of their row', () => {
     const fault = faultOf(() => cellsOf({ sheets: { One: '<row r="5"><c r="XFD5"><v>1</v></c></row>' } }))
     expect([fault.row, fault.message]).toEqual([5, `it has more than ${COLUMNS_MAX} columns`])
   })
@@ -126,13 +126,13 @@ describe('cells of an .xlsx', () => {
 describe('sheets of an .xlsx', () => {
   const row = (text: string) => `<row><c t="str"><v>${text}</v></c></row>`
 
-  test('the only one that has rows and is not hidden is read, or the one that is named', () => {
+  test('the only visible sheet with rows is read, or the sheet that is named', () => {
     const sheets = { Empty: '', One: row('one'), 'Hidden!': row('hidden') }
     expect(cellsOf({ sheets })).toEqual([[1, 'one']])
     expect(cellsOf({ sheets }, 'hidden')).toEqual([[1, 'hidden']])
   })
 
-  test('several with rows, and a name of none, are faults with the names', () => {
+  test('several sheets with rows, and a name that no sheet has, are faults that list the names', () => {
     const sheets = { One: row('1'), Two: row('2'), Empty: '' }
     expect(() => cellsOf({ sheets })).toThrow('it has several sheets: name one of them by --sheet: "One" (1); "Two" (2)')
     expect(() => cellsOf({ sheets }, 'Three')).toThrow('it has no sheet "Three"; there are "One", "Two", "Empty"')
@@ -140,7 +140,7 @@ describe('sheets of an .xlsx', () => {
 })
 
 describe('a file that is no workbook, or too large', () => {
-  test('is refused in words', () => {
+  test('is refused with a message that says what is wrong', () => {
     const zip = zipSync({ 'a.txt': strToU8('a') })
     expect(() => openWorkbook(zip)).toThrow('this is another zip')
     expect(() => openWorkbook(Uint8Array.of(0xd0, 0xcf, 0x11, 0xe0))).toThrow('it is an .xls, or has a password')
@@ -151,12 +151,12 @@ describe('a file that is no workbook, or too large', () => {
     expect(() => openWorkbook(large)).toThrow('it has more than 32 MB')
   })
 
-  test('a part that is not well-formed is a fault, and entities of a document type are not expanded', () => {
+  test('XML that is not well-formed is a fault, and entities of a document type are not expanded', () => {
     expect(() => cellsOf({ sheets: { One: '<row><c></row>' } })).toThrow('it is damaged')
     expect(cellsOf({ sheets: { One: '<row><c t="str"><v>&lol;</v></c></row>' } })).toEqual([[1, '&lol;']])
   })
 
-  test('a small file that unpacks to a large one is refused before it takes the memory', () => {
+  test('a small file that unpacks to a large one is refused before it fills the memory', () => {
     const half = new Uint8Array(UNPACKED_BYTES_MAX / 2 + 1)
     const bomb = zipSync({ 'xl/workbook.xml': half, 'xl/styles.xml': half })
     expect(bomb.length).toBeLessThan(1024 * 1024)
@@ -166,7 +166,7 @@ describe('a file that is no workbook, or too large', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(UNPACKED_BYTES_MAX * 0.75)
   })
 
-  test('a part that is larger than the file says is refused', () => {
+  test('a file in the zip that is larger than the directory of the zip says is refused', () => {
     const bytes = zipSync({ 'xl/workbook.xml': new Uint8Array(5_000_000).map((_, at) => (at * 7919) % 251) }, { level: 0 })
     const directory = bytes.findLastIndex((byte, at) => byte === 0x50 && bytes[at + 1] === 0x4b && bytes[at + 2] === 0x01)
     // The size of the content in the directory of the zip.
@@ -175,7 +175,7 @@ describe('a file that is no workbook, or too large', () => {
   })
 })
 
-test('a randomly damaged workbook is either read or refused with a fault of the workbook: there is no other error', () => {
+test('a randomly damaged workbook is either read or refused with WorkbookFault: it throws no other error', () => {
   const random = new Random(64)
   const folder = join(import.meta.dir, '../cli/files')
   const samples = ['german.xlsx', 'sheets.xlsx', 'errors.xlsx'].map((name) => new Uint8Array(readFileSync(join(folder, name))))
@@ -215,7 +215,7 @@ describe('numbers of a spreadsheet', () => {
     ['164', '[Red]General', { digits: 1 }],
     ['164', '0000', { digits: 4 }],
     ['164', '0.00', { digits: 1 }],
-  ] as const)('the format %s %j makes of one %j', (id, code, expected) => {
+  ] as const)('the number format %s with the code %j is %j', (id, code, expected) => {
     expect(numberFormatOf(Number(id), code)).toEqual(expected)
   })
 
@@ -227,7 +227,7 @@ describe('numbers of a spreadsheet', () => {
     ['2.4500000000000002', '2.45'],
     ['', null],
     ['x', null],
-  ])('%s is shown as %s', (text, expected) => {
+  ])('the number %s is shown as %s', (text, expected) => {
     expect(numberText(text)).toBe(expected)
   })
 
@@ -242,11 +242,11 @@ describe('numbers of a spreadsheet', () => {
     [2958466, null],
     [-1, null],
     [Number.NaN, null],
-  ])('the day %d is %s', (serial, expected) => {
+  ])('the day with the number %d is %s', (serial, expected) => {
     expect(serialText(serial, 'day', false)).toBe(expected)
   })
 
-  test('midnight is a time if the format shows times, and else a day', () => {
+  test('midnight is a date-time if the format shows times, and otherwise a day', () => {
     expect(serialText(46266, 'dayAndTime', false)).toBe('2026-09-01T00:00:00Z')
     expect(serialText(46266, 'day', false)).toBe('2026-09-01')
   })
