@@ -18,12 +18,12 @@ import { type Asked, overHttp, type Target } from './targets.ts'
 export interface Bench {
   readonly cluster: Cluster
   readonly database: Database
-  /** The server with its defaults, and with its memory off. */
+  /** The server with default settings, and the server without lists in memory. */
   readonly ours: readonly [roster: HttpTarget, noMemory: HttpTarget]
   readonly peers: readonly Peer[]
   /** Number of lists of another kind before a round. */
   readonly listsBefore: number
-  /** Starts one more server with its defaults, or these settings, which has not been asked for anything. */
+  /** Starts one more server, with default settings or these settings. It has not had any request. */
   start(name: string, settings?: Readonly<Record<string, string>>): Promise<HttpTarget>
   stop(): Promise<void>
 }

@@ -30,7 +30,7 @@ const LIMITS = '1000000/1s,1000000/2s,1000000/3s'
 /** Limits of each of many keys: as many rules as by default, because they decide what a decision costs. */
 export const LIMITS_OF_MANY = { RATE_LIMITS: '1000/1s,1000/2s,1000/3s', RATE_LIMIT_CLIENTS: String(3 * KEYS_MAX) }
 
-/** What readers see of an absence, and the columns of it. */
+/** Properties of an absence that readers see, and their columns. */
 const FIELDS = 'Id,EmployeeId,Start,End,Period'
 const COLUMNS = 'id, employee_id, start, "end", period_prefered, period_days, period_hours'
 /** Number of the client in a policy. As a subquery it is computed once for each statement. */
@@ -39,12 +39,12 @@ const NUMBER = `(select current_setting('bench.client')::bigint)`
 const KEPT = 'Status=!=Archived'
 
 export interface Clients {
-  /** Payroll: the approved absences. */
+  /** Payroll, which reads the approved absences. */
   readonly approved: Reader
-  /** Many persons, each with own absences. */
+  /** Many persons, each of whom reads her own absences. */
   readonly person: Reader
   readonly readers: readonly Reader[]
-  /** Almost all absences, but not all of their properties. */
+  /** A client that reads almost all absences, but not all of their properties. */
   readonly almost: Client
   /** A key that creates and changes rows, and sees them with all properties, so that answers have the length of those of other keys. */
   readonly clerk: Client

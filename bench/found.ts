@@ -3,7 +3,7 @@
 /** Number of lists by how they were found. */
 export type Found = Readonly<Record<string, number>>
 
-/** Metrics of lists, and their label: where an answer came from, how memory found it, and why the database had to. */
+/** Matches metrics of lists, with a label: where an answer came from, how memory found it, or why the database had to find it. */
 const SERIES = /^roster_(?:(memory|database)_)?lists_total\{(?:from|way|reason)="(\w+)"\} (\d+)$/gm
 
 /** Reads the counts since the start of the server whose metrics are at this address; none if it is away. */

@@ -20,7 +20,7 @@ export const NEW_DAYS = 60
 export const NEW_RANGE = `Start=%3E%3D{2016-07-01..2025-11-01}&Start=%3C{${NEW_DAYS}d..${NEW_DAYS + 1}d}`
 export const NEW_STATUS = `absences of one status that begin within ${NEW_DAYS} days`
 
-/** Returns the kinds of lists for tables with so many rows. */
+/** Returns the kinds of lists for tables with these numbers of rows. */
 export function kindsFor({ absences, employees }: Rows): readonly Kind[] {
   const pages = Math.max(2, Math.floor((SMALLER_PAGES * PART_OF_STATUS * absences) / PAGE_SIZE))
   const early = Math.max(1, pages >> 2)

@@ -34,7 +34,7 @@ const options = readCommand(command, process.argv.slice(2)) as {
 }
 
 const PAGE_SIZE = 50
-/** Lists before the first that are measured, and longest wait until none of them needs PostgreSQL. */
+/** Number of lists before the first measured list, and maximum wait until no list needs PostgreSQL. */
 const WARM_LISTS = 200
 const SETTLE_MS_MAX = 20_000
 const NAME_WIDTH = 16

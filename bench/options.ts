@@ -13,7 +13,7 @@ export interface Options {
   readonly connections: number
   readonly rounds: number
   readonly only: readonly string[]
-  /** Kinds of lists that are asked for before those of one kind; empty: one other kind. */
+  /** Kinds of lists that are requested before the measured kind; empty: one other kind. */
   readonly after: readonly string[]
   /** Number of lists of another kind before a round. */
   readonly listsBefore: number

@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import postgres from 'postgres'
 import type { Client } from './clients.ts'
 
-/** Persons who ask in turn. */
+/** Maximum number of persons, who send requests in turn. */
 export const PERSONS_MAX = 5_000
 const FIELDS = 'Id,EmployeeId,Start,End,Period'
 const AUDIENCE = 'https://bench.example'
 const TOKEN_SECONDS = 86_400
 
-/** What a person reads of absences is what a key of `clientOfPersons` reads. Each request also looks for reports of hers. */
+/** Roles with which a person reads the same absences as a key of `clientOfPersons`. Each request also looks for her reports. */
 const ROLES = `
 me Employees?WorkEmail={email}
 
@@ -23,7 +23,7 @@ role manager when Employees?ManagerId={me.Id}
   read Employees?ManagerId={me.Id}&fields=Id,DisplayName
 `
 
-/** Keys, each of which reads the absences of the employee with its number. */
+/** Returns keys, each of which reads the absences of the employee whose id is the number of the key. */
 export function clientOfPersons(keys: number): Client {
   return { name: 'people', keys, rights: (number) => [`read Absences?EmployeeId=${number}&fields=${FIELDS}`] }
 }

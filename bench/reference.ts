@@ -40,7 +40,7 @@ export async function checkAnswers(
   }
 }
 
-/** `next`: what the page has that the answer links to; null: it is not asked for. */
+/** Checks the answers of a server. `next`: rows of the next page, to which the answer links; null: the link is not followed. */
 async function checkServer(server: Asked, operation: Operation, stored: Stored, next: Stored | null) {
   const { name, urls, headers, translate, readBody } = server
   const asked = translate ? translate(operation) : operation
@@ -107,7 +107,7 @@ function differenceOf(answer: Answer, { rows, total }: Stored): string | null {
   return differenceOfRows(total === null ? [answer.body as Row] : (answer.body as Row[]), rows)
 }
 
-/** Describes the first difference of rows, which have ids; groups of a summary have none. */
+/** Describes the first difference between rows, named by their ids, or between groups of a summary, which have no ids. */
 function differenceOfRows(answered: readonly Row[], expected: readonly Row[]): string | null {
   const ids = String(answered.map(({ id }) => id))
   const expectedIds = String(expected.map(({ id }) => id))

@@ -23,11 +23,11 @@ const options = readCommand(command, process.argv.slice(2)) as {
   readonly data: string
 }
 
-/** Requests at a time. */
+/** Maximum number of requests at the same time. */
 const CONNECTIONS = 8
-/** Rounds by a key that is not counted, in which tables are loaded and code is compiled. */
+/** Number of rounds with a key that is not counted, in which tables are loaded and code is compiled. */
 const WARM_ROUNDS = 2
-/** Time after which memory that a round has needed is given back. */
+/** Time in ms after which the memory that a round needed is given back. */
 const SETTLE_MS = 3_000
 const DAY_MS = 86_400_000
 const FIRST_DAY_MS = Date.UTC(2016, 0, 1)
@@ -115,7 +115,7 @@ async function askAll(server: HttpTarget, keyFor: (number: number) => string, ro
   status(null)
 }
 
-/** Asks for lists of both entities that were never asked for, a summary, and one of the absences, which is then changed. */
+/** Requests new lists of both entities, a summary, and a single absence, which it then changes. */
 async function askWith({ urls: [url] }: HttpTarget, key: string, number: number, round: number): Promise<void> {
   const headers = { Authorization: `ApiKey ${key}`, 'Content-Type': 'application/json' }
   const ask = async (path: string, init: RequestInit = {}): Promise<unknown> => {
@@ -167,7 +167,7 @@ function filtersOf(number: number): string {
   return kinds[number % kinds.length] as string
 }
 
-/** Returns those of the names whose bit the number has, and the first. */
+/** Returns the first name, and each further name whose bit is set in the number. */
 function someOf([first, ...names]: readonly string[], number: number): string {
   return [first, ...names.filter((_, index) => number & (1 << index))].join()
 }

@@ -14,7 +14,7 @@ export interface Scenario {
   readonly operations: readonly Operation[]
   /** Load that runs at the same time; the figures contain only its CPU time. */
   readonly background?: { readonly operations: readonly Operation[]; readonly rate: number }
-  /** Lists of other kinds that a server of its own is asked for before each round; the server that is not is also a new one. */
+  /** Lists of other kinds, which a new server gets before each round; it is compared with a new server that does not get them. */
   readonly after?: readonly { readonly kind: string; readonly operation: Operation }[]
   /** True if no list is asked for twice. Peers are also measured with indexes for these requests. */
   readonly isNew?: boolean
@@ -22,7 +22,7 @@ export interface Scenario {
   readonly persons?: number
 }
 
-/** Names for `--only` the scenarios of docs/benchmarks.md: to measure all takes hours. */
+/** Name that stands for the scenarios of docs/benchmarks.md in `--only`: measuring all scenarios takes hours. */
 export const PAGE = 'page'
 const OF_PAGE = [
   'one-by-id',

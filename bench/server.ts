@@ -38,7 +38,7 @@ interface Options {
 
 const KEY = 'bench-key-0123456789'
 const LISTENS = /listens on (http:\S+?),/
-/** A later line than that of the address. */
+/** Matches the line with the address of the metrics, which follows the line with the address of the server. */
 const METRICS = /Metrics: (http:\S+)\/metrics/
 const ROOT = join(import.meta.dir, '..')
 

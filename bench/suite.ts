@@ -19,7 +19,7 @@ const LOADING_SECONDS_MAX = 30
 const LOADING_OF_ROUND = 8
 const LEAD_IN_SECONDS = 0.15
 const SEEDS = 1_000_000
-/** Seeds between those of a scenario's first round and of another scenario's. */
+/** Maximum number of rounds of a scenario, and the distance between the first seeds of two scenarios. */
 export const ROUNDS_MAX = 1_000
 
 /** Returns the seed of a round of a scenario: different in each, so that no new list is asked for twice. */

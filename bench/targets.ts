@@ -20,7 +20,7 @@ export interface Target {
 
 export interface Measured {
   readonly load: Load
-  /** Why the requests of the background do not count; null if they count. */
+  /** Reason why the requests of the background do not count; null if they count. */
   readonly fault: string | null
   /** Requests/s of the background that were answered; null if there is none. */
   readonly besidePerSecond: number | null
@@ -29,7 +29,7 @@ export interface Measured {
   readonly found?: Readonly<Record<string, number>>
 }
 
-/** Requests of the background that wait for their answers at once. */
+/** Maximum number of background requests that wait for their answers at the same time. */
 const BACKGROUND_MAX = 16
 /** Longest time for the lists of another kind before a round. */
 const BEFORE_SECONDS_MAX = 300
@@ -174,7 +174,7 @@ async function untilLoaded(url: string, headers: HttpTarget['headers'], reads: r
 
 /** Requests of the background. */
 interface Beside {
-  /** Why they do not count; null if they count. */
+  /** Reason why the background requests do not count; null if they count. */
   readonly fault: string | null
   readonly perSecond: number
 }

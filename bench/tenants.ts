@@ -42,7 +42,7 @@ const NAME_WIDTH = 34
 interface Pool {
   readonly name: string
   readonly size: string
-  /** Connections of PgBouncer to each database; null: none stands between. */
+  /** Number of connections of PgBouncer to each database; null if servers connect to PostgreSQL without PgBouncer. */
   readonly pooled: number | null
 }
 
@@ -53,7 +53,7 @@ const POOLS: readonly Pool[] = [
   { name: 'DATABASE_POOL=4, PgBouncer with 2', size: SMALL_POOL, pooled: 2 },
 ]
 
-/** By id and creates, as often. */
+/** Reads by id and creates, with equal shares. */
 const OPERATIONS: readonly Operation[] = [
   { method: 'GET', path: `/Absences/{1..${options.rows}}`, status: 200 },
   { method: 'POST', path: '/Companies', body: '{"Name":"tenant {1..1000000}"}', status: 201 },

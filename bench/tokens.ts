@@ -30,7 +30,7 @@ const options = readCommand(command, process.argv.slice(2)) as {
 
 const ROWS = 1_000
 const SECONDS_MAX = 60
-/** Persons with known tokens, so that none of them reaches a limit. */
+/** Number of persons with known tokens, so that none of these persons reaches a limit. */
 const KNOWN = 50
 /** The rights follow from the token alone, and the answer has neither rows nor a list: what differs is who asks. */
 const RIGHT = 'read Absences'

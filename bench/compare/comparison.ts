@@ -92,7 +92,7 @@ export function comparisonLine(comparison: Comparison, percentMax: number): stri
   return `${line([scenario, ...cells])}  ${verdict || (isFailure(comparison, percentMax) ? 'LOSS' : '')}`.trimEnd()
 }
 
-/** True if the working tree has lost more than the threshold, or answers otherwise than expected. */
+/** True if the working tree is slower by more than the threshold, or gives unexpected answers. */
 export function isFailure({ requestsPerSecond: change, faults }: Comparison, percentMax: number): boolean {
   if (faults.after !== null) return true
   return faults.before === null && change !== null && change.ratio.middle < 1 - percentMax / 100

@@ -7,11 +7,11 @@ import type { Row } from '../../src/model/sql.ts'
 
 export interface MeasuredTable {
   readonly bytes: number
-  /** Finds the total and the page; a text says why PostgreSQL would have to. */
+  /** Finds the total and the page; a text says why PostgreSQL would have to find the list. */
   find(query: ListQuery): FoundList | string
   /** Adds or replaces a row. */
   put(row: Row): void
-  /** Resolves when what lists have asked for is built. */
+  /** Resolves when all indexes that lists have asked for are built. */
   settled(): Promise<void>
 }
 
@@ -25,7 +25,7 @@ export interface FoundList {
 /** Takes a row as a line of COPY: `bytes[from, to)`. */
 export type AddLine = (bytes: Uint8Array, from: number, to: number) => void
 
-/** Loads so many rows into a table with so much memory. `addAll` hands over each of them. */
+/** Loads `rows` rows into a table with at most `bytesMax` bytes. `addAll` hands over each row. */
 export function loadTable(entity: Entity, rows: number, bytesMax: number, addAll: (add: AddLine) => void): MeasuredTable {
   const parts = { database: { read: noDatabase }, slices: new Slices(), readOrder: () => noDatabase }
   const table: ColumnTable = new ColumnTable(entity, rows, parts, { has: (bytes) => table.bytes + bytes <= bytesMax })

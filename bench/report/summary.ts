@@ -3,9 +3,9 @@ import { INDEXED, median, type Results, type Sample, type ScenarioResult, type T
 
 export const SUBJECT = 'roster'
 export const NO_MEMORY = 'no-memory'
-/** The server, asked for the same by keys of all rights. */
+/** Name of the target whose requests are the same, but with keys of all rights. */
 export const WHOLE_KEY = `${SUBJECT}-whole-key`
-/** The server, asked by keys for what persons see. */
+/** Name of the target for which keys request what persons see. */
 export const KEYS = `${SUBJECT}-keys`
 /** Targets that are not peers. */
 const NO_PEERS = [SUBJECT, NO_MEMORY, 'constant']

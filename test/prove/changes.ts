@@ -164,7 +164,7 @@ class Copy {
   }
 }
 
-/** Returns changes whose previous value is not the one of the change before. */
+/** Returns changes whose previous value is not the new value of the change before. */
 async function brokenChains({ sql }: Cluster): Promise<string[]> {
   const broken = await sql`
     with value as (

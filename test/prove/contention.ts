@@ -25,11 +25,11 @@ export interface Findings {
   refusalsChecked: number
   /** Pairs of admissions with the same number. */
   duplicates: number
-  /** Admissions that a rule forbids. */
+  /** Number of admissions that a rule forbids. */
   overAdmissions: number
-  /** Refusals that no rule demands. */
+  /** Number of refusals that no rule demands. */
   falseRefusals: number
-  /** Admissions without a log: those of processes that were killed in between. */
+  /** Number of admissions without a log entry, because the process was killed before it could write the entry. */
   unlogged: number
 }
 

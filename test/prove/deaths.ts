@@ -36,7 +36,7 @@ for (let round = 0; round < rounds; round++) {
 }
 console.log(JSON.stringify(found))
 
-/** Seven clients, of which four have room, so that deaths also hit the transfer of entries. */
+/** Checks a round with seven clients and four entries, so that processes also die while entries change their client. */
 function checkRound() {
   const rules: Rule[] = [
     { limit: 1 + random.below(5), periodMs: 1_000, period: '' },

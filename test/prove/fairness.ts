@@ -45,7 +45,7 @@ interface Latencies {
 
 const OTHERS = 4
 
-/** Serves four clients alone, and then beside keys that request costly lists, or write the same rows, within their limits. */
+/** Serves four clients by themselves, and then while keys within their limits request costly lists, or write the same rows. */
 export async function proveFairness(options: Options): Promise<{ alone: Served; beside: Served; greedy: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'roster-fairness-'))
   const names = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}${index}`)

@@ -24,9 +24,9 @@ interface Imported {
 }
 
 const PIECE_ROWS = 20
-/** Requests without a kill between two with one, so that no piece fails so often that the import gives up. */
+/** Number of requests between two kills, so that no piece fails so often that the import gives up. */
 const CALM_REQUESTS = 2
-/** Time within which a piece is at the server, begun or done. */
+/** Maximum pause in ms before a kill: by then the server has begun the piece, or is done with it. */
 const KILL_MS_MAX = 12
 
 /**

@@ -43,7 +43,7 @@ const LISTS = 40
 const TOGETHER_MS = 1_000
 /** Pause before a server that was unreachable is asked again. */
 const GONE_MS = 20
-/** Requests for each list, so that rarely a worker is left out. */
+/** Number of requests for each list, so that nearly always every worker gets one. */
 const ASKED = 6
 const LOCKED_MS = 1_000
 
@@ -93,7 +93,7 @@ function sharesOf(before: Record<string, number>, after: Record<string, number>)
 
 /** Servers that clients write to and read from. */
 const SERVERS = ['cached', 'elsewhere'] as const
-/** Time before a fault, and at most after it, in which clients go on. */
+/** Time in ms for which clients go on before a fault, and at most after it. */
 const AROUND_MS = 300
 
 class Prover {
@@ -125,7 +125,7 @@ class Prover {
     await this.check(`round ${round}, ${writes} writes`, 4 + this.random.below(6))
   }
 
-  /** Runs writes of clients and others, and lists, all at once; then no one writes. */
+  /** Runs writes of clients and of other programs, and lists, at the same time, and waits until all writes have ended. */
   async together(moment: string, fault?: Fault): Promise<void> {
     const { cluster, random, findings } = this
     const ids = await readIds(cluster)

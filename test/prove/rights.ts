@@ -4,7 +4,7 @@ import { noFindings, type PairsFindings } from '../support/rightsPairsReport.ts'
 
 interface Options {
   readonly seed: number
-  /** Pairs of answers to compare, at least. */
+  /** Minimum number of pairs of answers to compare. */
   readonly pairs: number
   /** Number of the key to begin with, as a line of an earlier run names it. */
   readonly from?: number | undefined
@@ -28,7 +28,7 @@ export interface RightsProof {
 
 /** Settings of the servers in turn: with lists from memory, with all from PostgreSQL, and with values in histories. */
 const SETTINGS = [{}, { MEMORY_MB: '0' }, { CHANGES_VALUES: 'on' }, { MEMORY_MB: '0', CHANGES_VALUES: 'on' }]
-/** Keys that two servers try before others take their place. */
+/** Number of keys that a pair of servers tries before a new pair replaces it. */
 const KEYS = 100
 const READS = 64
 const WRITES = 36

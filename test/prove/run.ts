@@ -148,7 +148,7 @@ function askedBy(attack: (typeof LIST_ATTACKS)[number] | (typeof WRITE_ATTACKS)[
   return `${lists}, which ${leaveMs === null ? 'stay' : 'leave'}${memoryMb === 0 ? ', without memory' : ''}`
 }
 
-/** Requests that no client should send, over HTTP and sockets, to a real server. */
+/** Proof with requests that no client should send, over HTTP and sockets, to a real server. */
 const hostile: Record<string, Proof> = {
   'hostile requests': async (seed) =>
     withServer(
@@ -162,18 +162,18 @@ const hostile: Record<string, Proof> = {
     ),
 }
 
-/** A copy that is kept by the change feed, while others write and processes are killed. */
+/** Proof of a copy that follows the change feed while clients write and processes are killed. */
 const changes: Record<string, Proof> = {
   'a copy kept by the changes': async (seed) => same(await proveChanges({ seed, rounds: 6 })),
 }
 
-/** An import of a file of rows, while workers and the import itself are killed. */
+/** Proof of the import of a file while workers and the import itself are killed. */
 const imports: Record<string, Proof> = {
   'a file imported once': (seed) =>
     withServer({ RATE_LIMITS: UNLIMITED }, async (server) => same(await proveImports({ seed, server, key: KEY, kills: 30 }))),
 }
 
-/** What a key may not see must not change what it sees: two databases that differ in it alone give the same answers. */
+/** Proof that hidden data does not change what a key sees: databases that differ only in hidden data give the same answers. */
 const rights: Record<string, Proof> = {
   'answers to random rights': async (seed) => {
     const { channels, ...found } = await proveRights({ seed, pairs: options.pairs, from: options.key, keys: options.keys })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type Collection, type Field, type Filter, type Operator, properties, related, type Sort, writable } from './model.ts'
 
-/** Letters whose order is the same in all versions of ICU; few, so that texts tie. */
+/** Letters whose order is the same in all versions of ICU. They are few, so that many texts are equal. */
 const collatedText = fc.oneof(
   { weight: 1, arbitrary: fc.constant('') },
   {
@@ -62,7 +62,7 @@ function zone(minutes: number): string {
   return `${minutes < 0 ? '-' : '+'}${two(distance / 60)}:${two(distance % 60)}`
 }
 
-/** Value of a property in a body; undefined leaves it out; a reference is an index among the existing rows. */
+/** Value of a property in a body; undefined leaves the property out. A reference is an index among the existing rows. */
 export type Sample = string | number | boolean | DecimalSample | null | undefined
 export type Draft = Record<string, Sample>
 
@@ -72,13 +72,13 @@ function sample(field: Field, text: fc.Arbitrary<string>): fc.Arbitrary<Sample> 
   return fc.oneof({ weight: 6, arbitrary: values }, { weight: 1, arbitrary: fc.constantFrom(null, undefined) })
 }
 
-/** Draws a body whose texts the model can sort, too; `any`: with any text. */
+/** Draws a body. `collated`: the model can also sort its texts; `any`: the texts are any texts. */
 export function draft(collection: Collection, texts: 'collated' | 'any'): fc.Arbitrary<Draft> {
   const text = texts === 'any' ? anyText : collatedText
   return fc.record(Object.fromEntries(writable[collection].map((field) => [field.name, sample(field, text)])))
 }
 
-/** Draws a property, often one behind references. */
+/** Draws a property of the collection, often a property of a related row. */
 export function anyField(collection: Collection): fc.Arbitrary<Field> {
   const own = fc.constantFrom(...properties[collection])
   return related[collection].length === 0 ? own : fc.oneof(own, fc.constantFrom(...related[collection]))
@@ -121,7 +121,7 @@ export function sort(collection: Collection): fc.Arbitrary<Sort & { sign: string
     }))
 }
 
-/** Draws the name in another case, as a careless client may write it. D1, D2 */
+/** Draws the name with other capitals, as a careless client may write it. D1, D2 */
 export function spelling(name: string): fc.Arbitrary<string> {
   return fc.constantFrom(name, name, name.toLowerCase(), name.toUpperCase(), name.charAt(0).toLowerCase() + name.slice(1))
 }

@@ -17,8 +17,8 @@ export async function rolledBack(sql: postgres.Sql, work: (sql: postgres.Transac
 }
 
 /**
- * Asks while a transaction of `holder` has done its work, and ends it when something waits for its locks. `watcher`: another
- * connection to the same database.
+ * Calls `ask` after a transaction of `holder` has done its work, and ends the transaction when a statement waits for its locks.
+ * `watcher`: another connection to the same database.
  */
 export async function besideTransaction<T>(
   { holder, watcher, commits }: { holder: postgres.Sql; watcher: postgres.Sql; commits: boolean },

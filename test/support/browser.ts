@@ -19,10 +19,10 @@ export interface TestBrowser {
   close(): Promise<void>
 }
 
-/** The Chromium without windows costs a third of the other one's CPU time. */
+/** Path of a Chromium; null if there is none. The headless shell needs a third of the CPU time of the other program. */
 const executablePath = Bun.which('chromium-headless-shell') ?? Bun.which('chromium')
 
-/** `describe` if the machine has a Chromium; else one test that says that it is missing. */
+/** Calls `describe` if the machine has a Chromium; otherwise adds one test, which says that Chromium is missing. */
 export function describeInBrowser(name: string, tests: () => void): void {
   if (executablePath !== null) describe(name, tests)
   else test(name, () => leaveOut('CI_REQUIRES_BROWSER', 'there is no chromium: apt-get install chromium-headless-shell'))

@@ -9,7 +9,7 @@ export function outcomeOf(answer: Answer): string {
 }
 
 /**
- * Sends again what is 503 ServiceUnavailable, which says that nothing was done: on a busy machine a statement may take longer than
+ * Repeats a request that gets 503 ServiceUnavailable, so nothing was done: on a busy machine a statement can take longer than
  * it may. The test's own time limit ends that.
  */
 export async function untilServed<Served extends { readonly status: number; readonly body: Json }>(
@@ -37,7 +37,7 @@ export function ask(server: TestServer, [line, body, headers]: Request): Promise
   return server.send(line.slice(0, space), line.slice(space + 1), body, headers)
 }
 
-/** Sends requests one after the other; expects this outcome of each. */
+/** Sends requests one after the other, and expects that each has the outcome `expected`. */
 export async function expectAll(server: TestServer, expected: string, requests: readonly Request[]): Promise<void> {
   for (const request of requests)
     expect([...request, outcomeOf(await ask(server, request))] as unknown[]).toEqual([...request, expected])

@@ -15,7 +15,7 @@ interface Options {
   count: number
   path: string
   key: string
-  /** False: a new connection for each request. */
+  /** False if the client opens a new connection for each request. */
   keepAlive?: boolean
 }
 

@@ -36,7 +36,7 @@ interface Kept {
   readonly count: number
 }
 
-/** What a table has beside its rows. */
+/** Numbers of indexes, checkpoints and bitmaps that a table keeps in addition to its rows. */
 export interface Held {
   readonly indexes: number
   readonly checkpoints: number
@@ -61,7 +61,7 @@ export function stretchesOfIds(table: ColumnTable): number[] {
   return [...rows, behind].map((one) => (one * (rows.length + 1)) / ids.size)
 }
 
-/** What is not as it must be in indexes, checkpoints and kept bitmaps, in words; each is held against the codes of all rows. */
+/** Compares indexes, checkpoints and kept bitmaps with the codes of all rows, and returns each difference in words. */
 export function faultsOf(table: ColumnTable): string[] {
   const { store, texts, indexes, bitmaps } = table as unknown as Inside
   const faults: string[] = []
@@ -164,7 +164,7 @@ function addBit(bits: Int32Array, slot: number): void {
   bits[slot >> 5] = (bits[slot >> 5] as number) | (1 << (slot & 31))
 }
 
-/** How a bitmap differs from the expected one; null: it does not. */
+/** Returns how a bitmap differs from the expected bitmap; null if both are equal. */
 function faultOfBits({ kernel: { words } }: ColumnStore, bits: number, expected: Int32Array): string | null {
   const wrong = expected.findIndex((word, at) => words[(bits >>> 2) + at] !== word)
   return wrong < 0 ? null : `differs in the slots from ${32 * wrong} on`

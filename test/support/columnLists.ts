@@ -20,7 +20,7 @@ const READS_MAX = 5_000
 /** How many lists were found by each way. */
 export type Ways = Record<Way, number>
 
-/** Finds a list once its texts are known; `isPatient`: and once the indexes are built that it needs. */
+/** Finds a list after its texts are known. `isPatient`: waits until the indexes that the list needs are built, too. */
 export async function findList(columns: ColumnTable, query: ListQuery, isPatient = true): Promise<FoundPage | Reason> {
   let builds = 0
   let reads = 0
@@ -38,7 +38,7 @@ export function isUnsure({ filters }: Pick<ListQuery, 'filters'>): boolean {
   return withoutUnions(filters).some(({ operator, value }) => operator.folded !== null && !isSurelyFolded(value as string))
 }
 
-/** What differs between random lists of columns and those of the table; they are counted by their ways. */
+/** Compares random lists of columns with lists of the plain table, and counts the lists by the way in which they were found. */
 export class ListComparison {
   readonly ways: Ways = { index: 0, walk: 0, checkpoints: 0, gathered: 0 }
   /** Lists that need an index that was not there yet. */
@@ -125,7 +125,7 @@ function shownFilters(filters: readonly Filter[]): string {
   return shown.join(' & ')
 }
 
-/** A row of the page that is not the table's, as PostgreSQL prints it or as JSON; null: there is none. */
+/** Returns a row of the page whose text or JSON differs from the row of the table; null if all rows are equal. */
 export function misprinted(table: RandomTable, page: FoundPage): string | null {
   const { entity } = table
   const writer = new JsonWriter()

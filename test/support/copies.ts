@@ -9,7 +9,7 @@ import type { Entity, Property } from '../../src/model/entity.ts'
 interface CopyOptions {
   readonly url: string
   readonly database: Database
-  /** Connection for questions; default: `database`. */
+  /** Connection that sends the questions of the copy; default: `database`. */
   readonly questions?: Reader
   onLost(error: unknown): void
   /** Writes rows after the copy is read. */

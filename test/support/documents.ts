@@ -83,12 +83,12 @@ export function shownFilesOf(page: string): ShownFile[] {
   })
 }
 
-/** The files that a page adds to the project, for a server that has them: an example's, which a fork may have, and those not there. */
+/** Returns the files of a page that the project lacks, and those of the example, which a fork can have. A server needs them. */
 export function newFilesOf(page: string): ShownFile[] {
   return shownFilesOf(page).filter(({ path }) => isOfExample(path) || !existsSync(join(ROOT, path)))
 }
 
-/** Whether a file declares or migrates the entity that docs/entities.md adds. */
+/** Returns whether a file declares or migrates the entity that docs/entities.md adds. */
 export function isOfExample(path: string): boolean {
   return /(^|[/_])office\.(ts|sql)$/.test(path)
 }

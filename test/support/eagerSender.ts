@@ -3,7 +3,7 @@ import type { Log } from '../../src/log.ts'
 import { parseTargets } from '../../src/model/networks.ts'
 import { entities } from './entities.ts'
 
-/** Returns a sender of hooks to this machine that waits milliseconds where others wait seconds. */
+/** Returns a sender of hooks to this machine. Its pauses are milliseconds, where those of a usual sender are seconds. */
 export function eagerSender(databaseUrl: string, log: Log, timeoutMs: number): HookSender {
   return new HookSender(databaseUrl, entities, {
     allowed: parseTargets('127.0.0.1'),

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { freePort, postmasterOf, type RunningProgram, run } from './process.ts'
 
-/** As `npm run example` does, without npm. */
+/** Command that `npm run example` runs. */
 export const EXAMPLE = ['node', 'src/launch.mjs', 'test/example/run.ts']
 const READY = /Stop +Ctrl\+C/
 const CLIENT_ID = 'roster-explore'
@@ -30,7 +30,7 @@ export async function startExample(
   return { program, url: `http://127.0.0.1:${port}`, provider: `http://127.0.0.1:${providerPort}`, folder }
 }
 
-/** Processes of the example: its own, the server's and PostgreSQL's, by what its screen and its folder say. */
+/** Returns the processes of the example, the server and PostgreSQL, as the output and the folder of the example name them. */
 export function processesOf({ program, folder }: Example): number[] {
   const server = Number(/kill -USR2 (\d+)/.exec(program.output())?.[1])
   return [program.pid, server, postmasterOf(folder) ?? 0]

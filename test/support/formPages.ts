@@ -18,7 +18,7 @@ export class FormPage {
     await this.page.goto(`${this.url}/explore${hash}`)
   }
 
-  /** The panel beside the list. */
+  /** Panel on the page next to the list. */
   get panel(): Locator {
     return this.page.locator('aside')
   }
@@ -35,12 +35,12 @@ export class FormPage {
     await this.button(name).click()
   }
 
-  /** Waits for a message about what was done. */
+  /** Waits for the message that says what the page has done. */
   async message(text: string | RegExp): Promise<void> {
     await this.page.getByRole('status').filter({ hasText: text }).first().waitFor()
   }
 
-  /** Waits until the element of this id has the focus, which moves after what is said is shown. */
+  /** Waits until the element with this id has the focus. The focus moves after a message is shown. */
   async focusOn(id: string): Promise<void> {
     await this.page.locator(`[id="${id}"]:focus`).waitFor()
   }

@@ -14,7 +14,7 @@ const REDIRECT_URI = 'http://127.0.0.1/signed-in'
 
 /** Claims of an access token, besides those of the protocol such as `iss`. */
 export interface PersonClaims {
-  /** Who signs in; default: `email`. */
+  /** Id of the person who signs in; default: `email`. */
   readonly sub?: string
   readonly email?: string
   readonly email_verified?: boolean
@@ -30,11 +30,11 @@ interface TokenOptions {
 }
 
 export interface IssuerOptions {
-  /** Default: any free port. */
+  /** Port of the provider; default: any free port. */
   readonly port?: number
   /** Algorithm of the tokens; default: RS256. */
   readonly algorithm?: 'RS256' | 'PS256' | 'ES256' | 'EdDSA'
-  /** Addresses to which a page may be sent back, of http on loopback; the port does not count. */
+  /** Addresses to which the provider may send a page back: HTTP on loopback, on any port. */
   readonly redirectUris?: readonly string[]
 }
 
@@ -56,7 +56,7 @@ export interface Issuer {
   addPerson(claims: PersonClaims, options?: TokenOptions): Promise<string>
   /** Replaces the key by a new one. */
   rotateKeys(): Promise<void>
-  /** Makes the process hang, or go on. */
+  /** Stops the process of the provider, or lets it continue. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void
   /** Ends the process, and waits until it has ended. */
   stop(): Promise<void>

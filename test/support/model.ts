@@ -48,7 +48,7 @@ export const properties: Record<Collection, Field[]> = {
 
 export const collections = Object.keys(properties) as Collection[]
 
-/** Properties of other rows, behind up to two references: D91. */
+/** Properties of related rows, by paths through up to two references: D91. */
 export const related: Record<Collection, Field[]> = {
   Companies: [],
   Employees: fieldsBehind('Employees', 2),
@@ -63,7 +63,7 @@ function fieldsBehind(collection: Collection, references: number): Field[] {
   })
 }
 
-/** The value behind a path; null without the row. `rows`: rows that references name. */
+/** Returns the value to which a path leads; null if there is no such row. `rows`: rows to which references lead. */
 export function relatedValue(collection: Collection, name: string, row: Row, rows: Partial<Record<Collection, Row[]>>): Value {
   const reference = properties[collection].find(({ name: own, refersTo }) => refersTo && name.startsWith(`${own}.`))
   if (!reference?.refersTo) return row[name] ?? null
@@ -120,7 +120,7 @@ export function inOrder(rows: Row[], sorts: Sort[]): Row[] {
 
 const collator = new Intl.Collator('und')
 
-/** Compares two values; no value comes last. */
+/** Compares two values. A missing value comes last. */
 function compareValues(kind: Kind, one: Value, other: Value): number {
   if (one === null || other === null) return Number(one === null) - Number(other === null)
   if (kind === 'text') return collator.compare(String(one), String(other)) || compareCodePoints(String(one), String(other))

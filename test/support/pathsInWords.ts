@@ -21,13 +21,13 @@ export class PathsInWords {
     }
   }
 
-  /** Returns the schema of the rows at a path such as `/Absences/Summary`; null: it has none. */
+  /** Returns the schema of the rows at a path such as `/Absences/Summary`; null if the path has no rows. */
   rowAt(path: string): string | null {
     const list = path.replace(/\/(?:\{id\}|Summary)$/, '')
     return [...this.lists].find(([, own]) => own === list)?.[0] ?? null
   }
 
-  /** Splits a name, in any case, behind the row's own reference with which it begins; null: it begins with none. */
+  /** Splits a name, in upper or lower case, after the first reference in it; null if it does not begin with a reference. */
   step(row: string | null, name: string): Step | null {
     for (const [key, schema] of row === null ? [] : this.leavesOf(row)) {
       const target = schema['x-references']
@@ -38,7 +38,7 @@ export class PathsInWords {
     return null
   }
 
-  /** Returns the schema of the values of a path; null: the name is no path. */
+  /** Returns the schema of the values to which a path leads; null if the name is no path. */
   valueSchema(row: string | null, name: string): Json | null {
     const step = this.step(row, name)
     const found = step && this.leavesOf(step.target).find(([key]) => key.toLowerCase() === step.rest.toLowerCase())

@@ -12,7 +12,7 @@ role     phones
   update Employees?Id={me.Id}&fields=WorkPhone,WorkMobile
 `
 
-/** Employees by their id, with the id of their manager. Eve has an empty address, Nil has none, two have the same one. */
+/** Employees by id, with the id of the manager. Eve's address is empty, Nil has no address, and two people share an address. */
 const EMPLOYEES: readonly (readonly [id: number, name: string, email: string | null, manager: number | null])[] = [
   [1, 'Max', 'max@acme.example', null],
   [2, 'Mia', 'mia@acme.example', 1],

@@ -150,7 +150,7 @@ class PersonTrial {
     return employeesIn(this.rows).get(id) as Cells
   }
 
-  /** Both databases have the person and a report, or the rights would differ. */
+  /** Gives both databases the person and a report; otherwise the rights would differ. */
   private keepPeople(variant: MutableRows): void {
     const employees = employeesIn(variant)
     for (const id of [this.me, this.reportId]) {
@@ -188,7 +188,7 @@ class PersonTrial {
     await Promise.all(this.sides.map(({ server }) => untilSettled(server.sql)))
   }
 
-  /** What the person may see must be alike in both databases, as a whole key reads it, and she must see just that. */
+  /** Checks that a whole key reads the same visible rows in both databases, and that the person sees exactly these. */
   private async checkVisible(moment: string): Promise<void> {
     for (const reads of readsOf(this.person.key.rights)) {
       const texts = await Promise.all(reads.map((right) => this.wholeTextOf(right, moment)))
@@ -236,7 +236,7 @@ class PersonTrial {
     return Promise.all(this.sides.flatMap((side) => others.map((other) => side.ask(request, other))))
   }
 
-  /** Asks again, at the same moment as a key and a person who see other things. */
+  /** Repeats a request at the same moment as a key and a person with other rights send it, and compares the answers. */
   private async askTogether(request: PairRequest, alone: PairAnswer): Promise<void> {
     const others = this.askOthers(request)
     const [one] = await this.ask(request)
@@ -291,7 +291,7 @@ class PersonTrial {
       await setManager(sql, this.random.pick(others), this.random.chance(20) ? null : this.random.pick(managers))
   }
 
-  /** Without a row, and with a second one, a person has no rights; and all of them as soon as she has one again. */
+  /** Checks that a person has no rights without a row or with two rows, and all her rights again once she has exactly one row. */
   private async loseRow(): Promise<void> {
     const changes: readonly ((sql: postgres.Sql) => Promise<unknown>)[] = [
       (sql) => sql`update employee set work_email = ${`not ${EMAIL}`} where id = ${this.me}`,

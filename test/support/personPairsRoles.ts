@@ -40,7 +40,7 @@ function isFile(roles: string): boolean {
   }
 }
 
-/** A condition with values, and the same with variables that stand for them. */
+/** A condition with values, and the same condition with variables in place of the values. */
 interface Bound {
   readonly condition: Condition
   readonly open: Condition
@@ -102,7 +102,7 @@ function fileOf(random: Random, rights: readonly RandomRight[]): string {
   return `me Employees?WorkEmail={email}\n\n${blocks.join('\n')}`
 }
 
-/** Variables are looked for before a text is decoded. */
+/** Restores the braces of variables: the roles file looks for variables before it decodes a text. */
 function variablesIn(text: string): string {
   return text.replaceAll(/%7B([\w.]+)%7D/g, '{$1}')
 }

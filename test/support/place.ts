@@ -8,7 +8,7 @@ import { KEY } from './server.ts'
 export const PATH = '/Companies?PageSize=5'
 export const headers = { authorization: `ApiKey ${KEY}` }
 
-/** Where a test starts a server in processes of its own, more than once. */
+/** Folder, port and database with which a test starts a server in separate processes, perhaps several times. */
 export interface Place {
   folder: string
   port: number

@@ -32,7 +32,7 @@ export class PlainIssuer {
   private server: ReturnType<typeof Bun.serve> | null = null
   private port = 0
 
-  /** `path`: behind the port, as `/realms/acme`. */
+  /** `path`: path of the issuer's URL after the port, such as `/realms/acme`. */
   constructor(private readonly path = '') {
     this.listen()
   }

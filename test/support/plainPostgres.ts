@@ -5,7 +5,7 @@ import { isReady } from '../../src/postgres/postmaster.ts'
 import { endOf, prepareRunner, type Runner, type RunnerOptions } from '../../src/postgres/runner.ts'
 import { freePort, temporaryFolder, until } from './process.ts'
 
-/** A PostgreSQL like an operator's: all settings that matter have PostgreSQL's defaults. */
+/** A PostgreSQL such as an operator has: all settings that matter have PostgreSQL's defaults. */
 export interface PlainPostgres {
   /** Address of a database without tables, for its superuser. */
   readonly url: string

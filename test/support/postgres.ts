@@ -113,7 +113,7 @@ export async function asPlainRole(url: string): Promise<string> {
   return Object.assign(own, { username: role, password: 'plain' }).href
 }
 
-/** Returns the address of a database that is not there yet, and what creates it; `empty`: without migrations. */
+/** Returns the address of a database that does not exist yet, and a function that creates it; `empty`: without migrations. */
 export function reserveDatabase(kind: 'migrated' | 'empty' = 'migrated'): { url: string; create(): Promise<string> } {
   const name = `test_${process.pid}_${Date.now().toString(36)}_${++made}`
   const url = urlOf(name)

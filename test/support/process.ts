@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dir, '../..')
-/** Below the ports that systems give to programs that ask for any: 32768 and above on Linux, 49152 and above elsewhere. */
+/** First port to try. Systems give programs that ask for any port higher ports: from 32768 on Linux, from 49152 elsewhere. */
 const FIRST_PORT = 12_000
 const PORTS = 20_000
 

@@ -1,6 +1,6 @@
 import { createLog, type Log } from '../../src/log.ts'
 
-/** A log that writes errors alone, but for the methods that a test has of its own. */
+/** Returns a log that writes only errors. `own`: methods that replace those of this log. */
 export function quietLog(own: Partial<Log> = {}): Log {
   return { ...createLog('error', 'json'), ...own }
 }

@@ -2,7 +2,7 @@ import { hostileTexts } from './hostile.ts'
 import type { Random } from './random.ts'
 import type { AimedCollection, AimedField } from './surface.ts'
 
-/** Draws a body for any write: of this collection, nearly of it, or of none. */
+/** Draws a body for any write: valid for this collection, nearly valid, or valid for no collection. */
 export function randomBody(random: Random, collection: AimedCollection): Buffer {
   const kind = random.below(100)
   if (kind < 70) return Buffer.from(randomObject(random, collection))
@@ -13,7 +13,7 @@ export function randomBody(random: Random, collection: AimedCollection): Buffer 
   return Buffer.from(random.pick(oddBodies)(random, one))
 }
 
-/** Draws a body of several rows, or nearly one. D59 */
+/** Draws a body of several rows, or a body that is nearly valid as one. D59 */
 function randomRows(random: Random, collection: AimedCollection): string {
   const rows = [randomObject(random, collection), ...random.times(4, () => randomObject(random, collection))]
   const all = random.chance(4) ? Array(random.pick([101, 1_000, 1_001])).fill('{}') : rows

@@ -54,7 +54,7 @@ const usual: Record<string, (random: Random) => string> = {
 
 type Matches = (row: Row) => boolean
 
-/** A row before and after; null if it did not exist. */
+/** A row before and after a change; null if the row did not exist. */
 export interface Change {
   readonly before: Row | null
   readonly after: Row | null
@@ -83,7 +83,7 @@ export function take(columns: ColumnTable, changes: readonly Change[]): void {
     else columns.remove(before?.[0] as string)
 }
 
-/** Who asks. */
+/** Caller of all requests of these tests. */
 export const caller = { key: 'a', request: new Request('http://localhost') }
 
 /** Percentages of properties with odd values: such as clients rarely write, and numbers without a code. */
@@ -100,9 +100,9 @@ export class RandomTable {
   private readonly hasUncodedValues: readonly boolean[]
   private firstId: number
   private lastId: number
-  /** Rows that are gone. */
+  /** Rows that were deleted. */
   private readonly gone: Row[] = []
-  /** By place, the ordinal of each value. */
+  /** Ordinal of each value, by the place of its property. */
   private readonly ordinals = new Map<number, Map<string, number>>()
 
   constructor(
@@ -232,7 +232,7 @@ export class RandomTable {
     return [...sorts].map(([property, descending]) => ({ property, descending }))
   }
 
-  /** Draws a position: of a row, of one that is gone, or of none. */
+  /** Draws a position: that of a row, of a deleted row, or of no row. */
   seek(sorts: readonly Sort[]): Seek {
     const { random, gone } = this
     const row = gone.length > 0 && random.chance(30) ? random.pick(gone) : this.someRow()
@@ -298,7 +298,7 @@ export class RandomTable {
     return ranked.map(({ id }) => id)
   }
 
-  /** How many of some rows are before a position, and how many of them it stands for: one at most. */
+  /** Returns how many of some rows are before a position, and how many of them are exactly at it: at most one. */
   positionOf(ids: readonly number[], sorts: readonly Sort[], position: Seek['position']): { before: number; same: number } {
     const keys = this.keysOf(sorts)
     const found = { before: 0, same: 0 }
@@ -324,7 +324,7 @@ export class RandomTable {
     }))
   }
 
-  /** A number in the order of a property's values. */
+  /** Returns a number that orders a row as the value of the property does. */
   private rankOf(place: number, row: Row): number {
     if (place === 0) return Number(row[0])
     const value = row[place]

@@ -332,7 +332,7 @@ export class RelatedTables {
     return { filters: this.filters(entity), may: null, keys: chosen, measures: [], figures, sorts: unique, ...page, ...csv }
   }
 
-  /** Returns how a list of columns differs from PostgreSQL's; null: it does not. A reason: it was not found. */
+  /** Returns how a list of columns differs from PostgreSQL's; null if both are equal; the reason if columns do not find it. */
   async differenceOf(entity: Entity, query: ListQuery): Promise<string | { readonly reason: Reason } | null> {
     const { columns } = this.sideOf(entity)
     const prepare = () => columns.prepare(query, caller, this.tables)
@@ -358,7 +358,7 @@ export class RelatedTables {
     return null
   }
 
-  /** As `differenceOf`, of a summary. `between`: what happens while the groups are formed. */
+  /** Compares a summary as `differenceOf` compares a list. `between`: called while the groups are formed. */
   async differenceOfGroups(
     entity: Entity,
     query: SummaryQuery,
@@ -410,7 +410,7 @@ function pageOf(grouping: Grouping, { offset, size }: { readonly offset: number;
   for (let step = page.next(); ; step = page.next()) if (step.done) return step.value
 }
 
-/** The reference along which a property is copied; null: it is no copy. */
+/** Returns the reference along which a property is copied; null if the property is not copied. */
 function nameOf(entity: Entity, { column, related }: Property): Property | null {
   if (related !== null) return nameOf(related.view.whole, related.property)
   return entity.properties.find(({ reference }) => reference?.copy?.column === column) ?? null
@@ -423,7 +423,7 @@ function relatedLike(like: Property, property: Property): Property {
   return relatedProperty(reference, view, relatedLike(behind, property))
 }
 
-/** The type of a column: one that also holds decimals without a code. */
+/** Returns the type of a column, which can also hold decimals without a code. */
 function typeOf({ kind }: Property): string {
   return kind.name === 'decimal' ? 'numeric(30,8)' : kind.columnType
 }

@@ -12,7 +12,7 @@ import { allowSeveralRights } from './severalRights.ts'
 /** Differences after which no further key is tried. */
 const DIFFERENCES_MAX = 5
 
-/** Tries keys one after the other on two servers. */
+/** Tries keys one after the other on two servers, and returns the differences between the answers of the two. */
 export async function provePairs(options: PairsOptions): Promise<PairsFindings> {
   const refuseSeveralRights = allowSeveralRights()
   const findings = noFindings()

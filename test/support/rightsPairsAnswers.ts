@@ -3,7 +3,7 @@ import { KEY, type TestServer } from './server.ts'
 
 /** A request; `{tag:/Employees/3}`, `{next}`, `{first}` and `{cursor}` in it stand for what the server itself has answered before. */
 export interface PairRequest {
-  /** What could tell of hidden data, for the counts. */
+  /** Name of the kind of request through which hidden data could leak; answers are counted by it. */
   readonly channel: string
   readonly method: string
   readonly target: string
@@ -19,7 +19,7 @@ export interface PairAnswer {
   /** The body as it was sent. */
   readonly sent: string
   readonly headers: Headers
-  /** Requests left, by the only header about limits that no clock is part of. */
+  /** Number of requests left, from the only limit header that does not depend on a clock. */
   readonly remaining: string | null
 }
 
@@ -39,7 +39,7 @@ const ATTEMPTS_MAX = 20
 /** A connection broke off a write, so that nobody knows whether it was done: the key is tried no further. */
 export class Interrupted extends Error {}
 
-/** One of the two servers, with what it has answered that later requests may name. */
+/** One of the two servers, with tags, links and cursors of its answers, which later requests can name. */
 export class Side {
   private readonly tags = new Map<string, string>()
   private readonly tokens = { next: 'now', first: 'now' }
@@ -52,7 +52,7 @@ export class Side {
     readonly errorsText: string,
   ) {}
 
-  /** Forgets what former rows have answered. */
+  /** Forgets the tags, links and cursors of earlier rows. */
   reset(): void {
     this.tags.clear()
     this.tokens.next = 'now'

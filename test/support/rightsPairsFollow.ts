@@ -2,11 +2,11 @@
 import type { PairRequest, Side } from './rightsPairsAnswers.ts'
 import { normalBody } from './rightsPairsAnswers.ts'
 
-/** Time in which a hidden change would be told, in ms: some polls of the feed. */
+/** Time in ms within which an event for a hidden change would come: some polls of the feed. */
 const SILENCE_MS = 400
 const WAIT_MS_MAX = 10_000
 
-/** What stands behind the lines of a stream whose connection has broken. */
+/** Text after the lines of a stream whose connection has broken. */
 export const BROKEN = 'the stream is broken'
 
 /** A stream of changes, line by line. */
@@ -63,11 +63,11 @@ export function longPoll(plural: string): PairRequest {
   return { channel: 'changes, waiting', method: 'GET', target, headers: {}, body: null }
 }
 
-/** What happens while both servers are followed. */
+/** Steps to take while both servers are followed. */
 export interface FollowSteps {
   /** Changes hidden values. */
   hide(): Promise<void>
-  /** Changes a visible value, which an event with this text follows; null: there is none. */
+  /** Changes a visible value, after which an event with this text comes; null if there is no such value. */
   readonly show: { readonly event: RegExp; change(): Promise<void> } | null
   /** Takes the right away. */
   narrow(): Promise<void>

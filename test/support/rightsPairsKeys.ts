@@ -11,7 +11,7 @@ import { canBeDeclared } from './rightsPairsShadow.ts'
 import { namedViews, VIEWS } from './rightsPairsViews.ts'
 import { hasSeveral, severalRights } from './severalRights.ts'
 
-/** Returns whether a key may be given these rights. */
+/** Returns whether the server accepts a key with these rights. */
 export function isAccepted({ text }: RandomKey, entities: readonly Entity[]): boolean {
   try {
     if (hasSeveral(text)) severalRights(text, entities)

@@ -25,7 +25,7 @@ async function readRows(sql: postgres.Sql, entity: Entity, where = ''): Promise<
   return (await sql.unsafe(`select ${cells} from "${entity.table}" ${where}`).values()) as unknown as Row[]
 }
 
-/** What a write found: its row, null if it is about none that is there, and the rows to which paths of its rights led then. */
+/** Rows before a write: its row, null if it does not exist, and the rows to which paths of the key's rights led. */
 export interface Before {
   readonly row: Row | null
   /** All rows of the entity, if the request may write several of them. */
@@ -33,10 +33,10 @@ export interface Before {
   readonly find: FindRow
 }
 
-/** What a request writes: `several` rows, which it finds, or one. */
+/** Rows that a request writes: several, which the request finds by filters or values, or one. */
 interface Aim {
   readonly entity: Entity
-  /** Null: a new row. */
+  /** Id of the row to write; null for a new row. */
   readonly id: number | null
   readonly several: boolean
 }
@@ -60,7 +60,7 @@ export class WriteOracle {
     return new Map((await readRows(this.sql, entity)).map((row) => [Number(row[0]), row]))
   }
 
-  /** Returns what finds the rows of now to which paths of the key's rights lead. */
+  /** Returns a function that finds the current rows to which paths of the key's rights lead. */
   private async findNow(): Promise<FindRow> {
     const rows = new Map<Entity, Map<number, Row>>()
     const isOfOthers = ({ property, sign }: Condition) => property.related !== null || sign === '[under]'
@@ -184,7 +184,7 @@ export class WriteOracle {
     return faults
   }
 
-  /** A reference leads to a row that the key may read, also in a view, unless the right itself sets it or the key reads none or all. */
+  /** Checks that a reference leads to a row that the key may read, unless the right sets it, or the key reads none or all rows. */
   private async faultsOfReference(
     property: Property,
     id: string,
@@ -211,12 +211,12 @@ export class WriteOracle {
   }
 }
 
-/** Returns the ids that follow a text in an answer. */
+/** Returns the ids that a pattern finds in an answer. */
 function idsIn({ body }: PairAnswer, pattern: RegExp): number[] {
   return [...body.matchAll(pattern)].map(([, id]) => Number(id))
 }
 
-/** Returns what is wrong by the right by which the least is: one of several must admit a write whole. */
+/** Returns the shortest of some lists of faults, one for each right: a single right must admit the whole write. */
 function leastOf(faults: readonly string[][]): string[] {
   return faults.reduce((least, own) => (own.length < least.length ? own : least), faults[0] ?? [])
 }

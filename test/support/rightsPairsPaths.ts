@@ -6,16 +6,16 @@ import { findRelated } from '../../src/parse/paths.ts'
 import type { Random } from './random.ts'
 import { type Rows, valueIn } from './rightsPairsRows.ts'
 
-/** Finds a row of another entity; null: there is none. */
+/** Finds a row of another entity; null if the row does not exist. */
 export type FindRow = (entity: Entity, id: number) => Row | null
 
-/** A property, and the entity whose own it is. */
+/** A property, and the entity that declares it. */
 interface Place {
   readonly entity: Entity
   readonly property: Property
 }
 
-/** Returns the property to which a path leads; of another one itself. */
+/** Returns the property to which a path leads; for a property that is no path, the property itself. */
 export function endOf(entity: Entity, property: Property): Place {
   const { related } = property
   return related ? endOf(related.view.whole, related.property) : { entity, property }

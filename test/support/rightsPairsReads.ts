@@ -12,7 +12,7 @@ import { VIEWS } from './rightsPairsViews.ts'
 /** An entity or a named view of one as the key reads it. */
 export interface Seen {
   readonly entity: Entity
-  /** The right to read it; of several, one that has the conditions of all. */
+  /** The right to read the entity. Several rights are combined to one right, which has the conditions of all. */
   readonly right: RandomRight
   readonly properties: readonly Property[]
   readonly hidden: readonly Property[]
@@ -50,7 +50,7 @@ const OF_MAY = /^(list|list, filtered|summary|summary, csv|summary, ndjson|csv|n
 
 type Headers = Record<string, string>
 
-/** Returns whether the feed has changes of what the key sees. */
+/** Returns whether the change feed has events for the rows that the key sees. */
 function isFed({ right }: Seen): boolean {
   return !right.view && right.filters.length === 0
 }
@@ -67,7 +67,7 @@ export class ReadsDraw {
     this.entities = [...rows.keys()]
   }
 
-  /** Draws a read; of an entity that the key may read, if there is one. `of`: that one. */
+  /** Draws a read of an entity that the key may read, if there is such an entity. `of`: the entity to read. */
   next(of?: Seen): PairRequest {
     const { random, seen } = this
     if (seen.length === 0 || random.chance(3)) return this.unseen()
@@ -83,7 +83,7 @@ export class ReadsDraw {
     return this.other(one)
   }
 
-  /** Draws a request with a name that the key does not see, or that there is not. */
+  /** Draws a request with the name of a property that is hidden from the key, or that does not exist. */
   strange(one: Seen): PairRequest {
     const { random } = this
     const path = random.chance(40) ? this.strangePath(one) : null
@@ -93,7 +93,7 @@ export class ReadsDraw {
     return this.named(one, random.pick(one.hidden).name, 'hidden name')
   }
 
-  /** Names what a path does not lead to, since it is hidden from the key, or is not there; null: no path begins here. */
+  /** Returns a path to a property that is hidden from the key, or does not exist; null if the key sees no reference here. */
   private strangePath({ properties }: Seen): string | null {
     const { random } = this
     const references = properties.filter(({ reference }) => reference?.target)
@@ -220,7 +220,7 @@ export class ReadsDraw {
     return this.request('history', 'GET', `/${pathOf(right)}/${id}/Changes${questionMark(parameters)}`, {})
   }
 
-  /** Names a property that the key does not see, or that there is not, in any parameter and spelling. */
+  /** Names a property that is hidden from the key, or does not exist, in any parameter and spelling. */
   private named(one: Seen, name: string, channel: string): PairRequest {
     const { random } = this
     const spelt = random.pick([
@@ -264,7 +264,7 @@ export class ReadsDraw {
     ])
   }
 
-  /** A read of an entity to which the key has no right, or of any. */
+  /** Draws a read of any entity or named view, to which the key may have no right. */
   private unseen(): PairRequest {
     const { random } = this
     const entity = random.pick(this.entities)
@@ -348,7 +348,7 @@ export class ReadsDraw {
     return this.random.chance(92) ? name : this.random.pick([name.toLowerCase(), name.toUpperCase()])
   }
 
-  /** Draws a question about writes; null: the channel has none. */
+  /** Draws a value of `may`; null if requests of this channel have no such parameter. */
   private may(channel: string, { properties }: Seen): string | null {
     const { random } = this
     if (!OF_MAY.test(channel) || !random.chance(15)) return null

@@ -57,7 +57,7 @@ export function withoutEmpty(rows: string): string {
   return rows.replace(/\{(?:"\w+":null,?)+\}/g, 'null')
 }
 
-/** Returns what stands around a name, for a report. */
+/** Returns the text around a name, for a report. */
 export function around(text: string, name: string): [string, string] {
   const at = text.search(new RegExp(name.split('.').at(-1) as string, 'i'))
   return [text.slice(Math.max(0, at - 150), at + 150), '']

@@ -19,7 +19,7 @@ export interface Condition {
   readonly values: readonly string[]
 }
 
-/** A named view of the server. */
+/** A named view, as the server of the trials has it. */
 export interface RandomView {
   readonly name: string
   readonly entity: Entity
@@ -30,10 +30,10 @@ export interface RandomView {
 export interface RandomRight {
   readonly verbs: readonly Verb[]
   readonly entity: Entity
-  /** The named view that it is about, whose conditions are the first of `filters`; left out for the entity itself. */
+  /** The named view that the right is about; its conditions come first in `filters`. Undefined: the right is about the entity. */
   readonly view?: RandomView
   readonly filters: readonly Condition[]
-  /** Null: all. The id is not named where it goes without saying. */
+  /** Properties that the right names; null: all. The id is left out where a right always includes it. */
   readonly fields: readonly Property[] | null
   readonly becomes: readonly Condition[] | null
   readonly text: string
@@ -48,7 +48,7 @@ export interface RandomKey {
 
 const WRITES: readonly Verb[] = ['create', 'update', 'delete']
 
-/** Kinds of keys, which take turns. Most may read, since a key that reads nothing learns little. */
+/** Kinds of keys, which take turns. Keys of most kinds may read, because a key that reads nothing learns little. */
 export const KINDS = [
   'reader',
   'partner',
@@ -68,7 +68,7 @@ export const KINDS = [
 export type Kind = (typeof KINDS)[number] | 'narrow'
 
 /**
- * Draws a key of one to several rights. `kind`: what it is for; `narrow` reads all rows and some of their properties. `views`: named
+ * Draws a key with one or more rights of a kind; `narrow`: it reads all rows and some of their properties. `views`: named
  * views of the server.
  */
 export function randomKey(
@@ -137,7 +137,7 @@ export function twinOf(random: Random, key: RandomKey, entities: readonly Entity
   return differs ? keyOf(rights) : null
 }
 
-/** Returns the key with fewer rights to read: without some of the properties, for fewer rows, or without any. */
+/** Returns the key with fewer rights to read: to fewer properties, to fewer rows, or without any right to read. */
 export function narrowerKey(random: Random, { rights }: RandomKey): RandomKey {
   // Several rights to read a collection show the same properties.
   const fieldsOf = new Map<string, readonly Property[]>()
@@ -167,7 +167,7 @@ class RightsDraw {
     return rightOf({ verbs: ['read'], entity, filters, fields, becomes: null })
   }
 
-  /** Several rights to one verb, as a person has them by her roles, and one or two to read each of some other entities. */
+  /** Draws several rights to one verb, such as roles give a person, and one or two rights to read each of some other entities. */
   person(entity: Entity): RandomRight[] {
     const { random } = this
     const rights = this.readSeveral(entity, 2 + random.below(2))
@@ -194,7 +194,7 @@ class RightsDraw {
     })
   }
 
-  /** A right to the rows of one of several values, and of those a part: what two partners have, whose values differ. */
+  /** Draws a right to rows with one of several values, except for some of these: two partners have it with different values. */
   readOfPartner(entity: Entity): RandomRight {
     const texts = entity.properties.filter(({ kind, writable }) => kind.name === 'text' && writable)
     const property = this.random.pick(texts)
@@ -204,7 +204,7 @@ class RightsDraw {
     return rightOf({ verbs: ['read'], entity, filters, fields: [...fields], becomes: null })
   }
 
-  /** Rights to some rows of what the entity refers to, with what it copies of them. */
+  /** Draws rights to some rows of the entities to which this entity refers, with the properties that it copies from them. */
   readReferred(entity: Entity): RandomRight[] {
     const targets = new Set(entity.properties.flatMap((one) => (one.reference ? [targetOf(one, this.entities)] : [])))
     return [...targets].flatMap((target) => {
@@ -218,7 +218,7 @@ class RightsDraw {
     })
   }
 
-  /** Rights to the rows whose references lead to some rows, as those of a manager, and often to what they lead to. */
+  /** Draws rights to rows whose references lead to certain rows, such as a manager has, and often rights to those rows, too. */
   team(entity: Entity): RandomRight[] {
     const { random } = this
     const property = randomPath(random, entity, entity.properties, (target) => target.properties) as Property
@@ -233,7 +233,7 @@ class RightsDraw {
     return rights.filter((right, at) => rights.findIndex((one) => isSame(one, right)) === at)
   }
 
-  /** Rights to one or two named views, often narrower still, and to their entities: to read other rows, and to write. */
+  /** Draws rights to one or two named views, often with more filters, and to their entities: to read other rows, and to write. */
   viewer(views: readonly RandomView[]): RandomRight[] {
     const { random } = this
     const chosen = [...new Set([random.pick(views), ...(random.chance(40) ? [random.pick(views)] : [])])]
@@ -257,14 +257,14 @@ class RightsDraw {
     return rights
   }
 
-  /** Rights to all rows, and to some of those to which their references lead: what is hidden is behind paths. */
+  /** Draws rights to all rows, and to some of the rows to which their references lead: only paths lead to hidden data. */
   behind(entity: Entity): RandomRight[] {
     const fields = this.random.chance(60) ? null : this.some(entity.properties, 60)
     const read = rightOf({ verbs: ['read'], entity, filters: [], fields, becomes: null })
     return [read, ...this.readTargets(entity).map((right) => this.read(right.entity))]
   }
 
-  /** Rights to read all to which references lead. */
+  /** Draws rights to read all rows to which references lead. */
   readTargets(entity: Entity): RandomRight[] {
     const targets = new Set([entity])
     for (const { properties } of targets)
@@ -273,7 +273,7 @@ class RightsDraw {
     return others.map((target) => rightOf({ verbs: ['read'], entity: target, filters: [], fields: null, becomes: null }))
   }
 
-  /** Rights to all rows and some of their properties, to read them and to set them in new rows. */
+  /** Draws rights to read some properties of all rows, and to set these in new rows. */
   readSome(entity: Entity): RandomRight[] {
     const read = rightOf({ verbs: ['read'], entity, filters: [], fields: this.some(entity.properties, 55), becomes: null })
     const fields = read.fields?.filter(({ writable }) => writable) ?? null
@@ -425,7 +425,7 @@ export function pathOf({ entity, view }: Pick<RandomRight, 'entity' | 'view'>): 
   return view?.name ?? entity.plural
 }
 
-/** Returns the conditions that the right has beside those of its named view. */
+/** Returns the conditions that the right has in addition to those of its named view. */
 function ownFilters({ filters, view }: Pick<RandomRight, 'filters' | 'view'>): readonly Condition[] {
   return filters.slice(view?.filters.length ?? 0)
 }
@@ -436,7 +436,7 @@ export function addressOf(path: string, { entity, filters, fields }: Omit<Random
   return parameters.length === 0 ? path : `${path}?${parameters.join('&')}`
 }
 
-/** Names the properties; an object that is there with all its parts by its own name. */
+/** Returns the names of the properties; an object has its own name if all its properties are among them. */
 function namesOf({ members }: Entity, fields: readonly Property[]): string {
   return members
     .flatMap((member) => {

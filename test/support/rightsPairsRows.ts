@@ -21,7 +21,7 @@ const ID_MAX = { few: 9, some: 28, many: 64 }
 /** The first id that a create gets. */
 export const NEXT_ID = 1_000
 
-/** Returns the greatest id of an entity's rows: few of those that are referred to alone, many of those that refer. */
+/** Returns the greatest id of an entity's rows: low if it refers to no other entity, high if it does and none refers to it. */
 export function idMaxOf(entity: Entity, entities: readonly Entity[]): number {
   const refersToOthers = entity.properties.some(({ reference }) => reference && reference.entity !== entity.name)
   const isReferredTo = entities.some(({ properties }) => properties.some(({ reference }) => reference?.entity === entity.name))
@@ -35,7 +35,7 @@ export function randomCell(random: Random, property: Property, idMax: number): s
   return randomValue(random, property, idMax)
 }
 
-/** Draws a value of the property from a pool of few. */
+/** Draws a value of the property from a small pool. */
 export function randomValue(random: Random, property: Property, idMax: number): string {
   const { kind, examples, reference } = property
   if (reference) return String(1 + random.below(idMax))
@@ -55,7 +55,7 @@ export function targetOf({ reference }: Property, entities: readonly Entity[]): 
   return entities.find(({ name }) => name === reference?.entity) as Entity
 }
 
-/** Orders entities so that each stands behind those that it refers to. */
+/** Orders entities so that each comes after the entities to which it refers. */
 function inOrderOfReferences(entities: readonly Entity[]): Entity[] {
   const ordered: Entity[] = []
   const refersTo = (entity: Entity) =>

@@ -13,7 +13,7 @@ import { idMaxOf, keepRules, NEXT_ID, type Rows, randomCell, randomValue, rowOf,
 
 type MutableRows = Map<Entity, Map<number, Map<Property, string | null>>>
 
-/** Values of hidden cells, to be written past the key's back. */
+/** Values of hidden cells, which are written without the key. */
 export interface HiddenWrite {
   readonly entity: Entity
   readonly id: number
@@ -21,7 +21,7 @@ export interface HiddenWrite {
   readonly value: string | null
 }
 
-/** What two databases must have in common for a key. */
+/** Decides what two databases must have in common for a key, and in what they may differ. */
 export class Secrets {
   readonly entities: readonly Entity[]
   /** True if the key may write, so that more is fixed: what its rights compare, and whether a deletion is refused. */
@@ -29,11 +29,11 @@ export class Secrets {
   private readonly fixedColumns = new Map<Entity, Set<Property>>()
   private readonly fixedCells = new Map<Entity, Map<number, Set<Property>>>()
   private readonly fixedRows = new Map<Entity, Set<number>>()
-  /** Rows that hidden references may lead to, where that a row is referred to must stay as it is. */
+  /** Rows to which hidden references may lead, if the key can learn whether other rows refer to a row. */
   private readonly allowedTargets = new Map<Property, ReadonlySet<number>>()
   private readonly oneSided = new Map<Entity, readonly number[]>()
   private readonly reads = new Map<Entity, readonly RandomRight[]>()
-  /** Rows that the key may read by a right now, and those that it could read after a write. */
+  /** Rows that the key may read now by a right, and rows that it could read after a write. */
   private readonly exposed = new Map<RandomRight, number[]>()
 
   constructor(
@@ -66,7 +66,7 @@ export class Secrets {
     return this.idsOf(right.entity).filter((id) => this.admits(right, id))
   }
 
-  /** Returns other rows, which differ from the given ones in hidden cells and rows alone. */
+  /** Returns rows that differ from the given rows only in hidden cells and hidden rows. */
   private variant(random: Random): MutableRows {
     const varied: MutableRows = new Map()
     for (const entity of this.entities) {
@@ -136,7 +136,7 @@ export class Secrets {
     return rowMatches(entity, rowOf(rows, entity, id), conditions, finderIn(rows))
   }
 
-  /** Returns the ids that a reference may have, so that a row with this one alone matches the conditions. */
+  /** Returns the ids of a reference with which a row that has no other values matches the conditions. */
   referable(entity: Entity, reference: Property, conditions: readonly Condition[]): number[] {
     const rowWith = (id: number) => entity.properties.map((property) => (property === reference ? String(id) : null))
     const find = finderIn(this.rows)
@@ -167,7 +167,7 @@ export class Secrets {
     if (through) this.fixColumn(through.target, through.property)
   }
 
-  /** Fixes which rows exist, where the key could learn it. */
+  /** Fixes which rows exist, if the key could learn whether a row exists. */
   private fixRows(entity: Entity): void {
     const reads = this.reads.get(entity) as readonly RandomRight[]
     const reach = [...this.rightsTo(entity, 'update'), ...this.rightsTo(entity, 'delete')]
@@ -192,7 +192,7 @@ export class Secrets {
     }
   }
 
-  /** A right that sets a reference, as `create Absences?EmployeeId=7`, tells what the row of this id has copied. */
+  /** Fixes the rows that rights name: with `create Absences?EmployeeId=7` the key learns what is copied from the row of this id. */
   private fixNamedRows(entity: Entity, read: RandomRight): void {
     const conditions = this.key.rights.flatMap((right) =>
       right.entity === entity && right !== read ? [...right.filters, ...(right.becomes ?? [])] : [],
@@ -217,7 +217,7 @@ export class Secrets {
     if (through && referred) this.fixCell(through.target, Number(referred), through.property)
   }
 
-  /** A deletion tells whether other rows refer to the row, and neither which nor how many. */
+  /** Fixes whether rows are referred to: a deletion tells this, but neither which rows refer to the row nor how many. */
   private fixReferrers(target: Entity): void {
     if (this.rightsTo(target, 'delete').length === 0) return
     for (const entity of this.entities)
@@ -309,7 +309,7 @@ export class Secrets {
   }
 }
 
-/** Returns what finds the rows to which references lead. */
+/** Returns a function that finds the rows to which references lead. */
 function finderIn(rows: Rows): FindRow {
   return (entity, id) => (rows.get(entity)?.has(id) ? rowOf(rows, entity, id) : null)
 }

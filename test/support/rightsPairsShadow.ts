@@ -11,7 +11,7 @@ import { ServerProcesses } from './serverProcesses.ts'
 
 const VIEWS = JSON.stringify(join(import.meta.dir, '../../src/model/view.ts'))
 
-/** Returns whether an entity can be declared with these properties alone: what it copies from itself must be among them. */
+/** Returns whether an entity can be declared with only these properties, which must include what it copies from itself. */
 export function canBeDeclared(entity: Entity, properties: readonly Property[]): boolean {
   const copied = properties.flatMap((property) => (property.reference ? [property] : []))
   return (

@@ -114,7 +114,7 @@ export class Trial {
     this.findings.hiddenCells += this.secrets.hiddenCells
   }
 
-  /** What the key may see must be the same in both databases, as a whole key reads it, and the key must see just that. */
+  /** Checks that a whole key reads the same visible rows in both databases, and that the key sees exactly these. */
   private async checkVisible(moment: string): Promise<void> {
     for (const reads of readsOf(this.key.rights)) {
       const texts = await Promise.all(reads.map((right) => this.wholeTextOf(right, moment)))
@@ -136,7 +136,7 @@ export class Trial {
     }
   }
 
-  /** Reads what is at the address of a right to read, which must be the same on both servers. */
+  /** Reads the rows of a right to read with a whole key. They must be the same on both servers. */
   private async wholeTextOf({ entity, filters, fields }: RandomRight, moment: string): Promise<string> {
     const chosen = fields === null ? [] : [`fields=${['Id', ...fields.map(({ name }) => name)]}`]
     const target = `/${entity.plural}?${[...filters.flatMap(parametersOf), ...chosen].join('&')}`
@@ -182,7 +182,7 @@ export class Trial {
     }
   }
 
-  /** Sends reads to a server that knows no other properties than those that the key reads, with a whole key. */
+  /** Sends reads with a whole key to a server that has only the properties that the key reads, and compares the answers. */
   private async compareShadow(seen: readonly Seen[]): Promise<void> {
     const [one] = seen as [Seen]
     const { entity, properties } = one
@@ -258,7 +258,7 @@ export class Trial {
     return Promise.all(this.sides.flatMap((side) => keys.map((key) => side.ask(request, `ApiKey ${key}`))))
   }
 
-  /** Asks again, at the same moment as keys that see other things. */
+  /** Repeats a request at the same moment as keys with other rights send it, and compares the answers. */
   private async askTogether(request: PairRequest, alone: PairAnswer): Promise<void> {
     const others = this.askOthers(request)
     const [one] = await this.compare(request)
@@ -267,7 +267,7 @@ export class Trial {
       this.report('an answer differs beside other keys', showRequest(request), alone.text, one.text)
   }
 
-  /** The key must be charged for what it gets, not for what is hidden. */
+  /** Checks that both servers charge the key equally: what it is charged must not depend on hidden data. */
   private async checkCharges(): Promise<void> {
     const request: PairRequest = { channel: 'charges', method: 'GET', target: '/Nowhere', headers: {}, body: null }
     const [one, other] = await this.ask(request)
@@ -319,7 +319,7 @@ export class Trial {
     if (random.chance(60)) await this.replayNarrower(writes.replays)
   }
 
-  /** Repeats writes of an `Idempotency-Key` after the key has lost rights to read: what was stored then tells too much. */
+  /** Repeats writes with an `Idempotency-Key` after the key has lost rights to read: stored answers could show too much. */
   private async replayNarrower(replays: readonly PairRequest[]): Promise<void> {
     const whole = this.key
     const narrow = narrowerKey(this.random, whole)
@@ -344,14 +344,14 @@ export class Trial {
       this.report(fault, showRequest(request), String(before.row), answer.text)
   }
 
-  /** A dry run says what the write will say. */
+  /** Checks that a dry run gives the same answer as the write that follows. */
   private async compareDryRun(dry: PairRequest, said: PairAnswer): Promise<void> {
     const [done] = await this.ask({ ...dry, channel: `write after a ${dry.channel}`, target: withoutDryRun(dry.target) })
     const isSame = said.status === 200 ? done.status < 300 : done.text === said.text
     if (!isSame) this.report('a dry run says something else than the write', showRequest(dry), said.text, done.text)
   }
 
-  /** Writes different rows at once, beside another key whose rights differ in values. */
+  /** Writes different rows at the same time as another key, whose rights have other values. */
   private async writeTogether(requests: readonly PairRequest[], oracle: WriteOracle): Promise<void> {
     const before = await Promise.all(requests.map((request) => oracle.before(request)))
     const besides = this.sides.flatMap((side) =>

@@ -7,7 +7,7 @@ import { parseNamedView } from '../../src/rights/namedViews.ts'
 import { entities } from './entities.ts'
 import { addressOf, type Condition, type RandomView } from './rightsPairsRights.ts'
 
-/** Declares a view. Its conditions have no `[]`, since a whole key could not ask for the same rows with another in front. */
+/** Declares a view. Its conditions have no `[]`, because a whole key could not add another `[]` of the same property. */
 function viewOf(
   name: string,
   plural: string,

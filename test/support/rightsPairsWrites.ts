@@ -205,7 +205,7 @@ export class WritesDraw {
     return this.request('delete', 'DELETE', path, this.conditions(path), null)
   }
 
-  /** Sends the same with an `Idempotency-Key`, and maybe again later. */
+  /** Returns the request with an `Idempotency-Key`, and keeps it, so that it can be sent again later. */
   private once(request: PairRequest): PairRequest {
     const headers = { ...request.headers, 'idempotency-key': `"once ${++this.onces}"` }
     const once = { ...request, headers, channel: `${request.channel}, once` }
@@ -245,7 +245,7 @@ export class WritesDraw {
     return [...all].filter((property) => property.writable)
   }
 
-  /** Draws a row within the reach of the right, or any. */
+  /** Draws the id of a row within the reach of the right, or any id. */
   private idFor(right: RandomRight): number {
     const reached = this.secrets.reached(right)
     if (reached.length > 0 && this.random.chance(65)) return this.random.pick(reached)
@@ -319,7 +319,7 @@ export class WritesDraw {
   }
 }
 
-/** Returns a value of the condition; of one that excludes or orders any value is as good. */
+/** Returns a value of the condition. For a condition that excludes or compares by order, any of its values will do. */
 function admittedBy(random: Random, { values }: Condition): string | null {
   return random.pick(values) || null
 }
@@ -355,7 +355,7 @@ export function mayWrite({ rights }: RandomKey): boolean {
   return rights.some(({ verbs }) => verbs.some((verb) => writes.includes(verb)))
 }
 
-/** Returns whether the key may change what rows of other entities, or of the same, copy. */
+/** Returns whether the key may change a value that other rows, of any entity, copy. */
 export function mayRename({ rights }: RandomKey, entities: readonly Entity[]): boolean {
   const references = entities.flatMap(({ properties }) => properties.map(({ reference }) => reference))
   const copied = new Set(references.filter((reference) => reference?.copy).map((reference) => reference?.entity))

@@ -6,12 +6,12 @@ import type { Row } from '../../src/model/sql.ts'
 import { entities } from './entities.ts'
 import { compilePredicate } from './predicate.ts'
 
-/** A row by the names of its properties, as PostgreSQL prints their values; others have none. */
+/** A row by the names of its properties, as PostgreSQL prints the values. Properties that are not named have no value. */
 export type NamedCells = Readonly<Record<string, string | null>>
 
-/** Answers questions from rows that a test can change. `isLate`: by promises, as the database does. */
+/** Answers questions from rows that a test can change. `isLate`: answers are promises, like those of the database. */
 export class RoleRows implements RowQuestions {
-  /** How often it was asked. */
+  /** Number of questions so far. */
   asked = 0
 
   constructor(

@@ -6,5 +6,5 @@ export function rounds(few: number, many: number): number {
   return proof === null ? few : many
 }
 
-/** First seed of such a test: always the same in `npm test`, another one in each `npm run prove`. */
+/** First seed of a random test: always the same in `npm test`, and a new seed in each `npm run prove`. */
 export const firstSeed = proof ?? 1

@@ -15,7 +15,7 @@ export async function startScraped(
   return { server, url, admin }
 }
 
-/** Returns the status of a request over a new connection, whose other end no ended process was. */
+/** Returns the status of a request over a new connection, which is not a kept connection to an ended process. */
 export async function ask(url: string, path: string, method = 'GET', body?: string): Promise<number> {
   const own = { ...headers, connection: 'close', ...(body && { 'content-type': 'application/json' }) }
   const answer = await retried(() => fetch(url + path, { method, headers: own, ...(body ? { body } : {}) }))

@@ -53,7 +53,7 @@ export interface ServerOptions {
   keys?: readonly KeyRecord[]
   /** Text of the roles file; default: there is none. */
   roles?: string
-  /** Where the entities are declared; default: companies, employees and absences alone. */
+  /** Folder with the declarations of the entities; default: only companies, employees and absences. */
   entitiesDir?: string
   /** True if rows are inserted that no client could write: then answers are not checked by the OpenAPI document. */
   hasForeignRows?: boolean

@@ -34,7 +34,7 @@ export function truthOf(asked: Asked): Truth {
   return isSummary(asked) ? truthOfSummary(asked) : truthOfList(asked)
 }
 
-/** Says in what an answer differs from its truth; null: in nothing. */
+/** Returns how an answer differs from its truth; null if it does not differ. */
 export function differenceFrom(truth: Record<string, unknown> | undefined, asked: Asked, answer: Answer): string | null {
   if (answer.status !== 200) return `status ${answer.status}`
   if (answer.total !== truth?.total) return `total ${answer.total}, not ${truth?.total}`

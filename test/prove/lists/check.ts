@@ -23,10 +23,10 @@ export class Findings {
   }
 }
 
-/** Requests for each list, so that rarely a worker is left out. */
+/** Number of requests for each list, so that nearly always every worker gets one. */
 const ASKED = 5
 
-/** Streams with more rows are not read. */
+/** Maximum rows of a list whose streams are read, too. */
 const STREAMED_MAX = 2_000
 
 /**
@@ -137,12 +137,12 @@ export async function checkCursors(cluster: Cluster, random: Random, list: List,
   }
 }
 
-/** The path of the next page, by a cursor; null: it is the last one. */
+/** Returns the path of the next page, with a cursor; null on the last page. */
 export function nextOf({ link }: Answer): string | null {
   return /<http:\/\/roster\.test([^>]*)>; rel="next"/.exec(link)?.[1] ?? null
 }
 
-/** Deletes the last row of a page, if no other refers to it. */
+/** Deletes the last row of a page if no other row refers to it. */
 async function deleteLast({ sql }: Cluster, collection: Collection, answer: Answer, findings: Findings) {
   const last = idsOf(answer).split(',').at(-1) as string
   await sql`delete from ${sql(tables[collection])} where id = ${last}`.then(
@@ -183,7 +183,7 @@ function idsOf({ text }: Answer): string {
     : ''
 }
 
-/** The rows of a page as those of the model. */
+/** Returns the rows of a page in the form of the model's rows. */
 function modelRowsOf(collection: Collection, answer: Answer): Row[] {
   return rowsOf(answer).map((row) => Object.fromEntries(properties[collection].map(({ name }) => [name, partOf(row, name)])))
 }

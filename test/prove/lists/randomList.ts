@@ -22,7 +22,7 @@ export interface List {
 
 /** Few texts, so that filters match some rows, and writes move rows in and out. */
 export const TEXTS = ['', 'a', 'b', 'B', 'c', 'd e', 'é', 'ß'] as const
-/** Some have 18 digits, of which floats have 16. */
+/** Decimals, some of which have 18 digits, more than the 16 of a float. */
 export const DECIMALS = [
   ...['0', '0.5', '1', '1.5', '7', '0.00000001'],
   ...['9007199254.74099201', '9007199254.74099202', '9999999999.99999999'],
@@ -40,7 +40,7 @@ const OPERANDS: Record<Filter['field']['kind'], readonly string[]> = {
   boolean: ['true', 'false', 'TRUE', ''],
 }
 const PARTS = ['a', 'E', 'É', 'S', 'ß', ' ', 'd', 'zz'] as const
-/** Ids of employees to whom references lead, or of none. */
+/** Operands of `[under]`: ids of employees, and ids that no employee has. */
 const CHAIN_ENDS = ['1', '2', '3', '5', '10', '40', '77', '2000', '99999999999999999999'] as const
 const EQUALITIES = ['=', '!=']
 const OPERATORS = ['=', '=', '=', '!=', '<', '<=', '>', '>=']

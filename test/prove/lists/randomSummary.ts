@@ -7,7 +7,7 @@ import { columnBehind, jsonPath, ownFields, printed, referenceOf, relatedFields 
 const PERIODS = ['year', 'quarter', 'month', 'week', 'day'] as const
 type Period = (typeof PERIODS)[number]
 
-/** Zones of which PostgreSQL has the same rules for the instants of random rows. */
+/** Time zones for which PostgreSQL has the same rules as JavaScript, for the instants of random rows. */
 const ZONES = ['Europe/Amsterdam', 'America/New_York', 'Asia/Kolkata', 'Australia/Lord_Howe'] as const
 
 interface Key {
@@ -37,7 +37,7 @@ export interface Summary {
   readonly path: string
 }
 
-/** Chance in percent that a key, or an extreme, is by a path. */
+/** Chance in percent that a key, or the property of a minimum or maximum, is a path. */
 const BY_PATH = 60
 const KEYS_MAX = 3
 
@@ -90,7 +90,7 @@ function parametersOf({ filters, keys, zone, measures, sorts, page, pageSize }: 
   return [...parts, ...pageParameters(page, pageSize)]
 }
 
-/** The keys, and behind a copied name its reference: a group is the rows of one person, not of one name. */
+/** Returns the keys, and after a copied name its reference: a group has the rows of one person, not of one name. */
 function shownKeys(collection: Collection, keys: readonly Key[]): Key[] {
   return keys.flatMap((key) => {
     const reference = key.period === null ? referenceOf(collection, key.field) : null

@@ -37,7 +37,7 @@ export const relatedFields: Record<Collection, readonly Field[]> = {
   Absences: fieldsBehind('Absences', REFERENCES_MAX),
 }
 
-/** Returns whether the value is one of another row. */
+/** Returns whether the property belongs to a related row, to which a path leads. */
 export function isRelated(collection: Collection, { name }: Pick<Field, 'name'>): boolean {
   return relatedFields[collection].some((field) => field.name === name)
 }
@@ -47,7 +47,7 @@ export function isOfChain({ name }: Field): boolean {
   return /(^|\.)ManagerId$/.test(name)
 }
 
-/** The reference along which a name is copied; null: it is no copy. */
+/** Returns the reference along which a name is copied; null if the property is not copied. */
 export function referenceOf(collection: Collection, { name }: Field): Field | null {
   const parts = name.split('.')
   const reference = COPIES[parts.at(-1) as string]
@@ -55,7 +55,7 @@ export function referenceOf(collection: Collection, { name }: Field): Field | nu
   return [...ownFields[collection], ...relatedFields[collection]].find((field) => reference && field.name === path) ?? null
 }
 
-/** Names in JSON on the way to a value; a path is one name. */
+/** Returns the names of the members that lead to a value in JSON. A path is a single name. */
 export function jsonPath(collection: Collection, field: Field): string[] {
   const names = field.name.split('.').map((part) => (part[0] as string).toLowerCase() + part.slice(1))
   return isRelated(collection, field) ? [names.join('.')] : names

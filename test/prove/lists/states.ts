@@ -9,7 +9,7 @@ const LISTS = 8
 const BEHIND_CURSORS = 3
 const READERS = 6
 
-/** What is asked for; `path`: of a further page, behind a cursor, or null. */
+/** A list or summary to request. `path`: path of a further page, after a cursor; null for the first page. */
 interface Moved {
   readonly asked: Asked
   readonly path: string | null
@@ -23,7 +23,7 @@ function pathOf({ asked, path }: Moved): string {
 type State = ReadonlyMap<string, string>
 
 /**
- * Writes with one party after another: clients of either server, psql, cascades; so the answer of each list is known for every
+ * Writes one after the other: by clients of either server, psql, cascades. So the answer of each list is known for every
  * state. Each answer that a reader gets must be of a state from the time between its request and its response.
  */
 export async function proveStates(

@@ -8,9 +8,9 @@ import { DECIMALS, ENDS, INSTANTS, STARTS, TEXTS } from './randomList.ts'
 /** Ids of existing rows that clients write. */
 export type Ids = Record<Collection, number[]>
 
-/** Rows that all clients write again and again. */
+/** Number of rows that all clients write again and again. */
 const HOT = 6
-/** Properties that form names, which rows of other tables copy. */
+/** Matches properties from which names are formed; rows of other tables copy these names. */
 const COPIED = /^(Name|KnownAs|FirstName|LastName)$/
 const ROWS_MAX: Record<Collection, number> = { Companies: 25, Employees: 60, Absences: 160 }
 /** Ids below are written by statements of many rows. */
@@ -59,7 +59,7 @@ export async function writeOnce(
 
 type Body = Record<string, unknown>
 
-/** The types of TypeScript do not know it yet. */
+/** `JSON.rawJSON`, which TypeScript's types do not have yet. */
 const { rawJSON: rawJson } = JSON as unknown as { rawJSON(text: string): unknown }
 
 function randomBody(

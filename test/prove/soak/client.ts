@@ -19,7 +19,7 @@ interface Place {
 
 /** A client that writes its own rows, and reads them by id and in lists, and knows the possible states of each. */
 export class SoakClient {
-  /** Rows with a known state, which are written again. */
+  /** Rows with a known state, which this client may write again. */
   readonly rows: OwnRow[] = []
   /** Rows whose last write has an unknown outcome, or that are deleted; they are only read, and checked in the end. */
   readonly retired: OwnRow[] = []
@@ -86,7 +86,7 @@ export class SoakClient {
     row.states = [...row.states, next]
     this.rows.splice(this.rows.indexOf(row), 1)
     this.retired.push(row)
-    // Older ones are only checked in the end.
+    // Older rows are only checked in the end.
     if (this.retired.length > 40 && this.retired[0]?.states.length === 1) this.tally.settled.push(this.retired.shift() as OwnRow)
   }
 

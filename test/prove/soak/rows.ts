@@ -7,7 +7,7 @@ export interface OwnRow {
   readonly marker: string
   /** Null if its creation was not answered. */
   id: number | null
-  /** Possible states of the row: versions, or null for no row. One state: it is known. */
+  /** Possible states of the row: versions, or null for no row. The state is known if there is only one. */
   states: (number | null)[]
 }
 

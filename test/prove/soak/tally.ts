@@ -18,7 +18,7 @@ export class Tally {
   readonly faults: Record<string, number> = {}
   /** Differences, one per line. */
   readonly differences: string[] = []
-  /** Rows that no client reads any more. */
+  /** Rows that no client reads any more, which are checked at the end. */
   readonly settled: OwnRow[] = []
   private readonly windows: { endMs: number }[] = []
   requests = 0

@@ -18,7 +18,7 @@ const [WARM_PART, WARM_END_PART, LAST_PART] = [0.25, 0.5, 0.8]
 /** Tolerances: a heap gives memory back late. */
 const RSS_FACTOR_MAX = 1.3
 const RSS_MORE_MB_MAX = 48
-/** Maximum connections to PostgreSQL of a process at rest: its pools open them at need, and close none. docs/operations/run.md */
+/** Maximum connections of an idle process to PostgreSQL: pools open them at need, and keep them. docs/operations/run.md */
 const WORKER_CONNECTIONS_MAX = 14
 const SUPERVISOR_CONNECTIONS_MAX = 3
 const ASK_MS_MAX = 500
@@ -28,7 +28,7 @@ const REST_MS_MAX = 60_000
 const CONNECTION = /^(?<pool>roster (?<worker>[\w-]{36})(?:\/\w+)?)\/(?<number>\d+)$/
 
 /**
- * Samples the processes of a server. Compares their memory at the end of a run with that when it was warm; and what they hold
+ * Samples the processes of a server. Compares their memory at the end of a run with that after its warm-up, and what they hold
  * open with what they may hold at rest, because how much of it they need depends on how busy the machine is.
  */
 export class Watch {
@@ -114,7 +114,7 @@ export class Watch {
     )
   }
 
-  /** Connections of pools that were replaced, or of workers that have ended; and too many of those in use. */
+  /** Returns connections of replaced pools and of ended workers, and pools in use that have too many connections. */
   private async connectionsTooMany(): Promise<string[]> {
     const { sql, pid } = this.cluster
     const rows = await sql`select application_name as name from pg_stat_activity where application_name like 'roster%'`
