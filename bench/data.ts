@@ -89,7 +89,7 @@ export async function load(url: string, rows: Rows): Promise<void> {
 
 /**
  * Makes the properties of absences go together, as those of real rows do: they begin in the order of their ids, except within
- * some weeks, and their hours are those of their days. What has no value stays without.
+ * some weeks, and their hours are those of their days. Properties without a value stay without one.
  */
 async function bringTogether(sql: postgres.Sql, { absences }: Rows) {
   const days = DAYS.days - DAYS_OF_NEIGHBORS

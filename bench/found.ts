@@ -6,7 +6,7 @@ export type Found = Readonly<Record<string, number>>
 /** Matches metrics of lists, with a label: where an answer came from, how memory found it, or why the database had to find it. */
 const SERIES = /^roster_(?:(memory|database)_)?lists_total\{(?:from|way|reason)="(\w+)"\} (\d+)$/gm
 
-/** Reads the counts since the start of the server whose metrics are at this address; none if it is away. */
+/** Reads the counts since the start of the server whose metrics are at this address; no counts if it does not answer. */
 export async function readFound(admin: string): Promise<Found> {
   const answer = await fetch(`${admin}/metrics`).catch(() => null)
   return answer?.ok ? countsIn(await answer.text()) : {}

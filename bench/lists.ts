@@ -41,7 +41,7 @@ const NAME_WIDTH = 16
 const CELL_WIDTH = 20
 
 const clock = openClock()
-/** Lists that were measured, by how they were found, or why they were not. */
+/** Numbers of measured lists by the way in which they were found, or the reason why they were not. */
 let ways = new Map<string, number>()
 
 /** Time of lists in µs, and how many of them PostgreSQL would have to find. */
@@ -121,7 +121,7 @@ function drawn({ name }: Kind, count: number): ListQuery[] {
   return (draws.get(name) as Draw)(count)
 }
 
-/** Asks until codes decide, for indexes are built between lists; then measures. */
+/** Requests lists until codes decide, because indexes are built between lists, and then measures. */
 async function measureKind(table: MeasuredTable, kind: Kind): Promise<Measured> {
   const untilMs = performance.now() + SETTLE_MS_MAX
   for (let found = 0; found < WARM_LISTS && performance.now() < untilMs; ) {
@@ -135,7 +135,7 @@ function measureAll(table: MeasuredTable, queries: readonly ListQuery[]): Measur
   return measuredOf(queries.map((query) => timeOf(table, query)))
 }
 
-/** Measures all kinds in turns: one list of each, and again. */
+/** Measures all kinds in turns: one list of each kind, again and again. */
 function measureBeside(table: MeasuredTable): Map<string, Measured> {
   const queries = kinds.map((kind) => drawn(kind, options.lists))
   const times = kinds.map((): number[] => [])

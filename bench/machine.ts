@@ -16,7 +16,7 @@ export function describeMachine(): Results['machine'] {
   }
 }
 
-/** Reads the versions of all programs in the bench, by name. */
+/** Reads the versions of all programs that take part in the bench, by name. */
 export async function readVersions(databaseUrl: string): Promise<Record<string, string>> {
   const sql = postgres(databaseUrl, { max: 1 })
   const [row] = await sql`select split_part(current_setting('server_version'), ' ', 1) as version`

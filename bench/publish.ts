@@ -16,7 +16,7 @@ import {
 } from './report/summary.ts'
 import { INDEXED, type Results, type ScenarioResult } from './results.ts'
 
-/** A run that is not fit for publication, or a page without a place for it; the message says why. */
+/** Thrown if a run is not fit for publication, or if a page has no place for it; the message says why. */
 export class NotPublished extends Error {}
 
 export const PUBLISHED = 'bench/published.json'

@@ -43,7 +43,7 @@ const OF_PAGE = [
   'rename',
 ]
 
-/** The scenario does not exist, or needs more rows; the message is for the caller. */
+/** Thrown if a scenario does not exist, or needs more rows; the message is for the caller. */
 export class UnknownScenario extends Error {}
 
 const PAGE_SIZE = 20

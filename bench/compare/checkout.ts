@@ -9,7 +9,7 @@ export interface Checkout {
   remove(): void
 }
 
-/** The commit cannot be checked out. */
+/** Thrown if the commit cannot be checked out. */
 export class CheckoutError extends Error {}
 
 /**

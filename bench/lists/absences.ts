@@ -8,9 +8,9 @@ import type { AddLine } from './table.ts'
 const STATUSES = ['Requested', 'Approved', 'Declined', 'Cancelled']
 const TYPES = ['Holiday', 'Sickness', 'Training']
 const FIRST_SECOND = Date.UTC(2016, 0, 1) / 1_000
-/** Ten years. */
+/** Seconds of ten years. */
 const SECONDS = 3_653 * 86_400
-/** An end as contracts without one have it: its column needs codes of 64 bits. */
+/** End of contracts without a real end, because of which the column needs codes of 64 bits. */
 const LATEST = Date.UTC(9_999, 11, 31) / 1_000
 const NEIGHBOR_SECONDS = 60 * 86_400
 const LATER_SECONDS = 15 * 86_400
@@ -90,7 +90,7 @@ const printers: Readonly<Record<string, (value: number) => string>> = {
   'Period.Days': (value) => value.toFixed(8),
 }
 
-/** A row as PostgreSQL prints it; properties that no list names have no value. */
+/** Returns a row as PostgreSQL prints it. Properties that no list names have no value. */
 function rowOf(values: Values, index: number): Row {
   return absence.properties.map(({ name }) => {
     if (name === 'Employee') return `Employee ${values.EmployeeId[index]}`
@@ -122,7 +122,7 @@ function keyOf(values: Values, { property, descending }: Sort) {
   return { column: values[property.name as Name], sign: descending ? -1 : 1 }
 }
 
-/** Compares as PostgreSQL: no value is the greatest. */
+/** Compares as PostgreSQL does: a missing value is the greatest. */
 function compare(one: number, other: number): number {
   if (Number.isNaN(one) || Number.isNaN(other)) return Number(Number.isNaN(one)) - Number(Number.isNaN(other))
   return one - other

@@ -18,11 +18,11 @@ export interface MeasuredTable {
 export interface FoundList {
   readonly total: number
   readonly rows: { readonly length: number; print(index: number, column: number): string | null }
-  /** Name of the way by which it was found, if the table says so. */
+  /** Name of the way in which the list was found, if the table tells it. */
   readonly way?: string
 }
 
-/** Takes a row as a line of COPY: `bytes[from, to)`. */
+/** Receives a row as a line of COPY: `bytes[from, to)`. */
 export type AddLine = (bytes: Uint8Array, from: number, to: number) => void
 
 /** Loads `rows` rows into a table with at most `bytesMax` bytes. `addAll` hands over each row. */

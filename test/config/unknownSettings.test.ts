@@ -56,7 +56,7 @@ describe('variables of the environment', () => {
     ])
   })
 
-  test('the name of a setting is no near miss, and an empty variable is none', () => {
+  test('neither the exact name of a setting nor an empty variable counts as a near miss', () => {
     expect(missesOf(...Object.keys(settings))).toEqual([])
     expect(nearMisses({ RATE_LIMIT: '', LOGLEVEL: undefined })).toEqual([])
   })

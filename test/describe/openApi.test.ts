@@ -46,7 +46,7 @@ const operations = Object.entries(document.paths).flatMap(([path, item]: [string
 const operation = (id: string) => operations.find(({ operationId }) => operationId === id) as Json
 
 describe('the OpenAPI document', () => {
-  test('has exactly the components that it refers to', () => {
+  test('has exactly the components to which it refers', () => {
     const refs = new Set([...objectsIn(document)].flatMap(([{ $ref }]) => (typeof $ref === 'string' ? [$ref] : [])))
     expect([...refs].filter((ref) => at(ref.slice(1)) === undefined)).toEqual([])
     const { securitySchemes, ...components } = document.components

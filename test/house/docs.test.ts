@@ -219,10 +219,13 @@ describe('docs/api.md agrees with the code', () => {
     expect(namesUnder('Filters')).toEqual(operators.map(({ sign }) => sign))
   })
 
-  test.each(entities.map((entity) => [entity.plural, entity] as const))('%s', (plural, { members }) => {
-    const names = members.map((member) => (isGroup(member) ? member.key : (member.path[0] as string)))
-    expect(namesUnder(plural)).toEqual(names)
-  })
+  test.each(entities.map((entity) => [entity.plural, entity] as const))(
+    'the table of %s has every property, in order',
+    (plural, { members }) => {
+      const names = members.map((member) => (isGroup(member) ? member.key : (member.path[0] as string)))
+      expect(namesUnder(plural)).toEqual(names)
+    },
+  )
 })
 
 test('requests of README.md are sent, and only docs/recipes/python.md needs Python packages to be installed', () => {

@@ -81,7 +81,7 @@ test('a metric shows the greatest value of all workers, or the value of each run
   ])
 })
 
-test('each bucket of a histogram includes all smaller ones in the text for Prometheus', () => {
+test('in the text for Prometheus, each bucket of a histogram includes the counts of all smaller buckets', () => {
   const samples = [{ labels: { worker: 'a "b"\\\n' }, values: [1, 0, 2, 0, 0, 0, 0, 0, 4, 9.5] }]
   const lines = writeMetrics((name) => (name === 'delays' ? samples : [])).split('\n')
   const label = 'worker="a \\"b\\"\\\\\\n"'

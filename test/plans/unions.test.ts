@@ -61,7 +61,7 @@ test.each([
   expect(nodes.some(({ Filter = '' }) => /hashed SubPlan|EXISTS/.test(Filter))).toBe(true)
 })
 
-test('unions that differ only in values ask PostgreSQL once if ids are few, and not at all if that makes no difference', async () => {
+test('PostgreSQL is asked once, for all unions that differ only in values, if few ids match, and never if that changes nothing', async () => {
   const asked: Statement[] = []
   const database = {
     read: (statement: Statement) => {

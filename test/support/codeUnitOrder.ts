@@ -17,7 +17,7 @@ const codeUnitReader: Reader = {
   },
 }
 
-/** The texts of an array as `arrayText` writes it. */
+/** Returns the texts of an array that `arrayText` has written. */
 function textsOf(array: string): string[] {
   return Array.from(array.matchAll(/"((?:[^"\\]|\\.)*)"/gs), ([, text = '']) => text.replace(/\\(.)/gs, '$1'))
 }
@@ -38,7 +38,7 @@ export function codeUnitTexts(textsOfProperty: (property: Property) => Iterable<
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 const encoder = new TextEncoder()
 
-/** A row as a line of COPY, without the end. */
+/** Returns a row as a line of COPY, without the line end. */
 export function copyBytes(row: readonly (string | null)[]): Uint8Array {
   const fields = row.map((value) =>
     value === null ? '\\N' : value.replace(/[\\\n\r\t]/g, (character) => ESCAPES[character] ?? ''),

@@ -165,7 +165,7 @@ export class Conformance {
     return pattern === undefined || new RegExp(pattern, parameter.name === 'may' ? 'iu' : 'u').test(value)
   }
 
-  /** True if a name matches, in any case. */
+  /** True if a name matches the schema, in upper or lower case. */
   private isNamed({ schema }: Json, name: string): boolean {
     return this.at(pointerOf(schema.items.$ref)).enum.some((value: string) => value.toLowerCase() === name.toLowerCase())
   }
@@ -228,7 +228,7 @@ export class Conformance {
     return faults
   }
 
-  /** Returns faults of a text, read as an integer if the schema has one. */
+  /** Returns faults of a text by a schema. The text is read as an integer if the schema is that of an integer. */
   private valueFaults(pointer: readonly string[], text: string, what: string): string[] {
     const value = this.at(pointer).type === 'integer' && /^-?\d+$/.test(text) ? Number(text) : text
     return this.schemaFaults(pointer, value, what)
@@ -276,7 +276,7 @@ export class Conformance {
     })
   }
 
-  /** Made when a schema has to be compiled, which is in no document before. */
+  /** Validator, created when the first schema has to be compiled that no earlier document had. */
   private get ajv(): Ajv {
     if (this.compiler) return this.compiler
     this.compiler = new Ajv({ strict: false, validateSchema: false, logger: false })
@@ -284,7 +284,7 @@ export class Conformance {
     return this.compiler.addSchema(this.document, 'api')
   }
 
-  /** The text of a schema and of all schemas that it refers to. */
+  /** Returns the text of a schema and of all schemas to which it refers. */
   private textOf(pointer: readonly string[]): string {
     const texts = new Map<string, string>()
     const add = ($ref: string) => {
@@ -339,8 +339,8 @@ function piecesOf(target: string): [string, string][] | null {
 }
 
 /**
- * Codes of faults in keys of a summary, and in their zone, of which the document has only the form. Numbers of more than 50 digits, and exponents of three, may be accepted and are not
- * described.
+ * Matches codes of faults in the keys and the zone of a summary, of which the document describes only the form. Numbers of more
+ * than 50 digits, and exponents of three digits, may be accepted although they are not described.
  */
 const OF_KEYS = /"(?:InvalidSort|InvalidGroupBy|InvalidZone|InvalidAggregate|TooManyGroups)"|A stream has every row/
 const LONG_NUMBER = /\d{51}|e[+-]?\d{3}/i
@@ -363,7 +363,7 @@ function codeOf(text: string): string {
   return text === '' ? '' : (JSON.parse(text)?.Error?.Code ?? '')
 }
 
-/** Decodes one byte of ASCII; others match no path of the server. */
+/** Decodes one byte of ASCII. Other bytes match no path of the server. */
 function decodeEscape(code: string): string {
   const character = String.fromCharCode(Number.parseInt(code.slice(1), 16))
   return /[\w.-]/.test(character) ? character : code
@@ -391,7 +391,7 @@ export function conformanceOf(
   return known[`${takesTokens}`].getOrInsertComputed(rights, () => new Conformance(describeApi(accesses, facts)))
 }
 
-/** The conformance to the document without a key. */
+/** Returns the conformance to the document that a request without a key gets. */
 export function conformance(takesTokens = false): Conformance {
   return conformanceOf({ rights: '*:read,*:write', addresses: null }, takesTokens)
 }

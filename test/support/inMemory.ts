@@ -1,7 +1,7 @@
 import { until } from './process.ts'
 import type { TestServer } from './server.ts'
 
-/** True if the list is answered although nobody can read its table. */
+/** Resolves with true if the list is answered while its table is locked, so that only memory can answer it. */
 export function isInMemory(server: TestServer, table: string, path: string, waitMs = 300): Promise<boolean> {
   return server.sql.begin(async (transaction) => {
     await transaction`lock table ${transaction(table)} in access exclusive mode`

@@ -77,7 +77,7 @@ async function cheapestCopy(sql: postgres.Sql): Promise<string> {
   return row?.hasStrategies ? 'strategy file_copy' : ''
 }
 
-/** Closes all connections. Another PostgreSQL may be joined then. */
+/** Closes all connections, after which the tests can join another PostgreSQL. */
 export async function leavePostgres(): Promise<void> {
   await ahead
   ahead = undefined
@@ -100,7 +100,7 @@ export async function createSampleDatabase(): Promise<string> {
   return url
 }
 
-/** Returns the address of the same database for a role that may only use what exists and add to it. */
+/** Returns the address of the same database for a role that may use existing objects and create new ones, and no more. */
 export async function asPlainRole(url: string): Promise<string> {
   const own = new URL(url)
   const role = `${own.pathname.slice(1)}_role`

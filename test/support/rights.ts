@@ -3,12 +3,12 @@ import type { Entity } from '../../src/model/entity.ts'
 import { RightsReader } from '../../src/rights/reader.ts'
 import { makeKey, type TestKey } from './server.ts'
 
-/** The rights of a key that may do everything, as the server reads them. */
+/** Returns the rights of a key that may do everything, in the form in which the server reads them. */
 export function wholeRights(entities: readonly Entity[] = []): GrantedRights {
   return new RightsReader(entities).read({ rights: '*:read,*:write', addresses: null })
 }
 
-/** What a key with all rights may do with an entity. */
+/** Returns what a key with all rights may do with an entity. */
 export function wholeAccess(entity: Entity): Access {
   return wholeRights([entity]).accessTo(entity)
 }

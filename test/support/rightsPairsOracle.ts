@@ -184,7 +184,7 @@ export class WriteOracle {
     return faults
   }
 
-  /** Checks that a reference leads to a row that the key may read, unless the right sets it, or the key reads none or all rows. */
+  /** Checks that a reference leads to a row that the key may read, unless the right sets it, or the key reads no such rows. */
   private async faultsOfReference(
     property: Property,
     id: string,

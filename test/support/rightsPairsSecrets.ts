@@ -192,7 +192,7 @@ export class Secrets {
     }
   }
 
-  /** Fixes the rows that rights name: with `create Absences?EmployeeId=7` the key learns what is copied from the row of this id. */
+  /** Fixes rows that rights name: by `create Absences?EmployeeId=7` the key learns the values that are copied from that row. */
   private fixNamedRows(entity: Entity, read: RandomRight): void {
     const conditions = this.key.rights.flatMap((right) =>
       right.entity === entity && right !== read ? [...right.filters, ...(right.becomes ?? [])] : [],

@@ -5,7 +5,7 @@ import { startProcess } from './start.ts'
 
 const METRICS = /Metrics: (http:\S+)\/metrics/
 
-/** Starts a server with two workers; returns its address, and that of its metrics. `more`: further settings. */
+/** Starts a server with two workers; returns its address, and the address of its metrics. `more`: further settings. */
 export async function startScraped(
   place: Place,
   more: Record<string, string> = {},

@@ -4,7 +4,7 @@ import { type RunningProgram, run, temporaryFolder } from './process.ts'
 import { type Asked, askAt } from './requests.ts'
 import { KEY } from './server.ts'
 
-/** Command that starts a server; with more words it is the command line. */
+/** Command that starts a server; with further words it runs a command of the command line. */
 export const MAIN = [process.execPath, '--no-env-file', 'src/main.ts']
 /** Line of a server that has started, with its address. */
 export const LISTENS = /listens on (https?:\S+?),/

@@ -22,7 +22,7 @@ interface SignInPage {
   open(hash?: string): Promise<OpenPage>
 }
 
-/** Starts all of it, for a `describeInBrowser`. Ada and Grace have rows and may sign in; others may sign in. */
+/** Starts server, provider and browser for a `describeInBrowser`. Anybody may sign in; only Ada and Grace have rows. */
 export function useSignIn(environment: Record<string, string> = {}): SignInPage {
   const lines: string[] = []
   const log = quietLog({
