@@ -2,17 +2,17 @@
 import { HEADER_WORDS } from '../os/region.ts'
 
 // Indexes of the words of an entry.
-/** Lower half of the client's number. */
+/** Index of the word with the lower half of the client's number. */
 export const LOW = 0
-/** Upper half of the client's number. */
+/** Index of the word with the upper half of the client's number. */
 export const HIGH = 1
-/** Number that the client's next admission will get. */
+/** Index of the word with the number that the client's next admission will get. */
 export const HEAD = 2
-/** Number of the oldest admission that a rule still counts. */
+/** Index of the word with the number of the oldest admission that a rule still counts. */
 export const TAIL = 3
-/** Time of the client's last request, in seconds. */
+/** Index of the word with the time of the client's last request, in seconds. */
 export const SEEN = 4
-/** Client that is being evicted. */
+/** Index of the word with the client that is being evicted. */
 export const OWNER = 5
 const ENTRY_WORDS = 8
 

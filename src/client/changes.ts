@@ -63,7 +63,7 @@ export interface RosterChanges<Entity extends string> {
 export const CHANGES_PAGE_MAX = 500
 const PAUSE_MS = 1_000
 
-/** Returns the change feed of a server. */
+/** Returns methods that read the change feed of the server page by page, and follow it. */
 export function changesOf<Entity extends string>(connection: Connection): RosterChanges<Entity> {
   const list = async (query: RosterChangesQuery<Entity> = {}) =>
     changesPage<RosterChangesPage<RosterChanged<Entity>>>(connection, '/Changes', query)

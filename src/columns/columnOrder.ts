@@ -51,7 +51,7 @@ export class ColumnOrder {
     this.base = store.addressOf(column) >>> 2
   }
 
-  /** True if keys have 64 bits. When a column becomes wide, targets made before are invalid. */
+  /** True if keys have 64 bits. When a column becomes wide, each `Target` made before is invalid. */
   get isWide(): boolean {
     return this.ranks === null && this.store.isWide(this.column)
   }

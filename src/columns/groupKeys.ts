@@ -107,7 +107,7 @@ export class PeriodNumbers implements GroupKeyEncoder {
 /** First day of PostgreSQL's calendar. The periods that contain it, such as its year, begin on this day. */
 const FIRST_DAY = daysOf(-4713, 11, 24)
 const MONTHS_OF = { year: 12, quarter: 3, month: 1 } as const
-/** 2000-01-03 was a Monday. */
+/** First Monday in days since 2000-01-01: it is 2000-01-03. */
 const MONDAY = 2
 
 /**

@@ -28,7 +28,7 @@ interface RelatedColumn {
   readonly isWide: boolean
   /** Address of the codes by id. */
   readonly codes: number
-  /** Address of the codes of a run's slots. */
+  /** Address of the codes of the slots that one step reads. */
   readonly address: number
 }
 

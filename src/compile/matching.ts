@@ -43,7 +43,7 @@ export function matching(
 export interface RowSql {
   /** Returns the value of a property that belongs to the row itself. */
   valueOf(property: Property): Sql
-  /** Returns the folded text of such a property. */
+  /** Returns the folded text of a property that belongs to the row itself. */
   foldedOf(property: Property): Sql
   /** True if references are compared with arrays of ids: PostgreSQL can use an index for these even within an `or`. */
   readonly hasIdArrays: boolean

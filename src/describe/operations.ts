@@ -173,7 +173,7 @@ function writtenCodes(properties: readonly Property[]): ErrorCode[] {
   ]
 }
 
-/** Errors of deletions. Triggers and foreign keys of tables without an entity can refuse any of them. */
+/** Errors of deletions. Any deletion can be refused by a trigger, or by a foreign key of a table without an entity. */
 const REMOVED = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...REPEATABLE, 'NotFound', 'Conflict', 'StillReferenced'] as const
 
 const REMOVED_ROWS = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...REPEATABLE, ...FILTERED, 'Conflict', 'StillReferenced'] as const

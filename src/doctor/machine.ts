@@ -26,7 +26,7 @@ const ENDED_BYTES_MAX = 8 * MIB
  */
 const RENEWAL_MS = 14 * 86_400_000
 
-/** Examines this machine, without the database. `isCleaning` deletes the memory of ended servers. */
+/** Examines this machine, without the database. `isCleaning`: also deletes the shared memory that ended servers have left. */
 export async function examineMachine(config: Config, isCleaning: boolean): Promise<Finding[]> {
   const { adminHost, adminPort } = config
   const ports = [await port('port', config)]

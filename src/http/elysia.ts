@@ -44,8 +44,8 @@ const UNPARSED = { parse: 'none' } as const
 
 /**
  * Adds a route. `path` can have a parameter `:id`, which the handler gets decoded; without a parameter the handler gets ''.
- * Elysia reads the text of the functions that it calls, and parses what they name, so they must name neither query, headers nor
- * body.
+ * Elysia reads the source of a handler, and parses the parts of a request that it names, so it must name neither query, headers
+ * nor body.
  */
 export function addRoute(app: AnyElysia, method: string, path: string, handle: Handle): void {
   if (path.includes('/:id')) app.route(method, path, ({ request, params }) => handle(request, params.id as string), UNPARSED)

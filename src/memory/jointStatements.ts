@@ -47,7 +47,7 @@ function elementOf(value: string): string {
   return arrayText([value]).slice(1, -1)
 }
 
-/** Returns the tables as rows that are numbered from 1, and the parameters of these rows. */
+/** Returns SQL with a row for each table, numbered from 1, and the parameters of this SQL. */
 function askedTables(asked: readonly AskedTable[]) {
   const params = valuesOf(asked).map(param) as [Param, Param, Param, Param, Param]
   const [relations, nexts, runnings, tables, columnNames] = params

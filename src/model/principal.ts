@@ -12,7 +12,7 @@ export interface Client {
   readonly text: string
 }
 
-/** Current rights of a principal. */
+/** Rights of a principal at the time of a request, and the state of the copies in memory that decided them. */
 export interface RightsNow {
   readonly rights: GrantedRights
   /**

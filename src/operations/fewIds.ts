@@ -5,7 +5,7 @@ import { wasEnded } from '../execute/listReads.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Filter } from '../model/query.ts'
 
-/** Marks the unions of a query that compare few ids. The query finds the same rows as before. */
+/** Marks the unions (D103) that compare references with few ids: `hasFewIds`. The query finds the same rows as before. */
 export async function withFewIds<Query extends { readonly filters: readonly Filter[] }>(
   query: Query,
   entity: Entity,

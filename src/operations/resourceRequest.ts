@@ -93,7 +93,7 @@ export interface ResourceParts {
   /** Null: a rename is written like any update. */
   readonly longWrites: LongWrites | null
   readonly cursors: Cursors
-  /** Checks keys of long requests. Undefined: keys cannot be revoked, and each request is charged once. */
+  /** Checks and charges keys again in long requests. Undefined: keys cannot be revoked, and each request is charged once. */
   readonly keysInUse?: KeysInUse
   /** Limits on concurrent streams, bodies and summaries of all entities together. */
   readonly streamLimit: ConcurrencyLimit

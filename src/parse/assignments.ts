@@ -106,7 +106,7 @@ export function nearestRight<Right extends WriteRight>(rights: readonly Right[],
   return others.reduce((best, right) => (lacking(right) < lacking(best) ? right : best), first)
 }
 
-/** Adds a fault for each property that only another right lets the key set: one right must cover the whole body. */
+/** Adds a fault for each given property that the right does not let the key set: one right must cover the whole body. */
 function requireRight({ settable }: WriteRight, given: Assignments, faults: Fault[]) {
   const names: string[] = []
   const refused: string[] = []

@@ -128,8 +128,8 @@ export class Engine {
   }
 
   /**
-   * Returns the empty rights of a person who has no row. Their refusal tells her what is wrong with her claim, if that is the
-   * reason.
+   * Returns rights to nothing, for a person without a row. Their refusals say what is wrong with her claim, if that is why no row
+   * was found.
    */
   private ofUnknown({ finder }: TokenFacts): PersonRights {
     const told = finder instanceof Missing ? finder.told : null

@@ -173,10 +173,7 @@ function isNamed(name: string): (collection: Collection) => boolean {
   return ({ plural }) => plural.toLowerCase() === name.toLowerCase()
 }
 
-/**
- * Requires that `[]` of a property has either one variable or values, because several `[]` of a property are united. @throws
- * Refused
- */
+/** Refuses two `[]` of one property if one of them has a variable: their values would be united. @throws Refused */
 function requireUnmixed(filters: readonly Filter[]) {
   const any = filters.filter(({ operator }) => operator.isAny)
   const mixed = any.find((one) => isOpen(one) && any.some((other) => other !== one && other.property === one.property))

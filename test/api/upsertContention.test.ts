@@ -89,7 +89,7 @@ describe('D115: requests that create and change the same rows', () => {
   })
 })
 
-describe('D65: rows that are found by a unique property', () => {
+describe('D65: rows of an upsert', () => {
   const match = '/Companies?match=Name'
 
   test('are created, updated or left unchanged', async () => {
@@ -99,7 +99,7 @@ describe('D65: rows that are found by a unique property', () => {
     expect(again.body.map(({ result }: Json) => result)).toEqual(['created', 'updated', 'unchanged'])
   })
 
-  test('get 409 for a unique value that another row has, if they are found by their ids', async () => {
+  test('get 409 if the upsert finds them by their ids and gives them a unique value of another row', async () => {
     await upsert(unique, [{ Name: 'A' }, { Name: 'B' }], match)
     const answer = await upsert(
       unique,

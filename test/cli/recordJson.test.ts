@@ -91,7 +91,7 @@ describe('records of a CSV for roster import', () => {
     // The server refuses the text.
     ['Desks;Area\n1.000;1', '{"desks":"1.000","area":1}'],
     ['Desks,Area\n1e3,1', '{"desks":"1e3","area":1}'],
-  ])('are read as JSON: the CSV %j becomes the row %s', async (text, expected) => {
+  ])('are read as JSON: %j becomes the row %s', async (text, expected) => {
     expect((await rowOf(text)).json).toBe(expected)
   })
 

@@ -20,7 +20,7 @@ const all = wholeView(company)
 const employees = (...names: string[]) =>
   viewOf(employee, new Set(employee.properties.filter(({ name }) => names.includes(name))), [], `read ${names}`)
 
-test('the first page of changes begins after the position of deleted events, even if their rows still exist', async () => {
+test('the first page of changes begins after the last deleted event, even if deleted events are still in the table', async () => {
   const sql = connect(await createDatabase())
   await sql`
     insert into entity_change (position, entity, id, action, key, changed)
@@ -79,7 +79,7 @@ test('statements for changes of views that show all properties have no condition
   expect(compileHistory(named, '7', { position: '3', number: '4' }, 51)).toEqual(history)
 })
 
-test('a statement for changes of a view that hides properties has the shown names as a value, so that such views share its text', () => {
+test('views that hide properties share the text of a statement for changes, because the names of shown properties are a value', () => {
   const shown = " and (action <> 'u' or changed && $4::text[])"
   const after = { position: '3', number: '4' }
   const text = (names: string) => compileChanges([employees(...names.split(' '))], after, 51).text
@@ -120,7 +120,7 @@ test('compileNewestShown finds for each watch the newest event after its positio
   expect((await sql.unsafe(text, values as string[]).values()).map(([, position]) => position)).toEqual(['8', '8'])
 })
 
-test('compileStretchEnd finds the last of countMax events of all views that hide properties, or none if there are fewer', async () => {
+test('compileStretchEnd finds the event after the next countMax of a view that hides properties, the first of several, or none', async () => {
   const sql = connect(await createDatabase())
   await sql`
     insert into entity_change (position, entity, id, action, key, changed)
@@ -138,7 +138,7 @@ test('compileStretchEnd finds the last of countMax events of all views that hide
   expect(rows.map((row) => row[CHANGE_COLUMNS.indexOf('id')])).toEqual(['1', '2', '3', '4'])
 })
 
-test('compileHistoryStretchEnd finds the last of countMax events of a row after any position, or none if there are fewer', async () => {
+test('compileHistoryStretchEnd finds the event after the next countMax of a row, from any position, or none', async () => {
   const sql = connect(await createDatabase())
   // Every third event is of employee 1.
   await sql`

@@ -54,7 +54,7 @@ describe('files', () => {
   })
 })
 
-test('tests name companies, employees and absences, and only some tests load the folder of entities', () => {
+test('only tests that hold for any entity load the folder of entities, and a truncate of company or employee cascades', () => {
   // These hold for each entity that the folder has, or run a program that reads it.
   const ofFolder = [
     ...['test/cli/generate', 'test/doctor/doctor', 'test/house/schema', 'test/postgres/schemaDiff'],

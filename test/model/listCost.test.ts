@@ -42,10 +42,13 @@ test.each([
   [['AuthorId=3', 'Title=a'], null, false],
   [['AuthorId=3', 'Title[contains]=a'], null, true],
   [['AuthorId=3', 'Body=a&AuthorId=4'], 'author_id 3 | author_id 4', true],
-] as const)('a union has the parents of its alternatives, and is costly if one is: %p', (alternatives, parentRow, isCostly) => {
-  const union = unionFilter(
-    note,
-    alternatives.map((query) => parseList(wholeView(note), query).filters),
-  )
-  expect(listCostOf(note, { filters: [union], sorts: [] })).toEqual({ parentRow, isCostly })
-})
+] as const)(
+  'a union has the parent rows of its alternatives if each has one, and is costly if one of them is: %p',
+  (alternatives, parentRow, isCostly) => {
+    const union = unionFilter(
+      note,
+      alternatives.map((query) => parseList(wholeView(note), query).filters),
+    )
+    expect(listCostOf(note, { filters: [union], sorts: [] })).toEqual({ parentRow, isCostly })
+  },
+)

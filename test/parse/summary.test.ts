@@ -22,7 +22,7 @@ function messageOf(query: string): string {
 
 // In a group's JSON, a part of such an object would stand where the count or the sums do.
 test.each(['Count.Pages', 'Sum.Amount'])(
-  'groupBy=%s is refused, because its object has the name of another member of groups',
+  'groupBy=%s is refused, because its object would have the JSON name of the count or of the sums',
   (name) => {
     const object = name.toLowerCase().split('.')[0]
     expect(messageOf(`groupBy=${name}`)).toBe(`${name} cannot be a key: "${object}" of a group is something else.`)

@@ -180,7 +180,7 @@ if (process.platform === 'linux')
     })
 
 if (isRoot)
-  test('if root starts PostgreSQL, it runs as nobody if nobody can enter the folder, else in a namespace; its files change owner', async () => {
+  test('a start as root runs PostgreSQL as the user nobody if that user can enter the folder, else in a namespace; files change owner', async () => {
     const cluster = join(dataDir, 'postgres')
     const users = () => [...new Set(['', 'base', 'PG_VERSION'].map((name) => statSync(join(cluster, name)).uid))]
     for (const [mode, user] of [

@@ -180,7 +180,7 @@ describe('D121: decimals below 0, and UUIDs', () => {
     ['sort=Balance,-Id', 'dgafbhce'],
     ['sort=Debt,Id', 'afbhdceg'],
     ['sort=-Carried.Days,Id', 'bcefhdag'],
-  ])('a list by %s finds the accounts "%s", from memory and from PostgreSQL', async (query, names) => {
+  ])('%s finds the accounts "%s", from memory and PostgreSQL', async (query, names) => {
     expect(await namesBy(query)).toBe(names)
   })
 
@@ -364,7 +364,7 @@ describe('D122: JSON', () => {
     ['Settings=!=&Balance=<0', 'ad'],
     ['ParentId.Settings=!=', 'df'],
     ['ParentId.Settings=', 'abcegh'],
-  ])('a list by %s finds the accounts "%s", from memory if the list does not show JSON', async (query, names) => {
+  ])('%s finds the accounts "%s", from memory if the list does not show JSON', async (query, names) => {
     expect(await namesBy(query)).toBe(names)
     expect(await namesBy(`${query}&fields=Settings`)).toBe(names)
     await untilInMemory(server, 'account', `/Accounts?${query}&fields=Id`)

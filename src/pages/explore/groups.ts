@@ -172,7 +172,7 @@ export function wallClock(start: string, zone: string): string {
 }
 
 /**
- * Returns the reference of a group by a copied name, which tells namesakes apart: rows with the same name are not one group.
+ * Returns the reference from which the name of a group is copied: its id tells rows of the same name apart.
  * Null: the name is not copied, or the group has no reference.
  */
 export function referenceOf(group: Row, { copiedThrough }: Property): { readonly name: string; readonly id: string } | null {

@@ -143,8 +143,7 @@ export function doubtfulColumns(
 }
 
 /**
- * Returns the choice that fits the values of a column. If the header stands for an id and the values are names, the row is found
- * by a name.
+ * Returns `choice`; but if it expects ids and the cells are names, the choice of the same property that finds rows by a name.
  */
 function fitting(choice: Choice, choices: readonly Choice[], examples: readonly string[]): Choice | undefined {
   const isReference = choice.property.references !== null

@@ -232,8 +232,8 @@ export function Preview({ work }: Pick<Props, 'work'>) {
 }
 
 /**
- * Returns a value as text for people. If a name stands for a row, this is the cell, with the name of the row once the page knows
- * it.
+ * Returns a value as text for people. If the cell names a row, this is the cell, followed by the name of the row in brackets if
+ * the page knows it.
  */
 export function shownValue({ property, json, text, cell, isName }: ImportValue, references: References): string {
   const rows = references.get(property.name)

@@ -10,7 +10,7 @@ import type { ReferenceValues } from '../../spreadsheets/referenceValues.ts'
 import type { Choice } from './importColumns.ts'
 import { type ImportProperty, textOfJson } from './importTarget.ts'
 
-/** A value of a row. */
+/** Cell of the file, as the value of a property. */
 export interface ImportValue {
   readonly property: ImportProperty
   /** JSON of the value, with all digits. */
