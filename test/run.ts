@@ -75,7 +75,7 @@ process.env[TEMPLATE] = await makeTemplate(join(folder, 'cluster'))
 
 const results: Result[] = []
 // Most wait more than half of their time; with more at once the machine, not what they test, would be what is late.
-const places = Math.min(queue.length, availableParallelism() + 3)
+const places = Math.min(queue.length, availableParallelism() + 4)
 const works = Array.from({ length: places }, (_, place) => work(place, queue))
 if (waiting.length > 0) works.push(work(places, waiting))
 await Promise.all(works)
