@@ -95,7 +95,7 @@ test('the rows of a long body are parsed with pauses, in which other requests ca
   const { create } = wholeAccess(company, true, true)
   let turns = 0
   const counting = setInterval(() => turns++)
-  const rows = Array.from({ length: 1_000 }, () => `{"Name":"long"${' '.repeat(2_000)}}`)
+  const rows = Array.from({ length: 1_000 }, () => `{"Name":"long"${' '.repeat(20_000)}}`)
   const parsed = await parseRows(company, create as NonNullable<typeof create>, rows)
   expect(parsed.rows).toHaveLength(1_000)
   clearInterval(counting)
