@@ -48,7 +48,7 @@ const OPERATORS = ['=', '=', '=', '!=', '<', '<=', '>', '>=']
 const PATHS = 55
 const FILTER_BY_PATH = 60
 /** Chance in percent that a list has two bounds of one property. */
-const BOUNDS = 15
+const BOUNDS = 5
 
 export function randomList(random: Random): List {
   const collection = random.pick(['Companies', 'Employees', 'Employees', 'Absences', 'Absences', 'Absences'] as const)
