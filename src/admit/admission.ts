@@ -58,8 +58,8 @@ export class Admission {
    * Finds the key or person of a credential and charges the request to it, or to the address if the credential is not valid. An
    * unknown key is looked up, and an unknown token verified, before anything is charged, so a valid credential never costs its
    * address a request. If the address has no requests left, its unknown keys are not looked up and its tokens not verified, so
-   * that nobody can guess keys, or make the server compute signatures, at speed. `isOpen`: the path needs no key, so the request
-   * does not wait for a slow database or issuer.
+   * that an attacker can neither try many keys nor make the server compute many signatures. `isOpen`: the path needs no key, so
+   * the request does not wait for a slow database or issuer.
    */
   admit(credential: Credential | undefined, address: string, isOpen = false): Admitted | Promise<Admitted> {
     if (credential?.kind === 'token') {

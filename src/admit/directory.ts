@@ -142,8 +142,8 @@ export class Directory {
   }
 
   /**
-   * Returns the slot to try first. It depends on random seeds of the region, so that nobody can choose addresses that crowd one
-   * slot.
+   * Returns the slot to try first. It depends on random seeds of the region, so that a client cannot choose many addresses
+   * with the same slot.
    */
   private homeOf(low: number, high: number): number {
     let mixed = low ^ (this.words[SEED_WORD] as number)

@@ -105,7 +105,7 @@ export class Persons {
   }
 }
 
-/** Returns a pseudonym, from which nobody can find the person: a plain hash of an e-mail address could be guessed. */
+/** Returns a pseudonym that does not lead back to the person. A plain hash of an e-mail address could be guessed. */
 function pseudonymOf({ issuer, subject }: VerifiedToken, secret: string): string {
   const hash = createHmac('sha256', secret)
     .update(JSON.stringify([issuer, subject]))

@@ -78,7 +78,7 @@ export function readRequest(text: string) {
   return { method, path: path.startsWith('/') ? path : `/${path}`, query: query.join('?') }
 }
 
-/** Returns the routes of a server that keeps no copies of tables in memory, and charges nobody. */
+/** Returns the routes of a server without copies of tables in memory and without rate limits. */
 function routerOf({ config, entities, views, database }: Site, cursorSecret: string): Router {
   const { changesDays, changesValues, rateLimits, rateLimitsAnonymous, publicUrl } = config
   return createRouter({

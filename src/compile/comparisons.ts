@@ -109,8 +109,8 @@ function allTrue(conditions: readonly Sql[]): Sql {
  * stored, with the columns of the entity.
  */
 export function compileReadable({ whole: entity, properties: shown, filters }: View, rows: readonly Row[]): Statement {
-  // A filter may depend on other rows, which were not stored, so nobody knows whether the row matched it at that time. Such a row
-  // must still have all the visible values that it had.
+  // A filter can depend on other rows, whose former values are not stored, so whether the row matched at that time is unknown.
+  // Such a row must still have all the visible values that it had.
   const unchanged = filters.some(isOfOtherRows) ? shown : []
   const properties = [...new Set([entity.id, ...filters.flatMap(ownProperties), ...unchanged])]
   const operands = properties.map(({ kind }) => ({ param: param(null), type: kind.columnType }))

@@ -81,7 +81,7 @@ export function compileUpdate(
     return { text, batch: updateMany(parts, key) }
   })
   const own = [...valuesOfChanged(changed, values), ...(versions === null ? [] : [versions]), id]
-  // A rename has no batch: it can change rows that other runs return, and nobody knows in advance how many rows it changes.
+  // A rename has no batch: it can change rows that other runs return, and the number of rows that it changes is unknown before.
   const batch = copying === null ? compiled.batch : null
   return writeStatement({ text: compiled.text, batch }, own, plan, guardValues(guard, changed))
 }

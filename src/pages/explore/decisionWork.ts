@@ -1,4 +1,4 @@
-// The work behind the buttons of a row. A decision is made once, and only on a row that is still as the reader has seen it.
+// What the buttons of a row do. A decision is made once, and only on a row that is still as the reader has seen it.
 import { send } from './api.ts'
 import type { Attempt } from './drafts.ts'
 import { renewRights } from './renewRights.ts'

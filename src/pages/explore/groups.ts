@@ -113,8 +113,8 @@ export function questionOf(resource: Resource, view: View, zone = periodZone(res
 }
 
 /**
- * Finds a dimension by its name in the address. Some can be found that no menu offers: whole dates, and properties behind two
- * references.
+ * Finds a dimension by its name in the address. Some can be found that no menu offers: whole dates, and properties to which two
+ * references lead.
  */
 export function findDimension(resource: Resource, name: string, zone = UTC): Dimension | undefined {
   const offered = findNamed(dimensionsOf(allProperties(resource), zone), name)

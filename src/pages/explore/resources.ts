@@ -179,7 +179,7 @@ export function allProperties({ properties, related }: Resource): readonly Prope
   return [...properties, ...related]
 }
 
-/** Returns the properties behind two references. The page accepts them in an address, but there are too many to choose from. */
+/** Returns the properties that need two references: an address can have them, but they are too many to choose from. */
 export function distantProperties({ related }: Resource): Property[] {
   return related.flatMap((reference) => {
     const target = knownStore.value.resources.find(({ entity }) => entity === reference.references)
