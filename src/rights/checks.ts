@@ -114,8 +114,8 @@ function checkUpdate(right: Right) {
 }
 
 /**
- * Returns the property on which a condition depends. For a path it is the path's reference, since the rows to which that leads are
- * already stored. Refuses a property that clients do not write, because its value is known only when the row is stored.
+ * Returns the property on which a condition depends. For a path it is the path's reference, since the rows to which that leads
+ * are already stored. Refuses a property that clients do not write, because its value is known only when the row is stored.
  */
 function checkWritten(right: Right, property: Property, reason: string): Property {
   const written = ownProperty(property)
