@@ -81,7 +81,10 @@ function statusText(status: number): string {
   return `${status} ${STATUS_CODES[status] ?? ''}`
 }
 
-/** Paths of this length or longer get JSON: a page's links depend on the whole path, and the path is cut at this length. */
+/**
+ * Paths of this length or longer get JSON. A page's links depend on the whole path, and the path of a target that cannot be read
+ * is cut at this length.
+ */
 const PATH_LENGTH_MAX = 200
 
 /** Renders an error as a page with links, if a browser has sent the request. Null: the answer is JSON. */

@@ -25,8 +25,8 @@ export const exploreFiles: Readonly<Record<string, (request: Headers) => Promise
 }
 
 /**
- * Returns the handler of the page. The page's script reads the OpenAPI document, and then lists, with a key or as a person who
- * signs in. `signIn`: returns how people sign in; null if they cannot.
+ * Returns the handler of the page. The page's script reads the OpenAPI document and lists, with a key or with the token of a
+ * person. `signIn`: returns how people sign in; null if they cannot.
  */
 export function explorePages(signIn: (() => Promise<SignIn>) | null) {
   const cache = new Map<string, { facts: string; body: StoredBody }>()
@@ -42,15 +42,15 @@ export function explorePages(signIn: (() => Promise<SignIn>) | null) {
 }
 
 function explorePage(root: string, signIn: SignIn | null): StoredBody {
-  // After a sign-in, the page's address contains the issuer's answer, which requests for the page's files must not send as their
-  // referrer.
+  // After a sign-in, the page's address contains the issuer's answer. Requests for the page's files must not send this address as
+  // their referrer.
   const head = html`<meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
 <link rel="stylesheet" href="${root}explore/${STYLE}">
 <script defer src="${root}explore/${SCRIPT}"></script>`
   const body = html`<div id="explore" data-root="${root}" data-reader="explore/${READER}" data-sign-in="${JSON.stringify(signIn)}"></div>
 <noscript><p>This page needs JavaScript. The <a href="${root}docs">docs</a> say how to ask for the same data.</p></noscript>`
-  // A cached page of five minutes ago could have addresses that the issuer no longer has.
+  // A page from the browser's cache could have addresses that the issuer no longer uses.
   const headers = signIn === null ? {} : { 'Cache-Control': 'no-cache' }
   return htmlDocument({ title: 'Roster', root, head, body, policy: policyOf(signIn), headers })
 }

@@ -1,4 +1,5 @@
-// Requests to the API for the session: pages and totals, exact numbers, and errors as problems that the page shows.
+// Sends requests to the API with the key or token of the session. Reads pages, totals and exact numbers from responses. An error
+// becomes a problem, which the page shows.
 import { useLayoutEffect, useState } from 'preact/hooks'
 import type { Row } from './resources.ts'
 import { ISSUER_NAME, ROOT } from './server.ts'
@@ -45,7 +46,7 @@ export async function send(path: string, options: RequestInit = {}): Promise<Res
     throw problem
   }
   const renewed = await sessionAfterRefusal(session)
-  // The tab has another session by now, for which this request was not meant.
+  // The tab has another session now. The request was not meant for it, so it is not sent again.
   if (sessionStore.value.session?.id !== session.id) throw await problemOf(response)
   if (renewed === 'ended') return refusePerson(await problemOf(response))
   // An unread body would keep its connection busy.
@@ -111,7 +112,7 @@ export function tagOf({ headers }: Response): string {
   return (headers.get('etag') ?? '').replace(/^W\//, '')
 }
 
-/** Returns words for an error response without a message, such as that of a proxy. */
+/** Returns words for an error response without a message, such as one that a proxy sends. */
 function wordsOf(status: number): string {
   if (status >= 500) return `The server cannot do this at the moment (${status}). If it goes on, tell whoever runs it.`
   return `The server does not take this request (${status}). Go back to Start, or tell whoever runs the server.`
@@ -151,7 +152,7 @@ const ahead = new Map<string, { readonly sessionId: string | undefined; readonly
 /** Time for which an answer can wait to be used, in ms. After that, the request is sent again. */
 const AHEAD_MS = 10_000
 
-/** Sends a request whose answer `useAnswer` takes once the page knows what to show. */
+/** Sends a request before a component needs its answer. `useAnswer` takes the answer once a component asks for this path. */
 export function sendAhead(path: string): void {
   const response = send(path)
   ahead.set(path, { sessionId: sessionStore.value.session?.id, response })

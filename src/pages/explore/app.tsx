@@ -100,7 +100,7 @@ const DOCUMENT_PATH = 'openapi.json'
 const RIGHTS_PATH = 'Rights'
 const readBody = (response: Response) => response.json()
 
-/** Loads the document and the rights of the session. Each of the two is requested again if it fails. */
+/** Loads the OpenAPI document and the rights of the session. If one of them fails, requests it again. */
 function Loading({ id }: { readonly id: string }) {
   const described = useAnswer(DOCUMENT_PATH, readBody)
   const rights = useAnswer<readonly Right[]>(RIGHTS_PATH, readBody)
@@ -177,7 +177,7 @@ function Header({ resources, current, session, hasStart }: HeaderProps) {
   )
 }
 
-/** Returns the name of a person in her own row, if the page knows it, else that of her sign-in. */
+/** Returns the name of a person: from her own row, or, if the page does not know it, from her sign-in. */
 function nameOf({ id, label }: Session): string {
   const { sessionId, name } = ownNameStore.value
   return sessionId === id ? name : label
@@ -216,9 +216,9 @@ function readAddress() {
 }
 
 /**
- * Sends the first requests at the same time, so that none waits for the answer of another: what the reader may see, and the page
- * of the list that the address names. If this browser stores columns for the list, they may need properties of other rows, so the
- * list waits.
+ * Sends the first requests at the same time, so that none waits for another's answer. They ask for the OpenAPI document, the
+ * rights, and the page of the list that the address names. A list for which this browser stores columns is read later, because
+ * the columns may need properties of other rows.
  */
 function askAhead(): void {
   const { session, offered } = sessionStore.value
@@ -238,7 +238,7 @@ addEventListener('storage', followOtherTabs)
 document.addEventListener('visibilitychange', watchEnd)
 addEventListener('pageshow', ({ persisted }) => {
   if (!persisted) return
-  // The browser has brought back this page as it was before a sign-in, or a sign-out.
+  // The browser has restored this page from its cache, in the state before a sign-in or sign-out.
   signInStore.set('')
   restoreSession()
   claimRenewal()

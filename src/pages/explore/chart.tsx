@@ -98,7 +98,7 @@ function axisOf({ values, style }: Pick<Props, 'values' | 'style'>) {
   return { from, to, lines: Array.from({ length: Math.round((to - from) / step) + 1 }, (_, place) => from + place * step) }
 }
 
-/** Start and end of each value on the axis: stacked, or side by side from zero. */
+/** Start and end of each value on the axis. A stacked value begins where the previous one ends; a grouped one begins at zero. */
 function spansOf(row: readonly (number | null)[], isStacked: boolean): [start: number, end: number][] {
   const ends = { up: 0, down: 0 }
   return row.map((value) => {
@@ -109,7 +109,7 @@ function spansOf(row: readonly (number | null)[], isStacked: boolean): [start: n
   })
 }
 
-/** Positions of what a chart of standing bars draws, in pixels. */
+/** Layout of a chart with vertical bars or with lines; lengths are in pixels. */
 interface Layout {
   readonly left: number
   /** Width of a bar with the space around it. */
@@ -152,7 +152,7 @@ function Standing(props: Drawn) {
   const pointing = { pointed, stop, point }
   const layout = layoutOf(props)
   const { left, band, step, lines, y, middle } = layout
-  // The bar of the rows without a date comes last, and has a label; bars close to it have none.
+  // If the last bar is for the rows without a date, it always has a label, and bars close to it have none.
   const isNamed = (place: number) =>
     endsWithNone && bars.length - 1 - place < step ? place === bars.length - 1 : place % step === 0
   return (
@@ -220,7 +220,7 @@ function standingRects({ series, values, colours }: Drawn, { isGrouped, whole, t
   )
 }
 
-/** Position of the tip above a standing bar. */
+/** Position of the tip above a vertical bar. */
 function aboveStanding(props: Drawn, bar: number) {
   const { y, middle, isGrouped } = layoutOf(props)
   const ends = spansOf(props.values[bar] ?? [], !isGrouped && props.style !== 'line').flat()
@@ -293,7 +293,7 @@ const ruler = document.createElement('canvas').getContext('2d')
 /** Splits a text into characters as people count them; browsers before 2024 may only know code points. */
 const lettersOf = (text: string) =>
   'Segmenter' in Intl ? Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment) : [...text]
-/** Maximum letters to measure; more fit into no label. */
+/** Maximum letters to measure; no label has room for more. */
 const LETTERS_MAX = 100
 
 /** Returns the width of a label in pixels. */

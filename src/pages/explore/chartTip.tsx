@@ -66,7 +66,7 @@ export function BarLink({ chart, place, pointed, stop, point, children }: LinkPr
   )
 }
 
-/** Returns the name of a bar, its values and, if the bar stands for all others and has no link, the reason. */
+/** Returns the name and the values of a bar. If the bar stands for all other groups and has no link, also returns the reason. */
 function linesOf(chart: Chart, place: number): string[] {
   const { bars, series, otherBar, links, values } = chart
   const isOne = series.length === 1
@@ -101,7 +101,7 @@ type TipProps = {
   readonly isBelow: boolean
 }
 
-/** The values of a bar, for eyes: screen readers get them as the name of the link. */
+/** The values of a bar, hidden from screen readers, which get them as the name of the link. */
 export function Tip({ chart, pointed: { bar, series }, colours, width, x, y, isBelow }: TipProps) {
   const { bars, series: names } = chart
   const left = Math.max(HALF, Math.min(width - HALF, x))

@@ -19,8 +19,8 @@ export interface Chip {
 }
 
 /**
- * Maximum filters by `!=` of one property that have a chip each. More of them share one chip, as when a chart's "others" are
- * opened.
+ * Maximum filters by `!=` of one property that have a chip each. If there are more, they share one chip. A click on the "others"
+ * of a chart adds many such filters.
  */
 const LEFT_OUT_MAX = 3
 

@@ -1,5 +1,4 @@
-// The form that is shown after somebody else was faster: for each property the value before, the reader's, and the other
-// person's.
+// The form for a write conflict. For each property it shows the value before, the reader's value, and the value of somebody else.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button } from './controls.tsx'
 import { formatDate } from './format.ts'

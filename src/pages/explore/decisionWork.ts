@@ -1,4 +1,5 @@
-// What the buttons of a row do. A decision is made once, and only on a row that is still as the reader has seen it.
+// Sends the decisions that the buttons of a row make. A decision is made once, and only on a row that is still as the reader has
+// seen it.
 import { send } from './api.ts'
 import type { Attempt } from './drafts.ts'
 import { renewRights } from './renewRights.ts'
@@ -10,7 +11,7 @@ import { announce, attemptOf, inWordsOf, isUncertain, problemOf, readVersioned, 
 
 /** The change that a button makes, and the words of the button. */
 export interface Decision {
-  /** Properties and the values that they get; the button is about the first. */
+  /** Properties and the values that they get. The button's words name the first value. */
   readonly values: readonly { readonly name: string; readonly value: string }[]
   readonly words: string
 }
@@ -30,7 +31,10 @@ export type State =
   | { readonly kind: 'changed'; readonly message: string; readonly decision: Decision; readonly now: Versioned }
 
 const IDLE: State = { kind: 'idle', message: '' }
-/** Maximum times that a decision is sent again because other writes gave the row a version that looks the same to the reader. */
+/**
+ * Maximum times that a decision is sent. It is sent again if other writes have changed only properties that the reader does not
+ * see.
+ */
 const ROUNDS_MAX = 3
 
 export class DecisionWork {
@@ -40,14 +44,11 @@ export class DecisionWork {
     private readonly resource: Resource,
     /** Path of the row. */
     private readonly path: string,
-    /** True if the row is one of a list, which it may leave: then messages are not shown in the row. */
+    /** True if the row is in a list. A decision can remove the row from the list, so messages are not shown in the row. */
     private readonly isInList: boolean,
   ) {}
 
-  /**
-   * Sends a decision about a row as the reader has seen it. `rounds`: number of earlier attempts for versions that were no longer
-   * current.
-   */
+  /** Sends a decision about a row as the reader has seen it. `rounds`: number of earlier attempts that were answered 412. */
   async decide(decision: Decision, seen: Seen, rounds = 0): Promise<void> {
     this.state.set({ kind: 'sending' })
     if (seen.tag === null) return this.compare(decision, seen, rounds)
@@ -75,7 +76,8 @@ export class DecisionWork {
   }
 
   /**
-   * Reads the row, and sends the decision if nothing that the reader sees has changed. Else says what somebody else has changed.
+   * Reads the row. If nothing that the reader sees has changed, sends the decision; otherwise shows what somebody else has
+   * changed.
    */
   private async compare(decision: Decision, seen: Seen, rounds: number): Promise<void> {
     let now: Versioned
@@ -113,9 +115,10 @@ export class DecisionWork {
   /** Says why nothing was decided. */
   private refuse(message: string): void {
     this.state.value = { kind: 'idle', message: this.isInList ? '' : message }
-    // Somebody else may have decided, so lists and rows are read again. A message in a row would leave a list with the row.
+    // Somebody else may have decided, so lists and rows are read again. The row may then leave the list, and a message in it
+    // would be lost.
     announce(this.isInList ? message : '')
-    // The right may have ended, so the rights are read again.
+    // The reader may have lost the right, so the rights are read again.
     void renewRights()
   }
 
@@ -129,7 +132,7 @@ export class DecisionWork {
 }
 
 const GONE = 'This row was deleted meanwhile, or you may no longer see it.'
-/** Messages by status, in place of those of the API, which name properties and rights that a button has not shown. */
+/** Messages by status. The API's own messages name properties and rights, which the buttons do not show. */
 const REFUSALS: Readonly<Record<number, string>> = {
   403: 'You may not decide this, or not any more. Nothing was changed.',
   404: GONE,

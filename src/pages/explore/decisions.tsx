@@ -29,11 +29,10 @@ interface Props {
   readonly row: Row
   /** Version of the row. Null, or left out: a click on a button first reads the row, and compares it with `row`. */
   readonly tag?: string | null
-  /** True if the reader may decide the row, as is known in a list with `may`. */
+  /** True if it is known that the reader may decide the row, because the row comes from a list with `may`. */
   readonly isAdmitted?: boolean
   /**
-   * True if the row is one of a list. Then no request asks whether the reader may decide it, and messages are not shown in the
-   * row.
+   * True if the row is in a list. Then no request asks whether the reader may decide it, and messages are not shown in the row.
    */
   readonly isInList?: boolean
 }
@@ -68,8 +67,8 @@ function decisionsOf(resource: Resource, row: Row): Readonly<Record<'sure' | 'un
 }
 
 /**
- * Returns the decisions that a right allows: one for each value of the property that can get several, or else of the first
- * property. The value that the row has already is left out.
+ * Returns the decisions that a right allows: one for each value of the property that can get several values. If no property can,
+ * there is one decision, by the first property. A value that the row has already is left out.
  */
 function decisionsBy(right: WriteRight, { properties }: Resource, row: Row): readonly Decision[] {
   // A property that the reader may not set is left out: it must have the demanded value already.
@@ -91,14 +90,14 @@ type ButtonsProps = Props & { readonly decisions: readonly Decision[] }
 
 function Buttons({ resource, row, tag = null, isInList = false, decisions }: ButtonsProps) {
   const path = `${resource.plural}/${encodeURIComponent(String(row.id))}`
-  // `resource` is a new object after the rights have changed. The work must stay, so that its messages stay.
+  // `resource` is a new object whenever the rights have changed. A new `DecisionWork` would lose the messages of the old one.
   const work = useMemo(() => new DecisionWork(resource, path, isInList), [path])
   const state = work.state.value
   const [asked, ask] = useState<Decision | null>(null)
   const frame = useRef<HTMLSpanElement>(null)
   const wasAsked = useRef(false)
   useLayoutEffect(() => {
-    // The question that had the focus is gone.
+    // The question had the focus and is gone, so the focus moves to the first button.
     if (wasAsked.current && asked === null) frame.current?.querySelector('button')?.focus()
     wasAsked.current = asked !== null
   }, [asked])

@@ -58,7 +58,9 @@ export function readDraft(id: string): Draft | null {
   }
 }
 
-/** Stores a draft; the oldest one makes room for a new one. Returns false if the draft is too long to be stored. */
+/**
+ * Stores a draft. If there are more than `DRAFTS_MAX`, forgets the oldest. Returns false if the draft is too long to be stored.
+ */
 export function keepDraft(id: string, draft: Draft): boolean {
   const text = JSON.stringify(draft)
   if (text.length > CHARACTERS_MAX) return false

@@ -1,5 +1,5 @@
-// Finds the forms that change one row: those of the rights that admit the row. If the page cannot compare a row with a right's
-// conditions, it asks the server.
+// Finds the forms that change one row, according to the rights that admit the row. If the page cannot compare a row with a
+// right's conditions, it asks the server.
 import { useEffect, useState } from 'preact/hooks'
 import { readTotal, send } from './api.ts'
 import type { Resource, Row } from './resources.ts'
@@ -32,7 +32,7 @@ export function useEditing(resource: Resource, row: Row | null): readonly Varian
     const ask = async (path: string) => ((await readTotal(await send(path, { method: 'HEAD', signal }))) > 0 ? [path] : [])
     Promise.all(paths.map(ask)).then(
       (found) => !signal.aborted && setAnswer({ id, admitted: found.flat() }),
-      // Without an answer there is no form; the list beside it says what is wrong.
+      // Without an answer there is no form; the list says what is wrong.
       () => undefined,
     )
     return () => controller.abort()

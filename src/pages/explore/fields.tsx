@@ -6,7 +6,7 @@ import { ReferenceField } from './referenceField.tsx'
 import type { ControlProps } from './typed.ts'
 import type { FormField } from './writable.ts'
 
-/** Returns the id of the control of a property, by which the focus is moved to a fault. */
+/** Returns the id of a property's control. By this id the form finds the control with a fault, to focus it. */
 export const controlId = ({ name }: Pick<FormField, 'name'>) => `form-${name}`
 const faultId = (field: FormField) => `${controlId(field)}-fault`
 
@@ -113,7 +113,9 @@ function TextField(props: ControlProps) {
   )
 }
 
-/** Times of day for a day that is chosen without a time. An end gets `LAST`, so that it includes its whole day. */
+/**
+ * Times of day for a day that is chosen without a time. The end of a span gets `LAST`, so that the span includes the whole day.
+ */
 const FIRST = '00:00'
 const LAST = '23:59'
 

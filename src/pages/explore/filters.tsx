@@ -198,7 +198,7 @@ function ValueField({ resource, property, value, take }: FieldProps) {
   )
 }
 
-/** Fields for a day and a time in the chosen zone. A day without a time means its midnight there. */
+/** Fields for a day and a time in the chosen zone. A day without a time means midnight in this zone. */
 function InstantField({ value, take }: Pick<FieldProps, 'value' | 'take'>) {
   const [day = '', time = ''] = toZone(value)?.split('T') ?? []
   const join = (newDay: string, newTime: string) => {
@@ -215,7 +215,7 @@ function InstantField({ value, take }: Pick<FieldProps, 'value' | 'take'>) {
   )
 }
 
-/** Suggests the most frequent values, by a summary, and those in the OpenAPI document. */
+/** Suggests the most frequent values, which a summary returns, and the values that the OpenAPI document lists. */
 function Frequent({ resource, property }: Pick<FieldProps, 'resource' | 'property'>) {
   const isAsked = resource.hasSummary && property.kind === 'text'
   const path = printPath(`${resource.plural}/Summary`, [], { groupBy: property.name, sort: '-count', PageSize: '20' })

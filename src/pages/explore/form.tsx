@@ -95,7 +95,7 @@ export function EditForm({ resource, row, variants, close }: EditProps) {
   )
 }
 
-/** Says that what was typed is kept, if a form with a draft is closed. */
+/** Says that what was typed into a closed form is kept; says nothing if the form has no draft. */
 export function sayKept(draftId: string): void {
   if (readDraft(draftId) !== null) say('What you typed is kept until you close this tab.')
 }
@@ -141,7 +141,7 @@ interface FormProps {
   close(): void
 }
 
-/** A form with the fields that the rights of the reader give it. */
+/** A form with the fields that the reader's rights allow. */
 function RowForm({ draftId, variants, row, path, label, saved, close }: FormProps) {
   const isOpen = useRef(true)
   const work = useMemo(

@@ -1,4 +1,4 @@
-// The work of one open form: what was typed, how it is saved, and what to do if that fails.
+// The work of one open form: what was typed, how it is saved, and what to do if it cannot be saved.
 import { Problem, send } from './api.ts'
 import { type Draft, forgetDraft, keepDraft, readDraft } from './drafts.ts'
 import { say } from './notices.tsx'
@@ -31,9 +31,7 @@ export interface Clash {
 export type State =
   | { readonly kind: 'open'; readonly faults: Texts; readonly problem: Problem | null }
   | { readonly kind: 'sending' }
-  /**
-   * A write that failed waits to be sent again. `isCertain`: nothing was saved yet, so that the reader can go back to the fields.
-   */
+  /** A write that failed waits to be sent again. `isCertain`: nothing was saved yet, so the reader can go back to the fields. */
   | { readonly kind: 'waiting'; readonly problem: Problem; readonly isCertain: boolean }
   | { readonly kind: 'clash'; readonly clashes: readonly Clash[]; readonly theirs: Versioned }
   /** The row is gone. */
@@ -52,7 +50,7 @@ interface Options {
   saved(row: Versioned, others: readonly FormField[]): void
 }
 
-/** Maximum times that a write is sent again after other people's writes that change none of the reader's properties. */
+/** Maximum times that a write is sent again because somebody else has changed other properties of the row meanwhile. */
 const ROUNDS_MAX = 3
 /** Time for which the server recognizes a repeated creation by its `Idempotency-Key`. */
 const REPEAT_MS_MAX = 24 * 3_600_000
@@ -99,7 +97,7 @@ export class FormWork {
     return base === null ? (field.kind === 'boolean' ? 'false' : '') : textOf(field, base.row)
   }
 
-  /** Takes what was typed into a field. `chosen`: name of the row that was chosen; empty if none was. */
+  /** Takes what was typed into a field. `chosen`: name of the row that was chosen; empty if no row was chosen. */
   take(field: FormField, text: string, chosen = ''): void {
     const { [field.name]: _, ...rest } = this.draft.texts
     const texts = text === this.baseOf(field) ? rest : { ...rest, [field.name]: text }
@@ -134,14 +132,14 @@ export class FormWork {
     if (isChanged) say('What you typed was discarded.', { undo })
   }
 
-  /** Returns to the fields, so that the reader can change a write that was not saved before it is sent again. */
+  /** Returns to the fields, so that the reader can change what was not saved. */
   stopWaiting(): void {
     this.state.set(OPEN)
   }
 
   /**
-   * Saves what was typed, unless a text is not valid for its property. `rounds`: number of earlier attempts for versions that
-   * were no longer current.
+   * Saves what was typed, unless a text is not valid for its property. `rounds`: number of earlier attempts that were answered
+   * 412.
    */
   async save(rounds = 0): Promise<void> {
     const typed = this.sentFields().map((field) => ({ name: field.name, typed: typedOf(field, this.textOf(field)) }))
@@ -163,7 +161,7 @@ export class FormWork {
     return isWhole ? fields : fields.filter((field) => isTyped(field) || field.isRequired)
   }
 
-  /** Sends the attempt of the draft. `rounds`: number of earlier attempts for versions that were no longer current. */
+  /** Sends the attempt of the draft. `rounds`: number of earlier attempts that were answered 412. */
   async send(rounds = 0): Promise<void> {
     const { attempt, base } = this.draft
     if (attempt === null) return
@@ -184,8 +182,8 @@ export class FormWork {
   }
 
   /**
-   * Leaves it to the reader whether to send a new row again. The row may have been created, and the server does not know the key
-   * any more.
+   * Leaves it to the reader whether to send a new row again. The row may have been created, and the server no longer knows its
+   * `Idempotency-Key`.
    */
   private giveUp(): void {
     this.keep({ ...this.draft, attempt: null })
@@ -225,8 +223,8 @@ export class FormWork {
   }
 
   /**
-   * Reads what somebody else has saved meanwhile. Asks the reader only about properties that both have changed; without any,
-   * saves again.
+   * Reads what somebody else has saved meanwhile. If both have changed the same property, asks the reader which value stays;
+   * otherwise saves again.
    */
   private async merge(rounds: number): Promise<void> {
     try {

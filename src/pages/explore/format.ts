@@ -27,8 +27,8 @@ export const formatDecimal = (value: string | number) => (typeof value === 'stri
 /** Returns the wall-clock time of an instant in the chosen zone: `2026-01-31T10:00:00`. Null: no field can show the instant. */
 export const toZone = (instant: string) => localOf(instant, zoneStore.value)
 /**
- * Returns the instant of a wall-clock time in the chosen zone: `2026-01-31T09:00:00Z`. `before`: the instant that the field had,
- * which decides if clocks repeat this time. Null: the text is no time.
+ * Returns the instant of a wall-clock time in the chosen zone: `2026-01-31T09:00:00Z`. `before`: the instant that the field had.
+ * If clocks repeat this time, it decides which of the two instants is meant. Null: the text is no time.
  */
 export const fromZone = (local: string, before = '') => instantOf(local, zoneStore.value, before)
 

@@ -38,7 +38,7 @@ export interface Measure {
 }
 
 const CALCULATIONS = ['sum', 'average', 'minimum', 'maximum'] as const
-/** Names of the members of a group that are not its keys. A property or object with such a name cannot be grouped by. */
+/** Names of the members of a group that are results, not keys. A property or object with such a name cannot be grouped by. */
 const MEMBERS: readonly string[] = ['count', ...CALCULATIONS]
 
 const isKey = ({ path, kind }: Property) => kind !== 'json' && !MEMBERS.includes(path[0] as string)
@@ -51,7 +51,7 @@ const wholeOf = (property: Property): Dimension => ({
   zone: UTC,
 })
 
-/** Returns the zone in which periods begin: the one that the reader has chosen, if the summary takes a zone, else UTC. */
+/** Returns the zone in which periods begin: the zone that the reader has chosen, or UTC if the summary takes no zone. */
 export const periodZone = ({ hasZone }: Resource) => (hasZone ? zoneStore.value : UTC)
 
 /**
@@ -113,8 +113,8 @@ export function questionOf(resource: Resource, view: View, zone = periodZone(res
 }
 
 /**
- * Finds a dimension by its name in the address. Some can be found that no menu offers: whole dates, and properties to which two
- * references lead.
+ * Finds a dimension by its name in the address. Also finds dimensions that no menu offers: whole dates, and properties to which
+ * two references lead.
  */
 export function findDimension(resource: Resource, name: string, zone = UTC): Dimension | undefined {
   const offered = findNamed(dimensionsOf(allProperties(resource), zone), name)
@@ -172,8 +172,8 @@ export function wallClock(start: string, zone: string): string {
 }
 
 /**
- * Returns the reference from which the name of a group is copied: its id tells rows of the same name apart.
- * Null: the name is not copied, or the group has no reference.
+ * Returns the reference from which the name of a group is copied. The reference's id tells apart groups of the same name. Null:
+ * the name is not copied, or the group has no reference.
  */
 export function referenceOf(group: Row, { copiedThrough }: Property): { readonly name: string; readonly id: string } | null {
   if (copiedThrough === null) return null
@@ -190,7 +190,8 @@ function filtersOf(group: Row, dimensions: readonly Dimension[]): Filter[] {
     const value = valueIn(group, property)
     if (value === null || unit === null) return [{ name, sign: '=', values: [String(value ?? '')] }]
     const start = new Date(wallClock(String(value), zone))
-    // Infinity, or a date that a browser cannot represent, has no end of its period: the filter asks for the value itself.
+    // If a browser cannot read the value as a date, such as infinity, the period has no end. So the filter asks for the value
+    // itself.
     if (Number.isNaN(start.getTime())) return [{ name, sign: '=', values: [String(value)] }]
     const print = (date: Date) => {
       const text = date.toISOString()
@@ -205,8 +206,8 @@ function filtersOf(group: Row, dimensions: readonly Dimension[]): Filter[] {
 
 /**
  * Returns filters that find exactly the rows of a group; null if no filters do. A filter for the empty text also finds rows
- * without a value. So the group of the empty text has no filters, and the group without a value has none if both groups can
- * exist. `hasEmptyText`: returns whether a property's empty text is a group, or may be one because not all groups are known.
+ * without a value. So the group of the empty text gets null; the group without a value gets null if both groups can exist.
+ * `hasEmptyText`: returns whether a property's empty text is a group, or may be one because not all groups are known.
  */
 export function linkedFilters(
   group: Row,
@@ -221,7 +222,7 @@ export function linkedFilters(
   return isFound ? filtersOf(group, dimensions) : null
 }
 
-/** Returns the filters of a view, and further filters that it does not have yet. */
+/** Returns the filters of a view, and the filters of `more` that the view does not have yet. */
 export function addFilters(filters: readonly Filter[], more: readonly Filter[]): Filter[] {
   const known = new Set(filters.map((filter) => JSON.stringify(filter)))
   return [...filters, ...more.filter((filter) => !known.has(JSON.stringify(filter)))]

@@ -1,4 +1,4 @@
-// The history of a row: when it was changed, by whom, and from which values to which, as far as the server keeps that.
+// The history of a row: when it was changed, by whom, and, if the server keeps values, from which values to which.
 import { readJson, send, useAnswer } from './api.ts'
 import { formatCount, formatDate, formatValue } from './format.ts'
 import { zoneLabel } from './readerZone.ts'
@@ -20,7 +20,7 @@ type Values = Readonly<Record<string, string | number | boolean | null>>
 
 const CHANGES_PAGE = 500
 const CHANGES_SHOWN = 100
-/** Maximum pages to read: a history begins with the oldest change. */
+/** Maximum pages to read. The first page has the oldest changes, so the latest changes of a long history are not read. */
 const PAGES_MAX = 20
 const ACTIONS: Readonly<Record<string, string>> = { create: 'Created', update: 'Changed', delete: 'Deleted' }
 
@@ -87,7 +87,8 @@ function Values({ change, properties }: { readonly change: Change; readonly prop
   const { action, changed, before, after } = change
   const shown = changed.flatMap((name) => {
     const property = findNamed(properties, name)
-    // For a chosen row, the change of its name is shown, which says more than that of its id.
+    // A new reference also changes the name that is copied from its row. Only the name is shown, because it says more than the
+    // id.
     const isNamed = properties.some((one) => one.copiedThrough === property?.name && changed.includes(one.name))
     return isNamed ? [] : [{ name, property, label: roleOf(property?.label ?? name) }]
   })

@@ -1,4 +1,4 @@
-// Finds out what an import would do: for which rows the values of the file stand, which rows are stored already, and what the
+// Finds out what an import would do: which rows the references in the file mean, which rows are stored already, and what the
 // server refuses.
 
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
@@ -98,11 +98,12 @@ async function storedRows(
 }
 
 /**
- * Returns the new rows that equal a stored row in all values. They are rows such as absences, which have no number of their own.
+ * Returns the new rows that equal a stored row in all values. Mostly these are rows without a number of their own, such as
+ * absences.
  */
 async function findTwins(question: Question, rows: readonly ImportRow[], watch: Watch): Promise<readonly TwinRow[]> {
   const properties = (rows[0]?.values ?? []).map(({ property }) => property)
-  // Without a property that divides the rows, a large collection would be read whole.
+  // Of a large collection, only the rows are read whose value of this property is in the file.
   const candidate =
     properties.find(({ reference }) => reference !== null) ?? properties.find(({ kind }) => kind.name !== 'boolean')
   if (candidate === undefined) return []

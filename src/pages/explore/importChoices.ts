@@ -7,10 +7,13 @@ import { collectionsOf, findNamed, lowerFirst, type Property, type Resource } fr
 import { createVariants, type Variant } from './variants.ts'
 import { type FormField, maySet, type Writable } from './writable.ts'
 
-/** Properties by which people know a referred row. Files rarely have its other properties. */
+/** Matches names of properties by which people know a referenced row. Files rarely have other properties of such a row. */
 const TELLING = /name|number|mail|code|^title$/i
 
-/** Returns the form for new rows that an import fills: the one with most properties, since one right must allow all of them. */
+/**
+ * Returns the form for new rows that has the most properties. An import uses only this form, because one right must allow all
+ * properties of a row.
+ */
 export function widestVariant(writable: Writable): Variant | undefined {
   return createVariants(writable).reduce<Variant | undefined>(
     (best, one) => (best && best.fields.length >= one.fields.length ? best : one),
@@ -18,7 +21,9 @@ export function widestVariant(writable: Writable): Variant | undefined {
   )
 }
 
-/** Returns the choices for a column, in the order of the form. The last one is the id, which only finds rows. */
+/**
+ * Returns the choices for a column, in the order of the form. The last one is the id: it finds stored rows, and is never written.
+ */
 export function choicesFor(resource: Resource, writable: Writable): readonly Choice[] {
   const created = widestVariant(writable)?.fields ?? []
   const changed = writable.updateFields.filter((field) => writable.updates.some((right) => maySet(right, field)))

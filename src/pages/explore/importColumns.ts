@@ -9,7 +9,7 @@ import { areYesOrNo } from '../../spreadsheets/notation.ts'
 import type { ImportProperty } from './importTarget.ts'
 
 /**
- * A choice for a column: a property that gets the value of the cell, or a reference whose row has that value in one of its
+ * A choice for a column: a property that gets the value of the cell, or a reference to the row that has this value in one of its
  * properties.
  */
 export interface Choice {
@@ -19,7 +19,7 @@ export interface Choice {
   /** Headers that stand for this choice. */
   readonly names: readonly string[]
   readonly property: ImportProperty
-  /** Property of the referred row that has the value of the cell; null: the cell has the property's own value. */
+  /** Property of the referenced row that has the value of the cell; null: the cell has the property's own value. */
   readonly by: string | null
   /** Words for `by`; empty if it is null. */
   readonly byWords: string
@@ -38,7 +38,7 @@ export type Chosen = ReadonlyMap<number, string>
 
 /** Names of the columns of a sheet. */
 export interface Header {
-  /** Index of the header's record; the first one of a header over two rows. */
+  /** Index of the header's record. If the header has two records, index of the first. */
   readonly index: number
   /** Index of the first record below the header. */
   readonly body: number
@@ -58,7 +58,8 @@ export function headerOf(records: readonly CsvRecord[], choices: readonly Choice
 /** Returns how many of the last records below the header seem to be totals or notes. */
 export function footerOf(records: readonly CsvRecord[]): number {
   const finder = new FooterFinder()
-  // Counts all records but the last as rows of the table, also those that may be totals: a short table has hardly any others.
+  // Counts all records but the last as rows of the table. Some of them may be totals, but a short table has hardly any other
+  // rows.
   for (const record of records.slice(0, -1)) finder.add(record)
   return finder.count(records.slice(-FOOTER_ROWS_MAX))
 }
@@ -78,8 +79,8 @@ function findMeant(header: string, named: readonly NamedColumn<Choice>[]): Choic
 }
 
 /**
- * Returns the only choice that finds a referred row by this property, such as an absence's employee; undefined if there are
- * several, or none.
+ * Returns the choice that finds referenced rows by the property `name`, such as employees by their number. Undefined: no choice
+ * does, or several do.
  */
 function onlyBy(name: string, named: readonly NamedColumn<Choice>[]): Choice | undefined {
   const found = named.filter(({ of }) => of.by === name)
@@ -108,7 +109,7 @@ export function proposeColumns(
     if (choice === undefined || doubtful.has(index)) continue
     const { name } = choice.property
     const other = takenBy.get(name)
-    // If two columns go to one reference, the id is taken, since it says more than the name beside it.
+    // If two columns go to one reference, the column with ids is taken, because two rows can have the same name.
     if (other !== undefined && (choice.by !== null || chosen.get(other) === name)) continue
     if (other !== undefined) chosen.delete(other)
     takenBy.set(name, index)
@@ -117,14 +118,16 @@ export function proposeColumns(
   return chosen
 }
 
-/** True for a free text whose column says yes and no, as a column *Status* that means *is active*. */
+/**
+ * True if the choice is a free text, but the values are yes and no, as in a column *Status* that says whether a row is active.
+ */
 function isDoubtful({ property, by }: Choice, examples: readonly string[]): boolean {
   return by === null && KIND_TRAITS[property.kind.name].isFreeText && areYesOrNo(examples)
 }
 
 /**
- * Returns the columns that say yes and no although their headers name free texts: by index, the property that the header names.
- * Columns with an earlier choice of the reader are left out. `remembered`: as for `proposeColumns`.
+ * Returns the columns with values yes and no whose headers name free texts. Key: index of the column. Value: the property that
+ * its header names. Columns with an earlier choice of the reader are left out. `remembered`: as for `proposeColumns`.
  */
 export function doubtfulColumns(
   columns: readonly FileColumn[],
@@ -142,9 +145,7 @@ export function doubtfulColumns(
   )
 }
 
-/**
- * Returns `choice`; but if it expects ids and the cells are names, the choice of the same property that finds rows by a name.
- */
+/** Returns `choice`. If it expects ids, and a cell is no id, returns a choice of the same property that finds rows by a name. */
 function fitting(choice: Choice, choices: readonly Choice[], examples: readonly string[]): Choice | undefined {
   const isReference = choice.property.references !== null
   if (!isReference || choice.by !== null || examples.every((text) => /^\d+$/.test(text.trim()))) return choice

@@ -118,7 +118,7 @@ function wordsOfFooter(unit: string, records: readonly CsvRecord[]): string {
   return `${upperFirst(unit)}s ${first?.line} to ${last?.line}, from “${text}” on, seem to be totals or notes: they are left out.`
 }
 
-/** Returns a language with a day and a number in it: `German: 01.09.2026, 1.234,5`. */
+/** Returns the name of a language, with a day and a number in its notation: `German: 01.09.2026, 1.234,5`. */
 function wordsOfLanguage(language: string): string {
   try {
     const name = new Intl.DisplayNames('en', { type: 'language' }).of(language)
@@ -132,7 +132,7 @@ function wordsOfLanguage(language: string): string {
   }
 }
 
-/** The columns of the file, with where each goes. */
+/** Table of the file's columns, with menus that choose the property for each column. */
 export function ColumnTable({ work, opened }: Props) {
   const { columns, chosen, doubtful } = opened
   const options = [{ name: '', words: 'left out' }, ...work.choices.map(({ value, label }) => ({ name: value, words: label }))]
@@ -187,7 +187,7 @@ interface DoubtProps {
   readonly chosen: Chosen
 }
 
-/** Says why a column of yes and no is left out, unless another column goes to its property. */
+/** Says why a column of yes and no is left out; says nothing if another column goes to the same property. */
 function Doubt({ property, chosen }: DoubtProps) {
   if (property === undefined || [...chosen.values()].includes(property.name)) return null
   return <p class="count">It says yes and no: choose {property.label} if it is meant.</p>
@@ -232,8 +232,8 @@ export function Preview({ work }: Pick<Props, 'work'>) {
 }
 
 /**
- * Returns a value as text for people. If the cell names a row, this is the cell, followed by the name of the row in brackets if
- * the page knows it.
+ * Returns a value as text for people. If the cell stands for a row, returns the cell, and the row's name in brackets if the page
+ * knows it.
  */
 export function shownValue({ property, json, text, cell, isName }: ImportValue, references: References): string {
   const rows = references.get(property.name)

@@ -14,8 +14,8 @@ export interface ImportEntry {
   readonly created: number
   readonly changed: number
   /**
-   * Filters that find exactly the rows that the import has created. Null: it is not finished, or no address can have such
-   * filters.
+   * Filters that find exactly the rows that the import has created. Null: the import is not finished, has created no rows, or has
+   * created too many for an address.
    */
   readonly filters: readonly Filter[] | null
   /** `open`: there is more to send. `undoing`: there is more to undo. */
@@ -54,7 +54,7 @@ export interface ChangeStep {
   readonly at: string
   readonly rowId: string
   readonly changes: readonly Change[]
-  /** Changes that were made, without those of values that somebody else has changed meanwhile. Null: the step is still open. */
+  /** Changes that were made. A value that somebody else has changed meanwhile is left out. Null: the step is still open. */
   readonly made: readonly Change[] | null
 }
 
@@ -115,7 +115,7 @@ const stepKey = ({ importId, index }: Step) => `${importId} ${index}`
 const ofImport = (id: string) => IDBKeyRange.bound([id], [id, []])
 
 /**
- * Stores an import, and some of its steps. Returns false if the browser cannot store them, so that they last until the page is
+ * Stores an import, and some of its steps. Returns false if the browser cannot store them: then they last only until the page is
  * left.
  */
 export async function keepImport(entry: ImportEntry, steps: readonly Step[] = []): Promise<boolean> {
@@ -155,7 +155,7 @@ export async function forgetImport(id: string): Promise<void> {
   })
 }
 
-/** Forgets all imports of a session. */
+/** Forgets all imports of a session, and all imports that the browser could not store. */
 export async function forgetImports(sessionId: string): Promise<void> {
   unkept.entries.clear()
   unkept.steps.clear()

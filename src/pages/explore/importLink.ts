@@ -1,4 +1,4 @@
-// The link to the rows that an import has created: filters that find exactly these.
+// Filters for a link to the rows that an import has created: they find exactly these rows.
 import type { Condition } from './resources.ts'
 
 /** Maximum ids of a filter. */

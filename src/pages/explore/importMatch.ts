@@ -13,7 +13,7 @@ export interface StoredRow {
   readonly values: ReadonlyMap<string, string | number | boolean | null>
 }
 
-/** A row of the file that was found among the stored rows, where some values differ. */
+/** A row of the file that differs from its stored row in some values. */
 export interface ChangedRow {
   readonly at: string
   readonly id: string
@@ -22,7 +22,7 @@ export interface ChangedRow {
   readonly changes: readonly Change[]
 }
 
-/** A new row of the file whose value is nearly that of a stored row. */
+/** A new row of the file whose `value` nearly equals `stored`, the value of a stored row. */
 export interface NearRow {
   readonly at: string
   readonly value: string
@@ -45,7 +45,8 @@ interface Matched {
 }
 
 /**
- * Minimum share of a column's names that stored rows must have for the page to find rows by name: two people can have one name.
+ * Minimum share of a column's names that must be stored. With a smaller share, rows are not found by name, because two people can
+ * have one name.
  */
 const NAMES_SHARE = 0.5
 /**
@@ -71,12 +72,12 @@ export function matchCandidates(rows: readonly ImportRow[], properties: readonly
 
 /** Names of properties whose values no two rows share, even in different companies. */
 const OWN_VALUES = /number|mail|code/i
-/** Share of repeated values above which they are taken for intended, not for mistakes. */
+/** Maximum share of repeated values that is taken for a mistake. A larger share is taken for intended. */
 const REPEATED_SHARE = 0.05
 
 /**
- * Returns a sentence for each property, such as a number or an e-mail address, by which no rows can be found because several rows
- * of the file have the same value.
+ * Returns a sentence for each property, such as a number or an e-mail address, of which a few values are repeated in the file.
+ * Stored rows cannot be found by such a property.
  */
 export function repeatedValues(rows: readonly ImportRow[], properties: readonly ImportProperty[]): readonly string[] {
   const own = properties.filter(({ name, writable, reference }) => writable && reference === null && OWN_VALUES.test(name))
@@ -94,7 +95,7 @@ export function repeatedValues(rows: readonly ImportRow[], properties: readonly 
   })
 }
 
-/** Returns the property by which stored rows have values of the file; null: there is none, so that all rows are new. */
+/** Returns the property whose values find stored rows for the rows of the file; null: there is none, so all rows are new. */
 export function proposeMatch(
   rows: readonly ImportRow[],
   candidates: readonly Candidate[],
@@ -102,7 +103,7 @@ export function proposeMatch(
 ): ImportProperty | null {
   const hasIdentifier = candidates.some(({ isIdentifier }) => isIdentifier)
   for (const { property, isIdentifier } of candidates) {
-    // The file has numbers, and none is stored. So stored rows with an equal name are other people.
+    // The file has identifiers, such as numbers, and none of them is stored. So stored rows with an equal name are other people.
     if (!isIdentifier && hasIdentifier) return null
     const keys = new Map<string, number>()
     for (const { values } of stored) {

@@ -1,4 +1,4 @@
-// Rows for which values of a dropped file stand, such as a company for its name or a person for her number.
+// Finds the rows that values of a dropped file stand for: a company by its name, or a person by her number.
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import type { ReferenceValues } from '../../spreadsheets/referenceValues.ts'
 import { readTotal, send } from './api.ts'
@@ -8,7 +8,7 @@ import type { RowReading } from './importRows.ts'
 import { nameIn, nameParts } from './names.ts'
 import { collectionsOf, findNamed, type Property, type Resource, type Row, valueIn } from './resources.ts'
 
-/** Rows for which the values of a column stand. */
+/** Rows that the values of a column stand for. */
 export interface ReferencedRows {
   readonly values: ReferenceValues
   /** Names of the rows for people, by id. */

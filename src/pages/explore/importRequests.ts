@@ -1,4 +1,4 @@
-// Requests of an import. Each is repeated until a rate limit or a failure has passed, and the reader sees how long it waits.
+// Sends requests of an import. Repeats each until a rate limit or a failure has passed, and shows the reader how long it waits.
 import { Problem, parseExact, send } from './api.ts'
 import type { Row } from './resources.ts'
 import { sessionStore } from './session.ts'
@@ -86,8 +86,8 @@ async function readAll(plural: string, fields: string, watch: Watch): Promise<re
 }
 
 /**
- * Reads all rows of a list by streams. A rate limit can end a stream; then the next one begins after the last row. @throws
- * Problem
+ * Reads all rows of a list by streams. An error such as a rate limit can end a stream; then the next stream begins after the last
+ * row. @throws Problem
  */
 async function readStream(
   plural: string,

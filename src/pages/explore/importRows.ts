@@ -36,9 +36,12 @@ export interface RowReading {
   readonly notation: Notation | null
   /** True if the file is a download of this page for spreadsheets. */
   readonly isExcel: boolean
-  /** Meanings of the columns, by their indexes. */
+  /** Choices for the columns, by the index of the column. */
   readonly choices: ReadonlyMap<number, Choice>
-  /** Rows for which values stand, by the names of properties. A property is missing while its rows have not been read. */
+  /**
+   * Rows that the values of a reference stand for, by the name of its property. A property is missing while its rows have not
+   * been read.
+   */
   readonly references: ReadonlyMap<string, ReferenceValues>
 }
 
@@ -53,7 +56,7 @@ interface ReadRows {
   readonly faults: readonly ImportFault[]
 }
 
-/** Converts the records below the header. The rows leave out records with a fault, and empty ones. */
+/** Converts the records below the header. Empty records, and records with a fault, do not become rows. */
 export function readRows(records: readonly CsvRecord[], reading: RowReading): ReadRows {
   const faults: ImportFault[] = []
   const convert = cellConverter(records[0]?.separator ?? null, cellReading(reading))
@@ -69,7 +72,7 @@ export function readRows(records: readonly CsvRecord[], reading: RowReading): Re
         isRight = false
       }
     }
-    // A record below a table can have nothing but a remark, in a column that is left out.
+    // A remark below a table can be in a column that is left out. Then the record has no values, and its booleans are false.
     const isEmpty = values.every(({ text }) => text === null || text === 'false')
     return isRight && !isEmpty ? [{ at, values }] : []
   })
@@ -99,7 +102,8 @@ function readCell(
   if (by !== null) return readReference(property, byWords, cell.trim(), references.get(property.name) ?? null)
   try {
     const read = isEmpty ? null : convert(property, record, index)
-    // Blanks around a value are taken for typing errors, except in a download of this page, whose rows have them.
+    // Blanks around a value are taken for typing errors. In a download of this page they are kept, because stored values have
+    // them.
     const text = (isExcel ? read : read?.trim()) || null
     const json = JSON.stringify(parsedCell(property, text))
     const message = faultOf(property, json, text ?? '', notation)
@@ -140,7 +144,7 @@ function readReference(
 
 const isText = (json: string) => json.startsWith('"')
 
-/** Says what is wrong with a value that the server would refuse, in words of people; null: nothing. */
+/** Returns a message for people about a value that the server would refuse; null: no fault was found. */
 function faultOf(property: ImportProperty, json: string, text: string, notation: Notation | null): string | null {
   const { kind, label, isRequired, isListed, values, lengthMax } = property
   if (json === 'null' || json === '""') return isRequired ? `${label} is needed.` : null

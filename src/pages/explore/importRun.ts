@@ -16,12 +16,12 @@ import { findNamed, type Property, type Resource, type Row, valueIn } from './re
 import { printBody } from './typed.ts'
 import { attemptOf, problemOf, readVersioned, type Versioned, write } from './writes.ts'
 
-/** Time for which the server recognizes a repeated creation by its `Idempotency-Key`: a little less than a day. */
+/** Maximum age at which a creation is repeated. The server recognizes its `Idempotency-Key` for at least 24 hours. */
 const REPEAT_MS_MAX = 23 * 3_600_000
 /** Maximum attempts for a row that others write at the same time. */
 export const TRIES_MAX = 5
 
-/** Thrown for a step that was sent so long ago that the server does not know any more whether it was done. */
+/** Thrown for a creation that was sent so long ago that the server may have forgotten its `Idempotency-Key`. */
 export class TooLate extends Error {}
 
 /** Thrown for a step that the server refuses: none of its rows was created, or nothing of the row was changed. */
@@ -104,8 +104,8 @@ interface Rewritten {
 }
 
 /**
- * Writes the changes whose values are still as before. Values that are already as after the change count as written, because the
- * answer to an earlier attempt may be lost. Null: the row is gone. @throws Problem
+ * Writes each change whose value is still as before. If the value is already as after the change, it counts as written: an
+ * earlier attempt may have written it, and its answer was lost. Null: the row is gone. @throws Problem
  */
 export async function rewrite(
   resource: Resource,

@@ -1,4 +1,5 @@
-// The sheet of a dropped file: its table, its columns with examples, and the reader's earlier choices for such columns.
+// The sheet of a dropped file: its table, its columns with examples, and the reader's earlier choices for columns of the same
+// names.
 import { isNotated } from '../../model/kinds.ts'
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import type { NotatedCell } from '../../spreadsheets/foundNotation.ts'
@@ -56,7 +57,10 @@ export function notatedCells(records: readonly CsvRecord[], chosen: Chosen, choi
   return cells
 }
 
-/** True if the file is a download of this page for spreadsheets: all of its headers are names of the API. */
+/**
+ * True if the file is a download of this page for spreadsheets: a workbook, or a CSV with a byte order mark, in which all headers
+ * are names of the API.
+ */
 export function isOwnDownload({ hasMark, unit }: OpenedFile, columns: readonly FileColumn[], resource: Resource): boolean {
   const names = new Set(allProperties(resource).map(({ path }) => path.join('.')))
   return (hasMark || unit === 'row') && columns.every(({ header }) => names.has(header))
@@ -66,10 +70,7 @@ const rememberedKey = (plural: string) => `roster.import.${plural}`
 /** Maximum headers that the browser keeps for a collection. */
 const REMEMBERED_MAX = 500
 
-/**
- * Returns the reader's earlier choices by header, of which only letters and digits count. An empty choice: the column is left
- * out.
- */
+/** Returns the reader's earlier choices by header, reduced to letters and digits. An empty choice: the column is left out. */
 export function rememberedColumns(plural: string): ReadonlyMap<string, string> {
   try {
     const kept = JSON.parse(readText('localStorage', rememberedKey(plural)) ?? '[]')
@@ -80,7 +81,9 @@ export function rememberedColumns(plural: string): ReadonlyMap<string, string> {
   }
 }
 
-/** Remembers the choice for a header, of which only letters and digits are given. Empty: the column is left out. */
+/**
+ * Remembers the choice for a header, which the caller has reduced to letters and digits. An empty choice: the column is left out.
+ */
 export function rememberColumn(plural: string, header: string, value: string): void {
   const kept = new Map(rememberedColumns(plural))
   kept.delete(header)

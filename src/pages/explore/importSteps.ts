@@ -7,7 +7,7 @@ import { printBody } from './typed.ts'
 import type { Writable } from './writable.ts'
 import { attemptOf } from './writes.ts'
 
-/** Maximum rows of one request: so many count as one request against the limits. */
+/** Maximum rows of one request. The limits of a key count up to 100 rows as one request. */
 const PIECE_ROWS = 100
 /** Maximum characters of one request. The server accepts this length in any encoding of the characters. */
 const PIECE_LENGTH_MAX = 150_000

@@ -6,7 +6,7 @@ import type { FormField } from './writable.ts'
 export interface ImportProperty extends Omit<FormField, 'kind'> {
   readonly kind: { readonly name: KindName }
   readonly writable: boolean
-  /** Copy of `references`, which `spreadsheets/` reads by this name. */
+  /** Same as `references`; the code of `spreadsheets/` reads it by this name. */
   readonly reference: string | null
   /** Always null, because the OpenAPI document does not say which values are unique. */
   readonly unique: null
