@@ -1,5 +1,5 @@
-// Undoes an import: writes back the values that it changed, and deletes the rows that it created. What somebody else has changed
-// since stays.
+// Undoes an import: writes back the values that it changed, and deletes the rows that it created. Values and rows that somebody
+// else has changed since the import stay as they are.
 import { type CreatedRows, type Deletion, deleteCreated } from '../../spreadsheets/deleteCreated.ts'
 import { parseExact } from './api.ts'
 import { type ChangeStep, type CreateStep, type ImportEntry, keepImport, readSteps, type Step } from './importJournal.ts'
@@ -24,7 +24,7 @@ export async function undoImport(entry: ImportEntry, resource: Resource, watch: 
   const left: string[] = []
   const steps: Step[] = []
   for (const step of await readSteps(entry.id)) steps.push(await settled(entry, resource, step, left, watch))
-  // The first change without a result may have been written all the same: its answer may be lost.
+  // The first change without a result may have been written nevertheless: the server's answer can be lost.
   const doubtful = steps.find((step) => step.kind === 'change' && step.made === null)
   const changes = steps.flatMap((step) => {
     if (step.kind !== 'change') return []
@@ -43,7 +43,7 @@ export async function undoImport(entry: ImportEntry, resource: Resource, watch: 
   const ids = created.map((piece) => piece.map(idOf))
   const referred = await deleteCreated(ids, rows, (count) => watch.show({ done: (done += count) }))
   for (const message of referred.values()) left.push(message)
-  // Rows to which others refer can be deleted later, once nothing refers to them. So the undo is not finished.
+  // Rows to which other rows refer can be deleted once nothing refers to them. Until then, the undo is not finished.
   await keepImport({ ...entry, state: referred.size > 0 ? 'undoing' : 'undone' })
   return { deleted: rows.deleted, restored, left }
 }
@@ -85,7 +85,7 @@ async function restore(resource: Resource, { rowId, made, at }: ChangeStep, watc
   }
 }
 
-/** Returns why the server does not let the reader undo a row. @throws the error if it is of any other kind */
+/** Returns why the server refuses to undo a row. @throws the error if it is no such refusal */
 function refusedWords(error: unknown): string {
   const { status, message } = problemOf(error)
   if ([400, 403, 404, 409, 412].includes(status)) return message
@@ -101,7 +101,7 @@ class RowsOfImport implements CreatedRows {
   constructor(
     private readonly resource: Resource,
     created: readonly Row[],
-    /** Sentences about rows that are left, each with the reason; this class adds some. */
+    /** Sentences about rows that stay, each with the reason; this class adds sentences. */
     private readonly left: string[],
     private readonly watch: Watch,
   ) {
@@ -120,7 +120,7 @@ class RowsOfImport implements CreatedRows {
     } catch (error) {
       const { status, code, tag } = problemOf(error)
       if (status === 412 && tag !== '') return { kind: 'otherVersion', version: tag }
-      // Without a version, which proxies may remove, the rows are deleted one by one: each is then read first.
+      // A proxy may remove the version from a refusal. Then the rows are deleted one by one, and each is read first.
       if (status === 412) return { kind: 'unsupported' }
       if (status === 403 || status === 409 || code === 'TooCostly') return { kind: 'refused' }
       throw error
@@ -137,7 +137,7 @@ class RowsOfImport implements CreatedRows {
       const { row, tag } = (await readRow(this.resource, id, this.watch)) ?? { row: null, tag: '' }
       if (!this.isAsCreated(id, row)) return null
       if (tag === '') {
-        // Without the version, the deletion could include what somebody changes meanwhile.
+        // A deletion without the version could delete a row that somebody has changed meanwhile.
         this.left.push(
           `${this.resource.entity} ${id}: the answer has no version of it, which a proxy may have removed. It stays.`,
         )
@@ -161,7 +161,7 @@ class RowsOfImport implements CreatedRows {
 
   /** Adds a sentence about a missing row if the reader may not see it. A row that was deleted needs none. */
   private noteMissing(id: string): void {
-    // If she may not read a row, the answer to its creation has only the id.
+    // If the reader may not read a row, the answer to its creation has only the id.
     const isHidden = Object.keys(this.created.get(id) ?? {}).length <= 1
     if (isHidden) this.left.push(`${this.resource.entity} ${id}: you may not see it, so it stays.`)
   }

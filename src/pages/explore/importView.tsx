@@ -188,7 +188,8 @@ function Entry({ work, entry }: { readonly work: ImportWork; readonly entry: Imp
 }
 
 /**
- * Returns the words of the link to the new rows. They have no number, because the reader may not be allowed to read all of these.
+ * Returns the words of the link to the new rows. The words have no number, because the reader may not be allowed to read all of
+ * the rows.
  */
 const wordsOfLink = (created: number) => `Show the new ${created === 1 ? 'row' : 'rows'}`
 

@@ -33,17 +33,20 @@ export interface Check {
   readonly changed: readonly ChangedRow[]
   readonly equal: number
   readonly near: readonly NearRow[]
-  /** New rows whose values a stored row has already; only if no property is chosen to find rows by. */
+  /** New rows that equal a stored row in all values. Looked for only if no property is chosen to find rows by. */
   readonly twins: readonly TwinRow[]
   /** Faults as sentences; equal faults are listed once. */
   readonly faults: readonly string[]
-  /** Sentences about numbers that several rows of the file have. */
+  /**
+   * Sentences about properties, such as a number, by which no rows are found because several rows of the file have the same
+   * value.
+   */
   readonly repeated: readonly string[]
   /** Property by which rows are found; empty: all rows are new. */
   readonly match: string
   /** Properties by which rows could be found. */
   readonly matches: readonly { readonly name: string; readonly label: string }[]
-  /** Rows for which values of the file stand. */
+  /** Referenced rows, found by the values of the file. */
   readonly references: References
 }
 
@@ -59,7 +62,10 @@ export interface Opened {
   readonly footer: Footer
   readonly columns: readonly FileColumn[]
   readonly chosen: Chosen
-  /** Columns left out until the reader chooses, because they say yes and no: by index, the property that the header names. */
+  /**
+   * Columns that have only yes and no, although their headers name free texts: by index, the property that the header names. They
+   * are left out until the reader chooses.
+   */
   readonly doubtful: ReadonlyMap<number, ImportProperty>
   /** Language in which the values are written; empty: the API's notation. */
   readonly language: string
@@ -101,7 +107,7 @@ export function importWorkOf(resource: Resource, writable: Writable): ImportWork
   return work
 }
 
-/** Forgets the imports of a session that ends. */
+/** Stops all imports of this page, and forgets those of a session that ends. */
 export function forgetWorks(sessionId: string): void {
   for (const work of works.values()) work.stop()
   works.clear()
@@ -134,13 +140,13 @@ export class ImportWork {
     this.set({ entries: await readImports(this.sessionId, this.resource.plural) })
   }
 
-  /** True while something is under way that a new file would disturb. */
+  /** True while a file is opened, or rows are checked, imported or undone. A new file is ignored meanwhile. */
   get isBusy(): boolean {
     const { kind } = this.state.value.doing
     return kind !== 'nothing' && kind !== 'stopped'
   }
 
-  /** Closes the file; nothing was written. */
+  /** Closes the file without writing anything; ignored while work is under way. */
   close(): void {
     if (!this.isBusy) this.set({ opened: null, fault: '', match: null, check: null, doing: NOTHING })
   }
@@ -201,14 +207,14 @@ export class ImportWork {
     if (opened) this.show({ ...opened, sheet })
   }
 
-  /** Takes the record at this line, or the next one after it, for the one with the headers. */
+  /** Uses the first record at this line or below as the one with the headers. */
   chooseHeader(line: number): void {
     const { opened } = this.state.value
     const place = opened?.file.sheets[opened.sheet]?.records.findIndex((record) => record.line >= line) ?? -1
     if (opened && place >= 0) this.show(opened, place)
   }
 
-  /** Takes the last records for rows, or leaves them out. */
+  /** Imports the last records of the file as rows, or leaves them out. */
   takeFooter(isTaken: boolean): void {
     const { opened } = this.state.value
     if (opened) this.set({ opened: { ...opened, footer: { ...opened.footer, isTaken } }, match: null, check: null })
@@ -309,7 +315,7 @@ export class ImportWork {
     })
   }
 
-  /** Begins the import that was checked. `takesAll`: also creates rows that equal a stored row, or nearly do. */
+  /** Begins the import that was checked. `takesAll`: also creates rows that equal a stored row, or are similar to one. */
   async start(takesAll: boolean): Promise<void> {
     const { opened, check } = this.state.value
     if (!opened || !check || this.isBusy) return
@@ -375,7 +381,7 @@ export class ImportWork {
     } catch (error) {
       if (signal.aborted) this.set({ doing: NOTHING })
       else this.set({ doing: await stopped(error) })
-      // Rows may have been written before the work stopped.
+      // Rows may have been written before the work stopped, so lists are read again.
       if (kind !== 'checking') announce('')
     }
   }

@@ -17,10 +17,10 @@ export interface Facts {
   readonly name: Property | null
   /** Copied names of rows to which the row refers, such as that of an employee. */
   readonly whose: readonly Property[]
-  /** The first two dates. */
+  /** Properties with the first two dates. */
   readonly when: readonly Property[]
   readonly what: readonly Property[]
-  /** The state, such as Requested. */
+  /** Property with the state, such as `Status`. */
   readonly state: Property | null
 }
 

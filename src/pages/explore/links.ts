@@ -22,8 +22,8 @@ export function resourcesOfRows(entity: string | null): readonly Resource[] {
 }
 
 /**
- * Returns the row that a reference, or a name copied through the reference, stands for. Null: there is none, or no resource shows
- * such rows.
+ * Returns the row that a reference, or a name copied through the reference, stands for. Null: the property is no reference, has
+ * no value, or no resource shows such rows.
  */
 export function referredBy({ properties }: Resource, property: Property, row: Row): Found | null {
   const reference = property.copiedThrough ? properties.find(({ name }) => name === property.copiedThrough) : property
@@ -39,8 +39,8 @@ export function referredBy({ properties }: Resource, property: Property, row: Ro
 const nameOf = ({ resource, id }: Pick<Found, 'resource' | 'id'>) => `${resource.plural}/${id}`
 
 /**
- * Hook that returns whether a row to which these rows refer may be read. If only some rows of a collection may be read, the hook
- * asks which of those on this page are among them, by one request for each collection.
+ * Hook that returns a function, which tells whether the reader may read a referred row. If a resource may not show all rows of
+ * its entity, one request finds out which of the referred rows it shows.
  */
 export function useReadable(resource: Resource, rows: readonly Row[]): (found: Found) => boolean {
   const [readable, setReadable] = useState<ReadonlySet<string>>(new Set())
@@ -61,7 +61,10 @@ export function useReadable(resource: Resource, rows: readonly Row[]): (found: F
   return (found) => isWhole(found.resource) || readable.has(nameOf(found))
 }
 
-/** Returns the paths of the lists that tell which referred rows may be read, by their resource. */
+/**
+ * Returns paths by resource, for resources that may not show all rows of their entity. Each path finds the referred rows that the
+ * resource shows.
+ */
 function pathsOf(resource: Resource, rows: readonly Row[]): ReadonlyMap<Resource, string> {
   const asked = rows.flatMap((row) => resource.properties.flatMap((property) => referredBy(resource, property, row) ?? []))
   const byResource = Map.groupBy(asked, (found) => found.resource)

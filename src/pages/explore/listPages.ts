@@ -1,5 +1,5 @@
-// Pages of a list in the order of a view, in which rows without a value come last in both directions. The API puts them first in
-// a descending list. So there the page reads two lists: the rows with a value, and then those without.
+// Pages of a list in the order of a view. Rows without a value come last in both directions, but in a descending list the API
+// puts them first. Such a list is read as two lists: the rows with a value, and then the rows without one.
 import { type Page, Problem, readPage, readTotal, send } from './api.ts'
 import { findNamed, type Property, type Resource } from './resources.ts'
 import { type Filter, pagePath, printPath, type Shown, type View } from './view.ts'
@@ -23,8 +23,8 @@ const leavesOutNone = ({ sign, values }: Filter) =>
   sign === '[]' ? !values.includes('') : sign === '!=' ? values[0] === '' : sign !== '=' || values[0] !== ''
 
 /**
- * Returns the property by whose values a list must be read in two parts. Null: the API's order has rows without a value last, or
- * no row without a value can match.
+ * Returns the property whose rows with a value and rows without one must be read as two lists. Null: one list is enough, because
+ * the API puts rows without a value last, or the filters leave them out.
  */
 function splitOf({ properties }: Resource, { sort: [first = ''], filters }: View): Property | null {
   if (!first.startsWith('-')) return null
@@ -56,8 +56,8 @@ export function listRequest({ resource, view }: Shown, fields?: string): ListReq
 }
 
 /**
- * Fills up a page of rows with a value by rows without one. `rest`: number of all rows without a value. `pathOf`: returns the
- * path of a page of these rows.
+ * Adds rows without a value to a page of rows with a value, up to the size of a page. `rest`: number of all rows without a value.
+ * `pathOf`: returns the path of a page of these rows.
  */
 async function joined(view: View, page: Page, rest: number, pathOf: (number: number) => string): Promise<Page> {
   const size = pageSizeOf(view)
@@ -66,7 +66,8 @@ async function joined(view: View, page: Page, rest: number, pathOf: (number: num
   const isPast = page.rows.length === 0
   const from = isPast ? Math.max(0, (number - 1) * size - page.total) : 0
   const wanted = Math.min(size - page.rows.length, rest - from)
-  // The pages of the second list begin at other rows than those of the whole list, so one page may need rows of two of them.
+  // The pages of the second list begin at other rows than those of the whole list. So a page of the whole list may need rows of
+  // two pages of the second list.
   const first = Math.floor(from / size)
   const numbers = wanted <= 0 ? [] : [first, ...(from - first * size + wanted > size ? [first + 1] : [])]
   const parts = await Promise.all(numbers.map(async (at) => (await readPage(await sendNext(pathOf(at + 1)))).rows))
@@ -87,8 +88,8 @@ async function joined(view: View, page: Page, rest: number, pathOf: (number: num
 const ATTEMPTS_MAX = 3
 
 /**
- * Sends a further request for the same page. Waits at a rate limit, because a page that began again would reach the limit again.
- * @throws Problem
+ * Sends a further request for the same page. If the server asks for a retry later, waits and sends it again: to begin the page
+ * again would reach the rate limit again. @throws Problem
  */
 async function sendNext(path: string, options?: RequestInit): Promise<Response> {
   for (let attempt = 1; ; attempt++) {

@@ -6,7 +6,7 @@ import { Store } from './store.ts'
 
 interface Notice {
   readonly id: number
-  /** Session whose reader has done what the message says; nobody else sees it, or can undo it. */
+  /** Session in which the message was made. The page shows the message, with its undo, only in this session. */
   readonly sessionId: string | undefined
   readonly text: string
   readonly undo: (() => void) | null
@@ -21,7 +21,7 @@ const UNDO_MS = 15_000
 const noticesStore = new Store<readonly Notice[]>([])
 let lastId = 0
 
-/** Shows a message at the edge of the page. `undo`: takes back what the message says; a button calls it once. */
+/** Shows a message at the edge of the page. `undo`: reverts what the message reports; a button calls it once. */
 export function say(text: string, { undo = null }: Partial<Pick<Notice, 'undo'>> = {}): void {
   lastId += 1
   const notice = { id: lastId, sessionId: sessionStore.value.session?.id, text, undo }

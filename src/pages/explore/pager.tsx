@@ -5,7 +5,7 @@ import { formatCount } from './format.ts'
 import { pageSizeOf } from './listPages.ts'
 import { change, changed, go, printView, type Shown, type View } from './view.ts'
 
-/** A page, and the view and the zone of periods that it was requested for. The reader may have changed the view since. */
+/** A page, with the view and the time zone of its request. The reader may have changed the view since. */
 export type ViewPage = Page & { readonly view: View; readonly zone: string }
 
 type Props = Pick<Shown, 'view'> & { readonly page: ViewPage; readonly isSummary: boolean }

@@ -20,7 +20,7 @@ const toneOf = (value: string) => toneByState.get(value.toLowerCase()) ?? ''
 /** Colours of `explore.css` for values that are no states. */
 const HUES = ['s0', 's1', 's2', 's3', 's4']
 const TONES: readonly string[] = Object.keys(STATES)
-/** Maximum examples in the document for which a text is taken to have few values; names and codes have more. */
+/** Maximum examples of a text that has few values. For names and codes, the document has more examples. */
 const EXAMPLES_MAX = 12
 
 /**
@@ -47,8 +47,8 @@ export function Pill({ property, value }: { readonly property: Pick<Property, 'n
 const taken = new Map<string, Map<string, string>>()
 
 /**
- * Returns the colour of a value, as a variable of `explore.css`. It stays the same until the page is left, whatever the page
- * shows. Two values of a property have different colours as long as there are enough.
+ * Returns the colour of a value, as a variable of `explore.css`. A value keeps its colour until the page is left. The values of a
+ * property have different colours until all colours are used.
  */
 function hueOf(property: string, value: string): string {
   const hues = taken.get(property) ?? new Map<string, string>()

@@ -49,7 +49,7 @@ interface BarLinks {
   readonly series: readonly (string | null)[]
 }
 
-/** Maximum filters of a list, and maximum filters among them that follow paths. */
+/** Maximum filters of a list. `PATHS_MAX`: maximum filters among them that follow a reference. */
 const FILTERS_MAX = 32
 const PATHS_MAX = 8
 /** Maximum characters of an address that leads to rows. A request target can have 3 KiB, and has further parameters. */
@@ -58,8 +58,8 @@ const GROUPS_MAX = 5_000
 const NAMES_MAX = 30
 const SERIES_MAX = 8
 /**
- * Maximum periods from the first to the last for which periods without a group get an empty bar. With more, one odd date would
- * hide all others.
+ * Maximum bars of a chart with an empty bar for each period without a group. Without a maximum, one date far from the others
+ * would add too many bars.
  */
 const GAPS_MAX = 400
 const OTHERS = 'others'
@@ -85,8 +85,8 @@ export function readChart(question: Question, shown: Shown, pathOf: (page: numbe
 }
 
 /**
- * Arranges groups as bars and series: dates in order, and of other values the largest. The rest becomes "others" if values add
- * up. `all`: value of all rows together; null if the groups have all rows, or values do not add up.
+ * Arranges groups as bars and series: dates in their order, other values by size. Values beyond the maximum number are summed up
+ * as "others", if values add up. `all`: value of all rows together; null if the groups have all rows, or values do not add up.
  */
 function pivot(groups: readonly Row[], all: number | null, { measure, by, and }: Question) {
   const sums = isAdditive(measure)
@@ -128,9 +128,7 @@ function pivot(groups: readonly Row[], all: number | null, { measure, by, and }:
   return { keys, bars: labelled(bars), series: labelled(series), hues, barHues, values, otherBar, endsWithNone }
 }
 
-/**
- * Returns a key that tells groups apart. Their labels can be equal, as for no value and the text "no value", or for namesakes.
- */
+/** Returns a key that tells groups apart. Labels can be equal: of namesakes, or of no value and the text "no value". */
 function keyIn(group: Row, dimension: Dimension): string {
   if (dimension.unit) return placeOf(group, dimension)
   const id = referenceOf(group, dimension.property)?.id ?? ''

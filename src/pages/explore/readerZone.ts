@@ -3,7 +3,10 @@ import { keepText, readText } from './storage.ts'
 import { Store } from './store.ts'
 
 const NAME = 'roster.zone'
-/** Text that the browser stores in place of the name of the computer's zone: a reader who travels sees times in the new zone. */
+/**
+ * Text that the browser stores in place of the name of the computer's zone, so that a reader who travels sees times in the new
+ * zone.
+ */
 const OWN = 'own'
 
 /** Time zone of the computer, such as `Europe/Amsterdam`. */

@@ -117,8 +117,8 @@ function Combobox(props: Props & { readonly collections: readonly Resource[] }) 
         onInput={({ currentTarget: { value } }) => onInput(value)}
         onKeyDown={onKeyDown}
         onClick={() => found === null && find(typed?.trim() ?? '', 0)}
-        // Only an open list is closed. If a message below the field went away, a button below the message would move from under a
-        // click.
+        // Closes only an open list. To close it also removes a message below the field: a button below the message would then
+        // move away from under a click.
         onBlur={() => isOpen && close()}
       />
       {isOpen && <Hits id={list} label={field.label} found={found} choose={choose} />}

@@ -23,7 +23,7 @@ function mayDelete(resource: Resource, row: Row): boolean | null {
   return results.includes(null) ? null : false
 }
 
-/** Button that asks whether to delete the row; nothing if no right admits that. */
+/** Button that asks whether to delete the row. Shows nothing if no right admits the deletion. */
 export function DeleteButton(props: Props) {
   const { resource, row } = props
   const may = mayDelete(resource, row.row)
@@ -114,7 +114,7 @@ function References({ message, entity }: Readonly<Record<'message' | 'entity', s
       <ul>
         {found.map(([text, count, plural = '', name = '', id = '']) => {
           const other = knownStore.value.resources.find((one) => one.plural === plural)
-          // `4 absences of this employee`; `1 employee of this employee, as manager`.
+          // Words such as `4 absences of this employee`, or `1 employee of this employee, as manager`.
           const kind = wordsOf(count === '1' && other ? other.entity : plural).toLowerCase()
           const isPlain = name.toLowerCase() === `${entity}id`.toLowerCase()
           const role = isPlain ? '' : `, as ${roleOf(wordsOf(name)).toLowerCase()}`

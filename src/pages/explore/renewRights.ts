@@ -25,13 +25,13 @@ export async function renewRights(pauseMs = 0): Promise<void> {
     knownStore.set({ ...known, rights, document, resources: resourcesOf(document, rights) })
     say('What you may do here has changed. The page shows what you may do now.')
   } catch {
-    // Without an answer, the page keeps the rights that it knows. A request that was refused has its own message.
+    // Without an answer, the page keeps the rights that it knows, and shows no message.
   }
 }
 
 /**
- * Returns the rights as one text, to compare them. A right with the day or the time counts by its template, since its text
- * changes by itself.
+ * Returns the rights as one text, to compare them. A right whose text contains the day or the time is compared by its template,
+ * because its text changes by itself.
  */
 function textOf(rights: readonly Right[]): string {
   return rights.map(({ text, template }) => (/\{(today|now)\}/.test(template ?? '') ? template : text)).join('\n')

@@ -42,8 +42,8 @@ export function ResourceView({ resource, view }: Shown) {
     'HEAD',
   )
   const { answer: all } = useAnswer(filters.length > 0 && asks ? resource.plural : null, readTotal, path + written, 'HEAD')
-  // The page shown before is hidden if the API refuses the request, or if the address asks for a summary that this page cannot
-  // show. It stays on any other problem.
+  // If the API refuses the request, or this page cannot show the summary that the address asks for, the earlier answer is hidden.
+  // After any other problem it stays.
   const isShowable = !isSummary || Object.keys(questionOf(resource, view).unknown).length === 0
   const page = asked.problem?.status === 400 || !isShowable ? null : asked.answer
   const found = page && (isSummary ? matching : page.total)
@@ -123,8 +123,8 @@ function NewRow({ resource, view }: Shown) {
 }
 
 /**
- * Returns the request for the page that is shown, the path of that page for curl, and the paths that download all rows or groups:
- * for programs, and for Excel.
+ * Returns the request for the shown page, its path for curl, and the paths of the downloads of all rows or groups, for programs
+ * and for Excel.
  */
 function requestsOf({ resource, view }: Shown, isSummary: boolean, columns: readonly Property[]) {
   const sort = view.sort.join(',') || undefined
@@ -133,7 +133,8 @@ function requestsOf({ resource, view }: Shown, isSummary: boolean, columns: read
   const isWhole = resource.properties.every(({ name }) => names.includes(name))
   const related = columns.filter(({ through }) => through !== null)
   const fields = isWhole && related.length === 0 ? undefined : names.join()
-  // Links and the open row need all of the row's own properties, and programs get them, too.
+  // Reads all of the row's own properties, also those that are no columns: links, the open row and the download for programs need
+  // them.
   const shown = related.length === 0 ? undefined : [...resource.properties, ...related].map(({ name }) => name).join()
   const path = isSummary
     ? groupsPath(resource, view, { PageSize: '100', page: view.groupPage })

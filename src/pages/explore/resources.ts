@@ -13,7 +13,7 @@ export interface Property {
   /** Words for people, the same wherever the page names the property: `Period days`, `Employee: Department`. */
   readonly label: string
   readonly kind: Kind
-  /** Values in the document: all of a `oneOf`, examples of a text. */
+  /** Values that the document names: all values of a `oneOf`, examples of a text. */
   readonly values: readonly string[]
   /** Entity to which the ids refer; null if the property is no reference. */
   readonly references: string | null
@@ -59,7 +59,7 @@ export interface Resource {
   /** The first pair of dates that form a span (`x-not-before`); null: the reader sees none. */
   readonly span: Span | null
   readonly hasSummary: boolean
-  /** True if the summary takes the zone of periods; else periods are those of UTC. */
+  /** True if the summary takes a time zone, in which periods such as months begin; else they begin in UTC. */
   readonly hasZone: boolean
   /** True if the API has the changes of a row. */
   readonly hasChanges: boolean
@@ -110,7 +110,7 @@ export interface Known {
   readonly sessionId: string | null
   readonly resources: readonly Resource[]
   readonly rights: readonly Right[]
-  /** The OpenAPI document, of which forms are made. */
+  /** The OpenAPI document, from which forms are made. */
   readonly document: Schema
 }
 
@@ -120,7 +120,10 @@ export type Schema = any
 export const NOTHING: Known = { sessionId: null, resources: [], rights: [], document: null }
 export const knownStore = new Store<Known>(NOTHING)
 
-/** Returns the resources of the OpenAPI document of a key with these rights: lists whose rows have an id. */
+/**
+ * Returns the resources of an OpenAPI document: lists whose rows have an id. `rights`: rights of the same key, for the conditions
+ * of each resource.
+ */
 export function resourcesOf(document: Schema, rights: readonly Right[]): Resource[] {
   const memberOf = (found: Schema, name: string) => found?.[name]
   const followed = (part: Schema): Schema => (part?.$ref ? part.$ref.slice(2).split('/').reduce(memberOf, document) : part)
@@ -179,7 +182,10 @@ export function allProperties({ properties, related }: Resource): readonly Prope
   return [...properties, ...related]
 }
 
-/** Returns the properties that need two references: an address can have them, but they are too many to choose from. */
+/**
+ * Returns the properties that are two references away. An address can name them, but menus leave them out, because they are too
+ * many.
+ */
 export function distantProperties({ related }: Resource): Property[] {
   return related.flatMap((reference) => {
     const target = knownStore.value.resources.find(({ entity }) => entity === reference.references)
@@ -216,7 +222,7 @@ function relatedOf(
 ): Property[] {
   return Object.entries<Schema>(schema.properties).flatMap(([key, part]) => {
     const reference = own.find(({ name }) => name === part['x-through'])
-    // The id of the other row is the reference itself.
+    // The id of the referred row is left out, because it is the value of the reference.
     if (!reference || key === [...reference.path, 'id'].join('.')) return []
     const name = key.split('.').map(upperFirst).join('.')
     const rest = key.slice(reference.name.length + 1)

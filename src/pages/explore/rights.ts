@@ -26,7 +26,7 @@ export interface Part {
 /** Rows that a person may create. */
 export interface Creation {
   readonly collection: string
-  /** True if the right sets a reference to the person: she asks for herself. */
+  /** True if a right sets a reference of the new row to the person, as for her own absence. */
   readonly isMine: boolean
 }
 
@@ -161,7 +161,8 @@ function mineOf(resource: Resource, scoped: readonly Scoped[]): Part[] {
     const own = scoped.filter((one) => one.words === words)
     const conditions = commonConditions(own)
     const filters = conditions.filter(({ name }) => isVisible(resource, name))
-    // A filter by a property that she may not see is left out. Then the list has only these rows if she may read no others.
+    // A filter by a property that the person may not see is left out. If she may read other rows, too, the list would show them,
+    // so there is no such part.
     if (filters.length < conditions.length && own.length < scoped.length) return []
     const id = own[0]?.scope === 'record' ? (filters.find(({ name }) => isId(name))?.values[0] ?? null) : null
     return { resource, words, filters, id }
@@ -276,8 +277,8 @@ export interface Decision {
 }
 
 /**
- * Returns whether a right may allow the opposite change. Only the server knows the right's other conditions: a list with `may`
- * tells.
+ * Returns whether a right may allow the opposite change, by its conditions on the changed property. Only the server can check the
+ * right's other conditions, by `may`.
  */
 export function mayUndo(rights: readonly Right[], { collection, name, from, to }: Decision): boolean {
   const ofName = (filters: Right['filters']) => filters.map(conditionOf).filter((one) => one.name === name)
@@ -289,7 +290,10 @@ export function mayUndo(rights: readonly Right[], { collection, name, from, to }
   })
 }
 
-/** Returns a test whether a condition admits this value. A condition with any operator but `=`, `[]` and `!=` admits none. */
+/**
+ * Returns a function that tells whether a condition admits this value. A condition with any operator but `=`, `[]` and `!=`
+ * admits none.
+ */
 function admits(value: string): (condition: Condition) => boolean {
   return ({ sign, values }) => {
     if (sign === '=' || sign === '[]') return values.includes(value)

@@ -25,7 +25,7 @@ export function RowPanel({ resource, view, id, close }: Props) {
   const { answer, problem } = useAnswer<Versioned>(path, readVersioned, String(writesStore.value))
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [view.form])
-  // A button that had the focus may be gone after a write.
+  // If a write has removed the button that had the focus, the heading gets it.
   useEffect(() => {
     if (document.activeElement === document.body) heading.current?.focus()
   }, [answer?.tag])
@@ -113,12 +113,14 @@ function Facts({ resource, row }: { readonly resource: Resource; readonly row: R
   )
 }
 
-/** Leaves out the references to rows whose copied names are properties, too. */
+/** Leaves out a reference if the name that is copied through it is a property, too. */
 function withoutNamedIds(properties: readonly Property[]): readonly Property[] {
   return properties.filter(({ name }) => !properties.some(({ copiedThrough }) => copiedThrough === name))
 }
 
-/** Returns the title of a copied name, which says the id of its row: `Manager id 1`. Undefined for any other property. */
+/**
+ * Returns a title for a copied name, with the id of the row that has the name: `Manager id 1`. Undefined for any other property.
+ */
 function titleOf({ copiedThrough }: Property, { properties }: Resource, row: Row): string | undefined {
   const reference = properties.find((one) => one.name === copiedThrough)
   return reference && `${reference.label} ${valueIn(row, reference) ?? 'without a value'}`

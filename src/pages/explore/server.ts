@@ -1,4 +1,4 @@
-// What the server has written into the page: the way to its root, and how people sign in.
+// Facts that the server has written into the page: the address of its root, how people sign in, and the script that reads files.
 import type { SignIn } from '../../model/signIn.ts'
 
 const facts = document.querySelector<HTMLElement>('#explore')?.dataset

@@ -14,7 +14,7 @@ export interface Session {
   readonly authorization: string
   /** Words for the header of the page: the public part of the key; name or e-mail of the person. */
   readonly label: string
-  /** Differs between keys and between persons, but stays the same across renewals. The key cannot be told from it. */
+  /** Id that differs between keys and between persons, but stays the same when a token is renewed. It does not reveal the key. */
   readonly id: string
 }
 
@@ -158,7 +158,7 @@ export function endSignIn(): void {
   sessionStore.set({ ...sessionStore.value, isEnded: true })
 }
 
-/** Forgets key and tokens. `refusal`: why; empty if the reader asked for it. */
+/** Forgets key and tokens. `refusal`: why the key or the sign-in was refused; empty if nothing was refused. */
 export function endSession(refusal = ''): void {
   // This computer may keep another key than the refused one; that key stays.
   const isKept = sessionStore.value.session?.authorization === `ApiKey ${readText('localStorage', KEY)}`

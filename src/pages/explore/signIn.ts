@@ -31,7 +31,9 @@ const REDIRECT = `${ROOT}explore`
 const REQUEST_MS_MAX = 10_000
 /** Time after which an issuer that did not answer is asked again. */
 export const RETRY_MS = 5_000
-/** Maximum time before its end at which a token is renewed. A token with a short life is renewed when a quarter of it is left. */
+/**
+ * Maximum time from the renewal of a token to its end. A token with a short life is renewed when a quarter of its life is left.
+ */
 const RENEW_MS_MAX = 60_000
 /**
  * Maximum time that the first request waits for `claimRenewal`. A reloaded page gets its claim back sooner; a duplicated tab gets
@@ -240,8 +242,8 @@ let isLost = false
 let timer = 0
 
 /**
- * Claims the right to renew this tab's sign-in. A duplicated tab has the same refresh token as its original, and would end the
- * sign-in there by using the token. So it gets the claim only when the original is closed.
+ * Claims the right to renew this tab's sign-in. A duplicated tab has the same refresh token as its original; to use the token
+ * would end the sign-in of the original. So the duplicate gets the claim only when the original is closed.
  */
 export function claimRenewal(): void {
   const { signInId } = signedIn() ?? {}
@@ -284,7 +286,7 @@ async function renewOnce(): Promise<Renewal> {
     const next = personOf(tokens, before)
     // The person may have signed out meanwhile. OpenID Connect Core 1.0, 12.2: the subject stays the same.
     if (signedIn()?.refreshToken !== refreshToken || next.subject !== before.subject) return 'refused'
-    // An issuer may renew only the access token. If the page sends the ID token, that one is still the old one.
+    // An issuer may renew only the access token. A page that sends the ID token would then send the old one again.
     if (next.token === before.token) return 'refused'
     isLost = false
     keepPerson(next)
@@ -356,7 +358,8 @@ export function signOut(): void {
   const endSessionAddress = SIGN_IN?.endpoints?.endSession
   forgetEverything()
   if (!endSessionAddress) {
-    // She is still signed in at the issuer. Without this mark, the next person on a shared computer would be signed in as her.
+    // The person is still signed in at the issuer. Without this mark, the next person on a shared computer would be signed in
+    // under her name.
     keepText('sessionStorage', SIGNED_OUT, 'yes')
     return
   }

@@ -9,12 +9,12 @@ import { type Days, type FoundSpan, firstDayOfWeek, presetsOf } from './spans.ts
 import { changed, type Filter, printPath, printView, type Shown } from './view.ts'
 import { localOf } from './zone.ts'
 
-/** First and last day that can be typed: the years have four digits, as has the day after the last one. */
+/** First and last day that can be typed. All years have four digits, also that of the day after the last one. */
 const YEARS = { min: '1000-01-01', max: '9998-12-31' }
 
 interface FormProps {
   readonly span: Span
-  /** Days of the filter that is changed; null: it is a new one. */
+  /** Days of the filter that is changed; null for a new filter. */
   readonly days: Days | null
   apply(days: Days): void
   close(): void

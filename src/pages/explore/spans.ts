@@ -10,7 +10,7 @@ export interface Days {
 
 /** Two filters of a view that together ask for rows by their span. */
 export interface FoundSpan {
-  /** Indexes of the two among the filters: first that of the start's condition, then that of the end's. */
+  /** Indexes of the two filters in the view: of the filter on the start, and of the filter on the end. */
   readonly places: readonly [start: number, end: number]
   /** Days for the form. If the conditions name hours, these are the days that contain the hours. */
   readonly days: Days
@@ -29,9 +29,9 @@ function addDays(day: string, days: number): string {
 const firstInstant = (day: string, zone: string) => instantOf(`${day}T00:00`, zone) ?? ''
 
 /**
- * Returns the conditions of rows whose time overlaps these days: they begin before the last day is over, and end on the first day
- * or later. An end at the midnight that begins the first day counts, because programs that know only days write the last day in
- * this way. Rows without a start or without an end do not match.
+ * Returns the conditions of rows whose time overlaps these days: a row begins before the last day is over, and ends on the first
+ * day or later. An end at the midnight that begins the first day counts, because programs that know only days write the last day
+ * in this way. Rows without a start or without an end do not match.
  */
 export function filtersOfDays({ start, end }: Span, { from, to }: Days, zone: string): Condition[] {
   if (start.kind === 'date')
@@ -71,8 +71,7 @@ function limitOf({ start: { kind } }: Span, filter: Condition | undefined, zone:
   const local = kind === 'date' ? instantOf(`${value}T00:00`, 'UTC') && value : localOf(value, zone)?.slice(0, 10)
   if (!local) return null
   const isFirst = kind === 'date' || Date.parse(firstInstant(local, zone)) === Date.parse(value)
-  // `<` and `>` leave out a date that they name. Of an instant, only `<` with midnight, the day's first instant, leaves out the
-  // day.
+  // A date that `<` or `>` names is left out. The day of an instant is left out only by `<` with the first instant of the day.
   const isLeftOut = kind === 'date' ? sign === '<' || sign === '>' : isFirst && sign === '<'
   const day = isLeftOut ? addDays(local, sign === '<' ? -1 : 1) : local
   return { day, isWhole: kind === 'date' || (isFirst && (sign === '<' || sign === '>=')), value }

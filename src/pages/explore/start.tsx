@@ -27,16 +27,16 @@ const TEAM_ROWS_MAX = 5
 const PARTS_MAX = 2
 /** Maximum requests of the page, besides those for the document and the rights. */
 const REQUESTS_MAX = 9
-/** Age of the rights up to which they are not read again when the start page is opened. */
+/** Maximum age of the rights, in ms: when the start page is opened, it reads older rights again. */
 const FRESH_MS = 5_000
-/** Age of the page's data from which it is read again when the reader comes back to the tab. */
+/** Maximum age of the page's data, in ms: when the reader comes back to the tab, the page reads older data again. */
 const STALE_MS = 30_000
 /** Maximum properties of the own record. */
 const RECORD_MAX = 12
 
 /**
- * Name of the person in her own row, with the id of her session. Her sign-in may have the name in another order than the names of
- * her colleagues, so the header shows this one once the page knows it.
+ * Name of the person in her own row, with the id of her session. The header shows this name once the page knows it, because her
+ * sign-in may have first and last name in another order than rows have.
  */
 export const ownNameStore = new Store({ sessionId: '', name: '' })
 

@@ -1,4 +1,5 @@
-// Texts that the browser stores for this page. If it blocks storage, or has no room, they last until the page is left.
+// Texts that the browser stores for this page. If the browser blocks storage, or has no room, the texts last until the page is
+// left.
 
 /** `localStorage` is shared by all tabs; `sessionStorage` ends with the tab. */
 type Area = 'localStorage' | 'sessionStorage'

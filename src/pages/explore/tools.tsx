@@ -77,8 +77,8 @@ export function Download({ path, name, excelPath }: DownloadProps) {
 const LOCALES_MAX = 4
 
 /**
- * Returns values of `locale` to try, the best first; undefined: a request without a locale. The API writes only Latin digits. So
- * a language with other digits is tried in its form with Latin ones, whose decimal mark can differ.
+ * Returns values of `locale` to try, the best first; undefined: a request without a locale. A language whose decimal mark is
+ * neither comma nor point is tried with Latin digits, the only ones that the API writes.
  */
 function localesOf(languages: readonly string[]): (string | undefined)[] {
   const found = languages.flatMap((one) => [one, `${one}-u-nu-latn`].find(hasCommaOrPoint) ?? [])
@@ -139,8 +139,8 @@ const columnsKey = (plural: string) => `roster.columns.${plural}`
 export const hasKeptColumns = (plural: string) => readText('localStorage', columnsKey(plural)) !== null
 
 /**
- * Returns the columns that this browser stores for a resource. By default these are the properties of its rows, without
- * references whose row's name is a column, too.
+ * Returns the columns that this browser stores for a resource. The default is all properties of its rows, except a reference
+ * whose copied name is a column, too.
  */
 export function keptColumns(resource: Resource): readonly Property[] {
   const { properties } = resource

@@ -89,9 +89,9 @@ function typedDecimal(text: string): Typed {
 }
 
 /**
- * Reads a number in the reader's language, and returns a JSON number with the same digits; null if the text is no number. A point
- * is accepted as well as a comma, whichever of the two the language has, because a keypad may have only one. The other mark is
- * refused where it could separate thousands.
+ * Reads a number in the reader's language, and returns a JSON number with the same digits; null if the text is no number. Both
+ * comma and point are accepted before decimals, because a keypad may have only one of them. Before exactly three digits, the mark
+ * of other languages is refused, because it could separate thousands.
  */
 export function numberOf(text: string, [decimal, group]: readonly [string, string] = [DECIMAL_MARK, GROUP_MARK]): string | null {
   const plain = latinDigits(text.trim())

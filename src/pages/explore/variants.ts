@@ -23,7 +23,8 @@ export interface Preset {
 }
 
 /**
- * Returns the forms for a new row. A right that lets the reader set no more than an earlier one never decides, and has no form.
+ * Returns the forms for a new row. A right has no form if an earlier form has all fields that the right lets the reader set: the
+ * earlier right would decide about the write.
  */
 export function createVariants({ creates, createFields, entity }: Writable): readonly Variant[] {
   const variants: Variant[] = []
@@ -39,8 +40,8 @@ export function createVariants({ creates, createFields, entity }: Writable): rea
 }
 
 /**
- * Returns the forms that change a row. A right that does not admit the row has none, nor has one that only sets values for which
- * there are buttons.
+ * Returns the forms that change a row. A right has no form if it does not admit the row, or if the page has buttons for all
+ * values that the right lets the reader set.
  */
 export function updateVariants({ updates, updateFields }: Writable, resource: Resource, row: Row): readonly Variant[] {
   return updates.flatMap((right) => {

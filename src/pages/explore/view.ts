@@ -126,7 +126,7 @@ export function printView(view: View): string {
 /** The current view, from the address. */
 export const viewStore = new Store(readView(location.hash))
 
-/** Returns a view with some parts changed. New filters or sorts lead back to the first page. */
+/** Returns a view with some parts changed. New filters, sorts or sizes lead back to the first page. */
 export function changed(view: View, parts: Partial<View>): View {
   const isOther = parts.filters !== undefined || parts.sort !== undefined || parts.size !== undefined
   const isOtherSummary = isOther || ['show', 'by', 'and', 'groupSort'].some((name) => name in parts)

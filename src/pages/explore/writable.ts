@@ -23,7 +23,7 @@ export interface FormField {
   readonly path: readonly string[]
   readonly label: string
   readonly kind: Kind
-  /** Suggested values. If `isListed`, as of a `oneOf`, or where a right limits them, the property can have no others. */
+  /** Suggested values: all values of a `oneOf`, the values that a right allows, or examples of a text. */
   readonly values: readonly string[]
   /** True if the property can have only these values. */
   readonly isListed: boolean
@@ -106,7 +106,7 @@ function writeRightOf({ properties, filters, becomes }: Right): WriteRight {
   return { properties, conditions: filters.map(conditionOf), becomes: becomes?.map(conditionOf) ?? null }
 }
 
-/** Returns the name of a collection's entity: that of the schema of its rows, or of the schema of the answer to a write. */
+/** Returns the name of a collection's entity: the name of the schema of its rows, or else of the answer to a create. */
 function entityOf(document: Schema, plural: string): string {
   const operations = [document.paths[`/${plural}/{id}`]?.get, document.paths[`/${plural}`]?.post]
   for (const operation of operations) {

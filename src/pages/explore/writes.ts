@@ -1,4 +1,4 @@
-// Writes to the API: each is done once, however often it is sent, and its errors are said in words of people.
+// Writes to the API: each is done once, however often it is sent, and its errors are explained in words for people.
 import { type Fault, Problem, readJson, send, tagOf } from './api.ts'
 import type { Attempt } from './drafts.ts'
 import { say } from './notices.tsx'
@@ -45,12 +45,12 @@ export async function write(method: 'POST' | 'PATCH' | 'DELETE', path: string, a
   return send(path, { method, headers, ...(body === '' ? {} : { body }) })
 }
 
-/** Sends a write, and returns the row of the answer. If the reader may not read the row, it has only the id. @throws Problem */
+/** Sends a write, and returns the row of the answer: only its id if the reader may not read the row. @throws Problem */
 export async function writeRow(method: 'POST' | 'PATCH', path: string, attempt: Attempt): Promise<Versioned> {
   return readVersioned(await write(method, path, attempt))
 }
 
-/** Returns what the page shows for an exception: the `Problem` itself, or one that has its text. */
+/** Returns the `Problem` that the page shows for an exception: the exception itself, or a `Problem` with its text. */
 export function problemOf(error: unknown): Problem {
   return error instanceof Problem ? error : new Problem(String(error))
 }
@@ -94,7 +94,7 @@ const BY_CODE: Readonly<Record<string, string>> = {
   InvalidJson: 'The server did not understand this. Reload the page: what you typed stays here.',
 }
 
-/** Returns the problem of a write in words of people, and what to do next. */
+/** Returns a problem with a message for people, which says what was wrong with the write and what to do next. */
 export function inWordsOf(problem: Problem): Problem {
   const { status, code, message, retryAfter } = problem
   const words = BY_CODE[code] ?? BY_STATUS[status] ?? (status === 403 ? forbidden(message) : message)
