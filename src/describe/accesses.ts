@@ -8,7 +8,7 @@ export function shownView({ whole, read }: Access): View {
   return read ?? viewOf(whole, new Set(), [], '')
 }
 
-/** Returns the collection that the access is to: an entity or a named view. */
+/** Returns the collection to which the access belongs: an entity or a named view. */
 export function collectionOf({ whole, read }: Access): Collection {
   return read?.collection ?? whole
 }

@@ -4,7 +4,7 @@ import type { Part } from './schema.ts'
 /** Sections of `components` with their named parts. */
 type Components = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
-/** Returns the components to which `paths` refer, directly or through other components, in their order. */
+/** Returns the components to which `paths` refer, directly or through other components, in the order of `components`. */
 export function referredFrom<Own extends Components>(components: Own, paths: Readonly<Record<string, Part>>): Own {
   const found = new Set<string>()
   const waiting: unknown[] = [paths]

@@ -1,4 +1,4 @@
-// Filters in the OpenAPI document. Patterns accept exactly what the parser does, since tools generate requests from them.
+// Filters in the OpenAPI document. Patterns accept only what the parser accepts, because tools generate requests from them.
 import { type TArray, Type } from '@sinclair/typebox'
 import type { Kind, KindName } from '../model/kinds.ts'
 import { pascalCase } from '../model/names.ts'
@@ -9,7 +9,7 @@ import { type Schema, schemaRef, someOf } from './schema.ts'
 
 const LEAP_SECOND = '[Tt]23:59:60(?:\\.[0-9]+)?[Zz]'
 const OFFSET = '[+-](?:[01][0-9]|2[0-3]):[0-5][0-9]'
-/** Pattern of years that stay within 1 to 9999 whatever the offset. */
+/** Pattern of years that stay within 1 to 9999 with any offset from UTC. */
 const INNER_YEAR = anyOf(
   '[1-8][0-9]{3}',
   '9[0-8][0-9]{2}',
@@ -33,7 +33,7 @@ const operandPatterns: Readonly<Record<KindName, (kind: Kind) => string>> = {
   uuid: () => '[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}',
   boolean: () => anyOf('[Tt][Rr][Uu][Ee]', '[Ff][Aa][Ll][Ss][Ee]'),
   integer: () => '-?[0-9]+',
-  // The parser accepts up to 200 digits, counted when the number is written without its exponent.
+  // The parser accepts up to 200 digits, counted when the number is written without its exponent. This pattern allows fewer.
   decimal: () => '-?[0-9]{1,50}(?:\\.[0-9]{1,50})?(?:[eE][+-]?[0-9]{1,2})?',
   date: () => DATE_PATTERN,
   instant: () => INSTANT_PATTERN,

@@ -54,7 +54,7 @@ export const errorSchemas = {
 }
 
 /**
- * Returns examples of the errors that the operations may answer. An example with one of the `hidden` names in it has no value.
+ * Returns examples of the errors that the operations may answer. An example that contains one of the `hidden` names has no value.
  */
 export function errorExampleValues(
   operations: readonly Operation[],

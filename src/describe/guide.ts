@@ -29,7 +29,7 @@ Each resource below begins with examples of its filters and sorts. Each [error](
 \`Reference\` leads.`
 }
 
-/** Returns a table of filters and pages in the notation of other APIs and of this one, with properties of the entities. */
+/** Returns a table that translates filters and paging of other APIs into those of this one, with properties of the entities. */
 function otherApis(entities: readonly Entity[]): string {
   const others = entities.flatMap(({ properties, id }) => properties.filter((property) => property !== id))
   const text = others.find(({ kind }) => kind.isFreeText)?.name ?? 'Name'
@@ -93,7 +93,7 @@ export function exampleQueries({ properties, id }: Entity): ExampleQuery[] {
   return [...(filters.length > 0 ? filters : [{ query: `${id.name}=1`, meaning: `${id.name} is 1` }]), sortOf(others, id)]
 }
 
-/** Returns a key to group properties by: those with the same key have the same filters, so one of them is shown. */
+/** Returns a key to group properties by: properties with the same key have the same filters, so only one of them is shown. */
 function likenessOf({ kind, examples, reference }: Property): string {
   return `${kind.name} ${examples.length > 0} ${reference !== null}`
 }

@@ -3,9 +3,9 @@ import { Type } from '@sinclair/typebox'
 import { formatRules, longestOf, policyText, type Rule } from '../model/limits.ts'
 import { oneOf, type Part, refTo } from './schema.ts'
 
-/** Returns a header that some responses of its kind lack. */
+/** Returns a header that a response may lack. */
 const sometimes = (description: string, value: Part): Part => ({ description, ...value })
-/** Returns a header that every response of its kind has. */
+/** Returns a header that each of its responses has. */
 const always = (description: string, value: Part): Part => ({ required: true, description, ...value })
 const text = (pattern: string, example?: string) => ({ schema: Type.String({ pattern }), example })
 const from = (minimum: number, example: number) => ({ schema: Type.Integer({ minimum }), example })

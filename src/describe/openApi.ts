@@ -115,7 +115,10 @@ export function describeApi(accesses: readonly Access[], facts: ServerFacts) {
   }
 }
 
-/** Returns a tag for each resource to which the key has a right, with examples if it may read, and one for the change feed. */
+/**
+ * Returns a tag for each resource to which the key has a right, and one for the change feed. If the key may read a resource, its
+ * tag has examples.
+ */
 function tagsOf(accesses: readonly Access[]): Part[] {
   const resources = accesses.flatMap((access) => {
     const { read, create, update } = access

@@ -168,8 +168,8 @@ export function bracketRefs(view: View): Part[] {
 }
 
 /**
- * Returns parameters by their names in `components`, such as `Absence.EmployeeId.Department-begins`, where brackets are not
- * allowed.
+ * Returns parameters by their names in `components`. These names have no brackets, which `components` does not allow:
+ * `Absence.EmployeeId.Department-begins`.
  */
 function componentsOf(view: View, parts: readonly Part[]): Readonly<Record<string, Part>> {
   const keyOf = ({ name }: Part) => `${view.name}.${name}`.replace(/\[(\w+)\]$/, '-$1')

@@ -8,8 +8,8 @@ import { RELATED_FILTERS_MAX } from '../parse/filter.ts'
 const LISTED_MAX = 200
 
 /**
- * Returns the related properties that the document lists. Their paths have one reference, and of each reference it lists all or
- * none.
+ * Returns the related properties that the document lists. Each is one reference away. Of each reference, all properties are
+ * listed or none.
  */
 export const listedPaths = memoize((view: View): readonly Property[] => {
   const listed: Property[] = []

@@ -26,8 +26,8 @@ export function rowSchema(view: View): TObject {
 }
 
 /**
- * Returns pairs of properties, the first of which is never before the second. Forms show a pair as an end and a beginning, lists
- * show it as a span.
+ * Returns pairs of properties, the first of which is never before the second. Forms show a pair as end and beginning, lists as a
+ * span.
  */
 function orderOf({ rules }: Entity) {
   const order = rules.map(({ later, earlier, during }) => [later.name, earlier.name, ...(during === null ? [] : [during])])
@@ -66,7 +66,7 @@ export function answeredValue(property: Property, entity: Entity): Schema {
   return Type.Unsafe({
     ...valueSchema(kind),
     ...(description === '' ? {} : { description }),
-    // These members repeat the description for programs, which cannot read it.
+    // Programs read these members in place of the description.
     ...(reference ? { 'x-references': reference.entity } : {}),
     ...(through ? { 'x-copied-through': through.name } : {}),
     ...formatOf(kind),
@@ -96,7 +96,7 @@ function describeProperty(property: Property, entity: Entity, through: Property 
   return through ? `Copied from the row that \`${through.path.join('.')}\` names.` : ''
 }
 
-/** Returns the schema of a value. The schema has no static type: kinds are data, which a declaration names at run time. */
+/** Returns the schema of a value. The schema has no TypeScript type, because a declaration chooses the kind at run time. */
 function valueSchema({ schema, nullable, values }: Kind): Schema {
   const own = Type.Unsafe(schema)
   if (!nullable) return own
@@ -113,7 +113,10 @@ interface Bodies {
   readonly schemas: Readonly<Record<string, Schema>>
 }
 
-/** Returns the schemas of the request bodies that the key may send. A create has its own, unless an update has an equal one. */
+/**
+ * Returns the schemas of the request bodies that the key may send. A create has a schema of its own, unless that of an update is
+ * equal.
+ */
 export function bodiesOf({ whole, create, update }: Access): Bodies {
   const names: { PATCH?: string; PUT?: string; POST?: string } = {}
   const schemas: Record<string, Schema> = {}
@@ -174,7 +177,8 @@ const writtenByKind: Readonly<Record<KindName, (schema: Schema, kind: Kind) => S
   integer: (schema) => schema,
   decimal: (schema, { allowed }) => ({ maximum: DECIMAL_MAX, ...schema, description: allowed }),
   date: (schema) => ({ ...schema, pattern: `^${DATE_PATTERN}$` }),
-  // This schema is written out. For a reference to a schema that may be null, ogen makes Go code that does not compile.
+  // The schema is written out instead of referred to: for a reference to a schema that may be null, ogen makes Go code that does
+  // not compile.
   instant: ({ type }) => Type.Unsafe({ ...DATE_TIME, type }),
   json: (schema, { allowed }) => ({ ...schema, description: `${allowed}.` }),
 }

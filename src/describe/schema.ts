@@ -1,4 +1,5 @@
-// JSON Schemas of the OpenAPI document, made with TypeBox, so that the JSON that the server writes of itself has their types.
+// JSON Schemas of the OpenAPI document. TypeBox makes types of them, by which the compiler checks the JSON of the server's own
+// pages.
 import {
   type SchemaOptions,
   type Static,

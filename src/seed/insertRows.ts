@@ -26,9 +26,7 @@ export interface GeneratorInput extends ValueSource {
 /** Number of rows that refer to the same row of their own entity, such as the employees of a manager. */
 const ROWS_PER_PARENT = 8
 
-/**
- * Returns the number of rows that can follow the first `made` rows, if each refers to a row of its own entity that must exist.
- */
+/** Returns the number of rows that the next insert can add after `made` rows, if each row refers to one of an earlier insert. */
 export function nextOwn(made: number): number {
   return (ROWS_PER_PARENT - 1) * made + 1
 }
@@ -71,7 +69,10 @@ function referred(input: GeneratorInput, property: Property, { table, copy }: Re
     order by referred.id limit 1`
 }
 
-/** Returns the ordinal of the referenced row, from 0, and the range of ids in which it counts; null: the table has no rows. */
+/**
+ * Returns the ordinal of the referenced row, from 0, and the range of ids in which the ordinal counts; null: the table has no
+ * rows.
+ */
 function ordinalOf(input: GeneratorInput, property: Property, table: string): readonly [Sql, Ids | null] {
   const { entity, base, own } = input
   if (property.unique !== null) return [sql`made.n - 1`, input.ids.get(table) ?? null]

@@ -82,7 +82,7 @@ function requireReferred({ name, properties, table }: Entity, ids: ReadonlyMap<s
 
 /** Number of rows that refer to each row: five employees to a company, five absences to an employee. */
 const ROWS_PER_REFERENCED = 5
-/** Maximum length of a chain of references that makes an entity larger; a longer chain makes no difference. */
+/** Maximum steps that count in a chain of references: each step multiplies the rows of an entity by `ROWS_PER_REFERENCED`. */
 const STEPS_MAX = 3
 
 /** Divides `rows` among the entities, at least one each; referenced entities come first. */

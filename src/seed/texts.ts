@@ -27,8 +27,8 @@ const FAMILIES = [
 ]
 
 /**
- * Values that depend on the value of another property of the row, which is the key. The other property has one of the keys as its
- * example.
+ * Texts of a property by the value of another property in the same row, such as reasons by the type of an absence. Either
+ * property is recognized by its only example.
  */
 const PAIRS: ReadonlyMap<string, readonly string[]> = new Map([
   ['Holiday', ['Annual Leave', 'Annual Leave', 'Carried Over', 'Time in Lieu']],

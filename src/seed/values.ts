@@ -35,7 +35,7 @@ const UNIQUE_DAYS = 2_900_000
 const LATER_DAYS = 15
 /** Hours of a working day. */
 const DAY_HOURS = 7.5
-/** Least and greatest generated decimal, if the property allows them. */
+/** Least and greatest generated decimal, if the property has a range that contains them. */
 const DECIMALS_MIN = -30
 const DECIMALS_MAX = 60
 /** Number of integers to draw from if the property allows more. */
@@ -77,8 +77,8 @@ export function randomOf({ seed, entity }: ValueSource, { column }: Property, us
 }
 
 /**
- * Returns the length of the entity's period in days or hours, at least half a day. Null: the name of the column does not end in
- * one of these units, its kind has a range, or the entity does not have exactly one rule.
+ * Returns the length of the entity's period in days or hours, at least half a day. Null: the column's name ends in neither of
+ * these units, the property has a range, or the entity does not have exactly one rule.
  */
 function lengthOf(source: ValueSource, { column, kind }: Property): Sql | null {
   const [rule, ...others] = source.entity.rules
@@ -123,7 +123,7 @@ function daysOf(random: RandomValues, end: number): Sql {
 /** Returns the maximum number of different values that are generated for a property. */
 export function uniquesMax({ kind: { moment, lengthMax, range } }: Property): number {
   if (moment === 'day') return UNIQUE_DAYS
-  // A text of this length has room for the row number.
+  // A unique text contains the row number, so its maximum length limits the number of rows.
   if (lengthMax !== undefined) return Math.min(Number.MAX_SAFE_INTEGER, 10 ** lengthMax - 1)
   if (range !== undefined) return Math.min(Number.MAX_SAFE_INTEGER, range.max - firstUnique(range) + 1)
   return Number.MAX_SAFE_INTEGER
@@ -133,7 +133,10 @@ function firstUnique({ min, max }: { readonly min: number; readonly max: number 
   return min <= 1 && max >= 1 ? 1 : min
 }
 
-/** Returns a number from -30 to 60, as far as the range allows, in steps of a half from the least number. */
+/**
+ * Returns a number from -30 to 60, as far as the range allows, in steps of a half from the least number. Without a range, the
+ * least number is 0.
+ */
 function decimalOf({ kind }: Property, random: RandomValues): Sql {
   const { min, max } = kind.range ?? { min: 0, max: DECIMALS_MAX }
   const least = Math.min(Math.max(DECIMALS_MIN, min), max)
