@@ -12,7 +12,7 @@ import { wordsOf } from './resources.ts'
 import { change, emptyView, printView, type Shown } from './view.ts'
 import { writableOf } from './writable.ts'
 
-/** The import into a collection, in place of its list. */
+/** Page of an import, which is shown in place of the collection's list. */
 export function ImportView({ resource, view }: Shown) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [])

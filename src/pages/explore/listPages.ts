@@ -11,14 +11,14 @@ const SIZES = { min: 5, max: 50 }
 export const pageSizeOf = ({ size }: Pick<View, 'size'>) => Math.min(SIZES.max, Math.max(SIZES.min, Number(size) || SIZES.max))
 
 /**
- * Returns a view with the order in which the page shows it: that of the address, else the latest start first. A resource without
- * a span keeps the API's order, by id.
+ * Returns a view with the order in which the page shows it: the order of the address, or else the latest start first. A resource
+ * without a span keeps the API's order, by id.
  */
 export function inOrder({ span }: Resource, view: View): View {
   return view.sort.length > 0 || span === null ? view : { ...view, sort: [`-${span.start.name}`] }
 }
 
-/** True if no row without a value matches the filter. */
+/** True if the filter matches only rows with a value. */
 const leavesOutNone = ({ sign, values }: Filter) =>
   sign === '[]' ? !values.includes('') : sign === '!=' ? values[0] === '' : sign !== '=' || values[0] !== ''
 

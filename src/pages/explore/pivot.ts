@@ -135,7 +135,9 @@ function keyIn(group: Row, dimension: Dimension): string {
   return `${dimension.name} ${JSON.stringify(valueIn(group, dimension.property))} ${id}`
 }
 
-/** Keys of bars and series. `otherBar`, `otherSeries`: index of the one that stands for all others; -1 if there is none. */
+/**
+ * Keys of bars and series. `otherBar`, `otherSeries`: index of the bar or series that adds up all others; -1 if there is none.
+ */
 interface Keys {
   readonly bars: readonly string[]
   readonly series: readonly string[]

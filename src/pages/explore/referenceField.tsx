@@ -1,4 +1,4 @@
-// The field of a reference: finds rows by their name, and keeps the id of the chosen one. A combobox by the ARIA pattern.
+// The field of a reference: finds rows by their name, and keeps the id of the chosen row. A combobox by the ARIA pattern.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { namingProperty } from './names.ts'
 import { type Condition, collectionsOf, type Resource, wordsOf } from './resources.ts'

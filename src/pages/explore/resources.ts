@@ -1,4 +1,4 @@
-// Resources that the key or person may read, from her OpenAPI document and rights: names, properties, kinds, references.
+// Resources that the reader may read, from the OpenAPI document and the rights: names, properties, kinds, references.
 import { Store } from './store.ts'
 
 /** Kinds of values; they decide how filters and cells look. */
@@ -39,7 +39,7 @@ export interface Span {
   readonly words: string
 }
 
-/** True for amounts; numbers such as ids are names. */
+/** True for an amount, but not for a number that is a name, such as an id. */
 export const isQuantity = ({ kind, name, references }: Property) =>
   kind === 'decimal' || (kind === 'integer' && name !== 'Id' && references === null)
 
@@ -56,7 +56,7 @@ export interface Resource {
   readonly properties: readonly Property[]
   /** Properties of the rows to which references lead. */
   readonly related: readonly Property[]
-  /** The first pair of dates that form a span (`x-not-before`); null: the reader sees none. */
+  /** The first pair of dates that form a span (`x-not-before`); null: the reader sees no such pair. */
   readonly span: Span | null
   readonly hasSummary: boolean
   /** True if the summary takes a time zone, in which periods such as months begin; else they begin in UTC. */
@@ -166,8 +166,8 @@ function spanOf(schema: Schema, properties: readonly Property[]): Span | null {
 }
 
 /**
- * Returns the collections in which rows of an entity can be found. If all rows of a collection may be read, this is the only one.
- * Else all are returned, the entity before its views.
+ * Returns the collections in which rows of an entity can be found. If the reader may read all rows of a collection, returns only
+ * this collection; else all of them, the entity before its views.
  */
 export function collectionsOf(entity: string): readonly Resource[] {
   const all = knownStore.value.resources.filter(({ rowsOf }) => rowsOf === entity)

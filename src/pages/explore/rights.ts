@@ -79,7 +79,7 @@ export function meaningOf(resources: readonly Resource[], rights: readonly Right
   const others = rest.map(([resource]) => resource)
   return {
     toDecide: resources.flatMap((resource) => toDecideOf(resource, scopedOf(resource, 'update'))),
-    // Lists come before the own record: they are what the person comes for, and the record is long.
+    // Lists come before the person's own record: she comes for the lists, and the record is long.
     mine: mine.toSorted((one, other) => Number(one.id !== null) - Number(other.id !== null)),
     team,
     collections: others.filter(({ entity, rowsOf }) => entity === rowsOf),
@@ -182,8 +182,8 @@ function teamOf(resource: Resource, scoped: readonly Scoped[], resources: readon
 }
 
 /**
- * Returns the part with the rows that wait for the person's decision. Rights to decide list the values that a property can get,
- * and also admit rows of other people.
+ * Returns the part with the rows that wait for the person's decision. A right counts as one to decide if it limits the values of
+ * a property after the update, and admits rows of other people.
  */
 function toDecideOf(resource: Resource, updates: readonly Scoped[]): Part[] {
   const ofOthers = updates.filter(({ right, scope }) => right.becomes !== null && (scope === 'team' || scope === 'all'))
@@ -197,8 +197,8 @@ function toDecideOf(resource: Resource, updates: readonly Scoped[]): Part[] {
 }
 
 /**
- * Returns the filter for the values before a decision, such as `Status=Requested`. Empty: some right to decide names no such
- * values.
+ * Returns the filter for the values before a decision, such as `Status=Requested`. Empty: at least one of the rights names no
+ * such values.
  */
 function openValues(deciding: readonly Scoped[], name: string): Condition[] {
   const before = deciding.map(({ right }) =>

@@ -141,7 +141,7 @@ interface KeyQuestionProps {
   readonly refusal: string
 }
 
-/** Asks which key to use, after a link has brought another one. */
+/** Asks whether the tab keeps its session, or uses the key of a link that was opened in it. */
 export function KeyQuestion({ own, offered, refusal }: KeyQuestionProps) {
   const keep = useRef<HTMLButtonElement>(null)
   useEffect(() => keep.current?.focus(), [])

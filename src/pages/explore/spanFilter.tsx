@@ -1,4 +1,4 @@
-// The filter by a span: its form with ranges of days to choose with one click, and the rows without an end.
+// The filter by a span: its form, with ranges of days to choose with one click, and links to rows without a start or an end.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { readTotal, useAnswer } from './api.ts'
 import { Button, Field } from './controls.tsx'
@@ -56,7 +56,7 @@ export function SpanForm({ span, days, apply, close }: FormProps) {
   )
 }
 
-/** Returns the present day of the reader. For date-times it is that of the chosen zone, for dates that of the computer's zone. */
+/** Returns the present day of the reader: in the chosen zone for date-times, in the computer's zone for dates. */
 function today({ start }: Span): string {
   const now = new Date().toISOString()
   return (localOf(now, start.kind === 'date' ? ownZone : zoneStore.value) ?? now).slice(0, 10)
@@ -78,7 +78,8 @@ export function SpanGaps({ span, found: { places }, ...shown }: GapsProps) {
 type GapProps = Shown & { readonly property: Property; readonly place: number; readonly title: string }
 
 /**
- * A link to the rows whose property has no value, and that match all filters but the one at `place`. Nothing if there are none.
+ * A link to the rows that have no value of the property, and match the other filters. Shows nothing if there is no such row.
+ * `place`: index of the filter to replace.
  */
 function Gap({ resource, view, property, place, title }: GapProps) {
   const none: Filter = { name: property.name, sign: '=', values: [''] }

@@ -31,7 +31,7 @@ const REQUESTS_MAX = 9
 const FRESH_MS = 5_000
 /** Maximum age of the page's data, in ms: when the reader comes back to the tab, the page reads older data again. */
 const STALE_MS = 30_000
-/** Maximum properties of the own record. */
+/** Maximum properties of the person's own record that are shown. */
 const RECORD_MAX = 12
 
 /**
@@ -49,7 +49,7 @@ export function Start({ session }: { readonly session: Session }) {
   useFreshness()
   const lists = meaning.mine.filter((part) => part !== record)
   const totals = REQUESTS_MAX - requestsOf({ ...meaning, mine: lists })
-  // A list of own rows has a button for a new row, so other parts have none.
+  // A list of own rows has a button for a new row, so other parts have no such button.
   const creations = meaning.creations.filter(({ collection }) => !lists.some(({ resource }) => resource.plural === collection))
   return (
     <>
@@ -268,7 +268,10 @@ interface StatesProps {
   readonly page: Page
 }
 
-/** Numbers of rows by state, each with a link to these rows. The page counts them itself if it has all rows. */
+/**
+ * Numbers of rows by state, each with a link to these rows. If the page has all rows, or the resource has no summary, the page
+ * counts the rows that it has.
+ */
 function States({ part: { resource, filters }, state, page }: StatesProps) {
   const property = resource.properties.find(({ name }) => name === state)
   const isAsked = page.total > page.rows.length && resource.hasSummary

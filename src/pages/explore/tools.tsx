@@ -17,7 +17,9 @@ export function curl(url: string): string {
 }
 
 interface DownloadProps {
-  /** Path of the download for programs: all properties of the rows, and the shown ones of related rows, in the API's format. */
+  /**
+   * Path of the download for programs: all properties of the rows, and the shown properties of related rows, in the API's format.
+   */
   readonly path: string
   readonly name: string
   /**

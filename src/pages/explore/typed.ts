@@ -47,7 +47,7 @@ function printDecimal(text: string): string {
     .replace('.', DECIMAL_MARK)
 }
 
-/** Returns the JSON that a text of a field stands for. An empty text is no value, where the property allows that. */
+/** Returns the JSON that a text of a field stands for. An empty text means no value, if the property may have none. */
 export function typedOf(field: FormField, text: string): Typed {
   const { kind, isNullable, lengthMax, label, isRequired } = field
   if (text === '' && isRequired) return { fault: `${label} is needed.` }

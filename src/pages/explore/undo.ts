@@ -1,4 +1,4 @@
-// Undo of a decision. The message about the decision offers it, if a right allows that.
+// Undo of a decision. The message about the decision offers the undo, if a right allows the opposite change.
 import { type Problem, readTotal, send } from './api.ts'
 import { nameIn } from './names.ts'
 import { say } from './notices.tsx'
@@ -23,7 +23,7 @@ export interface Decided {
 /** Says what was decided, and offers an undo if the reader may set the former value again. Lists and rows are read again. */
 export async function announceDecided(decided: Decided): Promise<void> {
   const { resource, property, value, now } = decided
-  // A reader who decides several rows in turn must see to which one the message belongs.
+  // A reader who decides several rows in turn must see to which row the message belongs.
   const text = `${whoseOf(resource, now.row)}${property.label} is “${value}” now.`
   if (!(await isReversible(decided))) return announce(text)
   announce('')

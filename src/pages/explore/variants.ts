@@ -7,7 +7,7 @@ export interface Variant {
   readonly fields: readonly FormField[]
   /** Values that the right sets. */
   readonly presets: readonly Preset[]
-  /** True if a body must name all fields. With fewer, an earlier right would decide about the write. */
+  /** True if a body must name all fields. With fewer fields, an earlier right would decide about the write. */
   readonly isWhole: boolean
   /** True if the page knows that the right admits the row; false if only the server can tell. */
   readonly isSure: boolean

@@ -37,7 +37,7 @@ export interface FormField {
   readonly isEnd: boolean
   /** Entity to which the ids refer; null if the property is no reference. */
   readonly references: string | null
-  /** Conditions that a row must meet for this field to refer to it, as a right demands. */
+  /** Conditions that a right sets for the row to which this field refers. */
   readonly targets: readonly Condition[]
 }
 

@@ -21,8 +21,8 @@ export function localOf(instant: string, zone: string): string | null {
 
 /**
  * Returns the instant of a wall-clock time: `2026-01-31T09:00:00Z` for `2026-01-31T10:00` in Europe/Amsterdam. A time that clocks
- * skip is moved later by as much as they skip. A time that clocks repeat means the first instant, unless `before`, the instant
- * that the field had, has this wall-clock time, too. Null: the text is no time.
+ * skip is moved later by as much as they skip. A time that clocks repeat means the first of its instants, or `before` if this is
+ * one of them. `before`: the instant that the field had. Null: the text is no time.
  */
 export function instantOf(local: string, zone: string, before = ''): string | null {
   const [, fraction = ''] = LOCAL.exec(local) ?? []
@@ -31,7 +31,7 @@ export function instantOf(local: string, zone: string, before = ''): string | nu
   // Browsers read 30 February as 2 March.
   if (!LOCAL.test(local) || Number.isNaN(wall) || !printMs(wall).startsWith(whole)) return null
   if (before !== '' && localOf(before, zone) === printMs(wall) + fraction) return before
-  // Clocks change by a day at most, and not twice in two days.
+  // Clocks change by a day at most, and not twice in two days. So the offset is that of one day before, or of one day after.
   const early = wall - offsetMs(wall - DAY_MS, zone)
   const late = wall - offsetMs(wall + DAY_MS, zone)
   const isOfZone = (ms: number) => ms + offsetMs(ms, zone) === wall
