@@ -20,7 +20,7 @@ const INNER_YEAR = anyOf(
   '000[2-9]',
 )
 
-/** Pattern of RFC 3339 for dates that exist, in the years 1 to 9999. D15 */
+/** Pattern of date-times by RFC 3339 whose day exists, in the years 1 to 9999. D15 */
 export const INSTANT_PATTERN = anyOf(
   `${DATE_PATTERN}[Tt]${TIME_PATTERN}[Zz]`,
   `${anyOf(`${INNER_YEAR}-${DAY_PATTERN}`, LEAP_DAY_PATTERN)}${anyOf(`[Tt]${TIME_PATTERN}${OFFSET}`, LEAP_SECOND)}`,
@@ -79,7 +79,7 @@ export function filterSchema(kind: Kind, filtersMax = FILTERS_MAX): TArray {
   return someOf(items, filtersMax)
 }
 
-/** Returns the schema of the list of operands of an operator in brackets. D71 */
+/** Returns the schema of an array with the operands of an operator in brackets. D71 */
 export function bracketSchema(kind: Kind, { isAny, isChain }: Operator, filtersMax = FILTERS_MAX): TArray {
   if (isChain) return someOf(Type.String({ pattern: `^${operandPattern(kind)}$` }), RELATED_FILTERS_MAX)
   if (!isAny) return someOf(schemaRef('TextPart'), filtersMax)
