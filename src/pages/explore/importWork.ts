@@ -37,10 +37,7 @@ export interface Check {
   readonly twins: readonly TwinRow[]
   /** Faults as sentences; equal faults are listed once. */
   readonly faults: readonly string[]
-  /**
-   * Sentences about properties, such as a number, by which no rows are found because several rows of the file have the same
-   * value.
-   */
+  /** Sentences about properties by which no rows are found, because several rows of the file have equal values. */
   readonly repeated: readonly string[]
   /** Property by which rows are found; empty: all rows are new. */
   readonly match: string
@@ -62,10 +59,7 @@ export interface Opened {
   readonly footer: Footer
   readonly columns: readonly FileColumn[]
   readonly chosen: Chosen
-  /**
-   * Columns that have only yes and no, although their headers name free texts: by index, the property that the header names. They
-   * are left out until the reader chooses.
-   */
+  /** Columns of yes and no under headers of free texts, left out at first: by index, the property that the header names. */
   readonly doubtful: ReadonlyMap<number, ImportProperty>
   /** Language in which the values are written; empty: the API's notation. */
   readonly language: string
