@@ -1,4 +1,5 @@
-// Writes bitmaps of conditions, by checkpoints, by runs of an index or by a pass over the codes. Also writes sets of ids.
+// Writes the bitmap of a condition: from checkpoints of an index, from slots of an index, or by a pass over the codes. Also
+// writes sets of ids.
 import type { Bound } from './checkpoints.ts'
 import { type Code, halvesTo, NO_CODE } from './codes.ts'
 import { AFTER_IDS, BEFORE_IDS, compareTargets, type Ranks } from './columnOrder.ts'
@@ -8,15 +9,17 @@ import { type IdRange, IdSet, type Ids } from './idSet.ts'
 import type { Indexes } from './indexes.ts'
 import type { SortedIndex } from './sortedIndex.ts'
 
-/** Minimum texts of a property for an index by code. With fewer, each text has so many rows that a scan takes no longer. */
+/**
+ * Minimum texts of a property that gets an index by code. With fewer texts, each has so many rows that a scan takes no longer.
+ */
 const TEXTS_MIN = 256
-/** Maximum texts whose rows are read from an index, text by text. With more, each row looks up the mark of its text. */
+/** Maximum texts of a condition whose rows are read from an index, text by text. With more texts, all rows are tested instead. */
 const SLICES_MAX = 256
-/** Minimum bytes of the buffer for marks. */
+/** Minimum bytes of the buffer `marks`. */
 const MARKS_BYTES_MIN = 4_096
-/** Cost of finding the rows of one id by the index, as a number of rows that a pass looks up in a set of ids. */
+/** Cost of finding the rows of one id by the index. Unit: the cost of looking up one row in a set of ids. */
 const SCANNED_SLICE = 1_280
-/** Cost of flipping one bit, as a number of codes that a scan reads. */
+/** Cost of flipping one bit. Unit: the cost of comparing one code in a scan. */
 const SCANNED_ROWS = 8
 
 /** Rows of a condition that are consecutive in an index, from the bound `from` to the bound `to`. */
@@ -92,7 +95,7 @@ export class BitmapWriter {
     if (index === null) {
       if (texts === null) return false
       const marks = new Uint8Array(texts)
-      // No text has code 0, so its mark is that of rows without a value.
+      // Code 0, which no text has, stands for rows without a value.
       for (const code of codes) marks[Number.isNaN(code) ? 0 : Number(code)] = 1
       this.writeMarked(store.addressOf(column), (code) => marks[code] === 1, texts, to)
       return true
@@ -126,7 +129,7 @@ export class BitmapWriter {
     const { store } = this
     const { kernel, slotsInUse, bitmapBytes } = store
     const ids = some.toSet()
-    // The bit after all ids stays 0: all codes beyond the ids are looked up there.
+    // One more bit stays 0: codes outside the range of the ids are looked up there.
     const place = this.placeOfMarks(ids.bytes + 4)
     const words = place >>> 2
     kernel.words.set(ids.words, words)
@@ -171,7 +174,7 @@ export class BitmapWriter {
   indexFor({ column, by, least, greatest, among }: ColumnCondition): SortedIndex | null {
     const texts = this.textCodesEnd(column)
     if (texts === null || by === 'ranks') return this.indexes.want(column, by)
-    // Without an index, it takes no longer to find that no row has a text, or to find the rows of a text that many rows have.
+    // An index is worth its memory only for conditions on given texts, and only if there are many texts, with few rows each.
     const isWorth = texts > TEXTS_MIN && (among !== null || least === greatest)
     return isWorth ? this.indexes.want(column, 'codes') : null
   }
@@ -195,13 +198,13 @@ export function sliceBetween(index: SortedIndex, least: Code, greatest: Code): S
   const first = index.order.targetAt(least, BEFORE_IDS)
   const last = index.order.targetAt(greatest, AFTER_IDS)
   const from = { target: first, place: index.find(first) }
-  // Filters may contradict each other, as those of a client and of a right. No row is between such bounds.
+  // Filters may contradict each other, such as a client's filter and the filter of its right. Then no row is between the bounds.
   if (compareTargets(first, last) >= 0) return { index, from, to: from, count: 0 }
   const to = { target: last, place: index.find(last) }
   return { index, from, to, count: index.count(from.place, to.place) }
 }
 
-/** Returns the rows with one code; it is fastest if there are few. NaN: rows without a value. */
+/** Returns the rows with one code. It is faster than `sliceBetween` if these rows are few. NaN: rows without a value. */
 export function sliceOf(index: SortedIndex, code: Code): Slice {
   const target = index.order.targetAt(code, BEFORE_IDS)
   const place = index.find(target)
@@ -220,7 +223,9 @@ function bigOf(code: Code): bigint {
   return (BigInt(highs[0]) << 32n) | BigInt(lows[0] >>> 0)
 }
 
-/** Returns the least code of 32 bits that is not less than `code`. */
+/**
+ * Returns the least code of 32 bits that is not less than `code`. If there is none, the result is greater than all such codes.
+ */
 function narrowLeast(code: Code): number {
   return code <= NO_CODE ? NO_CODE + 1 : Number(code)
 }

@@ -1,12 +1,12 @@
-;; Functions over slots in the order of an index, and over the bits of a bitmap. A bitmap has one bit for a slot.
+;; Functions over lists of slots from an index, and over bitmaps. A bitmap has one bit for each slot. Addresses are in bytes.
 (module
   (import "" "memory" (memory 1 65536))
 
-  ;; The word of a slot's bit.
+  ;; Returns the address of the word that has a slot's bit.
   (func $word (param $bits i32) (param $slot i32) (result i32)
     (i32.add (local.get $bits) (i32.shl (i32.shr_u (local.get $slot) (i32.const 5)) (i32.const 2))))
 
-  ;; How many of some slots have their bit set.
+  ;; Returns how many of `count` slots have their bit set.
   (func (export "countOf") (param $slots i32) (param $count i32) (param $bits i32) (result i32)
     (local $end i32) (local $found i32) (local $slot i32)
     (if (i32.eqz (local.get $count)) (then (return (i32.const 0))))
@@ -23,7 +23,8 @@
       (br_if $next (i32.ne (local.get $slots) (local.get $end))))
     (local.get $found))
 
-  ;; Copies those of some slots whose bit, xor `flip`, is set, in their order; gives their number. `to` may be `slots`.
+  ;; Copies the slots whose bit is set; if `flip` is 1, the slots whose bit is not set. They keep their order. Returns how many
+  ;; were copied. `to` may be the same address as `slots`.
   (func (export "select") (param $slots i32) (param $count i32) (param $bits i32) (param $flip i32) (param $to i32) (result i32)
     (local $end i32) (local $first i32) (local $slot i32)
     (if (i32.eqz (local.get $count)) (then (return (i32.const 0))))
@@ -46,7 +47,7 @@
       (br_if $next (i32.ne (local.get $slots) (local.get $end))))
     (i32.shr_u (i32.sub (local.get $to) (local.get $first)) (i32.const 2)))
 
-  ;; Flips the bits of some slots.
+  ;; Flips the bits of `count` slots.
   (func (export "flip") (param $slots i32) (param $count i32) (param $bits i32)
     (local $end i32) (local $slot i32) (local $at i32)
     (if (i32.eqz (local.get $count)) (then (return)))
@@ -58,7 +59,8 @@
       (local.set $slots (i32.add (local.get $slots) (i32.const 4)))
       (br_if $next (i32.ne (local.get $slots) (local.get $end)))))
 
-  ;; Writes the slots of the bits that are set, each plus the base, at most about so many (up to 63 more); gives where it ended.
+  ;; Writes `base` plus the number of each bit that is set. Reads 64 bits at a time until it has written `most` numbers, so it may
+  ;; write up to 63 more. Returns the address after the last number.
   (func (export "gather") (param $bits i32) (param $bytes i32) (param $base i32) (param $out i32) (param $most i32) (result i32)
     (local $end i32) (local $last i32) (local $left i64)
     (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
@@ -78,7 +80,8 @@
         (i32.and (i32.ne (local.get $bits) (local.get $end)) (i32.lt_u (local.get $out) (local.get $last)))))
     (local.get $out))
 
-  ;; Writes a bitmap of the slots whose code has a mark: a byte, 1 or 0, for each code from 0 on, and 0 for no value.
+  ;; Writes a bitmap of the slots whose code has the mark 1. `marks` has a byte, 0 or 1, for each code from 0 on. A slot without a
+  ;; value has the mark of code 0.
   (func (export "marked") (param $column i32) (param $slots i32) (param $marks i32) (param $to i32)
     (local $end i32) (local $bits i32) (local $bit i32)
     (local.set $end (i32.add (local.get $to) (i32.shr_u (local.get $slots) (i32.const 3))))
@@ -100,7 +103,8 @@
       (local.set $to (i32.add (local.get $to) (i32.const 4)))
       (br_if $next (i32.ne (local.get $to) (local.get $end)))))
 
-  ;; Sets the bits of the ids of rows: of the slots whose bit is set, in a column of codes of 32 bits. The first bit is that of `base`.
+  ;; Reads the id of each row in the bitmap `bits`, which is a code of 32 bits in `column`, and sets the id's bit in `to`. The
+  ;; first bit is that of the id `base`.
   (func (export "setIds32") (param $bits i32) (param $bytes i32) (param $column i32) (param $base i32) (param $to i32)
     (local $end i32) (local $left i64) (local $id i32) (local $at i32)
     (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
@@ -122,7 +126,7 @@
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
 
-  ;; The same of codes of 64 bits.
+  ;; Does what setIds32 does, for ids of 64 bits.
   (func (export "setIds64") (param $bits i32) (param $bytes i32) (param $column i32) (param $base i64) (param $to i32)
     (local $end i32) (local $left i64) (local $id i32) (local $at i32)
     (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
@@ -145,8 +149,8 @@
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
 
-  ;; Writes a bitmap of the slots whose code of 32 bits, less the base, has its bit in `ids`. A code that is not less than the size,
-  ;; unsigned, has the bit of the size, which is not set.
+  ;; Writes a bitmap of the slots whose code of 32 bits is one of the ids. `ids` has a bit for each id from `base` on. All other
+  ;; codes use the bit with the number `size`, which is not set.
   (func (export "amongIds32")
     (param $column i32) (param $slots i32) (param $ids i32) (param $base i32) (param $size i32) (param $to i32)
     (local $end i32) (local $bits i32) (local $bit i32) (local $id i32)
@@ -173,7 +177,7 @@
       (local.set $to (i32.add (local.get $to) (i32.const 4)))
       (br_if $next (i32.ne (local.get $to) (local.get $end)))))
 
-  ;; The same of codes of 64 bits.
+  ;; Does what amongIds32 does, for codes of 64 bits.
   (func (export "amongIds64")
     (param $column i32) (param $slots i32) (param $ids i32) (param $base i64) (param $size i32) (param $to i32)
     (local $end i32) (local $bits i32) (local $bit i32) (local $code i64) (local $id i32)

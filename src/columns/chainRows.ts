@@ -1,5 +1,5 @@
-// Finds the rows below a row: those that lead to it by references to their own entity, at any depth. Visits each row once, since
-// chains may have loops.
+// Finds the rows below a row, at any depth, by references of the table to itself. Visits each row once, since chains may have
+// loops.
 import { BEFORE_IDS } from './columnOrder.ts'
 import { type ColumnStore, ID } from './columnStore.ts'
 import { type IdRange, IdSet } from './idSet.ts'
@@ -17,14 +17,14 @@ const ELSEWHERE = 2
 /** State of the rows on the chain that is being followed. */
 const FOLLOWED = 3
 
-/** References of a table to itself, and the rows through which they may lead. */
+/** A column of references from a table to itself, and the rows through which chains of these references may lead. */
 interface Chain {
   readonly store: ColumnStore
   /** Number of the reference's column. */
   readonly column: number
-  /** Range of ids that includes the ids of all rows, and that of the row at which the chain ends. */
+  /** Range that includes the ids of all rows, and the id of the row at which chains end. */
   readonly range: IdRange
-  /** Address of the bitmap of the rows through which the chain may lead; null: all rows. */
+  /** Address of the bitmap of the rows through which chains may lead; null: all rows. */
   readonly visible: number | null
 }
 
@@ -37,7 +37,7 @@ export class ChainSearch {
     return (index && this.findByLevels(top, index, most)) ?? this.findByPass(top)
   }
 
-  /** Finds the rows below each row in the index, level by level. Returns null if there are more than `most`. */
+  /** Finds the rows below each row in the index, level by level. Returns null if there are more than `most` rows. */
   private findByLevels(top: number, index: SortedIndex, most: number): IdSet | null {
     const { store, column, range } = this.chain
     const { words } = store.kernel
@@ -98,7 +98,7 @@ export class ChainSearch {
     for (let slot = 0; slot < store.slots; slot++) {
       if (((words[live + (slot >> 5)] >>> (slot & 31)) & 1) === 0) continue
       const row = (isNarrow ? words[ids + slot] : store.idAt(slot)) - base
-      // The least integer, which means no value, is less than each base.
+      // A row without a reference has the least integer as its code. It is less than each base, so `next` becomes negative.
       const next = (isNarrow ? words[references + slot] : Number(store.codeAt(slot, column))) - base
       states[row] = UNKNOWN
       if (next >= 0 && next < bits) above[row] = next

@@ -3,8 +3,8 @@ import type { MomentName, PlainName } from '../model/kinds.ts'
 
 /**
  * The integer that represents a value in a column: a number if it is a safe integer, else a bigint. `Infinity` and `-Infinity`
- * are the codes of PostgreSQL's infinities, and `Infinity` also of a decimal NaN. NaN is the code of rows without a value. Equal
- * values have the same code, and different values have codes in the order of the values. No code is -0.
+ * represent PostgreSQL's infinities. `Infinity` also represents the decimal NaN. The code NaN means that a row has no value.
+ * Equal values have the same code, and different values have codes in the order of the values. No code is -0.
  */
 export type Code = number | bigint
 
@@ -24,7 +24,7 @@ export const numbers: Readonly<Record<PlainName, CodeOf>> = {
   json: () => 1,
 }
 
-/** Maximum units of a decimal. They have 18 digits, so that codes one above or below also fit into 64 bits. */
+/** Maximum units of a decimal: 18 digits, so that the codes one below and one above also fit into 64 bits. */
 const UNITS_MAX = 10n ** 18n - 1n
 /** Maximum digits of a decimal that is read as a float: with no more digits, a float is exact. */
 const DIGITS_EXACT = 15
@@ -42,7 +42,7 @@ const greatestCodes: Readonly<Record<PlainName, bigint>> = {
 }
 
 function decimalCode(text: string, scale: number): Code | null {
-  if (text === 'NaN') return Number.POSITIVE_INFINITY // above all numbers, and a column with a scale has no infinity
+  if (text === 'NaN') return Number.POSITIVE_INFINITY // above all numbers; with a scale, there is no infinity
   const [, sign, whole, fraction = ''] = DECIMAL.exec(text) ?? []
   if (whole === undefined || fraction.length > scale) return null
   const digits = whole + fraction.padEnd(scale, '0')
@@ -163,8 +163,8 @@ function largeHalves(lows: Int32Array, highs: Int32Array, at: number, code: numb
     // The result is exact, because a division by a power of two is exact.
     const high = Math.floor(code / WORD)
     highs[at] = high
-    // The remainder has 32 bits without a sign. A float is converted much faster to an integer with a sign, so half is
-    // subtracted.
+    // The remainder is an unsigned integer of 32 bits. The conversion of a float is much faster to a signed integer, so half of
+    // the range is subtracted. Then `^ NO_CODE` adds it again.
     lows[at] = (code - high * WORD - HALF_WORD) ^ NO_CODE
   } else {
     lows[at] = Number.isNaN(code) ? LOW_NONE : code > 0 ? LOW_GREATEST : LOW_LEAST
@@ -172,10 +172,10 @@ function largeHalves(lows: Int32Array, highs: Int32Array, at: number, code: numb
   }
 }
 
-/** Returns the code whose halves these are. */
+/** Returns the code that has these halves. */
 export function codeOfHalves(high: number, low: number): Code {
   if (high === low >> 31) return low
-  // The least integer with such an upper half is not a safe integer.
+  // `-HIGH_SAFE` and 0 are the halves of -2^53, which is not a safe integer.
   if (high < HIGH_SAFE && high >= -HIGH_SAFE && (high > -HIGH_SAFE || low !== 0)) return high * WORD + (low >>> 0)
   if (high === HIGH_NONE && low === LOW_NONE) return Number.NaN
   if (high === HIGH_LEAST && low === LOW_LEAST) return Number.NEGATIVE_INFINITY

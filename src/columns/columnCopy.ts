@@ -48,7 +48,9 @@ export function copyBehind(store: ColumnStore, rows: Rows, range: IdRange, refer
   return { range, isWide, words }
 }
 
-/** Returns an array with no value for each id, and with one more entry, for references that lead to no row. */
+/**
+ * Returns an array in which each id has the code of no value. One more such entry follows, for references that lead to no row.
+ */
 function noCodes({ bits }: IdRange, isWide: boolean): Int32Array {
   if (!isWide) return new Int32Array(bits + 1).fill(NO_CODE)
   const words = new Int32Array(2 * (bits + 1))

@@ -182,8 +182,8 @@ export class ColumnStore {
 
   /**
    * Reads all codes of these rows into floats, row after row; NaN means no value. Codes beyond 2^53 are stored in `large`
-   * instead, by their index in `into`. The codes are read column by column: each is a cache miss, and this way the processor
-   * waits for many of them at once.
+   * instead, by their index in `into`. Codes are read column by column, so that the processor waits for many cache misses at
+   * once.
    */
   readAll(slots: ArrayLike<number>, into: Float64Array, large: Map<number, bigint>): void {
     const { words } = this.kernel

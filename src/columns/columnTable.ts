@@ -22,7 +22,7 @@ import { prepareTexts } from './textParts.ts'
 
 /** Estimated bytes of the values of one row that have no code. */
 const UNCODED_ROW_BYTES = 1_024
-/** Slots that a new table has for later rows, beyond twice its rows. */
+/** Slots of a new table in addition to twice its rows, if there is enough memory. */
 const SLOTS_SPARE = 100_000
 const SLOTS_UNIT = 512
 /** Minimum slots of a new table, as a multiple of its rows. With fewer slots, the table would soon have to be loaded again. */
@@ -30,8 +30,8 @@ const SLOTS_FACTOR_MIN = 1.2
 /** Share of slots in use above which a table is loaded again. The old copy serves lists until then. */
 const FULL_SHARE = 0.9
 /**
- * Maximum bytes for each slot: of a column's codes, of these codes with the column's two indexes and their checkpoints, and of
- * the table's bitmaps.
+ * Maximum bytes for each slot. `CODE_BYTES_MAX`: of the codes of one column. `COLUMN_BYTES`: of these codes, the column's two
+ * indexes, and their checkpoints. `BITMAPS_BYTES`: of all bitmaps of the table.
  */
 const CODE_BYTES_MAX = 8
 const COLUMN_BYTES = CODE_BYTES_MAX + 2 * (5.4 + 4)
@@ -40,7 +40,8 @@ const BITMAPS_BYTES = 80 / 8
 const OTHER_BYTES = 128 * 2 ** 20
 
 /**
- * The rows of a table as codes. If a change throws, the table takes no more changes. Lists and summaries of its last state go on.
+ * The rows of a table as codes. If a change throws, make no more changes. Lists and summaries that have begun can still be
+ * completed.
  */
 export class ColumnTable {
   /** Finds lists. */
@@ -59,7 +60,7 @@ export class ColumnTable {
   private readonly columns: number
   /** Values without a code, as PostgreSQL prints them, by id and column. */
   private readonly uncodedRows = new Map<number, UncodedValues>()
-  /** Summaries that are being computed. Each counts a row before the row changes. */
+  /** Summaries that are being computed. Before a row changes, each of them counts it. */
   private readonly groupings = new Set<Grouping>()
 
   /** `rows`: estimated number of rows to load. @throws KernelFull */
@@ -199,8 +200,8 @@ export class ColumnTable {
   }
 
   /**
-   * Begins a summary of the rows as they are now; later changes do not matter. The `steps` of the result compute the groups.
-   * Returns a reason if codes cannot decide. `tables`: the tables to which paths of the summary lead.
+   * Begins a summary of the current rows; later changes have no effect on it. The `steps` of the result compute the groups.
+   * Returns the reason if codes are not enough. `tables`: the tables to which paths of the summary lead.
    */
   group(query: SummaryQuery, tables: Tables = NO_TABLES): Grouping | Reason {
     try {

@@ -1,4 +1,4 @@
-// Bitmaps of conditions. The bitmap of a condition that is used again is kept, and kept current while rows change.
+// Bitmaps of conditions. The bitmap of a condition that is used again is kept, and is updated when a row changes.
 import { LruCache } from '../model/lruCache.ts'
 import { BitmapWriter, type Rows } from './bitmapWriter.ts'
 import { type CodeSet, FewCodes, TextCodes } from './codeSet.ts'
@@ -24,13 +24,13 @@ type KeptCondition = Omit<ColumnCondition, 'among' | 'referred'>
 
 interface KeptLeaf {
   readonly condition: KeptCondition
-  /** Codes of which a row must have one; null: the range of the condition decides. */
+  /** Set of codes; a row must have one of them. Null: the range of the condition decides. */
   readonly among: CodeSet | null
 }
 
 interface Kept {
   readonly key: string
-  /** Lists of conditions. A row has a bit if it meets all conditions of one of these lists. */
+  /** Lists of conditions. A row's bit is set if the row meets all conditions of one of these lists. */
   readonly alternatives: readonly (readonly KeptLeaf[])[]
   /** Version of the referred rows when the bitmap was made; null if the bitmap depends on no other rows. */
   readonly version: string | null
@@ -52,7 +52,7 @@ export class ConditionBitmaps {
    * bitmap.
    */
   private readonly seen = new LruCache<true>(SEEN_BYTES_MAX, (_, key) => 64 + 2 * key.length)
-  /** Addresses of two bitmaps: for the result, and for each further condition that is and-ed with the result. */
+  /** Addresses of two bitmaps: of the result, and of one further condition at a time, which is and-ed with the result. */
   private readonly resultBits: number
   private readonly conditionBits: number
   /** Bytes of the sets of codes that kept conditions have. */
@@ -109,8 +109,8 @@ export class ConditionBitmaps {
   }
 
   /**
-   * Returns the rows of a union. The bitmap of the union is kept only if no alternative has few rows. Alternatives with few rows
-   * belong to single persons, of whom there may be thousands, and their rows are added quickly.
+   * Returns the rows of a union. The bitmap of the union is kept only if each alternative has many rows. An alternative with few
+   * rows usually belongs to one person. There may be thousands of persons, and few rows are added quickly.
    */
   private rowsOfUnion(union: UnionCondition, to: number): Rows | null {
     const few = this.unions.fewOf(union)
@@ -270,7 +270,7 @@ export class ConditionBitmaps {
 
   private alternativesOf(condition: Condition): KeptLeaf[][] {
     if (!('either' in condition)) return [[this.keptLeaf(condition)]]
-    // The conditions of an alternative may be unions, too. A row meets such a union if it meets one of its alternatives.
+    // The conditions of an alternative may be unions, too: (a or b) and c becomes the lists [a, c] and [b, c].
     return condition.either.flatMap((conditions) =>
       conditions.reduce<KeptLeaf[][]>(
         (lists, one) => lists.flatMap((list) => this.alternativesOf(one).map((leaves) => [...list, ...leaves])),

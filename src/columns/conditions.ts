@@ -1,4 +1,4 @@
-// Turns filters into conditions on codes or ranks, or gives the reason why codes cannot decide: then PostgreSQL answers.
+// Turns filters into conditions on codes or ranks. If codes are not enough, gives the reason, and PostgreSQL answers instead.
 import type { Entity } from '../model/entity.ts'
 import { isKeptAsText, type Kind } from '../model/kinds.ts'
 import type { Sides } from '../model/operators.ts'
@@ -42,14 +42,16 @@ export interface UnionCondition {
 
 /**
  * A condition on the code, or rank, of a property. The code must be in a range, one of several codes, or the id of a referred
- * row. With `isComplement`, a row meets the condition if its code is none of these.
+ * row. `isComplement` negates the condition.
  */
 export interface ColumnCondition {
   readonly column: number
   readonly by: IndexedBy
   readonly least: Code
   readonly greatest: Code
-  /** Codes in ascending order, of which a row must have one; NaN, for no value, is the last. Null: the range decides. */
+  /**
+   * Codes in ascending order; a row must have one of them. The last may be NaN, which means no value. Null: the range decides.
+   */
   readonly among: readonly Code[] | null
   readonly referred: ReferredRows | null
   readonly isComplement: boolean
@@ -100,7 +102,7 @@ export function keyOf(conditions: readonly Condition[]): string {
   return conditions.map(({ key }) => ` ${key.length} ${key}`).join('')
 }
 
-/** Returns the conditions of filters, or the reason why codes cannot decide. Two ranges of one property become one condition. */
+/** Returns the conditions of filters, or the reason why codes are not enough. Two ranges of one property become one condition. */
 export function conditionsOf(table: Coded, filters: readonly Filter[], texts: KnownTexts): ColumnCondition[] | Reason {
   const conditions: ColumnCondition[] = []
   for (const filter of filters) {
@@ -183,7 +185,7 @@ function noValue(column: number, kind: Kind, { equal }: Sides, key: string): Col
   }
 }
 
-/** Returns the codes that mean this value in a column. */
+/** Returns the codes of a value in a column. Null has two codes if the empty text also counts as no value. */
 function codesOf({ rowCodes }: Coded, column: number, kind: Kind, value: string | null): Code[] {
   if (value === null) return kind.emptyIsNoValue ? [Number.NaN, EMPTY_TEXT] : [Number.NaN]
   const code = rowCodes.find(column, kind.printFilter(value))
@@ -199,7 +201,8 @@ function amongCodes(column: number, codes: readonly Code[]): Range {
 }
 
 /**
- * Codes around an operand: the greatest code below, that of the operand (null if no row can have it), and the least code above.
+ * The code of an operand, and the codes around it: the greatest code below, and the least code above. `equal`: null if no row can
+ * have the operand as its value.
  */
 interface Neighbors {
   readonly equal: Code | null

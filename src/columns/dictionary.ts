@@ -10,20 +10,20 @@ export const EMPTY_TEXT = 1
 
 /** Maximum bytes of all texts together, because the ends of texts are integers of 32 bits. */
 const BYTES_MAX = 2 ** 31 - 1
-/** Maximum slots that the search for a new text passes. About a hundred in a row may be in use by chance. */
+/** Maximum used slots that the search for a new text passes. About a hundred in a row may be in use by chance. */
 const PASSED_MAX = 1_000
-/** Maximum attempts to add one text with other factors. */
+/** Maximum attempts to find factors by which texts do not collide. */
 const FACTORS_MAX = 4
 
 /** Thrown if texts still collide after several choices of factors. */
 export class TextsCollide extends Error {}
 
-/** Texts and their codes, which are from 2 on in the order in which the texts came. All texts are in one buffer. */
+/** Texts and their codes. New texts get the codes 2, 3 and so on. All texts are in one buffer. */
 export class Dictionary {
   /** Codes by the hash of their text; 0: the slot is free. At most half of the slots are in use. */
   private slots = new Int32Array(1 << 6)
   private hashes = new Int32Array(1 << 5)
-  /** End of each text by its code, where the next text begins. The first text is the empty one. */
+  /** End of each text in the buffer, by code. The next text begins there. The first text is the empty one. */
   private ends = new Int32Array(1 << 5)
   private octets = Buffer.alloc(1 << 9)
   private last = EMPTY_TEXT
@@ -127,7 +127,7 @@ export class Dictionary {
     return code
   }
 
-  /** Hashes all texts by other factors, because too many slots in a row are in use. @throws TextsCollide */
+  /** Hashes all texts with other factors, because too many slots in a row are in use. @throws TextsCollide */
   private hashAnew() {
     for (let left = FACTORS_MAX; left > 0; left--) {
       const { ends, octets, hashes } = this

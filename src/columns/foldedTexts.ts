@@ -47,7 +47,7 @@ export class FoldedTexts {
   prepare(filter: Filter, run: (steps: Generator<void, void>) => Promise<void>): Promise<void> | null {
     const isKnown = this.find(filter) !== null || this.texts.size > TEXTS_MAX || !isSurelyFolded(filter.value as string)
     if (isKnown) return null
-    // If PostgreSQL could not fold the texts, it finds the list.
+    // If the texts cannot be folded, `find` returns null, and PostgreSQL answers the list.
     return this.extend().then(
       () => run(this.search(filter)),
       () => undefined,

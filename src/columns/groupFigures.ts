@@ -11,7 +11,10 @@ import type { SelectedRows } from './selectedRows.ts'
 export const SUM_PARTS = ['near', 'upper', 'lower'] as const
 type SumPart = (typeof SUM_PARTS)[number]
 
-/** Integers of 32 bits, the same number for each group. They are in the kernel's memory until `leave` copies them to the heap. */
+/**
+ * Words of 32 bits: each group has the same number of them. They are in the kernel's memory until `leave` copies them to the
+ * heap.
+ */
 class GroupWords {
   address = 0
   size = 0
@@ -50,8 +53,8 @@ class GroupWords {
 }
 
 /**
- * Records of groups in the kernel's memory: the number of rows, the number of values in each sum, the codes of names, and the
- * sums in units of their last digit.
+ * Records of groups in the kernel's memory. A record has the number of rows, the number of values in each sum, the codes of
+ * names, and the sums in units of their last digit.
  */
 export class GroupRecords {
   /** Number of 32-bit integers in a record. */
@@ -78,7 +81,7 @@ export class GroupRecords {
     this.records.grow(size)
   }
 
-  /** Counts the rows of groups, unless the first sum counts them. */
+  /** Counts the rows of groups. If there are sums, does nothing, because `add` counts the rows with the first sum. */
   count({ kernel, scratch, bits, bytes }: SelectedRows): void {
     if (this.sums === 0) kernel.wasm.count(bits, bytes, scratch.numbers, this.records.address, 4 * this.length)
   }

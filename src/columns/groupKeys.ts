@@ -1,4 +1,5 @@
-// Keys of a summary's groups: they give numbers to codes in a range, to periods of time, and to any other codes as rows are read.
+// Encoders for the keys of a summary. They number the codes of a range, periods of time, or any codes in the order in which rows
+// are read.
 import { GROUPS_MAX, type Period } from '../model/summary.ts'
 import { type Code, dateOf, daysOf } from './codes.ts'
 import { type Reservations, roundedSize } from './kernel.ts'
@@ -24,7 +25,7 @@ export interface GroupKeyEncoder {
   codeOf(number: number): Code
 }
 
-/** A key whose codes are in a range. The number of a code is its distance from the code before the range. */
+/** A key whose codes are in a range. The number of a code is its distance from the code just below the range. */
 export class IntegerKey implements GroupKeyEncoder {
   readonly size: number
   private readonly before: number
@@ -130,7 +131,7 @@ export function firstDayOf(period: Period, ordinal: number): number {
   return daysOf(year, months - 12 * year + 1, 1)
 }
 
-/** A key with any codes. They are numbered in the order in which rows are read. */
+/** A key with any codes. A code gets its number when the first row with the code is read. */
 export class HashedKey implements GroupKeyEncoder {
   readonly size = GROUPS_MAX + 1
   isLarge = false

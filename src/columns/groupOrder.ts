@@ -80,8 +80,8 @@ function divide(count: number, isDescending: boolean): boolean {
 }
 
 /**
- * Collects the groups of the buckets that overlap `[from, to)`, bucket by bucket. Returns where the first of these buckets begins
- * in the order of all groups, and where each ends.
+ * Collects the groups of the buckets that overlap `[from, to)`, bucket by bucket. `begin`: position of the first of these groups
+ * in the order of all groups. `ends`: position after the last group of each of these buckets.
  */
 function nearBuckets(groups: Int32Array, from: number, to: number) {
   const counts = new Int32Array(BUCKETS + 1)

@@ -15,7 +15,8 @@ export interface GroupedTable {
   /** Number of rows that have a value without a code, by column. */
   readonly uncoded: ArrayLike<number>
   /**
-   * Returns the reader of the ranks of a column's texts; null if the column has no texts, undefined if their order is not known.
+   * Returns a function that reads the ranks of a column's texts; null if the column has no texts, undefined if their order is not
+   * known.
    */
   ranksOf(column: number): ReadRanks | null | undefined
 }

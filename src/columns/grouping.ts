@@ -12,7 +12,9 @@ import type { Printer } from './printers.ts'
 import type { RelatedColumns } from './relatedColumns.ts'
 import { RUN_SLOTS, Scratch, SelectedRows } from './selectedRows.ts'
 
-/** Maximum combinations of keys for which each combination has a record, even without rows: about the maximum of groups. */
+/**
+ * Maximum possible combinations of keys for which each combination gets a record, even without rows. It is about `GROUPS_MAX`.
+ */
 const CELLS_MAX = 1 << 18
 /** Number of groups for which memory is reserved at first, if groups are numbered as rows are read. */
 const GROUPS_FIRST = 1 << 10
@@ -56,17 +58,17 @@ export class Grouping {
   /** Numbers of the groups that have rows. */
   private groups: Int32Array = new Int32Array(0)
   /**
-   * For each key: numbers of the combinations of its values with those of earlier keys, in the order in which rows have them.
-   * Null if few combinations are possible: then each possible one has a fixed number.
+   * For each key: the combinations of its values with those of earlier keys, numbered in the order in which rows have them. Null
+   * if few combinations are possible: then the number is computed from the values.
    */
   private readonly combined: (ValueIds<number> | null)[] = []
   /** Number of groups for which memory is reserved. */
   private room = 0
   private scratch: Scratch | null = null
-  /** Number of slots that the grouping reads: no slot after them has a bit. */
+  /** Number of slots that the grouping reads. No row of the summary is in a later slot. */
   private readonly slots: number
   private isTaking = true
-  /** Error that was thrown when a row was counted before it changed; null: none was. */
+  /** Error that `takeRow` has caught; null if there was none. */
   private failure: unknown = null
   private readonly figures: readonly FigureValues[]
   private readonly numbered: readonly GroupKeyEncoder[]
@@ -225,7 +227,7 @@ export class Grouping {
       return key.numbers?.isLarge ? [near, { isDescending, numberOf: (group) => beyond(this.codeOf(group, column)) }] : [near]
     }
     if (column === keys.length) return [{ isDescending, numberOf: (group) => records.countOf(group) }]
-    // The other figures cannot be sorted by.
+    // The sort is by a sum, because groups cannot be sorted by other figures.
     const sum = figures[column - keys.length - 1] as Sums
     return SUM_PARTS.map((part) => ({ isDescending, numberOf: (group) => sum.partOf(group, part) }))
   }

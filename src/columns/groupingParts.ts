@@ -16,9 +16,12 @@ import { ZonedPeriods } from './zonedPeriods.ts'
 
 /** Days of the years 1 to 9999. If dates have a longer range, PostgreSQL groups them by period. */
 const PERIODS_DAYS = 366 * 10_000
-/** Maximum range of a key whose numbers follow from its codes. Codes of a longer range are numbered as rows are read. */
+/**
+ * Maximum range of codes for which the number of a key's value is computed from its code. If codes have a longer range, values
+ * are numbered as rows are read.
+ */
 const CODES_MAX = 2 ** 30
-/** Maximum of a sum. It is so low that the sum fits into 64 bits although this check is rounded. */
+/** Maximum of a sum: half of what fits into 64 bits, because the check of the sum is rounded. */
 const SUM_MAX = 2 ** 62
 
 /** Copies the codes of a related property, or returns the reason why that is not possible. */
@@ -70,7 +73,7 @@ export function groupingParts(
 
 /** Columns of a table and of the rows to which it refers. Each is described once. */
 class GroupedColumns {
-  /** Columns of referred rows; null if no column so far is one of these. */
+  /** Columns of referred rows; null until the first one is added. */
   related: RelatedColumns | null = null
   private readonly known = new Map<Property, GroupedColumn | Reason>()
 
@@ -80,7 +83,7 @@ class GroupedColumns {
     private readonly copyRelated: CopyRelated,
   ) {}
 
-  /** Returns the column of a property, or the reason why codes cannot decide. @throws KernelFull */
+  /** Returns the column of a property, or the reason why its codes are not enough. @throws KernelFull */
   of(property: Property): GroupedColumn | Reason {
     return this.known.getOrInsertComputed(property, () => {
       const reference = property.related?.reference

@@ -1,16 +1,17 @@
-;; Functions that form the groups of a summary, over a run of slots. The number of a slot is the group of its row. A bitmap has one
-;; bit for a slot; the number and the codes of a slot whose bit is not set may be any. The least integer stands for no value.
+;; Functions that find the groups of a summary for a run of slots, and compute their figures. The number of a slot is the group of
+;; its row. A bitmap has one bit for each slot. If a slot's bit is not set, its number and codes may be anything. The least
+;; integer means no value.
 (module
   (import "" "memory" (memory 1 65536))
 
-  ;; Makes a slot's number itself times the factor, plus its number by one key.
+  ;; Multiplies a slot's number by the factor, and adds `own`, the slot's number by one key.
   (func $setNumber (param $numbers i32) (param $factor i32) (param $own i32)
     (i32.store
       (local.get $numbers)
       (i32.add (i32.mul (i32.load (local.get $numbers)) (local.get $factor)) (local.get $own))))
 
-  ;; Takes a key into the numbers of slots: by the code, less the one before the least. If that is not less than the size of the key,
-  ;; unsigned, the number is 0: so it is for no value.
+  ;; Combines each slot's number with its number by a key: the code less `before`. If the difference, unsigned, is not less than
+  ;; `size`, as for no value, the number by the key is 0.
   (func (export "key32")
     (param $column i32) (param $slots i32) (param $numbers i32) (param $factor i32) (param $before i32) (param $size i32)
     (local $end i32) (local $own i32)
@@ -25,7 +26,7 @@
       (local.set $column (i32.add (local.get $column) (i32.const 4)))
       (br_if $next (i32.ne (local.get $column) (local.get $end)))))
 
-  ;; The same of codes of 64 bits.
+  ;; Does what key32 does, for codes of 64 bits.
   (func (export "key64")
     (param $column i32) (param $slots i32) (param $numbers i32) (param $factor i32) (param $before i64) (param $size i32)
     (local $end i32) (local $own i64)
@@ -43,8 +44,9 @@
       (local.set $column (i32.add (local.get $column) (i32.const 8)))
       (br_if $next (i32.ne (local.get $column) (local.get $end)))))
 
-  ;; The number of a period: a table has that of each day. The day is the code less the middle of the first day, times the days of
-  ;; a unit, rounded: a float plus 1.5 * 2^52 has an integer up to 2^51 in its lowest bits.
+  ;; Returns the number of the period that contains a moment, from a table with the number of each day. The day is the distance
+  ;; from the middle of the first day, divided by the number of codes in a day, and rounded. Rounds by adding 1.5 * 2^52: then the
+  ;; lowest bits of the float are the integer.
   (func $periodOf
     (param $code f64) (param $middle f64) (param $inverse f64) (param $table i32) (param $days i32) (result i32)
     (local $day i32)
@@ -54,12 +56,12 @@
           (f64.add
             (f64.mul (f64.sub (local.get $code) (local.get $middle)) (local.get $inverse))
             (f64.const 0x1.8p+52)))))
-    ;; Slots without a bit may have other days.
+    ;; A slot whose bit is not set may have a day outside the table.
     (if (result i32) (i32.lt_u (local.get $day) (local.get $days))
       (then (i32.load (i32.add (local.get $table) (i32.shl (local.get $day) (i32.const 2)))))
       (else (i32.const 0))))
 
-  ;; Takes a key of periods into the numbers of slots.
+  ;; Combines each slot's number with the number of its period.
   (func (export "period32")
     (param $column i32) (param $slots i32) (param $numbers i32) (param $factor i32)
     (param $middle f64) (param $inverse f64) (param $table i32) (param $days i32)
@@ -79,7 +81,7 @@
       (local.set $column (i32.add (local.get $column) (i32.const 4)))
       (br_if $next (i32.ne (local.get $column) (local.get $end)))))
 
-  ;; The same of codes of 64 bits.
+  ;; Does what period32 does, for codes of 64 bits.
   (func (export "period64")
     (param $column i32) (param $slots i32) (param $numbers i32) (param $factor i32)
     (param $middle f64) (param $inverse f64) (param $table i32) (param $days i32)
@@ -99,8 +101,9 @@
       (local.set $column (i32.add (local.get $column) (i32.const 8)))
       (br_if $next (i32.ne (local.get $column) (local.get $end)))))
 
-  ;; The number of a period in a zone. A table has for each span of 2^$shift seconds the number of the period before it, and how many
-  ;; seconds after its begin the next period begins; one that does not begin within the span is after its end. No span has two.
+  ;; Returns the number of a period in a time zone. The table has two integers for each span of 2^$shift seconds: the number of
+  ;; the period at the start of the span, and the seconds after which the next period starts; 2^$shift if none starts in the span.
+  ;; No two periods start in the same span.
   (func $zonedOf (param $span i32) (param $within i32) (param $table i32) (result i32)
     (local $entry i32)
     (local.set $entry (i32.add (local.get $table) (i32.shl (local.get $span) (i32.const 3))))
@@ -109,8 +112,8 @@
         (local.get $entry)
         (i32.shl (i32.ge_u (local.get $within) (i32.load offset=4 (local.get $entry))) (i32.const 3)))))
 
-  ;; Takes a key of periods in a zone into the numbers of slots: by the code, less the least one. If that is not less than the number
-  ;; of seconds, unsigned, the number is 0: so it is for no value.
+  ;; Combines each slot's number with the number of its period in a time zone. `own` is the code less `least`, in seconds. If it,
+  ;; unsigned, is not less than `seconds`, as for no value, the number of the period is 0.
   (func (export "zoned32")
     (param $column i32) (param $slots i32) (param $numbers i32) (param $factor i32)
     (param $least i32) (param $seconds i32) (param $shift i32) (param $table i32)
@@ -132,7 +135,7 @@
       (local.set $column (i32.add (local.get $column) (i32.const 4)))
       (br_if $next (i32.ne (local.get $column) (local.get $end)))))
 
-  ;; The same of codes of 64 bits.
+  ;; Does what zoned32 does, for codes of 64 bits.
   (func (export "zoned64")
     (param $column i32) (param $slots i32) (param $numbers i32) (param $factor i32)
     (param $least i64) (param $seconds i64) (param $shift i32) (param $table i32)
@@ -154,7 +157,7 @@
       (local.set $column (i32.add (local.get $column) (i32.const 8)))
       (br_if $next (i32.ne (local.get $column) (local.get $end)))))
 
-  ;; The code of a slot as 64 bits.
+  ;; Returns the code of a slot in a column of 32 bits, as 64 bits.
   (func $narrowCode (param $column i32) (param $slot i32) (result i64)
     (local $code i32)
     (local.set $code (i32.load (i32.add (local.get $column) (i32.shl (local.get $slot) (i32.const 2)))))
@@ -166,7 +169,7 @@
   (func $wideCode (param $column i32) (param $slot i32) (result i64)
     (i64.load (i32.add (local.get $column) (i32.shl (local.get $slot) (i32.const 3)))))
 
-  ;; The record of a slot's group: each has so many bytes.
+  ;; Returns the address of the record of a slot's group. A record has `length` bytes.
   (func $recordOf (param $numbers i32) (param $slot i32) (param $records i32) (param $length i32) (result i32)
     (i32.add
       (local.get $records)
@@ -191,7 +194,7 @@
     (if (i32.eq (i64.lt_s (local.get $code) (i64.load (local.get $record))) (local.get $isLeast))
       (then (i64.store (local.get $record) (local.get $code)))))
 
-  ;; Counts the rows in a bitmap at the begin of their records.
+  ;; Counts the rows in a bitmap: adds 1 at the start of the record of each row's group.
   (func (export "count")
     (param $bits i32) (param $bytes i32) (param $numbers i32) (param $records i32) (param $length i32)
     (local $end i32) (local $left i64) (local $slot i32)
@@ -209,8 +212,8 @@
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
 
-  ;; Adds the codes of the rows in a bitmap to a sum in their records, and counts those that are a value: at two offsets of a
-  ;; record. Adds `one` for each row at its begin.
+  ;; Adds the code of each row in a bitmap to the record of its group. A value is added at the offset `sum`, and counted at the
+  ;; offset `value`. `one`, which is 0 or 1, is added at the start of the record, even without a value.
   (func (export "add32")
     (param $bits i32) (param $bytes i32) (param $numbers i32) (param $column i32) (param $records i32) (param $length i32)
     (param $one i32) (param $value i32) (param $sum i32)
@@ -233,7 +236,7 @@
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
 
-  ;; The same of codes of 64 bits.
+  ;; Does what add32 does, for codes of 64 bits.
   (func (export "add64")
     (param $bits i32) (param $bytes i32) (param $numbers i32) (param $column i32) (param $records i32) (param $length i32)
     (param $one i32) (param $value i32) (param $sum i32)
@@ -256,8 +259,8 @@
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
 
-  ;; Keeps the greatest code of the rows in a bitmap, in a record of 64 bits. If `isLeast` is 1, keeps the least one, less one:
-  ;; then no value is the greatest.
+  ;; Stores the greatest code of each group's rows in a record of 64 bits. If `isLeast` is 1, stores the least code minus 1
+  ;; instead: the code of no value, minus 1, is the greatest integer.
   (func (export "extreme32")
     (param $bits i32) (param $bytes i32) (param $numbers i32) (param $column i32) (param $records i32) (param $isLeast i32)
     (local $end i32) (local $left i64) (local $slot i32)
@@ -279,7 +282,7 @@
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
 
-  ;; The same of codes of 64 bits.
+  ;; Does what extreme32 does, for codes of 64 bits.
   (func (export "extreme64")
     (param $bits i32) (param $bytes i32) (param $numbers i32) (param $column i32) (param $records i32) (param $isLeast i32)
     (local $end i32) (local $left i64) (local $slot i32)
@@ -301,7 +304,7 @@
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
 
-  ;; Writes the code of one of the rows of each group, an integer of 32 bits, to its record.
+  ;; Stores the code of one row of each group, an integer of 32 bits, in the record of the group.
   (func (export "keep32")
     (param $bits i32) (param $bytes i32) (param $numbers i32) (param $column i32) (param $records i32) (param $length i32)
     (local $end i32) (local $left i64) (local $slot i32)
@@ -322,7 +325,8 @@
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
 
-  ;; Writes the place of each slot's code of 32 bits: the code less the base; if that is not less than the size, unsigned, `none`.
+  ;; Writes for each slot the index at which lookUp32 and lookUp64 read: the code of 32 bits less the base, or `none` if the
+  ;; difference is not less than `size`, unsigned.
   (func (export "place32")
     (param $column i32) (param $slots i32) (param $base i32) (param $size i32) (param $none i32) (param $to i32)
     (local $end i32) (local $place i32)
@@ -336,7 +340,7 @@
       (local.set $column (i32.add (local.get $column) (i32.const 4)))
       (br_if $next (i32.ne (local.get $column) (local.get $end)))))
 
-  ;; The same of codes of 64 bits.
+  ;; Does what place32 does, for codes of 64 bits.
   (func (export "place64")
     (param $column i32) (param $slots i32) (param $base i64) (param $size i32) (param $none i32) (param $to i32)
     (local $end i32) (local $place i64)
@@ -353,7 +357,7 @@
       (local.set $column (i32.add (local.get $column) (i32.const 8)))
       (br_if $next (i32.ne (local.get $column) (local.get $end)))))
 
-  ;; Writes the code of 32 bits at each slot's place.
+  ;; Writes for each slot the code of 32 bits at the slot's index in `places`.
   (func (export "lookUp32") (param $places i32) (param $slots i32) (param $codes i32) (param $to i32)
     (local $end i32)
     (local.set $end (i32.add (local.get $places) (i32.shl (local.get $slots) (i32.const 2))))
@@ -365,7 +369,7 @@
       (local.set $places (i32.add (local.get $places) (i32.const 4)))
       (br_if $next (i32.ne (local.get $places) (local.get $end)))))
 
-  ;; The same of codes of 64 bits.
+  ;; Does what lookUp32 does, for codes of 64 bits.
   (func (export "lookUp64") (param $places i32) (param $slots i32) (param $codes i32) (param $to i32)
     (local $end i32)
     (local.set $end (i32.add (local.get $places) (i32.shl (local.get $slots) (i32.const 2))))

@@ -58,8 +58,8 @@ export class Building {
   }
 
   /**
-   * Appends those of the slots `[from, to)` whose rows have not changed. All must come after the rows of the index. @throws
-   * KernelFull
+   * Appends those of the slots `[from, to)` whose rows have not changed. All of them must come after the slots that the index
+   * has. @throws KernelFull
    */
   append(index: SortedIndex, slots: Uint32Array, from: number, to: number): void {
     this.index = index

@@ -37,7 +37,10 @@ interface Entry {
   isVoid: boolean
 }
 
-/** Says whether an optional part may use this many bytes. Other parts and tables are dropped for it if possible. */
+/**
+ * Says whether there is room for an optional part with this many bytes, such as an index. Other parts and tables are dropped for
+ * it if possible.
+ */
 export interface Room {
   has(bytes: number): boolean
 }
@@ -46,7 +49,7 @@ export class Indexes {
   /** Index of ids, which always exists. */
   readonly ids: SortedIndex
   private readonly entries: (Entry | null)[]
-  /** Times at which there was last no memory: for each index, and, in the second half, for the checkpoints of each index. */
+  /** Times at which memory was last refused: first for each index, then for the checkpoints of each index. */
   private readonly refusedMs: Float64Array
   private readonly jobs: Generator<void, void>[] = []
   private isRunning = false
@@ -75,7 +78,9 @@ export class Indexes {
     return ROW_BYTES * this.store.rows
   }
 
-  /** Bytes that can be freed: those of all indexes except the index of ids, and those of its checkpoints. */
+  /**
+   * Bytes that can be freed: those of all indexes and their checkpoints. Of the index of ids, only the checkpoints can be freed.
+   */
   get partsBytes(): number {
     return this.bytes - this.ids.bytes + this.ids.checkpoints.bytes
   }
@@ -323,7 +328,7 @@ export class Indexes {
 
 async function runInSlices(job: Generator<void, void>): Promise<void> {
   for (;;) {
-    // Yields twice: to the work that waits now, and to the work that this adds.
+    // Yields twice: first the work that waits now can run, and then the work that it has added.
     await setImmediate()
     await setImmediate()
     const untilMs = performance.now() + SLICE_MS

@@ -1,5 +1,4 @@
-// Lists of one table: finds the rows that filters match, by bitmaps or by consecutive rows of indexes, counts them, and finds the
-// page.
+// Finds lists of one table: the rows that filters match, by bitmaps or by consecutive rows of indexes; their total, and the page.
 import type { ListQuery, Seek } from '../model/query.ts'
 import type { CodedRows } from '../respond/page.ts'
 import { firstNotBefore } from './bisect.ts'
@@ -67,14 +66,14 @@ export class ListSearch {
   }
 
   /**
-   * Finds total and page of a list synchronously, or returns the reason why codes cannot decide. Call `ColumnTable.prepare` for
-   * its texts before. `tables`: the tables to which paths of the list lead.
+   * Finds total and page of a list synchronously, or returns the reason why codes are not enough. Call `ColumnTable.prepare`
+   * first, for the texts of the list. `tables`: the tables to which paths of the list lead.
    */
   find(query: ListQuery, tables: Tables = NO_TABLES): FoundPage | Reason {
     try {
       return this.findPage(query, this.parts.withItself(tables))
     } catch (error) {
-      // A list may need a bitmap for each value of its first sort that many rows have, so memory may run out here.
+      // Each frequent value of the first sort may need a bitmap, so memory may run out here.
       if (error instanceof KernelFull || error instanceof IndexMissing) return 'index'
       throw error
     }
@@ -113,7 +112,7 @@ export class ListSearch {
     }
     const slices = found.map(onlySliceOf)
     const within = isOneIndex(keys) ? (slices.find((slice) => slice !== null && isOf(slice, keys[0])) ?? null) : null
-    // The rows are all rows of a slice, so the row numbers of the page give its position in the index.
+    // If the list is exactly one slice, the row numbers of the page are positions in the slice, and no bitmap is needed.
     const isSlice = conditions.length === 1 && within !== null && 'range' in place
     const rows = isSlice ? { bits: store.liveBits, count: within.count } : bitmaps.rowsOf(conditions)
     return rows && this.findWide(rows, keys, place, within)

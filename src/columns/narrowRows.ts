@@ -1,5 +1,5 @@
-// Finds few rows that meet conditions: they are read from indexes and tested one by one, so no bitmap of the whole table is
-// needed.
+// Finds the rows that meet conditions, if they are few: reads them from indexes, and tests them one by one. So no bitmap of the
+// whole table is needed.
 import { type BitmapWriter, type Slice, sliceBetween, sliceOf } from './bitmapWriter.ts'
 import type { ColumnStore } from './columnStore.ts'
 import { type ColumnCondition, type Condition, isRange, type ReferredRows } from './conditions.ts'
@@ -8,13 +8,13 @@ import type { Indexes } from './indexes.ts'
 /** Maximum rows that are gathered and tested one by one. For more rows, bitmaps are used. */
 export const NARROW_MAX = 32_768
 /**
- * Maximum ids of a condition on a reference whose rows each list reads from the index, id by id. With more ids, a bitmap of the
- * rows is kept instead.
+ * Maximum ids for which a condition on a reference reads rows from the index, id by id, for each list. With more ids, a bitmap of
+ * the rows is kept instead.
  */
 const IDS_MAX = 64
 /** Maximum slots that a loop copies. A call copies more slots faster. */
 const COPIED_MAX = 32
-/** Maximum values of `[]` in a condition of a union. */
+/** Maximum values of a `[]` filter of a union whose rows are read from the index, value by value. */
 const VALUES_MAX = 64
 
 /** Rows of one condition, read from indexes. The rows of a union are those of its alternatives. */
@@ -56,9 +56,9 @@ export class NarrowRows {
   }
 
   /**
-   * Returns slices of indexes that have the rows of a condition. Returns null if no index finds the rows, or if a bitmap finds
-   * them sooner. `isOfUnion`: true for a condition of an alternative, for which no bitmap may be kept. @throws KernelFull;
-   * IndexMissing
+   * Returns the candidates of a condition: slices of indexes that have its rows. Returns null if no index finds the rows, or if a
+   * bitmap finds them sooner. `isOfUnion`: true for a condition of an alternative. Slices are then preferred, since no bitmap of
+   * the condition may have been kept. @throws KernelFull; IndexMissing
    */
   candidatesOf(condition: Condition, isOfUnion = false): Candidates | null {
     if (!('either' in condition)) {
@@ -77,8 +77,8 @@ export class NarrowRows {
   }
 
   /**
-   * Returns the rows of an alternative: candidates of the condition that has the fewest, and the other conditions. Returns null
-   * if each condition has more than `most` candidates. @throws as `candidatesOf`
+   * Finds the condition of an alternative that has the fewest candidates. Returns these candidates, and the other conditions.
+   * Returns null if no condition has candidates, or each has more than `most`. @throws as `candidatesOf`
    */
   leastOf(conditions: readonly Condition[], most: number): Narrowed | null {
     let least: Candidates | null = null
@@ -92,7 +92,7 @@ export class NarrowRows {
     return least && { candidates: least, others: conditions.filter((_, at) => at !== place) }
   }
 
-  /** Returns slices of an index that have the rows of a condition; null as `candidatesOf` does. */
+  /** Returns slices of an index that have the rows of a condition. Returns null for the same reasons as `candidatesOf`. */
   private slicesOf(condition: ColumnCondition, isOfUnion: boolean): readonly Slice[] | null {
     const { referred, among, isComplement } = condition
     if (isRange(condition)) {
@@ -108,7 +108,10 @@ export class NarrowRows {
     return index && codes.map((code) => sliceOf(index, code))
   }
 
-  /** Returns slices of an index that have the rows that refer to one of a few rows. */
+  /**
+   * Returns slices of an index with the rows that refer to `referred`, one for each id. Returns null if ids are too many, or if
+   * the index is missing.
+   */
   private slicesOfReferred(column: number, referred: ReferredRows, isOfUnion: boolean): readonly Slice[] | null {
     const ids = referred.ids()
     const areFew = ids.count <= 1 || ((isOfUnion || ids.count <= IDS_MAX) && this.writer.areFew(ids.count))
@@ -118,7 +121,7 @@ export class NarrowRows {
 
   /**
    * Writes the slots of the rows, each once, and returns their number. Rows of a single slice keep the order of its index. `to`:
-   * address of a buffer for as many slots as the candidates count. @throws as `candidatesOf`
+   * address of a buffer for `candidates.count` slots. @throws as `candidatesOf`
    */
   gather({ candidates, others }: Narrowed, to: number): number {
     const { words } = this.store.kernel

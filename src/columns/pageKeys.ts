@@ -16,7 +16,7 @@ export interface PageKey {
 }
 
 /**
- * Returns the keys by which a list is sorted, the id last; or the reason why codes cannot decide. `orderOf`: returns null if the
+ * Returns the keys by which a list is sorted, the id last; or the reason why codes are not enough. `orderOf`: returns null if the
  * order of a column's texts is not known.
  */
 export function pageKeysOf(

@@ -104,16 +104,16 @@ export class PageSearch {
   ) {}
 
   /**
-   * Returns the slots of a range of rows in their order. Returns null if an index is missing. `within`: a slice that includes all
-   * these rows.
+   * Returns the slots of a range of rows, in the order of the list. Returns null if an index is missing. `within`: a slice that
+   * includes all these rows.
    */
   find(rows: Rows, range: Range, within: Slice | null = null): number[] | null {
     return this.findByKeys(this.keys, rows, range, within)
   }
 
   /**
-   * Returns the slots next to a position, in their order. There are `size` slots, or fewer at an end of the list. Returns null if
-   * an index is missing.
+   * Returns the slots next to a position, in the order of the list. There are `size` slots, or fewer at an end of the list.
+   * Returns null if an index is missing.
    */
   findBeside(rows: Rows, side: 'after' | 'before', targets: readonly Target[], size: number): number[] | null {
     if (rows.count > GATHERED_MAX && isOneIndex(this.keys)) {
@@ -302,7 +302,8 @@ export class PageSearch {
     const wanted = Math.max(group.count, Math.min(end + 1, GATHERED_MAX))
     const { found, isWhole } = this.walk(index, rows.bits, place, !isDescending, 0, wanted)
     const slots = found.length < group.count ? this.withGroup(rows, group, (own) => Array.from(this.gather(own))) : found
-    // Rows with the last value may be missing, so the next step finds all rows with this value. The group itself is complete.
+    // If the walk has ended early, some rows with the last value may be missing. So all rows with this value are left to the next
+    // step. The group itself is complete.
     let whole = slots.length
     if (!isWhole || slots.length === wanted) {
       while (whole > group.count && order.isSameKey(slots[whole - 1], slots[slots.length - 1])) whole--

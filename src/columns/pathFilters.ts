@@ -3,8 +3,8 @@ import type { Filter } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
 
 /**
- * Returns the filter for the row to which the reference leads. The same filter always gives the same object, by which the texts
- * that it matches are found.
+ * Returns the filter for the row to which the reference leads. The same filter always gives the same object, because the texts
+ * that a filter matches are stored by this object.
  */
 export const filterBehind = memoize((filter: Filter): Filter => {
   const { related } = filter.property

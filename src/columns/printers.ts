@@ -89,7 +89,7 @@ const plains: Readonly<Record<PlainName, Plain>> = {
   integer: String,
   date: (code) => printDate(code as number),
   instant: (code) => printInstant(code as number),
-  // A copy only knows whether there is JSON. PostgreSQL answers lists that show it.
+  // Stands for any JSON, because the code only says that there is a value. PostgreSQL answers lists that show it.
   json: () => 'true',
   decimal: (code, scale) => (code === Number.POSITIVE_INFINITY ? 'NaN' : printUnits(String(code), scale)),
 }

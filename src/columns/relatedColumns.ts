@@ -1,11 +1,12 @@
-// Columns of the rows to which references of a summary's rows lead. Run by run, their codes are looked up by these references.
+// Columns of the rows to which references of a summary's rows lead. For each run of slots, codes are looked up by these
+// references.
 import type { ColumnStore } from './columnStore.ts'
 import type { IdRange } from './idSet.ts'
 import { type Reservations, roundedSize } from './kernel.ts'
 import { RUN_SLOTS } from './selectedRows.ts'
 
 /**
- * Codes of a property at the moment at which they were copied, by the ids of rows less the base. After them comes the code of no
+ * Codes of a property as they were when they were copied, by the ids of rows less the base. The last entry is the code of no
  * value.
  */
 export interface CodesById {
@@ -15,7 +16,7 @@ export interface CodesById {
   readonly words: Int32Array
 }
 
-/** Indexes into `CodesById` for the slots of a run, by the ids to which a reference leads. */
+/** For each slot of a run: the index in `CodesById` of the row to which the slot's reference leads. */
 interface RunPlaces {
   /** Number of the reference's column. */
   readonly reference: number

@@ -113,10 +113,7 @@ export class TableLookUp implements RowLookUp {
     }
   }
 
-  /**
-   * Returns the codes of a property that belongs to the rows to which a reference leads; null if the property belongs to this
-   * table.
-   */
+  /** Returns the codes of a related property; null if the property belongs to this table. */
   private behind({ related }: Property, tables: Tables): CopyOfColumn | Reason | null {
     if (related === null) return null
     const { coded } = this.parts

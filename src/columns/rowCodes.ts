@@ -22,11 +22,11 @@ const READERS: Readonly<Record<PlainName, ReadField>> = {
   decimal: decimalAt,
   date: dateAt,
   instant: instantAt,
-  // A copy only has whether there is a value.
+  // COPY prints only t, if there is a value, and not the JSON.
   json: booleanAt,
 }
 
-/** Values of a row that have no code, as PostgreSQL prints them, by column. The columns of codes have no value for them. */
+/** Values of a row that have no code, as PostgreSQL prints them, by column. In the columns of codes, they count as no value. */
 export type UncodedValues = ReadonlyMap<number, string>
 
 /** Dictionaries, printers and codes of an entity. */

@@ -1,9 +1,10 @@
-;; Functions that look at every slot of a table, 16 slots at a time, for processors with vectors of 128 bits; kernel.ts has them
-;; for others. A bitmap has one bit for a slot. Slots come in multiples of 128, so bitmaps in multiples of 16 bytes.
+;; Functions that read each slot of a table, for processors with vectors of 128 bits. On other processors, functions of kernel.ts
+;; and bitmaps.wat replace them. A bitmap has one bit for each slot. The number of slots is a multiple of 128, so bitmaps are
+;; multiples of 16 bytes.
 (module
   (import "" "memory" (memory 1 65536))
 
-  ;; Writes a bitmap of the slots whose code of 32 bits, less the least, is at most the width, both unsigned.
+  ;; Writes a bitmap of the slots whose code of 32 bits is in a range: the code less `least` is at most `width`, both unsigned.
   (func (export "range32") (param $column i32) (param $slots i32) (param $to i32) (param $least i32) (param $width i32)
     (local $end i32) (local $leasts v128) (local $widths v128)
     (local.set $leasts (i32x4.splat (local.get $least)))
@@ -23,7 +24,8 @@
       (local.set $column (i32.add (local.get $column) (i32.const 64)))
       (br_if $next (i32.ne (local.get $to) (local.get $end)))))
 
-  ;; Of eight codes of 64 bits, which are in the range: a lane of 16 bits for each.
+  ;; Tests which of eight codes of 64 bits are in a range. Returns a lane of 16 bits for each: all its bits are set if the code is
+  ;; in the range.
   (func $within (param $column i32) (param $leasts v128) (param $greatests v128) (result v128)
     (i16x8.narrow_i32x4_s
       (i8x16.shuffle 0 1 2 3 8 9 10 11 16 17 18 19 24 25 26 27
@@ -41,7 +43,7 @@
           (i64x2.ge_s (v128.load offset=48 (local.get $column)) (local.get $leasts))
           (i64x2.le_s (v128.load offset=48 (local.get $column)) (local.get $greatests))))))
 
-  ;; Writes a bitmap of the slots whose code of 64 bits, signed, is from the least to the greatest.
+  ;; Writes a bitmap of the slots whose code of 64 bits, signed, is from `least` to `greatest`.
   (func (export "range64") (param $column i32) (param $slots i32) (param $to i32) (param $least i64) (param $greatest i64)
     (local $end i32) (local $leasts v128) (local $greatests v128)
     (local.set $leasts (i64x2.splat (local.get $least)))
@@ -57,7 +59,7 @@
       (local.set $column (i32.add (local.get $column) (i32.const 128)))
       (br_if $next (i32.ne (local.get $to) (local.get $end)))))
 
-  ;; How many bits are set in each of four lanes of 32 bits.
+  ;; Returns how many bits are set in each of four lanes of 32 bits.
   (func $counts (param $bits v128) (result v128)
     (i32x4.extadd_pairwise_i16x8_u (i16x8.extadd_pairwise_i8x16_u (i8x16.popcnt (local.get $bits)))))
 
@@ -66,7 +68,7 @@
       (i32.add (i32x4.extract_lane 0 (local.get $counts)) (i32x4.extract_lane 1 (local.get $counts)))
       (i32.add (i32x4.extract_lane 2 (local.get $counts)) (i32x4.extract_lane 3 (local.get $counts)))))
 
-  ;; Writes the bits that both bitmaps have, and gives their number. `to` may be one of them.
+  ;; Writes the bits that are set in both bitmaps, and returns their number. `to` may be the address of one of the bitmaps.
   (func (export "and") (param $one i32) (param $other i32) (param $to i32) (param $bytes i32) (result i32)
     (local $end i32) (local $bits v128) (local $counts v128)
     (local.set $end (i32.add (local.get $one) (local.get $bytes)))
@@ -80,7 +82,8 @@
       (br_if $next (i32.ne (local.get $one) (local.get $end))))
     (call $sum (local.get $counts)))
 
-  ;; Writes the bits of the one that the other has not, and gives their number. `to` may be one of them.
+  ;; Writes the bits that are set in `one` but not in `other`, and returns their number. `to` may be the address of one of the
+  ;; bitmaps.
   (func (export "andNot") (param $one i32) (param $other i32) (param $to i32) (param $bytes i32) (result i32)
     (local $end i32) (local $bits v128) (local $counts v128)
     (local.set $end (i32.add (local.get $one) (local.get $bytes)))
@@ -94,7 +97,8 @@
       (br_if $next (i32.ne (local.get $one) (local.get $end))))
     (call $sum (local.get $counts)))
 
-  ;; Writes the bits that one of the bitmaps has, and gives their number. `to` may be one of them.
+  ;; Writes the bits that are set in at least one of the bitmaps, and returns their number. `to` may be the address of one of the
+  ;; bitmaps.
   (func (export "or") (param $one i32) (param $other i32) (param $to i32) (param $bytes i32) (result i32)
     (local $end i32) (local $bits v128) (local $counts v128)
     (local.set $end (i32.add (local.get $one) (local.get $bytes)))
@@ -108,7 +112,7 @@
       (br_if $next (i32.ne (local.get $one) (local.get $end))))
     (call $sum (local.get $counts)))
 
-  ;; How many bits both bitmaps have; writes nothing.
+  ;; Returns how many bits are set in both bitmaps, and writes nothing.
   (func (export "countBoth") (param $one i32) (param $other i32) (param $bytes i32) (result i32)
     (local $end i32) (local $counts v128)
     (local.set $end (i32.add (local.get $one) (local.get $bytes)))
@@ -122,8 +126,8 @@
       (br_if $next (i32.ne (local.get $one) (local.get $end))))
     (call $sum (local.get $counts)))
 
-  ;; The same as amongIds32 of bitmaps.wat. Nothing is called for a lane: the engine makes a call of it, which takes longer than
-  ;; the look-up.
+  ;; Does what amongIds32 of bitmaps.wat does. The code for a lane is repeated, and not a function: the engine would call the
+  ;; function for each lane, which takes longer than the look-up.
   (func (export "amongIds32")
     (param $column i32) (param $slots i32) (param $ids i32) (param $base i32) (param $size i32) (param $to i32)
     (local $end i32) (local $bits i32) (local $id i32) (local $four v128) (local $bases v128) (local $sizes v128)

@@ -9,8 +9,8 @@ import { Deadlines } from '../os/time.ts'
 const SLICE_MS = 4
 
 /**
- * Limits searches to `SLICE_MS` in each turn of the event loop, because they block the only thread of the process. More searches
- * wait while other requests are answered. The key whose last search was longest ago comes next.
+ * Limits searches to `SLICE_MS` in each turn of the event loop, because they block the only thread of the process. Further
+ * searches wait while other requests are answered. The key whose last search was longest ago comes next.
  */
 export class Slices {
   private readonly turns = new FairSemaphore(1)

@@ -6,7 +6,7 @@ import { LeafEnds } from './leafEnds.ts'
 /** Maximum slots of a leaf. An insertion moves half of these on average: 4 KB. */
 export const LEAF_SLOTS = 2_048
 const LEAF_BYTES = 4 * LEAF_SLOTS
-/** Maximum slots that are read one by one to find the end of those with the same key. */
+/** Maximum slots that are read one by one to find the end of the slots with the same key. */
 const SCANNED_MAX = 16
 /** Number of slots in a newly built leaf, so that there is room for later rows. */
 const FILL = Math.floor(0.75 * LEAF_SLOTS)
@@ -22,7 +22,7 @@ export interface Leaf {
 
 /**
  * Slots in the order of a column, in leaves. Rows without a value come last. Remove a row before its code changes, and insert it
- * afterwards. Its id must be set both times.
+ * afterwards. The row must have its id both times.
  */
 export class SortedIndex {
   readonly leaves: Leaf[] = []
@@ -98,7 +98,7 @@ export class SortedIndex {
   /** Removes a row, which must still have the code and the id by which it was added. */
   remove(slot: number): void {
     const from = this.take(slot)
-    // Noted last, because it may search the index, and an empty leaf would mislead the search.
+    // `note` may search the index, which an empty leaf would mislead. So it is called after `take` has removed such a leaf.
     this.checkpoints.note(slot, from, null)
   }
 

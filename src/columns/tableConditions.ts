@@ -43,7 +43,7 @@ export class TableConditions implements RowConditions {
   constructor(private readonly parts: ConditionParts) {}
 
   /**
-   * Returns the conditions of filters, or the reason why codes cannot decide. The conditions are valid until this or another
+   * Returns the conditions of filters, or the reason why codes are not enough. The conditions are valid until this or another
    * table changes.
    */
   of(filters: readonly Filter[], tables: Tables): Condition[] | Reason {
@@ -153,7 +153,7 @@ function referring(column: number, rows: ReferredRows, isComplement: boolean): C
   }
 }
 
-/** Rows that meet all conditions in `met`, and, if `unmet` has conditions, not all of these. */
+/** Rows that meet all conditions in `met`. If `unmet` has conditions, rows that meet all of these are left out. */
 class ConditionRows implements ReferredRows {
   readonly key: string
   readonly version: string
@@ -204,11 +204,11 @@ class ConditionRows implements ReferredRows {
 }
 
 interface ChainTop {
-  /** Id of the row at which the chain ends; null if no row refers to it. */
+  /** Id of the row at which chains end; null if no row refers to it. */
   readonly id: number | null
   readonly range: IdRange
   readonly column: number
-  /** Conditions of the rows through which the chain may lead. */
+  /** Conditions of the rows through which chains may lead. */
   readonly visible: readonly Condition[]
 }
 

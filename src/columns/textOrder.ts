@@ -101,8 +101,8 @@ export class TextOrder {
   }
 
   /**
-   * Finds the places of texts without a rank by another order of texts, for `insert`; yields from time to time. Leaves a text out
-   * if its gap here has texts that the other order lacks, because they were not compared with the text.
+   * Finds the places, for `insert`, of texts that have no rank here but are in another order of texts. Yields from time to time.
+   * Leaves out a text if its gap here has texts that the other order lacks, because these were not compared with the text.
    */
   *findPlaces(sorted: Int32Array): Generator<void, Insertion> {
     const added = new Int32Array(sorted.length)

@@ -35,7 +35,7 @@ export function prepareTexts(
   const parts = new TextsOfTables(tables)
   const own = parts.of(table)
   parts.add(table, query.filters, compared)
-  // The filters of a view decide whether the page shows these values.
+  // The filters of a view decide which of these values the page shows, so the texts of these filters are needed, too.
   for (const property of shown) parts.add(table, [], [], property)
   const waits: Promise<void>[] = []
   for (const [of, part] of parts.all) {

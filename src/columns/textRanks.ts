@@ -245,10 +245,7 @@ export class TextRanks {
     }
   }
 
-  /**
-   * Asks PostgreSQL with one statement where waiting operands and new texts belong in the order, as many as the statement can
-   * have.
-   */
+  /** Finds the places in the order of as many waiting operands and new texts as one statement can have. */
   private async placeBatch(): Promise<void> {
     // All texts and operands that are added in this turn of the event loop share the statement.
     await setImmediate()
@@ -256,7 +253,7 @@ export class TextRanks {
     if (searches.length > 0) this.apply(await this.locate(searches))
   }
 
-  /** Returns as many searches as one statement can have, but at least one if any waits, even if its text is too long. */
+  /** Returns as many searches as one statement can have. If any waits, returns at least one, however long its text is. */
   private takeBatch(): Search[] {
     const { texts, order } = this
     const batch: Search[] = []
@@ -344,7 +341,7 @@ export class TextRanks {
       for (let place = first + ((step - 1) >> 1); place < end; place += step) places.add(place)
     }
     let sorted = [...places].sort((one, other) => one - other)
-    // Half of the places are enough to narrow a search, too.
+    // If the texts are too long, every second one is left out. The others still narrow the search.
     while (sorted.length > 1 && this.charactersOf(sorted) > CHARACTERS_MAX) sorted = sorted.filter((_, index) => index % 2 === 0)
     return sorted
   }
