@@ -14,7 +14,7 @@ export interface EnvironmentFile {
 export function readEnvironmentFiles(): EnvironmentFile[] {
   if (process.execArgv.some((option) => /^--(no-)?env-file\b/.test(option))) return []
   const environment = process.env.BUN_ENV ?? process.env.NODE_ENV ?? ''
-  const kind = ['production', 'test'].includes(environment) ? environment : 'development' // Bun knows three
+  const kind = ['production', 'test'].includes(environment) ? environment : 'development' // as Bun does for other names
   const names = [`.env.${kind}.local`, ...(kind === 'test' ? [] : ['.env.local']), `.env.${kind}`, '.env']
   return names.filter((name) => existsSync(name)).map((name) => parseEnvironmentFile(name, readFileSync(name, 'utf8')))
 }

@@ -33,7 +33,7 @@ export function readSecretFiles(given: Readonly<Record<string, string | undefine
       files.set(name, file)
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      // The value is not repeated: an operator may have put the secret itself there, and would find it in the log.
+      // The message does not repeat the value: an operator may have put the secret itself there, and messages are logged.
       fail(code === 'ENOENT' ? 'there is no file of that name' : `the file cannot be read (${code})`)
     }
   }

@@ -4,8 +4,8 @@ import { type KindOfRequest, type KindOfStatement, type Metric, type MetricName,
 export type Samples = Partial<Record<MetricName, readonly Sample[]>>
 
 /**
- * One series of a metric. `values`: a single number; for a histogram, the count of each bucket, of which the last has no upper
- * bound, then the sum of the observed values.
+ * One series of a metric. `values`: a single number; for a histogram, the count of each bucket, then the sum of the observed
+ * values. The last bucket has no upper bound.
  */
 export interface Series extends Sample {
   readonly values: number[]
