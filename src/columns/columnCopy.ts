@@ -27,9 +27,15 @@ export function copyColumn(store: ColumnStore, rows: Rows, range: IdRange, colum
   return { range, isWide, words }
 }
 
-/** Copies a code for each row of a bitmap: the code that `behind` has for the row to which the reference leads. */
-export function copyBehind(store: ColumnStore, rows: Rows, range: IdRange, reference: number, behind: CodesById): CodesById {
-  const { isWide, range: other, words: codes } = behind
+/** Copies a code for each row of a bitmap: the code that `related` has for the row to which the reference leads. */
+export function copyRelatedCodes(
+  store: ColumnStore,
+  rows: Rows,
+  range: IdRange,
+  reference: number,
+  related: CodesById,
+): CodesById {
+  const { isWide, range: other, words: codes } = related
   const words = noCodes(range, isWide)
   const { words: own } = store.kernel
   for (let at = 0; at < store.bitmapBytes / 4; at++) {

@@ -178,13 +178,13 @@ export class ColumnTable {
   }
 
   /** Frees the bitmaps, checkpoints or indexes that no list has used for `unusedMs`. Lists can be found without them. */
-  giveWay(part: 'bitmaps' | 'checkpoints' | 'indexes', unusedMs: number): void {
+  freeUnused(part: 'bitmaps' | 'checkpoints' | 'indexes', unusedMs: number): void {
     const beforeMs = performance.now() - unusedMs
-    if (part === 'bitmaps') this.bitmaps.giveWay(beforeMs)
-    else this.indexes.giveWay(part, beforeMs)
+    if (part === 'bitmaps') this.bitmaps.freeUnused(beforeMs)
+    else this.indexes.freeUnused(part, beforeMs)
   }
 
-  /** Maximum number of bytes that `giveWay` can free. */
+  /** Maximum number of bytes that `freeUnused` can free. */
   get partsBytes(): number {
     return this.bitmaps.partsBytes + this.indexes.partsBytes
   }

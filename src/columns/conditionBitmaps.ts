@@ -203,7 +203,7 @@ export class ConditionBitmaps {
   }
 
   /** Frees the bitmaps that no list has used since `beforeMs`. */
-  giveWay(beforeMs: number): void {
+  freeUnused(beforeMs: number): void {
     for (const kept of [...this.kept.values()]) if (kept.usedMs < beforeMs) this.drop(kept)
   }
 

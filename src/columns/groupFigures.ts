@@ -12,7 +12,7 @@ export const SUM_PARTS = ['near', 'upper', 'lower'] as const
 type SumPart = (typeof SUM_PARTS)[number]
 
 /**
- * Words of 32 bits: each group has the same number of them. They are in the kernel's memory until `leave` copies them to the
+ * Words of 32 bits: each group has the same number of them. They are in the kernel's memory until `copyToHeap` copies them to the
  * heap.
  */
 class GroupWords {
@@ -40,7 +40,7 @@ class GroupWords {
   }
 
   /** Copies the words to the heap. After that, the kernel's memory can be freed. */
-  leave(): void {
+  copyToHeap(): void {
     const from = this.address >>> 2
     this.words = this.words.slice(from, from + this.length * this.size)
     this.address = 0
@@ -114,8 +114,8 @@ export class GroupRecords {
   }
 
   /** Copies the records to the heap. After that, the kernel's memory can be freed. */
-  leave(): void {
-    this.records.leave()
+  copyToHeap(): void {
+    this.records.copyToHeap()
   }
 
   countOf(group: number): number {
@@ -154,7 +154,7 @@ export interface FigureValues {
   /** Adds rows. The scratch memory has the group of each row. */
   take?(rows: SelectedRows): void
   /** Copies the values to the heap. After that, the kernel's memory can be freed. */
-  leave?(): void
+  copyToHeap?(): void
   /** Returns the figure of a group as PostgreSQL prints it; null if no row of the group has a value. */
   textOf(group: number): string | null
 }
@@ -222,8 +222,8 @@ export class Extremes implements FigureValues {
     extreme(bits, bytes, scratch.numbers, rows.addressOf(this.column), this.codes.address, Number(this.isLeast))
   }
 
-  leave(): void {
-    this.codes.leave()
+  copyToHeap(): void {
+    this.codes.copyToHeap()
   }
 
   textOf(group: number): string | null {

@@ -139,9 +139,9 @@ export class Grouping {
   }
 
   /** Copies the groups to the heap, so that they can be read after `close`. */
-  leave(): this {
-    this.parts.records.leave()
-    for (const figure of this.figures) figure.leave?.()
+  copyToHeap(): this {
+    this.parts.records.copyToHeap()
+    for (const figure of this.figures) figure.copyToHeap?.()
     return this
   }
 

@@ -170,7 +170,7 @@ export class Indexes {
   }
 
   /** Frees checkpoints, or whole indexes, that no list has used since `beforeMs`. */
-  giveWay(part: 'checkpoints' | 'indexes', beforeMs: number): void {
+  freeUnused(part: 'checkpoints' | 'indexes', beforeMs: number): void {
     if (part === 'checkpoints' && this.ids.lastUsedMs < beforeMs) this.ids.checkpoints.release()
     for (const entry of this.entries) {
       // An index that waits for the ranks of texts can be freed, too.

@@ -6,7 +6,7 @@ import { memoize } from '../model/memoize.ts'
  * Returns the filter for the row to which the reference leads. The same filter always gives the same object, because the texts
  * that a filter matches are stored by this object.
  */
-export const filterBehind = memoize((filter: Filter): Filter => {
+export const relatedFilter = memoize((filter: Filter): Filter => {
   const { related } = filter.property
   if (related === null) throw new Error(`${filter.property.name} is no path`)
   return { ...filter, property: related.property }

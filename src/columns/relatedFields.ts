@@ -4,7 +4,7 @@ import type { Property, View } from '../model/entity.ts'
 import type { JsonWriter } from '../model/jsonWriter.ts'
 import type { CodedRows } from '../respond/page.ts'
 import type { Code } from './codes.ts'
-import { copyBehind, copyColumn } from './columnCopy.ts'
+import { copyColumn, copyRelatedCodes } from './columnCopy.ts'
 import { type ColumnStore, ID } from './columnStore.ts'
 import type { ConditionBitmaps } from './conditionBitmaps.ts'
 import type { Coded, Reason } from './conditions.ts'
@@ -97,24 +97,24 @@ export class TableLookUp implements RowLookUp {
     if (range === null) return 'related'
     const own = conditions.of(view.filters, tables)
     if (typeof own === 'string') return own
-    const behind = this.behind(property, tables)
-    if (typeof behind === 'string') return behind
-    const column = behind === null ? groupedColumn(grouped, property) : behind.column
+    const relatedColumn = this.relatedColumn(property, tables)
+    if (typeof relatedColumn === 'string') return relatedColumn
+    const column = relatedColumn === null ? groupedColumn(grouped, property) : relatedColumn.column
     if (column === null) return 'values'
     const places = [store.reserveBitmap(), store.reserveBitmap()] as const
     try {
       const rows = bitmaps.rowsOf(own, ...places)
       if (rows === null) throw new IndexMissing()
-      if (behind === null) return { codes: copyColumn(store, rows, range, column.number), column }
+      if (relatedColumn === null) return { codes: copyColumn(store, rows, range, column.number), column }
       const reference = coded.entity.properties.indexOf(property.related?.reference as Property)
-      return { codes: copyBehind(store, rows, range, reference, behind.codes), column }
+      return { codes: copyRelatedCodes(store, rows, range, reference, relatedColumn.codes), column }
     } finally {
       for (const bits of places) store.freeBitmap(bits)
     }
   }
 
   /** Returns the codes of a related property; null if the property belongs to this table. */
-  private behind({ related }: Property, tables: Tables): CopyOfColumn | Reason | null {
+  private relatedColumn({ related }: Property, tables: Tables): CopyOfColumn | Reason | null {
     if (related === null) return null
     const { coded } = this.parts
     if (coded.uncoded[coded.entity.properties.indexOf(related.reference)] > 0) return 'values'

@@ -18,7 +18,7 @@ import {
 } from './conditions.ts'
 import { FewIds, type IdRange, IdSet, type Ids, idRangeOf } from './idSet.ts'
 import { type Indexes, IndexMissing } from './indexes.ts'
-import { filterBehind } from './pathFilters.ts'
+import { relatedFilter } from './pathFilters.ts'
 import type { TableChanges } from './tableChanges.ts'
 import type { RowConditions, Tables } from './tables.ts'
 
@@ -66,8 +66,8 @@ export class TableConditions implements RowConditions {
       }
       const { reference, view } = related
       const known = paths.find((one) => one.reference === reference && one.view === view)
-      if (known) known.filters.push(filterBehind(filter))
-      else paths.push({ reference, view, filters: [filterBehind(filter)] })
+      if (known) known.filters.push(relatedFilter(filter))
+      else paths.push({ reference, view, filters: [relatedFilter(filter)] })
     }
     const conditions = conditionsOf(coded, own, texts)
     if (typeof conditions === 'string') return conditions

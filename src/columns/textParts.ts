@@ -3,7 +3,7 @@
 import type { Filter, Property } from '../model/entity.ts'
 import type { Caller } from '../model/key.ts'
 import { isOfOtherRows, withoutUnions } from '../model/query.ts'
-import { filterBehind } from './pathFilters.ts'
+import { relatedFilter } from './pathFilters.ts'
 import type { Prepared, TableTexts } from './tableTexts.ts'
 
 /** A table with texts. */
@@ -63,17 +63,17 @@ class TextsOfTables {
     for (const filter of withoutUnions(filters)) {
       const { property, chain } = filter
       if (property.related === null) part.filters.push(filter)
-      else this.addBehind(property, [filterBehind(filter)], [], null)
+      else this.addRelated(property, [relatedFilter(filter)], [], null)
       if (chain !== undefined && property.related === null) this.add(table, chain.filters, [])
     }
     for (const property of compared) {
       if (property.related === null) part.compared.push(property)
-      else this.addBehind(property, [], [property.related.property], null)
+      else this.addRelated(property, [], [property.related.property], null)
     }
-    if (shown !== null && shown.related !== null) this.addBehind(shown, [], [], shown.related.property)
+    if (shown !== null && shown.related !== null) this.addRelated(shown, [], [], shown.related.property)
   }
 
-  private addBehind({ related }: Property, filters: readonly Filter[], compared: readonly Property[], shown: Property | null) {
+  private addRelated({ related }: Property, filters: readonly Filter[], compared: readonly Property[], shown: Property | null) {
     if (related === null) return
     const table = this.tables(related.view.table)
     if (table !== undefined) this.add(table, [...filters, ...related.view.filters], compared, shown)

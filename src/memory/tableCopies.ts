@@ -291,7 +291,7 @@ export class TableCopies {
   /** Requires that all copies and the running load fit into the memory, and frees optional parts for that. @throws KernelFull */
   private requireRoom() {
     if (this.fits(0)) return
-    for (const unusedMs of [UNUSED_PART_MS, 0]) this.giveWay(0, unusedMs)
+    for (const unusedMs of [UNUSED_PART_MS, 0]) this.freeUnused(0, unusedMs)
     if (!this.fits(0)) throw new KernelFull('texts take too much')
   }
 
@@ -306,17 +306,17 @@ export class TableCopies {
     if (this.fits(wanted)) return true
     if (nowMs - this.gaveWayMs < GIVE_WAY_MS) return false
     this.gaveWayMs = nowMs
-    this.giveWay(wanted, UNUSED_PART_MS)
+    this.freeUnused(wanted, UNUSED_PART_MS)
     for (const idle of this.idleSince(nowMs - IDLE_MS)) if (!this.fits(wanted)) this.evict(idle)
     return this.fits(wanted)
   }
 
   /** Frees optional parts that no list has used for `unusedMs`, until `bytes` more bytes fit into memory. */
-  private giveWay(bytes: number, unusedMs: number) {
+  private freeUnused(bytes: number, unusedMs: number) {
     for (const part of PARTS)
       for (const { copy } of this.leastRecent()) {
         if (this.fits(bytes)) return
-        copy?.columns.giveWay(part, unusedMs)
+        copy?.columns.freeUnused(part, unusedMs)
       }
   }
 
@@ -326,13 +326,13 @@ export class TableCopies {
     const nowMs = performance.now()
     const known = missingRoom !== null && nowMs < missingRoom.untilMs ? missingRoom.bytes + 1 : 0
     const bytes = Math.max(known, bytesOfRows)
-    this.giveWay(bytes, UNUSED_PART_MS)
+    this.freeUnused(bytes, UNUSED_PART_MS)
     const idle = this.idleSince(nowMs - IDLE_MS).filter((one) => one !== entry)
     const freed = this.leastRecent().map((one) => (idle.includes(one) ? one.copy?.columns.bytes : one.copy?.columns.partsBytes))
     // If the table cannot fit, all other tables stay as they are.
     if (!this.fits(bytes - freed.reduce((sum: number, own = 0) => sum + own, 0))) throw new KernelFull()
     for (const least of idle) if (!this.fits(bytes)) this.evict(least)
-    this.giveWay(bytes, 0)
+    this.freeUnused(bytes, 0)
   }
 
   /** Returns the tables that have a copy, the least recently used table first. */
@@ -388,7 +388,7 @@ export class TableCopies {
       else this.refresh([copy]).catch(() => undefined)
     }
     // Copies grow with new rows and texts.
-    for (const unusedMs of [UNUSED_PART_MS, 0]) this.giveWay(0, unusedMs)
+    for (const unusedMs of [UNUSED_PART_MS, 0]) this.freeUnused(0, unusedMs)
     const [least] = this.leastRecent()
     if (least === undefined || this.fits(0)) return
     // The other tables may fit without this one. The pause keeps lists from loading it again and again.

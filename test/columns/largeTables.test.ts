@@ -358,7 +358,7 @@ test('checkpoints that are freed while they are built are all built again', asyn
   await findList(columns, list)
   for (let step = 0; step < 10; step++) jobs[0]?.next()
   await Bun.sleep(2)
-  columns.giveWay('checkpoints', 0)
+  columns.freeUnused('checkpoints', 0)
   finish()
   await findList(columns, list)
   finish()
