@@ -1,5 +1,5 @@
 // Batches: one statement that executes several runs of the same text, with arrays as values. Also the settings of a write's
-// transaction: the API key, which triggers copy into change events (D77), and for a batch a lock timeout.
+// transaction: the API key, which triggers copy into change events (D77), and the lock timeout of a batch.
 import { BATCH_LOCK_MS_MAX, type Batch } from '../model/batch.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement, typeName } from '../model/sql.ts'
 
@@ -25,8 +25,8 @@ export interface BatchInput {
  * order.
  */
 export function compileBatchQuery(query: Sql, operands: readonly Operand[]): Batch {
-  // No operand may be a text: a parameter takes the collation of the column that it is compared with, but a column of `b` does
-  // not.
+  // Operands must not be texts: a parameter takes the collation of the column that it is compared with, but a column of the runs
+  // does not.
   const inner = replaceParams(query, columnOf(operands))
   const params = operands.map(() => param(null))
   const { from } = batchInput(operands, params)
@@ -36,8 +36,8 @@ export function compileBatchQuery(query: Sql, operands: readonly Operand[]): Bat
 
 /**
  * Returns the text of a write of several runs. Its parameters are an array for each operand, then the values that all runs share,
- * then the API key. `compile` gets the runs, and in `settings` a condition that is always true and sets the API key and the lock
- * timeout.
+ * then the API key. `compile` gets the runs, and `settings`: a condition that is always true, and that sets the API key and the
+ * lock timeout.
  */
 export function compileBatchWrite(
   operands: readonly Operand[],
@@ -52,7 +52,7 @@ export function compileBatchWrite(
 
 /** Unnests one array for each operand into a row for each run. */
 export function batchInput(operands: readonly Operand[], params: readonly Param[]): BatchInput {
-  // Leaves out the precision and scale of a type: PostgreSQL would round a filter's number to the scale of the column.
+  // Leaves out the precision and scale of a type. With them, PostgreSQL would round a filter's number to the scale of the column.
   const arrays = operands.map(({ type }, index) => sql`${params[index] as Param}::${typeName(type.replace(/\(.*?\)/, ''))}[]`)
   const names = operands.map((_, index) => sql`"V${integer(index + 1)}"`)
   const from = sql`unnest(${commaList(arrays)}) with ordinality as b(${commaList([...names, sql`"N"`])})`
@@ -60,7 +60,8 @@ export function batchInput(operands: readonly Operand[], params: readonly Param[
 }
 
 /**
- * Returns a function that replaces the parameter of an operand by the column of `b` with its values, and keeps other parameters.
+ * Returns a function that replaces an operand's parameter by the column of `b` that has the operand's values. It keeps other
+ * parameters.
  */
 export function columnOf(operands: readonly Operand[]): (param: Param) => Sql {
   return (param) => {

@@ -38,7 +38,7 @@ export const SETTLED = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint
 /** Position of the last deleted event. An earlier event may be in the table for a moment longer, but counts as deleted. */
 const DELETED = sql`(l.deleted_position, l.deleted_number)`
 
-/** Condition that an event comes after a position. Null: it comes after the deleted events. */
+/** Condition that an event comes after a position. If `after` is null: that it comes after the deleted events. */
 export function isAfter(after: FeedPosition | null): Sql {
   return sql`(position, number) > ${after ? positionOf(after) : DELETED}`
 }
@@ -78,7 +78,7 @@ export function compileChanges(
   const limit = param(String(countMax))
   const isLater = isAfter(after)
   const andNotBeyond = last === null ? sql`` : sql` and (position, number) <= ${positionOf(last)}`
-  // Scans the index once for each entity, so that events of a rare entity are not searched for among those of all others.
+  // Scans the index once for each entity, so that a search for events of a rare entity does not read the events of all others.
   const piece = (view: View) =>
     sql`(select * from entity_change where entity = ${word(view.table)} and ${isLater} and position < ${SETTLED}${andNotBeyond}${andShown(view)} order by position, number limit ${limit}::int)`
   return linesOf(
@@ -87,9 +87,9 @@ export function compileChanges(
 }
 
 /**
- * Compiles a search for the position up to which one read may go: that of the event which follows the next `countMax` events of a
- * view, hidden events included. It looks only at views that hide properties, and returns the first of their positions. It returns
- * no row if the read may go to the end of the feed.
+ * Compiles a search for the position up to which one read may go. For a view this is the position of the event after the next
+ * `countMax` events, hidden events included. The statement looks only at views that hide properties, and returns the first of
+ * their positions. It returns no row if the read may go to the end of the feed.
  */
 export function compileStretchEnd(views: readonly View[], after: FeedPosition | null, countMax: number): Statement {
   const piece = ({ table }: View) =>
@@ -119,8 +119,8 @@ export function compileHistory(
 }
 
 /**
- * Compiles a search for the position up to which one read of a row's history may go: that of the event which follows the next
- * `countMax` events. It returns no row if the read may go to the end.
+ * Compiles a search for the position up to which one read of a row's history may go: that of the event after the next `countMax`
+ * events. It returns no row if the read may go to the end.
  */
 export function compileHistoryStretchEnd(view: View, id: string, after: FeedPosition | null, countMax: number): Statement {
   // A subquery hides the number of skipped events from the planner, which could otherwise choose to sort all events of the row.
@@ -158,16 +158,17 @@ export function compileNewest(entities: readonly Entity[]): Statement {
   return toStatement(join(entities.map(newest), sql` union all `))
 }
 
-/** A view that hides properties, and the position after which events that the view shows are searched for. */
+/** A view that hides properties. `after`: the position after which events that the view shows are searched for. */
 export interface Watch {
   readonly view: View
   readonly after: FeedPosition
 }
 
 /**
- * Compiles a search among the next `countMax` events after the position of each watch. The statement returns the last event that
- * the view shows; but if more than `countMax` events follow, it returns the first event beyond them, which the view may show or
- * hide. Columns: the index of the watch from 0, position and number. The text of the statement does not depend on the watches.
+ * Compiles a search among the next `countMax` events after the position of each watch. The statement returns the last of these
+ * events that the view shows. But if more than `countMax` events follow, it returns the first event after these, whether the view
+ * shows it or not. Columns: the index of the watch from 0, position and number. The text of the statement does not depend on the
+ * watches.
  */
 export function compileNewestShown(watches: readonly Watch[], countMax: number): Statement {
   const array = (value: (watch: Watch) => string) => param(arrayText(watches.map(value)))

@@ -30,7 +30,7 @@ import {
 } from './guard.ts'
 import { columns } from './parts.ts'
 
-/** A filter of a guard, with the index of its pair. `time`: the row must match the filter before the write, or after it. */
+/** A filter of a guard. `pair`: index in `Guard.pairs`. `time`: the row must match the filter before the write, or after it. */
 export interface GuardCondition {
   readonly pair: number
   readonly time: 'before' | 'after'
@@ -104,13 +104,13 @@ function allTrue(conditions: readonly Sql[]): Sql {
 }
 
 /**
- * Compiles a search for the rows of a stored answer that the key may read: those that match the filters of its view now, and that
- * matched them when they were stored. The statement returns the numbers of these rows, from 1. `rows`: the rows as they were
- * stored, with the columns of the entity.
+ * Compiles a search for the rows of a stored answer that the key may read. Such a row matches the filters of the view now, and it
+ * matched them when it was stored. The statement returns the numbers of these rows, from 1. `rows`: the rows as they were stored,
+ * with the columns of the entity.
  */
 export function compileReadable({ whole: entity, properties: shown, filters }: View, rows: readonly Row[]): Statement {
-  // A filter can depend on other rows, whose former values are not stored, so whether the row matched at that time is unknown.
-  // Such a row must still have all the visible values that it had.
+  // If a filter depends on other rows, it is unknown whether the row matched when it was stored: former values of other rows are
+  // not stored. So the row must still have all the visible values that it had.
   const unchanged = filters.some(isOfOtherRows) ? shown : []
   const properties = [...new Set([entity.id, ...filters.flatMap(ownProperties), ...unchanged])]
   const operands = properties.map(({ kind }) => ({ param: param(null), type: kind.columnType }))

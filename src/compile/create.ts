@@ -62,7 +62,7 @@ export interface InsertParts {
   readonly referenced: readonly ReferencedRow[]
   /** Conditions on the new values. */
   readonly valueConditions: readonly Sql[]
-  /** Columns that match a returned row to its run: those of the references. */
+  /** Columns of the references, by which a returned row is matched to its run. */
   readonly keyColumns: NonNullable<Batch['keyColumns']>
 }
 
@@ -131,8 +131,8 @@ function insertMany(parts: InsertParts, operands: readonly Operand[], guard: Gua
 }
 
 /**
- * Like `insertMany`, for runs that the guard may refuse. Each returned row lists the numbers of all runs that were inserted,
- * because a trigger may have changed the values that would match a row to its run.
+ * Like `insertMany`, for runs that the guard may refuse. Each returned row lists the numbers of all runs that were inserted: a
+ * row cannot be matched to its run by its values, because a trigger may have changed these.
  */
 function insertAdmitted(parts: InsertParts, operands: readonly Operand[], guard: GuardParts, keyId: Param): Batch {
   const { insert, returning, referenced } = parts

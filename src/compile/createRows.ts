@@ -14,7 +14,7 @@ import { allFound } from './references.ts'
 const textOfShape = shapeCache<string>(200)
 
 /**
- * First half of the key of an advisory lock, which lets only one bulk create or upsert of a table run at a time. The second half
+ * First half of the key of an advisory lock, which only one bulk create or upsert of a table can hold at a time. The second half
  * is a hash of the table's name.
  */
 const SERIALIZED_LOCK = 59
@@ -64,8 +64,8 @@ function insertAll(
   const { insert, values, returning, referenced, valueConditions } = insertParts(entity, changed, operands, guard)
   const value = columnOf(operands)
   const { from } = batchInput(operands, arrays)
-  // Without the lock, two bulk creates with the same unique values in different orders would deadlock, and could
-  // deadlock again when the one that PostgreSQL undoes is sent again. D65
+  // Without the lock, two bulk creates with the same unique values in different orders would deadlock. PostgreSQL would undo one
+  // of them, and its retry could deadlock again. D65
   const isSerialized = hasUnique(changed)
   const hasLock = isSerialized ? sql`(select "Is" from "Serialized")` : sql`true`
   // A repeated request whose key is known or in use does not wait for the lock.

@@ -1,4 +1,5 @@
-// Unions whose alternatives follow references: finds out if these lead to so few rows that comparing each of their ids is fast.
+// Finds out whether the references in the alternatives of a union lead to few rows. Then it is fast to compare each id of these
+// rows.
 import type { Entity } from '../model/entity.ts'
 import { equality } from '../model/operators.ts'
 import { type Filter, isOfOtherRows, matchesNone, withoutUnions } from '../model/query.ts'
@@ -13,8 +14,8 @@ const IDS_MAX = 1_000
 const textOfShape = shapeCache<string>(200)
 
 /**
- * Returns the unions whose ids are worth counting: an index serves each alternative, and the ids to which references lead are
- * quickly counted.
+ * Returns the unions for which it is worthwhile to count ids: an index serves each alternative, and the ids to which references
+ * lead are quickly counted.
  */
 export function unionsOfIds(filters: readonly Filter[]): Filter[] {
   return filters.filter((filter) => {

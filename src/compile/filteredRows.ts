@@ -34,7 +34,7 @@ export interface FilteredWrite {
 export interface FilteredState {
   /** False if the Idempotency-Key is known or in use. */
   readonly isFirst: boolean
-  /** Rows that matched when the statement began. If there are more than `FILTERED_ROWS_MAX`, this is one more than that. */
+  /** Number of rows that matched when the statement began. More than `FILTERED_ROWS_MAX + 1` rows are not counted. */
   readonly found: number
   /** Number of found rows that still matched when they were locked. */
   readonly locked: number
@@ -108,7 +108,7 @@ export function filteredStatement(
   return isDry ? { text, values, batch: null } : { text, values: [...values, keyId], batch: null, claim, keyId }
 }
 
-/** Returns the key of a write by filters in the cache of statements. */
+/** Returns the key under which the statement of a write by filters is cached. */
 export function filteredShape(entity: Entity, { filters, versions, claim, isDry }: FilteredWrite): string {
   return `${entity.table}${isDry ? ' dry' : ''}${versions === null ? '' : ' if'}${claim ? ' claim' : ''}${shapeOf(filters)}`
 }
@@ -130,8 +130,8 @@ export interface FilteredParts {
   /** Condition that not too many other rows copy values from the rows of "Locked". */
   readonly hasFewCopies: Sql
   /**
-   * Writes the rows of "Locked" if a condition holds, and returns them. For a dry run: a query with one column that selects no
-   * row.
+   * Returns a statement that writes the rows of "Locked" if `condition` holds, and returns these rows. In a dry run the statement
+   * has one column and selects no row.
    */
   effect(condition: Sql): Sql
   /** Answer to store for an Idempotency-Key: an aggregate over all rows of "Effect". */
@@ -164,7 +164,9 @@ export function filteredWrite(parts: FilteredParts): Sql {
   return sql`with ${commaList(withs)} select "State".*, "Effect".* from "State" left join "Effect" on true order by "C1"`
 }
 
-/** Selects the rows that match, and whether the guard lets the write reach each of them. The limit keeps the statement short. */
+/**
+ * Selects the rows that match, and whether the guard lets the write reach each of them. The limit bounds the statement's time.
+ */
 function foundRows({ entity, params, guard }: FilteredParts): Sql {
   const { conditions, claim, key } = params
   const operands = conditions.flatMap((condition) => condition.operands)
@@ -184,7 +186,7 @@ function mayLock({ params: { rowsMax } }: FilteredParts): Sql {
   return sql`(select count(*) between 1 and ${rowsMax}::bigint and bool_and("Is") from "Found")`
 }
 
-/** Joins conditions by a `case`: unless `condition` holds, the others are not evaluated, so they lock and compare nothing. */
+/** Joins conditions by a `case`: `others` are evaluated only if `condition` holds. Otherwise they take no locks. */
 export function onlyIf(condition: Sql, others: readonly Sql[]): Sql {
   return others.length === 0 ? condition : sql`case when ${condition} then ${join(others, sql` and `)} else false end`
 }
@@ -192,8 +194,8 @@ export function onlyIf(condition: Sql, others: readonly Sql[]): Sql {
 function lockedRows(parts: FilteredParts): Sql {
   const { entity, params, lock, first, isDry } = parts
   const matched = conditionsOf(params.conditions, storedValue(sql`t.`))
-  // A `case` keeps PostgreSQL from turning subqueries into joins. It would not read the joined rows again after a wait for a
-  // lock.
+  // A `case` keeps PostgreSQL from turning subqueries into joins: after a wait for a lock, it would not read the joined rows
+  // again.
   const again = matched.length === 0 ? [] : [sql`case when ${join(matched, sql` and `)} then true else false end`]
   const conditions = [sql`t.id = any (array(select id from "Found"))`, onlyIf(mayLock(parts), first), ...again]
   const version = params.versions === null ? sql`` : sql`, t.xmin as "V"`

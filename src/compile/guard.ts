@@ -57,7 +57,7 @@ function withoutFailing(entity: Entity, guard: Guard, rows: readonly Assignments
   return made
 }
 
-/** Maximum number of reduced guards that are kept for one guard. */
+/** Number of reduced guards that are kept at least for one guard. The cache has two generations of this size. */
 const PARTS_MAX = 64
 
 /** Reduced guards of a guard, by the indexes of the pairs that are left: equal indexes give the same object. */
@@ -66,7 +66,7 @@ const partsOf = memoize((_: Guard) => new LruCache<Guard>(2 * PARTS_MAX, () => 1
 /** Returns a test for rows that a write has returned: whether the answer may show the row to a key with this view. */
 export const readableTest = memoize(({ whole, filters }: View): ((row: Row) => boolean) => {
   const { properties } = whole
-  // The statement has decided whether the key may read the row: in the column after the transaction.
+  // The statement has decided whether the key may read the row. The result is in the column after the transaction.
   if (!decidesReadable(whole, filters)) return (row) => row[properties.length + 1] === 't'
   const conditions = filters.map((filter) => ({ filter, index: properties.indexOf(filter.property) }))
   return (row) => conditions.every(({ filter, index }) => equalityHolds(filter, row[index] ?? null))
@@ -88,8 +88,8 @@ const checkedOf = memoize((entity: Entity) =>
       before,
       after: after.filter((filter) => !decided.includes(filter)),
     }))
-    // A pair without conditions admits the write by itself. The other pairs must go, because a statement would not use their
-    // values, and PostgreSQL could not tell the types of these.
+    // A pair without conditions admits the write by itself. The other pairs are dropped: the statement would not use their
+    // values, and PostgreSQL could not infer the types of unused parameters.
     const admitting = pairs.find(admitsAll)
     const ifMatched = { ...otherwise, pairs: admitting ? [admitting] : pairs, shape: `${otherwise.shape} matched` }
     return { decided, ifMatched: nullIfNothing(ifMatched), otherwise: nullIfNothing(otherwise) }
@@ -212,7 +212,7 @@ export function typedValue({ kind }: Property, value: Sql): Sql {
   return kind.isText ? sql`(${typed} collate "und-x-icu")` : typed
 }
 
-/** Returns conditions that the guard lets a write reach a row: the row matches what a pair requires before the write. */
+/** Returns conditions that a row is within reach of the write: before the write, it matches what one of the pairs requires. */
 export function reachConditions({ pairs }: GuardParts, stored: ValueOf): Sql[] {
   return anyOf(pairs.map(({ before }) => conditionsOf(before, stored)))
 }
@@ -262,7 +262,10 @@ export function conditionsOf(conditions: readonly Condition[], value: ValueOf): 
   return conditions.map(({ filter, operands }) => compileFilter(filter, operands, row))
 }
 
-/** Joins alternatives by `or`. Returns no condition if an alternative has none. Without alternatives no row matches. */
+/**
+ * Joins alternatives by `or`. If an alternative has no conditions, it admits every row, so no condition is returned. Without
+ * alternatives no row matches.
+ */
 function anyOf(alternatives: readonly Sql[][]): Sql[] {
   const [first, ...others] = alternatives
   if (!first) return [sql`false`]

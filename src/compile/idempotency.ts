@@ -33,8 +33,8 @@ function storedAnswer(entity: Entity, answer: StoredAnswer): Sql {
 
 /**
  * Like `underClaim`, for rows that are returned in the order of the body. `parts`: parts of the `with` clause that `effect`
- * reads. `effect`: its columns and its query. The column "At" has the row's index in the body, and "Outcome" has the row's
- * outcome, which is stored, too.
+ * reads. `effect`: columns and query of the part "Effect". Its column "At" has the row's index in the body, and "Outcome" has the
+ * row's outcome, which is stored, too.
  */
 export function underClaimInOrder(entity: Entity, [key, request]: ClaimParams, parts: Sql, effect: Sql): Sql {
   return sql`
@@ -62,7 +62,7 @@ export function isFirst(key: Sql): Sql {
   return sql`case when ${known} then false else pg_try_advisory_xact_lock(uuid_hash_extended(${key}, 0)) end`
 }
 
-/** Returns a hash of the entity's properties. After a change of the properties it is almost certainly another one. */
+/** Returns a hash of the entity's properties. A change of the properties almost certainly changes the hash. */
 export function propertiesFingerprint({ properties }: Entity): string {
   return `p${Bun.hash.crc32(properties.map(({ column, kind }) => `${column} ${kind.name}`).join())}`
 }

@@ -22,7 +22,7 @@ const cursorShape = shapeCache<Compiled>(500)
 /** Parameters of a list, by their use. */
 interface ListOperands {
   readonly filters: readonly Param[]
-  /** Values in conditions on other rows: those through which the paths of chosen properties lead. */
+  /** Values in conditions on other rows, through which the paths of chosen properties lead. */
   readonly paths: readonly Param[]
   /** Number of rows to skip, or the position of a cursor. Empty for page 1. */
   readonly place: readonly Param[]
@@ -30,8 +30,8 @@ interface ListOperands {
 
 /**
  * Compiles a page of a list. Columns: those of the entity, those of chosen related properties, and last the total, in each row.
- * If page 1 has no rows, there is no row at all. If a later page has no rows, there is one row, whose id is null. If rows follow
- * a page by cursor, it has one more row at its far end.
+ * If page 1 is empty, the statement returns no row. If a later page is empty, it returns one row with the total and a null id. If
+ * rows follow a page by cursor, the page has one more row at its far end.
  */
 export function compileList(entity: Entity, query: ListQuery): BatchableStatement {
   const { filters, sorts, page, pageSize, seek } = query
@@ -101,7 +101,8 @@ function pageByNumber(entity: Entity, query: ListQuery, operands: ListOperands):
   const rows = reusedRows(entity, query, operands.filters)
   const forwards = order(entity, sorts)
   const skip = operands.place[0] as Param
-  // An array of ids: for a join the planner, which cannot know that the ids are few, would read the whole table.
+  // Uses an array of ids. With a join PostgreSQL would read the whole table, because its planner cannot know that the ids are
+  // few.
   const ids = (keys: readonly Sort[], limit: Sql, offset: Sql) =>
     sql`(select id from ${rowsOf(rows)} order by ${orderBy(keys)} limit (select ${limit} from "Place") offset (select ${offset} from "Place"))`
   const parts = [

@@ -87,10 +87,10 @@ function compileUnion({ either = [], hasFewIds }: Filter, operands: readonly Par
 }
 
 /**
- * Compiles a filter on a property of the row that a reference names. A row has no value if it has no reference, or if the key may
- * not read the referred row. So a filter that matches rows without a value becomes a condition that no row with another value is
- * named. `exists` lets PostgreSQL join all rows, even if a list of ids would be too long for its memory. For a single row it
- * looks one row up.
+ * Compiles a filter on a property of the row that a reference names. A row has no such value if its reference is null, or if the
+ * key may not read the referred row. So a filter that matches rows without a value becomes a condition that the reference names
+ * no row with another value. With `exists` PostgreSQL can join the tables, even if a list of ids would be too long for its
+ * memory. For a single row it looks one row up.
  */
 function compileRelated(filter: Filter, path: RelatedPath, reference: Sql, operands: readonly Param[]): Sql {
   const isOfNone = matchesNone(filter)
@@ -101,7 +101,7 @@ function compileRelated(filter: Filter, path: RelatedPath, reference: Sql, opera
   return isOfNone ? sql`not ${found}` : found
 }
 
-/** Selects the ids that a reference may have in a row that matches: for a filter by a path, or for a chain. */
+/** Selects the ids that the reference of a matching row may have, for a filter by a path or by a chain. */
 export function referredIds(filter: Filter, operands: readonly Param[]): Sql {
   const { related } = filter.property
   return related === null ? chainedIds(filter, operands) : idsBehind(filter, false, related, operands)
@@ -118,7 +118,8 @@ function idsBehind(filter: Filter, isNegated: boolean, { view, property }: Relat
 }
 
 /**
- * Returns the filter that matches exactly the other rows, for which PostgreSQL may use an index. Null: there is no such filter.
+ * Returns the filter that matches exactly the rows which this filter does not match. PostgreSQL may use an index for it. Null:
+ * there is no such filter.
  */
 function complementOf(filter: Filter): Filter | null {
   if (filter.anyOf) return null

@@ -22,7 +22,9 @@ export function columns(entity: Entity, table?: Sql): Sql {
   return commaList(entity.properties.map((property) => sql`${prefix}${name(property.column)}`))
 }
 
-/** Returns names for the columns that a write returns: "C1" and so on. With a capital, no name is that of an entity's column. */
+/**
+ * Returns names for the columns that a write returns: "C1" and so on. Columns of an entity have no capital, so they do not clash.
+ */
 export function writtenNames({ properties }: Entity): Sql {
   return commaList(properties.map((_, index) => sql`"C${integer(index + 1)}"`))
 }
@@ -132,7 +134,7 @@ export function shapeCache<Made extends Compiled | string>(sizeMax: number) {
 
 /**
  * Returns a key for caches of statements: the same text for queries that compile to the same SQL, whatever their values.
- * `position`: that of a cursor, whose nulls count.
+ * `position`: position of a cursor; the key tells which of its values are null.
  */
 export function shapeOf(filters: readonly Filter[], sorts: readonly Sort[] = [], position: Seek['position'] = []): string {
   let shape = ''
@@ -149,8 +151,8 @@ export function shapeOf(filters: readonly Filter[], sorts: readonly Sort[] = [],
 }
 
 /**
- * Returns what a property adds to such a key. For a related property this includes the conditions on the rows through which its
- * path leads.
+ * Returns what a property adds to the key that `shapeOf` returns. For a related property this includes the conditions on the rows
+ * through which its path leads.
  */
 export function shapeOfProperty({ column, related }: Property): string {
   if (related === null) return column
@@ -159,8 +161,8 @@ export function shapeOfProperty({ column, related }: Property): string {
 }
 
 /**
- * Returns the operands of filters, in the order of the filters. Those of a path's or a chain's conditions follow the filter's
- * own.
+ * Returns the values of filters, in the order of the filters. After a filter's own value come the values of the conditions of its
+ * path or chain.
  */
 export function valuesOf(filters: readonly Filter[]): string[] {
   return filters.flatMap((filter) => {

@@ -40,15 +40,15 @@ function compileInstant(period: Period, value: Sql): Sql {
 }
 
 function compileDate(period: Period, value: Sql): Sql {
-  // Dates reach further than timestamps. So later dates are moved by multiples of 400 years, all of which have the same number of
-  // days, and whole weeks and months.
+  // Dates reach further than timestamps, so later dates are moved by multiples of 400 years. Each span of 400 years has the
+  // same number of days, and whole weeks and months.
   const moved = sql`(${value} - date '2000-01-01') / 146097 * 146097`
   const far = sql`date_trunc(${word(period)}, (${value} - ${moved})::timestamp)::date + ${moved}`
   const near = notBeforeFirst(sql`date_trunc(${word(period)}, ${value}::timestamp)::date`, value, FIRST_DATE, period)
   return sql`case when ${value} > date '294276-12-31' and isfinite(${value}) then ${far} else ${near} end`
 }
 
-/** Compiles the first date of a period: in the zone from 1800 to 9999, the years that `Zone` covers, else in UTC. */
+/** Compiles the first date of a period: in the zone for the years 1800 to 9999, which `Zone` covers, else in UTC. */
 function compileZoned(period: Period, value: Sql, { changes, offsets }: OffsetOperands): Sql {
   // From 2100-01-01 on, the offsets repeat every 400 years.
   const cycles = sql`floor((extract(epoch from ${value}) - 4102444800) / 12622780800)`

@@ -35,7 +35,7 @@ export function referencedRows(
 
 /**
  * Returns the columns that a write sets, with their values. A reference also sets its copied value, because the foreign key
- * compares that, too. `copiedFrom`: returns the copied value of a row.
+ * compares both. `copiedFrom`: returns the copied value of a row.
  */
 export function assignments(
   changed: readonly Property[],

@@ -18,10 +18,10 @@ import {
 import { type GuardParts, guardParts, referredRows } from './guard.ts'
 
 /**
- * Compiles a search for the causes for which a write of one row was refused. The statement returns columns whose reference names
- * no row, constraints of taken unique values and of broken rules, and `id` if the row does not exist. A row that the `guard` does
- * not let the write refer to counts as missing. `id`: null for a new row. If no cause is possible, null is returned instead of a
- * statement.
+ * Compiles a search for the causes of a refused write of one row. The statement returns a row for each cause: the column of a
+ * reference that names no row, the constraint of a taken unique value or of a broken rule, or `id` if the row does not exist. A
+ * row that the `guard` does not let the write refer to counts as missing. `id`: null for a new row. If no cause is possible, null
+ * is returned instead of a statement.
  */
 export function compileRefusals(entity: Entity, id: string | null, changes: Assignments, guard: Guard | null): Statement | null {
   const own = id === null ? null : param(id)
@@ -35,9 +35,9 @@ export function compileRefusals(entity: Entity, id: string | null, changes: Assi
 }
 
 /**
- * Compiles a search for the causes for which new rows were refused. The statement returns the first `countMax`: the number of the
- * row, from 1, and the column of the reference or the constraint of the unique value. `properties`: references and unique
- * properties. `values`: a PostgreSQL array for each of these. If no cause is possible, null is returned instead of a statement.
+ * Compiles a search for the causes of refused new rows. The statement returns the first `countMax` causes: the number of the row,
+ * from 1, and the column of the reference or the constraint of the unique value. `properties`: references and unique properties.
+ * `values`: a PostgreSQL array for each of these. If no cause is possible, null is returned instead of a statement.
  */
 export function compileRowRefusals(
   entity: Entity,
@@ -54,8 +54,8 @@ export function compileRowRefusals(
 }
 
 /**
- * Selects the causes for refusing values of one property, which are rows `b`: the reference names no row, or a row other than
- * `own` has the unique value.
+ * Selects the causes for refusing values of one property: the reference names no row, or another row than `own` has the unique
+ * value. The values are rows `b`.
  */
 function causesOf(entity: Entity, property: Property, values: string, own: Param | null, guard: GuardParts): Sql[] {
   const { column, kind, reference, unique } = property

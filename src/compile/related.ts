@@ -1,12 +1,12 @@
-// Values of related properties in SQL: as columns of a page's rows, and as joins under a summary. D91
+// Values of related properties in SQL: as columns of a page's rows, or as joins of a summary. D91
 import type { Property, RelatedPath } from '../model/entity.ts'
 import { integer, join, name, type Param, type Sql, sql } from '../model/sql.ts'
 import { matching, rowsOf } from './matching.ts'
 import { valuesOf, valuesOfPaths, where } from './parts.ts'
 
 /**
- * Selects the value of each related property for rows of `table`, as "V1" and so on. `operands`: those of `valuesOfPaths`. Each
- * value is a look-up of one row by its id, which is meant for the few rows of a page, or of a piece of a stream.
+ * Selects the value of each related property for rows of `table`, as "V1" and so on. `operands`: parameters for `valuesOfPaths`.
+ * PostgreSQL looks up one row by its id for each value, so this is meant for few rows: a page, or a batch of a stream.
  */
 export function relatedColumns(properties: readonly Property[], table: Sql, operands: readonly Param[]): Sql {
   let next = 0
@@ -55,7 +55,7 @@ export class RelatedJoins {
     return this.joins.flatMap(({ path }) => valuesOf(path.view.filters))
   }
 
-  /** Compiles the joins, to follow rows that are called "T". */
+  /** Compiles the joins, which come after rows with the alias "T". */
   compile(operands: readonly Param[]): Sql {
     let next = 0
     const joins = this.joins.map((one) => {

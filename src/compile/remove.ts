@@ -16,7 +16,7 @@ const compiledShape = shapeCache<string>(200)
  * does not admit the deletion, a row of `referring` refers to the row, or the row's version is not one of `versions`. The
  * statement first locks the row, and then looks for references with a newer snapshot than its own: a new reference needs a lock
  * on the row, and can have been committed while the statement waited. `referring` must be the same for all rows of an entity,
- * because the cache does not distinguish it.
+ * because it is not part of the cache's key.
  */
 export function compileRemove(entity: Entity, plan: WritePlan, referring: readonly ReferringColumn[]): BatchableStatement {
   const { id, versions, claim, guard } = plan
@@ -94,8 +94,8 @@ function isReferredTo(entity: Entity, referring: readonly ReferringColumn[]): Sq
 }
 
 /**
- * Selects the rows that refer to the row. PostgreSQL might read the whole table for an equality, if most rows refer to a few ids,
- * so a range of this one id is compared.
+ * Selects the rows that refer to the row. Compares with a range of this one id: for an equality, PostgreSQL might read the whole
+ * table if most rows refer to a few ids.
  */
 function referringRows(entity: Entity, { table, column }: ReferringColumn): Sql {
   const isOther = table === entity.table ? sql` and referring.id <> own.id` : sql``

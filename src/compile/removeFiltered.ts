@@ -19,8 +19,8 @@ const compiledShape = shapeCache<string>(500)
 
 /**
  * Compiles the deletion of all rows that match, unless a row that is not deleted refers to one of them. References are looked up
- * after the rows are locked, as of that moment. `referring` must be the same for all rows of an entity. A stored answer has only
- * the ids: values of people must not outlive their deletion.
+ * after the rows are locked, with a snapshot of that time. `referring` must be the same for all rows of an entity. A stored
+ * answer has only the ids: values of people must not outlive their deletion.
  */
 export function compileRemoveFiltered(
   entity: Entity,

@@ -16,7 +16,7 @@ export interface RowsAsked {
 
 const compiledShape = shapeCache<Compiled>(200)
 
-/** Compiles a read of the row that matches. The statement returns a second row if that is not the only one. */
+/** Compiles a read of the only row that matches. If several rows match, the statement returns two of them. */
 export function compileOnly({ entity, filters }: RowsAsked): BatchableStatement {
   return compile('only', [{ entity, filters }], ([rows]) => sql`select ${columns(entity)} from ${rows as Sql} limit 2`)
 }
@@ -42,7 +42,9 @@ function compile(name: string, asked: readonly RowsAsked[], read: (rows: readonl
   return { text, values, batch }
 }
 
-/** Returns the batch form, by which persons who ask at the same time share a statement; null if the questions have none. */
+/**
+ * Returns the batch form, so that questions for several persons share a statement; null if the questions cannot be in a batch.
+ */
 function batchOf(asked: readonly RowsAsked[], query: Sql, operands: readonly Param[]): Compiled['batch'] {
   const filters = asked.flatMap((one) => one.filters)
   if (operands.length === 0 || !filters.every(isBatchable)) return null

@@ -14,9 +14,9 @@ interface SeekRange {
 
 /**
  * Selects the rows nearest to a position on one side: a page, and one more row if more rows follow. `operands`: one for each
- * value of the position that is not null. Each branch of the union is a range of rows: those that are equal in the first keys,
- * and after the position in the next key. A list that is sorted by one property reads only ranges of an index. One that is sorted
- * by several properties costs as much as a list that is filtered by the first.
+ * value of the position that is not null. Each branch of the union is a range: rows that equal the position in the first keys,
+ * and come after it in the next key. A list that is sorted by one property reads only ranges of an index. A list that is sorted
+ * by several properties costs as much as a list that is filtered by the first of them.
  */
 export function nearestRows(
   entity: Entity,
@@ -66,8 +66,8 @@ function rangesAfter(parts: readonly PositionPart[]): SeekRange[] {
 
 /**
  * Returns the ranges for the last property and the id: rows after the property's value, and rows with the same value after the
- * id. Both are one comparison of pairs: for `a = $1 and id > $2` the planner may choose the index of ids, and read all of it to
- * find a few rows. If the id is sorted in the other direction, the rows with the same value are a separate range.
+ * id. One comparison of pairs selects both: for `a = $1 and id > $2` the planner may choose the index of ids, and read all of it
+ * to find a few rows. If the id is sorted in the other direction, the rows with the same value are a separate range.
  */
 function rangesAfterPair(last: PositionPart, id: PositionPart): SeekRange[] {
   const isDescending = id.key.descending

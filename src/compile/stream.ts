@@ -12,7 +12,8 @@ import { nearestRows } from './seek.ts'
 const textOfShape = shapeCache<string>(200)
 
 /**
- * Returns the columns that a stream reads: first those that are chosen or sorted by, then related ones. Without a choice: all.
+ * Returns the columns that a stream reads: chosen properties and sort keys, then related properties. Without a choice: all
+ * properties of the entity.
  */
 export function streamColumns(entity: Entity, { sorts, choice }: StreamQuery): readonly Property[] {
   if (choice === null) return entity.properties

@@ -1,4 +1,4 @@
-// Summaries: one statement that groups rows, and returns a page of groups with their number.
+// Summaries: one statement that groups rows, and returns a page of groups and the number of all groups.
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import { type Figure, GROUPS_MAX, type SummaryQuery, zoneOf } from '../model/summary.ts'

@@ -203,9 +203,9 @@ export function hasVersion(xmin: Sql, versions: Sql): Sql {
 }
 
 /**
- * Selects and locks all rows of the table that a rename changes, in the order of their ids, so that opposite renames queue
- * instead of deadlocking. It locks nothing if the row is out of reach. Returns null if the update sets nothing that rows of the
- * table copy from each other.
+ * Selects and locks all rows of the table that a rename changes, in the order of their ids, so that concurrent renames queue
+ * instead of deadlocking. It locks nothing if the row is out of reach. Returns null if the update sets no property that rows of
+ * the table copy from each other.
  */
 function lockRenamedRows({ entity, changed, operands, id, guard }: UpdateParts): Sql | null {
   const copying = referringColumns(entity, [entity]).filter(({ isCopying }) => isCopying)
@@ -217,7 +217,7 @@ function lockRenamedRows({ entity, changed, operands, id, guard }: UpdateParts):
   })
   const open = others.filter(isOpen)
   const restricted = others.filter((other) => !isOpen(other))
-  // The row itself, the rows that it refers to, and the rows that refer to it.
+  // Ids of the row itself, and of the rows to which it will refer by references that may name every row.
   const ids = commaList([id, ...open.map(({ param }) => param)].map((param) => sql`${param}::bigint`))
   // The write must not wait for a row that the key may not refer to: the wait would reveal that this row exists.
   const restrictedRows = restricted.map(({ param, conditions }) => {

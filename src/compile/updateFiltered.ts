@@ -100,7 +100,9 @@ function partsOf(update: Update, copying: readonly ReferringColumn[] | null): Om
   }
 }
 
-/** Condition that a referenced row exists. The row is locked, so that it stays until the end of the write. */
+/**
+ * Condition that a referenced row exists. Except in a dry run, the row is locked, so that it stays until the end of the write.
+ */
 function isThere({ table, id }: ReferencedRow, isDry: boolean): Sql {
   const lock = isDry ? sql`` : sql` for key share`
   return sql`(${id}::bigint is null or (select true from ${table} where id = ${id}${lock}))`
@@ -125,7 +127,7 @@ function refusedRows({ entity, changed, operands, guard }: Update, isReferring: 
   return sql`select l.id as "I" from "Locked" as l where not ${allOf(conditions)}`
 }
 
-/** Condition that a unique value is free, and that "Locked" has only one row to get it. */
+/** Condition that a unique value is null, or that it is free and "Locked" has only one row to get it. */
 function isFree({ table }: Entity, { column }: Property, value: Sql): Sql {
   const taken = sql`select from ${name(table)} as taken where taken.${name(column)} = ${value} and taken.id <> l.id`
   return sql`(${value} is null or ((select count(*) from "Locked") = 1 and not exists (${taken})))`
@@ -145,8 +147,8 @@ function nothingOf(operands: readonly Operand[]): Sql {
 }
 
 /**
- * Selects and locks all rows of the table that a rename changes, in the order of their ids, so that opposite renames queue
- * instead of deadlocking. Returns null if the update sets nothing that rows of the table copy from each other.
+ * Selects and locks all rows of the table that a rename changes, in the order of their ids, so that concurrent renames queue
+ * instead of deadlocking. Returns null if the update sets no property that rows of the table copy from each other.
  */
 function lockRenamedRows({ entity, changed, operands, guard }: Update): Sql | null {
   const copying = referringColumns(entity, [entity]).filter(({ isCopying }) => isCopying)

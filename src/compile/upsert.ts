@@ -64,7 +64,7 @@ export interface UpsertValues {
   readonly updated: readonly string[]
   /** All values of the matched property: those of new rows, and those of stored rows. */
   readonly matched: string
-  /** Ids of the rows of the view that had one of these values when the body was divided. */
+  /** Ids of the rows of the view that had one of these values when the body was divided into new and stored rows. */
   readonly known: string
 }
 
@@ -72,8 +72,8 @@ const textOfShape = shapeCache<string>(500)
 
 /**
  * Compiles an upsert. The statement returns the rows in the order of the body, each with its transaction, its index and its
- * outcome. It returns no rows if a row has changed since the body was divided, a guard does not admit a row, a referenced row is
- * missing, a unique value is taken, a rule would be broken, or the key of `claim` is known or in use.
+ * outcome. It returns no rows if a row has changed since the body was divided into new and stored rows, a guard does not admit a
+ * row, a referenced row is missing, a unique value is taken, a rule would be broken, or the key of `claim` is known or in use.
  */
 export function compileUpsert(
   shape: UpsertShape,
@@ -204,18 +204,17 @@ function upsert(
 }
 
 /**
- * Condition that no further row has got one of the values since the body was divided. Upserts and bulk creates of a table that
- * take the lock of "Serialized" run one after the other. The function `found_now` sees what the earlier ones have committed,
- * which the snapshot of the statement does not. So two requests with the same new value create one row, even if the property is
- * not unique.
- * - In the snapshot: the division knows each row of the view that has one of the values.
- * - After the snapshot: no row at all has got or lost one of the values. There can be many rows outside of the view, so rows are
- *   only counted, with a sum of their ids.
+ * Condition that no further row has got one of the values since the body was divided into new and stored rows. Upserts and bulk
+ * creates of a table that take the lock of "Serialized" run one after the other. The function `found_now` sees what the earlier
+ * ones have committed, which the snapshot of the statement does not. So two requests with the same new value create one row, even
+ * if the property is not unique.
+ * - In the snapshot: each row of the view that has one of the values is in `known`.
+ * - After the snapshot: no row at all has got or lost one of the values. There can be many rows outside of the view, so only
+ *   their number and a checksum of their ids are compared.
  */
 function isStillNew({ entity, matched }: UpsertShape, { matched: values, known, shown }: Fresh): Sql {
   const type = typeName(matched.kind.columnType.replace(/\(.*?\)/, ''))
-  // A join, because PostgreSQL would compare each row of the table with each element of an array that it does not know when it
-  // plans.
+  // Uses a join: with an array that is unknown to the planner, PostgreSQL would compare each row of the table with each element.
   const rowsOf = (sent: Sql) =>
     sql`unnest(${sent}::${type}[]) as sent(value) join ${name(entity.table)} as t on t.${name(matched.column)} = sent.value`
   const summary = sql`array[count(*), coalesce(bit_xor(hashint8extended(t.id, 0)), 0)]`
@@ -281,7 +280,7 @@ function areAllRight({ hasCreates, hasUpdates, copying }: UpsertShape): Sql {
   )
 }
 
-/** Condition that for a column, at most `COPIES_MAX` rows copy from the renamed rows. */
+/** Condition that at most `COPIES_MAX` rows copy from the renamed rows in this column. */
 function hasFewCopies({ table, column }: ReferringColumn): Sql {
   const max = integer(COPIES_MAX + 1)
   const ofRow = sql`select from ${name(table)} as copying where copying.${name(column)} = b."V1" limit ${max}`

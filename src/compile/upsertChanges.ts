@@ -154,10 +154,7 @@ function whenGiven(isGiven: Sql | null, given: Sql, otherwise: Sql): Sql {
   return isGiven === null ? given : sql`case when ${isGiven} then ${given} else ${otherwise} end`
 }
 
-/**
- * Returns conditions that rules hold between a value of the body and a stored one. The parser has compared two values of the
- * body.
- */
+/** Returns conditions that the rules hold after the update. Rules between two unchanged values are left out. */
 function rulesOf({ entity: { rules }, changed }: UpsertShape, written: ValueOf): Sql[] {
   const concerned = rules.filter(({ later, earlier }) => changed.includes(later) || changed.includes(earlier))
   return concerned.map(({ later, earlier }) => sql`(${written(later)} >= ${written(earlier)}) is not false`)
