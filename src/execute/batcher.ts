@@ -10,8 +10,7 @@ import { isUndone } from './outcomes.ts'
 export interface Execution {
   readonly statement: BatchableStatement
   /**
-   * Time by `performance.now()` after which the statement is not sent: its client has a 503 by then, which says that nothing was
-   * done.
+   * Time by `performance.now()` after which the statement is not sent. Its client gets a 503, which says that nothing was done.
    */
   readonly untilMs: number
   /** True if the statement may wait for a row lock; then nothing else is pipelined after it. */
@@ -45,7 +44,7 @@ export class WriteProgress {
     return batch
   }
 
-  /** Leaves a batch that has ended. If the outcome of the batch is unknown, so is that of the write. */
+  /** Leaves a batch that has ended. If the outcome of the batch is unknown, the outcome of the write is unknown, too. */
   leaveBatch(): void {
     if (this.batch?.isUnknown) this.isUnknown = true
     this.batch = null
@@ -107,12 +106,13 @@ const BATCHED = { read: seriesOf('batched', 'read'), write: seriesOf('batched', 
 const RUNNING_MAX = 2
 
 /**
- * Sends statements together that wait at the same time. Statements of one text and one API key are sent as one batch, and equal
- * reads as one read. Each statement is sent after it was requested, so a read sees every earlier write. No statement waits for
- * others to come: a batch has what has arrived in one turn of the event loop, or while two other batches of its text ran.
+ * Sends statements together that wait at the same time. Statements of one text are sent as one batch, and equal reads as one
+ * read. The writes of a batch are of one API key. Each statement is sent after it was requested, so a read sees every earlier
+ * write. No statement waits for later ones: a batch has the statements that arrived in one turn of the event loop, or while two
+ * other batches of the text ran.
  *
- * `ListReads` shares equal lists by a map of its own. A common class could have nothing but that map: a list is sent when one of
- * its API keys may use a connection, not at the end of a turn, and each of its clients can leave or miss its deadline earlier.
+ * `ListReads` shares equal lists by a map of its own. A common class would have only this map, because the rest differs: a list
+ * is sent when one of its API keys may use a connection, and each client of a list has a deadline of its own.
  */
 export class Batcher {
   private readonly queues = new Map<string, Queue>()
@@ -180,8 +180,7 @@ export class Batcher {
       return
     }
     const startMs = performance.now()
-    // The first run has waited longest. Clients of runs that are late have been answered, so each of these runs ends without
-    // being sent.
+    // The first run has waited longest. Runs that are late are not sent: each ends with its own error.
     if (untilMs <= startMs) {
       const inTime = runs.filter((run) => run.untilMs > startMs)
       this.runEachAlone(runs.filter((run) => run.untilMs <= startMs))
@@ -227,16 +226,15 @@ export class Batcher {
     for (const run of runs) this.runAlone(run).then(run.resolve, run.reject)
   }
 
-  /** Runs one statement by itself. A single write waits for locks, on which a batch soon gives up. Reads meet no locks. */
+  /**
+   * Runs one statement by itself. A single write waits for row locks, on which a batch soon gives up. Reads meet no row locks.
+   */
   private runAlone({ statement, progress, untilMs }: Omit<Run, 'resolve' | 'reject'>): Promise<Row[]> {
     return this.run({ statement, untilMs, mayWaitForLock: progress !== null, progress })
   }
 }
 
-/**
- * Returns a key that is equal for statements that can be sent as one: runs that share the batch's last values, or equal
- * statements.
- */
+/** Returns the same key for statements that can be sent as one: runs with the same values for `shared`, or equal statements. */
 function keyOf({ text, values, batch }: BatchableStatement): string {
   if (!batch) return `${text}\0${JSON.stringify(values)}`
   const { shared = 0 } = batch

@@ -30,7 +30,7 @@ export interface ConnectOptions extends Omit<postgres.Options<Record<string, pos
  */
 export function connectTo(url: string, { connection, hostIndex = 0, ...clientOptions }: ConnectOptions): postgres.Sql {
   const { address, hosts, options, authoritiesFile, connection: settings } = readDatabaseUrl(url)
-  // With `sslrootcert` a connection checks the certificate and its host, whatever `sslmode` says, except `disable`.
+  // With `sslrootcert`, connections check the certificate and its host, unless `sslmode` is `disable`.
   const checksHost = authoritiesFile !== undefined && options.ssl !== false
   const tls = checksHost ? { ssl: { ca: readAuthorities(authoritiesFile) } } : {}
   const { host, port } = hosts[hostIndex % hosts.length] as (typeof hosts)[number]
@@ -55,9 +55,9 @@ const FIRST_SECONDS_MAX = 5
 const IDLE_SECONDS_MAX = 10
 
 /**
- * Does `work` over a new connection without a `statement_timeout`, and closes the connection. @throws Error with the code
- * CONNECT_TIMEOUT if the database does not answer in time: the driver would reconnect for ever to a proxy that closes each
- * connection
+ * Does `work` over a new connection without a `statement_timeout`, and closes the connection. Limits the time to connect, because
+ * the driver would reconnect for ever to a proxy that closes each connection. @throws Error with the code CONNECT_TIMEOUT if the
+ * database does not answer in time
  */
 export async function withConnection<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   // As a text, since the driver leaves out the number 0.
@@ -79,7 +79,7 @@ const lastHosts = new Map<string, number>()
  */
 export async function openFirst(url: string, clientOptions: ConnectOptions): Promise<postgres.Sql> {
   const { hosts, options } = readDatabaseUrl(url)
-  // A fifth longer than the driver waits for the connection, because the driver's error says more.
+  // A fifth longer than the driver's own timeout, whose error says more.
   const msMax = 1_200 * Math.max(FIRST_SECONDS_MAX, Number(options.connect_timeout ?? 0))
   const first = lastHosts.get(url) ?? 0
   let noConnection: unknown = null
@@ -111,7 +111,8 @@ export async function openFirst(url: string, clientOptions: ConnectOptions): Pro
 
 /**
  * Does `work` in a transaction. `mode`: the text after `begin` in SQL. An error of `work` closes the client, so that the driver
- * sends no rollback. A rollback on a lost connection would be an uncaught exception, and on another one it could hide the error.
+ * sends no rollback. On a lost connection, a rollback would be an uncaught exception. On a working connection, it could hide the
+ * error.
  */
 export async function inTransaction<T>(
   sql: postgres.Sql,

@@ -11,7 +11,7 @@ const AT_ONCE_MAX = 2
 const AT_ONCE_PER_KEY_MAX = 1
 /** Time in ms for which all lists of a kind count as costly after one of them took long. */
 const COSTLY_FOR_MS = 60_000
-/** Maximum estimated bytes of the kinds that are remembered. */
+/** Maximum estimated bytes of the cache of costly kinds. */
 const KINDS_BYTES_MAX = 256 * 1024
 
 /** Limits costly lists, since each keeps a processor of the database busy. They wait here before they wait for a connection. */
@@ -58,7 +58,7 @@ export class CostlyLists {
   }
 }
 
-/** Returns the error 503 of a list that waited too long for other costly ones. */
+/** Returns the error 503 of a list that waited too long for other costly lists. */
 export function busyWithCostlyLists(): ApiError {
   const message =
     'Lists for which the database reads or sorts whole tables, as for [begins], [contains], sorts by several properties and summaries, are read one at a time for each key, and others came first. Send them one after the other; retry after the seconds in Retry-After.'

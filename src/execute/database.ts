@@ -124,7 +124,7 @@ export class Database {
     }
   }
 
-  /** Numbers of statements in flight: of all that were requested, and of those that the driver has. */
+  /** `queries`: number of statements in flight. `sent`: number of statements that the driver has. */
   get load(): { queries: number; sent: number } {
     return { queries: this.inFlight, sent: this.pool.running }
   }
@@ -143,8 +143,8 @@ export class Database {
    * A list has three deadlines. They begin at different times, and none of them can be derived from another.
    * - The deadline of `ListReads` begins with each client, and ends the client's wait, which can be a wait for a connection.
    * - This deadline begins when the statement may be sent, and ends the wait for the statement, in a batch or between two
-   *   attempts. Missed deadlines are a sign of frozen connections. Here a list that was sent late does not count as frozen, as it
-   *   would with the clients' deadline.
+   *   attempts. Missed deadlines are a sign of frozen connections. With the deadline of its clients, a list that was sent late
+   *   would count as such a sign.
    * - The deadline of `send` begins with each attempt, and ends the use of its connection. With this function's deadline instead,
    *   a slow write that was sent late would lose its connection and its outcome, although `statement_timeout` soon ends it.
    */
@@ -162,7 +162,7 @@ export class Database {
   /** Runs a statement, and sends it again where that may help and can do no harm. */
   private async run(execution: Execution): Promise<Row[]> {
     const { progress } = execution
-    // Error of the last attempt that found a row locked; null: no attempt has found one.
+    // Error of the last attempt that found a row locked; null: no row was locked.
     let lockError: unknown = null
     let attempt = 1
     for (;;) {
@@ -227,7 +227,7 @@ export class Database {
   private failedAttempt(execution: Execution, pool: Pool, verdict: Verdict, attempt: number): FailedAttempt {
     const { statement, progress, mayWaitForLock, untilMs } = execution
     const { kind, failsAtLocks = kind === 'list' } = this.options
-    // A read gives up shortly before its deadline: a missed one would count as a sign of dead connections.
+    // A read gives up shortly before its deadline: a missed deadline would count as a sign of dead connections.
     const hasTime = progress !== null || performance.now() <= untilMs - READ_RESERVE_MS
     return {
       verdict,

@@ -15,7 +15,7 @@ export interface DriverQuery extends PromiseLike<Row[]> {
 
 /** Values go in and out as text: our writers and parsers know the types, and no date or decimal becomes a float. */
 const AS_TEXT = { serialize: (text: string) => text, parse: (text: string) => text }
-/** Numbers in `pg_type` of the types of each kind's columns; null: values of the type are texts even without an entry. */
+/** Numbers in `pg_type` of the types of columns, by kind. Null: values of the type are texts even without an entry. */
 const TYPE_NUMBERS: Readonly<Record<KindName, number | null>> = {
   text: null,
   oneOf: null,
@@ -102,7 +102,7 @@ export function withoutHoles(rows: Row[]): Row[] {
 
 /**
  * Begins a COPY to this program, and returns its stream. The driver may destroy the stream in the same turn of the event loop in
- * which it resolves the query, before a caller could listen for the stream's error. @throws that error
+ * which it resolves the query, before a caller could listen for the stream's error. @throws the error of the stream
  */
 export async function openCopy(transaction: postgres.TransactionSql, text: string): Promise<Readable> {
   const query = transaction.unsafe(text)
@@ -115,7 +115,8 @@ export async function openCopy(transaction: postgres.TransactionSql, text: strin
 }
 
 /**
- * Lets the driver read on after a COPY has ended: it pauses its socket when a stream is full, until the stream is asked for more.
+ * Lets the driver read its socket again after a COPY has ended. The driver pauses the socket when a stream is full, until the
+ * stream is asked for more.
  */
 export function resumeAfterCopy(stream: Readable): void {
   stream._read(0)

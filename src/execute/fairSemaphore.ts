@@ -1,7 +1,7 @@
 // A fair semaphore: API keys share connections, for lists and for writes.
 import { LruCache } from '../model/lruCache.ts'
 
-/** Uses by one key: the queue of those that wait, and the number of those that run. */
+/** Uses of one key: a queue of waiting uses, and the number of running uses. */
 interface Waiters {
   /** Functions that grant a permit to a waiting use. Each gets the function that gives the permit back. */
   readonly queue: ((release: () => void) => void)[]

@@ -3,7 +3,9 @@ import { BATCH_LOCK_MS_MAX } from '../model/batch.ts'
 
 // Times of one statement, from the shortest to the longest.
 
-/** Maximum time to wait for a lock over a connection. Then a statement that has time left waits without a connection. D69 */
+/**
+ * Maximum time that a statement waits for a lock over a connection. If it has time left, it then waits without a connection. D69
+ */
 export const LOCK_MS_MAX = 100
 /**
  * Maximum time that a list waits for the lock of a table: short enough that it does not count as a list that costs too much. D39
@@ -18,9 +20,7 @@ export const STATEMENT_MS_MAX = 3_000
 export const QUERY_MS_MAX = 5_000
 /** Interval at which deadlines are checked. So a statement is given up at most this time after its deadline. */
 export const DEADLINE_CHECK_MS = 100
-/**
- * Time without a byte after which the server closes the connection of a client. A proxy must close idle connections to it sooner.
- */
+/** Time without a byte after which the server closes the connection of a client. A proxy must close idle connections sooner. */
 export const CLIENT_IDLE_MS = 30_000
 
 // Connections.
@@ -29,7 +29,9 @@ export const CLIENT_IDLE_MS = 30_000
 export const CONNECT_SECONDS_MAX = 2
 /** Pauses between attempts after a lost connection: when one backend crashes, PostgreSQL drops all connections and recovers. */
 export const RETRY_PAUSES_MS: readonly number[] = [50, 150, 450]
-/** Minimum time for which a host is used before the next one: if all hosts refuse, each failed statement would open a pool. */
+/**
+ * Minimum time for which a host is used before the next one. Otherwise each failed statement opens a pool while all hosts refuse.
+ */
 export const HOST_MS_MIN = 40
 /**
  * Average pause of a statement that found a row locked, or no free connection. It is random, so that two statements do not meet
@@ -49,7 +51,8 @@ export const TERMINATE_EVERY_MS = 250
 export const TERMINATE_ATTEMPTS_MAX = 240
 
 /**
- * Connections for questions about one table, and as many for questions about several. With two, one can wait for a locked table.
+ * Connections for questions about one table, and as many for questions about several tables. One of two can wait for a locked
+ * table.
  */
 export const QUESTIONS_POOL = 2
 /** Connections of a worker for copies in memory: those for questions, and one that loads tables and reads the order of texts. */
@@ -80,8 +83,8 @@ export const READ_RESERVE_MS = 240
 export const READ_BATCH_MS_MAX = 500
 export const WRITE_BATCH_MS_MAX = 100
 /**
- * Runs of the first batch of a text, and the bounds for later batches. With one run there would be no batch, and so no fast one
- * that could raise the number again.
+ * Runs of the first batch of a text, and the bounds for later batches. The minimum is two, because only batches are timed: after
+ * a single run the number could not rise again.
  */
 export const BATCH_RUNS_FIRST = 8
 export const BATCH_RUNS_MIN = 2
@@ -94,8 +97,8 @@ export const BATCH_SLOW_MS_MIN = 250
 // Lists.
 
 /**
- * Share of a pool's connections that lists get. It is less than half, so that others are free while some statements wait for
- * locks.
+ * Share of a pool's connections that lists get. It is less than half, so that other connections are free while some statements
+ * wait for locks.
  */
 export const LISTS_SHARE = 0.45
 /** Maximum waiting lists, of all keys and of one key. Further lists are refused, because they would miss their deadline. */
@@ -124,7 +127,7 @@ export const LONG_QUERY_MS_MAX = 65_000
 /** Longest time that a client waits for the answer to a write. */
 export const LONG_WRITE_MS_MAX = LONG_WRITE_WAIT_MS_MAX + LONG_QUERY_MS_MAX
 
-/** Limits by name, and what follows from several of them. */
+/** Limits by name, and times that follow from several of them. */
 const LIMITS = {
   BATCH_LOCK_MS_MAX,
   LOCK_MS_MAX,

@@ -44,8 +44,8 @@ export class Abandoned extends ApiError {
 const TOO_COSTLY = `The list took longer than ${STATEMENT_MS_MAX / 1_000} seconds, or sorted too many rows, and was ended.`
 
 /**
- * Divides a pool's connections between lists, which may take long, and other statements. The others get at least two if the pool
- * has two, since a write may wait for a lock.
+ * Divides a pool's connections between lists, which may take long, and other statements. Other statements get at least two of
+ * them if the pool has two, since a write may wait for a lock.
  */
 export function shareConnections(poolSize: number): { lists: number; others: number } {
   const lists = Math.max(1, Math.floor(poolSize * LISTS_SHARE))
@@ -75,8 +75,8 @@ const BACKENDS_MAX = 1_000
 
 /**
  * Reads lists, which may take seconds, over a separate pool, so that no other statement queues after a list. API keys share the
- * pool's connections fairly. Equal lists that wait share one statement. When all clients of a statement have left, it is not
- * sent, or it is ended.
+ * pool's connections fairly. Equal lists that wait share one statement. When all clients of a statement have left, the statement
+ * is ended, or it is not sent.
  *
  * `Batcher` shares equal reads, too. Its comment says why there is no common class.
  */
@@ -114,7 +114,7 @@ export class ListReads {
       const endMs = performance.now()
       if (endMs - startMs > LIST_FAST_MS_MAX) this.slow.set(parentRow, endMs + SLOW_FOR_MS)
     }
-    // The list, or another one in its batch, took too long, so it is sent by itself.
+    // The list, or another list of its batch, took too long. So the list is now sent by itself.
     return this.readFairly(statement, caller, cost)
   }
 
@@ -184,7 +184,7 @@ export class ListReads {
 
   private readonly noteBackend = (backend: () => number | null, isAgain = false) => {
     const number = backend()
-    // The connection is still being opened.
+    // Without a process id, the connection is still being opened.
     if (number === null && !isAgain) setTimeout(this.noteBackend, CONNECTED_MS, backend, true)
     if (number === null || this.backends.has(number)) return
     if (this.backends.size >= BACKENDS_MAX) this.backends.clear()

@@ -115,7 +115,7 @@ const BY_CODE: Record<string, Verdict> = {
   CONNECTION_DESTROYED: 'lost',
   '40001': 'rolledBack', // serialization failure
   '40P01': 'rolledBack', // deadlock
-  '53300': 'noConnection', // too many connections, in all, to the database or of the role; comes when one is opened
+  '53300': 'noConnection', // too many connections in all, to the database, or of the role; occurs when a connection is opened
   '55P03': 'locked', // lock timeout
   '57P01': 'lost', // shutdown; may concern the previous connection, so the outcome is unknown
   '57P02': 'lost',
@@ -138,7 +138,7 @@ const BY_CLASS: Record<string, Verdict> = {
   XX: 'refused', // corrupted data, or an error inside PostgreSQL; a wrong statement has another code
 }
 
-/** Codes of faults that an operator has to mend, so that waiting would only hide them. */
+/** Codes of faults that an operator has to mend. Waiting would only hide them. */
 const NEEDS_OPERATOR = /^(28...|3D000|42...|57014|55P03)$/
 /** Codes of errors about a TLS certificate, or about the server's SCRAM signature: the server may not be the intended one. */
 const UNTRUSTED = /CERT|SIGNATURE|^ERR_TLS/
@@ -157,7 +157,7 @@ export function classify(error: unknown): Verdict {
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown }
   if (typeof code !== 'string') return 'fault'
   if (UNTRUSTED.test(code)) return 'refused'
-  // A system call without a line in `BY_CODE` failed, such as EHOSTUNREACH.
+  // A system call failed with a code that `BY_CODE` does not have, such as EHOSTUNREACH.
   const otherwise = syscall === undefined ? 'fault' : 'lost'
   return BY_CODE[code] ?? BY_CLASS[code.length === 5 ? code.slice(0, 2) : ''] ?? otherwise
 }

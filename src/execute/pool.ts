@@ -11,7 +11,7 @@ export interface PoolOptions {
   /** False behind a pooler in transaction mode: the next connection may not have the prepared statement. */
   prepare: boolean
   /**
-   * True behind a pooler: connections accept no settings, and other programs may use connections of the same name. Default: not
+   * True behind a pooler: it may refuse settings, and other programs may use connections of the same name. Default: not
    * `prepare`.
    */
   isPooled?: boolean
@@ -82,7 +82,7 @@ export function closePool({ sql, resolveClosed }: Pool) {
 
 /**
  * Ends the connections of this name once `closed` has resolved, so that PostgreSQL does not do a write long after it was given
- * up. Tries for at least a minute, until an attempt succeeds.
+ * up. Tries again until an attempt succeeds, for at least a minute.
  */
 export async function endConnections(
   database: { read(statement: Statement): Promise<unknown> },
