@@ -66,8 +66,8 @@ export function parsePartial(entity: Entity, access: BodyAccess, body: JsonObjec
 }
 
 /**
- * Returns the values of a parsed body, all of which one right must let the key set. @throws ApiError that lists every fault of
- * the body
+ * Returns the values of a parsed body. One right must let the key set all of them. @throws ApiError that lists every fault of the
+ * body
  */
 export function checkPartial(entity: Entity, access: BodyAccess, right: WriteRight, { given, faults }: ParsedBody): Assignments {
   requireRight(right, given, faults)
@@ -116,7 +116,9 @@ function requireRight({ settable }: WriteRight, given: Assignments, faults: Faul
   for (const name of refused) faults.push(forbidden(name, `set ${name} together with ${others}, which the nearest right sets`))
 }
 
-/** Checks values against each other. @throws ApiError that lists every fault of the body */
+/**
+ * Checks the rules between values, and that required properties have a value. @throws ApiError that lists every fault of the body
+ */
 function checked(entity: Entity, { body }: BodyAccess, assignments: Assignments, faults: Fault[]): Assignments {
   for (const { later, earlier } of entity.rules) {
     const laterText = assignments.get(later)
@@ -194,8 +196,8 @@ function parseGroup(group: Group, value: unknown, into: Reading) {
 }
 
 /**
- * Sets the parts of an object that the key sees to their defaults; for this key, other parts do not exist. Adds a fault if the
- * key may not set one of them.
+ * Sets the parts of an object to their defaults. Parts that the key does not see do not exist for it. If the key may not set one
+ * of the parts, adds a fault instead.
  */
 function clearGroup({ name, properties }: Group, { settable, assignments, faults }: Reading) {
   const parts = properties.filter(({ writable }) => writable)

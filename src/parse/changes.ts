@@ -24,8 +24,8 @@ export interface ChangesQuery {
 }
 
 /**
- * Error codes for repeated parameters of a row's history, and below of the change feed. Null: the values of the parameter are
- * joined.
+ * Error codes for repeated parameters: here of a row's history, and in `CODES` of the change feed. Null: the values of the
+ * parameter are joined.
  */
 const CODES_OF_ROW = { after: 'InvalidToken', PageSize: 'InvalidPageSize' } as const
 const CODES = { ...CODES_OF_ROW, entity: null, wait: 'InvalidWait', rows: 'InvalidForm' } as const

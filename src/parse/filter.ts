@@ -89,7 +89,7 @@ export function addFilter(filters: Filter[], filter: Filter): void {
 
 /**
  * Appends the filters of the view and, if the request has `may`, the filters of its reach. They do not count as filters of the
- * request, and are not united with them: a client's `Status[]=Declined` would widen a right's `Status[]=Approved`.
+ * request, and are not merged with these: a client's `Status[]=Declined` would widen a right's `Status[]=Approved`.
  */
 export function withFiltersOf({ filters: ofView }: View, filters: readonly Filter[], may: Reach | null): readonly Filter[] {
   const ofRights = may === null ? ofView : [...ofView, ...may.filters]
@@ -122,8 +122,8 @@ function parseBracketed(view: View, property: Property, bracket: string, { name,
 
 /**
  * Returns the view of the rows through which a chain of references leads: rows of the reference's own entity, as the request may
- * read them. For a named view, these are the rows of the view: a right to read the entity may hide the reference that is
- * followed.
+ * read them. For a named view, these are the rows of the named view, because a right to read the entity may hide the reference of
+ * the chain.
  */
 function chainOf(view: View, property: Property): View {
   const { related } = property

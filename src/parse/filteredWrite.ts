@@ -25,7 +25,7 @@ export interface WrittenRows {
 
 /**
  * Parses the query string of a write of all rows that match. `access`: what the caller may write. @throws ApiError, also if there
- * is no filter: a filter that was forgotten, or lost on the way, would otherwise mean every row
+ * is no filter: without this error, a forgotten or lost filter would mean every row
  */
 export function parseFilteredWrite(view: View, access: Access, verb: 'update' | 'delete', query: string): WrittenRows {
   const asked: Filter[] = []

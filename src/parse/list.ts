@@ -146,8 +146,8 @@ function pathOf(view: View, name: string): string | null {
 }
 
 /**
- * Returns advice for a sort by a related property, by which lists cannot be sorted. It names the copied properties by which they
- * can.
+ * Returns advice for a sort by a related property, which lists do not support. The advice names the copied properties by which
+ * the list can be sorted.
  */
 function sortHint({ properties }: View): string {
   const copies = properties.filter(({ column }) => properties.some(({ reference }) => reference?.copy?.column === column))

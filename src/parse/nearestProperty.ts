@@ -18,10 +18,7 @@ interface Candidate {
   readonly name: string
 }
 
-/**
- * Maximum differing letters of a name that is taken for misspelled at once. If more letters differ, its words and its meaning are
- * tried first.
- */
+/** Maximum differing letters of a name that counts as misspelled before its words and its meaning are tried. */
 const MISSPELLED_MAX = 2
 /** Maximum length of names that are compared. */
 const COMPARED_LENGTH_MAX = 64
@@ -112,8 +109,8 @@ function byMeaning(name: string, candidates: readonly Candidate[]): string | nul
 }
 
 /**
- * Finds the longest known name with which this name begins or ends (`Employee` in `EmployeeName`), else the first known name of
- * which this name is the first or the last words.
+ * Finds the longest known name with which this name begins or ends (`Employee` in `EmployeeName`), else the first known name that
+ * begins or ends with the words of this name.
  */
 function byWords(name: string, known: readonly string[]): string | null {
   if (name.length < WORD_LENGTH_MIN) return null

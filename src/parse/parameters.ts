@@ -1,5 +1,5 @@
-// Query strings, and the parameters that several endpoints share: page, CSV options, choice of fields, dry run; ids in paths.
-// Elysia keeps only the last of repeated parameters, and so loses one end of a range.
+// Parses query strings, the parameters that several endpoints share (page, CSV options, choice of fields, dry run), and ids in
+// paths. Elysia cannot parse the query strings: of repeated parameters it keeps only the last, and so loses one end of a range.
 import { ApiError, type ErrorCode } from '../errors.ts'
 import { isGroup, type Projection, type Property, project } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
@@ -183,7 +183,8 @@ export function csvFormOf({ bom = false, excel = false, locale = false }: Common
 }
 
 /**
- * Rejects parameters that would have no effect: parameters of pages in a stream, and of CSV in another format. @throws ApiError
+ * Rejects parameters that would have no effect: paging parameters of a stream, and CSV parameters of another format. @throws
+ * ApiError
  */
 export function rejectUnusedParameters(read: CommonParameters, form: 'json' | 'csv' | 'ndjson'): void {
   if (form !== 'json')

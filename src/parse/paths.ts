@@ -71,8 +71,8 @@ export function isPath(view: View, name: string): boolean {
 }
 
 /**
- * Returns the references to rows of their own entity, which `[under]` follows: those of the view by name, and those of the
- * entities to which it refers by path.
+ * Returns the names that `[under]` accepts: references of the view to rows of its own entity, and paths to such references of the
+ * entities to which the view refers.
  */
 export function chainsOf(view: View): string[] {
   return view.properties.flatMap((property) => {
@@ -101,7 +101,7 @@ export function meantPath(view: View, name: string, references = REFERENCES_MAX)
   if (name.length > READ_LENGTH_MAX || references === 0) return null
   const text = plain(name)
   const spelled = pathSpelled(view, text, references) ?? misspelledPath(view, name, references)
-  // A name of the view itself is no path.
+  // The name of a property of the view itself is no path.
   if (spelled !== null) return findMember(view, spelled) === undefined ? { name: spelled, namesReference: true } : null
   const behind = view.properties.map((reference) => pathThrough(view, reference, text, 0)).find((path) => path !== null)
   return behind ? { name: behind, namesReference: false } : null
@@ -119,7 +119,7 @@ function pathSpelled(view: View, text: string, references: number): string | nul
   return null
 }
 
-/** Finds the path that begins with a reference and whose rest a text spells; null if it leads nowhere. */
+/** Finds the path that begins with a reference and continues with the names that a text spells; null if it leads nowhere. */
 function pathThrough(view: View, reference: Property, text: string, references: number): string | null {
   const target = reference.reference === null ? null : view.related(reference)
   const path = target === null ? null : pathSpelled(target, text, references)

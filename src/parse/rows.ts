@@ -61,7 +61,7 @@ interface ParsedRows {
 }
 
 /**
- * Parses the rows of a body, all of which one right must create. The target of a fault has the index of its row: `[3].Title`. D59
+ * Parses the rows of a body. One right must create all of them. The target of a fault has the index of its row: `[3].Title`. D59
  * @throws ApiError with the faults of all rows
  */
 export async function parseRows(entity: Entity, access: CreateAccess, texts: readonly string[]): Promise<ParsedRows> {

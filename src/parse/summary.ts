@@ -106,7 +106,7 @@ function readParameters(view: View, query: string): Parameters {
   return { ...read, keys: withReferences(view, withZone(read.keys, read.zone)) }
 }
 
-/** Gives the periods of date-times their zone. */
+/** Sets the zone of the keys that are periods of date-times. */
 function withZone(keys: readonly GroupKey[], zone: Zone | null): readonly GroupKey[] {
   if (zone === null || zone.isUtc) return keys
   return keys.map((key) => (isZoned(key) ? { ...key, zone } : key))
@@ -119,7 +119,7 @@ function periodsOf(view: View): string[] {
 }
 
 /**
- * Adds the reference of each copied name as the next key, because different rows may have the same name, and each must be a group
+ * Adds the reference of each copied name as the next key. Different rows may have the same name, and each of them must be a group
  * of its own. D92
  */
 function withReferences(view: View, keys: readonly GroupKey[]): GroupKey[] {

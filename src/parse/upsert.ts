@@ -106,7 +106,7 @@ interface UpdatedRow {
   readonly values: Assignments
 }
 
-/** The rows of a body, divided into new and stored ones, with the right that creates the new rows; null if there are none. */
+/** The rows of a body, divided into new and stored rows. `right`: the right that creates the new rows; null if there are none. */
 export interface UpsertRows {
   readonly creates: readonly CreatedRow[]
   readonly right: CreateRight | null
@@ -116,9 +116,9 @@ export interface UpsertRows {
 }
 
 /**
- * Parses rows after their stored rows have been looked for. `ids`: for each row the id of its stored row; null: the row is new.
- * One right creates all new rows, and one right must let the key set all that the stored rows get. D104 @throws ApiError with the
- * faults of all rows
+ * Parses rows after their stored rows have been looked up. `ids`: for each row the id of its stored row; null: the row is new.
+ * One right creates all new rows, and one right must let the key set all properties that the body sets in stored rows. D104
+ * @throws ApiError with the faults of all rows
  */
 export async function parseUpsert(
   entity: Entity,
