@@ -195,7 +195,8 @@ function answerByRights(
 }
 
 /**
- * Answers a request that a route of APP_FILE sends by `ask`. It has the key of the client's request, and is not charged again.
+ * Answers a request that a route of APP_FILE sends by `ask`. It is sent with the key of the client's request, and not charged
+ * again.
  */
 async function answerInner(parts: Parts, router: Router, outer: Call, request: Request): Promise<Reply> {
   const target = readTarget(request)
@@ -230,8 +231,8 @@ function hasUnreadBody({ bodyUsed, headers }: Request): boolean {
 }
 
 /**
- * Reads a small body to its end. Returns false if it has not ended, so that the connection must be closed. A client that is still
- * sending when its connection is closed gets a reset, and may never see the response. RFC 9112, 9.6
+ * Reads a small body to its end. Returns false if the body has not ended; then the connection must be closed. A client that is
+ * still sending when its connection is closed gets a reset, and may never see the response. RFC 9112, 9.6
  */
 function readRest(request: Request): Promise<boolean> | boolean {
   if (Number(request.headers.get('content-length')) > REST_BYTES_MAX || request.body === null) return false

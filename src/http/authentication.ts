@@ -75,8 +75,8 @@ function hintForKey({ headers }: Request, takesTokens: boolean): string {
 }
 
 /**
- * Returns the error 429: its message names the limit, and `RetryAfter` the seconds. `Retry-After` is the standard's spelling.
- * Spec 7, rule 1
+ * Returns the error 429. Its message names the limit, and its headers have the seconds: `RetryAfter` is the name in the spec, and
+ * `Retry-After` is the standard's. Spec 7, rule 1
  */
 export function rateLimitExceeded({ rule, retryAfterSeconds }: RateLimitStatus): ApiError {
   const seconds = String(retryAfterSeconds)
@@ -104,7 +104,8 @@ export function unauthorized(request: Request, { takesTokens }: Admission, refus
 }
 
 /**
- * Returns the error 503 of a request whose key the database cannot confirm, or for whose token the issuer's keys cannot be read.
+ * Returns the error 503 of a request whose key the database cannot confirm, or whose token cannot be verified because the
+ * issuer's keys cannot be read.
  */
 export function unconfirmed(refusal: string | null): ApiError {
   const message = refusal ?? 'The key cannot be checked at the moment; retry after the seconds in Retry-After.'

@@ -3,7 +3,7 @@ import { parseOrigins } from '../model/corsOrigins.ts'
 import { type Reply, respondEmpty } from '../respond/reply.ts'
 
 /**
- * Request headers that pages may send: headers that the server reads, headers that people send by mistake and that its 401
+ * Request headers that pages may send: headers that the server reads, headers that people send by mistake and that a 401
  * explains, and Cache-Control.
  */
 const REQUEST_HEADERS =

@@ -44,8 +44,8 @@ const UNPARSED = { parse: 'none' } as const
 
 /**
  * Adds a route. `path` can have a parameter `:id`, which the handler gets decoded; without a parameter the handler gets ''.
- * Elysia reads the source of a handler, and parses the parts of a request that it names, so it must name neither query, headers
- * nor body.
+ * Elysia reads the source of a handler, and parses the parts of a request that the source names. So a handler must not name
+ * query, headers or body.
  */
 export function addRoute(app: AnyElysia, method: string, path: string, handle: Handle): void {
   if (path.includes('/:id')) app.route(method, path, ({ request, params }) => handle(request, params.id as string), UNPARSED)
@@ -59,7 +59,7 @@ export function addRest(app: AnyElysia, handle: (request: Request) => Response |
 
 /**
  * Reads the routes of the default export of APP_FILE, whose path is `file`.
- * @throws Error if it is no app, or has a route that the API cannot serve
+ * @throws Error if the export is no app, or the app has a route that the API cannot serve
  */
 export function ownRoutesOf(app: AnyElysia | undefined, file: string): OwnRoute[] {
   if (typeof app?.handle !== 'function' || !Array.isArray(app.routes))
@@ -119,7 +119,7 @@ export function checkElysia(app: AnyElysia, read: ReadBearer | null = readBearer
     found.push(request === sent && !request.bodyUsed ? `${route} ${id}` : 'another request')
     return new Response(null)
   }
-  // The host is as short as possible. Elysia calls handlers before `handle` returns, so nothing is awaited.
+  // The short host checks `standardHostname`. Elysia calls handlers before `handle` returns, so nothing is awaited.
   const sent = ['checks/1', 'checks', 'other/path'].map((path) => new Request(`http://a/${path}`, { method: 'PUT', body: '{}' }))
   const [byId, fixed, rest] = sent as [Request, Request, Request]
   addRoute(app, 'PUT', '/checks/:id', note('by id', byId))

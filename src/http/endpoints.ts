@@ -43,8 +43,8 @@ const LIVE = JSON.stringify({ status: 'live' } satisfies PageJson['live'])
 const READY = JSON.stringify({ status: 'ready' } satisfies PageJson['ready'])
 
 /**
- * Creates the router: pages, /Rights, /Changes, four paths for each entity, three for each named view. @throws Error if two paths
- * are the same
+ * Creates the router, with the paths of the pages, the probes, the OpenAPI document, /Rights and /Changes, four paths for each
+ * entity, and three for each named view. @throws Error if two paths are the same
  */
 export function createRouter(parts: EndpointParts): Router {
   const { entities, views, database, migrationFiles, limits, documentNeedsKey, baseUrl, isDraining, isWaiting } = parts

@@ -81,7 +81,10 @@ const COMMON = [
 ]
 const commonNames = new Map(COMMON.map((name) => [name.toLowerCase(), name]))
 
-/** @throws Error if the route failed, or if its response cannot be sent. The error is logged, and the client gets a 500 */
+/**
+ * Returns a route's response as a reply. @throws Error if the route failed, or if its response cannot be sent. The error is
+ * logged, and the client gets a 500
+ */
 async function replyOf(response: Response): Promise<Reply> {
   const { status } = response
   const body = new Uint8Array(await response.arrayBuffer())
@@ -100,15 +103,15 @@ const encodeSegment = (segment: string) => encodeURIComponent(/^\.{0,2}$/.test(s
 /** Headers of the client's request that `ask` passes on. */
 const HEADERS = ['if-match', 'if-none-match', 'if-unmodified-since', 'idempotency-key', 'prefer']
 /**
- * Number of requests that `ask` has sent for a client's request: reads for a read, writes for a write. Other requests are not
- * counted.
+ * Number of requests that `ask` has sent for a client's request and that are of its kind: a read, or a write. Other requests are
+ * not counted.
  */
 const asks = new WeakMap<Request, number>()
 const isReading = (method: string) => method === 'GET' || method === 'HEAD'
 
 /**
- * Adds the client's headers to the first request that is a read or a write as the client's is. Each later write gets its own
- * Idempotency-Key, derived from the client's.
+ * Adds headers to a request of `ask` that is of the same kind (read or write) as the client's request. The first of these
+ * requests gets the client's headers. Each later request gets its own Idempotency-Key, derived from the client's.
  */
 function passOn(request: Request, method: string, headers: Headers) {
   if (isReading(method) !== isReading(request.method)) return

@@ -33,8 +33,8 @@ export interface Location {
 /** A location that Elysia has matched. */
 export interface Match extends Location {
   /**
-   * Path of the request for which the match is right, because Elysia reads another path from some URLs; null if the match is
-   * right for all paths.
+   * Path for which the match is right; null if the match is right for all paths. Elysia reads another path from some URLs, so
+   * this path must be compared with that of the request.
    */
   readonly path: string | null
 }
@@ -111,8 +111,8 @@ export class Router {
   }
 
   /**
-   * Returns the paths of one segment, of which an error suggests the nearest. `isSeen`: returns whether the client may know of an
-   * endpoint.
+   * Returns the paths of one segment, for an error that suggests the nearest of them. `isSeen`: returns whether the client may
+   * know of an endpoint.
    */
   names(isSeen: (endpoint: Endpoint) => boolean): string[] {
     const paths = [...this.fixed.values()].filter(isSeen).map(({ route }) => route.slice(1))

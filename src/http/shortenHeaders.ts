@@ -13,7 +13,10 @@ const DATE_BYTES = 'Date: Sat, 21 Nov 2026 13:05:00 GMT\r\n'.length
 /** Bytes that Bun adds to the headers, except the digits of the body's length. */
 const SERVER_BYTES = 'HTTP/1.1 200 OK\r\n'.length + DATE_BYTES + 'Content-Length: \r\n\r\n'.length
 
-/** Maximum length of links that fit into any head, even if `Location` repeats one: all other headers have less than 2 KiB. */
+/**
+ * Maximum length of `Location` with which every head is short enough. `Link` repeats the links, and all other headers have less
+ * than 2 KiB.
+ */
 const LINKS_LENGTH_SAFE = 1024
 
 /** One way to shorten a head, and whether the client loses a cursor by it. */
@@ -24,8 +27,8 @@ interface Step {
 }
 
 /**
- * Steps in the order in which they are taken until the head fits. `Location` has `previous` before `next`, so the first cursor
- * that is dropped is that of `previous`.
+ * Steps in the order in which they are taken until the head fits. `Location` has `previous` before `next`, so the cursor of
+ * `previous` is dropped first.
  */
 const STEPS: readonly Step[] = [
   // `*` names all headers for pages that send no cookies, and only such pages get a response.

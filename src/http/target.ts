@@ -13,7 +13,7 @@ export interface Target {
 
 /** Length up to which a target is short enough with any content: a link has up to three characters for each raw character. */
 const TARGET_LENGTH_SAFE = TARGET_LENGTH_MAX / 3
-/** Parameter that links append to the query string, which they otherwise repeat. */
+/** Matches the parameter that links append to the query string. Links repeat all other parameters. */
 const PAGE_AT_END = /&page=\d{1,16}$/
 const LOGGED_LENGTH_MAX = 200
 const ROOT: Target = { path: '/', query: '', fault: null }
