@@ -49,8 +49,8 @@ export class Directory {
 
   /** Assigns an entry to a client, and returns its slot. Null if all slots that the client can have are taken. */
   assign(low: number, high: number): number | null {
-    // Checked without the lock, so that a flood of new clients does not queue for it when all slots are taken. Another process
-    // may have just assigned a slot to this client.
+    // Checked without the lock, so that a flood of new clients does not queue for the lock when all slots are taken. Another
+    // process may have just assigned a slot to this client.
     if (!this.hasRoom(low, high)) return this.find(low, high)
     const slots = this.slotsOf(low, high)
     const second = this.second()

@@ -123,8 +123,8 @@ export class Limiter {
   }
 
   /**
-   * Returns what `charge` would decide now, but charges nothing. A refusal counts in the metrics, since the request is refused
-   * for it.
+   * Returns what `charge` would decide now, but charges nothing. A refusal counts in the metrics, since the request is then
+   * refused.
    */
   foresee(client: Client): RateLimitStatus | Promise<RateLimitStatus> {
     const { low, high, text } = client
@@ -194,7 +194,7 @@ export class Limiter {
   }
 }
 
-/** Formatted times by their second, as a cache: many requests have the same reset time. */
+/** Seconds of the times whose text is in the cache `texts`: many requests have the same reset time. */
 const seconds = new Float64Array(256)
 const texts: string[] = Array.from({ length: seconds.length }, () => '')
 

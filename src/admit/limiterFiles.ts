@@ -51,7 +51,7 @@ export const PERSONS_MAX = 10_000
 const ANONYMOUS_BYTES = 8 * 1024 * 1024
 const OWN_PREFIX = 'own-'
 
-/** Returns the number of addresses that are counted separately: as many as fit into 8 MiB. */
+/** Returns the number of addresses that are counted separately: as many as fit into 8 MiB, but at least 64 and at most 65,536. */
 export function anonymousClients(rules: readonly Rule[]): number {
   const bytesEach = 4 * (wordsFor(1, rules) - wordsFor(0, rules))
   return Math.min(65_536, Math.max(64, Math.floor(ANONYMOUS_BYTES / bytesEach)))
@@ -78,7 +78,7 @@ export class LimiterFiles {
     this.persons = oidcIssuer === null ? null : fileFor(join(folder, 'persons'), PERSONS_MAX, rateLimitsPersons)
   }
 
-  /** Tables that do not depend on which keys there are. */
+  /** Files of the tables for all keys, for all addresses and for all persons. */
   private get shared(): RegionFile[] {
     return [this.keys, this.anonymous, ...(this.persons === null ? [] : [this.persons])]
   }

@@ -54,7 +54,7 @@ const NOT_YET: RefusedToken = {
 export class Persons {
   /** Person of each verified token. A WeakMap: it forgets the person together with the token. */
   private readonly persons = new WeakMap<VerifiedToken, PersonPrincipal>()
-  /** Secret for pseudonyms. It is the database's, the same for all its servers; null until the database has been reached. */
+  /** Secret for pseudonyms, which all servers of one database share. Null until the database has been reached. */
   private secret: string | null
 
   /** `trustsEmail`: true if e-mail addresses count although the provider does not say that they are verified. */

@@ -27,8 +27,8 @@ export class RedisWindows {
 
   /**
    * `onOutage`: called with an error when the store goes away, and with null when it is back. The error never contains the
-   * password of the URL. `answerMsMax`: maximum wait for a decision; with `Infinity` every decision is awaited, as tests of
-   * decisions need on a busy machine. @throws Error for an invalid URL, but not if the store does not answer
+   * password of the URL. `answerMsMax`: maximum wait for a decision; tests on a busy machine wait for every decision, with
+   * `Infinity`. @throws Error for an invalid URL, but not if the store does not answer
    */
   constructor(
     private readonly url: string,

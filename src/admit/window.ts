@@ -18,9 +18,9 @@ function depthOf(rules: readonly Rule[]): number {
 /**
  * Exact sliding windows for many clients, in memory that several processes share. A rule admits at most `limit` requests in any
  * interval of its period, and never refuses a request that fits, even by a millisecond. A refusal charges nothing by any rule.
- * A request counts at the time that its decision reads from the clock, between the client's sending and the response. So of
- * limit + 1 admissions, a whole period passes from the sending of the first to the response to the last, by any clock that runs
- * at the speed of this machine's.
+ * A request counts at the time that its decision reads from the clock, between the client's sending and the response. So if
+ * limit + 1 requests are admitted, at least a whole period lies between the sending of the first and the response to the last,
+ * by any clock that runs at the speed of this machine's.
  *
  * Each client has a ring with the times of its last admissions, as many as the largest limit. Admissions are numbered;
  * number n is in cell n % depth. A rule admits number n when admission n - limit is over one period old, in whole
@@ -28,10 +28,10 @@ function depthOf(rules: readonly Rule[]): number {
  *
  * To admit, a process replaces the word that it has read from the cell of number `head` by the time, with one compare-and-swap.
  * The process that succeeds has the admission, and what it has checked before still holds, because no later number can exist
- * while that cell is unchanged. For the same reason times never decrease from one number to the next: the clock is read for a
- * number after the swap of the number before, and always before its own swap. There is no lock that a dead process could hold.
- * If a process dies before it has moved the head, the lap bit of the cell shows that: it is 1 in even laps of the ring and 0 in
- * odd ones. The next process then moves the head.
+ * while that cell is unchanged. Times never decrease from one number to the next: a process reads the clock for a number after
+ * the swap of the number before, and before its own swap. There is no lock that a dead process could hold. If a process dies
+ * before it has moved the head, the lap bit of the cell shows this: the bit is 1 in even laps of the ring and 0 in odd laps. The
+ * next process then moves the head.
  *
  * If a table is full, all clients without an entry share one entry, so that every request is counted.
  */
