@@ -47,7 +47,7 @@ function positionOf({ position, number }: FeedPosition): Sql {
   return sql`(${param(position)}::bigint, ${param(number)}::bigint)`
 }
 
-/** Returns whether a view hides properties. Then it does not show updates that change only hidden ones. */
+/** Returns whether a view hides properties. Such a view does not show updates that change only hidden properties. */
 export function hidesProperties(view: View): boolean {
   return view.properties.length < view.whole.properties.length
 }
@@ -119,8 +119,8 @@ export function compileHistory(
 }
 
 /**
- * Compiles a search for the position up to which one read of a row's history may go: that of the event after the next `countMax`
- * events. It returns no row if the read may go to the end.
+ * Compiles a search for the position up to which one read of a row's history may go: the position of the event after the next
+ * `countMax` events. It returns no row if the read may go to the end.
  */
 export function compileHistoryStretchEnd(view: View, id: string, after: FeedPosition | null, countMax: number): Statement {
   // A subquery hides the number of skipped events from the planner, which could otherwise choose to sort all events of the row.

@@ -185,7 +185,7 @@ export function guardShape(guard: Guard | null): string {
   return guard === null ? '' : ` guard ${guard.shape}`
 }
 
-/** Returns the changed references that may name only some rows, each with the filters of these rows. */
+/** Returns the changed references that may name only some rows, each with the filters that these rows match. */
 function restrictedReferences({ references }: Guard, changed: readonly Property[] | null): [Property, readonly Filter[]][] {
   return (changed ?? []).flatMap((property): [Property, readonly Filter[]][] => {
     const filters = references.get(property)

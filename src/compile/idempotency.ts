@@ -49,7 +49,8 @@ export function underClaimInOrder(entity: Entity, [key, request]: ClaimParams, p
 }
 
 /**
- * Returns the answer to store for a row: its columns as PostgreSQL prints them, the transaction, `others`, and the fingerprint.
+ * Returns the answer to store for a row: its columns as PostgreSQL prints them, the transaction, `others`, and the fingerprint of
+ * the entity.
  */
 export function answerOf(entity: Entity, others: readonly Sql[] = []): Sql {
   const texts = entity.properties.map(({ kind }, index) => printedText(sql`"C${integer(index + 1)}"`, kind))

@@ -90,7 +90,7 @@ function compileUnion({ either = [], hasFewIds }: Filter, operands: readonly Par
  * Compiles a filter on a property of the row that a reference names. A row has no such value if its reference is null, or if the
  * key may not read the referred row. So a filter that matches rows without a value becomes a condition that the reference names
  * no row with another value. With `exists` PostgreSQL can join the tables, even if a list of ids would be too long for its
- * memory. For a single row it looks one row up.
+ * memory. For a single row, PostgreSQL looks up one referred row.
  */
 function compileRelated(filter: Filter, path: RelatedPath, reference: Sql, operands: readonly Param[]): Sql {
   const isOfNone = matchesNone(filter)

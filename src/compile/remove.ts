@@ -62,7 +62,8 @@ function removeOne({ entity, referring, id, versions, guard }: Removal, conditio
 }
 
 /**
- * Returns an array with the row's id if other rows refer to it, else an empty array. Looks with a snapshot from after the lock.
+ * Returns an array with the row's id if other rows refer to it, else an empty array. These rows are looked up with a snapshot
+ * that is newer than the lock.
  */
 function referredTo(entity: Entity, referring: readonly ReferringColumn[]): Sql {
   const query = sql`select array(select id from unnest($1) as own(id) where ${isReferredTo(entity, referring)})`
@@ -83,7 +84,7 @@ export function compileDeleteBlockers(
     const rows = sql`select ${referringRows(entity, column)} limit ${integer(countMax)}`
     return sql`(select count(*) from (${rows}) as counted)`
   })
-  // Without referring columns this selects an empty row.
+  // Without referring columns this selects a row without columns.
   return toStatement(sql`select ${commaList(counts)} from ${name(entity.table)} as own where own.id = ${param(id)}`)
 }
 

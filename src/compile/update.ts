@@ -81,7 +81,8 @@ export function compileUpdate(
     return { text, batch: updateMany(parts, key) }
   })
   const own = [...valuesOfChanged(changed, values), ...(versions === null ? [] : [versions]), id]
-  // A rename has no batch: it can change rows that other runs return, and the number of rows that it changes is unknown before.
+  // A rename has no batch: it can change rows that other runs return, and the number of rows that it changes is not known in
+  // advance.
   const batch = copying === null ? compiled.batch : null
   return writeStatement({ text: compiled.text, batch }, own, plan, guardValues(guard, changed))
 }

@@ -33,7 +33,9 @@ export interface UpsertShape {
   readonly changed: readonly Property[]
   /** True if the body sets all properties of `changed` in each stored row. */
   readonly isUniform: boolean
-  /** Changed properties that the key may not read. They are written even if they are equal: the key must not learn that. */
+  /**
+   * Changed properties that the key may not read. They are written even if no value differs, since the key must not learn this.
+   */
   readonly hidden: readonly Property[]
   /** Changed properties that other rows copy. */
   readonly renaming: readonly Property[]
