@@ -159,7 +159,7 @@ export class Database {
     }
   }
 
-  /** Runs a statement, and sends it again where that may help and can do no harm. */
+  /** Runs a statement. After a failure, sends it again if this may help and can do no harm. */
   private async run(execution: Execution): Promise<Row[]> {
     const { progress } = execution
     // Error of the last attempt that found a row locked; null: no row was locked.

@@ -8,7 +8,8 @@ import { BATCH_LOCK_MS_MAX } from '../model/batch.ts'
  */
 export const LOCK_MS_MAX = 100
 /**
- * Maximum time that a list waits for the lock of a table: short enough that it does not count as a list that costs too much. D39
+ * Maximum time that a list waits for the lock of a table: less than `statement_timeout`, so that it does not end with TooCostly.
+ * D39
  */
 export const LIST_LOCK_MS_MAX = 2_000
 /**
