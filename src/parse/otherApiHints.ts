@@ -1,5 +1,5 @@
-// Hints for parameters of other APIs, such as `per_page` or `q`, which name our parameters. otherApiFilters.ts has the hints for
-// filters.
+// Hints for parameters of other APIs, such as `per_page` or `q`: the hints name our parameters. otherApiFilters.ts has the hints
+// for filters.
 import { type Entity, isGroup, type View } from '../model/entity.ts'
 import { AGGREGATES } from '../model/names.ts'
 import { findMember, plain, sortDefinitions } from './names.ts'
