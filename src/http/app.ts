@@ -217,7 +217,9 @@ async function answerInner(parts: Parts, router: Router, outer: Call, request: R
 
 /** Maximum length of a body that is read although no handler needs it. */
 const REST_BYTES_MAX = 16 * 1024
-/** Maximum time to read such a body: longer than a client pauses between the head and the body of its request. */
+/**
+ * Maximum time to read a body that no handler needs: longer than a client pauses between the head and the body of its request.
+ */
 const REST_MS_MAX = 1_000
 
 /**

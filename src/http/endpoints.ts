@@ -116,7 +116,9 @@ function addView(router: Router, view: NamedView, parts: ResourceParts): void {
   add('/*', resource.get.bind(resource))
 }
 
-/** Answers with the rights of the request's key. D88 @throws ApiError Forbidden if they do not fit the entities any more */
+/**
+ * Answers with the rights of the request's key. D88 @throws ApiError Forbidden if these rights do not fit the entities any more
+ */
 function listRights({ query, rights }: ResourceRequest): Reply {
   parseNoParameters(query)
   const own = rights as GrantedRights

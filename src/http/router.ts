@@ -146,7 +146,7 @@ function routesOf(path: string, endpoint: Endpoint): Route[] {
   const [before = '', after] = path.split('*')
   const fixed = { endpoint, id: '', path }
   const match = (id: string) => (ROW_ID.test(id) ? { endpoint, id, path: before + id + after } : null)
-  // The last method is OPTIONS, which has no handler: the router finds its path.
+  // Leaves out OPTIONS, the last method, which has no handler. The router finds the paths of OPTIONS.
   const methods = endpoint.allow.split(', ').slice(0, -1)
   return methods.map((method) =>
     after === undefined ? { method, pattern: path, match: () => fixed } : { method, pattern: `${before}:id${after}`, match },
