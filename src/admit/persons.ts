@@ -13,7 +13,7 @@ export const PERSON_PREFIX = 'person-'
 const PSEUDONYM_LENGTH = 22
 
 /**
- * Returns what a person with these claims may do now. `reads`: as of `Principal.rightsNow`. @throws ApiError if the rights cannot
+ * Returns what a person with these claims may do now. `reads`: as in `Principal.rightsNow`. @throws ApiError if the rights cannot
  * be read
  */
 export type RightsOfPerson = (

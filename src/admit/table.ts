@@ -12,7 +12,7 @@ export const HEAD = 2
 export const TAIL = 3
 /** Index of the word with the time of the client's last request, in seconds. */
 export const SEEN = 4
-/** Index of the word with the client that is being evicted. */
+/** Index of the word with the lower half of the number of a client that is being evicted. */
 export const OWNER = 5
 const ENTRY_WORDS = 8
 
