@@ -1,4 +1,4 @@
-// What a key may do with an entity: the view that it reads, and for each kind of write its properties and conditions.
+// Access of a key to an entity: the view that it reads, and the properties and conditions of each kind of write.
 import type { Entity, Property } from './entity.ts'
 import type { Collection } from './namedView.ts'
 import type { Assignments, Filter } from './query.ts'
@@ -32,7 +32,7 @@ export interface RowReach {
   readonly becomes: readonly Filter[] | null
   /** Text of the right; '' for a right to the whole entity. */
   readonly text: string
-  /** `text` with the names of `{today}` and `{now}` in place of their values. */
+  /** `text`, but with the variables `{today}` and `{now}` instead of their values. */
   readonly signedText: string
 }
 
@@ -42,7 +42,9 @@ export interface BodyAccess {
   readonly body: Entity
   /** Writable properties that the key may set. */
   readonly settable: ReadonlySet<Property>
-  /** The rights to this verb, in their order: one of them must let the key set all properties that a write sets. */
+  /**
+   * The key's rights to create or to update, in their order. One of them must let the key set all properties that a write sets.
+   */
   readonly rights: readonly WriteRight[]
 }
 
@@ -76,13 +78,13 @@ export interface DeleteAccess {
   readonly reaches: readonly RowReach[]
 }
 
-/** Conditions of a write, which its statement checks while it holds the lock of the row. */
+/** Conditions of a write. Its statement checks them while it holds the lock of the row. */
 export interface Guard {
-  /** Alternatives: the row must meet all conditions of at least one of them. */
+  /** Alternatives: the row must meet all conditions of at least one pair. */
   readonly pairs: readonly RowConditions[]
   /**
-   * Filters that the referred row must match, by reference. They follow from the key's rights to read the referred entity. A
-   * reference that is missing here may name any row.
+   * For each reference, the filters that the referred row must match. They follow from the key's rights to read the referred
+   * entity. A reference without an entry may name any row.
    */
   readonly references: ReadonlyMap<Property, readonly Filter[]>
   /**
@@ -106,13 +108,13 @@ export interface GrantedRights {
   accessTo(collection: Collection): Access
   /** Text of the rights, one per line, as `keys list` prints them. */
   readonly text: string
-  /** `text` with the names of `{today}` and `{now}` in place of their values, so that it changes only with the rights. */
+  /** `text`, but with the variables `{today}` and `{now}` instead of their values, so that it does not change with the time. */
   readonly signedText: string
   /** The rights as data, in the order of their text, for `GET /Rights`. */
   readonly rights: readonly Right[]
   /** The roles that give a person her rights. Rights of keys have no origin. */
   readonly origins: ReadonlyMap<Right, Origin>
-  /** Reason why the rights do not fit the entities any more, so that the key has no rights. Null: they fit. */
+  /** Reason why the rights no longer fit the entities; then the key has no rights. Null: they fit. */
   readonly fault: string | null
   /**
    * Message of the 403 that a person without any right gets at every path, so that she learns of no path. Null for keys, and for
@@ -130,13 +132,13 @@ export interface Origin {
   readonly template: string
 }
 
-/** Origins of rights that no role gives. */
+/** Empty map of origins, for rights that no role gives. */
 export const NO_ORIGINS: ReadonlyMap<Right, Origin> = new Map()
 
 /** One right: a verb, and the address of a list. */
 export interface Right {
   readonly verb: Verb
-  /** An entity, or a named view, to which the only verb is `read`. */
+  /** An entity; or a named view, for which the verb is always `read`. */
   readonly collection: Collection
   /** Conditions of a row before the write, or of the rows that may be read. */
   readonly filters: readonly Filter[]
@@ -146,6 +148,6 @@ export interface Right {
   readonly becomes: readonly Filter[] | null
   /** The right in canonical form, as it is stored. */
   readonly text: string
-  /** `text` with the names of `{today}` and `{now}` in place of their values; undefined: the right has neither. */
+  /** `text`, but with the variables `{today}` and `{now}` instead of their values; undefined: the right has no such variable. */
   readonly signedText?: string
 }

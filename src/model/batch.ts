@@ -4,23 +4,28 @@ import type { Assignments } from './query.ts'
 import type { Statement } from './sql.ts'
 
 /**
- * Form of a statement that executes several runs of it at once. Each value is an array with one element per run, except the
+ * Batch form of a statement, which executes several runs at once. Each value is an array with one element per run, except the
  * values that all runs share.
  */
 export interface Batch {
   readonly text: string
   /**
    * Rule by which returned rows are assigned to runs. `number`: the last column is the number of the run, from 1. `position`: the
-   * rows are in the order of the runs, at most one row for each. `numbers`: each row has, in its last column, the same list of
-   * run numbers; the rows belong to these runs in the order of the list. `id`: the first column equals the first value of the
-   * run.
+   * rows are in the order of the runs, at most one row for each. `numbers`: the last column of every row has the same list of run
+   * numbers, and the first row belongs to the first run of the list, and so on. `id`: the first column equals the first value of
+   * the run.
    */
   readonly matchBy: 'number' | 'numbers' | 'position' | 'id'
-  /** Columns that match a row to its run, for runs that can return no row. Undefined: each run returns a row. */
+  /**
+   * Indexes of a run's value and of the column of its row that equals this value. Needed if a run can return no row; undefined:
+   * each run returns a row.
+   */
   readonly keyColumns?: readonly { readonly value: number; readonly column: number }[] | undefined
   /** Index of the value that must differ between runs; null if no value must differ. */
   readonly distinct: number | null
-  /** Number of values at the end that all runs share: those of the key's rights, and a write's API key. Default: 0. */
+  /**
+   * Number of values that all runs share, at the end of the values: those of the key's rights, and a write's API key. Default: 0.
+   */
   readonly shared?: number
 }
 
@@ -45,7 +50,7 @@ export interface IdempotencyClaim {
 /** Lock timeout of a batch, in ms. After it, the runs are sent one by one, so that only writes of locked rows wait. */
 export const BATCH_LOCK_MS_MAX = 100
 
-/** Primary key of the table of Idempotency-Keys, which a concurrent write with the same key violates. */
+/** Primary key of the table of Idempotency-Keys. A concurrent write with the same key violates it. */
 export const CLAIM_CONSTRAINT = 'idempotency_key_pk'
 
 /** A write of one row: its id, new values, conditions, and API key. */

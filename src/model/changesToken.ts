@@ -1,9 +1,9 @@
 // Tokens of the change feed: positions as text that clients send back, sealed for keys that do not see all changes.
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
 
-/** A position in the change feed: after this event and all earlier events. */
+/** A position in the change feed: directly after the event that has these numbers. */
 export interface FeedPosition {
-  /** Integers of PostgreSQL, of up to 64 bits. */
+  /** Number of the transaction that wrote the event. Both numbers are integers of PostgreSQL, of up to 64 bits. */
   readonly position: string
   readonly number: string
 }
@@ -30,7 +30,7 @@ export function readToken(text: string): ChangesToken | null {
   return run !== '' && isInRange && writeToken(token) === text ? token : null
 }
 
-/** Length of the longest position as text: a run and two numbers. */
+/** Length to which a token is padded before it is encrypted: that of the longest token, a run and two numbers. */
 const SEALED_LENGTH = 52
 const IV_LENGTH = 16
 const CIPHER = 'aes-256-ctr'
@@ -54,8 +54,8 @@ export class SealedTokens {
   }
 
   /**
-   * Reads a sealed or a plain token; null unless `seal` or `writeToken` has written exactly this text. A token that another
-   * secret has sealed belongs to no run, so it has expired, as has a plain token of another database.
+   * Reads a sealed or a plain token; null for a text with the form of neither. A token that another secret has sealed gets an
+   * empty run, so it counts as expired, like a plain token of another database.
    */
   read(text: string): ChangesToken | null {
     const plain = readToken(text)
@@ -68,8 +68,8 @@ export class SealedTokens {
   }
 
   /**
-   * Reads a token of a key that gets sealed tokens. A plain token counts as expired: a key could compose plain tokens, and find
-   * the number of the last transaction by trying. Null as for `read`.
+   * Reads a token of a key that gets only sealed tokens; null as in `read`. A plain token counts as expired: otherwise the key
+   * could compose plain tokens, and find the number of the last transaction by trial.
    */
   readSealed(text: string): ChangesToken | null {
     return readToken(text) === null ? this.read(text) : OF_NO_RUN

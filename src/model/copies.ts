@@ -1,4 +1,5 @@
-// References between entities: columns that refer to an entity, values copied along them, and an order that follows them.
+// References between entities: finds columns that refer to an entity and properties that are copied, and sorts entities so that
+// referred ones come first.
 import { type Entity, keyColumnOf, type Property } from './entity.ts'
 
 /** Returns the properties of `entity` that rows of the `entities` copy. */

@@ -11,7 +11,7 @@ const SIGNS = { after: '>', before: '<' } as const
 const MAC_LENGTH = 22
 /** Maximum length of a cursor: a link with it still fits into the longest target that the server accepts. */
 const LENGTH_MAX = 2_048
-/** Maximum keys of a position, eight properties and the id: the SQL for a position grows with the square of their number. */
+/** Maximum number of sort keys: eight properties and the id. The SQL for a position grows with the square of this number. */
 const KEYS_MAX = 9
 
 /** Parts of a query that a cursor is bound to. */
@@ -64,8 +64,8 @@ export class Cursors {
 }
 
 /**
- * Returns a text that identifies a list. Its only line break is at its end: the cursor is signed together with it, and no part of
- * either can be taken for a part of the other.
+ * Returns a text that identifies a list. It is signed together with the cursor. The line break at its end, its only one, shows
+ * where the cursor begins.
  */
 function scopeOf(view: View, { filters, sorts, may }: List): string {
   // Texts of rights replace the filters of the rights, because a filter can have the current time as its value.

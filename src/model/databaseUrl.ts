@@ -6,8 +6,8 @@ const oneOf = (values: readonly string[]) => ({ allows: (value: string) => value
 
 /**
  * Allowed query parameters, their values, and the driver's options for them. Any other parameter is refused: the driver would
- * pass it on as a setting of the session, such as the time zone or a time limit. Settings of the server take precedence over
- * those in `options`.
+ * pass it on as a setting of the session, such as the time zone or a time limit. The settings that Roster makes itself take
+ * precedence over those in `options`.
  */
 const PARAMETERS: Record<string, { allows(value: string): boolean; allowed: string; option?: string }> = {
   sslmode: { ...oneOf(SSL_MODES), option: 'ssl' },
@@ -69,8 +69,8 @@ function hostsOf(address: string): { host: string; port: number }[] {
 }
 
 /**
- * Returns the name of a parameter for messages, or `one` for a text that is no such name: it may be the end of a password that
- * contains a question mark.
+ * Returns the name of a parameter for messages; `one` for a text that does not look like a name, because it may be the end of a
+ * password that contains a question mark.
  */
 function nameOf(name: string): string {
   return /^[a-z_.]{1,40}$/i.test(name) ? name : 'one'

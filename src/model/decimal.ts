@@ -7,7 +7,7 @@ export const DECIMAL_DIGITS = 10
 
 /** Writes a number without exponent and without leading or trailing zeros (`1.50e2` → `150`); null beyond 200 digits. */
 export function plainDecimal(source: string): string | null {
-  // This bound also keeps the search for trailing zeros, which takes quadratic time, from reading a whole body.
+  // This bound also limits the search for trailing zeros, which takes quadratic time.
   if (source.length > 2 * DIGITS_MAX) return null
   const [mantissa = '', exponent = '0'] = source.toLowerCase().split('e')
   const negative = mantissa.startsWith('-')
@@ -26,7 +26,7 @@ export function plainDecimal(source: string): string | null {
 /** Compares decimals without exponents. NaN is greater than every number. */
 export function compareDecimals(one: string, other: string): number {
   if (one === 'NaN' || other === 'NaN') return Number(one === 'NaN') - Number(other === 'NaN')
-  // Rounding keeps the order, so only decimals that are equal after it are compared by all their digits.
+  // Rounding to floats keeps the order, so only decimals with equal floats are compared by all their digits.
   const difference = Number(one) - Number(other)
   if (difference !== 0) return Math.sign(difference)
   const scale = Math.max(...[one, other].map((text) => text.split('.')[1]?.length ?? 0))

@@ -7,8 +7,8 @@ const ENTITY = /^[A-Z][A-Za-z0-9]*$/
 const PROPERTY = /^[a-z][A-Za-z0-9]*$/
 const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']
 /**
- * Longest name. PostgreSQL truncates names at 63 bytes, and names of the trial objects of `generate migration` are 4 bytes
- * longer.
+ * Maximum length of a name: PostgreSQL truncates names at 63 bytes, and `generate migration` tries out a table with a prefix of 4
+ * bytes before its names.
  */
 const NAME_LENGTH_MAX = 59
 /** Longest suffix that is appended to the name of a constraint or an index. */
@@ -81,7 +81,7 @@ function checkColumns(name: string, named: readonly NamedField[], fail: Fail) {
   }
 }
 
-/** Checks the length of a name. @throws Error if PostgreSQL would truncate it, and so know the object by another name */
+/** Checks the length of a name. @throws Error if PostgreSQL would truncate it */
 export function checkLength(text: string, fail: Fail): void {
   if (text.length > NAME_LENGTH_MAX)
     fail(`has names that are too long: ${text} would have ${text.length} letters, of ${NAME_LENGTH_MAX} that there may be`)

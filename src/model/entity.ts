@@ -71,7 +71,10 @@ export interface Reference {
   readonly copy: Copy | null
 }
 
-/** Columns of a copy: of the property itself and of its source, and the pair that the foreign key compares. */
+/**
+ * Columns of a copy: `source` of the referred row is copied to `column`. The foreign key compares `keyColumn` with
+ * `sourceColumn`.
+ */
 interface Copy {
   readonly column: string
   readonly source: string
@@ -89,7 +92,7 @@ export interface Group {
   readonly allProperties: readonly Property[]
 }
 
-/** A rule that `later` is not before `earlier`. The constraint of this name checks it in the table. */
+/** A rule that `later` is not before `earlier`. A check constraint of the table, named `constraint`, enforces it. */
 export interface Rule {
   readonly constraint: string
   readonly later: Property
@@ -127,7 +130,7 @@ export interface View extends Entity {
   readonly filters: readonly Filter[]
   /** Text of the right, the same in every process, to which caches and cursors are bound. '' for a whole entity. */
   readonly text: string
-  /** `text` with the names of `{today}` and `{now}` in place of their values, so that cursors outlive a minute. */
+  /** `text`, but with the variables `{today}` and `{now}` instead of their values, so that cursors outlive a minute. */
   readonly signedText: string
   /**
    * Returns the view of the rows to which a reference leads. Null: the key may not read them, so no path leads through the
@@ -139,7 +142,7 @@ export interface View extends Entity {
    * entities whole.
    */
   readonly relatedText: string
-  /** `relatedText` with the names of `{today}` and `{now}` in place of their values. */
+  /** `relatedText`, but with the variables `{today}` and `{now}` instead of their values. */
   readonly relatedSignedText: string
 }
 
@@ -155,8 +158,8 @@ export interface Filter {
   /** Alternatives of a union, made by `unionFilter`: a row matches if it matches all filters of one of them. */
   readonly either?: readonly (readonly Filter[])[]
   /**
-   * For a union: true if few rows match the conditions on referred rows, so that SQL can compare the references with a list of
-   * their ids.
+   * For a union: true if few rows match its conditions on referred rows. Then SQL compares the references with a list of the ids
+   * of these rows.
    */
   readonly hasFewIds?: boolean
 }
@@ -248,7 +251,7 @@ function toProperty(table: string, path: string[], field: Field, siblings: Field
   }
 }
 
-/** Sets the target of each reference to the entity that it names; null if that entity is not among these. */
+/** Sets the target of each reference to the entity that it names; null if `entities` does not contain this entity. */
 export function linkReferences(entities: readonly Entity[]): void {
   for (const { properties } of entities)
     for (const { reference } of properties)
@@ -297,7 +300,7 @@ function toReference(table: string, key: string, entity: string, siblings: Field
   return { ...own, copy }
 }
 
-/** Properties of each row that a request has chosen, in the entity's order. */
+/** The properties that a request has chosen for each row, in the entity's order. */
 export interface Projection {
   readonly members: readonly (Property | Group)[]
   /** The chosen properties, with each part of an object as a property of its own. */

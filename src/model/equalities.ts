@@ -1,5 +1,5 @@
-// Filters by equality, which this process decides exactly as PostgreSQL does. Filters by order depend on PostgreSQL's collations,
-// filters by parts of texts on how PostgreSQL folds texts.
+// Decides filters by equality exactly as PostgreSQL does. Other filters are left to PostgreSQL: filters by order depend on its
+// collations, and filters by parts of texts on how it folds texts.
 import { memoize } from './memoize.ts'
 import type { Filter } from './query.ts'
 

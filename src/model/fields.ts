@@ -78,7 +78,7 @@ export const oneOf = (values: readonly string[], options: Writable = {}): Field 
 /** True or false, never null. */
 export const boolean = (options: Indexing = {}): Field => writable(booleanKind, options)
 
-/** An integer from `min` to `max`, by default the range that every JSON parser keeps. @throws Error for an invalid range */
+/** An integer from `min` to `max`, by default all that every JSON parser reads exactly. @throws Error for an invalid range */
 export const integer = ({
   min = Number.MIN_SAFE_INTEGER,
   max = Number.MAX_SAFE_INTEGER,
@@ -96,8 +96,8 @@ export const date = (options: Options = {}): Field => writable(dateKind, options
 export const instant = (options: Writable = {}): Field => writable(instantKind, options)
 
 /**
- * An exact number with 10 digits before the point and `scale` after it, from `min` (by default 0) to `max`. @throws Error for an
- * invalid scale or range
+ * An exact number with up to 10 digits before the point and `scale` after it, from `min` (by default 0) to `max`. @throws Error
+ * for an invalid scale or range
  */
 export const decimal = (scale: number, { min, max, ...options }: Partial<NumberRange> & Writable = {}): Field => {
   if (!Number.isSafeInteger(scale) || scale < 0 || scale > SCALE_MAX)

@@ -4,16 +4,16 @@ import { letters, type Sql, sql } from './sql.ts'
 const ACCENTS = /[\u0300-\u036f]/g
 const ASCII = /^[\0-\x7f]*$/
 /**
- * Matches characters that PostgreSQL may fold differently: those added since Unicode 10, because its Unicode may be older, and
- * U+11A7, which only PostgreSQL composes.
+ * Matches characters that PostgreSQL may fold differently: those added since Unicode 10, because PostgreSQL's Unicode may be
+ * older than Bun's, and U+11A7, which only PostgreSQL composes.
  */
 const UNSURE =
   /[\u1abf-\u1aff\u1dfa\u07fd\u0897-\u089f\u08ca-\u08d3\u09fe\u0c3c\u0eba\ua82c\u11a7\u1715\u1c80-\u1cbf\u2c2f\ua7b8-\ua7ff\u{10400}-\u{1efff}\p{Cn}]/u
 
 /**
- * Letters that Unicode does not decompose, and how people type them: all of Latin-1 and Latin Extended-A, as CLDR's Latin-ASCII
- * replaces them (ŉ without its apostrophe), and ς. Other letters, such as ə and ɓ, stay: Unicode sorts them as separate letters,
- * and people have no common spelling for them.
+ * Letters that Unicode does not decompose, and the letters that people type for them. These are all such letters of Latin-1 and
+ * Latin Extended-A, replaced as by CLDR's Latin-ASCII (but ŉ without its apostrophe), and ς. Other letters, such as ə and ɓ,
+ * stay: Unicode sorts them as separate letters, and people have no common spelling for them.
  */
 const SINGLE = { from: 'ðøđħıĸłŉŋŧſŀς', to: 'dodhiqlnntslσ' }
 /**
@@ -60,8 +60,8 @@ export function isSurelyFolded(text: string): boolean {
 }
 
 /**
- * Folds an expression in SQL. The result is composed again, because 임 does not contain 이, and ガ does not contain カ. Most texts
- * are ASCII: their number of bytes shows it, and folding them costs a fraction.
+ * Folds an expression in SQL. The result is composed again, because a search for 이 must not find 임, nor one for カ find ガ. Most
+ * texts are ASCII, which their number of bytes shows; folding these texts costs a fraction.
  */
 export function foldSql(text: Sql): Sql {
   const bare = sql`lower(regexp_replace(normalize(${text}, NFD), '[\\u0300-\\u036f]', '', 'g') collate "und-x-icu")`

@@ -4,7 +4,7 @@ import { baseOf, JsonNumber, type Kind, Mismatch } from './kinds.ts'
 
 /** Maximum bytes of a value, unless its declaration says otherwise. */
 export const JSON_BYTES_MAX = 16_384
-/** Maximum bytes that a declaration may allow for a value: a page can have 50 of them. */
+/** Maximum bytes that a declaration may allow for a value: a page can have 50 such values. */
 export const JSON_BYTES_END = 65_536
 /** Maximum depth of nested objects and arrays. */
 const DEPTH_MAX = 32

@@ -2,11 +2,11 @@
 
 /** The rights of a key as they are stored, in one of three forms. */
 export interface StoredRights {
-  /** Rights to whole entities, as text of `formatRights`; '' if the key has another form. */
+  /** Rights to whole entities, as text of `formatRights`; '' if the rights are stored in another form. */
   readonly rights: string
-  /** Rights as addresses of lists, in canonical form, one per line; null: the key has another form. */
+  /** Rights as addresses of lists, in canonical form, one per line; null: the rights are stored in another form. */
   readonly addresses: string | null
-  /** Name of the block of the roles file whose rights the key has; null: the key has another form. */
+  /** Name of the block of the roles file whose rights the key has; null: the rights are stored in another form. */
   readonly role: string | null
 }
 
@@ -31,7 +31,7 @@ export interface KeySource {
   isAway(error: unknown): boolean
 }
 
-/** The client that a statement runs for. Fair queues prefer clients that use little. */
+/** The client that a statement runs for. Fair queues prefer clients that have used little time of the database. */
 export interface Caller {
   /** Id of the client's key. */
   readonly key: string

@@ -32,8 +32,8 @@ export interface Kind extends KindTraits {
   /** All allowed values; undefined if the kind does not list them. */
   readonly values?: readonly string[]
   /**
-   * The least and the greatest allowed number. Undefined for ids, for kinds that are not numbers, and for a decimal without a
-   * declared range, which is 0 or more and has as many digits as its kind allows.
+   * The least and the greatest allowed number. Undefined for ids, for kinds that are not numbers, and for decimals without a
+   * declared range, which may be any number from 0 up.
    */
   readonly range?: NumberRange
   /** Maximum length in code points. */
@@ -209,7 +209,7 @@ export const DECIMAL_END = 10 ** DECIMAL_DIGITS
 
 /**
  * Kind of an exact number with up to 10 digits before the point and `scale` after it. It is printed with all `scale` digits.
- * `range`: undefined if the number may be any that is 0 or more.
+ * `range`: undefined if every number from 0 up is allowed.
  */
 export function decimalKind(scale: number, range?: NumberRange): Kind {
   const { min, max } = range ?? { min: 0, max: DECIMAL_END }
@@ -251,9 +251,7 @@ function rangeInWords({ min, max }: NumberRange): string {
   return max === DECIMAL_END ? `of ${min} or more` : `from ${min} to ${max}`
 }
 
-/**
- * Matches texts that a declared list may have: none can be taken for an operator in a filter, and most need no escapes in URLs.
- */
+/** Matches texts that `oneOf` may list: none can be taken for an operator in a filter, and most need no escapes in URLs. */
 const LISTED_TEXT = /^[\p{L}\p{N}](?:[\p{L}\p{N} _.,&/()+-]{0,98}[\p{L}\p{N})])?$/u
 const VALUES_MAX = 100
 
@@ -285,8 +283,8 @@ const UUID = new RegExp(`^${UUID_FORM}$`)
 const UUID_ALLOWED = 'a UUID like 0192e4a8-5c7e-7d3a-9b1f-2f6c8d4e0a17'
 
 /**
- * Kind of a UUID of any version, written with small letters. RFC 9562, 4. Filters do not compare UUIDs by order, which only a few
- * versions give a meaning.
+ * Kind of a UUID of any version, written with small letters. RFC 9562, 4. Filters do not compare UUIDs by order, because the
+ * order has a meaning in only a few versions.
  */
 export const uuidKind: Kind = {
   ...baseOf('uuid'),

@@ -33,12 +33,12 @@ export const NAME_ENDS = [
 export const RESERVED_TYPES =
   /^(?:(?:Past)?Changes?|ChangeAction|History|(?:Boolean|Date|Decimal|Instant|Integer|Text)(?:Condition|Value)|TextPart|KeyRight(?:Filter)?|Error(?:Code|Details|Message|Reference|Target)?|Fault)$/
 
-/** Converts `employeeNumber` to `employee_number`: columns and tables. */
+/** Converts `employeeNumber` to `employee_number`, for names of columns and tables. */
 export function snakeCase(name: string): string {
   return name.replace(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
 }
 
-/** Converts `employeeNumber` to `EmployeeNumber`: parameters and error messages. Spec 1, rule 5. */
+/** Converts `employeeNumber` to `EmployeeNumber`, for parameters and error messages. Spec 1, rule 5. */
 export function pascalCase(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1)
 }

@@ -47,7 +47,10 @@ const PRIVATE_V4 = parseNetworks(`
   0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.0.0.0/24, 192.0.2.0/24, 192.88.99.0/24,
   192.168.0.0/16, 198.18.0.0/15, 198.51.100.0/24, 203.0.113.0/24, 224.0.0.0/4, 240.0.0.0/4`)
 const GLOBAL_V6 = parseNetworks('2000::/3')
-/** Teredo and other special uses, documentation, 6to4. NAT64 and IPv4-mapped addresses are not global unicast anyway. */
+/**
+ * Networks within 2000::/3 that are not public: Teredo and other special uses, documentation, 6to4. NAT64 and IPv4-mapped
+ * addresses are not in 2000::/3 anyway.
+ */
 const SPECIAL_V6 = parseNetworks('2001::/23,2001:db8::/32,2002::/16,3fff::/20')
 
 /** Parses `10.0.0.0/8,192.0.2.1,::1`: networks, or single addresses. @throws RangeError that names the faulty part */

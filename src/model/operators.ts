@@ -23,7 +23,10 @@ export interface Operator {
    * a subquery that selects ids.
    */
   compile(column: Sql, value: Param | Sql): Sql
-  /** Rows that the operator matches if order decides. An empty operand equals "no value". Null: order does not decide. */
+  /**
+   * Rows that the operator matches, by their order relative to the operand. An empty operand equals "no value". Null: the
+   * operator does not compare values by order.
+   */
   readonly sides: Sides | null
   /** Part of the folded text in which the operand is searched; null: texts are not folded. */
   readonly folded: 'anywhere' | 'beginning' | null

@@ -28,7 +28,7 @@ export function plainInstantOf(text: string): string | null {
 }
 
 const ALMOST_ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d))?(?:\.\d+)?)? ?(Z|[+-]\d\d:?\d\d)?$/i
-/** Maximum length of a text with a hint, because the hint repeats it. */
+/** Maximum length of a text that gets a hint, because the hint repeats the text. */
 export const SLIP_LENGTH_MAX = 40
 const PLUS_AS_SPACE = /T[\d:.]+ \d\d:\d\d$/i
 

@@ -6,8 +6,7 @@ import { equality, union } from './operators.ts'
 export type { Filter } from './entity.ts'
 
 /**
- * Returns the entity's own property: the reference with which the path of a related property begins, and any other property as it
- * is.
+ * Returns the property of the entity itself: for a related property, the reference with which its path begins; else the property.
  */
 export function ownProperty(property: Property): Property {
   return property.related?.reference ?? property
@@ -61,7 +60,7 @@ export function identify({ property, operator, value, either }: Filter): unknown
 /** Returns a filter that no row matches: ids begin with 1. */
 export const noRow = memoize(({ id }: Entity): Filter => ({ property: id, operator: equality, value: '0' }))
 
-/** Returns the other entities whose rows are needed to filter the rows and to show these properties, each once. */
+/** Returns the other entities whose rows these filters and properties need, each entity once. */
 export function otherEntities(filters: readonly Filter[], properties: readonly Property[]): Entity[] {
   const found = new Set<Entity>()
   const add = (view: View) => {
@@ -119,7 +118,7 @@ export interface AskedWrite {
   readonly properties: readonly Property[]
 }
 
-/** The rows that the caller may write in this way: a row is among them if one of the caller's rights admits it. */
+/** The rows that the caller may write as `write` says: those that at least one of the caller's rights admits. */
 export interface Reach {
   readonly write: AskedWrite
   readonly filters: readonly Filter[]

@@ -28,8 +28,8 @@ function reachesOf(access: Access | null, { verb, properties }: AskedWrite): rea
 }
 
 /**
- * Returns those conditions of the row after the write that are on properties which the write does not set. The row must meet them
- * before the write.
+ * Returns the conditions after the write on properties that the write does not set. Their values stay the same, so the row must
+ * meet these conditions before the write.
  */
 function keptConditions({ becomes }: RowReach, { properties }: AskedWrite): readonly Filter[] {
   if (becomes === null || properties.length === 0) return []

@@ -1,8 +1,8 @@
 // Data with which the page /explore signs people in with the issuer.
 
 /**
- * Addresses of the issuer, from its discovery document. They are checked: a page can open them, and a content security policy
- * name them.
+ * Addresses of the issuer, from its discovery document. They have been checked: a page can open them, and a content security
+ * policy can name them.
  */
 export interface SignInEndpoints {
   /** Address at which people sign in. */

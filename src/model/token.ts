@@ -3,7 +3,9 @@
 /** The claims of a token, as its JSON has them: values of any type. */
 export type Claims = Readonly<Record<string, unknown>>
 
-/** A token that its issuer has signed for this server. While the verifier keeps it, the same token is the same object. */
+/**
+ * A token that its issuer has signed for this server. As long as the verifier keeps it, it returns the same object for the token.
+ */
 export interface VerifiedToken {
   readonly issuer: string
   /** The person, by the claim `sub`: unique for the issuer. */

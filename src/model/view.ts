@@ -53,8 +53,8 @@ const narrowedOf = memoize((_: Entity) => new LruCache<Entity>(2 * NARROWED_MAX,
 
 /**
  * Returns the entity with only the visible properties. Objects keep their visible parts; an object without a visible part is
- * removed. Equal sets of properties share one array of members: parsers and writers are cached for it, not for each of perhaps
- * thousands of views.
+ * removed. Equal sets of properties share one array of members, so that parsers and writers are cached once for this array, not
+ * once for each of perhaps thousands of views.
  */
 export function withProperties(entity: Entity, visible: ReadonlySet<Property>): Entity {
   const isVisible = (property: Property) => property === entity.id || visible.has(property)

@@ -5,7 +5,7 @@
 const DAY = 86_400
 /** Seconds from 1970 to 2000. */
 const EPOCH = 946_684_800
-/** Number of days in 400 years, after which the calendar repeats. From 2100 on, the rules of each zone do so, too. */
+/** Number of days in 400 years, after which the calendar repeats. From 2100 on, the offsets of each zone repeat with it. */
 const CYCLE_DAYS = 146_097
 const CYCLE = CYCLE_DAYS * DAY
 const CYCLE_FIRST_DAY = 36_525
@@ -14,8 +14,8 @@ const CYCLE_START = CYCLE_FIRST_DAY * DAY
 /** 2500-01-01. Later instants are moved back by whole cycles. */
 const CYCLE_END = CYCLE_START + CYCLE
 /**
- * Instant before which days are those of UTC, because zones began later. Thus no period begins before the year 1, in a time that
- * clients could not write.
+ * Instant before which days are those of UTC, because zones are younger. Thus no period begins before the year 1, which clients
+ * could not write.
  */
 const ZONES_FROM = '1800-01-01T00:00:00Z'
 /** 10000-01-01. From this day on, days are those of UTC again. */
@@ -134,8 +134,8 @@ export class Zone {
     const { from, offsets } = this.known
     while ((from.at(-1) as number) >= at) dropLast(from, offsets)
     const lastDay = Math.floor((at - 1 + (offsets.at(-1) as number)) / DAY)
-    // If clocks go back to an earlier day, the new offset begins only when it leads to the later day, too, so that no day occurs
-    // twice.
+    // If clocks go back to an earlier day, the new offset begins only when clocks reach the later day again, so that no day
+    // occurs twice.
     add(this.known, Math.max(at, lastDay * DAY - offset), offset)
   }
 }
@@ -174,7 +174,7 @@ export function ascendingStarts({ from, offsets }: Offsets): (day: number) => nu
 }
 
 function canonicalName(text: string): string | null {
-  // `+01:00` is no zone: it has no rules.
+  // A text such as `+01:00` is an offset, not a zone.
   if (!/^[a-z]/i.test(text)) return null
   try {
     return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone
