@@ -26,7 +26,6 @@ export interface Principal {
   readonly id: string
   /** Name of the key, which a rotated key shares with its replacement; or the person's pseudonym, which no key can have. */
   readonly name: string
-  /** The client to charge. */
   readonly client: Client
   /** Name of the table of a key's own limits (`ownTableOf`). RATE_LIMITS apply if the name is null, or there is no such table. */
   readonly ownTable: string | null

@@ -1,4 +1,4 @@
-// Converts cells of a file to the values that the API takes. No Node: browsers may read files with it, too.
+// Converts cells of a file to the values that the API takes. Runs in browsers, too.
 import { isNotated, KIND_TRAITS, type KindName } from '../model/kindTraits.ts'
 import { instantOfSpreadsheet, unescapeFormulas } from '../model/spreadsheet.ts'
 import { type CsvRecord, FileFault } from './csvRecords.ts'
@@ -6,20 +6,20 @@ import { type Notation, readNotated } from './notation.ts'
 
 /** Facts about a property that the conversion of its cells needs. */
 export interface CellProperty {
-  /** Path in JSON, by which messages name it. */
+  /** Path in JSON, by which messages name the property. */
   readonly path: readonly string[]
   readonly kind: { readonly name: KindName }
 }
 
-/** Options of the conversion of cells. */
+/** Options for the conversion of cells. */
 export interface CellReading {
-  /** True if `export --excel` wrote the file; null: unknown, so values that only such a file has are refused. */
+  /** True if `export --excel` wrote the file; null: unknown, so values that only `export --excel` writes are refused. */
   readonly isExcel: boolean | null
   /** Notation of the language of `--locale`; null: values are written as programs write them. */
   readonly notation: Notation | null
   /**
-   * Properties that end a span which another property begins. The day in such a cell counts whole, so it becomes the last minute
-   * of the day.
+   * Properties that are the end of a span, such as of an absence. In these cells, a day without a time includes the whole day, so
+   * it is read as the last minute of the day.
    */
   readonly ends: ReadonlySet<CellProperty>
   /** Reports that days were read as date-times. */
@@ -48,7 +48,7 @@ export function cellConverter(separator: string | null, { isExcel, notation, end
     // Some programs write a boolean of a sheet as a number.
     if (isPlain && jsonType === 'boolean' && /^[01]$/.test(cell)) return String(cell === '1')
     const read = notation === null || isPlain ? null : readNotated(name, cell, notation)
-    // A cell that the language does not read can still be in the notation of the API, such as 2026-09-01.
+    // A cell that is not in the notation of the language can still be in the notation of the API, such as 2026-09-01.
     const text = read ?? (notation === null || isPlain || jsonType !== 'number' ? cell : refused(cell))
     if (moment === 'instant' && DAY.test(text)) {
       onDay(property)
@@ -61,8 +61,8 @@ export function cellConverter(separator: string | null, { isExcel, notation, end
 }
 
 /**
- * Puts a blank before a number that the language does not write in this way, so that it is refused: in German, `1.5` could be
- * another number.
+ * Puts a blank before a number whose point or comma does not fit the language, so that the server refuses it: in a German file,
+ * `1.5` may mean another number.
  */
 function refused(cell: string): string {
   return /^-?[\d.,]*$/.test(cell) && /[.,]/.test(cell) ? ` ${cell}` : cell
@@ -97,7 +97,7 @@ function unescapedCell({ kind, path }: CellProperty, { cells, line }: CsvRecord,
 const INTEGER = /^-?(?:0|[1-9]\d*)$/
 const DECIMAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** Writes a number into JSON with all its digits, except in old browsers. TypeScript has no type for it yet. */
+/** Writes a number into JSON with all its digits, except in old browsers. TypeScript has no type for `rawJSON` yet. */
 const { rawJSON = Number } = JSON as unknown as { rawJSON?(text: string): object | number }
 
 function isJson(text: string): boolean {

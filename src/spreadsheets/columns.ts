@@ -1,4 +1,4 @@
-// Finds what the columns of a file are, by the names in its header. No Node: browsers may read files with it, too.
+// Finds the meanings of a file's columns by the names in its header. Runs in browsers, too.
 
 /** A meaning that a column can have, and the header names for it. */
 export interface NamedColumn<Of> {
@@ -15,8 +15,8 @@ export function plainHeader(name: string): string {
 }
 
 /**
- * Returns the meaning that a header names: by the same letters, in upper or lower case, else by `plainHeader`; undefined if no
- * meaning has such a name.
+ * Returns the meaning that has the header among its names: compared without case, else by `plainHeader`; undefined if there is no
+ * such meaning.
  */
 export function findColumn<Of>(header: string, columns: readonly NamedColumn<Of>[]): Of | undefined {
   const lower = header.trim().toLowerCase()
@@ -32,14 +32,14 @@ export type HeaderMapping = ReadonlyMap<string, string | null>
 /** Key of a mapping that stands for all headers without an entry of their own. */
 export const ALL_OTHERS = '*'
 
-/** Returns a header in small letters and with single spaces, also for one with line breaks. */
+/** Returns a header in small letters, with single spaces instead of line breaks and several spaces. */
 function keyOf(header: string): string {
   return header.trim().replace(/\s+/g, ' ').toLowerCase()
 }
 
 /**
- * Parses `Personalnummer=EmployeeNumber`, `Remarks=` for a column to leave out, and `*=` for all others. A number names a column
- * by its position. @throws Error that says what is allowed
+ * Parses texts such as `Personalnummer=EmployeeNumber`. `Remarks=` leaves out a column, and `*=` all columns that no other text
+ * names. A number names a column by its position. @throws Error that says what is allowed
  */
 export function parseMapping(texts: readonly string[]): HeaderMapping {
   const mapping = new Map<string, string | null>()

@@ -1,4 +1,4 @@
-// Reads the records of a CSV, each with the line where it begins. No Node: browsers may read files with it, too.
+// Reads the records of a CSV, each with the line where it begins. Runs in browsers, too.
 import type { CellFault } from './sheet.ts'
 
 /** Thrown for a file that cannot be read in its format, with the line of the fault. */
@@ -17,7 +17,7 @@ export const ROW_LENGTH_MAX = 2 * 1024 * 1024
 /** Fault of a row over `ROW_LENGTH_MAX`. */
 export const ROW_TOO_LONG = 'a row of more than 1 MiB begins here'
 
-/** A row of a CSV, which has several lines if its texts have line breaks; or a row of a sheet. */
+/** A row of a CSV or of a sheet. In a CSV, a row has several lines if its texts have line breaks. */
 export interface CsvRecord {
   /** Line of the record's first character, from 1; in a sheet, the number of the row. */
   readonly line: number
@@ -32,9 +32,9 @@ export interface CsvRecord {
 }
 
 /**
- * Yields the records of a CSV (RFC 4180). The separator is the comma, semicolon, tab or `|` that the first lines have equally
- * often, or the character that a line such as `sep=;` before them names. Lines with nothing but separators are omitted. `pieces`:
- * text that is not divided within a character. @throws FileFault for wrong quotes and for rows that are too long
+ * Yields the records of a CSV (RFC 4180). The separator is the comma, semicolon, tab or `|` that most of the first lines have
+ * equally often. A line such as `sep=;` before them names it instead. Lines with nothing but separators are omitted. `pieces`:
+ * the text; no piece ends within a character. @throws FileFault for wrong quotes and for rows that are too long
  */
 export async function* csvRecords(pieces: AsyncIterable<string>): AsyncGenerator<CsvRecord, void, undefined> {
   let reader: RecordReader | null = null
@@ -73,10 +73,10 @@ function readerOf(text: string): RecordReader | null {
   throw new FileFault(lineOf(), 'sep= names a comma, a semicolon, a tab or |, and nothing else')
 }
 
-/** Number of characters at the beginning in which the separator is looked for. */
+/** Number of characters at the beginning of a file that are searched for the separator. */
 const SAMPLE_LENGTH = 16 * 1024
 const SAMPLE_LINES = 30
-/** Minimum number of separators in a line if the first line is a title. */
+/** Minimum number of separators in the lines below a title: with fewer, the file may be a single column of texts with commas. */
 const BELOW_TITLE_MIN = 2
 /** Matches a cell in quotes, also a cell whose closing quote comes after the sample. */
 const QUOTED = /(?<=^|[,;\t|\n])[^\S\n]*"(?:[^"]|"")*(?:"|$)/g

@@ -1,4 +1,5 @@
-// Deletes what an import has created, many rows by one request, and never a row that others have changed. No Node.
+// Deletes the rows that an import has created, many by one request, but never a row that others have changed. Runs in browsers,
+// too.
 
 /** Maximum rows of one request: up to this number, a request counts as one against the rate limits. */
 const PART_ROWS = 100
@@ -6,7 +7,7 @@ const PART_ROWS = 100
 const VERSIONS_MAX = 20
 /** Maximum attempts for rows that others write at the same time. */
 const TRIES_MAX = 5
-/** Version that no row has: the server refuses a request with it, and the refusal has the version of a row. */
+/** Version that no row has: the server refuses a request with it, and says the version of a row in the refusal. */
 const NO_VERSION = '"none"'
 
 /**
@@ -26,7 +27,10 @@ export interface CreatedRows {
   deleteTogether(ids: readonly string[], ifMatch: string): Promise<Deletion>
   /** Returns the ids of the rows that still have the values of the import, and reports the other rows. */
   asCreated(ids: readonly string[]): Promise<readonly string[]>
-  /** Deletes a row if it is as it was created. Returns a message if the row stays because other rows refer to it, else null. */
+  /**
+   * Deletes a row if it still has the values of the import. Returns a message if the row stays because other rows refer to it,
+   * else null.
+   */
   deleteOne(id: string): Promise<string | null>
 }
 
@@ -38,14 +42,14 @@ interface Piece {
 
 interface Progress {
   readonly rows: CreatedRows
-  /** Messages about rows that stay because other rows refer to them, by the ids of the rows that stay. */
+  /** Messages by the id of the row, about rows that stay because other rows refer to them. */
   readonly referred: Map<string, string>
 }
 
 /**
- * Deletes rows that are as they were created. Begins with the last rows, because they may refer to earlier ones. `created`: ids
- * of rows by the request that created them. `onDone`: gets the number of rows that were deleted or left for good. Returns
- * messages about rows that stay because other rows refer to them, by the ids of the rows that stay.
+ * Deletes the rows that still have the values of the import. Begins with the last rows, because they may refer to earlier rows.
+ * `created`: ids of rows by the request that created them. `onDone`: gets the number of rows that were deleted or left for good.
+ * Returns messages by the id of the row, about rows that stay because other rows refer to them.
  */
 export async function deleteCreated(
   created: readonly (readonly string[])[],
@@ -74,8 +78,8 @@ async function deletePiece(progress: Progress, piece: Piece, onDone: (rows: numb
 }
 
 /**
- * Deletes rows that have one of `versions`. Their values were compared after all of these versions were known, so a row with such
- * a version is still as it was compared. If the deletion fails because of a row, each half is tried.
+ * Deletes the rows that have one of `versions`. The values of the rows were compared with the import after these versions were
+ * read, so a row that still has one of them still has these values. If the deletion fails because of a row, each half is tried.
  */
 async function deletePart(
   progress: Progress,

@@ -1,4 +1,4 @@
-// Finds the encoding of a text file by its bytes. No Node: browsers may read files with it, too.
+// Finds the encoding of a text file by its bytes. Runs in browsers, too.
 
 /** Encoding that is assumed if the bytes are not UTF-8: programs on Windows use it for the languages of Western Europe. */
 const WINDOWS = 'windows-1252'

@@ -1,4 +1,4 @@
-// Faults of a file's rows in words: equal ones once, with their number, first lines and values. No Node.
+// Reports faults of a file's rows: equal faults once, with their number and the first lines and values. Runs in browsers, too.
 import { KIND_TRAITS, type NotatedName } from '../model/kindTraits.ts'
 import { proposalText, proposeLanguages } from './notation.ts'
 import { isPlaceholder, placeholderHint } from './placeholders.ts'
@@ -57,7 +57,7 @@ export function faultPlaces(rows: readonly string[]): string {
 
 function valuesText({ message, kind, rows, values }: FaultGroup): string {
   const all = [...values]
-  // The message, such as one of the server, may have the value in it already.
+  // The message may contain the value already, for example if it comes from the server.
   const isSaid = all.length === 1 && message.includes(all[0] as string)
   if (all.length === 0 || isSaid) return ''
   const listed = faultValues(all)

@@ -1,4 +1,4 @@
-// Finds totals and notes below a table: read as rows, they would be people named Total. No Node.
+// Finds totals and notes below a table: read as rows, they would be people named Total. Runs in browsers, too.
 import type { CsvRecord } from './csvRecords.ts'
 
 /** Maximum number of rows below a table that are recognized as totals or notes. */
@@ -7,8 +7,8 @@ export const FOOTER_ROWS_MAX = 5
 const WIDE_CELLS = 3
 
 /**
- * Matches a sentence, a mark of a note, or a label. A single number or word is no note, because a row of the table can have just
- * that.
+ * Matches a sentence, a mark of a note, or a label. A single number or word is no note, because it can be the only cell of a row
+ * of the table.
  */
 const NOTE = /^[*†(]|\p{Letter}.* .*\p{Letter}|\p{Letter}:/u
 
@@ -33,7 +33,8 @@ export class FooterFinder {
   }
 
   /**
-   * Returns how many of the last rows are totals or notes. `last`: these rows from top to bottom; `add` has had the earlier ones.
+   * Returns how many of the last rows are totals or notes. `last`: these rows from top to bottom; `add` must have counted all
+   * rows before them.
    */
   count(last: readonly CsvRecord[]): number {
     const at = last.findLastIndex((record) => !this.isFooter(record))

@@ -1,4 +1,4 @@
-// Finds the language in which a file writes days, numbers and booleans, by its cells. No Node.
+// Finds the language in which a file writes days, numbers and booleans, by its cells. Runs in browsers, too.
 import { KIND_TRAITS, type NotatedName } from '../model/kindTraits.ts'
 import { type Notation, notationOf, PROPOSED, readNotated } from './notation.ts'
 

@@ -1,4 +1,4 @@
-// Finds the row with the names of the columns: people write titles and notes above it. No Node.
+// Finds the row with the names of the columns: people write titles and notes above it. Runs in browsers, too.
 
 /** Maximum number of first rows among which the header is looked for. */
 export const HEADER_ROWS_MAX = 25
@@ -8,7 +8,7 @@ const KNOWN_MIN = 2
 const NAMED_SHARE = 0.6
 
 /**
- * Returns the index of the header: the row with most known names, else the first row that is nearly as wide as the widest.
+ * Returns the index of the header: the row with most known names, else the first row that is at least 60% as wide as the widest.
  * `rows`: first rows of a file. `isKnown`: returns whether a cell is the name of a property to import.
  */
 export function headerIndex(rows: readonly (readonly (string | null)[])[], isKnown: (name: string) => boolean): number {
@@ -24,8 +24,8 @@ export function headerIndex(rows: readonly (readonly (string | null)[])[], isKno
 }
 
 /**
- * Returns the names of a header of two rows: the first row has groups such as `January` above `From` and `To` in the second row,
- * and names above its empty cells. Null: the second row belongs to the table.
+ * Joins a header of two rows to one name per column, such as `January From`. The first row has groups, such as `January` above
+ * `From` and `To`, and names above empty cells of the second row. Null: the second row belongs to the table.
  */
 export function joinedHeader(top: readonly (string | null)[], second: readonly (string | null)[]): (string | null)[] | null {
   const isFilled = (cells: readonly (string | null)[], index: number) => (cells[index] ?? '').trim() !== ''

@@ -1,5 +1,5 @@
-// What the headers of other programs and languages mean. They are proposals only: `/explore` shows where each column goes, and
-// the command prints options to copy.
+// Meanings of headers of other programs and languages. They are only proposals: `/explore` shows where each column goes, and the
+// command `import` prints options to copy.
 import { plainHeader } from './columns.ts'
 
 /** Names of properties, and headers of German, French, Dutch, Spanish, Italian, Polish, Portuguese and English files for them. */

@@ -1,4 +1,4 @@
-// Days whose month is a name: `1-Sep-2026`, `1. September 2026`, `September 1, 2026`. No Node: browsers may use it, too.
+// Reads days whose month is a name: `1-Sep-2026`, `1. September 2026`, `September 1, 2026`. Runs in browsers, too.
 
 /** Numbers of months, from 1, by their names in small letters without points. The outer key is the language. */
 const namesByLanguage = new Map<string, ReadonlyMap<string, number>>()
@@ -10,7 +10,7 @@ const FORMS = [
   { day: 'numeric', month: 'short' },
 ] as const
 
-/** Returns the names of months in a language, and the English ones: programs write these in any country. */
+/** Returns the names of months in a language and in English, which programs write in any country. */
 function monthNamesOf(locale: string): ReadonlyMap<string, number> {
   const known = namesByLanguage.get(locale)
   if (known) return known

@@ -1,4 +1,4 @@
-// Tells which values are nearly equal: people type the same number or name in several ways. No Node.
+// Tells which values are nearly equal: people type the same number or name in several ways. Runs in browsers, too.
 import { foldText } from '../model/fold.ts'
 
 const LEADING_ZEROS = /(?<!\p{Number})0+(?=\p{Number})/gu

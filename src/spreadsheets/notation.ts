@@ -1,4 +1,4 @@
-// Values as spreadsheets write them in a language: days, numbers and booleans. No Node: browsers may read files with it, too.
+// Reads values as spreadsheets write them in a language: days, numbers and booleans. Runs in browsers, too.
 import { KIND_TRAITS, type NotatedName } from '../model/kindTraits.ts'
 import { namedDay } from './monthNames.ts'
 
@@ -14,7 +14,7 @@ export interface Notation {
 
 type DayOrder = 'DMY' | 'MDY' | 'YMD'
 
-/** Words for true and false by language, in which those of spreadsheets come first. English words are read in all languages. */
+/** Words for true and false by language; the words of spreadsheets come first. English words are read in all languages. */
 const BOOLEANS: Readonly<Record<string, readonly [trueWords: string, falseWords: string]>> = {
   en: ['true yes y 1 x', 'false no n 0'],
   cs: ['pravda ano a', 'nepravda ne n'],
@@ -47,7 +47,7 @@ const BOOLEANS: Readonly<Record<string, readonly [trueWords: string, falseWords:
 
 const words = (text: string) => text.split(' ').filter(Boolean)
 
-/** Returns the notation of a language tag such as `de` or `fr-CH`; null if `decimalMarkOf` knows none for it. */
+/** Returns the notation of a language tag such as `de` or `fr-CH`; null if `decimalMarkOf` returns null for it. */
 export function notationOf(language: string): Notation | null {
   const mark = decimalMarkOf(language)
   const supported = supportedLocale(language)
@@ -222,8 +222,9 @@ const DAY_MARKS: Readonly<Record<string, RegExp>> = {
 }
 
 /**
- * Returns languages that read the days of all columns which are not in the form of the API, with the first of these columns; else
- * the languages that read one of the columns, with that column. `column`: null if no language is needed, or none is known.
+ * Proposes languages for columns of days that are not in the form of the API. Returns the languages that read all these columns,
+ * with the first column; if there are none, the languages that read one of the columns, with this column. `column`: null if no
+ * language is needed, or none is known.
  */
 export function proposeForColumns<Column extends { readonly cells: readonly string[] }>(
   columns: readonly Column[],

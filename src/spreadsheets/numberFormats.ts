@@ -1,8 +1,9 @@
-// Numbers of spreadsheets as texts: a number is a day, a time or a number by the format of its cell. No Node.
+// Converts numbers of a spreadsheet to text. The format of its cell says whether a number is a day, a time or a plain number.
+// Runs in browsers, too.
 
 /**
- * Use of a format: its numbers are days, days with a time, times, or plain numbers. `digits`: number of digits up to which zeros
- * are put in front, such as 5 for `00000`.
+ * Use of a format: its numbers are days, days with a time, times, or plain numbers. `digits`: minimum number of digits, which
+ * zeros in front make up, such as 5 for `00000`.
  */
 export type NumberFormat = TimeFormat | { readonly digits: number }
 type TimeFormat = 'day' | 'dayAndTime' | 'time'
@@ -41,7 +42,7 @@ export function numberFormatOf(id: number, code: string | undefined): NumberForm
   return zeros === '' ? PLAIN_NUMBER : { digits: zeros.length }
 }
 
-/** Number of digits that a spreadsheet keeps of a number. Its file can have 17, as in 0.30000000000000004. */
+/** Number of digits to which a spreadsheet rounds. A number in its file can have 17, as in 0.30000000000000004. */
 const DIGITS = 15
 
 /** Returns a number of a file as the spreadsheet shows it, without an exponent. Null: the text is not a number. */

@@ -1,4 +1,4 @@
-// Opens a file of rows that is in memory: a workbook, or a CSV in an encoding that is found. No Node: for browsers.
+// Opens a file of rows that is in memory: a workbook, or a CSV, whose encoding it finds. For browsers.
 import { type CsvRecord, csvRecords } from './csvRecords.ts'
 import { decoderOf, EncodingFinder } from './encoding.ts'
 import { readSheets } from './sheet.ts'

@@ -1,4 +1,4 @@
-// Words that people write where there is no value: N/A, NULL, -. No Node.
+// Words that people write where there is no value: N/A, NULL, -. Runs in browsers, too.
 
 /**
  * Matches a cell that is neither a number nor a day, and in most files no real text either. People are called Nan and Null, but

@@ -1,4 +1,4 @@
-// Finds the rows that values of a file stand for, such as a company by its name. No Node: browsers may read files with it, too.
+// Finds the rows that values of a file stand for, such as a company by its name. Runs in browsers, too.
 import { nearestOf } from '../model/nearest.ts'
 import { nearKey } from './nearValues.ts'
 

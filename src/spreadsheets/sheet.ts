@@ -1,4 +1,4 @@
-// Reads the rows of a sheet of an .xlsx. No Node: browsers may read files with it, too.
+// Reads the rows of a sheet of an .xlsx. Runs in browsers, too.
 import { type NumberFormat, numberText, PLAIN_NUMBER, serialText } from './numberFormats.ts'
 import { readParts, unescapeControls, type Workbook, WorkbookFault } from './workbook.ts'
 
@@ -190,7 +190,7 @@ class SheetReader {
 const MIDNIGHT = /T00:00(?::00(?:\.0+)?)?Z?$/
 
 /**
- * Returns the date-time in a cell of the type `d`, which has no zone, as one in UTC. Midnight is removed unless the format shows
+ * Reads the date-time of a cell of the type `d` as UTC, because the text has no zone. Midnight is removed unless the format shows
  * times.
  */
 function isoText(value: string, format: NumberFormat): string {

@@ -1,5 +1,5 @@
-// Finds out from the rows of a file which options it needs while its header is wrong, so that one more attempt is enough. No
-// Node.
+// Surveys the rows of a file whose header is wrong, and proposes all options that the rows need, so that one more attempt is
+// enough. Runs in browsers, too.
 import { shellWord } from './columns.ts'
 import type { CsvRecord } from './csvRecords.ts'
 import { type Notation, proposalText, proposeForColumns } from './notation.ts'
@@ -12,7 +12,7 @@ const VALUE_LENGTH_MAX = 40
 /** Text that is kept instead of a longer value. */
 const LONG_VALUE = '…'
 
-/** Minimum share of days among the values of a column to count as a column of days. */
+/** Minimum share of days among the values of a column that counts as a column of days. */
 const DAYS_SHARE = 0.5
 
 const NAMES_SHOWN = 3
@@ -50,8 +50,8 @@ export class Survey {
   /** Returns the indexes of columns that have values but no name. */
   unnamed(): number[] {
     const { cells, plain } = this.header
-    // In a CSV, a row that is longer than the header is a fault of its own. In a sheet such cells are there on purpose, so all
-    // columns count.
+    // In a CSV, a row that is longer than the header is a fault of its own. In a sheet, cells after the last name are there on
+    // purpose, so all columns count.
     const count = plain === undefined ? cells.length : Number.POSITIVE_INFINITY
     return this.counts.flatMap((_, index) => (index < count && (cells[index] ?? '').trim() === '' ? [index] : []))
   }

@@ -1,4 +1,4 @@
-// Finds the table in the records of a file: titles and notes may be above and below it. No Node.
+// Finds the table in the records of a file: titles and notes may be above and below it. Runs in browsers, too.
 import type { CsvRecord } from './csvRecords.ts'
 import { FOOTER_ROWS_MAX, FooterFinder } from './footer.ts'
 import { HEADER_ROWS_MAX, headerIndex, joinedHeader } from './headerRow.ts'
@@ -71,7 +71,7 @@ export class Table {
   }
 
   private *lastRows(finder: FooterFinder, last: readonly CsvRecord[]): Generator<TableRow, void, undefined> {
-    // These rows count for the average, too: a short table has no others before its total.
+    // These rows count for the average, too: a short table has no other rows before its total.
     for (const record of last.slice(0, -1)) finder.add(record)
     const own = last.length - (this.lastLine === null ? finder.count(last) : 0)
     const tableEnd = last[own - 1]?.line ?? this.header.line

@@ -1,4 +1,4 @@
-// Finds the columns of a file by which its rows can be found in the table. No Node: browsers may read files with it, too.
+// Finds the columns of a file by which its rows can be found in the table. Runs in browsers, too.
 import { KIND_TRAITS, type KindName } from '../model/kindTraits.ts'
 
 /** A property whose values can tell rows apart. */

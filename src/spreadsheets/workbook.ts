@@ -1,4 +1,5 @@
-// Opens an .xlsx file: its parts within bounds, its sheets, texts and formats. sheet.ts reads the rows. No Node.
+// Opens an .xlsx file: unpacks its parts within bounds, and reads the list of its sheets, its texts and formats. sheet.ts reads
+// the rows. Runs in browsers, too.
 import { unzipSync } from 'fflate'
 import { type NumberFormat, numberFormatOf } from './numberFormats.ts'
 import { decodeEntities, readXml } from './xml.ts'
@@ -43,7 +44,7 @@ const ZIP = [0x50, 0x4b, 0x03, 0x04]
 const COMPOUND = [0xd0, 0xcf, 0x11, 0xe0]
 const startsWith = (bytes: Uint8Array, start: readonly number[]) => start.every((byte, index) => bytes[index] === byte)
 
-/** Returns whether bytes begin as those of a workbook, also of one in the old format .xls. */
+/** Returns whether bytes begin like a workbook: an .xlsx, or one in the old format .xls. */
 export function isWorkbook(bytes: Uint8Array): boolean {
   return startsWith(bytes, ZIP) || startsWith(bytes, COMPOUND)
 }
@@ -86,7 +87,8 @@ function unpack(bytes: Uint8Array): Map<string, Uint8Array> {
     const parts = unzipSync(bytes, {
       filter({ name, size, originalSize }) {
         if (!/\.(?:xml|rels)$/i.test(name)) return false
-        // A part gets memory of the size that the file names. In a sound file, packed bytes are never much longer than this size.
+        // Memory is reserved for the size that the file states. In a sound file, the packed bytes are never much longer than this
+        // size.
         if (size > originalSize * 1.1 + 1_024) throw new WorkbookFault('it is damaged: save it again')
         sum += originalSize
         if (sum > UNPACKED_BYTES_MAX)
