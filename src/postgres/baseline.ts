@@ -4,7 +4,7 @@ import type { Statement } from '../model/sql.ts'
 
 /** Migration that creates the whole schema in an empty database. */
 export const BASELINE = '0017_baseline.sql'
-/** The last migration before the baseline. A database that has it has the same schema as the baseline creates. */
+/** The last migration before the baseline. It leaves the same schema as the baseline creates. */
 const LAST_BEFORE = '0017_lines_of_row_change.sql'
 /** A commit of this repository that still has all migrations from before the baseline. */
 const COMMIT_BEFORE = '4d5f49ce'

@@ -14,7 +14,7 @@ export interface Part {
 export interface DeclaredColumn {
   readonly name: string
   readonly text: string
-  /** Step in which a missing column is added: it depends only on columns of earlier steps. */
+  /** Step in which the column is added if it is missing. A column depends only on columns of earlier steps. */
   readonly step: Step
   /** Source of the values that existing rows get in this column: `column` of the row of `table` that `reference` names. */
   readonly filledBy?: { readonly reference: string; readonly table: string; readonly column: string }
@@ -22,7 +22,10 @@ export interface DeclaredColumn {
 
 export type DeclaredTable = ReturnType<Declaration['tableWith']>
 
-/** Steps in the order in which columns are added. Columns of `key` and `made of key` need another table. */
+/**
+ * Steps in the order in which columns are added; `made` columns are generated. Columns of `key` and `made of key` need another
+ * table.
+ */
 export type Step = 'plain' | 'made' | 'key' | 'made of key'
 
 /** Returns a name for SQL, with quotes if it is a reserved word. */
@@ -37,8 +40,7 @@ export function declaredTables(entities: readonly Entity[], quote: Quote, prefix
 }
 
 /**
- * Requires different names. @throws Error that names both tables, if two tables or indexes have one name, which PostgreSQL would
- * refuse
+ * Requires that no two tables or indexes have the same name, which PostgreSQL would refuse. @throws Error that names both tables
  */
 export function requireOwnNames(tables: readonly DeclaredTable[]): void {
   const seen = new Map<string, string>()
@@ -67,7 +69,10 @@ class Declaration {
     this.table = prefix + entity.table
   }
 
-  /** Returns the table. `sources`: properties of this table that other tables copy. */
+  /**
+   * Returns the table's columns, constraints, foreign keys and indexes. `sources`: properties of this table that other tables
+   * copy.
+   */
   tableWith(sources: readonly Property[]) {
     const { id, table, quote } = this
     const { properties } = this.entity

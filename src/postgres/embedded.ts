@@ -16,7 +16,7 @@ export class DataDirInUse extends Error {}
 
 interface Options extends RunnerOptions {
   dataDir: string
-  /** False if `runningPostgres` shall not find this PostgreSQL, so that no other process joins. Default: true. */
+  /** False if `runningPostgres` shall not find this PostgreSQL, so that no other process uses it. Default: true. */
   isShared?: boolean
   /** Server settings, as for `postgres -c`. */
   settings?: Record<string, string>
@@ -142,7 +142,7 @@ const DEFAULT_SETTINGS = {
   max_connections: '100',
   // Limit for each connection. Sorting a million absences needs a tenth of it.
   temp_file_limit: '1GB',
-  // Limits the WAL: when the disk is full, writes fail, but without room for the WAL PostgreSQL would stop.
+  // Limits the disk space of the WAL. If the disk is full, writes fail, but PostgreSQL stops only if the WAL has no room.
   max_wal_size: '512MB',
   // Errors of statements are not logged: they contain people's data, and a client could fill the disk.
   log_min_messages: 'log',

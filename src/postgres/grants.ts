@@ -6,7 +6,7 @@ import { OWN_TABLES } from '../registry.ts'
 
 const OF_ENTITIES = 'select, insert, update, delete'
 
-/** Returns the rights by table, as the SQL of `grant` lists them, on the tables of entities and on the server's own tables. */
+/** Returns the rights on each table, of an entity or of the server itself, as the SQL of `grant` lists them. */
 export function neededRights(entities: readonly Entity[]): readonly { readonly table: string; readonly rights: string }[] {
   const ofEntities = entities.map(({ table }) => ({ table, rights: OF_ENTITIES }))
   const own = Object.entries(OWN_TABLES).map(([table, rights]) => ({ table, rights }))

@@ -31,7 +31,7 @@ const LOCK = 7_067_837_101
 /**
  * Applies the missing files of `folder` in the order of their names, in one transaction. If several processes start at once, one
  * of them applies the files and the others wait. Returns the applied files. @throws Error that names an applied file that was
- * edited, or a missing one that is out of order
+ * edited, or a missing file that is out of order
  */
 export function migrate(url: string, folder: string): Promise<string[]> {
   return withConnection(url, (sql) => inTransaction(sql, (transaction) => applyPending(transaction, folder)))
@@ -57,7 +57,8 @@ export async function applyPending(transaction: postgres.ISql, folder: string): 
   const pending = pendingOf(migrations, applied ?? [])
   for (const { file, checksum, text } of pending) {
     await transaction.unsafe(text).catch((error) => {
-      // The cause is left out if its code means an unreachable database, since the server would retry for ever.
+      // If PostgreSQL cannot run the statement, the cause is left out, because its code would make the server retry for ever. If
+      // the connection failed, the cause stays, so that the server retries.
       const isLost = ['lost', 'notSent'].includes(classify(error))
       throw new Error(`${file} failed: ${error.message}`, isAway(error) && !isLost ? {} : { cause: error })
     })
@@ -100,8 +101,8 @@ export function readMigrations(folder: string) {
 }
 
 /**
- * Returns the migrations that must be applied. @throws Error that names an applied file that was edited, or a missing one that is
- * out of order
+ * Returns the migrations that must be applied. @throws Error that names an applied file that was edited, or a missing file that
+ * is out of order
  */
 export function pendingOf(migrations: Migration[], applied: readonly Applied[]): Migration[] {
   if (migrations.some(({ file }) => file === BASELINE)) requireAllBefore(applied.map(({ file }) => file))
@@ -128,8 +129,8 @@ export async function pendingMigrations(url: string, folder: string): Promise<st
 const SAMPLE = 'sample.sql'
 
 /**
- * Loads the sample into an empty database, at most once in the life of the database. `isWanted`: false notes that the sample must
- * never be loaded.
+ * Loads the sample into an empty database, at most once in the life of the database. `isWanted`: if false, notes that the sample
+ * must never be loaded.
  */
 export async function loadSample(url: string, isWanted: boolean): Promise<void> {
   await withConnection(url, (sql) =>

@@ -11,8 +11,8 @@ type DeleteSlice = (sql: Connection, rows: number) => Promise<number>
 /** Hours for which answers to writes with an Idempotency-Key are kept. D43 */
 const KEPT_HOURS = 24
 /**
- * Maximum rows of a slice, which is one statement and must not block other statements for long; pauses between slices, and
- * between checks for expired rows.
+ * Maximum rows of a slice: a slice is one statement, which must not block other statements for long. Pauses in ms: between
+ * slices, and between checks for expired rows.
  */
 const SLICES = { sliceRows: 1_000, slicePauseMs: 250, idlePauseMs: 60_000 }
 /** Advisory lock of deletions; an arbitrary number that no other program is likely to use. */
@@ -66,8 +66,8 @@ const ROW_CHANGES_MS = 330_000
 const ROW_CHANGES_PER_ROW = 20
 
 /**
- * Returns a function that deletes rows of `row_change` that were committed `keptMs` ago. The newest row of each table stays, so
- * that reads find it first: while an old snapshot is held, they would otherwise scan the index entries of all deleted rows.
+ * Returns a function that deletes rows of `row_change` that were committed at least `keptMs` ago. The newest row of each table
+ * stays: without it, reads would scan the index entries of all deleted rows while an old snapshot is held.
  */
 export function oldRowChanges(keptMs = ROW_CHANGES_MS): DeleteSlice {
   // The first check deletes nothing, because every transaction is newer than 0.
@@ -104,8 +104,8 @@ export function oldRowChanges(keptMs = ROW_CHANGES_MS): DeleteSlice {
 }
 
 /**
- * Starts to delete expired rows in slices. Returns a function that stops the deletion. `onFault` gets the first error of each
- * kind of row.
+ * Starts to delete expired rows in slices. Returns a function that stops the deletion. `onFault` gets only the first of several
+ * errors in a row for each kind of row.
  */
 export function deleteOldRows(
   url: string,

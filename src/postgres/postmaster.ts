@@ -18,8 +18,8 @@ export function runningPostgres(dataDir: string): string | null {
 }
 
 /**
- * Returns the path of the file that a server locks while it runs. It contains the cluster's folder when other processes may join,
- * before that ''.
+ * Returns the path of the file that a server locks while it runs. The file contains the cluster's folder once other processes may
+ * use its PostgreSQL, and nothing before.
  */
 export const lockFile = (dataDir: string) => join(dataDir, 'lock')
 

@@ -47,8 +47,8 @@ function restrict(password: string): string[] {
 }
 
 /**
- * Sets the password of the role of `access`. Runs once for each password, in a cluster that is not running, in a session without
- * a network. @throws Error with the end of PostgreSQL's log
+ * Sets the password of the role of `access`, once for each password, in a session without a network. The cluster must not be
+ * running. @throws Error with the end of PostgreSQL's log
  */
 export async function secure(runner: Runner, password: string, access: Access): Promise<void> {
   const file = join(runner.cluster, 'pg_hba.conf')
@@ -64,7 +64,7 @@ export async function secure(runner: Runner, password: string, access: Access): 
   const { child, log } = runner.launch('postgres', args, input)
   if ((await endOf(child)) !== 0) throw new Error(`PostgreSQL did not start:\n${log()}`)
   // The file is written last, so that an interrupted run is repeated. It is created outside of the cluster: inside, PostgreSQL's
-  // user could have put a link with the file's name there, and would get the file that the link points to.
+  // user could have put a link with the file's name there, and `give` would give the linked file to this user.
   const part = `${runner.cluster}.hba.part`
   rmSync(part, { force: true })
   writeFileSync(part, hbaRules, { mode: 0o600, flag: 'wx' })

@@ -1,4 +1,4 @@
-// Runs the programs of PostgreSQL; if the server runs as root, as a user without rights.
+// Runs the programs of PostgreSQL. If the server runs as root, the programs run as a user without rights.
 import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process'
 import {
   chownSync,
@@ -33,7 +33,7 @@ export interface RunnerOptions {
 
 const NOBODY = 65534
 /**
- * Command that makes a user namespace in which root has the number of `nobody`. It needs no copies and no account, and folders
+ * Command that makes a user namespace in which root has the user id of `nobody`. It needs no copies and no account, and folders
  * under /root stay accessible.
  */
 const NAMESPACE = ['unshare', '-U', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`]
@@ -84,7 +84,7 @@ function runnerOf(native: string, cluster: string, dataDir: string, prefix: read
     cluster,
     /** Gives a file or folder to the user that runs PostgreSQL. */
     give: (_path: string): void => undefined,
-    /** Runs a program, and writes its output to the log. `input`: its standard input; with it only errors are logged. */
+    /** Runs a program, and writes its output to the log. `input`: its standard input; if it is given, only errors are logged. */
     launch(program: string, args: readonly string[], input?: string) {
       // The log of the last run is kept, because it may say why that run ended; older logs are deleted.
       if (existsSync(path) && statSync(path).size > LOG_BYTES_MAX) renameSync(path, `${path}.old`)
@@ -129,7 +129,7 @@ function methodFor(base: string, dataDir: string): 'namespace' | 'nobody' {
   throw new Error(`${cluster} was made with user namespaces (unshare -U), which this machine does not allow now`)
 }
 
-/** Returns the folder of a cluster that root starts if the user `nobody` cannot enter DATA_DIR. */
+/** Returns the cluster's folder for the case that root starts the server, and the user `nobody` cannot enter DATA_DIR. */
 const baseElsewhere = (dataDir: string) => join('/var/lib/roster', Bun.hash(dataDir).toString(36))
 
 /** Returns whether a cluster was created for `dataDir`. */
@@ -216,7 +216,7 @@ function packagedBinaries(): string {
   }
 }
 
-/** Makes the links to libraries that the package expects its install script to make, because that script may not have run. */
+/** Makes the links to libraries that the install script of the npm package makes, because this script may not have run. */
 function linkLibraries(native: string) {
   const list = join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return

@@ -5,10 +5,10 @@ import { type DeclaredTable, declaredTables, type Part, type Quote } from './dec
 import { alterText, compareTable, constraintText, indexTexts, readTables } from './tableDifference.ts'
 
 /**
- * Compares tables with the declarations. Returns the SQL that adds what is missing, '' if nothing is; the tables that it changes;
- * and remarks, which are differences without SQL, with advice for the developer. Changes nothing: what it creates is rolled back
- * within the transaction, and no served table is locked. `others`: further tables that get no remark although no entity declares
- * them.
+ * Compares tables with the declarations. Returns `text`, the SQL that adds what is missing, '' if nothing is; `tables`, which
+ * this SQL changes; and `remarks` with advice about differences that the SQL does not remove. The function changes nothing: what
+ * it creates is rolled back within the transaction, and no served table is locked. `others`: further tables that get no remark
+ * although no entity declares them.
  */
 export async function nextMigration(sql: postgres.ISql, entities: readonly Entity[], others: readonly string[] = []) {
   const quote = await quoting(sql)
@@ -60,7 +60,7 @@ function allCreated(declared: readonly DeclaredTable[], quote: Quote, unfinished
   return { tables, keys }
 }
 
-/** Returns the SQL of tables that refer only to each other, and whose names are not words of SQL. */
+/** Returns the SQL that creates tables. They must refer only to each other, and their names must not be words of SQL. */
 export function newTables(entities: readonly Entity[]): string {
   const quote = (name: string) => name
   const declared = declaredTables(entities, quote)
@@ -83,8 +83,8 @@ const TRIAL = 'zq9_'
 const TRIED = new RegExp(`${TRIAL}(\\w+)`, 'g')
 
 /**
- * Creates the declared tables under other names, to read how PostgreSQL writes their definitions. The right to create tables is
- * enough.
+ * Creates the declared tables under other names, reads how PostgreSQL writes their definitions, and rolls back. Needs only the
+ * right to create tables.
  */
 async function createInRolledBackTransaction(sql: postgres.ISql, entities: readonly Entity[], quote: Quote) {
   const trial = declaredTables(entities, quote, TRIAL)

@@ -4,8 +4,8 @@ import type { DeclaredColumn, DeclaredTable, Part, Quote, Step } from './declare
 
 /**
  * Compares a table with its declaration. Returns SQL in two lists: `first`, which other tables may need, and `last`, which needs
- * columns or constraints of other tables; and remarks, which are differences without SQL, with advice for the developer.
- * `wanted`: how the catalog describes the table if it is as declared.
+ * columns or constraints of other tables. Also returns remarks with advice about differences that the SQL does not remove.
+ * `wanted`: the table as the catalog would describe it if it were as declared.
  */
 export function compareTable(declared: DeclaredTable, found: FoundTable, wanted: FoundTable, quote: Quote) {
   return new Comparison(declared, found, wanted, quote).result()
@@ -15,7 +15,7 @@ class Comparison {
   private readonly target: string
   private readonly remarks: string[] = []
   private readonly lacking: readonly DeclaredColumn[]
-  /** Columns whose type or rules differ. No SQL is made for what depends on them. */
+  /** Columns whose type or rules differ. No SQL is made for constraints and indexes on these columns. */
   private readonly changed: readonly string[]
 
   constructor(
@@ -101,7 +101,10 @@ class Comparison {
     return aspects.length > 0
   }
 
-  /** Returns whether no constraint of the table has the same rule; the name does not count. */
+  /**
+   * Returns whether the table lacks the constraint: none has its name or its rule. If the constraint of this name has another
+   * rule, adds a remark.
+   */
   private lacksConstraint(part: Part): boolean {
     const is = this.found.constraints.get(part.name)
     const should = this.wanted.constraints.get(part.name)
