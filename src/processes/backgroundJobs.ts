@@ -40,7 +40,7 @@ export class BackgroundJobs {
     if (changesDays > 0 && canLock) this.hooks = new HookSender(url, entities, { allowed: parseTargets(hooksAllow), log })
   }
 
-  /** Checks the hooks soon. */
+  /** Makes the sender check the hooks now, because they may have changed. */
   checkHooks(): void {
     this.hooks?.wake()
   }

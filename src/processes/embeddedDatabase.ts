@@ -23,7 +23,7 @@ export async function startEmbeddedDatabase(config: Config, log: Log, onFailure:
 /** Maximum restarts in a row. The count begins again at 0 when PostgreSQL has run for `STEADY_MS`. */
 const RESTARTS_MAX = 5
 const STEADY_MS = 60_000
-/** Pause before the second restart; it doubles with each further one. */
+/** Pause before the second restart, in ms; it doubles with each further restart. */
 const PAUSE_MS = 100
 
 /** Restarts PostgreSQL whenever it ends although the server has not stopped it, until it has ended too often. */

@@ -62,7 +62,7 @@ export type FromWorker =
    */
   | { readonly kind: 'pong'; readonly samples: Samples | null }
   /**
-   * Tells that the worker has read new keys. `limits`: names of the tables that these keys need; a message `tables` has their
-   * files.
+   * Tells that the worker has read new keys. `limits`: names of the tables that these keys need. A message `tables` answers with
+   * the files of the tables.
    */
   | { readonly kind: 'keys'; readonly limits: OwnLimits; readonly question: number }

@@ -137,10 +137,10 @@ export function serveAdmin(at: { host: string; port: number }, parts: AdminParts
 }
 
 /**
- * Returns whether a request looks like DNS rebinding, so that no web page can read the metrics: its author can make the page's
- * host name point to this server, and then the browser sends no `Origin`. Browsers always send Accept-Language; programs that
- * scrape metrics do not. Programs in Node send it, too, but together with Sec-Fetch-Mode, which a browser leaves out over HTTP
- * with such a host name.
+ * Returns whether a request looks like DNS rebinding: to read the metrics, the author of a web page can make the page's host name
+ * point to this server. The browser then sends no `Origin`, but always Accept-Language, which programs that scrape metrics do not
+ * send. Programs in Node send it, too, but together with Sec-Fetch-Mode, which a browser leaves out over HTTP with such a host
+ * name.
  */
 function isRebound({ url, headers }: Request): boolean {
   const { hostname } = new URL(url, 'http://admin')

@@ -5,9 +5,12 @@ import { withDeadline } from '../os/time.ts'
 /** A part of a process with a start and a stop, such as a connection pool or a listener. */
 export interface Part {
   readonly name: string
-  /** The next part starts after this has resolved. */
+  /** Starts the part. The next part starts after this promise has resolved. */
   start?(): Promise<void> | void
-  /** Called once, even if `start` has failed or has not ended. The previous part stops after this has resolved. */
+  /**
+   * Stops the part; called once, even if `start` has failed or has not ended. The previous part stops after this promise has
+   * resolved.
+   */
   stop?(): Promise<void> | void
   /** Maximum wait for `stop`, in ms; undefined if `stop` limits its time itself. */
   readonly stopMsMax?: number

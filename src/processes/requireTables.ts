@@ -1,4 +1,4 @@
-// Check that the tables match the declared entities, and that one PostgreSQL holds them.
+// Checks that the tables match the declared entities, and that one PostgreSQL holds them.
 import { CITUS_CATALOG, compileColumnTypes, compileIsOfCitus } from '../compile/row.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
@@ -9,7 +9,7 @@ type Reader = Pick<Database, 'read'>
 
 /**
  * Checks the table of each entity. A database that gives no answer is not a fault. @throws Error that names an entity whose table
- * needs a migration, or a table of Citus: lists from memory would lack the writes of its other nodes
+ * needs a migration, or a table of Citus: lists from memory would lack writes on other nodes of Citus
  */
 export async function requireTables(entities: readonly Entity[], database: Reader): Promise<void> {
   const check = (entity: Entity) => requireColumns(entity, database).catch(unlessAway(`${entity.name} needs a migration: `))

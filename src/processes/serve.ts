@@ -1,4 +1,4 @@
-// `roster serve`: signals, the first screen, and the exit code.
+// Runs `roster serve`: handles signals, prints the first screen, and sets the exit code.
 import { version } from '../../package.json'
 import { developmentKeyFile } from '../admit/apiKey.ts'
 import type { Config } from '../config/config.ts'

@@ -226,7 +226,10 @@ export class Supervisor {
     if (reason !== null) this.log.warn('database unreachable: the server waits for it', { reason })
   }
 
-  /** Opens the database, and starts the background jobs. Returns null, or why the database is unreachable. @throws StartError */
+  /**
+   * Opens the database, and starts the background jobs. Returns the reason if the database is unreachable, else null. @throws
+   * StartError
+   */
   private async open(): Promise<string | null> {
     const { config, log, entities, roles } = this
     const url = config.databaseDirectUrl ?? this.databaseUrl

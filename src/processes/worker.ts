@@ -1,4 +1,4 @@
-// The server of one worker: its parts, from connection pools to the listener, and its stop.
+// Runs the server of one worker: starts its parts, from connection pools to the listener, and stops them.
 import { resolve } from 'node:path'
 import type { RightsOfPerson } from '../admit/persons.ts'
 import type { Reader } from '../columns/collation.ts'
@@ -36,13 +36,13 @@ import { WorkerAdmission } from './workerAdmission.ts'
 
 /** File descriptors that a worker may need in addition to its database connections: files, channels, the runtime. */
 const OWN_FILES = 16
-/** Time at a stop to accept connections that have begun, and to read their first request. */
+/** Time at a stop for handshakes that have begun, and for the first requests of their connections. */
 const SETTLE_MS = 50
-/** Time at a stop to accept connections with TLS, whose handshake takes longer. */
+/** Time at a stop for handshakes with TLS, which take longer. */
 const SETTLE_TLS_MS = 500
 /**
- * Maximum time that a question about several tables waits for a lock, because lists of the tables that are not locked wait for
- * the question, too.
+ * Maximum time that a question about several tables waits for a lock on one of them: lists of the other tables wait for the
+ * question, too.
  */
 const JOINT_LOCK_MS_MAX = 20
 /** Time to send the answers of requests whose statements were ended with their connection pools. */
@@ -136,7 +136,7 @@ export class Worker {
     return this.keys.keys.refresh()
   }
 
-  /** Begins to answer requests, because the database is reachable. `cursorSecret`: the secret that it holds for cursors. */
+  /** Begins to answer requests, because the database is reachable. `cursorSecret`: the database's secret for cursors. */
   async begin(cursorSecret: string): Promise<void> {
     if (!this.isWaiting) return
     await this.refreshKeys().catch(() => undefined)
@@ -165,7 +165,7 @@ export class Worker {
     if (this.isWaiting) return
     await this.refreshKeys().catch((error) => {
       const { cause = error } = error
-      // A missed deadline has a cause without a code. Then the database is silent, and the worker starts without its keys.
+      // After a missed deadline, the cause has no code. Then the database is silent, and the worker starts without its keys.
       const isLate = error instanceof ApiError && cause.code === undefined
       if (!isLate && !isAway(cause)) throw new Error(`the keys cannot be read: ${cause.message}`, { cause })
     })

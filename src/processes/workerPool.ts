@@ -21,7 +21,9 @@ interface PoolOptions {
   onRestarted(isDone: boolean): void
 }
 
-/** A worker that has run this long did not fail at its start, and is replaced without a pause. */
+/**
+ * Time after which a worker counts as steady: if it ends later, it did not fail at its start, and is replaced without a pause.
+ */
 const STEADY_MS = 2_000
 const PAUSE_MS_MAX = 5_000
 /** Time for clients to leave a worker that is replaced. */
@@ -50,7 +52,7 @@ export class WorkerPool {
   async start(): Promise<Ready> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.restarted = promise
-    // The first worker finds the port, if PORT is 0.
+    // If PORT is 0, the first worker gets a free port, which the other workers share.
     const ready = await this.launch().ready
     this.port = ready.port
     if (this.isStopping) throw new StartError('the server was stopped while it started')
@@ -125,7 +127,7 @@ export class WorkerPool {
     return worker
   }
 
-  /** Pings all workers. Kills a worker that hangs, so that it is replaced: it would keep its database connections. */
+  /** Pings all workers. Kills a worker that hangs, so that it is replaced; otherwise, it would keep its database connections. */
   private ping() {
     for (const worker of this.workers) {
       if (worker.ping()) continue

@@ -8,9 +8,10 @@ import { portTaken, StartError } from './startError.ts'
 
 const PROGRAM = join(import.meta.dir, 'workerMain.ts')
 /**
- * Setting of the engine for early garbage collections. By default it collects when the heap has doubled, and later if the machine
- * has more memory: with 24 GB a worker that needs 40 MB took 150 MB. The engine counts mapped files as heap, so a setting of 80
- * MB let garbage grow in the first seconds of load: a worker took 186 MB instead of 115 MB.
+ * Memory of the machine, as the engine is told: if it is small, the engine collects garbage early. By default the engine waits
+ * until the heap has doubled, or longer on a larger machine: with 24 GB a worker that needs 40 MB took 150 MB. The engine counts
+ * mapped files as heap, so a setting of 80 MB let garbage grow in the first seconds of load: a worker took 186 MB instead of 115
+ * MB.
  */
 const MEMORY = { BUN_JSC_forceRAMSize: '70000000' }
 const START_MS_MAX = 30_000
