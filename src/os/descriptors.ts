@@ -17,9 +17,9 @@ export function descriptorsMax(): number {
 }
 
 /**
- * Reserves `count` descriptors, so that connected clients can still be served when clients have taken all other descriptors. When
- * that happens, it frees the reserve, calls `onFull`, and pauses the listener until descriptors are free again, because the
- * runtime would retry failed accepts in a busy loop. Returns a function that ends these checks.
+ * Reserves `count` descriptors for serving connected clients. When clients have taken all other descriptors, frees the reserve,
+ * calls `onFull`, and pauses the listener until descriptors are free again: otherwise, the runtime would retry failed accepts in
+ * a busy loop. Returns a function that ends these checks.
  */
 export function keepDescriptors(count: number, listener: ListenSocket, onFull: () => void): () => void {
   if (process.platform !== 'linux') return () => undefined

@@ -14,13 +14,13 @@ export const LOCK = 'lock'
 /** Matches names of rate-limit tables, also of incomplete tables that a killed start has left. */
 const TABLE = /^(?:keys|anonymous|persons|own-[0-9a-z]{1,13})(?:\.part)?$/
 /**
- * Matches names that only tables have, so that their header need not be checked: a start writes the header last, and may have
+ * Matches names that only tables have. Such a file is a table even without a header: a start writes the header last, and may have
  * been killed before.
  */
 const UNMISTAKABLE = /^(?:keys|anonymous|persons)$|\.part$/
 
 /**
- * Frees empty pages in the tables of ended servers; their counts are kept for a restart. Deletes all memory of servers whose data
+ * Frees empty pages in the tables of ended servers, but keeps the counts for a restart. Deletes all memory of servers whose data
  * folder is gone.
  */
 export function freeEnded(base: string): void {

@@ -56,9 +56,8 @@ export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind
 }
 
 /**
- * Runs `work` while no other start of this user runs its own. A start that frees the memory of ended servers holds the locks of
- * their folders; a server that restarts at that moment would have to take another folder. `hasLock`: false if the lock of starts
- * cannot be taken.
+ * Runs `work` while no other start of this user runs its own. Otherwise, a start that frees the memory of ended servers could
+ * hold the lock of a folder that a restarting server needs. `hasLock`: false if the lock of starts cannot be taken.
  */
 export function withStartLock<T>(work: (hasLock: boolean) => T): T {
   const lock = lockStarts()
@@ -88,7 +87,7 @@ function namesFrom(first: string): string[] {
 /** Locks a port. Returns null if another server of this user on this machine has locked it. */
 export function lockPort(host: string, port: number): { release(): void } | null {
   const folder = lockFolder()
-  // Without a lock folder only the port itself shows that it is taken, so two starts at the same moment can share it.
+  // Without a lock folder, a start can only try whether the port is free, so two starts at the same moment can both take it.
   if (folder === undefined) return { release: () => undefined }
   return tryLock(join(folder, `${host.replace(/[^\w.]/g, '_')}-${port}`))
 }

@@ -4,7 +4,7 @@ import { closeSync, openSync } from 'node:fs'
 
 const NAME = process.platform === 'darwin' ? 'libSystem.B.dylib' : 'libc.so.6'
 
-/** Opens functions of the C library at first use, so that programs which use none also run without glibc. */
+/** Opens functions of the C library at first use, so that programs that use no such function also run without glibc. */
 export function libc<Functions extends Record<string, FFIFunction>>(functions: Functions) {
   let opened: ReturnType<typeof dlopen<Functions>>['symbols'] | undefined
   return () => (opened ??= dlopen(NAME, functions).symbols)
@@ -51,7 +51,7 @@ const SIGURG = 23
 export function isOnlyDescriptor(descriptor: number): boolean {
   const { fcntl } = control()
   // The kernel grants this kind of lease only to the sole descriptor. If another process opens the file at this moment, the
-  // kernel sends a signal; the signal set here has no effect.
+  // kernel sends a signal: here SIGURG, which has no effect.
   fcntl(descriptor, SET_SIGNAL, SIGURG)
   const isOnly = fcntl(descriptor, SET_LEASE, WRITE_LEASE) === 0
   if (isOnly) fcntl(descriptor, SET_LEASE, NO_LEASE)

@@ -23,7 +23,7 @@ const sockets = libc({
 })
 
 /**
- * Controls which connections the kernel gives to this process: no connections while it is being replaced, or while it has no
+ * Controls whether the kernel gives new connections to this process: not while the process is being replaced, or has no
  * descriptors left.
  */
 export class ListenSocket {

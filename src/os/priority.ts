@@ -10,8 +10,8 @@ const LOW = 10
 const LOWEST = 19
 
 /**
- * Gives a process a lower priority than this process has, which may itself have been started with a low priority. Has no effect
- * if the process has ended, or belongs to another user.
+ * Lowers the priority of a process: to `LOW` below the priority of this process, or to the lowest. Has no effect if the process
+ * has ended, or belongs to another user.
  */
 export function lowerPriority(pid: number): void {
   // Lowers the priority of the process's session, too: outside of containers Linux shares processors among sessions, and the
@@ -22,6 +22,6 @@ export function lowerPriority(pid: number): void {
     try {
       lower()
     } catch {
-      // The session keeps its priority.
+      // The priority stays as it is.
     }
 }

@@ -8,7 +8,9 @@ import { exclusively, freeSpace, isOnlyDescriptor, takeSpace } from './libc.ts'
 export type Region = ReturnType<typeof openRegion>
 
 export const HEADER_WORDS = 16
-/** Index of two random words in the header, so that clients cannot know which entries collide. */
+/**
+ * Index of two random words in the header, which change the hashes of entries, so that clients cannot know which entries collide.
+ */
 export const SEED_WORD = 6
 /** Index of eight words in the header that are free for the region's users, and set to 0 at each start. */
 export const USER_WORD = 8
@@ -186,7 +188,7 @@ export function isMapped(file: string): boolean {
   }
 }
 
-/** Returns the number of bytes of a file in a memory file system for which no space is allocated; 0 in other file systems. */
+/** Returns how many bytes of a file have no space allocated; 0 if the file system is not in memory. */
 function missingBytes(file: string, descriptor: number): number {
   const { size, blocks } = fstatSync(descriptor)
   return isInMemory(file) ? Math.max(0, size - 512 * blocks) : 0
@@ -211,7 +213,7 @@ export function openRegion(path: string) {
 }
 
 const WORDS_MAX = 2 ** 31 - 1
-/** Type, in `statfs`, of a memory file system. Its size can exceed the machine's memory. */
+/** Type of tmpfs in `statfs`: a file system in memory, whose size can exceed the machine's memory. */
 const TMPFS_MAGIC = 0x01021994
 const MEMORY_SHARE = 0.8
 const FULL = ['ENOSPC', 'EFBIG', 'EDQUOT']
@@ -224,8 +226,8 @@ function requireRoom(file: string, bytes: number) {
 }
 
 /**
- * Returns an error that names the file and the room that it needs; an error that has another cause than lack of space is returned
- * as it is.
+ * Returns an error that names the file and the room that it needs; returns `error` unchanged if it has another cause than lack of
+ * space.
  */
 function noRoom(file: string, bytes: number, error: { code?: string }): Error {
   if (error instanceof Error && !FULL.includes(error.code ?? '')) return error

@@ -31,12 +31,12 @@ export function withDeadline<T>(promise: Promise<T>, afterMs: number, onMiss: ()
   return settled
 }
 
-/** A deadline for many promises, with one timer for all of them: a timer for each promise would cost more than the race. */
+/** A deadline for many promises, with one timer for all of them: a timer for each promise would cost more. */
 export class Deadlines {
   private readonly waiting = new Set<{ readonly dueMs: number; onMiss(): Error; reject(error: unknown): void }>()
   private timer: ReturnType<typeof setInterval> | null = null
 
-  /** `checkMs`: interval of the checks, and so the most by which a deadline is noticed late. */
+  /** `checkMs`: interval of the checks, and so the longest delay until a missed deadline is noticed. */
   constructor(
     private readonly afterMs: number,
     private readonly checkMs: number,
@@ -57,7 +57,7 @@ export class Deadlines {
 
   private sweep() {
     const nowMs = performance.now()
-    // All promises have the same time, so the set, in order of insertion, is in order of deadlines, too.
+    // Each promise gets the same time, so the set, which keeps the order of insertion, is in order of deadlines, too.
     for (const entry of this.waiting) {
       if (entry.dueMs > nowMs) break
       this.waiting.delete(entry)
