@@ -92,7 +92,7 @@ export interface Guard {
    * right to read, so the answer is the id.
    */
   readonly readable: readonly Filter[] | null
-  /** Name of the guard in caches of statements: equal for guards that compile to the same SQL, whatever their values. */
+  /** Key of the guard in caches of statements: guards that compile to the same SQL have the same key, whatever their values. */
   readonly shape: string
 }
 

@@ -46,7 +46,7 @@ export class SealedTokens {
 
   seal(token: string): string {
     const text = Buffer.from(token, 'base64url').toString('latin1').padEnd(SEALED_LENGTH)
-    // The initialization vector is a hash of the text, so that a token always has the same form, and different tokens share no
+    // The initialization vector is a hash of the text, so that equal positions have equal tokens, and different tokens share no
     // key stream.
     const iv = this.hash('iv', text).subarray(0, IV_LENGTH)
     const cipher = createCipheriv(CIPHER, this.hash('key', ''), iv)

@@ -22,7 +22,7 @@ export interface NamedField {
   readonly field: Field
 }
 
-/** Checks a declaration, and returns its properties. @throws Error that names what cannot be served or stored in a table */
+/** Checks a declaration, and returns its properties. @throws Error that says why the entity cannot be served or stored */
 export function checkDeclaration(name: string, plural: string, fields: Fields): NamedField[] {
   const fail = (message: string): never => {
     throw new Error(`${name} ${message}`)

@@ -12,7 +12,7 @@ export const AGGREGATES = ['sum', 'average', 'minimum', 'maximum'] as const
 /** The server's own paths. */
 export const OWN_PATHS: readonly string[] = ['changes', 'docs', 'errors', 'explore', 'livez', 'readyz', 'rights']
 
-/** Suffixes of an entity's name in schemas of the OpenAPI document, types of the client, and operations. */
+/** Suffixes that the OpenAPI document and the typed client append to an entity's name, in names of types and operations. */
 export const NAME_ENDS = [
   '',
   'Change',

@@ -6,7 +6,8 @@ import { equality, union } from './operators.ts'
 export type { Filter } from './entity.ts'
 
 /**
- * Returns the property of the entity itself: for a related property, the reference with which its path begins; else the property.
+ * Returns the property of the entity itself: for a related property, the reference with which its path begins; any other property
+ * as it is.
  */
 export function ownProperty(property: Property): Property {
   return property.related?.reference ?? property
@@ -37,8 +38,8 @@ export function unionFilter({ id }: Entity, alternatives: readonly (readonly Fil
 }
 
 /**
- * Returns filters that a row matches if it matches all filters of at least one alternative. There are none if an alternative is
- * empty, since every row matches that. If all alternatives are equal, the filters are those of one alternative.
+ * Returns filters that a row matches if it matches all filters of at least one alternative. Returns no filters if an alternative
+ * has none, since every row matches it. If all alternatives are equal, returns the filters of one of them.
  */
 export function united(entity: Entity, alternatives: readonly (readonly Filter[])[]): readonly Filter[] {
   if (alternatives.some((filters) => filters.length === 0)) return []
@@ -124,7 +125,7 @@ export interface Reach {
   readonly filters: readonly Filter[]
   /** Text of the rights; '' if they admit every row. */
   readonly text: string
-  /** `text` with the names of `{today}` and `{now}` in place of their values. */
+  /** `text`, but with the variables `{today}` and `{now}` instead of their values. */
   readonly signedText: string
 }
 

@@ -25,8 +25,8 @@ export function memoryFolderOf(dataDir: string, port: number, kind: MemoryKind =
 
 /**
  * Takes a folder for the shared memory of the server with this data folder and port, until the process ends. It is the folder of
- * the last run if that is free, so that earlier requests still count. Frees the memory of ended servers. @throws Error of the
- * file system, or if other users have taken all names in `/dev/shm`
+ * the last run if no other server has it, so that earlier requests still count. Frees the memory of ended servers. @throws Error
+ * of the file system, or if other users have taken all names in `/dev/shm`
  */
 export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind = 'memory') {
   const owner = resolve(dataDir)

@@ -24,7 +24,8 @@ export async function nextMigration(sql: postgres.ISql, entities: readonly Entit
   })
   const changed = differences.filter(({ first, last }) => first.length + last.length > 0).map(({ table }) => table)
   const silent = names.filter((table) => !found.get(table)?.isRecorded)
-  // New tables are created before some columns of other tables are added, so foreign keys to those tables follow later.
+  // New tables are created before some columns of other tables are added, so the foreign keys that refer to these other tables
+  // follow later.
   const created = allCreated(missing, quote, new Set(differences.filter(({ last }) => last.length > 0).map(({ table }) => table)))
   const statements = [
     ...differences.flatMap(({ first }) => first),

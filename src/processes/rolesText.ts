@@ -56,8 +56,8 @@ export class RolesText {
   }
 
   /**
-   * Ends a restart. `isDone`: all workers have started with the text, so it is kept. If a worker could not start, new workers get
-   * the last proven text again.
+   * Ends a restart. `isDone`: true if all workers have started with the text, which is kept then. Otherwise, new workers get the
+   * last proven text again.
    */
   endRestart(isDone: boolean): void {
     if (isDone) this.proven = this.taken

@@ -52,8 +52,8 @@ interface Listening {
 }
 
 /**
- * Takes the port before anything is started: the workers of one server share it, but two servers must not. Returns a function
- * that releases the port. @throws StartError
+ * Takes the port before anything is started, because two servers must not share it, as the workers of one server do. Returns a
+ * function that releases the port. @throws StartError
  */
 export async function takePort(at: Listening): Promise<() => void> {
   const { host, port } = at

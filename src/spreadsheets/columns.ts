@@ -81,7 +81,7 @@ export function mappedColumn(
 /** Returns the first key of a mapping that names no column of a file; undefined if every key names one. */
 export function unusedKey(mapping: HeaderMapping, headers: readonly (string | null)[]): string | undefined {
   const keys = new Set(headers.map((header) => keyOf(header ?? '')))
-  // A position after the last header can be left out, because a column can have values without a name.
+  // A mapping may leave out a column after the last header, because a column without a name can have values.
   const isPosition = (key: string) => /^[1-9]\d{0,2}$/.test(key) && (Number(key) <= headers.length || mapping.get(key) === null)
   return [...mapping.keys()].find((key) => key !== ALL_OTHERS && !keys.has(key) && !isPosition(key))
 }

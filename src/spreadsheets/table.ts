@@ -14,7 +14,7 @@ export interface TablePlace {
 /** A row of a table. */
 export interface TableRow {
   readonly record: CsvRecord
-  /** Last line of the table, and last line of the file, for a row below the table; null for a row of the table. */
+  /** For a row below the table: the last line of the table, and the last line of the file. Null for a row of the table. */
   readonly below: { readonly tableEnd: number; readonly fileEnd: number } | null
 }
 

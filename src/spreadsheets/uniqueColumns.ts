@@ -1,4 +1,4 @@
-// Finds the columns of a file by which its rows can be found in the table. Runs in browsers, too.
+// Finds the columns of a file whose values identify rows of the database table. Runs in browsers, too.
 import { KIND_TRAITS, type KindName } from '../model/kindTraits.ts'
 
 /** A property whose values can tell rows apart. */
@@ -26,7 +26,7 @@ export interface UniqueColumn<Of> {
   isIdentifier: boolean
 }
 
-/** Collects the columns of a file by which its rows can be found in the table. */
+/** Collects the columns of a file whose values identify rows of the database table. */
 export class UniqueColumns<Of extends UniqueProperty> {
   private readonly columns: Map<Of, UniqueColumn<Of>>
   private readonly rejected = new Set<Of>()
