@@ -1,4 +1,5 @@
-// Bulk creates: several rows of one entity, all or none, charged by rows and bytes; dry runs, which only check. D59
+// Bulk creates add several rows of one entity, all or none, and are charged by rows and bytes. A dry run only checks the rows.
+// D59
 import { writableOf } from '../compile/createRows.ts'
 import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { CreateRight } from '../model/access.ts'
@@ -24,7 +25,7 @@ import { respondWrittenRows } from './writtenRows.ts'
  */
 const ROWS_OF_REQUEST = 100
 const BYTES_OF_REQUEST = 200 * 1024
-/** Rows to convert before the next check whether other requests have waited long enough. */
+/** Number of rows to convert before each check of whether to yield to other requests. */
 const STEP_ROWS = 50
 
 export class BulkCreates {
@@ -69,7 +70,7 @@ export class BulkCreates {
     return respondJson(200, `{"rows":${rows.length}}`)
   }
 
-  /** Makes the answer: an array or NDJSON, with only the ids of rows that the key may not read. */
+  /** Makes the answer: an array or NDJSON. A row that the key may not read is shown only by its id. */
   private async created(written: Written, { request, access }: ResourceRequest): Promise<Reply> {
     const views = await this.writes.viewsOf(written, access?.read ?? null)
     return respondWrittenRows(201, request, written, (row, index) => writeWritten(views[index] ?? null, row))

@@ -1,4 +1,4 @@
-// The change feed: pages, waiting requests and streams of events, and the history of one row. D57, D58, D62
+// Answers requests for the change feed: pages, which may wait for an event, streams, and the history of one row. D57, D58, D62
 import { compileGet } from '../compile/row.ts'
 import { ApiError } from '../errors.ts'
 import type { GrantedRights } from '../model/access.ts'
@@ -18,15 +18,17 @@ import { ConcurrencyLimit, FOLLOWERS } from './concurrencyLimit.ts'
 import { type ResourceParts, type ResourceRequest, requireRight, viewFor } from './resourceRequest.ts'
 import { replyStreamed } from './streams.ts'
 
-/** Seconds for which a connection may stay silent beyond the time that its request waits. */
+/** Seconds by which the timeout of a connection exceeds the time that its request waits. */
 const SPARE_SECONDS = 15
 /** Events that are charged as one request; a page has fewer, so only streams are charged again. */
 const CHARGED_EVENTS = 1_000
-/** Interval of heartbeats in a stream: a token keeps the connection open and the client's position current. */
+/**
+ * Interval of heartbeats in a stream. A heartbeat keeps the connection open, and its token keeps the client's position current.
+ */
 const HEARTBEAT_MS = 15_000
 /**
- * Interval of key checks. Each check uses the answer that the previous check has asked for, so a wait with a revoked key ends
- * within a second.
+ * Interval of key checks. A check uses the newest state of the keys that is known, and requests a newer one for the next check.
+ * So a wait with a revoked key ends within a second.
  */
 const KEY_CHECK_MS = 500
 
@@ -106,8 +108,7 @@ export class ChangeFeed {
   }
 
   /**
-   * Returns the events of one row, also of one that has been deleted. @throws ApiError NotFound if there is neither a row nor an
-   * event
+   * Returns the events of one row, even if the row was deleted. @throws ApiError NotFound if there is neither a row nor an event
    */
   async history(entity: Entity, call: ResourceRequest): Promise<Reply> {
     const view = requireFed(viewFor(call))
@@ -137,7 +138,7 @@ export class ChangeFeed {
     return this.areSealed(rights) ? this.tokens.readSealed(text) : this.tokens.read(text)
   }
 
-  /** Returns whether the tokens of a key are sealed. They are if one of the key's rights to read hides anything. */
+  /** Returns whether the tokens of a key are sealed. Tokens are sealed if one of the key's rights to read hides anything. */
   private areSealed(rights: GrantedRights | null): boolean {
     const { entities, views } = this.parts
     const textOf = (collection: Collection) => rights?.accessTo(collection).read?.text ?? null
@@ -215,7 +216,7 @@ export async function* followTexts(first: ChangesPage, parts: FollowParts): Asyn
         heartbeatAtMs = performance.now() + heartbeatMs
       }
       isCatchingUp = false
-      // No wait is possible if too many requests wait already, so the feed is polled.
+      // If too many requests wait already, this one cannot wait, so it polls the feed.
       if (!(await waitForEvent(end, heartbeatAtMs, parts))) await Bun.sleep(KEY_CHECK_MS)
     }
     if (parts.isOver()) return

@@ -1,4 +1,4 @@
-// Reads of the change feed: pages of events after a token, and one poll of the database for all waiting requests.
+// Reads the change feed: pages of events after a token. One poll of the database serves all waiting requests.
 import {
   CHANGE_COLUMNS,
   compileChanges,
@@ -26,11 +26,11 @@ const named = (row: Row) => Object.fromEntries(CHANGE_COLUMNS.map((column, index
 /** End of the feed: a position after all events. */
 const FEED_END: FeedPosition = { position: '9223372036854775807', number: '0' }
 
-/** Maximum events of an entity that one statement reads to find those that a view shows. */
+/** Maximum events of an entity that one statement reads, including the events that a view hides. */
 const SCANNED_MAX = 20_000
-/** Maximum events that a poll reads for one view. It is small, because a poll reads for all views that are waited for. */
+/** Maximum events that a poll reads for one view. It is small, because one poll reads for all views of waiting requests. */
 const SCANNED_IN_POLL_MAX = 1_000
-/** Time after which a page ends although it is not full, because so many events are hidden. */
+/** Maximum time to fill a page. If many events are hidden, the page then ends although it is not full. */
 const PAGE_MS_MAX = 3_000
 
 type After = ChangesQuery['after']
@@ -57,8 +57,8 @@ export class Changes {
   constructor(private readonly database: Pick<Database, 'read'>) {}
 
   /**
-   * Returns a page of the events that these views show after a token. Null: from the start of the feed. `now`: no events, only
-   * the end of the feed. @throws ApiError TokenExpired
+   * Returns a page of the events that these views show. `after`: a token; null: the start of the feed; `now`: the end of the
+   * feed, so that the page has no events. @throws ApiError TokenExpired
    */
   pageAfter(views: readonly View[], after: After, query: PageQuery): Promise<ChangesPage> {
     return this.readPage(after, query, {
@@ -68,7 +68,7 @@ export class Changes {
     })
   }
 
-  /** Returns a page of the events of one row, also of one that has been deleted. @throws ApiError TokenExpired */
+  /** Returns a page of the events of one row, even if the row was deleted. @throws ApiError TokenExpired */
   historyAfter(view: View, id: string, after: After, query: PageQuery): Promise<ChangesPage> {
     return this.readPage(after, query, {
       views: [view],
@@ -88,8 +88,8 @@ export class Changes {
       const compile = (start: FeedPosition | null) => events.compile(start, pageSize + 1, last)
       const page = await this.read(views, compile, place, { ...query, pageSize })
       lines.push(...page.lines)
-      // If more events follow, the page ends at its last event. An earlier read may have found that event. Then this read has
-      // only shown that more events follow.
+      // If more events follow, the page ends at its last event. An earlier iteration may have read this event: for a full page,
+      // an iteration only checks whether more events follow.
       if (page.more) return { lines, more: true, end: readToken(lines.at(-1)?.token ?? '') as ChangesToken }
       if (last === null) return { ...page, lines }
       // A page that is not full goes on, because ending it here would tell how many events are hidden.
@@ -120,14 +120,14 @@ export class Changes {
     const plain = page.map((row) => ({ ...row, token: writeToken(row), entity: viewNamed(row.entity) }))
     const lines = hasRows && plain.length > 0 ? await this.withRows(plain) : plain
     const more = found.length > pageSize
-    // All events before `settled` were read. A history also has later events, but transactions in progress may still add events
-    // before these, so the page ends at `settled`.
+    // All events before `settled` were read. A history also has later events, but the page ends at `settled`, because
+    // transactions in progress may still add events before the later ones.
     const { run, settled } = first
     const { position, number } = (more && page.at(-1)) || { position: settled, number: '0' }
     return { lines, more, end: { run, position, number } }
   }
 
-  /** Adds the current rows. They are at least as new as the events, because the events were read first. */
+  /** Adds the current rows to events. The rows are at least as new as the events, because the events were read first. */
   private async withRows(lines: readonly ChangeEvent[]): Promise<ChangeEvent[]> {
     const wantedRows = [...Map.groupBy(lines, ({ entity }) => entity)].map(
       ([{ whole }, lines]) => [whole, [...new Set(lines.map(({ id }) => id))]] as const,
@@ -160,13 +160,13 @@ interface Wait {
   readonly key: string
 }
 
-/** A waiting request. `seen`: a position for each view, up to which the view has no event for the request. */
+/** A waiting request. `seen`: for each view, the position up to which there is no event for the request. */
 interface Waiter {
   readonly key: string
   readonly seen: Map<View, FeedPosition>
 }
 
-/** The newest events at one poll. */
+/** Positions of the newest events, as one poll has found them. */
 interface Newest {
   /** Position of each entity's last event, by table. */
   readonly byTable: ReadonlyMap<string, FeedPosition>
@@ -264,10 +264,11 @@ function hasEventFor({ seen }: Waiter, view: View, { byTable, byView }: Newest):
   if (!isLater(newest, after)) return false
   if (!hidesProperties(view)) return true
   const found = byView.get(view)
-  // The poll did not search for a request that came during it. This request waits for the next poll.
+  // The request came during the poll, which did not search for it. So the request waits for the next poll.
   if (found === undefined || comparePositions(found.from, after) > 0) return false
   if (isLater(found.position, after)) return true
-  // If an event up to `after` was found, the poll looked for another request's events, and may have read none of the later ones.
+  // If nothing was found, all events up to the newest one are hidden. If an event up to `after` was found, the poll began at the
+  // position of another request, and may have read no event after `after`.
   if (found.position === null) seen.set(view, newest)
   return false
 }

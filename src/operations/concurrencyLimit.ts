@@ -1,4 +1,4 @@
-// Concurrency limits of one process, in total and per key: streams, their memory, and bodies of several rows.
+// Limits the concurrent streams and bodies of several rows in one process, in total and per key, and the memory of streams.
 import { ApiError } from '../errors.ts'
 import type { StreamSlot } from '../respond/reply.ts'
 
@@ -30,10 +30,10 @@ export const STREAMS: Limit = {
 export const SUMMARIES: Limit = { ...STREAMS, max: 4, perKeyMax: 2, nounPlural: 'streams of summaries', bytesMax: 128 * 2 ** 20 }
 /** Streams of the change feed. They stay open, so they do not count as streams of lists. D62 */
 export const FOLLOWERS: Limit = { ...STREAMS, max: 64, perKeyMax: 8, isResumable: true }
-/** Bodies of several rows, each of which may be 2 MiB. D59 */
+/** Bodies of several rows. A body may have up to 2 MiB. D59 */
 export const BODIES: Limit = { ...STREAMS, max: 8, nounPlural: 'bodies of several rows', remedy: '' }
 
-/** Time that a client must have read nothing before its stream can be evicted. */
+/** Time for which a client must have read nothing before its stream can be evicted. */
 const IDLE_MS = 100
 
 /** Limit on the running requests of one kind. It holds their slots by key. */
@@ -82,8 +82,8 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * Evicts a slot of the key with the greatest amount, if the amount is at least `atLeast`. Returns false if no slot can be
-   * evicted.
+   * Evicts a slot of a key for which `amountOf` is at least `atLeast`, and prefers the key with the greatest amount. Returns
+   * false if no slot can be evicted.
    */
   private evictOne(amountOf: (slots: ReadonlySet<StreamSlot>) => number, atLeast: number): boolean {
     const keys = [...this.slotsByKey.values()]

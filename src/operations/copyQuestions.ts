@@ -1,4 +1,4 @@
-// Answers from copies in memory to questions about rows on which rights depend.
+// Answers questions about rows from copies in memory, to decide the rights that depend on these rows.
 import type { ColumnTable } from '../columns/columnTable.ts'
 import type { FoundPage } from '../columns/listSearch.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
@@ -21,9 +21,9 @@ export interface CopyQuestionsParts {
 }
 
 /**
- * Answers from the copies `current` in the same turn of the event loop. The copies are as of one moment after the arrival of the
- * request. If they cannot answer, it returns a promise: it brings copies to a later moment and asks those, or it asks the
- * database.
+ * Answers from the copies `current` in the same turn of the event loop. These copies are of one snapshot, taken after the request
+ * arrived. If they cannot answer, returns a promise: refreshes the copies of the tables in question and asks these copies, or
+ * else asks the database.
  */
 export class CopyQuestions implements RowQuestions {
   constructor(

@@ -1,5 +1,5 @@
-// Rights of persons, which follow from rows. They are as fresh as any read. For a list from memory, they are as of the moment of
-// the list's rows. D106
+// Decides the rights of persons from rows. The rights are as fresh as any read. For a list from memory, the rights are of the
+// same snapshot as the list's rows. D106
 import { ApiError } from '../errors.ts'
 import type { ListReads } from '../execute/listReads.ts'
 import { retryLater } from '../execute/outcomes.ts'
@@ -26,12 +26,12 @@ interface CurrentRightsParts {
   readonly listReads: Pick<ListReads, 'read'>
 }
 
-/** Rights that were decided from copies. They are valid while the copies have this version, and requests have this time. */
+/** Rights that were decided from copies. They are valid for this version of the copies, in the minute of `time`. */
 interface KeptRights {
   readonly version: Version
   readonly time: RequestTime
   readonly isEmailVerified: boolean
-  /** A weak reference, because the roles decide how many rights stay in memory. */
+  /** A weak reference, because `Roles` decides how many rights stay in memory. */
   readonly granted: WeakRef<GrantedRights>
 }
 
@@ -49,8 +49,8 @@ export class CurrentRights {
   constructor(private readonly parts: CurrentRightsParts) {}
 
   /**
-   * Returns the rights of a person as of a moment after this call. `reads`: entities that the request is about to list. Their
-   * copies are brought to the same moment, so that the request need not wait again. @throws ApiError
+   * Returns the rights of a person at a time after this call. `reads`: entities that the request is about to list. Their copies
+   * are refreshed together with the copies for the rights, so that the request need not wait again. @throws ApiError
    */
   of(claims: Claims, isEmailVerified: boolean, reads: readonly Entity[] = []): RightsNow | Promise<RightsNow> {
     const { roles, memory } = this.parts
@@ -63,7 +63,7 @@ export class CurrentRights {
   private async decide(memory: TableCopies, subject: Subject, reads: readonly Entity[]): Promise<RightsNow> {
     const { sources } = this.parts.roles
     const others = reads.filter((entity) => !sources.includes(entity))
-    // A missing, late or locked table of the list must not keep the rights from being decided from the other copies.
+    // If a table of the list has no usable copy, the rights are still decided from the other copies.
     const choices = others.length === 0 ? [sources] : [[...sources, ...others], sources]
     for (const tables of choices) {
       const copies = memory.allOf(tables)
@@ -71,7 +71,7 @@ export class CurrentRights {
       await memory.refresh(copies)
       const wait = (attempt: number) => waitForCopies(memory, copies, () => null, attempt)
       for (let attempt = 1, waiting = wait(attempt); waiting; waiting = wait(++attempt)) await waiting
-      // No `await` from here on: the rights are those of the moment of the copies.
+      // No `await` from here on, so that the copies stay as they are until the rights are decided.
       if (memory.versionOf(copies) === null) continue
       const granted = this.decideNow(memory, subject, copies)
       if (granted instanceof Promise) return ofNoMoment(granted)
@@ -105,7 +105,7 @@ export class CurrentRights {
       const isSame = present.text === granted.text && present.signedText === granted.signedText
       return present === granted || isSame
     }
-    // The request begins anew. It will then wait for the answers that memory does not have.
+    // The copies do not have all answers. So the request begins anew and waits for them; an error of this promise is ignored.
     present.catch(() => undefined)
     return false
   }
@@ -121,7 +121,7 @@ export class CurrentRights {
 
   private databaseQuestions(claims: Claims): RowQuestions {
     const read = (statement: BatchableStatement): Promise<Row[]> => {
-      // Questions of one text are likely to cost the same.
+      // Statements with the same text are likely to cost the same.
       const parentRow = `rights ${Bun.hash(statement.text)}`
       return this.parts.listReads.read(statement, callerOf(claims), { parentRow, isCostly: false }).catch(asUnavailable)
     }
@@ -129,7 +129,7 @@ export class CurrentRights {
   }
 }
 
-/** Returns rights that do not follow from copies, and so have no moment. */
+/** Returns the result for rights that were not decided from copies: its `moment` is null. */
 function ofNoMoment(granted: GrantedRights | Promise<GrantedRights>): RightsNow | Promise<RightsNow> {
   if (granted instanceof Promise) return granted.then((rights) => ({ rights, moment: null }))
   return { rights: granted, moment: null }
@@ -137,7 +137,7 @@ function ofNoMoment(granted: GrantedRights | Promise<GrantedRights>): RightsNow 
 
 const NEVER_ABORTED = new AbortController().signal
 
-/** Returns the caller for statements about a person. It never leaves, because several requests share the answers. */
+/** Returns the caller of statements about a person. Its signal is never aborted, because several requests share the answers. */
 function callerOf({ iss, sub }: Claims) {
   return { key: JSON.stringify([iss, sub]), request: { signal: NEVER_ABORTED } }
 }

@@ -1,4 +1,4 @@
-// Questions about rows, asked of the database: for the rights of persons where memory cannot answer.
+// Asks the database questions about rows, to decide the rights of persons where memory cannot answer.
 import { compileOnly, compileSome, type RowsAsked } from '../compile/rowQuestions.ts'
 import type { BatchableStatement } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
@@ -6,13 +6,16 @@ import type { Filter } from '../model/query.ts'
 import type { RowQuestions } from '../model/rowQuestions.ts'
 import type { Row } from '../model/sql.ts'
 
-/** A question that waits for other questions of its turn of the event loop. */
+/** A question that is sent together with others of the same turn of the event loop. */
 interface Waiting {
   readonly asked: RowsAsked
   readonly answer: PromiseWithResolvers<boolean>
 }
 
-/** Reads each row by its own statement. Questions whether any row matches share one statement if they come at the same time. */
+/**
+ * Reads each row by its own statement. Questions whether any row matches share one statement if they are asked in the same turn
+ * of the event loop.
+ */
 export class DatabaseQuestions implements RowQuestions {
   private waiting: Waiting[] = []
 

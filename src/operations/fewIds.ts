@@ -1,4 +1,4 @@
-// Unions in lists that PostgreSQL finds: asks, before a list is compiled, whether its unions compare few ids.
+// Asks PostgreSQL, before a list is compiled for it, whether the unions among the list's filters compare few ids.
 import { compileFewIds, unionsOfIds } from '../compile/fewIds.ts'
 import type { Database } from '../execute/database.ts'
 import { wasEnded } from '../execute/listReads.ts'

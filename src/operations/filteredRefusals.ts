@@ -70,14 +70,14 @@ export class FilteredRefusals {
   }
 
   /**
-   * Names the refused row in its error; null if the row no longer matches. `may`: value of the parameter that leaves out rows
-   * that the key may not write.
+   * Names the refused row in its error; null if the row no longer matches. `may`: value of the parameter `may` which would leave
+   * out rows that the key may not write.
    */
   private named(cause: ApiError, { refused, found, refusedId }: FilteredState, may: string | null): ApiError | null {
     const { code, details, target, headers } = cause
-    // The row has left what the key may read or write, so it does not match any more.
+    // The key may no longer read or write the row, so the row does not match any more.
     if (code === 'NotFound') return null
-    // The message names the missing row that the body refers to, which is the same for every row.
+    // The message is the same for every row: it names the missing row to which the body refers.
     if (code === 'ReferenceNotFound') return cause
     const hint = code === 'Forbidden' && may !== null && refused < found ? ` Add may=${may} to leave out such rows.` : ''
     const count = refused > 1 ? ` ${refused} of ${found} rows that match are refused.` : ''

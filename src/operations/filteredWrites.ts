@@ -1,4 +1,5 @@
-// Writes of all rows that match filters, up to 1,000: all or none, charged by their number; dry runs, which only count. D113
+// Updates or deletes all rows that match filters, up to 1,000, all or none, and charges by their number. A dry run only counts
+// the rows. D113
 import { FILTERED_ROWS_MAX, type FilteredState, type FilteredWrite, filteredResult } from '../compile/filteredRows.ts'
 import { compileRemoveFiltered } from '../compile/removeFiltered.ts'
 import { compileUpdateFiltered } from '../compile/updateFiltered.ts'
@@ -26,8 +27,8 @@ import { respondWrittenRows } from './writtenRows.ts'
 const ROWS_OF_REQUEST = 100
 
 /**
- * Maximum number of attempts that constraints refuse. Mostly another write came between, and the next attempt explains the
- * refusal.
+ * Maximum number of attempts that constraints refuse. Usually another write came in between, and the next attempt finds out why
+ * the row is refused.
  */
 const VIOLATIONS_MAX = 3
 
@@ -40,7 +41,7 @@ interface Plan {
   readonly claim: IdempotencyClaim | null
   /** Compiles the statement. `isBounded`: the statement is refused if it would change many copies. */
   compile(write: FilteredWrite, isBounded: boolean): BatchableStatement
-  /** Returns why a row refuses the write; null if the cause is gone. */
+  /** Returns why the write of a row was refused; null if the cause is gone. */
   explain(state: FilteredState, violation: ConstraintViolation | null): Promise<ApiError | null>
 }
 
@@ -134,7 +135,7 @@ export class FilteredWrites {
     }
   }
 
-  /** Makes the answer: an array or NDJSON, with only the ids of rows that the key may not read. */
+  /** Makes the answer: an array or NDJSON. A row that the key may not read is shown only by its id. */
   private async updated({ request, access }: ResourceRequest, written: Written): Promise<Reply> {
     const views = written.rows.length === 0 ? [] : await this.writes.viewsOf(written, access?.read ?? null)
     return respondWrittenRows(200, request, written, (row, index) => writeWritten(views[index] ?? null, row))
@@ -189,7 +190,8 @@ export class FilteredWrites {
       if (write.isDry) return { ...filteredResult(await database.read(statement)), violation: null }
       const { rows, violation } = await runStatement(statement, writer ?? database)
       if (rows.length > 0) return { ...filteredResult(rows), violation: null }
-      // No row: another write has used the Idempotency-Key at the same moment, so this one was undone.
+      // If there is neither a row nor a violation, another write used the same Idempotency-Key at the same time, so this write
+      // was undone.
       return { state: violation === null ? USED : null, rows, violation }
     } catch (error) {
       if (writer !== null || !wasEnded(error)) throw error
@@ -228,7 +230,7 @@ export class FilteredWrites {
   }
 }
 
-/** A slot in the limit on bodies of several rows, which a write takes if one request does not pay for all of its rows. */
+/** A slot of `bodyLimit`. A write takes it if the write costs more than one request. */
 class Slot implements Disposable {
   private taken: StreamSlot | null = null
 

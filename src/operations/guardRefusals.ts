@@ -1,5 +1,5 @@
-// Refusals by a guard: which rows a write may reach, and what it would have to write instead. A message names only properties
-// that the key may read or set.
+// Explains refusals by a guard: which rows a write may reach, and which values it would have to write instead. A message names
+// only properties that the key may read or set.
 import { compileComparison, compileRowComparisons, type GuardCondition, guardConditions } from '../compile/comparisons.ts'
 import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
@@ -19,11 +19,14 @@ export type Seen = Entity | null
 /**
  * Conditions that a refusal is about. `own`: only those on values of the row itself. `all`: also those on rows that its
  * references name. A reference to a missing or unreadable row is reported after the `own` conditions, but before the others.
- * Otherwise the answer would reveal whether a hidden row matches, and so that this row exists.
+ * Otherwise the answer would reveal whether a hidden row matches, and thereby that the hidden row exists.
  */
 export type Extent = 'own' | 'all'
 
-/** Returns the fault. It does not name a property that the key does not see, and whose value comes from the key's right. */
+/**
+ * Returns the fault as the key may see it. A property that the key does not see is not named: its value comes from the key's
+ * right.
+ */
 export function asSeen(fault: Fault, seen: Seen): Fault {
   if (fault.target === 'Body' || seen?.properties.some(({ name }) => name === fault.target)) return fault
   const message = `What your right sets ${fault.code === 'AlreadyExists' ? 'is not free' : 'names no row'}.`
@@ -119,7 +122,7 @@ export class GuardRefusals {
   }
 }
 
-/** A condition that was compared. */
+/** A condition of a guard, and whether the row meets it. */
 interface Compared extends GuardCondition {
   readonly holds: boolean
 }
@@ -132,7 +135,7 @@ function compare(guard: Guard, holds: Row, extent: Extent = 'all'): Compared[] {
     .filter((condition) => !isLater(condition))
 }
 
-/** Returns the indexes of the pairs of a guard for which all compared conditions hold. */
+/** Returns the indexes of the guard's pairs whose compared conditions all hold. */
 function pairsThatHold({ pairs }: Guard, compared: readonly Compared[]): number[] {
   return [...pairs.keys()].filter((pair) => compared.every((one) => one.pair !== pair || one.holds))
 }
@@ -144,15 +147,15 @@ function nearestPair(compared: readonly Compared[]): readonly Compared[] {
   return pairs.reduce((nearest, pair) => (failing(pair) < failing(nearest) ? pair : nearest), pairs[0] ?? [])
 }
 
-/** Returns the guard of new rows without conditions on other rows. */
+/** Returns the guard of new rows, but without its conditions on other rows. */
 function ofOwnValues(guard: Guard): Guard {
   const pairs = guard.pairs.map(({ before, after }) => ({ before, after: after.filter((one) => !isOfOtherRows(one)) }))
   return { ...guard, pairs }
 }
 
 /**
- * Returns the filters that failed, if the key sees their properties. A filter by a path is returned only if the write sets the
- * path's reference, and then only once for the reference: it stays hidden which property of the other row does not match.
+ * Returns the filters that failed, if the key sees their properties. Of the paths that begin with the same reference, only the
+ * first is returned, so that it stays hidden which property of the other row does not match.
  */
 function failedOf(compared: readonly Compared[], seen: Seen): Filter[] {
   const failed: Filter[] = []

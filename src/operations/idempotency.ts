@@ -30,7 +30,7 @@ export interface Written {
   readonly isReplayed: boolean
 }
 
-/** Result of `begin` for a write without an Idempotency-Key: it refuses no other write. */
+/** Result of `begin` for a write without an Idempotency-Key. Such a write keeps no other write from beginning. */
 const NO_KEY: Disposable = { [Symbol.dispose]: () => undefined }
 
 /** Adds the header that marks the answer to a repeated request. */
@@ -63,7 +63,7 @@ export class Idempotency {
 
   /**
    * Returns the claim of a write of all rows that match filters. The order of the filters does not matter. `values`: null for a
-   * deletion. `versions`: those of which each row must have one; null: any version. @throws ApiError 400
+   * deletion. `versions`: versions that rows may have; null: any version. @throws ApiError 400
    */
   claimFiltered(
     { request, keyName }: KeyedRequest,
@@ -97,8 +97,8 @@ export class Idempotency {
   }
 
   /**
-   * Returns the claim of an upsert. It does not depend on which rows are stored: when a client repeats the request, the first one
-   * has changed these. @throws ApiError 400
+   * Returns the claim of an upsert. The claim does not depend on the stored rows, because the first request has changed them when
+   * a client repeats it. @throws ApiError 400
    */
   async claimUpsert(
     { request, keyName }: KeyedRequest,
@@ -212,7 +212,7 @@ export class Idempotency {
   }
 }
 
-/** Returns the values in a body; no values if the body has faults that keep it from being parsed, which are reported later. */
+/** Returns the values in a body; none if the body has faults that keep it from being parsed. These faults are reported later. */
 function givenIn(entity: Entity, body: JsonObject): Assignments {
   try {
     return parseBody(entity, wholeBody(entity), body).given

@@ -1,4 +1,5 @@
-// Lists of one entity: from the response cache, the copy in memory, or the database; 304 for unchanged pages. Spec 4.2.
+// Answers requests for lists of one entity: from the response cache, the copy in memory, or the database. An unchanged page is
+// answered 304. Spec 4.2.
 import type { ColumnTable } from '../columns/columnTable.ts'
 import { compileList } from '../compile/list.ts'
 import { ApiError } from '../errors.ts'
@@ -31,7 +32,7 @@ export async function pageList(view: View, parts: ResourceParts, call: ResourceR
   // cache has no faults.
   const cachedTables = memory.responses.tablesOf(plainTarget)
   const parsed = cachedTables === null ? parse() : null
-  // Copies have no JSON values, so a list that shows JSON is never in the cache. Its query has been parsed.
+  // Copies have no JSON values, so a list that shows JSON is never in the cache, and its query was parsed above.
   if (parsed !== null && showsJson(view, parsed)) return pageFromDatabase(view, parts, call, parsed, 'json')
   const target = withReach(plainTarget, parsed)
   const tables = cachedTables ?? tablesOfList(view, parsed as ListQuery)
@@ -42,7 +43,7 @@ export async function pageList(view: View, parts: ResourceParts, call: ResourceR
     return pageFromDatabase(view, parts, call, query, 'noCopy')
   }
   await copies.refresh()
-  // Copies that were lost, or are behind, have no version, so no cached response.
+  // If copies were lost or are not current, their `version` is null, and no cached response is found.
   const cached = memory.responses.get(target, copies.version)
   if (cached !== null) {
     copies.requireRights()
@@ -58,7 +59,7 @@ export async function pageList(view: View, parts: ResourceParts, call: ResourceR
   const prepare = (table: ColumnTable) => table.prepare(query, call, copies.tables)
   const wait = (attempt: number) => copies.waitFor(prepare, attempt)
   for (let attempt = 1, waiting = wait(attempt); waiting; waiting = wait(++attempt)) await waiting
-  // No `await` from here on: the answer is stored for the state of the copies that `find` reads.
+  // No `await` from here on, because the answer is stored under the version of the copies that `find` reads.
   const { version } = copies
   if (version === null) return pageFromDatabase(view, parts, call, query, copies.reason)
   copies.requireRights()

@@ -1,18 +1,19 @@
-// The moment of a person's rights: a request begins anew if its rows are of another moment, at which the rights differ. D106
+// Ties a person's rights to the snapshot of the copies in memory. A request begins anew if its rows are of another snapshot,
+// which gives the person other rights. D106
 import { ApiError } from '../errors.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
 import type { GrantedRights } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import type { RightsNow } from '../model/principal.ts'
 
-/** Maximum attempts at a request whose person's rights keep changing while it runs. */
+/** Maximum attempts at a request if the person's rights keep changing while it runs. */
 const ATTEMPTS_MAX = 3
 
-/** The copies in memory from which rights were decided, brought to one moment after the arrival of the request. */
+/** The copies in memory from which rights were decided. All were of one snapshot, taken after the request arrived. */
 export class RightsMoment {
   /**
-   * `followFrom`: returns whether the same rights follow from `copies`, in this turn of the event loop. These include the copies
-   * of this moment.
+   * `followFrom`: returns whether the same rights follow from its argument in this turn of the event loop. The argument includes
+   * all `copies` of this object.
    */
   constructor(
     readonly copies: readonly TableCopy[],
@@ -22,7 +23,7 @@ export class RightsMoment {
 
 /** Thrown if the copies in which a list is found give the person other rights than those with which the request began. */
 export class RightsChanged extends ApiError {
-  /** `tables`: entities whose copies the next attempt has to bring to one moment. */
+  /** `tables`: entities whose copies the next attempt has to refresh together. */
   constructor(readonly tables: readonly Entity[]) {
     const message = 'The rights of the person change faster than the list is found; retry after the seconds in Retry-After.'
     super('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
@@ -45,8 +46,8 @@ export async function withRightsOfNow<Result>(
       return await handle(rights, moment instanceof RightsMoment ? moment : null)
     } catch (error) {
       if (!(error instanceof RightsChanged) || attempt === ATTEMPTS_MAX) throw error
-      // The next attempt refreshes these tables together with the rights, so that it need not wait between the rights and the
-      // rows.
+      // The next attempt refreshes these tables together with the rights, so that it need not wait after it has decided the
+      // rights.
       reads = error.tables
     }
   }

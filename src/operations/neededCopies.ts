@@ -1,4 +1,5 @@
-// The copies in which a list or summary is found, and those from which its person's rights follow: all as of one moment. D106
+// The copies that a list or summary needs: those of its tables, and those from which the person's rights follow. All are of one
+// snapshot. D106
 import type { ColumnTable } from '../columns/columnTable.ts'
 import type { Tables } from '../columns/tables.ts'
 import type { Version } from '../memory/questionQueue.ts'
@@ -7,7 +8,7 @@ import type { TableCopy } from '../memory/tableCopy.ts'
 import type { Entity } from '../model/entity.ts'
 import { RightsChanged, type RightsMoment } from './momentRights.ts'
 
-/** Maximum attempts to learn the order of new texts, or to bring copies to one moment, before the database answers. */
+/** Maximum attempts to learn the order of new texts, or to bring copies to one snapshot. After them, the database answers. */
 const ATTEMPTS_MAX = 3
 
 /** Returns the copies of a query's tables, its own table first, and those of its rights; null if one of `tables` has no copy. */
@@ -20,7 +21,7 @@ export class NeededCopies {
   /** Copies of the query's tables, its own table first, then the other copies from which the rights follow. */
   private readonly all: readonly TableCopy[]
 
-  /** `own`: copies of the query's tables. `moment`: moment of the rights; null if they follow from no copies. */
+  /** `own`: copies of the query's tables. `moment`: has the copies from which the rights follow; null if there are none. */
   constructor(
     private readonly memory: TableCopies,
     private readonly own: readonly TableCopy[],
@@ -40,7 +41,7 @@ export class NeededCopies {
     return tablesIn(this.own)
   }
 
-  /** Version of the query's copies; null unless all copies are usable and of one moment. */
+  /** Version of the query's copies; null unless all copies are usable and of one snapshot. */
   get version(): Version | null {
     return this.memory.versionOf(this.all, this.own)
   }
@@ -52,12 +53,12 @@ export class NeededCopies {
   }
 
   /**
-   * Brings all copies to one moment after the arrival of the request, unless they have been brought there already. @throws
-   * ApiError
+   * Brings all copies to one snapshot, taken after the request arrived, unless this was done when the rights were decided.
+   * @throws ApiError
    */
   async refresh(): Promise<void> {
     const { all, moment } = this
-    // The copies were brought to one moment when the rights were decided.
+    // The copies were brought to one snapshot when the rights were decided.
     if (moment !== null && all.length === moment.copies.length && this.version !== null) return
     await this.memory.refresh(all)
   }
@@ -68,7 +69,7 @@ export class NeededCopies {
   }
 
   /**
-   * Requires that the rights of the request follow from the copies as they are in this turn of the event loop, in which its rows
+   * Requires that the rights of the request still follow from the copies. Call it in the turn of the event loop in which the rows
    * are found. @throws RightsChanged
    */
   requireRights(): void {

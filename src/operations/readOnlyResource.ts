@@ -45,7 +45,7 @@ export class ReadOnlyResource {
 
   /**
    * Answers with a row that shows values of other rows. The tag changes with these values. It is weak, because no write could
-   * expect it. RFC 9110, 8.8.1
+   * expect it in `If-Match`. RFC 9110, 8.8.1
    */
   private respondRelated(id: string, tag: string, body: string, conditions: Conditions | null): Reply {
     const shown = `${tag}-${Bun.hash(body).toString(36)}`

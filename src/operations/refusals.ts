@@ -39,8 +39,8 @@ export interface RefusedUpdate extends Refused {
   readonly plan: WritePlan
   readonly expected: ExpectedVersion | null
   /**
-   * Guard of all rights to update; null: they admit every row. A row within its reach gets no 404, even if the rights that the
-   * write uses do not reach the row.
+   * Guard of all rights to update; null: they admit every row. If it admits a row, an update of the row gets no 404, even if the
+   * rights that the update uses do not admit the row.
    */
   readonly reach: Guard | null
 }
@@ -55,7 +55,7 @@ export interface RefusedDeletion extends Refused {
 
 /** Explains the refused writes of one entity. */
 export class Refusals {
-  /** Properties that other writes may make invalid: references and unique values. */
+  /** Properties whose values other writes may make invalid: references and unique values. */
   private readonly refusable: readonly Property[]
   /** Explains writes that a guard does not admit. */
   readonly guards: GuardRefusals
@@ -73,9 +73,9 @@ export class Refusals {
   }
 
   /**
-   * Returns why a write was refused, such as NotFound, PreconditionFailed or ReferenceNotFound; null if the cause is gone.
-   * `violation`: the violated constraint, because other requests have written in the meantime; null if no constraint was
-   * violated. The error can also say that the cause was not found in time.
+   * Returns why a write was refused, such as NotFound, PreconditionFailed or ReferenceNotFound; null if the cause is gone. The
+   * error can also say that the cause was not found in time. `violation`: the constraint that refused the write, because other
+   * requests had written in the meantime; null if no constraint did.
    */
   async explainRefusal(write: RefusedWrite, violation: ConstraintViolation | null): Promise<ApiError | null> {
     try {
@@ -144,7 +144,8 @@ export class Refusals {
     const taken = causes.flatMap((cause) => takenValue(this.entity, cause) ?? [])
     const references = causes.filter((cause) => !this.ruleOf(cause) && !takenValue(this.entity, cause))
     const rule = causes.filter((cause) => this.ruleOf(cause)).sort()[0]
-    // PostgreSQL checks constraints in the order of their names.
+    // PostgreSQL checks constraints in the order of their names. So a broken rule is reported only if it comes before all broken
+    // references.
     if (rule !== undefined && references.every((column) => rule < `${this.entity.table}_${column}_found`))
       return brokenRule(this.ruleOf(rule) as Rule)
     const faults = [...references.map((column) => missingReference(column, values)), ...taken]
@@ -223,7 +224,7 @@ async function countReferring(
   return found ? referring.map((_, index) => Number(found[index])) : null
 }
 
-/** Returns whether the key may read every row with the column. Then the error may count these rows. */
+/** Returns whether the key may read the column in every row. Then the error may count the rows that refer by this column. */
 function isWhollyReadable({ entity, property }: ReferringColumn, rights: GrantedRights | null): boolean {
   const read = rights?.accessTo(entity).read
   return read?.filters.length === 0 && read.properties.some(({ name }) => name === property)

@@ -123,7 +123,7 @@ export class Resource extends ReadOnlyResource {
     return { body, call: { ...begun, rights, access: requireRight(rights, this.entity, verb) } }
   }
 
-  /** Answers with the row as the key reads it, or else with the row's id. */
+  /** Answers with the row as the key reads it. If the key may not read the row, the answer has only the row's id. */
   private async respondWritten(
     status: number,
     { access }: ResourceRequest,

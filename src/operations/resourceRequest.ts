@@ -39,7 +39,7 @@ export interface ResourceRequest {
   readonly access: Access | null
   /** Rights of the key or person; null if the request has none. */
   readonly rights: GrantedRights | null
-  /** The moment of the copies from which the rights were decided; undefined or null: the rights do not follow from copies. */
+  /** The copies from which the rights were decided; undefined or null: the rights were not decided from copies. */
   readonly moment?: RightsMoment | null
   /** Id of the key; for a person, her pseudonym. */
   readonly key: string
@@ -47,7 +47,7 @@ export interface ResourceRequest {
   readonly keyName: string
   /** The principal that is charged; undefined if no one is charged. */
   readonly charged?: Charged
-  /** Answers a request that a custom route makes for its client; undefined if custom routes are not asked. */
+  /** Answers a request that a custom route makes for its client; undefined if there are no custom routes. */
   readonly answerInner?: (inner: Request) => Promise<Reply>
 }
 
@@ -58,8 +58,8 @@ export interface KeysInUse {
   /** Charges one request and returns the current rights of the key. @throws ApiError RateLimitExceeded */
   charge(request: Request): Promise<GrantedRights>
   /**
-   * Charges `count` more requests for a request that costs as much work as several. `neverAllowed`: makes the error for limits,
-   * of `limit` requests per `period`, that never allow this number; default: the error for a body. @throws ApiError
+   * Charges `count` more requests for a request that costs as much work as several. `neverAllowed`: makes the error if the limit,
+   * `limit` requests per `period`, can never allow this number; default: the error for a body. @throws ApiError
    */
   chargeMore(charged: Charged, count: number, neverAllowed?: (limit: number, period: string) => ApiError): Promise<void>
 }

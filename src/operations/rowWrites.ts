@@ -22,7 +22,7 @@ import { Refusals, type RefusedRows, type RefusedUpdate, type RefusedWrite } fro
 import { accessFor, type ResourceParts, type ResourceRequest, requireRight } from './resourceRequest.ts'
 import type { ExpectedVersion, RowReads } from './rowReads.ts'
 
-/** Maximum attempts: the cause of a refusal may have disappeared when it is looked up. */
+/** Maximum attempts at a write. A refused write is repeated if the cause is gone when it is looked up. */
 const ATTEMPTS_MAX = 3
 const NOTHING: Assignments = new Map()
 
@@ -117,7 +117,8 @@ export class RowWrites {
 
   /**
    * Returns the version that the row must have; null: it may have any. The statement checks `If-Match`. `If-None-Match` is
-   * checked here, because a row never has the same version twice. @throws ApiError InvalidHeader, NotFound, PreconditionFailed
+   * checked here: if it holds now, later writes cannot break it, because a row never has the same version twice. @throws ApiError
+   * InvalidHeader, NotFound, PreconditionFailed
    */
   private async expectedVersion({ request }: ResourceRequest, id: string, guard: Guard | null): Promise<ExpectedVersion | null> {
     const expected = this.reads.expectedVersion(request.headers)
@@ -199,8 +200,8 @@ export class RowWrites {
     const { rows, violation } = await runStatement(statement, writer)
     if (rows.length > 0) return { rows, isReplayed: false }
     const refusal = await this.refusals.explainRefusal(refused, violation)
-    // The stored answer is read after the search for a cause: a write with the same key may have ended in between, and be that
-    // cause.
+    // The stored answer is read after the search for a cause: a write with the same Idempotency-Key may have ended in between,
+    // and be that cause.
     const stored = await this.idempotency.findStoredAfterWrite(statement.claim ?? null)
     if (stored !== null) return { rows: stored, isReplayed: true }
     if (refusal !== null) throw refusal
@@ -292,7 +293,7 @@ export async function runStatement(
     return { rows: await writer.write(statement), violation: null }
   } catch (error) {
     if (!(error instanceof ConstraintViolation)) throw error
-    // Another request with the same key has inserted its claim in the meantime, so this statement was rolled back.
+    // Another request with the same Idempotency-Key has inserted its claim in the meantime, so this statement was rolled back.
     return { rows: [], violation: error.constraint === CLAIM_CONSTRAINT ? null : error }
   }
 }

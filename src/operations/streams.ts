@@ -1,4 +1,4 @@
-// Streams of lists: reads all rows piece by piece, charges every 1,000, and pauses while other requests are served. D55
+// Streams of lists: reads all rows piece by piece, charges for every 1,000 rows, and pauses while other requests are served. D55
 import { compilePiece, streamColumns } from '../compile/stream.ts'
 import { ApiError } from '../errors.ts'
 import type { GrantedRights } from '../model/access.ts'
@@ -23,7 +23,10 @@ interface Piece {
   readonly ms: number
 }
 
-/** Streams a list; the first piece is read before the answer begins, so that its errors have a status. @throws ApiError */
+/**
+ * Streams a list. The first piece is read before the answer begins, so that an error of this read still gets its status. @throws
+ * ApiError
+ */
 export function streamList(view: View, parts: ResourceParts, call: ResourceRequest, form: StreamForm): Promise<Reply> {
   const { listReads, keysInUse, streamLimit, changesToken } = parts
   const query = parseStream(view, call.query, form, call.access)
@@ -140,7 +143,7 @@ export async function replyStreamed(
 
 /** Rows of a stream that are charged as one request. */
 export const PAID_ROWS = 1_000
-/** Rows to convert to text without a pause, which blocks the event loop for some hundred microseconds. */
+/** Rows to convert to text without a pause. Their conversion blocks the event loop for some hundred microseconds. */
 export const TEXT_ROWS = 100
 /** Minimum pause of a stream: timers are no finer than a millisecond. */
 const PAUSE_MS_MIN = 2
@@ -158,11 +161,11 @@ const PIECE_LENGTH_MAX = 8_000_000
 /** Rows of a piece while other requests are served: a thousand would block the event loop for some milliseconds. */
 const PIECE_ROWS_SHARED = 100
 /**
- * Maximum time of a read for which the next piece is made smaller. A longer read is slow because of its sort order, whose cost
- * smaller pieces would multiply.
+ * Maximum duration of a read after which the next piece may be smaller. A longer read is slow because it sorts, and smaller
+ * pieces would need more sorts.
  */
 const QUICK_MS_MAX = 30
-/** Time after a response for which other requests count as being served. */
+/** Time after a response during which other requests count as being served. */
 const OTHERS_MS = 50
 
 let lastAnswerMs = Number.NEGATIVE_INFINITY

@@ -1,4 +1,5 @@
-// Summaries of one entity: groups from the response cache, the copy in memory, or the database; pages and streams. D76
+// Answers requests for summaries of one entity, as pages or streams. Groups come from the response cache, the copy in memory, or
+// the database. D76
 import type { ColumnTable } from '../columns/columnTable.ts'
 import type { Grouping } from '../columns/grouping.ts'
 import { TooManyGroups } from '../columns/groupKeys.ts'
@@ -96,7 +97,7 @@ function tablesOfSummary(view: View, { filters, keys, figures }: SummaryQuery): 
   )
 }
 
-/** Returns whether a summary depends on the rights to read the rows to which its references lead. */
+/** Returns whether a summary has paths. Then it also depends on the rights to read the rows to which the paths lead. */
 function hasPaths({ filters, keys, figures }: SummaryQuery): boolean {
   return filters.some(isOfOtherRows) || [...keys, ...figures].some(({ property }) => property.related !== null)
 }
@@ -111,9 +112,9 @@ function takeGroups(grouping: Grouping, hold: (bytes: number) => void): Grouping
 }
 
 /**
- * Groups the rows of copies as of one moment, although the copies may change meanwhile. Calls `use` with the groups and the
- * version of the copies at that moment, and returns its result. If the database must group, returns the reason. @throws ApiError
- * TooManyGroups; 503 if the summary waits too long for other summaries
+ * Groups the rows of copies as they are at one moment, although the copies may change meanwhile. Calls `use` with the groups and
+ * with the version of the copies at that moment, and returns the result of `use`. If the database must group, returns the reason.
+ * @throws ApiError TooManyGroups; 503 if the summary waits too long for other summaries
  */
 async function withGroups<Result>(
   call: ResourceRequest,

@@ -17,8 +17,8 @@ import { accessFor, type ResourceParts, type ResourceRequest, viewFor } from './
 import { type RowWrites, runStatement } from './rowWrites.ts'
 
 /**
- * Maximum stored rows with the values of one body. More rows make the statement slow, and mean that the values do not tell rows
- * apart.
+ * Maximum stored rows that have one of the values in a body. More rows make the statement slow, and mean that the values do not
+ * tell rows apart.
  */
 const STORED_MAX = 10_000
 /** Maximum ids that a message lists. */
@@ -42,8 +42,8 @@ export interface Upsert {
 }
 
 /**
- * Result of a check: indexes of stored rows that may not be updated, and the numbers of stored rows that differ and that are
- * equal.
+ * Result of a check. `refused`: indexes in the body of the stored rows that may not be updated. `differing` and `equal`: numbers
+ * of stored rows that the upsert would change, and would leave as they are.
  */
 interface Checked {
   readonly refused: readonly number[]
@@ -60,8 +60,8 @@ export class UpsertWrites {
   ) {}
 
   /**
-   * Divides the rows of a body into new and stored ones, among those that the key may read. @throws ApiError with a fault for
-   * each value that several stored rows have
+   * Divides the rows of a body into new rows and rows that are stored already. Stored rows that the key may not read do not
+   * count. @throws ApiError with a fault for each value that several stored rows have
    */
   async divide(call: ResourceRequest, matched: Property, rows: readonly MatchedRow[], faultOf: FaultOf): Promise<Division> {
     const valued = rows.filter(({ value }) => value !== null)
@@ -91,7 +91,8 @@ export class UpsertWrites {
     if (rows.length > 0) return { rows, isReplayed: false }
     const isSame = isSameDivision(upsert.division, await again())
     const refusal = isSame ? await this.explain(call, upsert) : null
-    // Read after the cause was searched: a write with the same key may have ended in between, and be that cause.
+    // The stored answer is read after the search for a cause: a write with the same Idempotency-Key may have ended in between,
+    // and be that cause.
     const stored = await this.idempotency.findStoredAfterWrite(upsert.claim)
     if (stored !== null) return { rows: stored, isReplayed: true }
     if (refusal !== null) throw refusal
@@ -104,7 +105,10 @@ export class UpsertWrites {
     return this.writes.copying.length > 0 && this.writes.renaming(changed).length > 0
   }
 
-  /** Checks an upsert without writing; returns how many stored rows differ, and how many are equal. @throws ApiError */
+  /**
+   * Checks an upsert without writing; returns how many stored rows it would change, and how many it would leave as they are.
+   * @throws ApiError
+   */
   async check(call: ResourceRequest, upsert: Upsert): Promise<Checked> {
     const refusal = await this.explain(call, upsert)
     if (refusal !== null) throw refusal
@@ -193,7 +197,7 @@ export class UpsertWrites {
 
 const valuesOf = (rows: UpsertRows['creates']) => rows.map(({ values }) => values)
 
-/** Returns the arrays of stored rows, as `UpsertValues` has them. */
+/** Returns the values for stored rows as arrays, in the order of `UpsertValues.updated`. */
 async function updateArrays({ updates }: UpsertRows, changed: readonly Property[]): Promise<string[]> {
   const masks = updates.map(({ values }) => changed.map((property) => (values.has(property) ? '1' : '0')).join(''))
   return [

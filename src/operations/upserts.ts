@@ -69,7 +69,8 @@ export class Upserts {
     if (isDry) return this.check(call, read)
     const claim = await this.idempotency.claimUpsert(call, matched, rows)
     using _inProgress = this.idempotency.begin(claim)
-    // The answer is looked up before the body is divided, because the rows that the first request created are stored now.
+    // The stored answer is looked up first. The rows that the first request created are stored now, so the body would be divided
+    // differently.
     const stored = await this.idempotency.findStored(claim)
     if (stored !== null) return this.answer(call, read, { rows: stored, isReplayed: true })
     let isLong = false
