@@ -1,4 +1,4 @@
-// JSON of the change feed: events, and pages of them.
+// Writes the change feed as JSON: events, and pages of events.
 import type { Row } from '../model/sql.ts'
 import type { View } from '../model/view.ts'
 import { jsonOf, rowWriter } from './json.ts'

@@ -13,8 +13,8 @@ export type PrintableKind = Pick<Kind, 'readText' | 'isEscaped' | 'moment'>
 const writers = new WeakMap<Members, Write>()
 
 /**
- * Returns a writer of all members of a view, or of chosen properties. Its rows have the columns of the whole entity, followed by
- * those of the chosen related properties.
+ * Returns a writer of all members of a view, or of chosen properties. It takes rows with the columns of the whole entity,
+ * followed by those of the chosen related properties.
  */
 export function rowWriter({ members, whole }: View, choice: Projection | null = null): Write {
   if (choice !== null) return choiceWriter(choice, [...whole.properties, ...choice.related])
@@ -36,7 +36,7 @@ export function choiceWriter({ members }: { readonly members: Members }, columns
   )
 }
 
-/** Converts a value that PostgreSQL has printed to JSON. */
+/** Returns the JSON of a value, which PostgreSQL has printed as text. */
 export function jsonOf({ readText }: PrintableKind, text: string | null): string {
   // JSON has no NaN. Only another program can have stored one, by SQL.
   if (text === null || (readText === null && text === 'NaN')) return 'null'

@@ -58,7 +58,7 @@ const writer = new JsonWriter()
 
 function codedBody(view: View, { choice }: ListQuery, rows: CodedRows, begin: number, end: number): Uint8Array<ArrayBuffer> {
   const write = codedWriter(view, choice)
-  // If a value of an earlier page could not be written, its first part is still in the writer.
+  // If an earlier page could not be written to its end, its beginning is still in the writer.
   writer.reset()
   writer.json('[')
   for (let index = begin; index < end; index++) {

@@ -15,9 +15,9 @@ export function pageLinksOf({ page, pageSize, seek }: Paging, total: number, row
   const isBehind = seek.side === 'after'
   // No row is left in the direction of `seek`: this page is after the last page, or before the first.
   if (rows === 0) return { previous: isBehind ? last : null, next: isBehind ? null : 1, isFirst: false, isLast: false, last }
-  // The rows found decide, not the page's number, because rows that were added or deleted meanwhile have moved the pages, and a
-  // client that follows links to the end must see every row. In the opposite direction, there is the page whose link the client
-  // has followed.
+  // In the direction of `seek`, the found rows decide whether another page follows, not the page's number: added or deleted rows
+  // may have moved the pages, and a client that follows links to the end must see every row. In the opposite direction, there is
+  // always the page from which the client came.
   const [hasBefore, hasBehind] = isBehind ? [true, hasMore] : [hasMore, true]
   const within = (number: number) => Math.min(Math.max(number, 1), last)
   const number = within(page)
@@ -48,7 +48,7 @@ export function addLinks(
   headers.Link = joined(first, back && `${back}"prev"`, forth)
 }
 
-/** Matches the parameter of a link that has its cursor; it follows the page's number. */
+/** Matches the parameter `cursor` of a link, which follows the page's number. */
 export const CURSOR_PARAMETER = /&cursor=[\w-]+/
 
 /**

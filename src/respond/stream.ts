@@ -34,8 +34,8 @@ export function linesWriter(write: (row: Row) => string): StreamWriter {
 }
 
 /**
- * Returns the headers of a stream. They have neither length nor total, which are unknown when they are sent. `file`: name under
- * which browsers save a CSV, without `.csv`.
+ * Returns the headers of a stream. They have neither length nor total, because both are unknown when the headers are sent.
+ * `file`: name under which browsers save a CSV, without `.csv`.
  */
 export function streamHeaders(file: string, form: StreamForm, request: Headers): Record<string, string> {
   const own = { 'Content-Type': TYPES[form], 'Cache-Control': NO_STORE, Vary: 'Accept, Accept-Encoding' }
@@ -52,16 +52,14 @@ const QUOTED = { ',': /[",\r\n]|^[ \t]|[ \t]$/, ';': /[";\r\n]|^[ \t]|[ \t]$/ }
 
 const separatorOf = ({ hasDecimalComma }: CsvForm) => (hasDecimalComma ? ';' : ',')
 
-/** A column of a CSV: its value as text, and the writer that formats it. */
+/** A column of a CSV: a function that returns its text for a row, and a function that formats the text. */
 interface CsvColumn {
   readonly path: readonly string[]
   readonly text: (row: Row) => string | null
   readonly write: (text: string) => string
 }
 
-/**
- * Returns a writer of CSV lines, the first of which has the names. An empty cell means no value; an empty text is `""`. RFC 4180
- */
+/** Returns a writer of CSV. The first line has the names. An empty cell means no value; an empty text is `""`. RFC 4180 */
 export function csvWriter(cells: readonly CsvColumn[], form: CsvForm): StreamWriter {
   const separator = separatorOf(form)
   const names = cells.map(({ path }) => path.join('.'))
