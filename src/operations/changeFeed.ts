@@ -166,8 +166,8 @@ export class ChangeFeed {
 }
 
 /**
- * Returns whether the feed has events of a view. A named view or a view with filters has none: a row may match it at one time and
- * not at another, so its events would be incomplete.
+ * Returns whether the feed has events of a view. It has no events of a named view, or of a view with filters: a row may match the
+ * view at one time and not at another, so the view's events would be incomplete.
  */
 function isFed({ filters, whole, collection }: View): boolean {
   return filters.length === 0 && collection === whole

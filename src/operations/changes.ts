@@ -88,8 +88,7 @@ export class Changes {
       const compile = (start: FeedPosition | null) => events.compile(start, pageSize + 1, last)
       const page = await this.read(views, compile, place, { ...query, pageSize })
       lines.push(...page.lines)
-      // If more events follow, the page ends at its last event. An earlier iteration may have read this event: for a full page,
-      // an iteration only checks whether more events follow.
+      // If more events follow, the page ends at its last event, which this read or an earlier one has found.
       if (page.more) return { lines, more: true, end: readToken(lines.at(-1)?.token ?? '') as ChangesToken }
       if (last === null) return { ...page, lines }
       // A page that is not full goes on, because ending it here would tell how many events are hidden.
@@ -255,8 +254,8 @@ export class ChangeWaits {
 }
 
 /**
- * Returns whether a view has an event that the request has not seen. If all events up to the newest one are hidden, notes this,
- * so that no later poll reads these events again.
+ * Returns whether a view has an event that the request has not seen. If all events up to the newest one are hidden, sets `seen`
+ * to the newest one, so that no later poll reads these events again.
  */
 function hasEventFor({ seen }: Waiter, view: View, { byTable, byView }: Newest): boolean {
   const after = seen.get(view) as FeedPosition

@@ -80,7 +80,7 @@ export class CurrentRights {
     return ofNoMoment(this.ask(memory, subject, []))
   }
 
-  /** Decides rights from copies of one moment. Returns a promise only if questions need more than these copies. */
+  /** Decides rights from copies of one snapshot. Returns a promise only if questions need more than these copies. */
   private decideNow(memory: TableCopies, subject: Subject, copies: readonly TableCopy[]): GrantedRights | Promise<GrantedRights> {
     const { claims, isEmailVerified } = subject
     const { sources } = this.parts.roles

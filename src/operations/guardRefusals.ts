@@ -24,8 +24,8 @@ export type Seen = Entity | null
 export type Extent = 'own' | 'all'
 
 /**
- * Returns the fault as the key may see it. A property that the key does not see is not named: its value comes from the key's
- * right.
+ * Returns the fault as the key may see it. If the key does not see the property, the fault says only that the key's right sets
+ * the value.
  */
 export function asSeen(fault: Fault, seen: Seen): Fault {
   if (fault.target === 'Body' || seen?.properties.some(({ name }) => name === fault.target)) return fault

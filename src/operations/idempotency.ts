@@ -30,7 +30,7 @@ export interface Written {
   readonly isReplayed: boolean
 }
 
-/** Result of `begin` for a write without an Idempotency-Key. Such a write keeps no other write from beginning. */
+/** Result of `begin` for a write without an Idempotency-Key: no other write is refused because of it. */
 const NO_KEY: Disposable = { [Symbol.dispose]: () => undefined }
 
 /** Adds the header that marks the answer to a repeated request. */
@@ -122,7 +122,7 @@ export class Idempotency {
 
   /**
    * Begins a write, which is in progress until the block of its `using` ends. @throws ApiError InProgress if another write with
-   * the same key is in progress
+   * the same Idempotency-Key is in progress
    */
   begin(claim: IdempotencyClaim | null): Disposable {
     if (claim === null) return NO_KEY
@@ -183,7 +183,10 @@ export class Idempotency {
     }
   }
 
-  /** Returns the error of a write that was refused without a known cause: InProgress if its key is in use, else Conflict. */
+  /**
+   * Returns the error of a write that was refused without a known cause: InProgress if its Idempotency-Key is in use, else
+   * Conflict.
+   */
   async refusalWithoutCause(claim: IdempotencyClaim | null): Promise<ApiError> {
     if (claim === null) return conflict()
     const [isFree] = (await this.database.read(compileIsFree(claim)))[0] ?? []

@@ -83,9 +83,9 @@ export function tablesIn(copies: readonly TableCopy[]): Tables {
 }
 
 /**
- * Returns a promise to wait for before the search in copies: until changed rows are taken in, until all copies are of one
- * snapshot again, or until `prepare` has learned the order of new texts. Null: there is nothing more to wait for, so search in
- * this turn of the event loop. `attempt`: from 1.
+ * Returns a promise to await before copies are searched: until changed rows are taken in, until all copies are of one snapshot
+ * again, or until `prepare` has learned the order of new texts. Null: there is nothing more to wait for, so search in this turn
+ * of the event loop. `attempt`: from 1.
  */
 export function waitForCopies(
   memory: TableCopies,

@@ -54,7 +54,7 @@ export class RowWrites {
     this.refusals = new Refusals(entity, this.referring, reads, parts.database)
   }
 
-  /** Creates a row by a right; returns it with the transaction that wrote it. @throws ApiError */
+  /** Creates a row by a right. Returns the row and the transaction that wrote it. @throws ApiError */
   create(call: ResourceRequest, values: Assignments, { guard }: CreateRight, claim: IdempotencyClaim | null): Promise<Written> {
     const { body } = accessFor(call, 'create')
     const plan: WritePlan = { id: '', values, versions: null, claim, keyId: call.key, guard }
@@ -84,7 +84,7 @@ export class RowWrites {
     if (refusal !== null) throw refusal
   }
 
-  /** Updates a row; returns it with the transaction that wrote it. @throws ApiError */
+  /** Updates a row. Returns the row and the transaction that wrote it. @throws ApiError */
   async update(call: ResourceRequest, id: string, values: Assignments, claim: IdempotencyClaim | null): Promise<Written> {
     const replayed = await this.replayedBeforeConditions(call, claim)
     if (replayed !== null) return replayed
@@ -117,7 +117,7 @@ export class RowWrites {
 
   /**
    * Returns the version that the row must have; null: it may have any. The statement checks `If-Match`. `If-None-Match` is
-   * checked here: if it holds now, later writes cannot break it, because a row never has the same version twice. @throws ApiError
+   * checked here: if it is met now, later writes cannot break it, because a row never has the same version twice. @throws ApiError
    * InvalidHeader, NotFound, PreconditionFailed
    */
   private async expectedVersion({ request }: ResourceRequest, id: string, guard: Guard | null): Promise<ExpectedVersion | null> {

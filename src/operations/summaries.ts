@@ -57,7 +57,7 @@ export async function pageSummary(view: View, parts: ResourceParts, call: Resour
   const reply = await withGroups(call, memory, copies, query, async (grouping, version) => {
     const rows = await memory.slices.run(call, grouping.page((query.page - 1) * query.pageSize, query.pageSize))
     const page = respondSummary(query, rows, grouping.total, call.url)
-    // Rows may have changed since the groups were begun.
+    // The page is cached only if no row has changed since the grouping began.
     if (version === copies.version) memory.responses.set(target, tables, version, page)
     return page
   })

@@ -18,7 +18,7 @@ import type { RowWrites } from './rowWrites.ts'
 import type { Upsert, UpsertWrites } from './upsertWrites.ts'
 import { respondWrittenRows } from './writtenRows.ts'
 
-/** Maximum attempts. Each failed attempt lost to another request, which has written one of the rows meanwhile. */
+/** Maximum attempts. An attempt fails if another request writes one of the rows in the meantime. */
 const ATTEMPTS_MAX = 10
 
 /** An upsert request whose body has been read as rows, before their properties are parsed. */
