@@ -48,7 +48,7 @@ export function addLinks(
   headers.Link = joined(first, back && `${back}"prev"`, forth)
 }
 
-/** Matches the parameter `cursor` of a link, which follows the page's number. */
+/** Matches the parameter `cursor` in a link. The parameter follows the page's number. */
 export const CURSOR_PARAMETER = /&cursor=[\w-]+/
 
 /**
