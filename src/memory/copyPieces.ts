@@ -16,15 +16,15 @@ type CompileNextPiece = (last: string | null) => Statement
 /** Number of rows after which a step looks at the clock. */
 const STEP_ROWS = 250
 /**
- * Minimum and maximum time of a step. A step is as long as the pause before it, so that lists make a load take at most twice as
- * long.
+ * Minimum and maximum time of a step. Within these bounds, a step is as long as the pause before it, so that other requests at
+ * most double the time of a load.
  */
 const STEP_MS_MIN = 3
 const STEP_MS_MAX = 20
 /** Time without data after which PostgreSQL counts as unreachable. */
 const IDLE_MS_MAX = 10_000
 
-/** Largest piece in bytes; a table with a larger one stays out of memory. */
+/** Maximum bytes of a piece. A table with a larger piece stays out of memory. */
 const PIECE_BYTES_MAX = 64 * 2 ** 20
 /** Number of pieces after which the garbage collector is called. */
 const COLLECTED_PIECES = 16
@@ -38,7 +38,7 @@ const NEWLINE = 10
 export async function takePieces(transaction: postgres.TransactionSql, compileNext: CompileNextPiece, take: TakeLine) {
   const readNext = (last: string | null): Promise<Uint8Array[]> => {
     const reading = readPiece(transaction, compileNext(last))
-    // The error is thrown later, where the piece is awaited. Until then the rows of the previous piece can throw first.
+    // The error is thrown later, where the piece is awaited, unless processing the previous piece throws first.
     reading.catch(() => undefined)
     return reading
   }

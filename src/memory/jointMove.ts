@@ -6,7 +6,7 @@ import { withDeadline, yieldEvery } from '../os/time.ts'
 import { type AskedTable, compileJointQuestion, compileJointRows } from './jointStatements.ts'
 import { TAKE_MS, type TableCopy } from './tableCopy.ts'
 
-/** Maximum time to wait for a joint statement, because lists of each of its tables wait for it. */
+/** Maximum time to wait for a joint statement. It is short, because lists of all its tables wait. */
 const JOINT_MS_MAX = 500
 const QUESTIONS = seriesOf('questions')
 

@@ -14,8 +14,8 @@ export interface AskedTable {
 }
 
 /**
- * Maximum changed rows, and maximum lines, of one table that a joint question reads, because other tables wait for them. A table
- * with more is asked about alone.
+ * Maximum changed rows, and maximum lines of `row_change`, that a joint question reads for one table. It is small, because lists
+ * of the other tables wait. A table with more changes is asked about alone.
  */
 export const JOINT_CHANGES_MAX = 500
 
@@ -37,7 +37,7 @@ function valuesOf(asked: readonly AskedTable[]) {
   ] as const
 }
 
-/** Texts of an entity's table and of the array of its column names, quoted as elements of a PostgreSQL array. */
+/** Name of an entity's table, and array of its column names, each as an element of a PostgreSQL array. */
 const namesOf = memoize(({ table, properties }: Entity) => ({
   table: elementOf(`"${table}"`),
   columns: elementOf(arrayText(properties.map(({ column }) => column))),
@@ -93,8 +93,8 @@ function compileQuestionText(asksDefinition: boolean): string {
 /**
  * Compiles a read of changed rows of the first `read` tables, as they are now, in one snapshot. Columns: snapshot, state, oldest
  * line, number of the table, whether too many rows have changed, id, and then the columns of each table that is read, table after
- * table. These are null if the row was deleted or belongs to another table. Of a table that is not read there are only the ids of
- * changed rows. A table without changes has one row without an id.
+ * table. The columns of a table are null if the row was deleted or belongs to another table. For a table that is not read, there
+ * are only the ids of changed rows. A table without changes has one row without an id.
  */
 export function compileJointRows(asked: readonly AskedTable[], read: number): Statement {
   const { rows, params } = askedTables(asked)

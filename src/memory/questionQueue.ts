@@ -3,19 +3,20 @@ import type { Reader } from '../columns/collation.ts'
 import { moveTogether } from './jointMove.ts'
 import type { TableCopy } from './tableCopy.ts'
 
-/** State of one copy, or of several copies as of one moment. A cached response is valid while the version stays the same. */
+/** State of one copy, or of several copies of one snapshot. A cached response is valid while the version stays the same. */
 export type Version = number | string
 
 /** A set of copies that lists need together. */
 interface Group {
   /** Lists that have arrived since the last question was sent; null if no list has. */
   waiting: Demand | null
-  /** Versions that several copies had when they were of one moment, in the order of the copies' numbers; null: unknown. */
+  /** Versions that several copies had when they were of one snapshot, in the order of the copies' numbers; null: unknown. */
   versions: string | null
   /** Time until which no joint question is sent, because the last one has failed. */
   pausedUntilMs: number
   /**
-   * Time of the last list that did not wait for a question. Answers to questions that were sent before are too old for this list.
+   * Time of the last list that did not wait for a question. Answers to questions that were sent before this time are too old for
+   * the list.
    */
   givenUpMs: number
 }
@@ -29,8 +30,8 @@ interface Demand {
 }
 
 /**
- * Demands that one question answers. It asks about the copies of the largest demand, which include the copies of the other
- * demands.
+ * Demands that one question answers. The question asks about the copies of the largest demand, which include the copies of the
+ * other demands.
  */
 interface Round {
   readonly copies: readonly TableCopy[]
@@ -39,11 +40,11 @@ interface Round {
 
 /** Maximum number of groups. If there are more, groups in which no list waits are removed. */
 const GROUPS_MAX = 200
-/** Pause after a failed joint question. PostgreSQL answers its lists meanwhile, and lists of single tables do not wait for it. */
+/** Pause of joint questions about a group after one has failed. Meanwhile PostgreSQL answers the lists of the group. */
 const PAUSE_MS = 1_000
 /**
- * Time for which lists of a table wait while a joint question waits for another table. Without this time, tables that are asked
- * about in turn would hardly ever be free at the same moment.
+ * Time for which questions about a table wait while a joint question waits for another table. Otherwise, if many questions ask
+ * about each of the tables, all of them would hardly ever be free at the same time.
  */
 const HELD_MS_MAX = 100
 /** Time after which PostgreSQL answers lists of several tables, if a question about one of these tables is still running. */
@@ -82,8 +83,8 @@ export class QuestionQueue {
   }
 
   /**
-   * Returns the version of `part`, some or all of the copies. Returns null if the copies are not all of one moment, or if one of
-   * them is unusable.
+   * Returns the version of `part`, some or all of the copies. Returns null if the copies are not all of one snapshot, or if one
+   * of them is unusable.
    */
   versionOf(copies: readonly TableCopy[], part: readonly TableCopy[] = copies): Version | null {
     if (copies.some(isUnusable)) return null
@@ -136,8 +137,9 @@ export class QuestionQueue {
   }
 
   /**
-   * Lets a demand wait for the next turn, or gives up a joint demand that has waited too long. A joint demand that waits holds
-   * its copies, so that no other question about them begins, unless one has already been running for `HELD_MS_MAX`.
+   * Keeps a demand in the queue, or gives up a joint demand that has waited too long. A joint demand in the queue holds its
+   * copies, so that no other question about them begins. It does not hold them if a question about one of them has already been
+   * running for `HELD_MS_MAX`.
    */
   private postpone(demand: Demand, held: Set<TableCopy>, nowMs: number) {
     const { copies, sinceMs } = demand
@@ -173,7 +175,7 @@ export class QuestionQueue {
     const ended = this.demands.filter(({ copies }) => copies.includes(copy))
     this.demands = this.demands.filter((demand) => !ended.includes(demand))
     for (const demand of ended) giveUp(demand)
-    // If it fails, the interval of refreshes asks again.
+    // If the catch-up fails, the next refresh of `TableCopies` asks again.
     this.refresh([copy]).catch(() => undefined)
   }
 
@@ -190,7 +192,7 @@ export class QuestionQueue {
     }
     for (const copy of left ?? copies) {
       if (left === null) copy.checkDefinition()
-      // Asked at once, so that no joint question comes first.
+      // The copy is asked about at once, so that no joint question comes first.
       this.askAlone(
         copy,
         demands.filter(({ copies: own }) => own.length === 1 && own[0] === copy),
@@ -205,22 +207,20 @@ export class QuestionQueue {
   }
 }
 
-/** Lets PostgreSQL answer the lists, because their copies were not brought to one moment. */
+/** Lets PostgreSQL answer the lists, because their copies were not brought to one snapshot. */
 function giveUp({ group, answer }: Demand) {
   group.waiting = null
   forget(group)
   answer.resolve()
 }
 
-/** Forgets the versions of the copies that were of one moment: these may be too old for a list that arrives now. */
+/** Forgets the versions of a group's copies, because they may be too old for a list that arrives now. */
 function forget(group: Group) {
   group.versions = null
   group.givenUpMs = performance.now()
 }
 
-/**
- * Returns the demands with those for several tables first, because their questions also answer demands for one of these tables.
- */
+/** Returns the demands, those for several tables first, because their questions also answer demands for one of these tables. */
 function inOrder(demands: readonly Demand[]): readonly Demand[] {
   if (demands.length === 1) return demands
   return [...demands.filter(({ copies }) => copies.length > 1), ...demands.filter(({ copies }) => copies.length === 1)]

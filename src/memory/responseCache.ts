@@ -34,7 +34,7 @@ export class ResponseCache {
 
   /**
    * Returns the cached response to this target, null if there is none of this version. `version`: null if the copies are not of
-   * one moment, and then no response fits.
+   * one snapshot, and then no response fits.
    */
   get(target: string, version: Version | null): BytesReply | null {
     const cached = this.replies.get(target)

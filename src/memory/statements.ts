@@ -45,7 +45,7 @@ export function compileTextOrder({ table }: Entity, { column }: Property): State
 /**
  * Begins a new run of change lines if a crash, a failover or a restore has ended the last run. Lines of transactions that are
  * still in the future come from a dump of another cluster, and are deleted. A transaction that was prepared before the run has
- * lost its lines, so copies must not be loaded until it has ended.
+ * lost its lines, so copies must not be loaded until this transaction has ended.
  */
 export const BEGIN_RUN = `with foreign_lines as (delete from row_change where transaction >= pg_snapshot_xmax(pg_current_snapshot())) \
 insert into row_change_run (kept_from) \
@@ -61,8 +61,8 @@ export const KEPT_FROM = sql`(select kept_from::text from row_change_run)`
 const relationOf = ({ table }: Entity) => sql`to_regclass(${param(`"${table}"`)}::text)`
 
 /**
- * Returns a text that changes after a restart, a crash, a failover or a restore, if the table is replaced or dropped, or if this
- * role loses the right to read all its rows and columns. `named`: the table that has the entity's name now.
+ * Returns a text that changes if the server restarts, crashes, fails over or is restored, if the table is replaced or dropped, or
+ * if this role loses the right to read all its rows and columns. `named`: the table that has the entity's name now.
  */
 export function stateOf(relation: Sql, named: Sql, columnNames: Sql): Sql {
   const mayRead = sql`has_table_privilege(${relation}, 'select') or may_read(${relation}, ${columnNames})`

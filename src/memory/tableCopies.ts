@@ -18,7 +18,7 @@ import { type LoadedState, NotRecorded, readTable, readTexts } from './tableRead
 
 /** Share of the memory for cached responses. */
 const RESPONSES_SHARE = 1 / 8
-/** Share of the memory for copies that optional parts leave free for new rows and texts. */
+/** Share of the copies' memory that optional parts leave free for new rows and texts. */
 const SPARE_SHARE = 1 / 32
 /** Bytes of a code, and bytes of a row in the index of ids. */
 const CODE_BYTES = 4
@@ -29,7 +29,7 @@ const CHECKED_ROWS = 1_000
 const RETRY_MS = 60_000
 /** Time without lists after which a copy can be evicted for another table. */
 const IDLE_MS = 60_000
-/** Interval of refreshes without lists, shorter than the time for which lines of `row_change` are kept. */
+/** Interval at which copies are refreshed even if no list asks. Lines of `row_change` are kept for longer than this interval. */
 const REFRESH_MS = 5_000
 /** Time without lists after which a copy is evicted. */
 const UNUSED_MS = 600_000
@@ -149,7 +149,7 @@ export class TableCopies {
   }
 
   /**
-   * Returns the version of `part`, by default all copies; null if the copies are not of one moment, or if one of them is
+   * Returns the version of `part`, by default all copies; null if the copies are not of one snapshot, or if one of them is
    * unusable. Find lists, and cache responses, in the turn of the event loop in which this is called.
    */
   versionOf(copies: readonly TableCopy[], part: readonly TableCopy[] = copies): Version | null {
@@ -299,7 +299,9 @@ export class TableCopies {
     return this.use.bytes + bytes <= this.bytesMax
   }
 
-  /** Returns whether an optional part of a copy may use `bytes`. Unused parts are freed for it, and then idle tables evicted. */
+  /**
+   * Returns whether an optional part of a copy may use `bytes`. To make room, frees unused parts, and then evicts idle tables.
+   */
   private hasRoom(bytes: number): boolean {
     const wanted = bytes + SPARE_SHARE * this.bytesMax
     const nowMs = performance.now()
@@ -391,7 +393,7 @@ export class TableCopies {
     for (const unusedMs of [UNUSED_PART_MS, 0]) this.freeUnused(0, unusedMs)
     const [least] = this.leastRecent()
     if (least === undefined || this.fits(0)) return
-    // The other tables may fit without this one. The pause keeps lists from loading it again and again.
+    // The other tables may fit without this one. The pause keeps lists from loading this table again and again.
     this.evict(least)
     least.notBeforeMs = nowMs + RETRY_MS
   }

@@ -71,8 +71,8 @@ export class TableCopy {
   }
 
   /**
-   * Returns null while all rows are of one snapshot: check that in the turn of the event loop in which a list is found, or a
-   * summary begins. Otherwise changed rows are being taken in, and the promise resolves when that has ended.
+   * Returns null while all rows are of one snapshot. Check this in the turn of the event loop in which a list is found, or a
+   * summary begins. Otherwise changed rows are being taken in, and the promise resolves when all are taken in.
    */
   settled(): Promise<void> | null {
     return this.taking?.promise ?? null
@@ -198,8 +198,8 @@ export class TableCopy {
   }
 
   /**
-   * Requires that the run of change lines, the table's file and the rights are the same, and that no change line that the copy
-   * has not seen was deleted. @throws CopyLost
+   * Requires that the run of change lines, the table's file and the rights are the same, and that no change line was deleted
+   * before the copy has seen it. @throws CopyLost
    */
   requireSame(state: string | null | undefined, keptFrom: string | null | undefined): void {
     const { loaded } = this
